@@ -27,7 +27,7 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOP))  # for `python benchmarks/capture.py`
 
-from openclaw.nlp.fact_candidates import candidates  # noqa: E402
+from openclaw.nlp.fact_candidates import find_candidates  # noqa: E402
 
 DATA = Path(__file__).resolve().parent / "capture_data"
 SETS = ("tuned", "held", "fresh", "last")
@@ -81,7 +81,7 @@ def messages(name: str) -> list[Message]:
 
 def by_code(text: str) -> list[str]:
     """What openclaw keeps of a message."""
-    return [candidate.text for candidate in candidates(text)]
+    return [candidate.text for candidate in find_candidates(text)]
 
 
 def by_triggers(text: str) -> list[str]:
@@ -134,7 +134,7 @@ def milliseconds(said: Sequence[Message]) -> float:
     times = []
     for message in said:
         began = time.perf_counter()
-        candidates(message.text)
+        find_candidates(message.text)
         times.append(1000 * (time.perf_counter() - began))
     return statistics.median(times)
 

@@ -33,7 +33,7 @@ from typing import Any
 TOP = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOP))  # for `python benchmarks/git.py`
 
-from openclaw.agent.agent import App  # noqa: E402
+from openclaw.agent.agent import Agent  # noqa: E402
 from openclaw.config import Settings  # noqa: E402
 from openclaw.config.settings import Git  # noqa: E402
 from openclaw.events import ToolEnd  # noqa: E402
@@ -112,7 +112,7 @@ def _commits(head: str, count: int) -> Iterator[bytes]:
 class Talk:
     """A talk in a home with a model that says what it is told to."""
 
-    app: App
+    app: Agent
     model: ScriptedModel
     session: Session
 
@@ -131,7 +131,7 @@ class Talk:
 @contextmanager
 def talk(root: Path, *, auto_commit: bool = True) -> Iterator[Talk]:
     settings = Settings(protocol="native", recall="tool", git=Git(auto_commit=auto_commit))
-    with closing(App.open(Home(root), settings)) as app:
+    with closing(Agent.open(Home(root), settings)) as app:
         model = ScriptedModel()
         app.model = model
         yield Talk(app, model, app.sessions.new())

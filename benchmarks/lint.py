@@ -35,7 +35,7 @@ from benchmarks.startup import (  # noqa: E402
     OPENCLAW,
     environment,
 )
-from openclaw.maintenance.memory_lint import look_over  # noqa: E402
+from openclaw.maintenance.memory_lint import lint_home  # noqa: E402
 from openclaw.storage.home import (  # noqa: E402
     Home,
     create_home,
@@ -128,7 +128,7 @@ def main(seeds: Sequence[int]) -> None:
             times = []
             for _ in range(RUNS):
                 start = time.perf_counter()
-                findings = look_over(home, DAY).findings
+                findings = lint_home(home, DAY).findings
                 times.append(time.perf_counter() - start)
             score = judged(home.root, [(f.check, f.path, f.line) for f in findings], planted)
             grep = judged(home.root, grepped(home.root), planted)

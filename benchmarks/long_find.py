@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.long_plan import Needle, Plan, Turn
 from benchmarks.long_server import LongServer, Sent
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.errors import OpenclawError
 from openclaw.events import Event, ToolEnd
 from openclaw.sessions.session import Session
@@ -32,7 +32,7 @@ class Found:
     stale: bool = False
 
 
-def look(app: App, server: LongServer, session: Session, plan: Plan) -> list[Found]:
+def look(app: Agent, server: LongServer, session: Session, plan: Plan) -> list[Found]:
     """Look for every needle of the plan after its last turn. The session is as before after it."""
     request = _next_request(app, server, session)
     memory = "\n".join(p.read_text("utf-8") for p in sorted(app.home.memory.rglob("*.md")))
@@ -65,7 +65,7 @@ def holds(text: str, needle: Needle) -> bool:
     return False
 
 
-def _next_request(app: App, server: LongServer, session: Session) -> str:
+def _next_request(app: Agent, server: LongServer, session: Session) -> str:
     """All that the model is sent for a question about nothing that was said."""
     with _undone(app, session):
         server.play(Turn(0, ORDINARY, (), "A short one does no harm."))
@@ -85,7 +85,7 @@ def text_of(sent: Sent) -> str:
     return "\n\n".join(str(m.get("content") or "") for m in sent.body["messages"])
 
 
-def _asked(app: App, server: LongServer, session: Session, needle: Needle) -> tuple[str, str]:
+def _asked(app: Agent, server: LongServer, session: Session, needle: Needle) -> tuple[str, str]:
     """What the model is sent when the user asks for the fact in the conversation as it was after
     its last turn, and what the tool gives back when the model then searches with the words of the
     question."""
@@ -99,7 +99,7 @@ def _asked(app: App, server: LongServer, session: Session, needle: Needle) -> tu
     return _first_step(server.sent[start:]), hits
 
 
-def _by_command(app: App, needle: Needle) -> str:
+def _by_command(app: Agent, needle: Needle) -> str:
     """What `openclaw sessions search` prints for the question."""
     from openclaw.cli.main import run
 
@@ -111,7 +111,7 @@ def _by_command(app: App, needle: Needle) -> str:
 
 
 @contextmanager
-def _undone(app: App, session: Session) -> Iterator[None]:
+def _undone(app: Agent, session: Session) -> Iterator[None]:
     """Put the sessions back afterwards as they were."""
     folder = app.home.sessions
     kept = app.home.private / "before-the-question"

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.long_plan import Plan, Turn
 from benchmarks.long_server import LongServer, Sent
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
 from openclaw.events import Compaction, Notice, ToolEnd
@@ -57,7 +57,7 @@ class Talked:
 @contextmanager
 def opened(
     plan: Plan, window: int, protocol: str, recall: str = "tool"
-) -> Iterator[tuple[App, LongServer]]:
+) -> Iterator[tuple[Agent, LongServer]]:
     """An app on a fresh home with the plan's files, whose model is the scripted server."""
     with TemporaryDirectory(prefix="openclaw-bench-", ignore_cleanup_errors=True) as folder:
         home = Home(Path(folder).resolve() / "home")
@@ -65,7 +65,7 @@ def opened(
             text = SETTINGS.format(protocol=protocol, window=window, recall=recall, url=server.url)
             create_home(home.root, text)
             furnish(home.root, plan.files)
-            app = App.open(home, load_settings(home), mode="edit")
+            app = Agent.open(home, load_settings(home), mode="edit")
             try:
                 yield app, server
             finally:
@@ -87,7 +87,7 @@ def furnish(root: Path, files: Mapping[str, str]) -> None:
         (root / path).write_text(content, "utf-8", newline="\n")
 
 
-def play(app: App, server: LongServer, plan: Plan, window: int) -> tuple[Talked, Session]:
+def play(app: Agent, server: LongServer, plan: Plan, window: int) -> tuple[Talked, Session]:
     """Say the whole plan in one conversation."""
     session = app.sessions.new("long", "")
     talked = Talked(window, server.sent)
@@ -101,7 +101,7 @@ def play(app: App, server: LongServer, plan: Plan, window: int) -> tuple[Talked,
     return talked, session
 
 
-def _say(app: App, session: Session, turn: Turn, talked: Talked) -> None:
+def _say(app: Agent, session: Session, turn: Turn, talked: Talked) -> None:
     try:
         for event in app.ask(turn.words, session):
             if isinstance(event, Compaction):

@@ -33,20 +33,20 @@ from openclaw.storage.home import (  # noqa: E402
 )
 from openclaw.tools.shell.read_only import LineRules  # noqa: E402
 from openclaw.tools.shell.sandbox import (  # noqa: E402
-    Room,
-    available,
+    SandboxOptions,
     placeholders,
+    why_unavailable,
     wrap,
 )
 from openclaw.tools.shell.shell import (  # noqa: E402
-    Order,
+    ProgramCall,
     Runner,
 )
 from openclaw.types import (  # noqa: E402
     Action,
     Effect,
-    Ledger,
     Mode,
+    TurnChanges,
 )
 
 HOME = Home(TOP)
@@ -143,13 +143,13 @@ def program(argv: Sequence[str]) -> Callable[[], object]:
 def sandbox_table(runs: int, count: int = COMMANDS) -> str:
     """What the sandbox adds to `true`, alone and as the tool runs it: with limits, its output
     collected, the home looked over before and after. A line that says so where there is none."""
-    if missing := available():
+    if missing := why_unavailable():
         return f"No sandbox here: {missing}"
     command = ("sh", "-c", "true")
     with tempfile.TemporaryDirectory() as folder:
         home = Home(Path(folder).resolve() / "home")
         create_home(home.root)
-        room = Room(home)
+        room = SandboxOptions(home)
         with placeholders(room):
             inside = wrap(command, room)
             cases = {
@@ -176,8 +176,10 @@ def tool(
     home: Home, argv: tuple[str, ...], *, bare: bool = False, reads: bool = True
 ) -> Callable[[], object]:
     """A program as `run_shell` runs it; `bare` as where there is no sandbox."""
-    runner = Runner(home, Ledger(), unconfined=(lambda: "not wanted") if bare else available)
-    return lambda: runner.run(Order(argv, "true", reads))
+    runner = Runner(
+        home, TurnChanges(), unconfined=(lambda: "not wanted") if bare else why_unavailable
+    )
+    return lambda: runner.run(ProgramCall(argv, "true", reads))
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ from typing import Any
 TOP = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOP))  # for `python benchmarks/prompt.py`
 
-from openclaw.agent.agent import App  # noqa: E402
+from openclaw.agent.agent import Agent  # noqa: E402
 from openclaw.config import load_settings  # noqa: E402
 from openclaw.inspection.context import context_report  # noqa: E402
 from openclaw.models.token_count import count  # noqa: E402
@@ -129,7 +129,7 @@ def first_request(
     home: Home, server: FakeOllama, protocol: str, say: Callable[[str], object]
 ) -> None:
     """The table of parts. The whole is counted on the request as the server received it."""
-    app = App.open(home, load_settings(home))
+    app = Agent.open(home, load_settings(home))
     parts = [
         (part.name, part.path, part.tokens) for part in context_report(app, None, QUESTION).parts
     ]
@@ -228,7 +228,7 @@ def in_this_process(said: Said, home: Home) -> None:
     def then() -> datetime:
         return datetime.now().astimezone() + timedelta(days=said.days)
 
-    app = replace(App.open(home, load_settings(home), mode="edit"), now=then)
+    app = replace(Agent.open(home, load_settings(home), mode="edit"), now=then)
     session = app.sessions.load("latest") if said.continues else app.sessions.new(None, "")
     for _ in app.ask(said.words, session):
         pass
@@ -264,10 +264,10 @@ def compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def tool_names(app: App) -> list[str]:
-    from openclaw.types import Ledger
+def tool_names(app: Agent) -> list[str]:
+    from openclaw.types import TurnChanges
 
-    return list(app.toolbox(Ledger()).arguments)
+    return list(app.toolbox(TurnChanges()).arguments)
 
 
 if __name__ == "__main__":

@@ -39,8 +39,8 @@ from benchmarks.recall_score import (  # noqa: E402
 from openclaw.models.catalog import embedding_files  # noqa: E402
 from openclaw.models.token_count import count  # noqa: E402
 from openclaw.retrieval.embedders import (  # noqa: E402
-    Choice,
     Embedder,
+    EmbedderChoice,
     choose_embedder,
 )
 from openclaw.retrieval.passages import Passage  # noqa: E402
@@ -99,8 +99,8 @@ def main(say: Say = print) -> None:
 @contextmanager
 def searches(embedder: Embedder | None) -> Iterator[dict[str, Search]]:
     """Our searches over a copy of the home, ready: hybrid if there is an embedder, and words."""
-    choices = {"openclaw hybrid": Choice(embedder)} if embedder else {}
-    choices["openclaw words only"] = Choice(None)
+    choices = {"openclaw hybrid": EmbedderChoice(embedder)} if embedder else {}
+    choices["openclaw words only"] = EmbedderChoice(None)
     with tempfile.TemporaryDirectory(prefix="openclaw-bench-") as folder:
         home = Home(Path(folder).resolve() / "home")
         shutil.copytree(DATA / "home", home.root)
@@ -112,7 +112,7 @@ def searches(embedder: Embedder | None) -> Iterator[dict[str, Search]]:
                 search.close()
 
 
-def opened(home: Home, choice: Choice, name: str) -> Search:
+def opened(home: Home, choice: EmbedderChoice, name: str) -> Search:
     """A search with an index of its own that has all words and vectors."""
     search = Search(home, IndexOptions(), lambda: choice, home.private / name)
     problems = search.refresh().problems

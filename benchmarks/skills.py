@@ -28,10 +28,10 @@ from benchmarks.startup import (  # noqa: E402
     environment,
     seconds,
 )
-from openclaw.agent.agent import App  # noqa: E402
+from openclaw.agent.agent import Agent  # noqa: E402
 from openclaw.config import load_settings  # noqa: E402
 from openclaw.inspection.context import context_report  # noqa: E402
-from openclaw.skills.skill import installed  # noqa: E402
+from openclaw.skills.skill import list_installed  # noqa: E402
 from openclaw.storage.home import (  # noqa: E402
     Home,
     create_home,
@@ -113,7 +113,7 @@ def look(home: Home, *, cold: bool = False) -> float:
         (home.private / "skills.json").unlink(missing_ok=True)
     settings = load_settings(home)
     began = time.perf_counter()
-    found = installed(home, settings)
+    found = list_installed(home, settings)
     took = time.perf_counter() - began
     if sum(entry.source == "home" for entry in found) != MANY:
         raise SystemExit("not all skills were found")
@@ -124,7 +124,7 @@ def tokens(number: int, home: Home) -> tuple[int, int, int]:
     """Tokens with so many skills: of the head's part about them, of the head with the tools, and of
     the message behind it, which is where a shortlist stands."""
     put_skills(home, number)
-    app = App.open(home, load_settings(home))
+    app = Agent.open(home, load_settings(home))
     app.model = ScriptedModel()
     report = context_report(app, None, QUESTION)
     app.close()

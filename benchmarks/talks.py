@@ -131,12 +131,12 @@ def in_one_process(home: Path, model: str, first: int, last: int) -> list[Shot]:
 
 def play(home: Path, model: str, first: int, last: int) -> list[Shot]:
     """Ask the turns from `first` to `last`, the first one of a talk in a new conversation."""
-    from openclaw.agent.agent import App
+    from openclaw.agent.agent import Agent
     from openclaw.config import load_settings
     from openclaw.events import Done
     from openclaw.storage.home import Home
 
-    app = App.open(Home(home), load_settings(Home(home)), model=model)
+    app = Agent.open(Home(home), load_settings(Home(home)), model=model)
     store = app.sessions
     session = store.new(NAME, model) if first == 1 else store.load(NAME)
     taken = []

@@ -21,7 +21,7 @@ from typing import Any
 
 from openclaw.memory.notes import Notes
 from openclaw.memory.todos import TodoFile
-from openclaw.storage.atomic import settled, swap
+from openclaw.storage.atomic import read_settled, swap
 from openclaw.storage.home import Home
 
 PAUSE = 0.25
@@ -98,7 +98,7 @@ def _edited(home: Path, name: str, save: Callable[[Path, bytes, bytes], bool]) -
             time.sleep(PAUSE)
             continue
         mark = f"({name}{len(marks)})"
-        while mark.encode() not in (old := settled(path) or b""):
+        while mark.encode() not in (old := read_settled(path) or b""):
             lines = old.splitlines(keepends=True)
             at = max(1, len(lines) * (len(marks) % 7) // 7)
             lines.insert(at, f"Edited by hand {mark}\n\n".encode())

@@ -189,7 +189,7 @@ Event = (
 )
 
 
-def waited(waiting: Waiting) -> Notice | Progress:
+def waiting_event(waiting: Waiting) -> Notice | Progress:
     """Return the event for a model that is not ready yet."""
     if waiting.share is None:
         return Notice(waiting.message)
@@ -310,7 +310,7 @@ def _todo_changes(before: Sequence[TodoLike], after: Sequence[TodoLike]) -> list
     return found + [("removed", t.text) for key, t in old.items() if key not in seen]
 
 
-def summary(receipt: Receipt) -> list[str]:
+def receipt_lines(receipt: Receipt) -> list[str]:
     """Return the receipt as lines for the user, one change a line; empty without changes."""
     lines = [f"to-do {what}: {text}" for what, text in receipt.todos]
     lines += [f"remembered: {text}" for text in receipt.memories]

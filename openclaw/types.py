@@ -54,7 +54,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class CallRecord:
     """A requested call and its outcome, for the audit log.
 
     by: who decided: "policy", "user", "nobody" (no one could be asked), "hook", or the grant; ""
@@ -74,28 +74,29 @@ class Deed:
     bytes: int = 0
 
 
-Keep = Callable[[Path, bytes | None, bytes | None], Callable[[], None]]
+BeforeWrite = Callable[[Path, bytes | None, bytes | None], Callable[[], None]]
 """Called before a file changes, with its content before and after (None: no file). Returns a
 function to call when the change did not happen."""
 
 
-def keep_nothing(path: Path, before: bytes | None, after: bytes | None) -> Callable[[], None]:
+def record_no_write(path: Path, before: bytes | None, after: bytes | None) -> Callable[[], None]:
     """Record nothing."""
     return lambda: None
 
 
-Held = tuple[bytes | None, bool] | None
+FileContent = tuple[bytes | None, bool] | None
 """The content of a file: its bytes (None where they are not kept) and whether it is executable;
 None for no file."""
-Altered = Callable[
-    [Iterable[str], Callable[[str], Held], Callable[[str], Held]], Callable[[str], None]
+BeforeCommand = Callable[
+    [Iterable[str], Callable[[str], FileContent], Callable[[str], FileContent]],
+    Callable[[str], None],
 ]
 """Called with the names of the files that a command changes and two functions for the content of
 each before and after. Returns a function to call with a file whose change did not happen."""
 
 
-def keep_no_changes(
-    names: Iterable[str], before: Callable[[str], Held], after: Callable[[str], Held]
+def record_no_changes(
+    names: Iterable[str], before: Callable[[str], FileContent], after: Callable[[str], FileContent]
 ) -> Callable[[str], None]:
     """Record nothing."""
     return lambda name: None
@@ -105,19 +106,22 @@ class Recorder(Protocol):
     """Records changes: of single files, and of all files that a command changes."""
 
     def keep(self, path: Path, before: bytes | None, after: bytes | None) -> Callable[[], None]:
-        """See `Keep`."""
+        """See `BeforeWrite`."""
 
     def altered(
-        self, names: Iterable[str], before: Callable[[str], Held], after: Callable[[str], Held]
+        self,
+        names: Iterable[str],
+        before: Callable[[str], FileContent],
+        after: Callable[[str], FileContent],
     ) -> Callable[[str], None]:
-        """See `Altered`."""
+        """See `BeforeCommand`."""
 
 
 class Unrecorded:
     """A recorder that records nothing."""
 
-    keep = staticmethod(keep_nothing)
-    altered = staticmethod(keep_no_changes)
+    keep = staticmethod(record_no_write)
+    altered = staticmethod(record_no_changes)
 
 
 UNRECORDED = Unrecorded()
@@ -128,7 +132,7 @@ def _marker() -> str:
 
 
 @dataclass(slots=True)
-class Ledger:
+class TurnChanges:
     """What the tools of one turn did. The tools fill it, the receipt reads it.
 
     before: content of each written file before the turn, by home-relative path; None: no file
@@ -163,11 +167,11 @@ class Ledger:
     typed: bool = True
     exit: int | None = None
     allowed: tuple[str, ...] = ()
-    keeper: Keep = keep_nothing
-    altered: Altered = keep_no_changes
+    keeper: BeforeWrite = record_no_write
+    altered: BeforeCommand = record_no_changes
 
     def keep(self, path: Path, before: bytes | None, after: bytes | None) -> Callable[[], None]:
-        """See `Keep`."""
+        """See `BeforeWrite`."""
         return self.keeper(path, before, after)
 
     @property

@@ -31,34 +31,34 @@ from openclaw.agent.recording import (
     said_of,
     with_citations,
 )
-from openclaw.agent.request import Fitting, images_of, make_request_builder, reload_images
+from openclaw.agent.request import RequestBuilder, images_of, make_request_builder, reload_images
 from openclaw.agent.toolset import find_archived, material_limits, page_chars, toolbox
 from openclaw.agent.undo import recover, redo, undo, undoable
 from openclaw.agent.window import KEPT, mark_refused
 from openclaw.errors import OpenclawError, PromptTooLarge, UsageError
 from openclaw.events import Receipt, make_receipt
 from openclaw.history.turns import Scope, State, Turn
-from openclaw.home.open_home import Rooms
-from openclaw.home.recall import long_files
-from openclaw.memory.todos import parse
+from openclaw.home.open_home import OpenHome
+from openclaw.home.recall import find_long_files
+from openclaw.memory.todos import parse_todos
 from openclaw.messages import Entry, Material
 from openclaw.models.base import ModelCard, Request
-from openclaw.models.profile import bounds, window_notice
+from openclaw.models.profile import reply_limits, window_notice
 from openclaw.nlp.intent import Cues
 from openclaw.security.audit import ACTIONS, Audit
 from openclaw.security.untrusted import Nonces
 from openclaw.sessions import masking
 from openclaw.sessions.session import Session, SessionState
 from openclaw.storage.text import read_text
-from openclaw.tools.memory_tools import flat, where
-from openclaw.tools.skill_tools import Shelf, instructions, wanted
+from openclaw.tools.memory_tools import clean_passage, passage_place
+from openclaw.tools.skill_tools import TurnSkills, fill_instructions, find_user_skill
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import Change, Ledger, ToolProblem
+from openclaw.types import Change, ToolProblem, TurnChanges
 
 if TYPE_CHECKING:
     from openclaw.agent.greeting import Greeting
-    from openclaw.agent.todo_offers import Offer
-    from openclaw.agent.undo import TakenBack
+    from openclaw.agent.todo_offers import TodoOffer
+    from openclaw.agent.undo import UndoResult
 
 
 MOST_ON_RECEIPT = 1_000_000
@@ -68,7 +68,7 @@ LARGEST_SEED = 2**31 - 1
 
 
 @dataclass(slots=True)
-class App(Rooms):
+class Agent(OpenHome):
     """An open home that answers prompts."""
 
     def ask(
@@ -115,7 +115,7 @@ class App(Rooms):
 
         return greeting(self, offering=offering)
 
-    def offer(self, session: Session, receipt: Receipt) -> Offer | None:
+    def offer(self, session: Session, receipt: Receipt) -> TodoOffer | None:
         """Return the offer after a turn that changed to-dos; see `openclaw.agent.todo_offers`."""
         if not receipt.todos:
             return None
@@ -124,11 +124,11 @@ class App(Rooms):
 
         return offer_after_change(self, session, receipt)
 
-    def accept(self, offer: Offer, session: Session) -> Iterator[events.Event]:
+    def accept(self, offer: TodoOffer, session: Session) -> Iterator[events.Event]:
         """Set the date of an offer that the user accepted."""
         return offer.accept(self, session)
 
-    def toolbox(self, ledger: Ledger, shelf: Shelf | None = None) -> Toolbox:
+    def toolbox(self, ledger: TurnChanges, shelf: TurnSkills | None = None) -> Toolbox:
         """Return the tools of a turn."""
         return toolbox(self, ledger, shelf or self.shelf())
 
@@ -155,7 +155,7 @@ class App(Rooms):
                 return
             request, session.model = f"/compact {focus}".strip(), self.model.card.name
             commit = self.history.head()
-            with record_turn(self, session, Ledger(), request, 0, commit) as recording:
+            with record_turn(self, session, TurnChanges(), request, 0, commit) as recording:
                 yield from map(events.Notice, update_working_notes(self, session))
                 yield from fitting.compact(starts[-KEPT], fitting.tools, focus)
                 fitting.keep_learned()
@@ -167,12 +167,12 @@ class App(Rooms):
 
     def undo(
         self, count: int = 1, scope: Scope = "all", session: str = "", keep: bool = False
-    ) -> TakenBack:
+    ) -> UndoResult:
         """Take back the newest turns, with their files and their part of the conversation; see
         `openclaw.agent.undo.undo`."""
         return undo(self, count, scope, session, keep)
 
-    def redo(self, count: int = 1, session: str = "", keep: bool = False) -> TakenBack:
+    def redo(self, count: int = 1, session: str = "", keep: bool = False) -> UndoResult:
         """Put back what the newest undos took; see `openclaw.agent.undo.redo`."""
         return redo(self, count, session, keep)
 
@@ -187,14 +187,14 @@ class App(Rooms):
         """Return the beginning of the next prompt's request, for the model to read it ahead."""
         return self._fitting(session.copy(), self.shelf()).beginning(".")
 
-    def _fitting(self, session: Session, shelf: Shelf) -> Fitting:
-        masking.session(self.vault, session)
+    def _fitting(self, session: Session, shelf: TurnSkills) -> RequestBuilder:
+        masking.mask_session(self.vault, session)
         protocol = choose_protocol(self.settings.protocol, self.model.card)
-        return make_request_builder(self, session, protocol, shelf, Ledger())
+        return make_request_builder(self, session, protocol, shelf, TurnChanges())
 
 
 def run_turn(
-    rooms: Rooms,
+    open_home: OpenHome,
     text: str,
     session: Session,
     material: Sequence[Material],
@@ -202,19 +202,19 @@ def run_turn(
     *,
     typed: bool = True,
 ) -> Iterator[events.Event]:
-    """Run one turn; the caller holds the lock of `session`. See `App.ask`."""
-    made = yield from prepare(rooms, text, session, material, skill, typed=typed)
+    """Run one turn; the caller holds the lock of `session`. See `Agent.ask`."""
+    made = yield from prepare_turn(open_home, text, session, material, skill, typed=typed)
     new_title = not session.title
     number, request = 1 + session.turns, made.turn.user.content
-    with record_turn(rooms, session, made.ledger, request, number, made.commit) as recording:
+    with record_turn(open_home, session, made.ledger, request, number, made.commit) as recording:
         if session.messages:
-            yield from map(events.Notice, update_working_notes(rooms, session))
+            yield from map(events.Notice, update_working_notes(open_home, session))
         try:
             run = made.loop.run(made.turn)
-            yield from _run_and_save(rooms, run, session, made, recording)
+            yield from _run_and_save(open_home, run, session, made, recording)
         except PromptTooLarge:
             session.messages[-1] = mark_refused(session.messages[-1])
-            rooms.sessions.save(session)
+            open_home.sessions.save(session)
             raise
         finally:
             made.fitting.keep_learned()
@@ -223,10 +223,10 @@ def run_turn(
 
 
 def _run_and_save(
-    rooms: Rooms,
+    open_home: OpenHome,
     run: Iterator[TurnOutput],
     session: Session,
-    made: Prepared,
+    made: PreparedTurn,
     recording: Recording,
 ) -> Iterator[events.Event]:
     """Yield the events of a run, save each entry at once and commit all at the end. A Ctrl-C during
@@ -237,28 +237,30 @@ def _run_and_save(
         try:
             if isinstance(happening, Entry):
                 said = _add_sources(made.fitting, session, happening)
-                session.messages.append(masking.entry(rooms.vault, said))
+                session.messages.append(masking.mask_entry(open_home.vault, said))
                 renew(session, made.fitting)
                 session.note(SessionState(read=dict(ledger.read)))
                 watch.save()
                 try:
                     if _is_last(happening):  # notes first: the session says how far they go
-                        yield from map(events.Notice, update_working_notes(rooms, session, ledger))
+                        yield from map(
+                            events.Notice, update_working_notes(open_home, session, ledger)
+                        )
                 finally:
-                    rooms.sessions.save(session)
+                    open_home.sessions.save(session)
                 recording.journal.saved()
             elif isinstance(happening, events.Done):
-                yield from map(events.Notice, (*rooms.served.news(), *watch.news()))
-                yield from map(events.Trouble, rooms.hooks.news() if rooms.hooks else ())
+                yield from map(events.Notice, (*open_home.served.news(), *watch.news()))
+                yield from map(events.Trouble, open_home.hooks.news() if open_home.hooks else ())
                 refused = tuple(ledger.refused)
                 state: State = "interrupted" if happening.stop_reason == "interrupted" else "done"
-                if state == "done" and rooms.saving:
-                    yield from _remember_and_save(rooms, watch, happening.answer)
+                if state == "done" and open_home.saving:
+                    yield from _remember_and_save(open_home, watch, happening.answer)
                 yield from map(events.Trouble, recording.close(state))
                 finished = replace(happening, session_id=session.id, refused=refused)
                 finished = with_citations(finished, session)
-                if rooms.hooks:
-                    rooms.hooks.ended(finished)
+                if open_home.hooks:
+                    open_home.hooks.ended(finished)
                 yield finished
             else:
                 recording.hear(happening)
@@ -271,7 +273,7 @@ def _run_and_save(
             happening = next(run, None)
 
 
-def _add_sources(fitting: Fitting, session: Session, said: Entry) -> Entry:
+def _add_sources(fitting: RequestBuilder, session: Session, said: Entry) -> Entry:
     """Return a new message; the last one of a turn gets its citations and sources, if any, in its
     record."""
     if said.record.stop is None or not may_cite(fitting, session, said.content):
@@ -280,12 +282,14 @@ def _add_sources(fitting: Fitting, session: Session, said: Entry) -> Entry:
     return with_sources(fitting, session, said)
 
 
-def _remember_and_save(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Event]:
+def _remember_and_save(
+    open_home: OpenHome, watch: Provenance, answer: str
+) -> Iterator[events.Event]:
     session = watch.session
     captured = session.state.captured
-    yield from remember_after_turn(rooms, watch, answer)
+    yield from remember_after_turn(open_home, watch, answer)
     if session.state.captured != captured:
-        rooms.sessions.save(session)
+        open_home.sessions.save(session)
 
 
 def _is_last(said: Entry) -> bool:
@@ -293,27 +297,29 @@ def _is_last(said: Entry) -> bool:
     return said.role == "assistant" and not said.tool_calls and not said.hint
 
 
-def update_working_notes(rooms: Rooms, session: Session, ledger: Ledger | None = None) -> list[str]:
+def update_working_notes(
+    open_home: OpenHome, session: Session, ledger: TurnChanges | None = None
+) -> list[str]:
     """Add new messages to the working notes; return notices for the user."""
-    if not rooms.saving or session.state.noted == session.archived + len(session.messages):
+    if not open_home.saving or session.state.noted == session.archived + len(session.messages):
         return []
-    from openclaw.agent.note_taking import keep_up
+    from openclaw.agent.note_taking import update_notes
 
-    changed = changes(rooms, ledger) if ledger else ()
-    return keep_up(rooms.sessions.folder, session, changed, rooms.vault.mask)
+    changed = changes(open_home, ledger) if ledger else ()
+    return update_notes(open_home.sessions.folder, session, changed, open_home.vault.mask)
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedTurn:
     """A turn that is ready to run."""
 
     turn: RunningTurn
     loop: Loop
-    fitting: Fitting
+    fitting: RequestBuilder
     watch: Provenance
 
     @property
-    def ledger(self) -> Ledger:
+    def ledger(self) -> TurnChanges:
         return self.watch.ledger
 
     @property
@@ -322,8 +328,8 @@ class Prepared:
         return self.turn.user.record.commit or ""
 
 
-def prepare(
-    rooms: Rooms,
+def prepare_turn(
+    open_home: OpenHome,
     text: str,
     session: Session,
     material: Sequence[Material],
@@ -331,115 +337,121 @@ def prepare(
     *,
     typed: bool = True,
     ahead: bool = True,
-) -> Generator[events.Event, None, Prepared]:
+) -> Generator[events.Event, None, PreparedTurn]:
     """Prepare a turn; only caches in the home change. The same prompt in the same minute with the
     same conversation and files gives the same request. With `ahead` the model loads and reads
     during the search for passages."""
-    text, material, notice = _mask_prompt(rooms, text, session, material)
-    drawn = _draw_nonce(rooms, session, text)
-    watch = _start_provenance(rooms, text, session, drawn)
+    text, material, notice = _mask_prompt(open_home, text, session, material)
+    drawn = _draw_nonce(open_home, session, text)
+    watch = _start_provenance(open_home, text, session, drawn)
     watch.ledger.typed = typed
-    shelf = rooms.shelf(text)
-    seen, followed = _read_cues(rooms, text, shelf, skill, watch.ledger)
-    if needs_recall(rooms, text, seen):
-        rooms.recall.start()  # first, so that it is ready when the model is
-    yield from _start_events(rooms, session, notice)
-    images = images_of(material, rooms.model.card, rooms.settings.ollama.host)
+    shelf = open_home.shelf(text)
+    seen, followed = _read_cues(open_home, text, shelf, skill, watch.ledger)
+    if needs_recall(open_home, text, seen):
+        open_home.recall.start()  # first, so that it is ready when the model is
+    yield from _start_events(open_home, session, notice)
+    images = images_of(material, open_home.model.card, open_home.settings.ollama.host)
     watch.images(images)
     added: Sequence[tuple[Any, str]] = ()
-    if hooks := rooms.hooks:
+    if hooks := open_home.hooks:
         labels = [each.label for each in material]
         added = hooks.before_turn(session.id, 1 + session.turns, text, labels)
         yield from map(events.Trouble, hooks.news())
-    yield from map(events.Notice, reload_images(rooms.home.root, session, rooms.model.card))
+    yield from map(events.Notice, reload_images(open_home.home.root, session, open_home.model.card))
     material = [each for each in material if not each.image]
-    protocol = choose_protocol(rooms.settings.protocol, rooms.model.card)
-    fitting = make_request_builder(rooms, session, protocol, shelf, watch.ledger, watch)
-    yield from _head_notices(rooms, fitting)
-    watch.room = material_limits(rooms, fitting.meter, len(material) + len(added))
+    protocol = choose_protocol(open_home.settings.protocol, open_home.model.card)
+    fitting = make_request_builder(open_home, session, protocol, shelf, watch.ledger, watch)
+    yield from _head_notices(open_home, fitting)
+    watch.room = material_limits(open_home, fitting.meter, len(material) + len(added))
     for each in material:
         if not watch.room.holds(each.text):
             yield events.Notice(f"{each.label} is too long: the model sees its beginning and end")
     beside = hooks.shown(added, watch.ledger, watch.room) if hooks else ()
     attached = "\n\n".join(filter(None, (followed, watch.materials(material), *beside)))
-    found = yield from _find_passages(rooms, text, attached, seen, fitting, ahead=ahead)
-    passages = watch.passages([(p["path"], f"{where(p)}: {flat(p['text'])}") for p in found])
+    found = yield from _find_passages(open_home, text, attached, seen, fitting, ahead=ahead)
+    passages = watch.passages(
+        [(p["path"], f"{passage_place(p)}: {clean_passage(p['text'])}") for p in found]
+    )
     if session.archived and (seen.asks or "?" in text):
-        passages += watch.earlier(find_archived(rooms, session, text))
+        passages += watch.earlier(find_archived(open_home, session, text))
     lines = [*seen.lines, *fitting.box.beside(native=protocol.name == "native")]
-    context = read_tail(rooms, fitting.sources, fitting.changed, attached, lines, passages)
-    limits = _make_limits(rooms, rooms.model.card, drawn)
+    context = read_tail(open_home, fitting.sources, fitting.changed, attached, lines, passages)
+    limits = _make_limits(open_home, open_home.model.card, drawn)
     record = replace(
-        request_record(rooms.model.card, fitting, limits),
-        commit=rooms.history.head(),
-        mode=rooms.mode,
-        asked=rooms.ask_user is not None,
-        memory=rooms.use_memory,
+        request_record(open_home.model.card, fitting, limits),
+        commit=open_home.history.head(),
+        mode=open_home.mode,
+        asked=open_home.ask_user is not None,
+        memory=open_home.use_memory,
         marker=watch.ledger.marker,
         cues=said_of(seen),
         found=bool(passages),
         skill=skill,
         offered=[{k: v for k, v in passage.items() if k != "text"} for passage in found],
-        left_out=rooms.recall.unshown(),
+        left_out=open_home.recall.take_left_out(),
     )
     user = Entry("user", text, context=context, at=timestamp(), images=images).with_record(record)
     watch.inherit()
     rules = prompt.hard_rules(fitting.sources)
     turn = RunningTurn(user, rules, seen, found=bool(passages), skill=followed)
-    return Prepared(turn, _make_loop(rooms, fitting, watch.ledger, limits), fitting, watch)
+    return PreparedTurn(turn, _make_loop(open_home, fitting, watch.ledger, limits), fitting, watch)
 
 
-def changes(rooms: Rooms, ledger: Ledger) -> list[Change]:
+def changes(open_home: OpenHome, ledger: TurnChanges) -> list[Change]:
     """Return the files that the tools of a turn wrote, with their content before and now."""
-    return [Change(p, before, _current_text(rooms, p)) for p, before in ledger.before.items()]
+    return [Change(p, before, _current_text(open_home, p)) for p, before in ledger.before.items()]
 
 
 def _mask_prompt(
-    rooms: Rooms, text: str, session: Session, material: Sequence[Material]
+    open_home: OpenHome, text: str, session: Session, material: Sequence[Material]
 ) -> tuple[str, Sequence[Material], str]:
     """Return prompt and material without secrets, and a notice about the secrets."""
     given = (text, *(each.text for each in material))
-    text, material = rooms.vault.mask(text), masking.materials(rooms.vault, material)
-    masking.session(rooms.vault, session)
-    return text, material, masking.told(given, (text, *(each.text for each in material)))
+    text, material = open_home.vault.mask(text), masking.mask_materials(open_home.vault, material)
+    masking.mask_session(open_home.vault, session)
+    return (
+        text,
+        material,
+        masking.format_masked_notice(given, (text, *(each.text for each in material))),
+    )
 
 
-def _start_provenance(rooms: Rooms, text: str, session: Session, drawn: bytes) -> Provenance:
-    ledger = Ledger(read=dict(session.state.read or {}), request=text, marker=drawn[:4].hex())
-    log = rooms.home.private / "logs" / ACTIONS
-    audit = Audit(log, session.id, 1 + session.turns, rooms.vault.mask, rooms.now)
-    return Provenance(rooms.home, ledger, session, audit)
+def _start_provenance(open_home: OpenHome, text: str, session: Session, drawn: bytes) -> Provenance:
+    ledger = TurnChanges(read=dict(session.state.read or {}), request=text, marker=drawn[:4].hex())
+    log = open_home.home.private / "logs" / ACTIONS
+    audit = Audit(log, session.id, 1 + session.turns, open_home.vault.mask, open_home.now)
+    return Provenance(open_home.home, ledger, session, audit)
 
 
 def _read_cues(
-    rooms: Rooms, text: str, shelf: Shelf, skill: str, ledger: Ledger
+    open_home: OpenHome, text: str, shelf: TurnSkills, skill: str, ledger: TurnChanges
 ) -> tuple[Cues, str]:
     """Return the cues in the prompt and the instructions of the skill that the user asks for."""
-    seen = cues_of(rooms, text, shelf)
+    seen = cues_of(open_home, text, shelf)
     if not skill:
         return seen, ""
-    asked = wanted(rooms.skills(), skill)
+    asked = find_user_skill(open_home.skills(), skill)
     ledger.allowed = asked.allowed_tools
     # The user has said what to do; words of the prompt do not say it again.
-    return Cues(known_lists=seen.known_lists), instructions(asked, text)
+    return Cues(known_lists=seen.known_lists), fill_instructions(asked, text)
 
 
-def _start_events(rooms: Rooms, session: Session, notice: str) -> Iterator[events.Event]:
+def _start_events(open_home: OpenHome, session: Session, notice: str) -> Iterator[events.Event]:
     """Yield the first events: the model that answers, and notices for the user."""
-    card = rooms.model.card
-    protocol = choose_protocol(rooms.settings.protocol, card)
+    card = open_home.model.card
+    protocol = choose_protocol(open_home.settings.protocol, card)
     session.model = card.name
     yield events.Start(session.id, card.name, card.window, protocol.name)
-    news, rooms.vault.notices = rooms.vault.notices, []
+    news, open_home.vault.notices = open_home.vault.notices, []
     notices = (notice, *news, "" if session.messages else window_notice(card))
     yield from map(events.Notice, filter(None, notices))
-    yield from map(events.Notice, rooms.grants_anew())
-    yield from map(events.Notice, rooms.served.begin())
+    yield from map(events.Notice, open_home.reread_grants())
+    yield from map(events.Notice, open_home.served.begin())
 
 
-def _head_notices(rooms: Rooms, fitting: Fitting) -> Iterator[events.Event]:
+def _head_notices(open_home: OpenHome, fitting: RequestBuilder) -> Iterator[events.Event]:
     """Yield notices about files of the head that are missing, unreadable or cut."""
-    left = find_unreadable(rooms)
+    left = find_unreadable(open_home)
     for path, reason in left.items():
         yield events.Notice(f"{path} is not read: {reason}; put the file itself in its place")
     for name in REQUIRED:
@@ -453,74 +465,84 @@ def _head_notices(rooms: Rooms, fitting: Fitting) -> Iterator[events.Event]:
             )
 
 
-def _make_loop(rooms: Rooms, fitting: Fitting, ledger: Ledger, limits: TurnLimits) -> Loop:
+def _make_loop(
+    open_home: OpenHome, fitting: RequestBuilder, ledger: TurnChanges, limits: TurnLimits
+) -> Loop:
     def receipt() -> Receipt:
-        return make_receipt(changes(rooms, ledger), parse, ledger.searches, ledger.sent)
+        return make_receipt(changes(open_home, ledger), parse_todos, ledger.searches, ledger.sent)
 
     return Loop(
-        rooms.model, fitting.protocol, fitting.box, fitting.fit, receipt, limits, fitting.meter
+        open_home.model, fitting.protocol, fitting.box, fitting.fit, receipt, limits, fitting.meter
     )
 
 
-def _draw_nonce(rooms: Rooms, session: Session, text: str) -> bytes:
+def _draw_nonce(open_home: OpenHome, session: Session, text: str) -> bytes:
     """Return bytes that no outsider can guess: for the fence of untrusted text and the seed."""
-    nonces = Nonces(rooms.home.private / "cache" / "key")
-    minute = rooms.now().replace(second=0, microsecond=0).isoformat()
+    nonces = Nonces(open_home.home.private / "cache" / "key")
+    minute = open_home.now().replace(second=0, microsecond=0).isoformat()
     return nonces.draw(session.turns, len(session.messages), minute, text)
 
 
-def _make_limits(rooms: Rooms, card: ModelCard, drawn: bytes) -> TurnLimits:
-    settings = rooms.settings
+def _make_limits(open_home: OpenHome, card: ModelCard, drawn: bytes) -> TurnLimits:
+    settings = open_home.settings
     seed = settings.seed
     if seed is None:
         seed = int.from_bytes(drawn[4:8], "big") & LARGEST_SEED
-    most, think = bounds(settings, card)
+    most, think = reply_limits(settings, card)
     return TurnLimits(settings.max_steps, most, settings.temperature, think, seed)
 
 
 def _find_passages(
-    rooms: Rooms, text: str, attached: str, seen: Cues, fitting: Fitting, *, ahead: bool
+    open_home: OpenHome,
+    text: str,
+    attached: str,
+    seen: Cues,
+    fitting: RequestBuilder,
+    *,
+    ahead: bool,
 ) -> Generator[events.Event, None, list[Mapping[str, Any]]]:
     """Find passages for the tail; with `ahead` the model reads the head during the search. Return
     none for a prompt that is too long to be sent; the loop reports that."""
     known = {*SOURCES.values()} - {part.path for part in fitting.parts if part.cut}
-    if not needs_recall(rooms, text, seen, known) or not fitting.can_send(text, attached):
+    if not needs_recall(open_home, text, seen, known) or not fitting.can_send(text, attached):
         return []
-    page = page_chars(rooms.model.card.window)
-    rooms.recall.begin(text, known, long_files(rooms.home, seen, page))
-    if ahead and not rooms.recall.answered:
-        for waiting in rooms.model.warm(fitting.beginning(text)):
+    page = page_chars(open_home.model.card.window)
+    open_home.recall.begin(text, known, find_long_files(open_home.home, seen, page))
+    if ahead and not open_home.recall.answered:
+        for waiting in open_home.model.warm(fitting.beginning(text)):
             if waiting.message:
-                yield events.waited(waiting)
-    rooms.tell("searching memory")
-    found = rooms.recall.passages(rooms.settings.recall_wait)
-    rooms.tell("")
-    yield from map(events.Trouble, rooms.recall.news())
-    masked = [{**passage, "text": rooms.vault.mask(passage["text"])} for passage in found]
+                yield events.waiting_event(waiting)
+    open_home.tell("searching memory")
+    found = open_home.recall.passages(open_home.settings.recall_wait)
+    open_home.tell("")
+    yield from map(events.Trouble, open_home.recall.news())
+    masked = [{**passage, "text": open_home.vault.mask(passage["text"])} for passage in found]
     if masked:
         yield events.Retrieval(tuple(masked))
     return list(masked)
 
 
-def _current_text(rooms: Rooms, path: str) -> str | None:
+def _current_text(open_home: OpenHome, path: str) -> str | None:
     """Return a file's present text (the beginning of a large one), None without a file. A link out
     of the home, which a command may have made, counts as no file."""
     try:
-        file = rooms.home.inside(path)
+        file = open_home.home.inside(path)
     except ToolProblem:
         return None
     return read_text(file, MOST_ON_RECEIPT) if file.is_file() else None
 
 
-AfterTurnStep = Callable[[Rooms, Provenance, str], Iterator[events.Event]]
+AfterTurnStep = Callable[[OpenHome, Provenance, str], Iterator[events.Event]]
 
 
-def remember_after_turn(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Event]:
+def remember_after_turn(
+    open_home: OpenHome, watch: Provenance, answer: str
+) -> Iterator[events.Event]:
     """Remember lasting facts from the prompt and promises in the answer. An error becomes a notice:
     the turn itself is done and saved."""
     for step in _after_turn_steps():
         try:
-            yield from step(rooms, watch, answer)
+            yield from step(open_home, watch, answer)
         except (OpenclawError, OSError, ToolProblem) as error:
             yield events.Notice(str(error))
 

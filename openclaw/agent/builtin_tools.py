@@ -9,39 +9,39 @@ from openclaw.storage.home import Home
 from openclaw.tools.calculate import calculate
 from openclaw.tools.file_tools import FileTools
 from openclaw.tools.memory_tools import KnowledgeTools, NoteStore, RecallTools, Searcher, TodoStore
-from openclaw.tools.results import USUAL, Room
-from openclaw.tools.session_tools import SessionTools, Talks
+from openclaw.tools.results import DEFAULT_LIMITS, ResultLimits
+from openclaw.tools.session_tools import ConversationSearch, SessionTools
 from openclaw.tools.shell.shell import Runner, ShellTools
-from openclaw.tools.skill_tools import ProposeTools, SkillShelf, SkillTools
+from openclaw.tools.skill_tools import ProposeTools, SkillStore, SkillTools
 from openclaw.tools.tool import Tool, tool
 from openclaw.tools.web.fetch import WebPages
-from openclaw.tools.web.web_search import Search, Seen, WebTools, ddgs_search
-from openclaw.types import Ledger
+from openclaw.tools.web.web_search import SearchFunction, SeenPages, WebTools, ddgs_search
+from openclaw.types import TurnChanges
 
 
 def build_tools(
     home: Home,
-    ledger: Ledger,
+    ledger: TurnChanges,
     *,
     todos: TodoStore,
     notes: NoteStore,
-    skills: SkillShelf,
+    skills: SkillStore,
     searcher: Searcher | None = None,
-    talks: Talks | None = None,
-    search: Search = ddgs_search,
+    talks: ConversationSearch | None = None,
+    search: SearchFunction = ddgs_search,
     region: str = "wt-wt",
     results: int = 3,
-    seen: Seen | None = None,
+    seen: SeenPages | None = None,
     allow_hosts: Sequence[str] = (),
     origin: Callable[[str], str] = lambda text: "",
     vault: Vault | None = None,
     runner: Runner | None = None,
-    room: Room = USUAL,
+    room: ResultLimits = DEFAULT_LIMITS,
 ) -> list[Tool]:
     """Return the tools for one home; they record their changes in `ledger`. Without a searcher no
     tool searches memory, without `talks` none searches conversations, without a runner none runs
     commands. `seen` is what the conversation has seen of the web."""
-    seen = seen or Seen()
+    seen = seen or SeenPages()
     files = FileTools(home, ledger, vault, room)
     return [
         *files.tools(),

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 
 from openclaw.messages import Entry, ToolUse
-from openclaw.nlp.words import telling_words
+from openclaw.nlp.words import significant_words
 from openclaw.storage.text import without_comments
 
 Spans = Mapping[str, Sequence[tuple[int, int]]]
@@ -224,7 +224,7 @@ def _span(found: re.Match[str]) -> tuple[int, int]:
 # -------- sources
 
 
-def rests_on(
+def find_repeated_lines(
     answer: str,
     question: str,
     offered: Iterable[ShownLine],
@@ -233,13 +233,13 @@ def rests_on(
     """Return the offered lines that an answer repeats, at most `MOST`: a line that holds most of
     what the answer adds to the question, or a line that the answer repeats nearly whole. `holds`
     checks a line against its file. A missing source is better than a wrong one."""
-    asked = telling_words(question)
-    said = telling_words(answer) - asked
+    asked = significant_words(question)
+    said = significant_words(answer) - asked
     found: list[tuple[frozenset[str], int, ShownLine]] = []
     for line in offered:
-        words = telling_words(line.text)
+        words = significant_words(line.text)
         shared = (words - asked) & said
-        about = len((words | telling_words(line.around)) & asked)
+        about = len((words | significant_words(line.around)) & asked)
         gives = about and 2 * len(shared) >= len(said)
         told = len(shared) >= 2 and 4 * len(shared) >= 3 * len(words - asked)
         if shared and (gives or (told and (about or len(shared) > 2))):
@@ -326,12 +326,12 @@ def no_files(path: str) -> Sequence[str] | None:
 
 def passages_of(entry: Entry, look: ReadLines = no_files) -> Iterator[ShownPassage]:
     """Yield the passages in a message: those of its context and of the results of its calls."""
-    yield from beside(entry, look)
+    yield from context_passages(entry, look)
     for use in entry.tool_calls:
         yield from result_passages(use, look)
 
 
-def beside(entry: Entry, look: ReadLines = no_files) -> Iterator[ShownPassage]:
+def context_passages(entry: Entry, look: ReadLines = no_files) -> Iterator[ShownPassage]:
     """Yield the passages that a search has added to a message of the user: those of its record, or,
     without a record, all text in its fences with the form of a passage."""
     if "<<data " not in entry.context:

@@ -13,18 +13,18 @@ from openclaw.agent.citations import (
     ShownLine,
     ShownPassage,
     attached_files,
-    beside,
     check_citations,
     cited_places,
+    context_passages,
+    find_repeated_lines,
     has_text,
     lines_in,
     passages_of,
-    rests_on,
     result_passages,
     spans,
     strip_comments,
 )
-from openclaw.agent.prompt import Source
+from openclaw.agent.prompt import HeadFile
 from openclaw.agent.recording import REMEMBERED, newest_turn
 from openclaw.messages import Entry, ToolUse, TurnRecord
 from openclaw.storage.readers import kind_by_name
@@ -34,7 +34,7 @@ from openclaw.types import ToolProblem
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from openclaw.agent.request import Fitting
+    from openclaw.agent.request import RequestBuilder
     from openclaw.sessions.session import Session
 
 
@@ -60,7 +60,7 @@ class AnswerContext:
     answer: str
     messages: Sequence[Entry]
     look: ReadLines
-    sources: Mapping[str, Source] = field(default_factory=dict)
+    sources: Mapping[str, HeadFile] = field(default_factory=dict)
     head: str = ""
     shortened: int = 0
     summary: str = ""
@@ -96,14 +96,14 @@ class HomeLines:
         return re.split(r"\r\n|\n|\r", self.mask(text)) if text else ()
 
 
-def with_sources(fitting: Fitting, session: Session, said: Entry) -> Entry:
+def with_sources(fitting: RequestBuilder, session: Session, said: Entry) -> Entry:
     """Return the last message of a turn with its citations and sources, if any, in its record."""
-    rooms = fitting.rooms
+    open_home = fitting.open_home
     found = find_sources(
         AnswerContext(
             said.content,
             session.messages,
-            HomeLines(rooms.home.inside, rooms.vault.mask),
+            HomeLines(open_home.home.inside, open_home.vault.mask),
             fitting.sources,
             fitting.head,
             session.shortened,
@@ -123,7 +123,7 @@ def find_sources(said: AnswerContext) -> TurnRecord:
     cited = check_citations(places, _seen_texts(said), said.look) if places else []
     turn = newest_turn(said.messages)
     question = turn[0].content if turn else ""
-    used = rests_on(said.answer, question, _candidate_lines(said, turn), holds)
+    used = find_repeated_lines(said.answer, question, _candidate_lines(said, turn), holds)
     own = {(each.path, each.start_line) for each in cited if each.verified}
     rest = [line.place for line in used if (line.path, line.start_line) not in own]
     return TurnRecord(citations=list(map(asdict, cited)) or None, sources=rest or None)
@@ -133,7 +133,7 @@ def _seen_texts(said: AnswerContext) -> SeenTexts:
     passages: list[ShownPassage] = []
     uses: list[ToolUse] = []
     for at, entry in enumerate(said.messages):
-        passages += beside(entry, said.look)
+        passages += context_passages(entry, said.look)
         if at >= said.shortened:  # the model sees no results or attachments of the others
             passages += attached_files(entry)
             uses += entry.tool_calls

@@ -18,8 +18,8 @@ from openclaw.messages import Entry, Message, Waiting
 from openclaw.models.base import Model, Reply, Request
 from openclaw.models.token_count import Meter
 from openclaw.nlp.facts import lasting_facts
-from openclaw.nlp.identifiers import holds, identifiers
-from openclaw.nlp.words import denies, missing_words, telling_words
+from openclaw.nlp.identifiers import has_identifier, identifiers
+from openclaw.nlp.words import has_negation, missing_words, significant_words
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import SessionStore
 from openclaw.sessions.working_notes import WorkingNotes, notes_path
@@ -184,7 +184,7 @@ class Summarizer:
         try:
             for chunk in self.model.stream(request):
                 if isinstance(chunk, Waiting):
-                    yield events.waited(chunk)
+                    yield events.waiting_event(chunk)
                 elif isinstance(chunk, Reply):
                     return chunk.text
         except OpenclawError as error:
@@ -233,10 +233,10 @@ def _proven_fact(item: Any, said: str) -> str:
     source = next((each for each in SENTENCE.split(said) if words in _plain_words(each)), "")
     if not source or not SHORTEST_FACT <= len(fact) <= LONGEST_FACT or fact.endswith("?"):
         return ""
-    if denies(fact) != denies(source):
+    if has_negation(fact) != has_negation(source):
         return ""
     folded = said.casefold()
-    if any(not holds(folded, each.casefold()) for each in identifiers(fact)):
+    if any(not has_identifier(folded, each.casefold()) for each in identifiers(fact)):
         return ""
     return fact if len(missing_words(fact, said)) <= MOST_NEW_WORDS else ""
 
@@ -349,7 +349,9 @@ def keep_supported(outline: Outline, said: str, shown: str = "") -> Outline:
     """Drop the lines of an outline that the words of user and assistant (`said`) do not support.
     Others may have written the texts in `shown` (tools, attachments): of these only exact strings
     count, and only as identifiers."""
-    sentences = [(words, telling_words(words)) for words in SENTENCE.split(said) if words.strip()]
+    sentences = [
+        (words, significant_words(words)) for words in SENTENCE.split(said) if words.strip()
+    ]
     folded, everything = said.casefold(), f"{said}\n{shown}".casefold()
 
     def true(lines: Iterable[str]) -> tuple[str, ...]:
@@ -357,7 +359,9 @@ def keep_supported(outline: Outline, said: str, shown: str = "") -> Outline:
 
     lists = {name: true(getattr(outline, name)) for name in LISTS if name != "identifiers"}
     exact = (each for line in outline.identifiers for each in identifiers(line))
-    held = tuple(dict.fromkeys(each for each in exact if holds(everything, each.casefold())))
+    held = tuple(
+        dict.fromkeys(each for each in exact if has_identifier(everything, each.casefold()))
+    )
     return Outline(
         " ".join(true([outline.goal])), identifiers=held[: LISTS["identifiers"]], **lists
     )
@@ -369,13 +373,13 @@ def _is_supported(
     """Return True when a text has every identifier of a line and half of its telling words, and the
     most similar sentence denies what the line denies: small models also copy lines from the
     instructions, and drop a "not" (docs/small-models.md)."""
-    if any(not holds(folded, each.casefold()) for each in identifiers(line)):
+    if any(not has_identifier(folded, each.casefold()) for each in identifiers(line)):
         return False
-    words = telling_words(line)
+    words = significant_words(line)
     if len(missing_words(line, said)) > len(words) / 2:
         return False
     like = max(sentences, key=lambda each: len(words & each[1]), default=("", frozenset()))
-    return 2 * len(words & like[1]) <= len(words) or denies(line) == denies(like[0])
+    return 2 * len(words & like[1]) <= len(words) or has_negation(line) == has_negation(like[0])
 
 
 def merge_outlines(old: Outline, new: Outline) -> Outline:
@@ -426,7 +430,7 @@ def shorten_outline(outline: Outline, tokens: int, count: Count) -> Outline:
 
 def without_known(outline: Outline, notes: str) -> Outline:
     """Return the outline without identifiers that the notes show anyway."""
-    left = tuple(i for i in outline.identifiers if not holds(notes, i))
+    left = tuple(i for i in outline.identifiers if not has_identifier(notes, i))
     return replace(outline, identifiers=left)
 
 

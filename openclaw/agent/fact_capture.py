@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING
 
 from openclaw import events
 from openclaw.memory.entries import Meta, entries_of
-from openclaw.memory.markdown import same, text_of
+from openclaw.memory.markdown import is_same_statement, read_markdown
 from openclaw.memory.notes import Notes
 from openclaw.nlp.notable import may_state_fact
-from openclaw.nlp.words import denies, telling_words
-from openclaw.security.untrusted import defused, plain_source
+from openclaw.nlp.words import has_negation, significant_words
+from openclaw.security.untrusted import defuse, plain_source
 from openclaw.sessions.session import Session, SessionState
-from openclaw.storage.safe_open import NotOrdinary, checked, is_ordinary
+from openclaw.storage.safe_open import NotOrdinary, check_no_links, is_ordinary
 from openclaw.storage.text import read_text
 from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:
     from openclaw.agent.provenance import Provenance
-    from openclaw.home.open_home import Rooms
+    from openclaw.home.open_home import OpenHome
     from openclaw.memory.notes import Notes
-    from openclaw.nlp.fact_candidates import Candidate
+    from openclaw.nlp.fact_candidates import FactCandidate
     from openclaw.storage.home import Home
-    from openclaw.types import Ledger
+    from openclaw.types import TurnChanges
 
 
 MOST = 3
@@ -39,13 +39,17 @@ LONGER = 2
 """A line with more than so many times the words (plus so many words) says something else."""
 
 
-def capture(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Event]:
+def capture(open_home: OpenHome, watch: Provenance, answer: str) -> Iterator[events.Event]:
     """Save lasting facts from the user's prompt, at most three in a conversation; each gives one
     Notice. A fact goes to today's note in every mode, as it is in the user's own words; after a
     foreign text was read, and from a prompt that may be pasted, it goes to the inbox. Nothing is
     saved in mode read-only, without memory, with the setting `capture: off`, or from a prompt that
     the user did not type."""
-    if rooms.settings.capture == "off" or rooms.mode == "read-only" or not rooms.use_memory:
+    if (
+        open_home.settings.capture == "off"
+        or open_home.mode == "read-only"
+        or not open_home.use_memory
+    ):
         return
     session, ledger = watch.session, watch.ledger
     if not ledger.typed:
@@ -55,12 +59,12 @@ def capture(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Eve
         return
     if not may_state_fact(ledger.request):
         return
-    from openclaw.nlp.fact_candidates import candidates
+    from openclaw.nlp.fact_candidates import find_candidates
 
-    found = candidates(ledger.request)
+    found = find_candidates(ledger.request)
     if not found:
         return
-    keeping = _FactWriter(rooms, session, ledger)
+    keeping = _FactWriter(open_home, session, ledger)
     for candidate in found:
         if had >= MOST:
             return
@@ -75,7 +79,7 @@ def why_not_writable(home: Home, path: Path) -> str:
     """Return why a file of the home may not be written, "" when it may."""
     name = home.relative(path)
     try:
-        checked(path)
+        check_no_links(path)
     except NotOrdinary as error:
         return f"{name} is left alone: {error.strerror}"
     return f"{name} is a folder" if path.is_dir() else ""
@@ -84,22 +88,22 @@ def why_not_writable(home: Home, path: Path) -> str:
 class _FactWriter:
     """Writes the candidates of one turn into the memory folder."""
 
-    def __init__(self, rooms: Rooms, session: Session, ledger: Ledger) -> None:
-        self._rooms, self._ledger = rooms, ledger
+    def __init__(self, open_home: OpenHome, session: Session, ledger: TurnChanges) -> None:
+        self._rooms, self._ledger = open_home, ledger
         self._source = f"session {session.id} turn {session.turns}"
         self._notes = Notes(
-            rooms.home.memory,
-            today=lambda: rooms.now().date(),
+            open_home.home.memory,
+            today=lambda: open_home.now().date(),
             source=lambda: self._source,
             keep=ledger.keep,
         )
-        self._saved = _new_lines(rooms, ledger)
+        self._saved = _new_lines(open_home, ledger)
 
-    def _waits(self, candidate: Candidate) -> bool:
+    def _waits(self, candidate: FactCandidate) -> bool:
         """Return True when a candidate needs the user's yes."""
         return self._ledger.tainted or not candidate.sure
 
-    def is_known(self, candidate: Candidate) -> bool:
+    def is_known(self, candidate: FactCandidate) -> bool:
         """Return True when memory holds the candidate, when the turn's own calls have just saved
         it, or when it cannot wait: "tomorrow" in the inbox is another day at the user's yes."""
         if self._waits(candidate) and candidate.relative:
@@ -109,7 +113,7 @@ class _FactWriter:
             return True
         return any(_is_same(known, candidate.text) for known in self._near(candidate.text))
 
-    def keep(self, candidate: Candidate) -> str:
+    def keep(self, candidate: FactCandidate) -> str:
         """Write the candidate; return a notice for the user, "" when it was known after all."""
         meta = Meta(category=candidate.category)
         home, notes, waits = self._rooms.home, self._notes, self._waits(candidate)
@@ -120,7 +124,7 @@ class _FactWriter:
         try:
             if waits:
                 source = plain_source(self._source)
-                notes.propose(defused(candidate.text), source, meta=meta)
+                notes.propose(defuse(candidate.text), source, meta=meta)
             else:
                 notes.remember(candidate.text, "today", meta=meta)
         except ToolProblem:
@@ -134,11 +138,11 @@ class _FactWriter:
     def _near(self, text: str) -> Iterator[str]:
         """Yield the lines of memory and of the head's files that may say the same: not too long,
         and with the longest words of the text, which are probably its rarest."""
-        words = sorted(telling_words(text), key=len)
+        words = sorted(significant_words(text), key=len)
         clues = [word[:4] for word in words[: -CLUES - 1 : -1]] or [""]
         most = LONGER * len(text.split()) + LONGER
         for path in _files(self._rooms, self._notes):
-            held = text_of(path)
+            held = read_markdown(path)
             if not _has_near(held, clues, most):
                 continue
             for entry in entries_of(held):
@@ -166,8 +170,8 @@ def _has_near(held: str, clues: Sequence[str], most: int) -> bool:
     return False
 
 
-def _files(rooms: Rooms, notes: Notes) -> Iterator[Path]:
-    folder, workspace = notes.folder, rooms.home.root / "workspace"
+def _files(open_home: OpenHome, notes: Notes) -> Iterator[Path]:
+    folder, workspace = notes.folder, open_home.home.root / "workspace"
     paths = sorted(folder.glob("*.md"), reverse=True) if folder.is_dir() else []
     inbox = notes.inbox().parent
     paths += sorted(inbox.glob("*.md")) if inbox.is_dir() else []
@@ -175,29 +179,33 @@ def _files(rooms: Rooms, notes: Notes) -> Iterator[Path]:
     yield from (path for path in paths if is_ordinary(path))
 
 
-def _new_lines(rooms: Rooms, ledger: Ledger) -> Sequence[str]:
+def _new_lines(open_home: OpenHome, ledger: TurnChanges) -> Sequence[str]:
     """Return the lines that this turn's calls added to memory and to the files of the head."""
     added: list[str] = []
     for name, before in ledger.before.items():
         if name.startswith("memory/") or name.removeprefix("workspace/") in HEAD_FILES:
             known = set((before or "").splitlines())
-            now = _text(rooms.home.root / name) or ""
+            now = _text(open_home.home.root / name) or ""
             added += [line for line in now.splitlines() if line not in known]
     return added
 
 
 def _is_said(text: str, lines: Sequence[str]) -> bool:
     """Return True when a line says the text in other words ("The user is vegetarian.")."""
-    words = telling_words(text)
-    return any(len(words & telling_words(line)) >= SAID_AGAIN * len(words) for line in lines)
+    words = significant_words(text)
+    return any(len(words & significant_words(line)) >= SAID_AGAIN * len(words) for line in lines)
 
 
 def _is_same(known: str, text: str) -> bool:
     """Return True when two lines have nearly the same words, or the same telling words."""
-    if same(known, text):
+    if is_same_statement(known, text):
         return True
-    words = telling_words(text)
-    return bool(words) and words == telling_words(known) and denies(known) == denies(text)
+    words = significant_words(text)
+    return (
+        bool(words)
+        and words == significant_words(known)
+        and has_negation(known) == has_negation(text)
+    )
 
 
 def _text(path: Path) -> str | None:

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
-from openclaw.agent.todo_offers import LONGEST_PROMPT, Offer, offer_at_start
+from openclaw.agent.todo_offers import LONGEST_PROMPT, TodoOffer, offer_at_start
 from openclaw.memory.entries import entries_of
 from openclaw.memory.todos import plain_text
 from openclaw.storage.home import PROPOSED
 from openclaw.storage.text import read_text
 
 if TYPE_CHECKING:
-    from openclaw.home.open_home import Rooms
+    from openclaw.home.open_home import OpenHome
     from openclaw.memory.todos import Todo
     from openclaw.storage.home import Home
 
@@ -33,23 +33,23 @@ class Greeting:
     """Lines to show, and the offer in the last of them, None without one."""
 
     lines: tuple[str, ...] = ()
-    offer: Offer | None = None
+    offer: TodoOffer | None = None
 
 
-def greeting(rooms: Rooms, *, offering: bool = True) -> Greeting:
+def greeting(open_home: OpenHome, *, offering: bool = True) -> Greeting:
     """Make the greeting of a conversation. An offer is noted and never made again, so it is only
     made with `offering`: when somebody is there to read it."""
-    if rooms.settings.proactive == "off" or not rooms.use_memory:
+    if open_home.settings.proactive == "off" or not open_home.use_memory:
         return Greeting()
     try:
-        todos = [todo for todo in rooms.todos.items() if not todo.done]
+        todos = [todo for todo in open_home.todos.items() if not todo.done]
     except OSError:
         todos = []
-    found = (_due_line(todos, rooms.now().date()), _inbox_line(rooms.home))
+    found = (_due_line(todos, open_home.now().date()), _inbox_line(open_home.home))
     lines = tuple(line for line in found if line)
     if not offering:
         return Greeting(lines)
-    offer = offer_at_start(rooms, todos, SHORT_PROMPT if len(lines) > 1 else LONGEST_PROMPT)
+    offer = offer_at_start(open_home, todos, SHORT_PROMPT if len(lines) > 1 else LONGEST_PROMPT)
     return Greeting((*lines, offer.line), offer) if offer else Greeting(lines)
 
 

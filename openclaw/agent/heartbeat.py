@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING
 
 from openclaw.errors import UsageError
 from openclaw.sessions.store import UNATTENDED
-from openclaw.storage.safe_open import checked, make_folder
+from openclaw.storage.safe_open import check_no_links, make_folder
 from openclaw.storage.text import read_text, unwritable
 
 if TYPE_CHECKING:
-    from openclaw.agent.agent import App
+    from openclaw.agent.agent import Agent
     from openclaw.config import Settings
     from openclaw.sessions.session import Session
     from openclaw.storage.home import Home
@@ -56,7 +56,7 @@ _AT_END = re.compile(rf"(?:\A|(?<=[\s*_`(])){_TOKEN}{_MARKS}*\Z", re.IGNORECASE)
 _HOUR = re.compile(r"(\d{1,2})(?::(\d\d))?")
 
 
-def tasks_of(home: Home) -> str:
+def read_tasks(home: Home) -> str:
     """Return the tasks in HEARTBEAT.md without comments; "" when it is missing or has only headings
     and empty items."""
     try:
@@ -74,7 +74,7 @@ def prompt_of(tasks: str) -> str:
     return PROMPT.format(tasks=tasks, nothing=NOTHING)
 
 
-def told(answer: str) -> str:
+def text_for_user(answer: str) -> str:
     """Return the part of an answer that is for the user; "" when it is the word for nothing."""
     text = answer.strip()
     text = _AT_FRONT.sub("", text)
@@ -83,17 +83,17 @@ def told(answer: str) -> str:
     return text.strip() if re.search(r"\w", text) else ""
 
 
-def mode_of(settings: Settings) -> Mode:
+def unattended_mode(settings: Settings) -> Mode:
     """Return the mode of an unattended run: at most "edit"."""
     return settings.mode if settings.mode in ("read-only", "ask") else "edit"
 
 
-def quietly(settings: Settings) -> Settings:
+def unattended_settings(settings: Settings) -> Settings:
     """Return the settings of an unattended run: its prompt is not in the user's own words."""
     return replace(settings, proactive="off", capture="off")
 
 
-def session_of(app: App) -> Session:
+def todays_session(app: Agent) -> Session:
     """Return the conversation of today's heartbeats; a new one when there is none."""
     name = f"{UNATTENDED}{app.now().date().isoformat()}"
     with suppress(UsageError):
@@ -105,7 +105,7 @@ def session_of(app: App) -> Session:
 
 
 @contextmanager
-def alone(home: Home) -> Iterator[bool]:
+def heartbeat_lock(home: Home) -> Iterator[bool]:
     """Lock the heartbeats of this home; yield False when another one runs. OpenclawError when the
     lock fails."""
     from filelock import FileLock, Timeout
@@ -113,7 +113,7 @@ def alone(home: Home) -> Iterator[bool]:
     path = home.private / "locks" / "heartbeat.lock"
     try:
         make_folder(path.parent)
-        lock = FileLock(checked(path))
+        lock = FileLock(check_no_links(path))
         try:
             lock.acquire(timeout=0)
         except Timeout:
@@ -128,7 +128,7 @@ def alone(home: Home) -> Iterator[bool]:
 
 
 @contextmanager
-def limited(seconds: float) -> Iterator[threading.Event]:
+def interrupt_after(seconds: float) -> Iterator[threading.Event]:
     """Interrupt the main thread, as Ctrl-C does, when the work inside takes longer, and set the
     event. Only in the main thread. A process of cron may ignore Ctrl-C, so a handler is set here.
     """
@@ -159,7 +159,7 @@ def _interrupt() -> None:
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
-def hours_of(text: str) -> tuple[time, time]:
+def parse_hours(text: str) -> tuple[time, time]:
     """Read hours like "22-7" or "22:30-6:45". UsageError for any other text."""
     parts = [_HOUR.fullmatch(part.strip()) for part in text.split("-")]
     with suppress(ValueError):
@@ -170,7 +170,7 @@ def hours_of(text: str) -> tuple[time, time]:
     raise UsageError(f"'{text}' are no hours", "write them as 22-7 or 22:30-6:45")
 
 
-def within(now: time, hours: tuple[time, time]) -> bool:
+def is_within(now: time, hours: tuple[time, time]) -> bool:
     """Return True when a time is between two others, over midnight when the second is earlier."""
     first, last = hours
     return first <= now < last if first < last else now >= first or now < last

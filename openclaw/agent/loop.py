@@ -14,8 +14,8 @@ from openclaw.events import Receipt
 from openclaw.messages import NO_RECORD, Entry, ToolCall, ToolUse, TurnRecord, Usage, Waiting
 from openclaw.models.base import Model, Reply, Request, Text, Thinking
 from openclaw.models.token_count import Meter
-from openclaw.nlp.claims import claims, releasable
-from openclaw.tools.toolbox import Outcome, Toolbox
+from openclaw.nlp.claims import count_releasable, find_claims
+from openclaw.tools.toolbox import CallResult, Toolbox
 from openclaw.types import CHANGING
 
 REPEATED = "Already done in this turn; the result was:\n{result}\nDo not call it again."
@@ -157,7 +157,7 @@ class Loop:
                 if isinstance(chunk, Reply):
                     return chunk
                 if isinstance(chunk, Waiting):
-                    yield events.waited(chunk)
+                    yield events.waiting_event(chunk)
                 elif isinstance(chunk, Thinking):
                     yield events.Thought(chunk.text)
                 elif isinstance(chunk, Text):
@@ -167,7 +167,7 @@ class Loop:
                         return Reply("")
                     state.partial = self.protocol.spoken(heard, turn)
                     shown = len(state.shown)
-                    end = len(state.partial) if backed else releasable(state.partial, shown)
+                    end = len(state.partial) if backed else count_releasable(state.partial, shown)
                     if end > shown:
                         yield events.Token(state.partial[shown:end])
                         state.shown = state.partial[:end]
@@ -207,7 +207,9 @@ class Loop:
         seconds = round(outcome.seconds, 3)
         yield events.ToolEnd(call.id, call.name, outcome.text, outcome.ok, seconds, outcome.said)
 
-    def _run_call(self, call: ToolCall, turn: RunningTurn, state: TurnState, share: int) -> Outcome:
+    def _run_call(
+        self, call: ToolCall, turn: RunningTurn, state: TurnState, share: int
+    ) -> CallResult:
         """Run a call unless it repeats an earlier one without need: a write that was done, a read
         or command with no write since, a failure with no success since."""
         effect = self.toolbox.effect(call)
@@ -228,14 +230,14 @@ class Loop:
         state.past_calls[key] = PastCall(outcome, state.writes, state.successes, len(turn.entries))
         return outcome
 
-    def _repeat_result(self, known: PastCall, state: TurnState) -> Outcome:
+    def _repeat_result(self, known: PastCall, state: TurnState) -> CallResult:
         known.count += 1
         state.repeats += 1
         state.stopped = "repeated" if known.count > 3 else ""
         text = (REPEATED if known.outcome.ok else FAILED_BEFORE).format(
             result=known.outcome.text[:400]
         )
-        return Outcome(text, known.outcome.ok)
+        return CallResult(text, known.outcome.ok)
 
     # -------- ends
 
@@ -246,7 +248,7 @@ class Loop:
         model gets one chance to correct it."""
         receipt = self.receipt()
         answer = step.answer or EMPTY
-        unbacked = () if receipt else claims(answer, turn.user.content)
+        unbacked = () if receipt else find_claims(answer, turn.user.content)
         if unbacked and not state.corrected:
             state.corrected = True
             turn.closing, turn.kind = "no", "change"
@@ -342,7 +344,7 @@ class PastCall:
     count: how often the model asked for it
     """
 
-    outcome: Outcome
+    outcome: CallResult
     writes: int
     successes: int
     at: int

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from openclaw.errors import OpenclawError
 from openclaw.messages import Entry
-from openclaw.nlp.notable import Additions, notable, request_of
-from openclaw.security.untrusted import defused
+from openclaw.nlp.notable import NoteAdditions, find_additions, shorten_request
+from openclaw.security.untrusted import defuse
 from openclaw.sessions.session import Session, SessionState
 from openclaw.sessions.working_notes import WorkingNotes, notes_path
 from openclaw.types import Change
 
 
-def keep_up(
+def update_notes(
     sessions: Path,
     session: Session,
     changes: Sequence[Change] = (),
@@ -35,7 +35,7 @@ def keep_up(
         said, *after = exchange
         answer = after[-1].content if after else ""
         uses = [use for entry in after for use in entry.tool_calls]
-        found = notable(said.content, answer, uses, changes if at == len(talk) - 1 else ())
+        found = find_additions(said.content, answer, uses, changes if at == len(talk) - 1 else ())
         _add(notes, found, mask, talk[at - 1][1][0].content if at else None)
     notice = _save(notes)
     if not notice:
@@ -44,7 +44,7 @@ def keep_up(
 
 
 def _add(
-    notes: WorkingNotes, found: Additions, mask: Callable[[str], str], previous: str | None
+    notes: WorkingNotes, found: NoteAdditions, mask: Callable[[str], str], previous: str | None
 ) -> None:
     """Add to the notes. `previous` is the prompt of the turn before, None when unknown: it shows
     whether the user has rewritten the goal."""
@@ -55,7 +55,7 @@ def _add(
         files=found.files,
         todos=[mask(todo) for todo in found.todos],
         questions=_defuse_lines(found.questions, mask),
-        previous=None if previous is None else mask(request_of(previous)),
+        previous=None if previous is None else mask(shorten_request(previous)),
     )
 
 
@@ -76,4 +76,4 @@ def exchanges(messages: Sequence[Entry]) -> list[tuple[int, Sequence[Entry]]]:
 
 def _defuse_lines(lines: Sequence[str], mask: Callable[[str], str]) -> list[str]:
     """Mask lines that others may have written, and remove all that a chat template would read."""
-    return [mask(" ".join(defused(line).split())) for line in lines]
+    return [mask(" ".join(defuse(line).split())) for line in lines]

@@ -13,19 +13,19 @@ from openclaw import events
 from openclaw.agent.fact_capture import why_not_writable
 from openclaw.errors import OpenclawError
 from openclaw.memory.notes import Notes
-from openclaw.memory.todos import parse, plain_text
+from openclaw.memory.todos import parse_todos, plain_text
 from openclaw.nlp.words import content_words
-from openclaw.security.untrusted import defused, plain_source, strip
+from openclaw.security.untrusted import defuse, plain_source, strip_hidden
 from openclaw.storage.text import read_text
 from openclaw.types import Action, ToolProblem
 
 if TYPE_CHECKING:
     from openclaw.agent.provenance import Provenance
-    from openclaw.home.open_home import Rooms
+    from openclaw.home.open_home import OpenHome
     from openclaw.memory.todos import Todo
     from openclaw.nlp.promises import Promise
     from openclaw.sessions.session import Session
-    from openclaw.types import Ledger
+    from openclaw.types import TurnChanges
 
 
 LIST = "Promised"
@@ -44,12 +44,16 @@ ALIKE = 0.5
 """Two texts are about the same when they share this part of the shorter one's words."""
 
 
-def note_promises(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Event]:
+def note_promises(open_home: OpenHome, watch: Provenance, answer: str) -> Iterator[events.Event]:
     """Note new promises of an answer as to-dos; each gives one Notice. After a foreign text was
     read, and where the tool `todo` would need a yes for the same words, they wait in the inbox: the
     promise may be foreign. Nothing is noted in mode read-only, without memory, with the setting
     `proactive: off`, or when the user did not type the prompt."""
-    if rooms.settings.proactive == "off" or rooms.mode == "read-only" or not rooms.use_memory:
+    if (
+        open_home.settings.proactive == "off"
+        or open_home.mode == "read-only"
+        or not open_home.use_memory
+    ):
         return
     session, ledger = watch.session, watch.ledger
     if not ledger.typed:
@@ -58,55 +62,55 @@ def note_promises(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[even
     if not any(sign in said for sign in _SIGNS):
         return
     # Imported late, as most answers have no promise: the patterns take 30 ms to load.
-    from openclaw.nlp.promises import promises
+    from openclaw.nlp.promises import find_promises
 
-    today = rooms.now().date()
-    for promise in promises(answer, ledger.request):
+    today = open_home.now().date()
+    for promise in find_promises(answer, ledger.request):
         day = promise.day_from(today)
         if promise.day and day is None:
             continue
         what = _promised_text(promise, ledger.request)
-        _check_writable(rooms, rooms.todos.path)
-        if _is_noted(rooms, ledger, what, day):
+        _check_writable(open_home, open_home.todos.path)
+        if _is_noted(open_home, ledger, what, day):
             continue
         theirs = ledger.tainted or watch.tainted(_ADD, {"items": [what]})
-        what = rooms.vault.mask(what)
+        what = open_home.vault.mask(what)
         with suppress(ToolProblem):  # nothing is left of it, or it is known
             if theirs:
-                yield from _add_to_inbox(rooms, watch, what, day)
+                yield from _add_to_inbox(open_home, watch, what, day)
             else:
-                yield from _add_todo(rooms, session, ledger, what, day)
+                yield from _add_todo(open_home, session, ledger, what, day)
 
 
 def _promised_text(promise: Promise, request: str) -> str:
     """Return the promised action, with the request's words when it says little ("Follow up")."""
-    what = strip(promise.what or promise.sentence)[:LONGEST_WHAT].strip()
+    what = strip_hidden(promise.what or promise.sentence)[:LONGEST_WHAT].strip()
     undated = what.replace(promise.day, "") if promise.day else what
     telling = len(set(content_words(undated))) >= FEW_WORDS and not _POINTING.search(what)
     if telling or not request.strip():
         return what
-    asked = " ".join(strip(request).split())
+    asked = " ".join(strip_hidden(request).split())
     if asked.casefold() in what.casefold() or what.casefold() in asked.casefold():
         return what
     cut = asked if len(asked) <= LONGEST_REQUEST else asked[: LONGEST_REQUEST - 3] + "..."
     return f'{what}, for "{cut}"'
 
 
-def _is_noted(rooms: Rooms, ledger: Ledger, what: str, day: date | None) -> bool:
+def _is_noted(open_home: OpenHome, ledger: TurnChanges, what: str, day: date | None) -> bool:
     """Return True when the turn's own calls noted a promise, or an open to-do of that day does."""
-    items = [todo for todo in rooms.todos.items() if not todo.done]
-    mine = _added_now(rooms, ledger, items)
+    items = [todo for todo in open_home.todos.items() if not todo.done]
+    mine = _added_now(open_home, ledger, items)
     iso = day.isoformat() if day else None
     if any(todo.due == iso or _is_same_todo(todo.text, what) for todo in mine):
         return True
     return any(todo.due == iso and _is_same_todo(todo.text, what) for todo in items)
 
 
-def _added_now(rooms: Rooms, ledger: Ledger, items: Sequence[Todo]) -> Sequence[Todo]:
-    name = rooms.home.relative(rooms.todos.path)
+def _added_now(open_home: OpenHome, ledger: TurnChanges, items: Sequence[Todo]) -> Sequence[Todo]:
+    name = open_home.home.relative(open_home.todos.path)
     if name not in ledger.before:
         return ()
-    before = {todo.text for todo in parse(ledger.before[name] or "")}
+    before = {todo.text for todo in parse_todos(ledger.before[name] or "")}
     return [todo for todo in items if todo.text not in before and todo.list != LIST]
 
 
@@ -117,48 +121,48 @@ def _is_same_todo(left: str, right: str) -> bool:
 
 
 def _add_todo(
-    rooms: Rooms, session: Session, ledger: Ledger, what: str, day: date | None
+    open_home: OpenHome, session: Session, ledger: TurnChanges, what: str, day: date | None
 ) -> Iterator[events.Event]:
-    todos = rooms.todos
+    todos = open_home.todos
     todos.keep = ledger.keep
     due = f" due:{day.isoformat()}" if day else ""
-    _note_before(rooms, ledger, todos.path)
+    _note_before(open_home, ledger, todos.path)
     [todo] = todos.add(LIST, [f"{what}{due} (promised in {session.id}:{session.turns})"])
     when = f" for {day.isoformat()}" if day else ""
     yield events.Notice(
-        f'a promise, noted{when}: "{what}" in {rooms.home.relative(todos.path)}'
+        f'a promise, noted{when}: "{what}" in {open_home.home.relative(todos.path)}'
         f" (to take it back: openclaw todo rm {todo.id})"
     )
 
 
 def _add_to_inbox(
-    rooms: Rooms, watch: Provenance, what: str, day: date | None
+    open_home: OpenHome, watch: Provenance, what: str, day: date | None
 ) -> Iterator[events.Event]:
     ledger = watch.ledger
-    notes = Notes(rooms.home.memory, today=lambda: rooms.now().date(), keep=ledger.keep)
+    notes = Notes(open_home.home.memory, today=lambda: open_home.now().date(), keep=ledger.keep)
     sources = (*ledger.foreign, *ledger.inherited) or (watch.origin(what),)
     source = ", ".join(dict.fromkeys(sources))
     when = f" for {day.isoformat()}" if day else ""
     path = notes.inbox()
-    _check_writable(rooms, path)
-    _note_before(rooms, ledger, path)
-    notes.propose(defused(f"Promised{when}: {what}"), plain_source(source))
+    _check_writable(open_home, path)
+    _note_before(open_home, ledger, path)
+    notes.propose(defuse(f"Promised{when}: {what}"), plain_source(source))
     yield events.Notice(
         f"a promise is in the inbox for review, as it may be in the words of others: {what}{when}"
         " (openclaw memory review)"
     )
 
 
-def _check_writable(rooms: Rooms, path: Path) -> None:
+def _check_writable(open_home: OpenHome, path: Path) -> None:
     """Raise OpenclawError when the file may not be written."""
-    if reason := why_not_writable(rooms.home, path):
+    if reason := why_not_writable(open_home.home, path):
         raise OpenclawError(f"a promise was not noted: {reason}")
 
 
-def _note_before(rooms: Rooms, ledger: Ledger, path: Path) -> None:
+def _note_before(open_home: OpenHome, ledger: TurnChanges, path: Path) -> None:
     """Note the content of a file before the turn, for the receipt."""
     try:
         text = read_text(path)
     except FileNotFoundError:
         text = None
-    ledger.before.setdefault(rooms.home.relative(path), text)
+    ledger.before.setdefault(open_home.home.relative(path), text)

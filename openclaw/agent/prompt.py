@@ -16,17 +16,17 @@ from typing import Any
 from openclaw.agent.protocols.base import StepProtocol
 from openclaw.agent.toolset import page_chars
 from openclaw.errors import OpenclawError
-from openclaw.home.open_home import Rooms
-from openclaw.home.recall import has_more, long_files, worth_looking_up
+from openclaw.home.open_home import OpenHome
+from openclaw.home.recall import find_long_files, has_other_files, worth_looking_up
 from openclaw.models.token_count import count, cut, surely_fits
-from openclaw.nlp.intent import Cues, cues
-from openclaw.nlp.relevance import SHORTEST, Blurb, listed
+from openclaw.nlp.intent import Cues, read_cues
+from openclaw.nlp.relevance import SHORT_ABOUT, Blurb, skills_in_head
 from openclaw.sessions.session import Session, SessionState
 from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import read_bytes, reading
 from openclaw.storage.text import md5, read_text, write_text
 from openclaw.tools.paths import visible_files
-from openclaw.tools.skill_tools import Shelf
+from openclaw.tools.skill_tools import TurnSkills
 from openclaw.tools.toolbox import Toolbox
 
 IDENTITY = """\
@@ -78,7 +78,7 @@ MOST_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class HeadPart:
     """A named piece of the prompt. `path` is relative to the home, "" for text that code adds."""
 
     name: str
@@ -88,7 +88,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class HeadFile:
     """A file of the home that goes into the head."""
 
     path: str
@@ -102,24 +102,24 @@ def strip_hidden(text: str) -> str:
 
 
 def head(
-    sources: Mapping[str, Source],
+    sources: Mapping[str, HeadFile],
     tool_rules: str,
     skills: Sequence[Blurb],
     window: int,
-) -> tuple[Part, ...]:
+) -> tuple[HeadPart, ...]:
     """Return the parts of the head in order, each cut to its share of the window (tokens).
 
     `sources` may hold identity, soul, agents, user, tools_md and memory; missing and empty ones
     are left out.
     """
-    parts = [Part("rules", IDENTITY)]
+    parts = [HeadPart("rules", IDENTITY)]
     for name in ("identity", "soul", "agents", "user", "tools_md"):
         parts += _file_parts(name, sources, window)
-    parts.append(Part("tools", tool_rules))
+    parts.append(HeadPart("tools", tool_rules))
     if skills:
         room = int(window * SHARES["skills"])
         text, was_cut = _skill_list(skills, room)
-        parts.append(Part("skills", text, "skills", was_cut))
+        parts.append(HeadPart("skills", text, "skills", was_cut))
     parts += _file_parts("memory", sources, window)
     return tuple(part for part in parts if part.text)
 
@@ -128,9 +128,9 @@ def _skill_list(skills: Sequence[Blurb], room: int) -> tuple[str, bool]:
     """Return one line a skill in at most `room` tokens, and True when it was cut. Descriptions are
     shortened, then dropped, before a skill is left out. The last line says how many are left out.
     """
-    named = listed(skills)
+    named = skills_in_head(skills)
     rest = len(skills) - len(named)
-    for characters in (MOST_ABOUT, 200, 120, SHORTEST, 0):
+    for characters in (MOST_ABOUT, 200, 120, SHORT_ABOUT, 0):
         lines = [f"- {skill.line(characters)}" for skill in named]
         lines += [MORE_SKILLS.format(rest)] if rest else []
         text = "\n".join(("# Skills", "", SKILLS_RULE, *lines))
@@ -139,21 +139,21 @@ def _skill_list(skills: Sequence[Blurb], room: int) -> tuple[str, bool]:
     return cut(text, room, "`openclaw skills list` names the rest")
 
 
-def _file_parts(name: str, sources: Mapping[str, Source], window: int) -> list[Part]:
+def _file_parts(name: str, sources: Mapping[str, HeadFile], window: int) -> list[HeadPart]:
     source = sources.get(name)
     text = strip_hidden(source.text) if source else ""
     if not source or not re.sub(r"^#.*$", "", text, flags=re.M).strip():
         return []  # a file with only headings would waste tokens
     text, was_cut = cut(text, int(window * SHARES[name]), f"read_file {source.path}")
-    return [Part(name, text, source.path, was_cut)]
+    return [HeadPart(name, text, source.path, was_cut)]
 
 
-def render(parts: Sequence[Part]) -> str:
+def render(parts: Sequence[HeadPart]) -> str:
     """Return the head as one text."""
     return "\n\n".join(part.text for part in parts)
 
 
-def hard_rules(sources: Mapping[str, Source], most: int = 2) -> tuple[str, ...]:
+def hard_rules(sources: Mapping[str, HeadFile], most: int = 2) -> tuple[str, ...]:
     """Return the first lines of SOUL.md and USER.md that say always, never or must.
 
     Small models forget the head when the message is short (docs/small-models.md), so these are
@@ -188,7 +188,7 @@ def tail(
 
 
 @dataclass(frozen=True, slots=True)
-class Heads:
+class HeadCache:
     """Copies of heads by their SHA-256 in a folder that may be deleted at any time."""
 
     folder: Path
@@ -196,10 +196,10 @@ class Heads:
     def head(
         self,
         session: Session,
-        sources: Mapping[str, Source],
-        make: Callable[[], tuple[Part, ...]],
+        sources: Mapping[str, HeadFile],
+        make: Callable[[], tuple[HeadPart, ...]],
         protocol: str,
-    ) -> tuple[tuple[Part, ...], list[str]]:
+    ) -> tuple[tuple[HeadPart, ...], list[str]]:
         """Return the head that the session began with, and the changes in its files since.
 
         A conversation keeps its head, so that the model's cache of it stays valid; the tail tells
@@ -223,7 +223,7 @@ class Heads:
         session.note(SessionState(head={"sha256": key, "protocol": protocol, "files": sums}))
         return fresh, []
 
-    def _save(self, parts: Sequence[Part]) -> str:
+    def _save(self, parts: Sequence[HeadPart]) -> str:
         data = json.dumps([[p.name, p.text, p.path, p.cut] for p in parts], ensure_ascii=False)
         key = hashlib.sha256(data.encode()).hexdigest()
         path = self.folder / f"{key}.json"
@@ -232,19 +232,19 @@ class Heads:
                 write_text(path, data)
         return key
 
-    def kept(self, key: str) -> tuple[Part, ...] | None:
+    def kept(self, key: str) -> tuple[HeadPart, ...] | None:
         """Return the head with this SHA-256, None when no copy is left."""
         path = self.folder / f"{key}.json"
         try:
-            return tuple(Part(*part) for part in parse_foreign_json(read_bytes(path)))
+            return tuple(HeadPart(*part) for part in parse_foreign_json(read_bytes(path)))
         except (OSError, ValueError, TypeError):
             return None
 
 
-def _head_diff(path: str, old: Sequence[Part], new: Sequence[Part]) -> str:
+def _head_diff(path: str, old: Sequence[HeadPart], new: Sequence[HeadPart]) -> str:
     """Return a short diff of a file of the head."""
 
-    def lines(parts: Sequence[Part]) -> list[str]:
+    def lines(parts: Sequence[HeadPart]) -> list[str]:
         return [line for part in parts if part.path == path for line in part.text.splitlines()]
 
     diff = list(difflib.unified_diff(lines(old), lines(new), lineterm="", n=0))[2:]
@@ -252,25 +252,25 @@ def _head_diff(path: str, old: Sequence[Part], new: Sequence[Part]) -> str:
     return "\n".join((path, *kept[:12])) if kept else ""
 
 
-def read_sources(rooms: Rooms) -> dict[str, Source]:
+def read_sources(open_home: OpenHome) -> dict[str, HeadFile]:
     found = {}
     for name, path in SOURCES.items():
-        if name == "memory" and not rooms.use_memory:
+        if name == "memory" and not open_home.use_memory:
             continue
         with suppress(OSError):
-            text = read_text(rooms.home.root / path, MOST_BYTES)
-            found[name] = Source(path, rooms.vault.mask(text))
+            text = read_text(open_home.home.root / path, MOST_BYTES)
+            found[name] = HeadFile(path, open_home.vault.mask(text))
     return found
 
 
-def find_unreadable(rooms: Rooms) -> dict[str, str]:
+def find_unreadable(open_home: OpenHome) -> dict[str, str]:
     """Return the files of the head and the to-do file that exist but cannot be read, with the
     reason of each."""
     found = {}
     for path in (*SOURCES.values(), TODOS):
-        if rooms.use_memory or not path.startswith("memory/"):
+        if open_home.use_memory or not path.startswith("memory/"):
             try:
-                reading(rooms.home.root / path).close()
+                reading(open_home.home.root / path).close()
             except FileNotFoundError:
                 continue
             except OSError as error:
@@ -279,15 +279,15 @@ def find_unreadable(rooms: Rooms) -> dict[str, str]:
 
 
 def read_head(
-    rooms: Rooms,
+    open_home: OpenHome,
     session: Session,
-    sources: Mapping[str, Source],
+    sources: Mapping[str, HeadFile],
     protocol: StepProtocol,
     toolbox: Toolbox,
-    shelf: Shelf,
+    shelf: TurnSkills,
     window: int,
-) -> tuple[tuple[Part, ...], list[str]]:
-    heads = Heads(rooms.home.private / "cache" / "heads")
+) -> tuple[tuple[HeadPart, ...], list[str]]:
+    heads = HeadCache(open_home.home.private / "cache" / "heads")
     found = heads.head(
         session,
         sources,
@@ -301,52 +301,56 @@ def read_head(
 
 
 def read_tail(
-    rooms: Rooms,
-    sources: Mapping[str, Source],
+    open_home: OpenHome,
+    sources: Mapping[str, HeadFile],
     changed: Sequence[str],
     material: str,
     notes: Sequence[str],
     passages: Sequence[str] = (),
 ) -> str:
-    if rooms.settings.language != "auto":
-        notes = [*notes, f"Answer in {rooms.settings.language}."]
+    if open_home.settings.language != "auto":
+        notes = [*notes, f"Answer in {open_home.settings.language}."]
     block = tail(
-        rooms.now().replace(second=0),
+        open_home.now().replace(second=0),
         hard_rules(sources),
-        [todo.text for todo in due(rooms)] if rooms.use_memory else [],
+        [todo.text for todo in due(open_home)] if open_home.use_memory else [],
         changed,
         passages,
         notes,
     )
-    return rooms.vault.mask(f"{block}\n\n{material}" if material else block)
+    return open_home.vault.mask(f"{block}\n\n{material}" if material else block)
 
 
-def due(rooms: Rooms) -> list[Any]:
+def due(open_home: OpenHome) -> list[Any]:
     try:
-        items = rooms.todos.items()
+        items = open_home.todos.items()
     except OSError:
         return []
-    today = rooms.now().date().isoformat()
+    today = open_home.now().date().isoformat()
     return [todo for todo in items if not todo.done and todo.due and str(todo.due) <= today]
 
 
-def cues_of(rooms: Rooms, text: str, shelf: Shelf) -> Cues:
+def cues_of(open_home: OpenHome, text: str, shelf: TurnSkills) -> Cues:
     lists: list[str] = []
     open_todos: list[str] = []
     with suppress(OSError):
-        lists = rooms.todos.lists()
-        open_todos = [todo.text for todo in rooms.todos.items() if not todo.done]
+        lists = open_home.todos.lists()
+        open_todos = [todo.text for todo in open_home.todos.items() if not todo.done]
 
-    files = [rooms.home.relative(path) for path in visible_files(rooms.home, rooms.home.root)]
-    return cues(text, files, shelf.blurbs, lists, open_todos)
+    files = [
+        open_home.home.relative(path) for path in visible_files(open_home.home, open_home.home.root)
+    ]
+    return read_cues(text, files, shelf.blurbs, lists, open_todos)
 
 
 def needs_recall(
-    rooms: Rooms, text: str, seen: Cues, known: Collection[str] = tuple(SOURCES.values())
+    open_home: OpenHome, text: str, seen: Cues, known: Collection[str] = tuple(SOURCES.values())
 ) -> bool:
     """Return True when memory should be searched for a prompt: it may hold more than `known`."""
-    if rooms.settings.recall != "auto" or not rooms.use_memory:
+    if open_home.settings.recall != "auto" or not open_home.use_memory:
         return False
-    if long_files(rooms.home, seen, page_chars(rooms.settings.window)):
+    if find_long_files(open_home.home, seen, page_chars(open_home.settings.window)):
         return True
-    return worth_looking_up(text, seen) and has_more(rooms.home, rooms.settings, known)
+    return worth_looking_up(text, seen) and has_other_files(
+        open_home.home, open_home.settings, known
+    )

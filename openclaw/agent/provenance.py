@@ -17,23 +17,23 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.errors import OpenclawError
-from openclaw.memory.markdown import scan
+from openclaw.memory.markdown import read_task_page
 from openclaw.memory.todos import list_names
 from openclaw.messages import Image, Material, ToolUse
 from openclaw.nlp.intent import DONE_WORDS, LIST_WORDS
-from openclaw.nlp.words import missing_words, telling_words
+from openclaw.nlp.words import missing_words, significant_words
 from openclaw.security.audit import Audit
-from openclaw.security.foreign_files import Learned
+from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.policy import is_identity
 from openclaw.security.untrusted import fence
 from openclaw.sessions.session import FOREIGN, NAMED, Session, SessionState
-from openclaw.skills.source_records import sources
+from openclaw.skills.source_records import read_source_records
 from openclaw.storage.home import PROPOSED, Home, starter_files
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import decode, md5, read_text
-from openclaw.tools.results import Room, as_data, cut
+from openclaw.tools.results import ResultLimits, as_data, cut_to_limits
 from openclaw.tools.tool import Tool
-from openclaw.types import Action, Deed, Ledger
+from openclaw.types import Action, CallRecord, TurnChanges
 
 OWN_FILES = "the user's files"
 HERE = "earlier in this conversation"
@@ -63,7 +63,7 @@ _ELSEWHERE = re.compile(r"^(?P<path>(?:/|[A-Za-z]:[\\/])[^\n:]{1,300}):\d+(?:-\d
 
 @dataclass(slots=True)
 class Provenance:
-    """Watches one turn (see `openclaw.tools.toolbox.Watch`).
+    """Watches one turn (see `openclaw.tools.toolbox.CallWatch`).
 
     room: limits of each attachment
     data: the user's files whose text the model got from tools
@@ -71,10 +71,10 @@ class Provenance:
     """
 
     home: Home
-    ledger: Ledger
+    ledger: TurnChanges
     session: Session
     audit: Audit
-    room: Room = Room(2 * MOST_CHARS)
+    room: ResultLimits = ResultLimits(2 * MOST_CHARS)
     data: list[str] = field(default_factory=list)
     seen: list[tuple[str, str]] = field(default_factory=list)
     _names: list[str] = field(default_factory=list)
@@ -87,8 +87,8 @@ class Provenance:
         self._at = self.session.archived + len(self.session.messages)
 
     @property
-    def learned(self) -> Learned:
-        return Learned(self.home)
+    def learned(self) -> ForeignFiles:
+        return ForeignFiles(self.home)
 
     # -------- the conversation
 
@@ -131,7 +131,7 @@ class Provenance:
             label = f"{material.label}, {source}"
             return as_data(material.text, label, self.ledger, self.room)
         self._note_own_file(material.path)
-        text, note = cut(material.text, self.room)
+        text, note = cut_to_limits(material.text, self.room)
         return fence(text, material.label, self.ledger.marker, own=True) + note
 
     def images(self, images: Sequence[Image]) -> None:
@@ -170,7 +170,7 @@ class Provenance:
 
     def foreign(self, text: str, source: str) -> str:
         """Return a foreign text, fenced; from here on the turn is tainted."""
-        return as_data(text, source, self.ledger, Room(MOST_CHARS))
+        return as_data(text, source, self.ledger, ResultLimits(MOST_CHARS))
 
     # -------- the source of words
 
@@ -187,7 +187,7 @@ class Provenance:
             return _join_sources(self.data)
         said = self._user_words()
         missing = {word for word in missing if missing_words(word, said)}
-        return next((by for by, seen in self.seen if missing & telling_words(seen)), "")
+        return next((by for by, seen in self.seen if missing & significant_words(seen)), "")
 
     def tainted(self, action: Action, arguments: Mapping[str, Any]) -> bool:
         """Return True when others may be behind a call. For files that every later conversation
@@ -213,7 +213,7 @@ class Provenance:
             return name or str(arguments.get("item") or "")
         known: list[str] = []
         with suppress(OSError):
-            known = list_names(scan(read_text(self.home.memory / TODO_FILE)))
+            known = list_names(read_task_page(read_text(self.home.memory / TODO_FILE)))
         return "" if any(not missing_words(name, each) for each in known) else self._new_name(name)
 
     def _new_file(self, path: str) -> str:
@@ -227,7 +227,7 @@ class Provenance:
     def _new_name(self, name: str) -> str:
         """Return a new name when it and those before it say more than names do, else ""."""
         missing = missing_words(" ".join((*self._names, name)), self._user_words()) - LIST_WORDS
-        self._naming = name if missing & telling_words(name) else ""
+        self._naming = name if missing & significant_words(name) else ""
         return name if len(missing) > MOST_IN_A_NAME else ""
 
     def _user_words(self) -> str:
@@ -249,7 +249,11 @@ class Provenance:
         if action.effect == "read-elsewhere":
             return f"file {action.target}"
         path = action.target if action.tool in _NAME_A_FILE else ""
-        shown = self._source_of(path) or self._printed_source(action) or self.learned.shown_in(text)
+        shown = (
+            self._source_of(path)
+            or self._printed_source(action)
+            or self.learned.source_shown_in(text)
+        )
         if source := shown or self._outside_file(action, text):
             return source
         if path or action.tool in _READERS:
@@ -259,12 +263,12 @@ class Provenance:
     def _printed_source(self, action: Action) -> str:
         """Return the foreign source of a file that a program names, whatever it prints of it."""
         if action.tool != "run_shell":
-            return self.learned.named_in(action.code)
-        from openclaw.tools.shell.read_only import named
+            return self.learned.source_named_in(action.code)
+        from openclaw.tools.shell.read_only import named_files
 
-        files = named(self.home, action.target)
+        files = named_files(self.home, action.target)
         if files is None:
-            return self.learned.named_in(action.target)
+            return self.learned.source_named_in(action.target)
         return next(filter(None, map(self._source_of, files)), "")
 
     def _note_own_file(self, path: str) -> None:
@@ -291,7 +295,7 @@ class Provenance:
 
     # -------- changes
 
-    def done(self, deed: Deed) -> None:
+    def done(self, deed: CallRecord) -> None:
         """Log a call, and note the files that it wrote with foreign words."""
         self.audit.write(deed)
         if self._naming and deed.by != "user":
@@ -329,7 +333,7 @@ class Provenance:
             text = read_text(self.home.root / path)
             new = [line for line in text.splitlines() if line not in known]
             missing = missing_words("\n".join(new), self.ledger.request)
-            theirs = [line for line in new if missing & telling_words(line)]
+            theirs = [line for line in new if missing & significant_words(line)]
             if before is None and self._is_telling_name(path):
                 theirs += [path, Path(path).name]
             if self.ledger.foreign or theirs:
@@ -400,7 +404,7 @@ def _foreign_sources(session: Session) -> dict[str, int]:
     return {str(source): at for source, at in found.items() if isinstance(at, int)}
 
 
-def brought_along(session: Session) -> str:
+def foreign_label(session: Session) -> str:
     """Return the source label of a conversation that has seen foreign text, "" for any other; for
     conversations that show parts of it."""
     if not session.is_foreign:
@@ -437,7 +441,7 @@ def is_trusted_skill_file(home: Home, path: str) -> bool:
     if inner in ("", "SKILL.md"):
         return True
     with suppress(OpenclawError, OSError):
-        if name in sources(home.skills):
+        if name in read_source_records(home.skills):
             return True
         return starter_files().get(path) == read_bytes(home.root / path)
     return False

@@ -11,18 +11,18 @@ from typing import Any
 from openclaw import events
 from openclaw.agent import prompt
 from openclaw.agent.loop import TurnLimits
-from openclaw.agent.request import Fitting
+from openclaw.agent.request import RequestBuilder
 from openclaw.events import Done
 from openclaw.history.journal import Journal, new_id, now, subject_of
 from openclaw.history.turns import State, Turn
-from openclaw.home.open_home import Rooms
+from openclaw.home.open_home import OpenHome
 from openclaw.messages import NO_RECORD, Entry, TurnRecord
 from openclaw.models.base import ModelCard
 from openclaw.models.token_count import compact
 from openclaw.nlp.intent import Cues
-from openclaw.security.vault import in_texts
+from openclaw.security.vault import map_texts
 from openclaw.sessions.session import Session
-from openclaw.types import Ledger
+from openclaw.types import TurnChanges
 
 SHOWN = 3
 NOT_SAVED = "(a prompt that was not saved)"
@@ -34,8 +34,8 @@ REMEMBERED = "memory"
 class Recording:
     """The record of the running turn."""
 
-    def __init__(self, rooms: Rooms, session: Session, journal: Journal) -> None:
-        self._rooms, self._session, self.journal = rooms, session, journal
+    def __init__(self, open_home: OpenHome, session: Session, journal: Journal) -> None:
+        self._rooms, self._session, self.journal = open_home, session, journal
         self._began_as = session.id
         self._open = True
 
@@ -45,7 +45,7 @@ class Recording:
             return
         mask = self._rooms.vault.mask
         if isinstance(event, events.ToolStart):
-            self.journal.call(event.id, event.tool, in_texts(event.input, mask))
+            self.journal.call(event.id, event.tool, map_texts(event.input, mask))
         elif isinstance(event, events.ToolEnd):
             self.journal.ended(event.id, mask(event.output), event.ok)
 
@@ -69,29 +69,34 @@ class Recording:
 
 @contextmanager
 def record_turn(
-    rooms: Rooms, session: Session, ledger: Ledger, request: str, number: int, commit: str
+    open_home: OpenHome,
+    session: Session,
+    ledger: TurnChanges,
+    request: str,
+    number: int,
+    commit: str,
 ) -> Iterator[Recording]:
     """Record the work inside as one turn of `session`, whose lock the caller holds; `commit` is the
     home's newest commit. A recording that is not closed at the end was interrupted."""
     turn = Turn(
         new_id(),
         at=now(),
-        subject=subject_of(request) if rooms.saving else NOT_SAVED,
+        subject=subject_of(request) if open_home.saving else NOT_SAVED,
         session=session.id,
         number=number,
         model=session.model,
     )
-    journal = Journal.begin(rooms.home, turn, commit)
+    journal = Journal.begin(open_home.home, turn, commit)
     ledger.keeper, ledger.altered = journal.writes, journal.changed
-    recording = Recording(rooms, session, journal)
+    recording = Recording(open_home, session, journal)
     try:
-        journal.talk(rooms.sessions.files_of(session.id))
+        journal.talk(open_home.sessions.files_of(session.id))
         yield recording
     finally:
         recording.close("interrupted")
 
 
-def request_record(card: ModelCard, fitting: Fitting, limits: TurnLimits) -> TurnRecord:
+def request_record(card: ModelCard, fitting: RequestBuilder, limits: TurnLimits) -> TurnRecord:
     """The model, the options and the sums of head and tools, and what was cut."""
     return replace(
         fitted(fitting),
@@ -110,12 +115,12 @@ def request_record(card: ModelCard, fitting: Fitting, limits: TurnLimits) -> Tur
     )
 
 
-def fitted(fitting: Fitting) -> TurnRecord:
+def fitted(fitting: RequestBuilder) -> TurnRecord:
     """What a compaction in the middle of the turn changes of it."""
     return TurnRecord(head=_sha256(fitting.head), cut=_cut(fitting.session, fitting))
 
 
-def renew(session: Session, fitting: Fitting) -> None:
+def renew(session: Session, fitting: RequestBuilder) -> None:
     """Note on the turn's message of the user how it was fitted in the end."""
     for at in range(len(session.messages) - 1, -1, -1):
         entry = session.messages[at]
@@ -135,7 +140,7 @@ def said_of(seen: Cues) -> dict[str, Any]:
     return told
 
 
-def _cut(session: Session, fitting: Fitting) -> list[dict[str, str]]:
+def _cut(session: Session, fitting: RequestBuilder) -> list[dict[str, str]]:
     """What of the home's files and of the conversation the model is not shown as it is."""
     rules = [
         {"part": part.name, "path": part.path, "rule": f"{head_share(part)} of the window"}
@@ -156,12 +161,12 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
-def head_share(part: prompt.Part) -> str:
+def head_share(part: prompt.HeadPart) -> str:
     """Return the share of the window that a part of the head may take."""
     return f"{round(100 * prompt.SHARES.get(part.name, 0))} %"
 
 
-def may_cite(fitting: Fitting, session: Session, answer: str) -> bool:
+def may_cite(fitting: RequestBuilder, session: Session, answer: str) -> bool:
     """Return True when an answer may have citations or sources; most short answers have none, and
     the first search costs some milliseconds."""
     if "." in answer and (":" in answer or "line" in answer) and any(c.isdigit() for c in answer):

@@ -27,20 +27,20 @@ from openclaw.agent.window import (
     summary_room,
 )
 from openclaw.errors import PromptTooLarge, ServerAway, UsageError
-from openclaw.home.open_home import Rooms
+from openclaw.home.open_home import OpenHome
 from openclaw.memory.notes import Notes
 from openclaw.messages import MOST_IMAGE_BYTES, Entry, Image, Material, Message
 from openclaw.models import token_count
 from openclaw.models.base import ModelCard, Request
-from openclaw.models.profile import bounds
+from openclaw.models.profile import reply_limits
 from openclaw.models.token_count import Meter
-from openclaw.security.credentials import denied
+from openclaw.security.credentials import why_denied
 from openclaw.sessions.session import Session, SessionState
 from openclaw.storage.readers import IMAGES, kind_of
 from openclaw.storage.safe_open import read_bytes
-from openclaw.tools.skill_tools import Shelf
+from openclaw.tools.skill_tools import TurnSkills
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import Ledger
+from openclaw.types import TurnChanges
 
 if TYPE_CHECKING:
     from openclaw.agent.compaction import Compaction
@@ -49,28 +49,30 @@ if TYPE_CHECKING:
 MOST_COMPACTIONS = 3
 READING_RATE, RATE_STEP = "reading_rate", 0.2
 """The reading rate in tokens a second is saved when it has changed by this share."""
-Parts = tuple[prompt.Part, ...]
+Parts = tuple[prompt.HeadPart, ...]
 
 
 def make_request_builder(
-    rooms: Rooms,
+    open_home: OpenHome,
     session: Session,
     protocol: StepProtocol,
-    shelf: Shelf,
-    ledger: Ledger,
+    shelf: TurnSkills,
+    ledger: TurnChanges,
     watch: Provenance | None = None,
-) -> Fitting:
+) -> RequestBuilder:
     """Make the request builder for a turn of this session, with its tools, head and meter."""
-    name = f"{rooms.model.card.name} {protocol.name}"
-    meter = rooms.meters.meter(name)
-    rooms.model.reading_rate = rooms.model.reading_rate or rooms.meters.get(name, READING_RATE)
+    name = f"{open_home.model.card.name} {protocol.name}"
+    meter = open_home.meters.meter(name)
+    open_home.model.reading_rate = open_home.model.reading_rate or open_home.meters.get(
+        name, READING_RATE
+    )
     source = f"session {session.id} turn {session.turns + 1}"
-    box = toolbox(rooms, ledger, shelf, source, watch, meter)
-    return Fitting(rooms, session, protocol, shelf, box, meter, name)
+    box = toolbox(open_home, ledger, shelf, source, watch, meter)
+    return RequestBuilder(open_home, session, protocol, shelf, box, meter, name)
 
 
 @dataclass(slots=True)
-class Fitting:
+class RequestBuilder:
     """Builds the requests of one turn.
 
     name: the meter's name in the store
@@ -81,14 +83,14 @@ class Fitting:
     head: the text of the parts
     """
 
-    rooms: Rooms
+    open_home: OpenHome
     session: Session
     protocol: StepProtocol
-    shelf: Shelf
+    shelf: TurnSkills
     box: Toolbox
     meter: Meter
     name: str
-    sources: Mapping[str, prompt.Source] = field(default_factory=dict)
+    sources: Mapping[str, prompt.HeadFile] = field(default_factory=dict)
     parts: Parts = ()
     changed: Sequence[str] = ()
     before: int = 0
@@ -102,9 +104,9 @@ class Fitting:
 
     def read_head(self) -> None:
         """Take the head that the conversation began with, or make one from the present files."""
-        self.sources = read_sources(self.rooms)
+        self.sources = read_sources(self.open_home)
         self.parts, self.changed = head_of(
-            self.rooms,
+            self.open_home,
             self.session,
             self.sources,
             self.protocol,
@@ -112,11 +114,11 @@ class Fitting:
             self.shelf,
             self.window,
         )
-        self.head = self.rooms.vault.mask(prompt.render(self.parts))
+        self.head = self.open_home.vault.mask(prompt.render(self.parts))
 
     def keep_learned(self) -> None:
         """Save the measured token factor and reading rate of the model for the next process."""
-        model, meters = self.rooms.model, self.rooms.meters
+        model, meters = self.open_home.model, self.open_home.meters
         meters.keep(self.name, self.meter)
         known = meters.get(self.name, READING_RATE)
         if abs(model.reading_rate - known) > known * RATE_STEP:
@@ -124,7 +126,7 @@ class Fitting:
 
     @property
     def window(self) -> int:
-        return self.rooms.model.card.window
+        return self.open_home.model.card.window
 
     @property
     def limit(self) -> int:
@@ -147,7 +149,7 @@ class Fitting:
         kept = [] if made.drop else session.messages  # a compaction changes all after the head
         said = messages([*kept, user], made.short, session.compressed_context, wire)
         demand = self.protocol.demand(RunningTurn(user), self.box)
-        think = bounds(self.rooms.settings, self.rooms.model.card)[1]
+        think = reply_limits(self.open_home.settings, self.open_home.model.card)[1]
         return Request(
             (Message("system", self.head), *said),
             demand.tools,
@@ -208,8 +210,10 @@ class Fitting:
         """Plan the cuts. The plan's `tokens` are 0 when all surely fits and was not counted."""
         earlier, wire = self.session.compressed_context, self.protocol.wire
         said = messages(entries, self.session.shortened, earlier, wire)
-        most = (self.limit - token_count.around((Message("system", ""), *said))) / self.meter.factor
-        whole = "\n".join((self.head, token_count.flat(said, tools)))
+        most = (
+            self.limit - token_count.count_overhead((Message("system", ""), *said))
+        ) / self.meter.factor
+        whole = "\n".join((self.head, token_count.request_text(said, tools)))
         if token_count.surely_fits(whole, int(most)):
             return CutPlan(0, self.session.shortened, 0)
         base = self.base(tools)
@@ -240,7 +244,7 @@ class Fitting:
         """Archive the first `upto` messages. The last event is Compaction; with `dry_run` it is a
         preview and nothing is changed."""
         session, compaction = self.session, self.compaction()
-        if hooks := self.rooms.hooks:
+        if hooks := self.open_home.hooks:
             focus = hooks.before_compact(session.id, session.turns, upto, focus, dry_run=dry_run)
             yield from map(events.Trouble, hooks.news())
         room = summary_room(self.limit - self.base(tools))
@@ -268,12 +272,12 @@ class Fitting:
     def compaction(self) -> Compaction:
         from openclaw.agent.compaction import Compaction, Summarizer
 
-        rooms = self.rooms
+        open_home = self.open_home
         constrained = self.protocol.name != "native"
-        asking = Summarizer(rooms.model, self.protocol.wire, self.meter, constrained)
-        today = Notes(rooms.home.memory, today=lambda: rooms.now().date())
-        memory = today if rooms.use_memory and rooms.saving else None
-        return Compaction(rooms.sessions, asking, memory, rooms.vault.mask)
+        asking = Summarizer(open_home.model, self.protocol.wire, self.meter, constrained)
+        today = Notes(open_home.home.memory, today=lambda: open_home.now().date())
+        memory = today if open_home.use_memory and open_home.saving else None
+        return Compaction(open_home.sessions, asking, memory, open_home.vault.mask)
 
     def _too_large(self, turn: RunningTurn, tools: Sequence[Any], tokens: int) -> str:
         parts = [(part.path or part.name, self.meter.count(part.text)) for part in self.parts]
@@ -305,11 +309,11 @@ def images_of(material: Sequence[Material], card: ModelCard, host: str) -> tuple
 
 def _vision_hint(host: str) -> str:
     # The HTTP client takes 11 ms to import; other prompts should not wait for it.
-    from openclaw.models.ollama_server import listed, may_chat
+    from openclaw.models.ollama_server import list_models, may_chat
 
     there = []
     with suppress(ServerAway):
-        chats = [model for model in listed(host) if may_chat(model)]
+        chats = [model for model in list_models(host) if may_chat(model)]
         there = [model for model in chats if "vision" in (model.get("capabilities") or ())]
     name = f"ollama/{there[0]['name'] if there else 'qwen2.5vl:3b'}"
     fetch = "" if there else f"openclaw models pull {name}, then "
@@ -340,7 +344,9 @@ def _reload_image(root: Path, image: Image) -> Image:
         return image
     path = root / image.path
     try:
-        is_open = path.is_file() and not denied(path) and path.stat().st_size <= MOST_IMAGE_BYTES
+        is_open = (
+            path.is_file() and not why_denied(path) and path.stat().st_size <= MOST_IMAGE_BYTES
+        )
         data = read_bytes(path) if is_open else b""
     except (OSError, ValueError):  # the session's file may name anything
         data = b""

@@ -21,15 +21,15 @@ from openclaw.agent.promised_todos import LIST
 from openclaw.agent.recording import record_turn
 from openclaw.errors import UsageError
 from openclaw.memory.todos import plain_text
-from openclaw.nlp.dates import day_named, day_of
+from openclaw.nlp.dates import find_named_day, parse_day
 from openclaw.nlp.sentences import sentences
 from openclaw.storage.safe_open import appending, make_folder, read_bytes
 from openclaw.storage.text import decode, read_text
-from openclaw.types import Ledger, ToolProblem
+from openclaw.types import ToolProblem, TurnChanges
 
 if TYPE_CHECKING:
     from openclaw.events import Receipt
-    from openclaw.home.open_home import Rooms
+    from openclaw.home.open_home import OpenHome
     from openclaw.memory.todos import Todo
     from openclaw.sessions.session import Session
 
@@ -45,7 +45,7 @@ _LIST_OF_SHOPPING = re.compile(r"shop|grocer|einkauf|courses|compra|spesa", re.I
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class TodoOffer:
     """`line` is shown. A yes runs `prompt`, whose words are in the line, or, without one, gives the
     to-do `todo` the date `due` (ISO)."""
 
@@ -54,18 +54,20 @@ class Offer:
     todo: str = ""
     due: str = ""
 
-    def accept(self, rooms: Rooms, session: Session) -> Iterator[events.Event]:
+    def accept(self, open_home: OpenHome, session: Session) -> Iterator[events.Event]:
         """Give the to-do its date, as a turn of its own that can be undone. Raises OpenclawError
         when the file cannot be written or the to-do is gone."""
-        if reason := why_not_writable(rooms.home, rooms.todos.path):
+        if reason := why_not_writable(open_home.home, open_home.todos.path):
             raise UsageError(f"the to-do was not dated: {reason}")
-        ledger = Ledger()
+        ledger = TurnChanges()
         request = f"yes: due:{self.due}"
         with (
-            rooms.sessions.writing(session.id, timeout=2.0),
-            record_turn(rooms, session, ledger, request, 0, rooms.history.head()) as recording,
+            open_home.sessions.writing(session.id, timeout=2.0),
+            record_turn(
+                open_home, session, ledger, request, 0, open_home.history.head()
+            ) as recording,
         ):
-            todos = rooms.todos
+            todos = open_home.todos
             todos.keep = ledger.keep
             try:
                 todo = todos.set_due(self.todo, self.due)
@@ -103,49 +105,53 @@ class OfferLog:
         return True
 
 
-def offer_at_start(rooms: Rooms, todos: Sequence[Todo], most: int = LONGEST_PROMPT) -> Offer | None:
+def offer_at_start(
+    open_home: OpenHome, todos: Sequence[Todo], most: int = LONGEST_PROMPT
+) -> TodoOffer | None:
     """Return the offer for the start of a conversation: the first open to-do, due ones first, that
     can be done and was not offered before. `most`: characters of its prompt."""
-    today = rooms.now().date()
-    offered, _ = _offer_log(rooms).read()
+    today = open_home.now().date()
+    offered, _ = _offer_log(open_home).read()
     for todo in sorted(todos, key=lambda todo: todo.due or "9999"):
         if todo.done or todo.id in offered or _is_for_later(todo, today):
             continue
-        prompt = _prompt(rooms, todo)
+        prompt = _prompt(open_home, todo)
         if prompt and len(prompt) <= most:
             line = f'Shall I do this to-do: "{prompt}"? (yes)'
-            return _note_offer(rooms, todo, AT_START, Offer(line, prompt))
+            return _note_offer(open_home, todo, AT_START, TodoOffer(line, prompt))
     return None
 
 
-def offer_after_change(rooms: Rooms, session: Session, receipt: Receipt) -> Offer | None:
+def offer_after_change(open_home: OpenHome, session: Session, receipt: Receipt) -> TodoOffer | None:
     """Return the offer after a turn that added to-dos: a date for one whose words name a day, else
     to do one that can be done at once."""
-    if rooms.settings.proactive == "off" or not rooms.use_memory:
+    if open_home.settings.proactive == "off" or not open_home.use_memory:
         return None
     new = {text for what, text in receipt.todos if what == "added"}
     if not new:
         return None
-    ids, sessions = _offer_log(rooms).read()
+    ids, sessions = _offer_log(open_home).read()
     if session.id in sessions:
         return None
     try:
-        todos = [todo for todo in rooms.todos.items() if todo.text in new and not todo.done]
+        todos = [todo for todo in open_home.todos.items() if todo.text in new and not todo.done]
     except OSError:
         return None
     for todo in (todo for todo in todos if todo.id not in ids):
-        if offer := _offer_date(rooms, todo) or _offer_to_do(rooms, todo):
-            return _note_offer(rooms, todo, session.id, offer)
+        if offer := _offer_date(open_home, todo) or _offer_to_do(open_home, todo):
+            return _note_offer(open_home, todo, session.id, offer)
     return None
 
 
-def _offer_log(rooms: Rooms) -> OfferLog:
-    return OfferLog(rooms.home.private / FILE)
+def _offer_log(open_home: OpenHome) -> OfferLog:
+    return OfferLog(open_home.home.private / FILE)
 
 
-def _note_offer(rooms: Rooms, todo: Todo, session: str, offer: Offer) -> Offer | None:
+def _note_offer(
+    open_home: OpenHome, todo: Todo, session: str, offer: TodoOffer
+) -> TodoOffer | None:
     words = offer.prompt or offer.line
-    kept = _offer_log(rooms).add(rooms.now().date(), todo.id, session, words)
+    kept = _offer_log(open_home).add(open_home.now().date(), todo.id, session, words)
     return offer if kept else None
 
 
@@ -154,7 +160,7 @@ def _is_for_later(todo: Todo, today: date) -> bool:
     return todo.list == LIST and bool(todo.due) and str(todo.due) > today.isoformat()
 
 
-def _prompt(rooms: Rooms, todo: Todo) -> str:
+def _prompt(open_home: OpenHome, todo: Todo) -> str:
     if not plain_text(todo.text).isprintable() or "@" in todo.text:  # which would attach a file
         return ""
     if _LINK.search(todo.text) or len([*sentences(plain_text(todo.text))]) > 1:
@@ -163,43 +169,43 @@ def _prompt(rooms: Rooms, todo: Todo) -> str:
     if found.lower().startswith("find out where") and _LIST_OF_SHOPPING.search(todo.list):
         return ""
     name = "" if found else person_named(todo.text)
-    return notes_prompt(todo.text) if name and _is_known(rooms, name) else found
+    return notes_prompt(todo.text) if name and _is_known(open_home, name) else found
 
 
-def _is_known(rooms: Rooms, name: str) -> bool:
+def _is_known(open_home: OpenHome, name: str) -> bool:
     """Return True when the notes on people mention a name."""
-    return any(re.search(rf"\b{name}\b", text) for text in _read_texts(rooms, PEOPLE))
+    return any(re.search(rf"\b{name}\b", text) for text in _read_texts(open_home, PEOPLE))
 
 
-def _read_texts(rooms: Rooms, names: Iterable[str]) -> Iterator[str]:
+def _read_texts(open_home: OpenHome, names: Iterable[str]) -> Iterator[str]:
     for name in names:
         try:
-            yield read_text(rooms.home.root / name, MOST_BYTES)
+            yield read_text(open_home.home.root / name, MOST_BYTES)
         except OSError:
             continue
 
 
-def _offer_to_do(rooms: Rooms, todo: Todo) -> Offer | None:
-    prompt = _prompt(rooms, todo)
-    if not prompt or len(prompt) > LONGEST_PROMPT or _is_for_later(todo, rooms.now().date()):
+def _offer_to_do(open_home: OpenHome, todo: Todo) -> TodoOffer | None:
+    prompt = _prompt(open_home, todo)
+    if not prompt or len(prompt) > LONGEST_PROMPT or _is_for_later(todo, open_home.now().date()):
         return None
-    return Offer(f'Shall I do that now: "{prompt}"? (yes)', prompt)
+    return TodoOffer(f'Shall I do that now: "{prompt}"? (yes)', prompt)
 
 
-def _offer_date(rooms: Rooms, todo: Todo) -> Offer | None:
+def _offer_date(open_home: OpenHome, todo: Todo) -> TodoOffer | None:
     """Return the offer of a date for a to-do that has none but names a day to come."""
-    named = day_named(todo.text)
+    named = find_named_day(todo.text)
     if todo.due or "due:" in todo.text or named is None:
         return None
-    today = rooms.now().date()
+    today = open_home.now().date()
     day: date | None = today
     if named.day != "today":
-        day = day_of(named.day, today)
+        day = parse_day(named.day, today)
     if day is None or day < today:
         return None
     text = todo.text if len(todo.text) <= LONGEST_PROMPT else f"{todo.text[:LONGEST_PROMPT]}..."
     line = f'"{text}" has no date. Shall I set due:{day.isoformat()}? (yes)'
-    return Offer(line, todo=todo.id, due=day.isoformat())
+    return TodoOffer(line, todo=todo.id, due=day.isoformat())
 
 
 _ASKING = r"who|what|when|where|which|whether|if|why|how"

@@ -7,30 +7,30 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from openclaw.agent.provenance import Provenance, brought_along
+from openclaw.agent.provenance import Provenance, foreign_label
 from openclaw.agent.window import INPUT_SHARE
 from openclaw.errors import OpenclawError
 from openclaw.events import Progress
-from openclaw.home.open_home import Rooms
+from openclaw.home.open_home import OpenHome
 from openclaw.memory.notes import Notes
 from openclaw.models.token_count import Meter
-from openclaw.security.credentials import denied, denied_name
-from openclaw.security.foreign_files import Learned
+from openclaw.security.credentials import why_denied, why_name_denied
+from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.policy import Policy
-from openclaw.security.untrusted import strip
+from openclaw.security.untrusted import strip_hidden
 from openclaw.sessions.session import Session
-from openclaw.sessions.session_search import SessionHit, Talk, search, terms
+from openclaw.sessions.session_search import SessionHit, SessionMessages, read_terms, search
 from openclaw.storage.home import Home
 from openclaw.tools.paths import SPILL
-from openclaw.tools.results import MAX_CHARS, PAGE_CHARS, Room, spill
-from openclaw.tools.session_tools import Said
-from openclaw.tools.shell.process import Show
-from openclaw.tools.shell.sandbox import available
+from openclaw.tools.results import MAX_CHARS, PAGE_CHARS, ResultLimits, spill
+from openclaw.tools.session_tools import FoundMessage
+from openclaw.tools.shell.process import ShowOutput
+from openclaw.tools.shell.sandbox import why_unavailable
 from openclaw.tools.shell.shell import Runner
-from openclaw.tools.skill_tools import Shelf
+from openclaw.tools.skill_tools import TurnSkills
 from openclaw.tools.tool import Tool
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import Ledger
+from openclaw.types import TurnChanges
 
 USUAL_HEAD = 1_000
 """Tokens of the starter home's first request."""
@@ -42,9 +42,9 @@ TAIL_LINES = 3
 
 
 def toolbox(
-    rooms: Rooms,
-    ledger: Ledger,
-    shelf: Shelf,
+    open_home: OpenHome,
+    ledger: TurnChanges,
+    shelf: TurnSkills,
     source: str = "",
     watch: Provenance | None = None,
     meter: Meter | None = None,
@@ -52,11 +52,16 @@ def toolbox(
     """Return the tools under the policy. `source` is noted with each memory, `watch` records the
     calls, `meter` decides which results fit the window."""
     policy = Policy(
-        rooms.mode, rooms.ask_user, rooms.grants, available, _denied, *_home_programs(rooms)
+        open_home.mode,
+        open_home.ask_user,
+        open_home.grants,
+        why_unavailable,
+        _denied,
+        *_home_programs(open_home),
     )
-    room = _result_limits(rooms, meter) if meter else Room()
-    tools = _home_tools(rooms, ledger, shelf, source, watch, room)
-    listed, beyond = rooms.served.share(tools, shelf.request)
+    room = _result_limits(open_home, meter) if meter else ResultLimits()
+    tools = _home_tools(open_home, ledger, shelf, source, watch, room)
+    listed, beyond = open_home.served.share(tools, shelf.request)
     if watch and beyond:
         beyond.show = watch.listing
     elif watch:
@@ -68,73 +73,79 @@ def toolbox(
         beyond=beyond,
         room=room,
         watch=watch,
-        apart=rooms.vault,
-        around=rooms.hooks.around(ledger) if rooms.hooks else None,
+        apart=open_home.vault,
+        around=open_home.hooks.around(ledger) if open_home.hooks else None,
     )
 
 
-def _home_programs(rooms: Rooms) -> tuple[bool, Sequence[str]]:
+def _home_programs(open_home: OpenHome) -> tuple[bool, Sequence[str]]:
     """Return True when hooks or servers run files of the home, and the places of these files."""
-    settings = rooms.settings
+    settings = open_home.settings
     if not settings.hooks and not settings.mcp:
         return False, ()
     from openclaw.security.program_trust import home_programs
 
-    return home_programs(rooms.home, settings.hooks or {}, settings.mcp or {})
+    return home_programs(open_home.home, settings.hooks or {}, settings.mcp or {})
 
 
 def _home_tools(
-    rooms: Rooms,
-    ledger: Ledger,
-    shelf: Shelf,
+    open_home: OpenHome,
+    ledger: TurnChanges,
+    shelf: TurnSkills,
     source: str,
     watch: Provenance | None,
-    room: Room,
+    room: ResultLimits,
 ) -> list[Tool]:
     from openclaw.agent.builtin_tools import build_tools
 
-    shell = rooms.settings.shell
-    todos = rooms.todos
+    shell = open_home.settings.shell
+    todos = open_home.todos
     todos.keep = ledger.keep
     return build_tools(
-        rooms.home,
+        open_home.home,
         ledger,
         todos=todos,
         notes=Notes(
-            rooms.home.memory,
-            today=lambda: rooms.now().date(),
+            open_home.home.memory,
+            today=lambda: open_home.now().date(),
             source=lambda: source,
             keep=ledger.keep,
         ),
         skills=shelf,
-        searcher=rooms.recall if rooms.settings.recall != "off" and rooms.use_memory else None,
-        talks=PastTalks(rooms, watch) if rooms.use_memory else None,
-        search=rooms.search,
-        region=rooms.settings.web.region,
-        results=rooms.settings.web.results,
-        seen=rooms.seen,
-        allow_hosts=rooms.settings.web.allow_hosts,
+        searcher=open_home.recall
+        if open_home.settings.recall != "off" and open_home.use_memory
+        else None,
+        talks=PastConversations(open_home, watch) if open_home.use_memory else None,
+        search=open_home.search,
+        region=open_home.settings.web.region,
+        results=open_home.settings.web.results,
+        seen=open_home.seen,
+        allow_hosts=open_home.settings.web.allow_hosts,
         origin=watch.origin if watch else lambda text: "",
-        vault=rooms.vault,
+        vault=open_home.vault,
         runner=Runner(
-            rooms.home,
+            open_home.home,
             ledger,
             shell.timeout,
             shell.env,
             shell.network,
             room=room,
-            show=_show_tail(rooms, rooms.progress) if rooms.progress else None,
+            show=_show_tail(open_home, open_home.progress) if open_home.progress else None,
         ),
         room=room,
     )
 
 
-def _show_tail(rooms: Rooms, tell: Callable[[Progress], None]) -> Show:
+def _show_tail(open_home: OpenHome, tell: Callable[[Progress], None]) -> ShowOutput:
     """Return a function that shows the last lines of a command's output, without secrets."""
 
     def show(text: str) -> None:
         with suppress(OpenclawError):  # what cannot be masked is not shown
-            lines = [line for line in rooms.vault.veiled(strip(text)).split("\n") if line.strip()]
+            lines = [
+                line
+                for line in open_home.vault.mask_for_display(strip_hidden(text)).split("\n")
+                if line.strip()
+            ]
             tell(Progress(tail=tuple(lines[-TAIL_LINES:])))
 
     return show
@@ -152,14 +163,14 @@ def result_tokens(window: int) -> int:
     return max(int(window * LEAST_RESULT), min(left, int(window * MOST_RESULT)))
 
 
-def _result_limits(rooms: Rooms, meter: Meter) -> Room:
-    window = rooms.model.card.window
+def _result_limits(open_home: OpenHome, meter: Meter) -> ResultLimits:
+    window = open_home.model.card.window
     tokens = result_tokens(window)
-    return Room(
+    return ResultLimits(
         chars=min(MAX_CHARS, tokens * 4),
         tokens=tokens,
         within=meter.fits,
-        keep=lambda text, source: spill_text(rooms.home, text, source),
+        keep=lambda text, source: spill_text(open_home.home, text, source),
         page=page_chars(window),
     )
 
@@ -172,21 +183,21 @@ def spill_text(home: Home, text: str, source: str) -> str:
     except OpenclawError:
         return ""
     if source:
-        Learned(home).note(path, source, "")
+        ForeignFiles(home).note(path, source, "")
     return path
 
 
-def material_limits(rooms: Rooms, meter: Meter, parts: int) -> Room:
+def material_limits(open_home: OpenHome, meter: Meter, parts: int) -> ResultLimits:
     """Return the limits of each of `parts` attachments: together half of what the head leaves."""
-    window = rooms.model.card.window
+    window = open_home.model.card.window
     left = (int(window * INPUT_SHARE) - USUAL_HEAD) // 2
     tokens = max(int(window * LEAST_RESULT), left) // max(1, parts)
-    return replace(_result_limits(rooms, meter), chars=tokens * 4, tokens=tokens)
+    return replace(_result_limits(open_home, meter), chars=tokens * 4, tokens=tokens)
 
 
 def _denied(path: str) -> str:
     """Return why a file is closed, "" if it is not; the folders above the home do not count."""
-    return denied(Path(path)) if Path(path).is_absolute() else denied_name(path)
+    return why_denied(Path(path)) if Path(path).is_absolute() else why_name_denied(path)
 
 
 OTHER_CONVERSATIONS = "earlier conversations"
@@ -199,7 +210,7 @@ ALIKE = 20
 
 
 @dataclass(slots=True)
-class PastTalks:
+class PastConversations:
     """Searches the conversations before one turn. It is made when the turn begins: messages of the
     turn are not searched.
 
@@ -207,7 +218,7 @@ class PastTalks:
     and in results of tools are the user's data, which `watch` records.
     """
 
-    rooms: Rooms
+    open_home: OpenHome
     watch: Provenance | None
     _end: int = 0
     _sources: dict[str, str] = field(default_factory=dict)
@@ -222,9 +233,9 @@ class PastTalks:
         session = self.watch.session if self.watch else None
         if session is not None and (session.archived or session.shortened):
             return True
-        return self.rooms.sessions.has_others(session.id if session else "")
+        return self.open_home.sessions.has_others(session.id if session else "")
 
-    def find(self, words: str, most: int, length: int) -> Sequence[Said]:
+    def find(self, words: str, most: int, length: int) -> Sequence[FoundMessage]:
         here = self.watch.session.id if self.watch else ""
         asked = ALIKE * most
         hits = search(self._talks(), words, length, first=here, any_word=True, most=asked)
@@ -238,24 +249,24 @@ class PastTalks:
         """Return whose words a hit may be; "" for messages of this conversation."""
         return self._sources.get(hit.id, "") if hit.id != here or hit.tool else ""
 
-    def _talks(self) -> Iterator[Talk]:
+    def _talks(self) -> Iterator[SessionMessages]:
         session = self.watch.session if self.watch else None
-        for talk, messages in self.rooms.sessions.talks(session):
+        for talk, messages in self.open_home.sessions.talks(session):
             if talk is session:
-                self._sources[talk.id] = brought_along(talk)
+                self._sources[talk.id] = foreign_label(talk)
                 yield talk, ((number, said) for number, said in messages if number <= self._end)
             else:
-                self._sources[talk.id] = brought_along(talk)
+                self._sources[talk.id] = foreign_label(talk)
                 yield talk, messages
 
 
-def find_archived(rooms: Rooms, session: Session, text: str) -> list[str]:
+def find_archived(open_home: OpenHome, session: Session, text: str) -> list[str]:
     """Return the archived messages of a conversation about a prompt, a line each."""
     if not session.archived:
         return []
     end = session.archived
-    old = ((n, entry) for n, entry in rooms.sessions.messages(session) if n <= end)
-    telling = [term.word for term in terms(text) if not term.small]
+    old = ((n, entry) for n, entry in open_home.sessions.messages(session) if n <= end)
+    telling = [term.word for term in read_terms(text) if not term.small]
     hits = search([(session, old)], text, RECALLED_LENGTH, most=RECALLED)
     return [
         f"{hit.tool or hit.role}: {hit.snippet}"
@@ -270,7 +281,7 @@ def _unique_texts(hits: Sequence[SessionHit]) -> list[SessionHit]:
     return list({hit.snippet.casefold(): hit for hit in reversed(hits)}.values())[::-1]
 
 
-def _to_said(hit: SessionHit, here: str, source: str) -> Said:
+def _to_said(hit: SessionHit, here: str, source: str) -> FoundMessage:
     talk = "" if hit.id == here else hit.title or hit.id
     role = f"tool {hit.tool}" if hit.tool else hit.role
-    return Said(hit.at, talk, hit.number, role, hit.snippet, hit.reply, source)
+    return FoundMessage(hit.at, talk, hit.number, role, hit.snippet, hit.reply, source)

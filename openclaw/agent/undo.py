@@ -15,13 +15,13 @@ from openclaw.errors import OpenclawError, UsageError
 from openclaw.events import FileChange, file_change
 from openclaw.history.journal import Journal, new_id, now, subject_of
 from openclaw.history.record import Record, read
-from openclaw.history.rollback import FileConflict, Plan, Undo, put, seen
-from openclaw.history.turns import TALK, Kind, Scope, Step, Turn, is_program
-from openclaw.home.open_home import Rooms
+from openclaw.history.rollback import FileConflict, Plan, Undo, read_home_file, write_if_unchanged
+from openclaw.history.turns import TALK, Kind, Scope, Turn, TurnStep, is_program
+from openclaw.home.open_home import OpenHome
 from openclaw.messages import Entry, ToolUse
 from openclaw.sessions.repair import merge_sessions, messages_in
 from openclaw.sessions.session import INTERRUPTED
-from openclaw.storage.lock import locked
+from openclaw.storage.lock import hold_lock
 from openclaw.storage.text import decode
 from openclaw.tools.shell.sandbox import tidy_up
 from openclaw.types import Change
@@ -31,7 +31,7 @@ LOCK_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class TakenBack:
+class UndoResult:
     """The result of an undo or a redo.
 
     turn: its own entry in the history, None when nothing was changed
@@ -54,37 +54,37 @@ class TakenBack:
     notice: str = ""
 
 
-def undoable(rooms: Rooms, scope: Scope, session: str) -> Iterator[Turn]:
+def undoable(open_home: OpenHome, scope: Scope, session: str) -> Iterator[Turn]:
     """Return the turns that can be undone, the newest first; only those of `session` if given."""
     return (
         turn
-        for turn in rooms.history.turns()
+        for turn in open_home.history.turns()
         if turn.kind == "turn" and turn.leaves(scope) and session in ("", turn.session)
         and turn.state != "running"
     )  # fmt: skip
 
 
-def undo(rooms: Rooms, count: int, scope: Scope, session: str, keep: bool) -> TakenBack:
+def undo(open_home: OpenHome, count: int, scope: Scope, session: str, keep: bool) -> UndoResult:
     """Undo the newest `count` turns that are not undone yet; only those of `session` if given.
 
     UsageError when there is none; OpenclawError when a session is in use or a file cannot be
     written: then nothing has changed, or the next start completes the undo.
     """
-    recover(rooms)
-    with undo_lock(rooms, LOCK_SECONDS):
-        turns = tuple(islice(undoable(rooms, scope, session), count))
+    recover(open_home)
+    with undo_lock(open_home, LOCK_SECONDS):
+        turns = tuple(islice(undoable(open_home, scope, session), count))
         if not turns:
-            raise _nothing_error(rooms, "undo", session)
-        return _apply(rooms, "undo", turns, scope, keep)
+            raise _nothing_error(open_home, "undo", session)
+        return _apply(open_home, "undo", turns, scope, keep)
 
 
-def redo(rooms: Rooms, count: int, session: str, keep: bool) -> TakenBack:
+def redo(open_home: OpenHome, count: int, session: str, keep: bool) -> UndoResult:
     """Redo the newest `count` undos that are not redone yet."""
-    recover(rooms)
-    with undo_lock(rooms, LOCK_SECONDS):
+    recover(open_home)
+    with undo_lock(open_home, LOCK_SECONDS):
         able = (
             turn
-            for turn in rooms.history.turns()
+            for turn in open_home.history.turns()
             if turn.kind == "undo"
             and not turn.undone
             and session in ("", turn.session)
@@ -92,13 +92,13 @@ def redo(rooms: Rooms, count: int, session: str, keep: bool) -> TakenBack:
         )
         undos = tuple(islice(able, count))
         if not undos:
-            raise _nothing_error(rooms, "redo", session)
-        return _apply(rooms, "redo", undos, "all", keep)
+            raise _nothing_error(open_home, "redo", session)
+        return _apply(open_home, "redo", undos, "all", keep)
 
 
-def _nothing_error(rooms: Rooms, kind: Kind, session: str) -> UsageError:
+def _nothing_error(open_home: OpenHome, kind: Kind, session: str) -> UsageError:
     where = f" in conversation {session}" if session else ""
-    if count := rooms.history.foreign():
+    if count := open_home.history.foreign():
         where += f"; {count} records do not count: not written by you on this machine"
     return UsageError(f"there is nothing to {kind}{where}", "see what was done: openclaw log")
 
@@ -113,24 +113,26 @@ class _UndoTask:
 
 
 def _apply(
-    rooms: Rooms, kind: Kind, turns: tuple[Turn, ...], scope: Scope, keep: bool
-) -> TakenBack:
-    history = rooms.history
-    root = Path(os.path.realpath(rooms.home.root))
-    undoing = Undo(history.reader(turns), is_program, lambda path: seen(root, path), _merge)
+    open_home: OpenHome, kind: Kind, turns: tuple[Turn, ...], scope: Scope, keep: bool
+) -> UndoResult:
+    history = open_home.history
+    root = Path(os.path.realpath(open_home.home.root))
+    undoing = Undo(
+        history.reader(turns), is_program, lambda path: read_home_file(root, path), _merge
+    )
     with ExitStack() as locks:
         for name in sorted(_sessions(turns, scope)):
-            locks.enter_context(rooms.sessions.writing(name, LOCK_SECONDS))
+            locks.enter_context(open_home.sessions.writing(name, LOCK_SECONDS))
         plan = undoing.plan(turns, scope)
         if plan.conflicts and not keep:
             return _to_result(None, turns, plan)
-        journal = Journal.begin(rooms.home, _history_entry(kind, turns, scope), history.head())
+        journal = Journal.begin(open_home.home, _history_entry(kind, turns, scope), history.head())
         _write(_UndoTask(turns, scope, undoing), journal, plan)
         journal.finish("done")
     return _to_result(journal.record.turn, turns, plan, history.publish())
 
 
-def _to_result(turn: Turn | None, of: tuple[Turn, ...], plan: Plan, notice: str = "") -> TakenBack:
+def _to_result(turn: Turn | None, of: tuple[Turn, ...], plan: Plan, notice: str = "") -> UndoResult:
     changes = plan.changes if turn else []
     files = tuple(
         file_change(Change(path, _text(plan.now[path]), _text(plan.wanted[path])))
@@ -143,7 +145,7 @@ def _to_result(turn: Turn | None, of: tuple[Turn, ...], plan: Plan, notice: str 
         if _session_of(path) and path.count("/") == 1
     )
     found = (tuple(plan.merged), tuple(plan.missing), tuple(plan.conflicts))
-    return TakenBack(turn, of, files, messages, *found, notice)
+    return UndoResult(turn, of, files, messages, *found, notice)
 
 
 def _history_entry(kind: Kind, turns: Sequence[Turn], scope: Scope) -> Turn:
@@ -175,7 +177,9 @@ def _write(taking: _UndoTask, journal: Journal, plan: Plan) -> None:
     except (OpenclawError, OSError):
         with contextlib.suppress(OpenclawError, OSError):
             for path in reversed(done):
-                put(journal.root, path, plan.wanted[path], plan.now[path], program=plan.were[path])
+                write_if_unchanged(
+                    journal.root, path, plan.wanted[path], plan.now[path], program=plan.were[path]
+                )
             journal.record.drop()
         raise
 
@@ -190,7 +194,9 @@ def _write_one(taking: _UndoTask, journal: Journal, plan: Plan, path: str, numbe
     """Write one file. When another program saves it at this moment, plan anew with its content."""
     for _ in range(ATTEMPTS):
         program = plan.programs.get(path)
-        if put(journal.root, path, plan.now[path], plan.wanted[path], program=program):
+        if write_if_unchanged(
+            journal.root, path, plan.now[path], plan.wanted[path], program=program
+        ):
             return
         again = taking.undoing.plan(taking.turns, taking.scope, only=path)
         plan.now[path], plan.wanted[path] = again.now[path], again.wanted[path]
@@ -231,45 +237,45 @@ def _sessions(turns: Iterable[Turn], scope: Scope) -> set[str]:
 COMMANDS = frozenset({"run_shell", "run_python"})
 
 
-def recover(rooms: Rooms) -> list[str]:
+def recover(open_home: OpenHome) -> list[str]:
     """Finish the work of killed processes: close turns with what they had done, complete undos and
     commit all. Records that others have written are set aside. Return notices for the user."""
-    aside = rooms.history.set_foreign_aside()
-    found = rooms.history.unfinished()
+    aside = open_home.history.set_foreign_aside()
+    found = open_home.history.unfinished()
     if found:
-        tidy_up(rooms.home)
+        tidy_up(open_home.home)
     news = [aside] if aside else []
-    news += [line for record in found if (line := _recover_record(rooms, record))]
-    if found or rooms.history.has_waiting():
-        news += filter(None, [rooms.history.publish()])
+    news += [line for record in found if (line := _recover_record(open_home, record))]
+    if found or open_home.history.has_waiting():
+        news += filter(None, [open_home.history.publish()])
     return news
 
 
-def _recover_record(rooms: Rooms, record: Record) -> str:
+def _recover_record(open_home: OpenHome, record: Record) -> str:
     """Close one record, unless its process still runs."""
     is_turn = record.turn.kind == "turn"
     try:
-        with locked(rooms.home.private / "locks" / f"{record.turn.lock}.lock", 0.0):
+        with hold_lock(open_home.home.private / "locks" / f"{record.turn.lock}.lock", 0.0):
             record = read(record.folder)
             if record.finished:
                 record.make_ready()
                 return ""
-            return _close_turn(rooms, record) if is_turn else _complete_undo(rooms, record)
+            return _close_turn(open_home, record) if is_turn else _complete_undo(open_home, record)
     except (OpenclawError, OSError, ValueError):
         return ""
 
 
-def undo_lock(rooms: Rooms, seconds: float) -> AbstractContextManager[None]:
+def undo_lock(open_home: OpenHome, seconds: float) -> AbstractContextManager[None]:
     """Return the lock for undo and redo."""
-    return locked(rooms.home.private / "locks" / "undo.lock", seconds, what="undo")
+    return hold_lock(open_home.home.private / "locks" / "undo.lock", seconds, what="undo")
 
 
-def _close_turn(rooms: Rooms, record: Record) -> str:
-    turn, journal = record.turn, Journal(rooms.home, record)
+def _close_turn(open_home: OpenHome, record: Record) -> str:
+    turn, journal = record.turn, Journal(open_home.home, record)
     if record.calls:
-        _add_begun_calls(rooms, record)
+        _add_begun_calls(open_home, record)
     journal.settle()
-    journal.finish("interrupted", rooms.sessions.files_of(turn.session) if turn.session else ())
+    journal.finish("interrupted", open_home.sessions.files_of(turn.session) if turn.session else ())
     if not journal.record.finished:
         return ""
     kept = "what it had done is kept, openclaw undo takes it back"
@@ -279,10 +285,10 @@ def _close_turn(rooms: Rooms, record: Record) -> str:
     return f"{what} was interrupted ({turn.subject}); {kept}"
 
 
-def _add_begun_calls(rooms: Rooms, record: Record) -> None:
+def _add_begun_calls(open_home: OpenHome, record: Record) -> None:
     """Add the begun calls to the conversation, with their results so far."""
     try:
-        session = rooms.sessions.load(record.turn.session)
+        session = open_home.sessions.load(record.turn.session)
     except UsageError:  # it was killed before the first message was saved
         return
     uses = tuple(
@@ -293,18 +299,18 @@ def _add_begun_calls(rooms: Rooms, record: Record) -> None:
     if session.messages and session.messages[-1].tool_calls == uses:  # saved before the kill
         return
     session.messages.append(Entry("assistant", "", tool_calls=uses, at=timestamp()))
-    rooms.sessions.save(session)
+    open_home.sessions.save(session)
 
 
-def _complete_undo(rooms: Rooms, record: Record) -> str:
+def _complete_undo(open_home: OpenHome, record: Record) -> str:
     if not record.sealed:  # nothing was written yet
         record.drop()
         return ""
-    journal = Journal(rooms.home, record)
+    journal = Journal(open_home.home, record)
     try:
         for number, step in enumerate(record.steps):
             if step and number not in record.done:
-                _complete_file(rooms, journal, step)
+                _complete_file(open_home, journal, step)
                 record.mark(number)
     except OpenclawError as error:
         return f"{record.turn.subject}: it was interrupted and cannot be completed: {error}"
@@ -312,7 +318,7 @@ def _complete_undo(rooms: Rooms, record: Record) -> str:
     return f"{record.turn.subject}: it was interrupted and is now completed"
 
 
-def _complete_file(rooms: Rooms, journal: Journal, step: Step) -> None:
-    before, after = rooms.history.read(step.before), rooms.history.read(step.after)
+def _complete_file(open_home: OpenHome, journal: Journal, step: TurnStep) -> None:
+    before, after = open_home.history.read(step.before), open_home.history.read(step.after)
     if (step.after is None) == (after is None):
-        put(journal.root, step.path, before, after, program=is_program(step.after))
+        write_if_unchanged(journal.root, step.path, before, after, program=is_program(step.after))

@@ -11,16 +11,16 @@ from contextlib import suppress
 from difflib import unified_diff
 from typing import TYPE_CHECKING
 
-from openclaw.cli.formatting import DIFF_COLOURS, folded, one_line, rows, whole_call
+from openclaw.cli.formatting import DIFF_COLOURS, fold_blanks, one_line, rows, whole_call
 from openclaw.cli.questions import is_yes
 from openclaw.errors import OpenclawError
-from openclaw.security.grants import Grant, lasting
-from openclaw.security.policy import Ask, Declined, Question
-from openclaw.security.untrusted import visible
+from openclaw.security.grants import Grant, find_lasting_facts
+from openclaw.security.policy import Ask, Declined, PermissionQuestion
+from openclaw.security.untrusted import show_hidden
 from openclaw.types import Change
 
 if TYPE_CHECKING:
-    from openclaw.agent.agent import App
+    from openclaw.agent.agent import Agent
 
 LEAST_ROWS = 4
 WHY_ROWS = 3
@@ -54,19 +54,19 @@ class Permission:
         self._read, self._say, self._pause, self._keep = read, say, pause, keep
         self._resume, self._colours = resume, colours
 
-    def __call__(self, question: Question) -> str:
+    def __call__(self, question: PermissionQuestion) -> str:
         self._pause()
         try:
             return self._ask(question)
         finally:
             self._resume()
 
-    def _ask(self, question: Question) -> str:
+    def _ask(self, question: PermissionQuestion) -> str:
         width, height = screen_size()
         call = [
             row for line in call_lines(question) for row in self._colour_rows(line, question, width)
         ]
-        lasting_ones = tuple(filter(lasting, question.offers))
+        lasting_ones = tuple(filter(find_lasting_facts, question.offers))
         choices = {"session": question.offers, "always": lasting_ones}
         lines = [*_reason_lines(question), *_grant_lines(choices)]
         why = [row for line in lines for row in [*rows(line, width)][:WHY_ROWS]]
@@ -95,7 +95,7 @@ class Permission:
             else:
                 self._say("Type one of the letters, or say in words what to do instead.")
 
-    def _colour_rows(self, line: str, question: Question, width: int) -> Iterator[str]:
+    def _colour_rows(self, line: str, question: PermissionQuestion, width: int) -> Iterator[str]:
         """Break a line into rows; the rows of a change get colours."""
         colour = DIFF_COLOURS.get(line[:1], "") if question.change and self._colours else ""
         return (f"{colour}{row}\x1b[m" if colour else row for row in rows(line, width))
@@ -105,7 +105,7 @@ class Permission:
         if len(grants) == 1:
             return grants[0]
         for number, grant in enumerate(grants, 1):
-            self._say(f"  {number} = {one_line(folded(_describe(grant)), GRANT_WIDTH)}")
+            self._say(f"  {number} = {one_line(fold_blanks(_describe(grant)), GRANT_WIDTH)}")
         numbers = [str(number) for number in range(1, len(grants) + 1)]
         reply = self._reply(f"Which one {how}? {', '.join(numbers)} [none] ")
         return grants[int(reply) - 1] if reply in numbers else None
@@ -130,18 +130,18 @@ class Permission:
             return ""
 
 
-def call_lines(question: Question) -> list[str]:
+def call_lines(question: PermissionQuestion) -> list[str]:
     """The call in full: the tool, its arguments, and the target and text that they stand for. A
     change to a file is shown as the lines that change."""
     action = question.action
     if question.change and (changed := _change_lines(question.change)):
         new = " (a new file)" if question.change.before is None else ""
         return [f"{one_line(action.tool)} {one_line(question.change.path)}{new}", *changed]
-    lines = folded(whole_call(action.tool, question.arguments)).split("\n")
+    lines = fold_blanks(whole_call(action.tool, question.arguments)).split("\n")
     said = "\n".join(str(value) for value in question.arguments.values())
     text = "" if action.text in question.reason else action.text
     meant = dict.fromkeys(each for each in (action.target, text) if each not in said)
-    return lines + [f"  = {folded(one_line(each))}" for each in meant]
+    return lines + [f"  = {fold_blanks(one_line(each))}" for each in meant]
 
 
 def _change_lines(change: Change) -> list[str]:
@@ -151,7 +151,7 @@ def _change_lines(change: Change) -> list[str]:
         for text in (change.before, change.after)
     )
     lines = [*unified_diff(before, after, n=CONTEXT_LINES, lineterm="")][2:]
-    return [folded(visible(line)) for line in lines]
+    return [fold_blanks(show_hidden(line)) for line in lines]
 
 
 def screen_size() -> tuple[int, int]:
@@ -174,7 +174,7 @@ def _first_and_last(lines: Sequence[str], room: int) -> list[str]:
     return [*lines[:first], f"[{left_out:,} rows are not shown here]", *lines[-last:]]
 
 
-def _reason_lines(question: Question) -> list[str]:
+def _reason_lines(question: PermissionQuestion) -> list[str]:
     reason = one_line(question.reason)
     by_mode = reason.startswith("mode ")
     lines = [f"M{reason[1:]}." if by_mode else f"Asked because {reason}."]
@@ -212,11 +212,11 @@ def _describe(grant: Grant) -> str:
     return f"{grant.kind} {grant.value}{rest}"
 
 
-def beforehand(otherwise: Ask | None, say: Callable[[str], None]) -> Ask:
+def yes_unless_untrusted(otherwise: Ask | None, say: Callable[[str], None]) -> Ask:
     """The replies of `--yes`. The user gave it before the text of others was read, so it does not
     count for calls that such text may have caused: for these `otherwise` is asked, or nobody."""
 
-    def reply(question: Question) -> str:
+    def reply(question: PermissionQuestion) -> str:
         if not question.sources:
             return "--yes"
         if otherwise is not None:
@@ -227,7 +227,7 @@ def beforehand(otherwise: Ask | None, say: Callable[[str], None]) -> Ask:
     return reply
 
 
-def make_keep(app: App, say: Callable[[str], None]) -> Keep:
+def make_keep(app: Agent, say: Callable[[str], None]) -> Keep:
     """A function that stores grants; only for this session when openclaw.yaml cannot be written."""
 
     def keep(grant: Grant, lasting: bool) -> None:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from openclaw.cli.formatting import warn
 from openclaw.errors import UsageError
 from openclaw.messages import MOST_IMAGE_BYTES, Image, Material
-from openclaw.security.credentials import denied
+from openclaw.security.credentials import why_denied
 from openclaw.storage.child import NoText, paged_text
 from openclaw.storage.readers import BEGINNING, IMAGES, SUFFIXES, kind_of
 
@@ -190,7 +190,7 @@ def _find_existing(folder: Path, name: str) -> Path | None:
 def _read_mention(mention: Mention) -> tuple[str, str]:
     """Heading and text of one attachment."""
     path = mention.path
-    if reason := denied(path):
+    if reason := why_denied(path):
         hint = "the agent must not see it; copy what it needs into another file"
         raise UsageError(f"'{mention.name}' is not attached: {reason}", hint)
     try:
@@ -212,7 +212,7 @@ def _read_image(mention: Mention, inside: str) -> Material | None:
     """The material of an image; None for a file that is no image or cannot be read."""
     path = mention.path
     try:
-        if not path.is_file() or denied(path):
+        if not path.is_file() or why_denied(path):
             return None
         with path.open("rb") as file:
             kind = kind_of(file.read(BEGINNING))
@@ -323,7 +323,7 @@ def _decode(data: bytes, encoding: str) -> str:
     return data.decode(encoding, errors="replace").replace("\r\n", "\n")
 
 
-def piped_in(wanted: bool | None, *, quiet: bool = False) -> str:
+def read_piped(wanted: bool | None, *, quiet: bool = False) -> str:
     """The text that is piped in, "" for none. `wanted` is the user's option, None when not given.
     Says on stderr when the input is left alone, and when its end does not come."""
     if wanted is False or not sys.stdin or (wanted is None and sys.stdin.isatty()):

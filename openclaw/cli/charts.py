@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
-from openclaw.cli.formatting import colours
+from openclaw.cli.formatting import has_colours
 
 PIPED_WIDTH = 100
 LEAST_WIDTH = 40
@@ -64,7 +64,7 @@ def canvas(out: TextIO | None = None, environ: Mapping[str, str] = os.environ) -
         shutil.get_terminal_size(fallback).columns if out.isatty() else _width_of_environ(environ)
     )
     marks = BLOCKS if _has_block_characters(out, environ) else ASCII
-    return Canvas(max(LEAST_WIDTH, width), marks, colours(out, environ))
+    return Canvas(max(LEAST_WIDTH, width), marks, has_colours(out, environ))
 
 
 def _width_of_environ(environ: Mapping[str, str]) -> int:
@@ -83,7 +83,7 @@ def _has_block_characters(out: TextIO, environ: Mapping[str, str]) -> bool:
     return locale not in ("C", "POSIX") and environ.get("TERM") != "dumb"
 
 
-def shares(amounts: Sequence[float], columns: int) -> list[int]:
+def share_columns(amounts: Sequence[float], columns: int) -> list[int]:
     """Share out columns among the amounts by largest remainder. Each amount above 0 gets at least
     one, as long as there are enough."""
     total = sum(amounts)

@@ -31,16 +31,16 @@ def current_home(ctx: typer.Context, *, notes: bool = False, reading: bool = Fal
     The user is asked whether to trust a home that came from elsewhere. A command that is only
     `reading` gets it untrusted instead. Raises Damaged when there is no home, Refused for a no.
     """
-    home = found_home(ctx, notes=notes)
+    home = find_named_home(ctx, notes=notes)
     if not is_trusted(home):
-        from openclaw.cli.home_trust import settle
+        from openclaw.cli.home_trust import ensure_trusted
 
-        home = settle(home, reading=reading)
+        home = ensure_trusted(home, reading=reading)
     follow(home.root, lambda: _allowed_links(home))
     return home
 
 
-def found_home(ctx: typer.Context, *, notes: bool = False) -> Home:
+def find_named_home(ctx: typer.Context, *, notes: bool = False) -> Home:
     """The home that the command names, trusted or not."""
     return find_home(options(ctx).home, Path.cwd(), os.environ, notes=notes)
 
@@ -53,7 +53,7 @@ def _allowed_links(home: Home) -> Sequence[str]:
         return ()
 
 
-def settings_of(ctx: typer.Context) -> Settings:
+def load_settings_or_defaults(ctx: typer.Context) -> Settings:
     """The settings of the home; the defaults without one, as a model can be fetched before."""
     try:
         return _read_settings(current_home(ctx, reading=True))
@@ -68,7 +68,7 @@ def _read_settings(home: Home | None) -> Settings:
 
 
 @contextmanager
-def as_turn(home: Home, words: str) -> Iterator[Command]:
+def record_as_turn(home: Home, words: str) -> Iterator[Command]:
     """Record the changes made in here as one turn; see `openclaw.history.history`."""
     from openclaw.history.history import command
 
@@ -77,7 +77,7 @@ def as_turn(home: Home, words: str) -> Iterator[Command]:
     warn(made.notices)
 
 
-def tell_undo() -> None:
+def print_undo_hint() -> None:
     """Print how to take back what was just done."""
     sys.stderr.write("  take it back: openclaw undo\n")
 

@@ -82,7 +82,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     ),
 }
 # The command of a group that runs when none is named.
-ALONE = {
+DEFAULT_COMMANDS = {
     **dict.fromkeys(("models", "sessions", "todo", "memory", "mcp", "hooks", "skills"), "list"),
     **dict.fromkeys(("config", "policy"), "show"),
 }
@@ -123,7 +123,7 @@ class CommandGroup(TyperGroup):
     """The group of all commands. A prompt is the command `ask`, whose name may be left out."""
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
-        front, rest = hoist(args)
+        front, rest = split_global_options(args)
         completing = ctx.resilient_parsing and (not rest or rest[0] in (*COMMANDS, "help"))
         if not completing:
             rest, implicit = route(rest, piped=not (sys.stdin and sys.stdin.isatty()))
@@ -186,7 +186,7 @@ def load(name: str, inner: str = "") -> Command:
     group.commands = {each: group.commands[each] for each in order if each in group.commands}
     group.name = name
     group.subcommand_metavar = "[COMMAND] [ARGS]..."
-    group.epilog = f"Without a command: openclaw {name} {ALONE[name]}."
+    group.epilog = f"Without a command: openclaw {name} {DEFAULT_COMMANDS[name]}."
     return skip_coercion(group)
 
 
@@ -245,7 +245,7 @@ class _PlainCoercion:
         return build_runtime_param(self._descriptor).coerce(value, param=param, ctx=ctx)
 
 
-def hoist(words: Sequence[str]) -> tuple[list[str], list[str]]:
+def split_global_options(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Split the options that every command takes (--home DIR, --debug) from the other words."""
     front: list[str] = []
     rest: list[str] = []
@@ -271,8 +271,10 @@ def route(words: Sequence[str], *, piped: bool) -> tuple[list[str], bool]:
         if rest and rest[0] not in COMMANDS:
             raise UsageError(*_unknown_command(rest[0], _find_near(rest[0], []), words))
         return [*rest, "--help"], False
-    if first in ALONE and (not rest or (rest[0].startswith("-") and rest[0] not in HELP)):
-        return [first, ALONE[first], *rest], False
+    if first in DEFAULT_COMMANDS and (
+        not rest or (rest[0].startswith("-") and rest[0] not in HELP)
+    ):
+        return [first, DEFAULT_COMMANDS[first], *rest], False
     if first in COMMANDS or first.startswith(_OWN_OPTIONS):
         return list(words), False
     return ["ask", *words], "--" not in words
@@ -300,7 +302,7 @@ def ask_hint(words: Sequence[str]) -> str:
 def ask_instead_hint(words: Sequence[str]) -> str:
     """The same hint for words that their first word's command rejects; "" when they can only be
     meant for that command."""
-    _, words = hoist(words)
+    _, words = split_global_options(words)
     if len(words) < 2 or words[0] not in COMMANDS or any(word.startswith("-") for word in words):
         return ""
     return "" if _find_closest(words[1], _subcommands(words[0])) else ask_hint(words)
@@ -312,7 +314,7 @@ def _find_near(word: str, rest: Sequence[str]) -> str:
     for name in difflib.get_close_matches(word.lower(), COMMANDS, n=3, cutoff=LEAST_SIMILARITY):
         if not any(each.isalpha() or " " in each for each in rest):
             return name
-        if name in ALONE and _find_closest(rest[0], _subcommands(name)):
+        if name in DEFAULT_COMMANDS and _find_closest(rest[0], _subcommands(name)):
             return name
     return ""
 
@@ -324,7 +326,7 @@ def _find_closest(word: str, names: Iterable[str]) -> str:
 
 def _subcommands(name: str) -> Iterable[str]:
     """The commands of a group."""
-    return getattr(load(name), "commands", {}) if name in ALONE else ()
+    return getattr(load(name), "commands", {}) if name in DEFAULT_COMMANDS else ()
 
 
 def _unknown_command(word: str, near: str, words: Sequence[str]) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TextIO
 from unicodedata import combining, east_asian_width
 
-from openclaw.security.untrusted import visible, visible_piece
+from openclaw.security.untrusted import show_hidden, show_hidden_in_piece
 
 MOST_BLANKS = 40
 _LINES = str.maketrans(
@@ -28,12 +28,12 @@ _EMPTY_LINES = re.compile(r"\n{4,}")
 def harmless(text: str) -> str:
     """The text, or a piece of one, with visible signs for hidden characters. Newlines and tabs
     stay; carriage returns, which could overwrite a line, are dropped."""
-    return visible_piece(text)
+    return show_hidden_in_piece(text)
 
 
 def one_line(text: str, width: int = 0) -> str:
     """The text on one line, every control character visible, cut to `width` characters if given."""
-    flat = visible_piece(text.translate(_LINES))
+    flat = show_hidden_in_piece(text.translate(_LINES))
     return flat if not width or len(flat) <= width else flat[: width - 1] + "\u2026"
 
 
@@ -55,12 +55,12 @@ def whole_call(tool: str, arguments: Mapping[str, Any]) -> str:
     """The call with every argument in full, one below the other, nothing hidden."""
     lines = [one_line(tool)]
     for name, value in arguments.items():
-        shown = visible(_value(value)).split("\n")
+        shown = show_hidden(_value(value)).split("\n")
         lines += [f"  {one_line(name)}: {shown[0]}", *(f"    {line}" for line in shown[1:])]
     return "\n".join(lines)
 
 
-def folded(text: str) -> str:
+def fold_blanks(text: str) -> str:
     """The text with a count instead of many blanks or empty lines, which could push the rest out of
     sight."""
     text = _BLANKS.sub(_counter("blanks", " "), _EMPTY.sub("", text))
@@ -102,17 +102,17 @@ _HEAD_COLOUR = "\x1b[1m"
 _DIFF_HEADS = ("+++ ", "--- ", "new file", "d", "Binary files")  # d: "diff", "deleted file"
 
 
-def readable(line: str) -> str:
+def replace_bad_bytes(line: str) -> str:
     """A line of a diff with U+FFFD for bytes that are not UTF-8."""
     return line.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def colours(out: TextIO, environ: Mapping[str, str]) -> bool:
+def has_colours(out: TextIO, environ: Mapping[str, str]) -> bool:
     """Return True when the stream shows colours and the user wants them (https://no-color.org)."""
     return out.isatty() and environ.get("TERM") != "dumb" and not environ.get("NO_COLOR")
 
 
-def coloured(lines: Iterable[str]) -> Iterator[str]:
+def colour_diff(lines: Iterable[str]) -> Iterator[str]:
     """Lines of a diff in git's colours; lines before the first diff stay as they are."""
     inside = False
     for line in lines:
@@ -126,11 +126,11 @@ def for_stdout(lines: Iterable[str]) -> Iterator[str]:
     """Lines for stdout: on a terminal harmless, and coloured if wanted; else unchanged, so that a
     diff can be applied."""
     if sys.stdout.isatty():
-        lines = (harmless(readable(line)) for line in lines)
-    return coloured(lines) if colours(sys.stdout, os.environ) else iter(lines)
+        lines = (harmless(replace_bad_bytes(line)) for line in lines)
+    return colour_diff(lines) if has_colours(sys.stdout, os.environ) else iter(lines)
 
 
-def put(lines: Iterable[str]) -> None:
+def print_lines(lines: Iterable[str]) -> None:
     """Print lines on stdout; see `for_stdout`."""
     raw = None if sys.stdout.isatty() else getattr(sys.stdout, "buffer", None)
     sys.stdout.flush()

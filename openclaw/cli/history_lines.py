@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from openclaw.cli.formatting import first_line, harmless, main_argument, one_line, readable
+from openclaw.cli.formatting import first_line, harmless, main_argument, one_line, replace_bad_bytes
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.history.differences import blame, differences
 from openclaw.sessions.session import from_json
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 MINUTES = len("2026-11-21T15:30")
-TALK = "sessions/"
+SESSIONS_PREFIX = "sessions/"
 KINDS = {"outside": "edited outside"}
 NOT_RECORDED = "not recorded"
 YOU = "you"
@@ -35,7 +35,7 @@ _SUBJECT_WIDTH = 40
 
 
 class AppWithHistory(Protocol):
-    """The part of openclaw.agent.agent.App that most functions here use."""
+    """The part of openclaw.agent.agent.Agent that most functions here use."""
 
     @property
     def history(self) -> History: ...
@@ -59,7 +59,7 @@ def place_of(turn: Turn) -> str:
     return f"{turn.session}:{turn.number}" if turn.session and turn.number else turn.session
 
 
-def marks(turn: Turn, waiting: str = "") -> str:
+def state_words(turn: Turn, waiting: str = "") -> str:
     """Notes on an entry: taken back, broken off, not yet committed."""
     taken = {None: "", "all": "undone", "files": "files undone", "talk": "talk undone"}
     found = [taken[turn.undone], turn.state if turn.state != "done" else ""]
@@ -70,9 +70,9 @@ def marks(turn: Turn, waiting: str = "") -> str:
 def file_line(each: Difference) -> str:
     """A changed file on one line; for a conversation the number of messages."""
     path = one_line(each.path)
-    if each.path.startswith(TALK) and each.path.endswith(".json"):
+    if each.path.startswith(SESSIONS_PREFIX) and each.path.endswith(".json"):
         return f"{path}: {message_words(each.before, each.after)}"
-    if each.path.startswith(TALK):
+    if each.path.startswith(SESSIONS_PREFIX):
         return f"{path}: notes of the conversation"
     if not each.known:
         return f"{path} {each.action} (its content was not kept)"
@@ -85,7 +85,7 @@ def file_line(each: Difference) -> str:
 def diff_lines(found: Iterable[Difference], *, whole: bool = False) -> Iterator[str]:
     """The diff of files; without `whole` a conversation is only one line."""
     for each in found:
-        if each.path.startswith(TALK) and not whole:
+        if each.path.startswith(SESSIONS_PREFIX) and not whole:
             yield file_line(each)
         else:
             yield from each.unified()
@@ -93,7 +93,7 @@ def diff_lines(found: Iterable[Difference], *, whole: bool = False) -> Iterator[
 
 def head_lines(turn: Turn, waiting: str = "") -> Iterator[str]:
     """The head of an entry: its kind and name, then its facts, one a line."""
-    noted = marks(turn, waiting)
+    noted = state_words(turn, waiting)
     name = turn.id or turn.commit[:8] or "not named"
     yield f"{kind_of(turn)} {name}" + (f"  ({noted})" if noted else "")
     facts = {
@@ -116,24 +116,24 @@ def show_lines(app: AppWithHistory, turn: Turn) -> Iterator[str]:
     """All of one entry: head, prompt and answer, calls, files, and the diff."""
     history = app.history
     yield from head_lines(turn, history.waiting)
-    spoken = said(turn, history, app.sessions)
+    spoken = find_exchange(turn, history, app.sessions)
     for name, text in (("Prompt", spoken.prompt), ("Answer", spoken.answer)):
         if text:
             yield from ("", f"{name}:", *(f"    {line}" for line in harmless(text).splitlines()))
     if spoken.calls:
         yield from ("", "Calls:", *(f"    {call}" for call in spoken.calls))
-    found = of_turn(history, turn)
+    found = turn_differences(history, turn)
     yield from ("", "Files:" if found else "no files", *(f"    {file_line(f)}" for f in found))
-    files = [each for each in found if not each.path.startswith(TALK)]
+    files = [each for each in found if not each.path.startswith(SESSIONS_PREFIX)]
     if files:
         yield ""
         yield from diff_lines(files)
 
 
-def of_turn(history: History, turn: Turn) -> list[Difference]:
+def turn_differences(history: History, turn: Turn) -> list[Difference]:
     """The files that an entry changed, those of conversations last."""
     found = differences(turn.steps, history.read)
-    return sorted(found, key=lambda each: each.path.startswith(TALK))
+    return sorted(found, key=lambda each: each.path.startswith(SESSIONS_PREFIX))
 
 
 def turn_json(turn: Turn, found: Iterable[Difference], *, diff: bool = False) -> dict[str, Any]:
@@ -147,17 +147,17 @@ def _file_json(each: Difference, *, diff: bool) -> dict[str, Any]:
     added, removed = each.counts()
     found = {"path": each.path, "action": each.action, "added": added, "removed": removed}
     found |= {"binary": each.binary, "known": each.known}
-    return found | ({"diff": readable("\n".join([*each.unified(), ""]))} if diff else {})
+    return found | ({"diff": replace_bad_bytes("\n".join([*each.unified(), ""]))} if diff else {})
 
 
 class HomeWithHistory(AppWithHistory, Protocol):
-    """The part of openclaw.agent.agent.App that `blamed` uses."""
+    """The part of openclaw.agent.agent.Agent that `blamed` uses."""
 
     @property
     def home(self) -> Home: ...
 
 
-def blamed(app: HomeWithHistory, where: str) -> tuple[str, list[Line]]:
+def find_blame(app: HomeWithHistory, where: str) -> tuple[str, list[Line]]:
     """The file that `where` names, relative to the home, and its lines with their writers. Raises
     UsageError when the file or the lines do not exist."""
     file, first, last = _parse_place(app.home, where)
@@ -185,7 +185,7 @@ def blame_lines(
         yield f"{cells}  {line.number:>{digits}}| {harmless(line.text)}"
 
 
-def opened(app: AppWithHistory, lines: Sequence[Line]) -> Iterator[str]:
+def blamed_turn_lines(app: AppWithHistory, lines: Sequence[Line]) -> Iterator[str]:
     """Show in full each turn that wrote one of the lines. Raises OpenclawError when no turn did."""
     turns: dict[str, Turn] = {}
     for line in lines:
@@ -205,7 +205,7 @@ def blame_json(app: AppWithHistory, path: str, lines: Sequence[Line]) -> list[di
     for line in lines:
         turn = line.turn
         if turn is not None and turn.id and turn.id not in prompts:
-            prompts[turn.id] = said(turn, app.history, app.sessions).prompt or turn.subject
+            prompts[turn.id] = find_exchange(turn, app.history, app.sessions).prompt or turn.subject
         of = (turn.id, turn.kind, turn.at, turn.session, turn.number, turn.commit) if turn else (
             "", "", "", "", 0, ""
         )  # fmt: skip
@@ -290,7 +290,7 @@ def _line_report(
     yield f"  by {kind} {turn.id}, {minute(turn.at)}, {one_line(turn.model) or 'no model'}"
     if turn.session:
         yield f"  in {one_line(turn.session)}" + (f", turn {turn.number}" if turn.number else "")
-    prompt = said(turn, app.history, app.sessions).prompt or turn.subject
+    prompt = find_exchange(turn, app.history, app.sessions).prompt or turn.subject
     first, *rest = harmless(prompt).splitlines() or [""]
     yield from (f"  prompt: {first}", *(f"          {each}" for each in rest))
     yield f"  all of it: {show} {turn.id}"
@@ -311,12 +311,12 @@ class Exchange:
     calls: tuple[str, ...] = ()
 
 
-def said(turn: Turn, contents: Contents, store: SessionStore) -> Exchange:
+def find_exchange(turn: Turn, contents: Contents, store: SessionStore) -> Exchange:
     """The prompt, answer and calls of a turn, whose number counts the user's messages of the
     conversation. All are empty for an undo."""
     if not (turn.session and turn.number):
         return Exchange()
-    session = talk_of(turn, contents)
+    session = session_after(turn, contents)
     if session is not None:
         before = session.turns - sum(entry.role == "user" for entry in session.messages)
         return _exchange_at(session.messages, turn.number - before)
@@ -327,7 +327,7 @@ def said(turn: Turn, contents: Contents, store: SessionStore) -> Exchange:
         return Exchange()
 
 
-def talk_of(turn: Turn, contents: Contents) -> Session | None:
+def session_after(turn: Turn, contents: Contents) -> Session | None:
     """The session as the turn left it; None when it was not kept or cannot be read."""
     path = f"sessions/{turn.session}.json"
     names = [step.after for step in turn.steps if step.path == path]

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import typer
 
 from openclaw.cli.approval import screen_size
-from openclaw.cli.formatting import folded, one_line, rows, warn
-from openclaw.cli.questions import can_ask, confirmed
+from openclaw.cli.formatting import fold_blanks, one_line, rows, warn
+from openclaw.cli.questions import can_ask, confirm
 from openclaw.errors import Refused
-from openclaw.security.trust import allow, judged, what_it_turns_on
+from openclaw.security.trust import allow, check_trust, list_effects_of_trust
 from openclaw.storage.home import is_trusted
 from openclaw.storage.program import is_started_by_agent
 
@@ -24,10 +24,10 @@ ROWS_AROUND = 6
 """Rows of the screen for the name of the home, the question and the reply."""
 
 
-def settle(home: Home, *, reading: bool) -> Home:
+def ensure_trusted(home: Home, *, reading: bool) -> Home:
     """The home if it is trusted; else ask the user. Raises Refused for a no, and when nobody can be
     asked. A command that is only `reading` gets the untrusted home and a warning."""
-    home = judged(home)
+    home = check_trust(home)
     if home.trusted:
         return home
     say_yes = f'openclaw --home "{home.root}" trust'
@@ -44,19 +44,19 @@ def settle(home: Home, *, reading: bool) -> Home:
             "this home is not trusted yet",
             "doctor, context, log, memory search and todo list show what is in it",
         )
-    return judged(home)
+    return check_trust(home)
 
 
 def confirm_trust(home: Home, *, yes: bool, keep_private: bool) -> bool:
     """Show what a yes turns on, ask for it, and store it. Return True for a yes."""
     for line in _trust_lines(home):
         typer.echo(line, err=True)
-    if not confirmed("Is this home yours, and may it do that?", yes=yes):
+    if not confirm("Is this home yours, and may it do that?", yes=yes):
         return False
     private = not is_trusted(home) and os.path.lexists(home.root / ".openclaw")
     if private and not yes and not keep_private:
         question = "Was its .openclaw/ (secrets, records for undo) made by you as well?"
-        keep_private = confirmed(question, yes=False)
+        keep_private = confirm(question, yes=False)
     aside = allow(home, keep_private=keep_private)
     if aside:
         typer.echo(f"its private folder is kept as {aside}", err=True)
@@ -68,7 +68,7 @@ def _trust_lines(home: Home) -> Iterator[str]:
     """What a yes turns on. On a terminal nothing may scroll out of sight: a text too long for the
     screen gets one row for each line, with the line's end left out."""
 
-    lines = [f"  {folded(one_line(line))}" for line in what_it_turns_on(home)]
+    lines = [f"  {fold_blanks(one_line(line))}" for line in list_effects_of_trust(home)]
     yield f"The home {one_line(str(home.root))} would turn on:"
     width, height = screen_size()
     room = height - ROWS_AROUND

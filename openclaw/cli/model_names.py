@@ -11,7 +11,7 @@ from typing import Any
 
 from openclaw.errors import ModelMissing, ServerAway
 from openclaw.models import catalog
-from openclaw.models.ollama_server import chat_models, find_chat_model, listed, may_chat
+from openclaw.models.ollama_server import chat_models, find_chat_model, list_models, may_chat
 from openclaw.models.registry import split_name
 from openclaw.retrieval.embedding_models import embeds
 
@@ -32,11 +32,11 @@ def known_models(host: str) -> list[str]:
     return names
 
 
-def checked_model(name: str, host: str) -> str:
+def resolve_installed_model(name: str, host: str) -> str:
     """The setting `model` for a name that the user gave. Raises ModelMissing when the model is
     surely not installed. An Ollama that does not answer, and OpenAI servers, count as having it."""
     try:
-        setting = named_model(name)
+        setting = resolve_model(name)
         provider, rest = split_name(setting)
         if provider != "ollama":
             return setting
@@ -60,7 +60,7 @@ def _hint(name: str, remedy: str, known: list[str]) -> str:
     return "\n".join(lines)
 
 
-def at_hand(host: str) -> str:
+def find_auto_model(host: str) -> str:
     """The model that `auto` takes; "" when there is none."""
     with suppress(ServerAway):
         if name := find_chat_model(host):
@@ -69,7 +69,7 @@ def at_hand(host: str) -> str:
     return f"embedded/{path.stem.lower()}" if path else ""
 
 
-def named_model(name: str) -> str:
+def resolve_model(name: str) -> str:
     """The setting `model` for a name that the user gave. Raises ModelMissing for an unknown name;
     Ollama and OpenAI servers are not asked."""
     if name == "auto" or name.startswith(("openai/", "ollama/")):
@@ -146,7 +146,7 @@ def _ollama_rows(host: str) -> list[dict[str, Any]]:
             "about": _about(model),
             "path": None,
         }
-        for model in listed(host)
+        for model in list_models(host)
     ]
 
 

@@ -9,19 +9,26 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from openclaw.cli.approval import Permission, beforehand, make_keep
-from openclaw.cli.attachments import material_of, piped_in
+from openclaw.cli.approval import Permission, make_keep, yes_unless_untrusted
+from openclaw.cli.attachments import material_of, read_piped
 from openclaw.cli.common import current_home
-from openclaw.cli.formatting import colours
+from openclaw.cli.formatting import has_colours
 from openclaw.cli.opening import open_app
-from openclaw.cli.play import bell_seconds, by_name, choose_listener, code_of, open_session, play
+from openclaw.cli.play import (
+    bell_seconds,
+    choose_listener,
+    open_session,
+    play,
+    skill_prompt,
+    turn_exit_code,
+)
 from openclaw.cli.questions import can_ask
 from openclaw.cli.reply import read_reply
 from openclaw.errors import UsageError
 from openclaw.events import Notice
 
 if TYPE_CHECKING:
-    from openclaw.agent.agent import App
+    from openclaw.agent.agent import Agent
     from openclaw.cli.options import Modes
     from openclaw.cli.render import Listener
     from openclaw.messages import Material
@@ -47,9 +54,9 @@ def answer_once(
 
     Raises typer.Exit with the exit code.
     """
-    piped = piped_in(stdin if words else stdin is not False, quiet=quiet)
+    piped = read_piped(stdin if words else stdin is not False, quiet=quiet)
     typed = " ".join(words).strip()
-    prompt = typed or piped.strip() or (by_name(skill) if skill else "")
+    prompt = typed or piped.strip() or (skill_prompt(skill) if skill else "")
     if not prompt:
         raise UsageError("no prompt given", 'openclaw "your question"')
     material = material_of(prompt, piped if words else "", current_home(ctx), quiet=quiet)
@@ -63,7 +70,7 @@ def answer_once(
 
 
 def _answer(
-    app: App,
+    app: Agent,
     asked: tuple[str, Sequence[Material], str],
     which: tuple[bool, str | None],
     listener: Listener,
@@ -77,12 +84,14 @@ def _answer(
         for text in app.notices:
             listener(Notice(text))
         prompt, material, skill = asked
-        return code_of(play(app.ask(prompt, session, material, skill, typed=typed), listener))
+        return turn_exit_code(
+            play(app.ask(prompt, session, material, skill, typed=typed), listener)
+        )
     finally:
         app.close()
 
 
-def _make_ask(yes: bool, listener: Listener, app: App) -> Ask | None:
+def _make_ask(yes: bool, listener: Listener, app: Agent) -> Ask | None:
     """The function that asks before a tool runs; None when no terminal can answer."""
     asking = None
     if can_ask():
@@ -92,9 +101,9 @@ def _make_ask(yes: bool, listener: Listener, app: App) -> Ask | None:
             listener.pause,
             make_keep(app, _say),
             listener.resume,
-            colours=colours(sys.stderr, os.environ),
+            colours=has_colours(sys.stderr, os.environ),
         )
-    return beforehand(asking, _say) if yes else asking
+    return yes_unless_untrusted(asking, _say) if yes else asking
 
 
 def _reply(question: str) -> str:

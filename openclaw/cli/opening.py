@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import typer
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.cli.common import current_home
 from openclaw.cli.options import Modes
 from openclaw.config import load_settings
@@ -21,13 +21,13 @@ def open_app(
     no_save: bool = False,
     *,
     reading: bool = False,
-) -> App:
+) -> Agent:
     """Open the home as an agent. See `current_home`."""
     home = current_home(ctx, reading=reading)
     settings = load_settings(home)
     if max_steps:
         settings = replace(settings, max_steps=max_steps)
-    return App.open(
+    return Agent.open(
         home,
         settings,
         model=model,

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, TextIO
 from openclaw.cli.render import DoneJson, JsonLines, Listener, PlainText, exit_code
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.events import Done, Error, Event
-from openclaw.sessions.session import is_made_id
+from openclaw.sessions.session import is_generated_id
 
 if TYPE_CHECKING:
-    from openclaw.agent.agent import App
+    from openclaw.agent.agent import Agent
     from openclaw.sessions.session import Session
     from openclaw.sessions.store import SessionStore
 
@@ -26,7 +26,7 @@ def open_session(store: SessionStore, latest: bool, name: str | None, model: str
     that looks like a generated id must exist."""
     if latest and name:
         raise UsageError("--continue and --session exclude each other")
-    if latest or (name and is_made_id(name)):
+    if latest or (name and is_generated_id(name)):
         return store.load("latest" if latest else str(name))
     if name is None:
         return store.new(None, model)
@@ -61,7 +61,7 @@ def play(
     return end
 
 
-def code_of(end: Done | Error | None) -> int:
+def turn_exit_code(end: Done | Error | None) -> int:
     """The exit code for the event that ended a turn."""
     if isinstance(end, Done):
         return exit_code(end)
@@ -86,7 +86,7 @@ def _interruptible(events: Iterator[Event], hear: Callable[[Event], None]) -> It
             yield event
 
 
-def by_name(skill: str) -> str:
+def skill_prompt(skill: str) -> str:
     """The prompt when the user names a skill and nothing else."""
     return f"Do what the skill {skill} says."
 
@@ -118,6 +118,6 @@ def choose_listener(
     return PlainText(out, err, tools=person and not quiet, notes=not quiet, dim=dim)
 
 
-def bell_seconds(app: App) -> float:
+def bell_seconds(app: Agent) -> float:
     """Seconds of waiting after which the terminal's bell rings; 0 for never."""
     return BELL_SECONDS if app.settings.bell else 0.0

@@ -61,7 +61,7 @@ def can_ask() -> bool:
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def confirmed(question: str, *, yes: bool) -> bool:
+def confirm(question: str, *, yes: bool) -> bool:
     """Return True when the user agrees: by `--yes`, or asked on a terminal. Raises UsageError when
     there is none."""
     if yes:
@@ -77,7 +77,7 @@ def confirmed(question: str, *, yes: bool) -> bool:
     return False
 
 
-def check_by_hand(what: str) -> None:
+def refuse_inside_agent(what: str) -> None:
     """Raise Refused when a tool or a hook of ours started this process."""
     if is_started_by_agent():
         raise Refused(f"a program that the agent or a hook has started cannot allow {what}")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer._click.shell_completion import CompletionItem
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.cli.formatting import one_line
 from openclaw.cli.model_names import all_models
 from openclaw.config import load_settings
@@ -25,7 +25,7 @@ from openclaw.config.settings import keys
 from openclaw.memory.todos import TodoFile
 from openclaw.models import catalog
 from openclaw.sessions.store import SessionStore
-from openclaw.skills.skill import installed
+from openclaw.skills.skill import list_installed
 from openclaw.storage.home import Home, find_home, is_trusted
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _sessions(home: Home) -> Pairs:
 
 
 def _turns(home: Home) -> Pairs:
-    with closing(App.open(home, load_settings(home))) as app:
+    with closing(Agent.open(home, load_settings(home))) as app:
         return [(turn.id, turn.subject) for turn in islice(app.history.turns(), MOST_VALUES)]
 
 
@@ -84,7 +84,7 @@ def _lists(home: Home) -> Pairs:
 
 
 def _skills(home: Home) -> Pairs:
-    return [(each.name, each.description) for each in installed(home, load_settings(home))]
+    return [(each.name, each.description) for each in list_installed(home, load_settings(home))]
 
 
 def _models(home: Home) -> Pairs:

@@ -16,11 +16,11 @@ from openclaw.config.settings import Key, Settings, build, find_key, keys, secti
 from openclaw.config.untrusted_settings import UNTRUSTED, check_targets
 from openclaw.errors import Damaged, UsageError
 from openclaw.storage.home import Home
-from openclaw.storage.lock import locked
+from openclaw.storage.lock import hold_lock
 from openclaw.storage.readers import yaml_trouble
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import decode, write_text
-from openclaw.types import Keep, keep_nothing
+from openclaw.types import BeforeWrite, record_no_write
 
 if TYPE_CHECKING:
     import yaml
@@ -281,7 +281,7 @@ def starter_text() -> str:
     return "".join(lines)
 
 
-def set_value(home: Home, name: str, text: str, keep: Keep = keep_nothing) -> Any:
+def set_value(home: Home, name: str, text: str, keep: BeforeWrite = record_no_write) -> Any:
     """Set one key in openclaw.yaml and return its typed value; comments and other lines stay.
 
     `text` is what a user types: lists may be written `a, b`, null is `null`. `keep` is told before
@@ -297,7 +297,7 @@ def set_value(home: Home, name: str, text: str, keep: Keep = keep_nothing) -> An
     return value
 
 
-def add_line(home: Home, name: str, line: str, keep: Keep = keep_nothing) -> None:
+def add_line(home: Home, name: str, line: str, keep: BeforeWrite = record_no_write) -> None:
     """Add a text to the list of a key in openclaw.yaml, on a line of its own; all else stays.
 
     Raises UsageError for a file too unusual to be changed by a program.
@@ -308,7 +308,7 @@ def add_line(home: Home, name: str, line: str, keep: Keep = keep_nothing) -> Non
         _write(home, name, _add_item(old, name, lines, line), wanted, keep)
 
 
-def drop_line(home: Home, name: str, line: str, keep: Keep = keep_nothing) -> None:
+def drop_line(home: Home, name: str, line: str, keep: BeforeWrite = record_no_write) -> None:
     """Remove a text from the list of a key, the first of several that are the same.
 
     Raises UsageError when it is not there, or for a file too unusual to be changed by a program.
@@ -326,7 +326,7 @@ def drop_line(home: Home, name: str, line: str, keep: Keep = keep_nothing) -> No
 @contextmanager
 def _lock_settings(home: Home) -> Iterator[None]:
     """Keep other processes from changing the settings between reading and writing."""
-    with locked(home.private / "locks" / "settings.lock", what=FILE):
+    with hold_lock(home.private / "locks" / "settings.lock", what=FILE):
         yield
 
 
@@ -340,7 +340,7 @@ def _plain_values(text: str) -> dict[str, Any]:
     return {known: given for known, (given, _) in read_values(text).items()}
 
 
-def _write(home: Home, name: str, text: str, wanted: dict[str, Any], keep: Keep) -> None:
+def _write(home: Home, name: str, text: str, wanted: dict[str, Any], keep: BeforeWrite) -> None:
     """Write the settings, but only if reading the new text gives exactly `wanted`."""
     try:
         got = _plain_values(text)

@@ -67,7 +67,7 @@ class Hook:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class HookFault:
     """A mistake in the settings of a hook.
 
     path: the keys and numbers below `hooks` that lead to it
@@ -87,15 +87,15 @@ class _WrongError(Exception):
         self.key = key
 
 
-def read_hooks(given: Mapping[str, Any]) -> tuple[list[Hook], list[Fault]]:
+def read_hooks(given: Mapping[str, Any]) -> tuple[list[Hook], list[HookFault]]:
     """The hooks of `hooks:` in their order, and what is wrong with the others."""
     hooks: list[Hook] = []
-    faults: list[Fault] = []
+    faults: list[HookFault] = []
     for name, value in given.items():
         event = next((known for known in EVENTS if known == name), None)
         if event is None:
             text = f"unknown event; there are {', '.join(EVENTS)}"
-            faults.append(Fault((name,), text, _is_required(value)))
+            faults.append(HookFault((name,), text, _is_required(value)))
             continue
         for path, each in _each(name, value):
             try:
@@ -103,7 +103,7 @@ def read_hooks(given: Mapping[str, Any]) -> tuple[list[Hook], list[Fault]]:
             except _WrongError as wrong:
                 where = (*path, *filter(None, (wrong.key,)))
                 needed = event in REFUSING and _is_required(each)
-                faults.append(Fault(where, str(wrong), needed))
+                faults.append(HookFault(where, str(wrong), needed))
     return hooks, faults
 
 
@@ -119,7 +119,7 @@ def line_of(text: str, path: tuple[str | int, ...]) -> int:
     return line
 
 
-def fault_line(text: str, fault: Fault) -> str:
+def fault_line(text: str, fault: HookFault) -> str:
     """A fault in one line with its place; `text` is that of the settings file."""
     keys = (f"[{step + 1}]" if isinstance(step, int) else f".{step}" for step in fault.path)
     return f"{FILE} line {line_of(text, fault.path)}: hooks{''.join(keys)}: {fault.text}"

@@ -59,7 +59,7 @@ STARTS = ("command", "args", "env", "cwd", "url", "headers")
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ServerFault:
     """A mistake in the settings of a server; `path` are the keys below `mcp` that lead to it."""
 
     server: str
@@ -75,29 +75,29 @@ class _WrongError(Exception):
         self.key = key
 
 
-def read_servers(given: Mapping[str, Any]) -> tuple[list[Server], list[Fault]]:
+def read_servers(given: Mapping[str, Any]) -> tuple[list[Server], list[ServerFault]]:
     """The servers of `mcp:` in their order, and what is wrong with the others."""
     inner = given.get("mcpServers")
     above: tuple[str, ...] = ()
     if isinstance(inner, Mapping) and not {"command", "url"} & inner.keys():
         given, above = inner, ("mcpServers",)
     servers: list[Server] = []
-    faults: list[Fault] = []
+    faults: list[ServerFault] = []
     for name, value in given.items():
         try:
-            servers.append(_server(name, value, {short(each.name) for each in servers}))
+            servers.append(_server(name, value, {tool_name_part(each.name) for each in servers}))
         except _WrongError as wrong:
             path = (*above, name, *filter(None, (wrong.key,)))
-            faults.append(Fault(name, path, str(wrong)))
+            faults.append(ServerFault(name, path, str(wrong)))
     return servers, faults
 
 
-def short(name: str) -> str:
+def tool_name_part(name: str) -> str:
     """A server's name as it stands in the names of its tools."""
     return re.sub(r"[^a-z0-9]+", "_", name.casefold()).strip("_")
 
 
-def filled(text: str, environment: Mapping[str, str]) -> str:
+def fill_variables(text: str, environment: Mapping[str, str]) -> str:
     """The text with each `${NAME}` as the environment has it. Raises KeyError(NAME)."""
     return VARIABLE.sub(lambda found: environment[found[1]], text)
 
@@ -105,7 +105,7 @@ def filled(text: str, environment: Mapping[str, str]) -> str:
 def _server(name: str, value: Any, taken: set[str]) -> Server:
     if not NAME.fullmatch(name) or "__" in name:
         raise _WrongError("", NAMED)
-    if short(name) in taken:
+    if tool_name_part(name) in taken:
         raise _WrongError("", "another server has nearly the same name")
     if not isinstance(value, Mapping):
         raise _WrongError("", "expected keys and values, such as 'command: npx'")

@@ -24,7 +24,7 @@ Target = tuple[str, str]
 """An environment variable, and the address that its value would be sent to."""
 
 
-def turned_on(values: Mapping[str, tuple[Any, int]]) -> dict[str, Any]:
+def needing_consent(values: Mapping[str, tuple[Any, int]]) -> dict[str, Any]:
     """The values of a settings file (`read_values`) that need a yes, by dotted key."""
     return {
         name: value

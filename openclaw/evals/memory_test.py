@@ -42,7 +42,7 @@ _SEVERAL = re.compile(r';(?=(?:[^"]*"[^"]*")*[^"]*$)')
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class MemoryCase:
     """A question and the expectations, one of which is enough. `line` in the file, from 1. Either
     may be empty where a row is not filled in."""
 
@@ -62,7 +62,7 @@ class _Row:
     is_case: bool
 
 
-def cases_of(text: str) -> list[Case]:
+def read_cases(text: str) -> list[MemoryCase]:
     """Return the cases of a file in order, including rows that are not filled in."""
     found = []
     for row in _rows(read_page(text)):
@@ -71,7 +71,7 @@ def cases_of(text: str) -> list[Case]:
         question, expected = (_cell(row, at) for at in (row.question, row.expected))
         if question or expected:
             parts = tuple(part for part in map(_bare, _SEVERAL.split(expected)) if part)
-            found.append(Case(question, parts, row.at + 1))
+            found.append(MemoryCase(question, parts, row.at + 1))
     return found
 
 
@@ -80,7 +80,7 @@ def has_table(text: str) -> bool:
     return next(_rows(read_page(text)), None) is not None
 
 
-def with_case(text: str, question: str, expected: str) -> str:
+def insert_case(text: str, question: str, expected: str) -> str:
     """Add a case to the text: below the last row of a table of cases, or in a new one."""
     text = text if text.strip() else NEW
     page = read_page(text)
@@ -188,7 +188,7 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CaseResult:
     """The result of one question: the rank of the answer in each ranking, from 1; 0: not found.
 
     winner: the passage that came first
@@ -203,7 +203,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class RankingScore:
     """The number of `cases` questions answered by the first, the first three, and the first `k`
     passages; and the mean reciprocal rank."""
 
@@ -214,7 +214,7 @@ class Measure:
     mrr: float
 
 
-def expectation(text: str) -> Expected:
+def parse_expectation(text: str) -> Expected:
     """Read an expectation: a path, `path:line`, or words."""
     found = _PLACE.fullmatch(text.strip())
     if not found:
@@ -224,7 +224,7 @@ def expectation(text: str) -> Expected:
     return Expected(path, first, max(int(found["last"] or 0), first))
 
 
-def outcome(found: Rankings, expected: Sequence[Expected]) -> Outcome:
+def rank_answer(found: Rankings, expected: Sequence[Expected]) -> CaseResult:
     """Return the rank of the answer in each ranking. `memory search --explain` shows the same ranks
     of words and meaning; the hybrid rank is the place in the list of passages."""
 
@@ -238,15 +238,15 @@ def outcome(found: Rankings, expected: Sequence[Expected]) -> Outcome:
     winner = found.shown[0] if found.shown else None
     answer = next(filter(answers, (*found.shown, *found.pool)), None)
     has_meaning = any(MEANING in passage.ranks for passage in found.pool)
-    return Outcome(ranks, winner, answer, has_meaning)
+    return CaseResult(ranks, winner, answer, has_meaning)
 
 
-def measure(ranks: Iterable[int], k: int = 3) -> Measure:
+def score_ranking(ranks: Iterable[int], k: int = 3) -> RankingScore:
     """Return the figures of one ranking from the answers' ranks."""
     places = list(ranks)
     first, three, within = (sum(0 < rank <= most for rank in places) for most in (1, 3, k))
     gained = sum(1 / rank for rank in places if rank)
-    return Measure(len(places), first, three, within, gained / max(len(places), 1))
+    return RankingScore(len(places), first, three, within, gained / max(len(places), 1))
 
 
 def _holds(text: str, words: str) -> bool:

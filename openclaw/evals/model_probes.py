@@ -18,13 +18,22 @@ from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from openclaw.errors import ModelFailed
 from openclaw.messages import Message, ToolCall, Waiting
-from openclaw.models.base import Chunk, Model, ModelCard, Reply, Request, Score, Text, fits_text
-from openclaw.models.gguf import Need, need_of
-from openclaw.models.http_client import Call, Feed
+from openclaw.models.base import (
+    Chunk,
+    Model,
+    ModelCard,
+    Reply,
+    Request,
+    Score,
+    Text,
+    text_matches_schema,
+)
+from openclaw.models.gguf import MemoryNeed, memory_need
+from openclaw.models.http_client import BackgroundCall, Feed
 from openclaw.models.machine import free_memory, is_loopback
 from openclaw.models.ollama import client
 from openclaw.models.ollama_server import base_url
-from openclaw.models.profile import key_of
+from openclaw.models.profile import full_name
 
 Found = dict[str, Any]
 FindCalls = Callable[[str, Mapping[str, Sequence[str]]], Sequence[ToolCall]]
@@ -202,20 +211,20 @@ def json_replies(listener: Listener) -> Iterator[Found]:
         if not (listener.answered(held) and listener.answered(left)):
             continue
         of += 1
-        forced += fits_text(_TAGS.sub("", held.reply.text), schema)
+        forced += text_matches_schema(_TAGS.sub("", held.reply.text), schema)
         said = left.reply.text
         bare = _FENCE.sub(r"\1", _TAGS.sub("", said).strip())
-        free += fits_text(bare, schema)
+        free += text_matches_schema(bare, schema)
         fenced = fenced or "```" in said
         scores = {"json_forced": Score(forced, of), "json_free": Score(free, of)}
         yield {**scores, "json_fenced": fenced}
 
 
-def holding(listener: Listener, think: bool | None = None) -> Iterator[Found]:
+def probe_schema_enforcement(listener: Listener, think: bool | None = None) -> Iterator[Found]:
     """Test whether the server enforces a schema, by a short request with an unnatural reply."""
     said = listener.ask(make_request(GREETING, 24, schema=UNASKED, think=think))
     if listener.answered(said):
-        yield {"schema_holds": fits_text(said.reply.text, UNASKED)}
+        yield {"schema_holds": text_matches_schema(said.reply.text, UNASKED)}
 
 
 def thinking(listener: Listener) -> Iterator[Found]:
@@ -418,7 +427,7 @@ def _run_until(
             if close := getattr(items, "close", None):
                 close()
 
-    call = Call(feed_all, model.cut if isinstance(model, Cuttable) else None, "model")
+    call = BackgroundCall(feed_all, model.cut if isinstance(model, Cuttable) else None, "model")
     try:
         with closing(call.pieces()) as pieces:
             for piece in pieces:
@@ -435,7 +444,7 @@ def _late(seconds: float) -> str:
     return f"the model did not answer within {seconds:.0f} s"
 
 
-def _end(call: Call) -> None:
+def _end(call: BackgroundCall) -> None:
     """Wait for the end of a call whose result nobody reads."""
     for _ in range(CUT_TRIES if call.can_stop else 1):
         call.join(CUT_SECONDS)
@@ -449,18 +458,18 @@ PATIENCE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class RunningModel:
     """A running model: its bytes, those in GPU memory, and its window (tokens, 0 when an old server
     does not say). `is_here`: the server is on this machine."""
 
     size: int
     on_gpu: int
     window: int
-    need: Need | None
+    need: MemoryNeed | None
     is_here: bool
 
 
-def find_running_model(name: str, host: str) -> Held | None:
+def find_running_model(name: str, host: str) -> RunningModel | None:
     """Ask the server at `host` about a running model; None when it does not run it, is away, or its
     reply is unreadable. That is no error."""
     import httpx
@@ -468,7 +477,7 @@ def find_running_model(name: str, host: str) -> Held | None:
 
     url = base_url(host)
     asked = client(url, timeout=PATIENCE_SECONDS)
-    tagged = key_of(f"ollama/{name}").removeprefix("ollama/")
+    tagged = full_name(f"ollama/{name}").removeprefix("ollama/")
     try:
         running = [model for model in asked.ps().models if tagged in (model.model, model.name)]
         values = asked.show(name).modelinfo or {}
@@ -480,12 +489,12 @@ def find_running_model(name: str, host: str) -> Held | None:
         return None
     size, window = int(running[0].size or 0), int(running[0].context_length or 0)
     # The reported size includes the window's part already.
-    known = need_of(values, 0)
-    need = known and Need(max(0, size - known.token * window), known.token, known.window)
-    return Held(size, int(running[0].size_vram or 0), window, need, is_loopback(url))
+    known = memory_need(values, 0)
+    need = known and MemoryNeed(max(0, size - known.token * window), known.token, known.window)
+    return RunningModel(size, int(running[0].size_vram or 0), window, need, is_loopback(url))
 
 
-def window_of(known: Held, asked: int) -> tuple[int, str]:
+def window_of(known: RunningModel, asked: int) -> tuple[int, str]:
     """Return the largest window that stays in memory, and how that is known, for a model that runs
     with a window of `asked` tokens.
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.agent.protocols.base import read_step
 from openclaw.agent.protocols.choice import choose_protocol
 from openclaw.config import Settings
@@ -31,9 +31,9 @@ from openclaw.events import Done, ToolEnd
 from openclaw.messages import Material, ToolCall
 from openclaw.models.base import Model, Profile, Score
 from openclaw.models.catalog import gguf_path
-from openclaw.models.gguf import Need, file_need
+from openclaw.models.gguf import MemoryNeed, file_memory_need
 from openclaw.models.machine import free_memory, lacks_memory, place_of
-from openclaw.models.profile import LEAST_WINDOW, bounds, key_of, write_profile
+from openclaw.models.profile import LEAST_WINDOW, full_name, reply_limits, write_profile
 from openclaw.models.registry import open_model, split_name
 from openclaw.storage.home import Home, create_home
 
@@ -62,7 +62,7 @@ class ModelTestLimits:
 
 
 @dataclass(slots=True)
-class Fit:
+class ModelTest:
     """One test of a model.
 
     quick: leave the tasks out
@@ -121,12 +121,12 @@ class Fit:
 
     # -------- loading and memory
 
-    def _need(self) -> Need | None:
+    def _need(self) -> MemoryNeed | None:
         provider, rest = split_name(self.name)
         if provider != "embedded":
             return None
 
-        return file_need(gguf_path(rest))
+        return file_memory_need(gguf_path(rest))
 
     def _listener(self, model: Model) -> model_probes.Listener:
         return model_probes.Listener(model, self.limits.reply, self.limits.probe, self.limits.load)
@@ -136,7 +136,7 @@ class Fit:
         settings = replace(self.settings, fallbacks=(), window=window, embedded=embedded)
         return open_model(self.name, settings, home, as_tested=False)
 
-    def _loaded(self, home: Home, need: Need | None, free: int | None) -> tuple[Model, int]:
+    def _loaded(self, home: Home, need: MemoryNeed | None, free: int | None) -> tuple[Model, int]:
         """Return the loaded model and its window: that of the settings, or a smaller one when the
         memory is too small. A load that fails for another reason is tried once more."""
         wish = self.settings.window
@@ -171,12 +171,12 @@ class Fit:
             model.close()
             raise
         at = datetime.now().astimezone().isoformat(timespec="seconds")
-        self.profile = Profile(key_of(card.name), card.digest, at, place_of(card.server))
+        self.profile = Profile(full_name(card.name), card.digest, at, place_of(card.server))
         for each in found:
             self._learn(**each)
         return model
 
-    def _measure_memory(self, need: Need | None, free: int | None, window: int) -> None:
+    def _measure_memory(self, need: MemoryNeed | None, free: int | None, window: int) -> None:
         if need is not None:
             self._learn(token_bytes=need.token, model_bytes=need.model)
             if free is not None:
@@ -197,7 +197,7 @@ class Fit:
                 model_bytes=told.model if told else known.size,
             )
 
-    def _verify(self, home: Home, tested: int, need: Need) -> None:
+    def _verify(self, home: Home, tested: int, need: MemoryNeed) -> None:
         """Load once more with the largest window, unless that was tested already or would take
         long."""
         fits = self.profile.window_fits if self.profile else None
@@ -232,7 +232,7 @@ class Fit:
         probes: Sequence[Probe] = (
             ("reading and writing", model_probes.measure_speeds(heard, runs)),
             ("tool calls", model_probes.tool_calls(heard, _calls)),
-            ("schema", model_probes.holding(heard)),
+            ("schema", model_probes.probe_schema_enforcement(heard)),
             ("JSON", model_probes.json_replies(heard)),
             ("thinking", model_probes.thinking(heard)),
         )
@@ -264,7 +264,7 @@ class Fit:
             return
         card = replace(model.card, profile=self.profile)
         protocol = choose_protocol(self.settings.protocol, card).name
-        most, think = bounds(self.settings, card)
+        most, think = reply_limits(self.settings, card)
         self._learn(protocol=protocol)
         settings = replace(
             self.settings,
@@ -316,7 +316,7 @@ def run_task(
 ) -> TaskOutcome:
     """Run a task in a conversation of its own and return its outcome; it is stopped as `LATE` after
     `seconds`. KeyboardInterrupt when the user stopped it."""
-    app = App.open(home, settings, mode="edit")
+    app = Agent.open(home, settings, mode="edit")
     deadline = time.monotonic() + seconds
     app.model = Bounded(model, deadline)
     tools: list[str] = []

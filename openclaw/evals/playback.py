@@ -12,9 +12,9 @@ from typing import Any
 from openclaw.errors import OpenclawError
 from openclaw.messages import ToolCall, ToolUse
 from openclaw.security.policy import EFFECTS
-from openclaw.security.vault import in_texts
-from openclaw.tools.results import Room
-from openclaw.tools.toolbox import Outcome, Toolbox
+from openclaw.security.vault import map_texts
+from openclaw.tools.results import ResultLimits
+from openclaw.tools.toolbox import CallResult, Toolbox
 from openclaw.types import CHANGING, Action, Effect, ToolProblem
 
 FOLLOWED = frozenset({"todo", "read_skill", "find_skill", "more_tools"})
@@ -32,15 +32,20 @@ class CopyOnly:
     """Allows calls to change only the copy."""
 
     def before(self, action: Action, arguments: Mapping[str, Any]) -> str:
-        """See `openclaw.tools.toolbox.Around`."""
+        """See `openclaw.tools.toolbox.CallHooks`."""
         if action.effect not in OUTSIDE:
             return ""
         return f"a replay does without {EFFECTS[action.effect]}"
 
     def after(
-        self, action: Action, arguments: Mapping[str, Any], output: str, ok: bool, room: Room
+        self,
+        action: Action,
+        arguments: Mapping[str, Any],
+        output: str,
+        ok: bool,
+        room: ResultLimits,
     ) -> str:
-        """See `openclaw.tools.toolbox.Around`."""
+        """See `openclaw.tools.toolbox.CallHooks`."""
         return ""
 
 
@@ -81,12 +86,12 @@ class Playback(Toolbox):
         self.played: list[ToolUse] = []
         self.changes = 0
 
-    def run(self, call: ToolCall, share: int = 1) -> Outcome:
+    def run(self, call: ToolCall, share: int = 1) -> CallResult:
         """See `Toolbox.run`. `changes` counts successful calls that may have changed something."""
-        left = self._left[call_key(call.name, in_texts(call.arguments, self._mask))]
+        left = self._left[call_key(call.name, map_texts(call.arguments, self._mask))]
         if left:
             use = left.popleft()
-            outcome = Outcome(use.output, use.ok)
+            outcome = CallResult(use.output, use.ok)
             self.played.append(use)
             if call.name in FOLLOWED:
                 with suppress(OpenclawError, OSError):

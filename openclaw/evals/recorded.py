@@ -9,7 +9,7 @@ from datetime import datetime
 from openclaw.history.history import History
 from openclaw.history.turns import Turn
 from openclaw.messages import NO_RECORD, Entry, ToolUse, TurnRecord
-from openclaw.sessions.session import Part, Session
+from openclaw.sessions.session import ArchivePart, Session
 from openclaw.sessions.store import SessionStore
 
 COMPACTED = "a compaction came with it: its request cannot be made again"
@@ -18,7 +18,7 @@ UNANSWERED = "it broke off before anything was said"
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedTurn:
     """A recorded turn.
 
     number: in the whole conversation, from 1
@@ -79,7 +79,7 @@ def answer_of(said: Sequence[Entry]) -> str:
     return last.content if last and not last.tool_calls and not last.hint else ""
 
 
-def recorded_turns(store: SessionStore, session: Session) -> list[Recorded]:
+def recorded_turns(store: SessionStore, session: Session) -> list[RecordedTurn]:
     """Return all turns of a conversation, archived ones too; `store.problems` names the unreadable
     parts of the archive."""
     talk = _WholeConversation(session, list(store.archived(session)))
@@ -94,7 +94,7 @@ def recorded_turns(store: SessionStore, session: Session) -> list[Recorded]:
 class _WholeConversation:
     """A whole conversation; None stands for each archived message that cannot be read."""
 
-    def __init__(self, session: Session, archive: list[tuple[Part, Session | None]]) -> None:
+    def __init__(self, session: Session, archive: list[tuple[ArchivePart, Session | None]]) -> None:
         self.parts = [part for part, _ in archive]
         self.documents = [document for _, document in archive]
         self.entries: list[Entry | None] = []
@@ -108,7 +108,7 @@ class _WholeConversation:
         pairs = zip(self.parts, self.documents, strict=True)
         return sum(part.turns for part, found in pairs if found is None and part.last <= start)
 
-    def turn(self, number: int, start: int, end: int) -> Recorded:
+    def turn(self, number: int, start: int, end: int) -> RecordedTurn:
         """Return the turn of the messages `start` to `end` (indices)."""
         user, *said = (entry for entry in self.entries[start:end] if entry)
         done, lost = self._compactions(start, user, said)
@@ -118,8 +118,8 @@ class _WholeConversation:
             lost = lost or UNREADABLE
         state = self.documents[done] if done < len(self.documents) else self.session
         if state is None:
-            return Recorded(number, user, tuple(said), lost=UNREADABLE)
-        return Recorded(
+            return RecordedTurn(number, user, tuple(said), lost=UNREADABLE)
+        return RecordedTurn(
             number,
             user,
             tuple(said),
@@ -153,7 +153,7 @@ class PastHistory:
     _read: list[Turn] = field(default_factory=list)
     _rest: Iterator[Turn] | None = None
 
-    def held(self, path: str, session: str, turn: Recorded) -> tuple[bool, bytes | None]:
+    def held(self, path: str, session: str, turn: RecordedTurn) -> tuple[bool, bytes | None]:
         """Return whether the content of a file at a turn is known, and that content (None: no
         file): the content that the first turn since found there, this one included. The time of an
         edit outside the program is unknown, so it counts as older than the turn."""

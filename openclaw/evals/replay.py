@@ -20,13 +20,13 @@ from openclaw.agent.prompt import cues_of
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
 from openclaw.agent.protocols.choice import choose_protocol
 from openclaw.agent.provenance import Provenance
-from openclaw.agent.request import Fitting
+from openclaw.agent.request import RequestBuilder
 from openclaw.agent.toolset import toolbox
 from openclaw.errors import ModelFailed, OpenclawError
 from openclaw.evals.playback import NotRecorded, Playback
-from openclaw.evals.recorded import Recorded
-from openclaw.evals.replay_compare import Replayed, ReplayResult, compare
-from openclaw.evals.replay_home import Stage, with_memory_of
+from openclaw.evals.recorded import RecordedTurn
+from openclaw.evals.replay_compare import ReplayedTurn, ReplayResult, compare
+from openclaw.evals.replay_home import ReplayHome, with_memory_of
 from openclaw.events import FileChange, Receipt
 from openclaw.messages import Entry, ToolCall, TurnRecord
 from openclaw.nlp.intent import Cues, Errands
@@ -34,9 +34,9 @@ from openclaw.security.audit import ACTIONS, Audit
 from openclaw.security.policy import Policy
 from openclaw.sessions import masking
 from openclaw.sessions.session import Session, SessionState
-from openclaw.tools.skill_tools import Shelf, instructions
+from openclaw.tools.skill_tools import TurnSkills, fill_instructions
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import Ledger, Mode
+from openclaw.types import Mode, TurnChanges
 
 NO_ROOM = "the conversation no longer fits the window; it would be compacted first"
 CORRECTED = "Nothing was changed in this turn"
@@ -47,7 +47,7 @@ class WindowTooSmall(OpenclawError):
     """The recorded conversation does not fit the window of the present model."""
 
 
-class FixedRequestBuilder(Fitting):
+class FixedRequestBuilder(RequestBuilder):
     """A request builder that never compacts the recorded conversation."""
 
     def compact(
@@ -61,32 +61,32 @@ class Replay:
     """Runs turns of one conversation. `live` runs calls without a recorded result on the copy;
     `chained` gives each turn the new answers before it."""
 
-    stage: Stage
+    stage: ReplayHome
     session: Session
     live: bool = False
     chained: bool = False
     _new: list[Entry] = field(default_factory=list)
 
-    def run(self, turns: Sequence[Recorded]) -> Iterator[Replayed]:
+    def run(self, turns: Sequence[RecordedTurn]) -> Iterator[ReplayedTurn]:
         """Run these turns in order. Raises OpenclawError when the model is missing."""
         for turn in turns:
             if turn.lost:
-                yield Replayed(turn, lost=turn.lost)
+                yield ReplayedTurn(turn, lost=turn.lost)
                 continue
             began = time.monotonic()
             try:
                 yield replace(self._replay_turn(turn), seconds=time.monotonic() - began)
             except (WindowTooSmall, ModelFailed) as error:
-                yield Replayed(turn, lost=str(error), seconds=time.monotonic() - began)
+                yield ReplayedTurn(turn, lost=str(error), seconds=time.monotonic() - began)
 
-    def _replay_turn(self, recorded: Recorded) -> Replayed:
-        rooms, record = self.stage.rooms, recorded.record
+    def _replay_turn(self, recorded: RecordedTurn) -> ReplayedTurn:
+        open_home, record = self.stage.open_home, recorded.record
         self.stage.prepare(self.session, recorded)
         card = self.stage.card(recorded.model or self.session.model)
         other = self.stage.named and record.model not in (None, card.name)
-        ledger = Ledger(request=recorded.user.content)
+        ledger = TurnChanges(request=recorded.user.content)
         ledger.marker = record.marker or ledger.marker
-        shelf = rooms.shelf(recorded.user.content)
+        shelf = open_home.shelf(recorded.user.content)
         turn = self._restore_turn(recorded, shelf, ledger)
         fitting = self._restore_request(
             recorded, self._protocol(record, other=other), shelf, ledger
@@ -94,10 +94,12 @@ class Replay:
         then = self.stage.head_of(record.head or "")
         if then:
             fitting.parts = with_memory_of(fitting.parts, then)
-            fitting.head = rooms.vault.mask(prompt.render(fitting.parts))
+            fitting.head = open_home.vault.mask(prompt.render(fitting.parts))
         self._shorten(fitting, recorded)
         turn.rules = prompt.hard_rules(fitting.sources)
-        player = Playback(fitting.box, real_calls(recorded), live=self.live, mask=rooms.vault.mask)
+        player = Playback(
+            fitting.box, real_calls(recorded), live=self.live, mask=open_home.vault.mask
+        )
         played = self._run_loop(
             self._loop(fitting, player, recorded, ledger), turn, recorded, player
         )
@@ -105,46 +107,48 @@ class Replay:
             self._new += [recorded.user, *played.said]
         return compare(recorded, played, fitting, card, then, other=other)
 
-    def _loop(self, fitting: Fitting, player: Playback, recorded: Recorded, ledger: Ledger) -> Loop:
-        rooms = self.stage.rooms
+    def _loop(
+        self, fitting: RequestBuilder, player: Playback, recorded: RecordedTurn, ledger: TurnChanges
+    ) -> Loop:
+        open_home = self.stage.open_home
         return Loop(
-            rooms.model,
+            open_home.model,
             fitting.protocol,
             player,
             fitting.fit,
             lambda: self._receipt(recorded, player, ledger),
-            limits_of(recorded.record, rooms.settings),
+            limits_of(recorded.record, open_home.settings),
             fitting.meter,
         )
 
     # -------- the parts of a turn
 
     def _restore_request(
-        self, recorded: Recorded, protocol: StepProtocol, shelf: Shelf, ledger: Ledger
-    ) -> Fitting:
+        self, recorded: RecordedTurn, protocol: StepProtocol, shelf: TurnSkills, ledger: TurnChanges
+    ) -> RequestBuilder:
         """Restore head, tools and conversation of that time, except the parts under test."""
-        rooms, talk = self.stage.rooms, self._restore_session(recorded)
-        name = rooms.model.card.name
-        audit = Audit(rooms.home.private / "logs" / ACTIONS, talk.id, recorded.number)
-        watch = Provenance(rooms.home, ledger, talk, audit)
+        open_home, talk = self.stage.open_home, self._restore_session(recorded)
+        name = open_home.model.card.name
+        audit = Audit(open_home.home.private / "logs" / ACTIONS, talk.id, recorded.number)
+        watch = Provenance(open_home.home, ledger, talk, audit)
         watch.inherit()
-        meter = rooms.meters.meter(f"{name} {protocol.name}")
-        rooms.ask_user = None
-        box = toolbox(rooms, ledger, shelf, "", watch, meter)
-        if not self.live and could_ask(recorded, box, rooms.mode):
-            rooms.ask_user = lambda question: "once"  # the recorded calls were allowed then
-            box = toolbox(rooms, ledger, shelf, "", watch, meter)
-        return FixedRequestBuilder(rooms, talk, protocol, shelf, box, meter, name)
+        meter = open_home.meters.meter(f"{name} {protocol.name}")
+        open_home.ask_user = None
+        box = toolbox(open_home, ledger, shelf, "", watch, meter)
+        if not self.live and could_ask(recorded, box, open_home.mode):
+            open_home.ask_user = lambda question: "once"  # the recorded calls were allowed then
+            box = toolbox(open_home, ledger, shelf, "", watch, meter)
+        return FixedRequestBuilder(open_home, talk, protocol, shelf, box, meter, name)
 
     def _protocol(self, record: TurnRecord, *, other: bool) -> StepProtocol:
         """Return the recorded protocol; another model gets the one chosen for it."""
-        setting = self.stage.rooms.settings.protocol
+        setting = self.stage.open_home.settings.protocol
         known: Any = record.protocol
         if known in ("native", "json") and not other:
             setting = known
-        return choose_protocol(setting, self.stage.rooms.model.card)
+        return choose_protocol(setting, self.stage.open_home.model.card)
 
-    def _restore_session(self, recorded: Recorded) -> Session:
+    def _restore_session(self, recorded: RecordedTurn) -> Session:
         """Return the conversation before the turn."""
         before = self._new if self.chained else recorded.before
         talk = Session(self.session.id, "-", messages=list(before))
@@ -154,24 +158,26 @@ class Replay:
             talk.note(SessionState(archived=[part]))
         return talk
 
-    def _restore_turn(self, recorded: Recorded, shelf: Shelf, ledger: Ledger) -> RunningTurn:
+    def _restore_turn(
+        self, recorded: RecordedTurn, shelf: TurnSkills, ledger: TurnChanges
+    ) -> RunningTurn:
         """Return the turn at its start, with the recorded cues."""
-        record, rooms = recorded.record, self.stage.rooms
+        record, open_home = recorded.record, self.stage.open_home
         seen = (
-            cues_of(rooms, recorded.user.content, shelf)
+            cues_of(open_home, recorded.user.content, shelf)
             if record.cues is None
             else cues_from(record.cues)
         )
         followed = ""
         name = record.skill or ""
-        if asked := next((each for each in rooms.skills() if each.name == name), None):
+        if asked := next((each for each in open_home.skills() if each.name == name), None):
             ledger.allowed = asked.allowed_tools
-            followed = instructions(asked, recorded.user.content)
+            followed = fill_instructions(asked, recorded.user.content)
         elif name:  # the skill is gone: its instructions are behind the tail's block
             followed = recorded.user.context.partition("</context>")[2].strip()
         return RunningTurn(recorded.user, (), seen, found=bool(record.found), skill=followed)
 
-    def _shorten(self, fitting: Fitting, recorded: Recorded) -> None:
+    def _shorten(self, fitting: RequestBuilder, recorded: RecordedTurn) -> None:
         """Shorten the results that were in one line then, as the turns before did it."""
         entries, session = fitting.session.messages, fitting.session
         if not recorded.shortened or self.chained:
@@ -183,7 +189,7 @@ class Replay:
 
     # -------- the run and its result
 
-    def _receipt(self, recorded: Recorded, player: Playback, ledger: Ledger) -> Receipt:
+    def _receipt(self, recorded: RecordedTurn, player: Playback, ledger: TurnChanges) -> Receipt:
         """Return the recorded changes, once a call that made them was played back; with `live` also
         the changes on the copy."""
         files: list[FileChange] = []
@@ -192,12 +198,12 @@ class Replay:
             for path in recorded.end.changed or ():
                 files.append(FileChange(path, "changed", 0, 0))
         if self.live:
-            made = changes(self.stage.rooms, ledger)
+            made = changes(self.stage.open_home, ledger)
             files += [FileChange(c.path, "changed", 0, 0) for c in made if c.before != c.after]
         return Receipt(tuple(files), sent=tuple(sent))
 
     def _run_loop(
-        self, loop: Loop, turn: RunningTurn, recorded: Recorded, player: Playback
+        self, loop: Loop, turn: RunningTurn, recorded: RecordedTurn, player: Playback
     ) -> ReplayResult:
         """Run the turn; a turn that broke off runs as far as it went."""
         said: list[Entry] = []
@@ -211,7 +217,7 @@ class Replay:
                     if stop == "interrupted":  # Ctrl-C now: ends the whole replay
                         raise KeyboardInterrupt
                 elif isinstance(happening, Entry) and happening.role == "assistant":
-                    said.append(masking.entry(self.stage.rooms.vault, happening))
+                    said.append(masking.mask_entry(self.stage.open_home.vault, happening))
                     if not whole and len(said) >= len(recorded.said):
                         break
         except NotRecorded as error:
@@ -222,13 +228,13 @@ class Replay:
         return ReplayResult(tuple(said), stop, missing, tuple(player.played))
 
 
-def real_calls(recorded: Recorded) -> list[Any]:
+def real_calls(recorded: RecordedTurn) -> list[Any]:
     """Return the calls of a turn that ran a tool; repeated ones were answered by the loop."""
     told = tuple(text.partition("{")[0] for text in (REPEATED, FAILED_BEFORE))
     return [use for use in recorded.uses if not use.output.startswith(told)]
 
 
-def count_unchanging(recorded: Recorded, player: Playback) -> int:
+def count_unchanging(recorded: RecordedTurn, player: Playback) -> int:
     """Return how many of a turn's first changing calls changed nothing: those before a claim that
     was sent back because nothing had changed."""
     sent_back = [at for at, said in enumerate(recorded.said) if said.hint.startswith(CORRECTED)]
@@ -239,7 +245,7 @@ def count_unchanging(recorded: Recorded, player: Playback) -> int:
     return sum(player.is_changing(u) for u in real_calls(recorded) if u.ok and id(u) in known)
 
 
-def could_ask(recorded: Recorded, box: Toolbox, mode: Mode) -> bool:
+def could_ask(recorded: RecordedTurn, box: Toolbox, mode: Mode) -> bool:
     """Return True when a user could be asked for a yes: other turns got no tools that need one. In
     older records this shows only by a yes or a no."""
     if recorded.record.asked is not None:

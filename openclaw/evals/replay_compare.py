@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from openclaw.agent import prompt
-from openclaw.agent.request import Fitting
+from openclaw.agent.request import RequestBuilder
 from openclaw.evals.playback import call_key
-from openclaw.evals.recorded import Recorded, answer_of
+from openclaw.evals.recorded import RecordedTurn, answer_of
 from openclaw.evals.replay_home import sha256_of
 from openclaw.messages import Entry, ToolCall, ToolUse, TurnRecord, Usage
 from openclaw.models.base import ModelCard
@@ -23,7 +23,7 @@ WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class TurnDifference:
     """A difference from the recorded turn.
 
     lines: a diff by lines
@@ -61,12 +61,12 @@ class ReplayResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class ReplayedTurn:
     """A turn and its result, or why it was not run (`lost`). `seconds` of wall-clock time."""
 
-    recorded: Recorded
+    recorded: RecordedTurn
     played: ReplayResult | None = None
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[TurnDifference, ...] = ()
     notes: tuple[str, ...] = ()
     lost: str = ""
     seconds: float = field(default=0.0, compare=False)
@@ -84,14 +84,14 @@ class Replayed:
 
 
 def compare(
-    recorded: Recorded,
+    recorded: RecordedTurn,
     played: ReplayResult,
-    fitting: Fitting,
+    fitting: RequestBuilder,
     card: ModelCard,
-    then: Sequence[prompt.Part],
+    then: Sequence[prompt.HeadPart],
     *,
     other: bool,
-) -> Replayed:
+) -> ReplayedTurn:
     """Compare a replayed turn with the recorded one. `then` are the parts of the recorded head,
     empty when they are lost; with `other` differences due to another model do not count."""
     found = [
@@ -104,7 +104,7 @@ def compare(
         notes.append("recorded by an older version: without its head, options and cues")
     if recorded.stop == "interrupted" or (recorded.has_record and not recorded.stop):
         notes.append("the recorded turn broke off; compared as far as it went")
-    return Replayed(recorded, played, tuple(found), tuple(notes))
+    return ReplayedTurn(recorded, played, tuple(found), tuple(notes))
 
 
 def total_usage(said: Sequence[Entry]) -> Usage:
@@ -117,12 +117,12 @@ def total_usage(said: Sequence[Entry]) -> Usage:
 
 def _request_differences(
     record: TurnRecord,
-    fitting: Fitting,
+    fitting: RequestBuilder,
     card: ModelCard,
-    then: Sequence[prompt.Part],
+    then: Sequence[prompt.HeadPart],
     *,
     other: bool,
-) -> Iterator[Difference]:
+) -> Iterator[TurnDifference]:
     facts: list[tuple[Kind, Any, Any]] = [
         ("model", record.model, card.name),
         ("model", record.digest, card.digest),
@@ -131,15 +131,17 @@ def _request_differences(
     ]
     for kind, was, now in facts:
         if was is not None and was != now:
-            yield Difference(kind, f"{was or 'unknown'} -> {now or 'unknown'}", counts=not other)
+            yield TurnDifference(
+                kind, f"{was or 'unknown'} -> {now or 'unknown'}", counts=not other
+            )
     if record.head not in (None, sha256_of(fitting.head)):
         lines = tuple(head_diff(then, fitting.parts)) if then else ()
         paths = changed_parts(then, fitting.parts) if then else []
         text = ", ".join(paths) or "changed (no copy of the recorded one is left to compare with)"
-        yield Difference("head", text, lines, counts=not other or _is_users_file(paths))
+        yield TurnDifference("head", text, lines, counts=not other or _is_users_file(paths))
     tools = sha256_of(compact([dict(spec) for spec in fitting.tools]))
     if record.tools not in (None, tools):
-        yield Difference("tools", "the description of the tools has changed", counts=not other)
+        yield TurnDifference("tools", "the description of the tools has changed", counts=not other)
 
 
 def _is_users_file(paths: Sequence[str]) -> bool:
@@ -147,14 +149,14 @@ def _is_users_file(paths: Sequence[str]) -> bool:
     return any(path.endswith(".md") for path in paths)
 
 
-def changed_parts(then: Sequence[prompt.Part], now: Sequence[prompt.Part]) -> list[str]:
+def changed_parts(then: Sequence[prompt.HeadPart], now: Sequence[prompt.HeadPart]) -> list[str]:
     """Return the paths or names of the changed parts of a head."""
     old, new = ({part.name: part for part in parts} for parts in (then, now))
     named = dict.fromkeys((*old, *new))
     return [_name(name, old, new) for name in named if _text(old, name) != _text(new, name)]
 
 
-def head_diff(then: Sequence[prompt.Part], now: Sequence[prompt.Part]) -> Iterator[str]:
+def head_diff(then: Sequence[prompt.HeadPart], now: Sequence[prompt.HeadPart]) -> Iterator[str]:
     """Yield the lines that the parts of a head lost and gained, each part below its name."""
     old, new = ({part.name: part for part in parts} for parts in (then, now))
     for name in dict.fromkeys((*old, *new)):
@@ -165,18 +167,18 @@ def head_diff(then: Sequence[prompt.Part], now: Sequence[prompt.Part]) -> Iterat
             yield from (line for line in diff if not line.startswith("@@"))
 
 
-def _text(parts: Mapping[str, prompt.Part], name: str) -> str:
+def _text(parts: Mapping[str, prompt.HeadPart], name: str) -> str:
     return parts[name].text if name in parts else ""
 
 
-def _name(name: str, *heads: Mapping[str, prompt.Part]) -> str:
+def _name(name: str, *heads: Mapping[str, prompt.HeadPart]) -> str:
     return next((head[name].path for head in heads if name in head and head[name].path), name)
 
 
 # -------- calls and texts
 
 
-def _calls(recorded: Recorded, played: ReplayResult) -> Iterator[Difference]:
+def _calls(recorded: RecordedTurn, played: ReplayResult) -> Iterator[TurnDifference]:
     then = [(use.tool, use.input) for use in recorded.uses]
     now = played.calls
     if _has_broken_off(recorded):
@@ -187,26 +189,26 @@ def _calls(recorded: Recorded, played: ReplayResult) -> Iterator[Difference]:
         if op != "equal":
             yield from _changed_calls(then[a:b], now[c:d])
     if played.missing is not None and not _has_broken_off(recorded):
-        yield Difference("call", f"{played.missing.name} was not recorded so; it ends here")
+        yield TurnDifference("call", f"{played.missing.name} was not recorded so; it ends here")
 
 
-def _changed_calls(then: Sequence[Any], now: Sequence[Any]) -> Iterator[Difference]:
+def _changed_calls(then: Sequence[Any], now: Sequence[Any]) -> Iterator[TurnDifference]:
     """Yield the differences of calls at one place: the same tool with other input, else missing and
     additional calls."""
     left = list(now)
     for tool, given in then:
         twin = next((call for call in left if call[0] == tool), None)
         if twin is None:
-            yield Difference("call", f"missing: {tool} {compact(dict(given))}")
+            yield TurnDifference("call", f"missing: {tool} {compact(dict(given))}")
             continue
         left.remove(twin)
         pieces = tuple(word_diff(compact(dict(given)), compact(dict(twin[1]))))
-        yield Difference("call", f"other input: {tool}", pieces=pieces)
+        yield TurnDifference("call", f"other input: {tool}", pieces=pieces)
     for tool, given in left:
-        yield Difference("call", f"additional: {tool} {compact(dict(given))}")
+        yield TurnDifference("call", f"additional: {tool} {compact(dict(given))}")
 
 
-def _texts(recorded: Recorded, played: ReplayResult) -> Iterator[Difference]:
+def _texts(recorded: RecordedTurn, played: ReplayResult) -> Iterator[TurnDifference]:
     if played.missing is not None:
         return
     if _has_broken_off(recorded):
@@ -214,7 +216,7 @@ def _texts(recorded: Recorded, played: ReplayResult) -> Iterator[Difference]:
             yield _answer("answer", recorded.answer, played.answer[: len(recorded.answer)])
         return
     if recorded.stop and played.stop != recorded.stop:
-        yield Difference("stop", f"{recorded.stop} -> {played.stop}")
+        yield TurnDifference("stop", f"{recorded.stop} -> {played.stop}")
     then, now = (_interim_texts(said) for said in (recorded.said, played.said))
     if then != now:
         yield _answer("said on the way", "\n".join(then), "\n".join(now))
@@ -222,7 +224,7 @@ def _texts(recorded: Recorded, played: ReplayResult) -> Iterator[Difference]:
         yield _answer("answer", recorded.answer, played.answer)
 
 
-def _has_broken_off(recorded: Recorded) -> bool:
+def _has_broken_off(recorded: RecordedTurn) -> bool:
     return recorded.has_record and recorded.stop in ("", "interrupted")
 
 
@@ -231,8 +233,8 @@ def _interim_texts(said: Sequence[Entry]) -> list[str]:
     return [entry.content for entry in said if entry.content and (entry.tool_calls or entry.hint)]
 
 
-def _answer(name: str, then: str, now: str) -> Difference:
-    return Difference("answer", name, pieces=tuple(word_diff(then, now)))
+def _answer(name: str, then: str, now: str) -> TurnDifference:
+    return TurnDifference("answer", name, pieces=tuple(word_diff(then, now)))
 
 
 def word_diff(then: str, now: str) -> Iterator[Piece]:

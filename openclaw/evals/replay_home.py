@@ -20,10 +20,10 @@ from openclaw.agent import prompt
 from openclaw.agent.prompt import SOURCES
 from openclaw.config import Settings
 from openclaw.errors import ModelMissing
-from openclaw.evals.recorded import PastHistory, Recorded
+from openclaw.evals.recorded import PastHistory, RecordedTurn
 from openclaw.evals.skill_test import COPIED, not_copied
 from openclaw.history.history import History
-from openclaw.home.open_home import Rooms
+from openclaw.home.open_home import OpenHome
 from openclaw.messages import TurnRecord
 from openclaw.models.base import Model, ModelCard
 from openclaw.security.vault import Vault
@@ -41,52 +41,56 @@ PLAYED = (*SOURCES.values(), TODOS, "openclaw.yaml")
 OTHER = "other.json"
 KV = "cache/kv"
 CREATED = re.compile(rb'"created_at": *"([^"]*)"')
-Parts = tuple[prompt.Part, ...]
+Parts = tuple[prompt.HeadPart, ...]
 
 
 @dataclass
-class Stage:
+class ReplayHome:
     """A home for replays.
 
     home: the recorded home, which is only read
-    rooms: the open copy of the home
+    open_home: the open copy of the home
     named: the user has named the model; else each turn has its own
     """
 
     home: Home
-    rooms: Rooms
+    open_home: OpenHome
     named: bool = False
     given: bool = False
     live: bool = False
 
-    def prepare(self, session: Session, turn: Recorded) -> None:
+    def prepare(self, session: Session, turn: RecordedTurn) -> None:
         """Restore to-dos and memory of the start of this turn, as far as the home's history knows
         them: tools offer the to-dos by their texts. The rest stays as it is now."""
-        mark_used(self.rooms.home)
+        mark_used(self.open_home.home)
         for path in (TODOS, MEMORY):
             known, content = self._past.held(path, session.id, turn)
             now = None if known else _bytes(self.home.root / path)
-            write_copy(self.rooms.home, self.rooms.home.root / path, content if known else now)
+            write_copy(
+                self.open_home.home, self.open_home.home.root / path, content if known else now
+            )
         self._add_other_conversation(session, turn)
-        self.rooms.mode = _mode(turn.record, self.rooms.settings, live=self.live)
-        self.rooms.use_memory = turn.record.memory is not False
+        self.open_home.mode = _mode(turn.record, self.open_home.settings, live=self.live)
+        self.open_home.use_memory = turn.record.memory is not False
 
     def card(self, recorded: str) -> ModelCard:
         """Return the card of the model for a turn that was `recorded` with this name. ModelMissing
         when the model is missing."""
-        rooms = self.rooms
-        if recorded and not (self.named or self.given) and rooms.model_name != recorded:
-            rooms.use_model(recorded)
+        open_home = self.open_home
+        if recorded and not (self.named or self.given) and open_home.model_name != recorded:
+            open_home.use_model(recorded)
         try:
-            return rooms.model.card
+            return open_home.model.card
         except ModelMissing as error:
             raise ModelMissing(str(error), "run it with another one: --model NAME") from error
 
-    def _add_other_conversation(self, session: Session, turn: Recorded) -> None:
+    def _add_other_conversation(self, session: Session, turn: RecordedTurn) -> None:
         """Add another conversation where there was one then: else there is none to search."""
         began = max(map(_instant, (turn.user.at, session.created_at)))
         others = [at for name, at in self._start_times.items() if name != session.id and at < began]
-        write_copy(self.rooms.home, self.rooms.home.sessions / OTHER, b"[]" if others else None)
+        write_copy(
+            self.open_home.home, self.open_home.home.sessions / OTHER, b"[]" if others else None
+        )
 
     @cached_property
     def _start_times(self) -> dict[str, float]:
@@ -114,33 +118,33 @@ class Stage:
             for path in sorted((self.home.private / "cache" / "heads").glob("*.json")):
                 with suppress(OSError, ValueError, TypeError):
                     parts = tuple(
-                        prompt.Part(*part) for part in parse_foreign_json(read_bytes(path))
+                        prompt.HeadPart(*part) for part in parse_foreign_json(read_bytes(path))
                     )
-                    found[sha256_of(self.rooms.vault.mask(prompt.render(parts)))] = parts
+                    found[sha256_of(self.open_home.vault.mask(prompt.render(parts)))] = parts
         return found
 
 
 @contextmanager
-def staged(
+def open_replay_home(
     home: Home, settings: Settings, model: str, *, live: bool, given: Model | None = None
-) -> Iterator[Stage]:
+) -> Iterator[ReplayHome]:
     """Make the replay home of `home`. With `live` the copy has all files that tools may use. The
     model is `given`, which stays open, else that of the name, else the recorded one of a turn."""
     with temporary_home() as copied:
         _copy(home, copied, (*COPIED, "sessions") if live else ("skills", ".agents"))
         grants = () if live else settings.grants  # played back, no granted call really runs
         quiet = replace(settings, grants=grants, fallbacks=(), hooks=None)
-        rooms = Rooms.open(copied, quiet, model=model or settings.model)
-        rooms.vault = Vault.in_memory(home.private / "secrets.json")
+        open_home = OpenHome.open(copied, quiet, model=model or settings.model)
+        open_home.vault = Vault.in_memory(home.private / "secrets.json")
         if given is not None:
-            rooms.model = given
+            open_home.model = given
         try:
-            yield Stage(home, rooms, bool(model), given is not None, live)
+            yield ReplayHome(home, open_home, bool(model), given is not None, live)
         finally:
             if given is not None:
-                rooms.recall.close()  # not the home, whose model is needed again
+                open_home.recall.close()  # not the home, whose model is needed again
             else:
-                rooms.close()
+                open_home.close()
 
 
 def with_memory_of(now: Parts, then: Parts) -> Parts:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Literal
 
 from openclaw.errors import UsageError
-from openclaw.evals.recorded import Recorded, recorded_turns
+from openclaw.evals.recorded import RecordedTurn, recorded_turns
 from openclaw.evals.replay import Replay
-from openclaw.evals.replay_compare import Replayed
-from openclaw.evals.replay_home import Stage
+from openclaw.evals.replay_compare import ReplayedTurn
+from openclaw.evals.replay_home import ReplayHome
 from openclaw.sessions.archive import FOLDER
 from openclaw.sessions.session import Session, from_json, to_json
 from openclaw.sessions.store import SessionStore
@@ -31,26 +31,26 @@ What is expected of session {id} when it is run again: `openclaw sessions test`.
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class SuiteCase:
     """A conversation of a suite. `problems` are its unreadable parts; `written`: there is a file of
     expectations."""
 
     session: Session
-    turns: tuple[Recorded, ...]
+    turns: tuple[RecordedTurn, ...]
     expected: tuple[Expectation, ...]
     problems: tuple[str, ...] = ()
     written: bool = False
 
-    def of(self, turn: Recorded) -> list[Expectation]:
+    def of(self, turn: RecordedTurn) -> list[Expectation]:
         """Return the expectations about a turn."""
         return [each for each in self.expected if each.turn in (EVERY, turn.number)]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class CheckedTurn:
     """A replayed turn, the number of expectations, and those that failed."""
 
-    replayed: Replayed
+    replayed: ReplayedTurn
     checks: int
     failures: tuple[str, ...] = ()
 
@@ -59,19 +59,19 @@ class Judged:
         return not self.failures
 
 
-def read_case(path: Path) -> Case:
+def read_case(path: Path) -> SuiteCase:
     """Read a conversation of a suite; an invalid file gives no turns, and a problem. Nothing in the
     folder changes."""
     try:
         session = from_json(read_bytes(path).removeprefix(BOM).decode("utf-8"), path.stem)
     except (OSError, ValueError) as error:
         told = f"{path.name} is no session: {error}; take it out of the folder"
-        return Case(Session(path.stem), (), (), (told,))
+        return SuiteCase(Session(path.stem), (), (), (told,))
     store = SessionStore(path.parent, path.parent)
     turns = recorded_turns(store, session)
     notes = path.with_name(path.stem + SUFFIX)
     if not os.path.lexists(notes):
-        return Case(session, tuple(turns), (DEFAULT,), tuple(store.problems))
+        return SuiteCase(session, tuple(turns), (DEFAULT,), tuple(store.problems))
     try:
         expected, problems = read_expectations(decode(read_bytes(notes)))
     except OSError as error:
@@ -85,7 +85,7 @@ def read_case(path: Path) -> Case:
         if each.turn not in (EVERY, *numbers)
     ]
     named = [f"{notes.name} {problem}" for problem in problems]
-    return Case(session, tuple(turns), tuple(expected), (*store.problems, *named), True)
+    return SuiteCase(session, tuple(turns), tuple(expected), (*store.problems, *named), True)
 
 
 def files_of(folder: Path) -> list[Path]:
@@ -102,16 +102,16 @@ def files_of(folder: Path) -> list[Path]:
     return found
 
 
-def judged(stage: Stage, case: Case, *, live: bool = False) -> Iterator[Judged]:
+def check_case(stage: ReplayHome, case: SuiteCase, *, live: bool = False) -> Iterator[CheckedTurn]:
     """Replay and check the turns of a case with expectations."""
     replay = Replay(stage, case.session, live=live)
     wanted = [turn for turn in case.turns if case.of(turn)]
     for replayed in replay.run(wanted):
         expected = case.of(replayed.recorded)
-        yield Judged(replayed, len(expected), tuple(_failures(replayed, expected)))
+        yield CheckedTurn(replayed, len(expected), tuple(_failures(replayed, expected)))
 
 
-def _failures(replayed: Replayed, expected: Sequence[Expectation]) -> Iterator[str]:
+def _failures(replayed: ReplayedTurn, expected: Sequence[Expectation]) -> Iterator[str]:
     played, recorded = replayed.played, replayed.recorded
     if played is None:
         yield f"not run: {replayed.lost}"
@@ -128,7 +128,7 @@ def _failures(replayed: Replayed, expected: Sequence[Expectation]) -> Iterator[s
         yield f"it ended at {played.missing.name}, which was not recorded with this input"
 
 
-def put(store: SessionStore, ref: str, folder: Path) -> tuple[Path, Path | None]:
+def add_to_suite(store: SessionStore, ref: str, folder: Path) -> tuple[Path, Path | None]:
     """Copy a conversation with its archive into a suite; add a file of expectations that names its
     turns, where there is none yet. UsageError when the conversation is there already."""
     session = store.load(ref)
@@ -148,7 +148,7 @@ def put(store: SessionStore, ref: str, folder: Path) -> tuple[Path, Path | None]
     return target, notes
 
 
-def _beginning(session: Session, turns: Sequence[Recorded]) -> str:
+def _beginning(session: Session, turns: Sequence[RecordedTurn]) -> str:
     """Return a first file of expectations: the same tools in every turn."""
     told = []
     for turn in turns:

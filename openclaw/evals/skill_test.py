@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.config import Settings
 from openclaw.events import Done, ToolEnd
 from openclaw.models.base import Model
-from openclaw.nlp.intent import cues
+from openclaw.nlp.intent import read_cues
 from openclaw.nlp.relevance import Blurb
 from openclaw.skills.skill import Skill
 from openclaw.skills.triggers import FILE as TESTS
@@ -54,7 +54,7 @@ class Trial:
         return self.verdict in ("hit", "quiet") and not self.missing
 
 
-def trials(app: App, skill: Skill, triggers: Triggers) -> Iterator[Trial]:
+def run_trials(app: Agent, skill: Skill, triggers: Triggers) -> Iterator[Trial]:
     """Send each prompt to the agent's model, in a new session on a copy of its home.
 
     Nothing that needs the network or a yes is done. The copy holds the user's files, but no
@@ -68,7 +68,7 @@ def trials(app: App, skill: Skill, triggers: Triggers) -> Iterator[Trial]:
         yield replace(trial, should=should, missing=tuple(missing))
 
 
-def guesses(skills: Sequence[Skill], skill: Skill, triggers: Triggers) -> Iterator[Trial]:
+def guess_trials(skills: Sequence[Skill], skill: Skill, triggers: Triggers) -> Iterator[Trial]:
     """Run the tests without a model: the skill that code alone picks or offers, if any."""
     blurbs = [
         Blurb(each.name, each.description, () if each.name == skill.name else each.examples)
@@ -76,7 +76,7 @@ def guesses(skills: Sequence[Skill], skill: Skill, triggers: Triggers) -> Iterat
         if each.model_invocable
     ]
     for prompt, should in _prompts(triggers):
-        seen = cues(prompt, (), blurbs)
+        seen = read_cues(prompt, (), blurbs)
         picked = seen.skill or seen.offered
         yield Trial(skill.name, prompt, should, (picked,) if picked else ())
 
@@ -88,7 +88,7 @@ def _prompts(triggers: Triggers) -> list[tuple[str, bool]]:
 def _run_prompt(model: Model, home: Home, settings: Settings, skill: str, prompt: str) -> Trial:
     recall = "tool" if settings.recall == "auto" else settings.recall
     quiet = replace(settings, recall=recall, grants=(), mcp=None, hooks=None)
-    app = App.open(home, quiet, mode="edit")
+    app = Agent.open(home, quiet, mode="edit")
     app.model = model
     read, answer = [], ""
     began = time.monotonic()

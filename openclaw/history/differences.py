@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from openclaw.history.turns import UNKNOWN
 
 if TYPE_CHECKING:
-    from openclaw.history.turns import Step, Turn
+    from openclaw.history.turns import Turn, TurnStep
 
 
 Read = Callable[[str | None], bytes | None]
@@ -80,7 +80,7 @@ class Difference:
         return lines_of(self.before or b""), lines_of(self.after or b"")
 
 
-def differences(steps: Iterable[Step], read: Read) -> list[Difference]:
+def differences(steps: Iterable[TurnStep], read: Read) -> list[Difference]:
     """The differences that steps add up to, in the order in which the files were first touched.
 
     A file that ends as it began is left out. `read` returns the content that a step names.

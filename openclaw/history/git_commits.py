@@ -28,18 +28,18 @@ from openclaw.history.git_log import (
     tree_entries,
 )
 from openclaw.history.record import Record, content
-from openclaw.history.turns import EXECUTABLE, FILE, PROGRAM, Step, Turn
+from openclaw.history.turns import EXECUTABLE, FILE, PROGRAM, Turn, TurnStep
 from openclaw.storage.git import Git, GitError
 from openclaw.storage.merge import Merged, merge_bytes
-from openclaw.storage.readers import LARGEST_KEPT, NotPlain, look
-from openclaw.storage.text import ended_like
+from openclaw.storage.readers import LARGEST_KEPT, NotPlain, read_plain_file
+from openclaw.storage.text import with_line_ends_of
 
 AUTHOR = "openclaw <openclaw@localhost>"
 YOU = "you <you@localhost>"
 
 
 @dataclass(slots=True)
-class Standing:
+class RepositoryState:
     """The state of some files in the repository.
 
     head: HEAD's commit, "" before the first
@@ -107,12 +107,12 @@ class Commits:
         grep = f"--grep=^{TRAILER}-Id: {record.turn.id}$"
         return self.git.says("log", "-1", "--format=%H", grep, *since, "--")
 
-    def _has_lost_content(self, step: Step) -> bool:
+    def _has_lost_content(self, step: TurnStep) -> bool:
         """Return True when a content was not kept, or a power cut damaged it."""
         names = (step.before, step.after)
         return any(name and content(self.place, name) is None for name in names)
 
-    def _was(self, path: str, standing: Standing, outside: Mapping[str, Blob]) -> Blob:
+    def _was(self, path: str, standing: RepositoryState, outside: Mapping[str, Blob]) -> Blob:
         return outside.get(path, standing.blobs.get(path, NO_BLOB))
 
     # -------- one file
@@ -121,7 +121,7 @@ class Commits:
         self,
         path: str,
         steps: Sequence[tuple[str | None, str | None]],
-        standing: Standing,
+        standing: RepositoryState,
         outside: dict[str, Blob],
         final: dict[str, Blob],
     ) -> bool:
@@ -178,7 +178,7 @@ class Commits:
     def _now(self, path: str) -> bytes | None:
         """The bytes of a plain file now, None for anything else."""
         with suppress(NotPlain, OSError):
-            found = look(self.root, path, LARGEST_KEPT)
+            found = read_plain_file(self.root, path, LARGEST_KEPT)
             return found.data if found else None
         return None
 
@@ -210,7 +210,7 @@ class Commits:
             mode = head.mode
         return Blob(mode, self._oids[path, name])
 
-    def _write(self, steps: Iterable[Step], standing: Standing) -> None:
+    def _write(self, steps: Iterable[TurnStep], standing: RepositoryState) -> None:
         """Let git have the contents of these steps, byte for byte, all by one process."""
         new: dict[tuple[str, str], bytes] = {}
         for key in {(s.path, name): None for s in steps for name in (s.before, s.after) if name}:
@@ -234,7 +234,7 @@ class Commits:
         the folder then has others than the commits."""
         if b"\r\n" not in data or not head.oid or not self._converts():
             return data
-        return ended_like(self.git.run("cat-file", "blob", head.oid), data) or b""
+        return with_line_ends_of(self.git.run("cat-file", "blob", head.oid), data) or b""
 
     def _converts(self) -> bool:
         said = self.git.says("config", "core.autocrlf")
@@ -257,9 +257,9 @@ class Commits:
                 return True
         return (self.root / path).is_symlink()
 
-    def _standing(self, paths: Sequence[str]) -> Standing:
+    def _standing(self, paths: Sequence[str]) -> RepositoryState:
         head = self.git.says("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
-        found = Standing(head)
+        found = RepositoryState(head)
         for some in chunks(paths):
             if head:
                 found.blobs |= dict(
@@ -285,7 +285,7 @@ class Commits:
     # -------- writing
 
     def _move_index(
-        self, standing: Standing, outside: Mapping[str, Blob], final: Mapping[str, Blob]
+        self, standing: RepositoryState, outside: Mapping[str, Blob], final: Mapping[str, Blob]
     ) -> None:
         """Let the index have what HEAD will hold, for files of which nothing else is staged. Before
         the commit: should we die in between, the user sees the turn as staged, not as undone."""
@@ -304,7 +304,11 @@ class Commits:
             self.git.run("update-index", "--add", "-z", "--index-info", data=b"".join(lines))
 
     def _import(
-        self, turn: Turn, standing: Standing, outside: Mapping[str, Blob], final: Mapping[str, Blob]
+        self,
+        turn: Turn,
+        standing: RepositoryState,
+        outside: Mapping[str, Blob],
+        final: Mapping[str, Blob],
     ) -> str:
         """Write the commits and move HEAD, in one step, if it is still where it was."""
         stream: list[bytes] = []

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from openclaw.history.turns import GIT, Step, Turn
+from openclaw.history.turns import GIT, Turn, TurnStep
 from openclaw.storage.git import Git, GitError, quoted
 from openclaw.storage.home import is_inside
 
@@ -196,16 +196,16 @@ def _with_steps(root: Path, heads: Sequence[tuple[Turn, str]]) -> Iterator[Turn]
         yield replace(turn, steps=tuple(steps.get(oid, ())))
 
 
-def _steps(said: bytes) -> Iterator[tuple[str, list[Step]]]:
+def _steps(said: bytes) -> Iterator[tuple[str, list[TurnStep]]]:
     for part in said.split(b"\x02")[1:]:
         oid, _, rest = part.partition(b"\0")
         fields = rest.split(b"\0")
-        found: list[Step] = []
+        found: list[TurnStep] = []
         for entry, name in zip(fields[::2], fields[1::2], strict=False):
             old_mode, new_mode, old, new, _ = entry.lstrip(b"\n:").decode().split(" ")
             path = os.fsdecode(name)
             if is_inside(path):  # a tree that was not made by git may name any place
-                found.append(Step(path, _name(old_mode, old), _name(new_mode, new)))
+                found.append(TurnStep(path, _name(old_mode, old), _name(new_mode, new)))
         yield oid.decode().strip(), found
 
 

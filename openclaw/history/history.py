@@ -21,14 +21,14 @@ from openclaw.history import record as kept
 from openclaw.history.git_commits import Commits
 from openclaw.history.journal import Journal, new_id, now, place_of, subject_of
 from openclaw.history.record import READY, RUNNING, Record, foreign, has_marked, marked, records
-from openclaw.history.turns import GIT, UNKNOWN, Scope, State, Turn, taken_back
+from openclaw.history.turns import GIT, UNKNOWN, Scope, State, Turn, mark_undone
 from openclaw.security.vault import Vault
 from openclaw.storage import git
-from openclaw.storage.git import noted, take_away_left
+from openclaw.storage.git import note_git_locks, remove_stale_locks
 from openclaw.storage.home import Home
-from openclaw.storage.lock import locked
-from openclaw.storage.safe_open import checked, make_folder, remove
-from openclaw.types import Held
+from openclaw.storage.lock import hold_lock
+from openclaw.storage.safe_open import check_no_links, make_folder, remove
+from openclaw.types import FileContent
 
 MOST_KEPT = 500
 """Records that are kept where no git holds them."""
@@ -77,7 +77,7 @@ class History:
                 yield replace(turn, undone="all")
             else:
                 scopes = undone.get(turn.id, set()) if turn.kind == "turn" else set()
-                yield taken_back(turn, frozenset(scopes))
+                yield mark_undone(turn, frozenset(scopes))
 
     def _all(self) -> Iterator[Turn]:
         """Records that wait to be committed, then what is in git or never will be."""
@@ -177,7 +177,7 @@ class History:
         if not self.has_waiting():
             return ""
         try:
-            with locked(
+            with hold_lock(
                 self.home.private / "locks" / "history.lock", LOCK_SECONDS, what="the history"
             ):
                 waiting = self._commit_all()
@@ -185,7 +185,7 @@ class History:
             waiting = str(error)
         if waiting:
             return f"not committed yet: {waiting}; it is kept and committed later"
-        git.tidy(self.root)
+        git.pack_objects(self.root)
         return ""
 
     @property
@@ -201,7 +201,7 @@ class History:
         self._prune()
 
     def _commit_all(self) -> str:
-        take_away_left(self.root, self.place.parent / COMMITTING)
+        remove_stale_locks(self.root, self.place.parent / COMMITTING)
         ready = sorted(marked(self.place, READY), key=lambda record: record.finished)
         found = [*ready, *marked(self.place, RUNNING)]
         for record in ready:
@@ -215,7 +215,7 @@ class History:
 
     def _commit(self, record: Record, others: frozenset[str]) -> None:
         commits = Commits(self.root, self.place, others)
-        with noted(self.root, self.place.parent / COMMITTING):
+        with note_git_locks(self.root, self.place.parent / COMMITTING):
             try:
                 commit, left = commits.commit(record)
             except git.GitDied:
@@ -234,7 +234,7 @@ class History:
             folders = sorted(path for path in self.place.iterdir() if path.is_dir())
             for folder in folders[: max(0, len(folders) - MOST_KEPT)]:
                 if not any((folder / mark).exists() for mark in (RUNNING, READY)):
-                    shutil.rmtree(checked(folder), ignore_errors=True)
+                    shutil.rmtree(check_no_links(folder), ignore_errors=True)
 
     def has_waiting(self) -> bool:
         """Whether there are finished records that are not committed."""
@@ -265,7 +265,9 @@ class History:
         for folder in foreign(self.place, RUNNING, READY):
             with contextlib.suppress(OSError):
                 make_folder(aside, 0o700)
-                checked(folder).rename(checked(aside) / f"{folder.name}-{time.time_ns()}")
+                check_no_links(folder).rename(
+                    check_no_links(aside) / f"{folder.name}-{time.time_ns()}"
+                )
                 moved += 1
         if not moved:
             return ""
@@ -301,20 +303,23 @@ class Command:
         return self._begun().writes(path, before, after, at_once=False)
 
     def altered(
-        self, names: Iterable[str], before: Callable[[str], Held], after: Callable[[str], Held]
+        self,
+        names: Iterable[str],
+        before: Callable[[str], FileContent],
+        after: Callable[[str], FileContent],
     ) -> Callable[[str], None]:
         """See `shapes.Altered`."""
         return self._begun().changed(names, before, after)
 
     def _begun(self) -> Journal:
         if self._journal is None:
-            words = Vault(self._home.private / "secrets.json").veiled(self._words)
+            words = Vault(self._home.private / "secrets.json").mask_for_display(self._words)
             turn = Turn(new_id(), at=now(), subject=subject_of(words))
             path = self._home.private / "locks" / f"{turn.lock}.lock"
             with ExitStack() as lock:
                 # Others take the record of a turn that nobody holds for one that was killed.
                 lock.callback(_forget, path)
-                lock.enter_context(locked(path, what="the command"))
+                lock.enter_context(hold_lock(path, what="the command"))
                 self._journal = Journal.begin(self._home, turn, History(self._home).head())
                 self._lock = lock.pop_all()
         return self._journal

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.history.record import Call, Record, begin
-from openclaw.history.turns import UNKNOWN, State, Step, Turn
+from openclaw.history.turns import UNKNOWN, State, Turn, TurnStep
 from openclaw.storage.home import Home
-from openclaw.storage.readers import LARGEST_KEPT, NotPlain, look
-from openclaw.types import Held
+from openclaw.storage.readers import LARGEST_KEPT, NotPlain, read_plain_file
+from openclaw.types import FileContent
 
 PLACE = "history/turns"
 ARCHIVE = "sessions/archive/"
@@ -73,7 +73,7 @@ class Journal:
         if name.startswith((".openclaw/", ".git/")):
             return _nothing
         mode = is_executable(path)
-        step = Step(
+        step = TurnStep(
             name,
             self.record.put(before, executable=mode),
             self.record.put(after, executable=mode, at_once=at_once),
@@ -87,21 +87,24 @@ class Journal:
         """A file will go from one content to another as a part of an undo, each with whether it can
         be run; a number by which to replace that. It is on the disk when the record is sealed."""
         was, new = (self.record.put(data, executable=program) for data, program in (before, after))
-        return self.record.step(Step(path, was, new), at_once=False)
+        return self.record.step(TurnStep(path, was, new), at_once=False)
 
     def replace(self, number: int, path: str, before: bytes | None, after: bytes | None) -> None:
         """Something else will be written to that file, as it was changed meanwhile."""
-        self.record.swap(number, Step(path, self.record.put(before), self.record.put(after)))
+        self.record.swap(number, TurnStep(path, self.record.put(before), self.record.put(after)))
 
     def changed(
-        self, names: Iterable[str], before: Callable[[str], Held], after: Callable[[str], Held]
+        self,
+        names: Iterable[str],
+        before: Callable[[str], FileContent],
+        after: Callable[[str], FileContent],
     ) -> Callable[[str], None]:
         """A command changes these files. What is returned is called with one that it did not."""
         steps = []
         for name in names:
             was, new = self._keep(before(name)), self._keep(after(name))
             if was != new or was == UNKNOWN:
-                steps.append(Step(name, was, new))
+                steps.append(TurnStep(name, was, new))
                 self.unknown += [name] if UNKNOWN in (was, new) else []
         first = len(self.record.steps)
         self.record.step(*steps)
@@ -152,7 +155,7 @@ class Journal:
             before = self.record.talk.get(name)
             after = self._put(name) if before != UNKNOWN else UNKNOWN
             if after != before:
-                self.record.step(Step(name, before, after))
+                self.record.step(TurnStep(name, before, after))
         if self.record.turn.steps or self.record.turn.kind != "turn":
             self.record.finish(state, list(self._tools))
         else:
@@ -169,12 +172,12 @@ class Journal:
     def _put(self, name: str) -> str | None:
         """Keep the content of a file; UNKNOWN when it is too large, unreadable or not a file."""
         try:
-            found = look(self.root, name, LARGEST_KEPT)
+            found = read_plain_file(self.root, name, LARGEST_KEPT)
         except (NotPlain, OSError):
             return UNKNOWN
         return self._keep((found.data, found.program) if found else None, at_once=True)
 
-    def _keep(self, held: Held, *, at_once: bool = False) -> str | None:
+    def _keep(self, held: FileContent, *, at_once: bool = False) -> str | None:
         if held is None:
             return None
         data, program = held

@@ -26,14 +26,14 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from openclaw.errors import Damaged, OpenclawError
-from openclaw.history.turns import EXECUTABLE, UNKNOWN, State, Step, Turn
+from openclaw.history.turns import EXECUTABLE, UNKNOWN, State, Turn, TurnStep
 from openclaw.storage.home import is_inside
-from openclaw.storage.lock import locked
+from openclaw.storage.lock import hold_lock
 from openclaw.storage.program import data_folder
 from openclaw.storage.readers import LARGEST_KEPT, parse_foreign_json
 from openclaw.storage.safe_open import (
     appending,
-    checked,
+    check_no_links,
     folder_of,
     make_folder,
     read_bytes,
@@ -55,7 +55,7 @@ SIGNED = re.compile(rb'(\{.+),"mac":"([0-9a-f]{64})"\}')
 HEADER = ("id", "kind", "at", "subject", "session", "number", "model", "of", "scope")
 
 
-class Foreign(ValueError):
+class ForeignRecord(ValueError):
     """A record that this user did not write on this machine, or that was changed since."""
 
 
@@ -88,7 +88,7 @@ class Record:
 
     folder: Path
     turn: Turn
-    steps: list[Step | None] = field(default_factory=list)
+    steps: list[TurnStep | None] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     head: str = ""
     talk: dict[str, str | None] = field(default_factory=dict)
@@ -157,7 +157,7 @@ class Record:
             raise unwritable(path, error) from error
         self.mac = mac
 
-    def step(self, *steps: Step, at_once: bool = True) -> int:
+    def step(self, *steps: TurnStep, at_once: bool = True) -> int:
         """Note files that are about to be written; returns the number of the last, by which to void
         it. When it need not be at once, it is on the disk after the next line that has to."""
         self.steps += steps
@@ -166,7 +166,7 @@ class Record:
         self.turn = replace(self.turn, steps=(*self.turn.steps, *steps))
         return len(self.steps) - 1
 
-    def swap(self, number: int, step: Step) -> None:
+    def swap(self, number: int, step: TurnStep) -> None:
         """Something else is about to be written to that file."""
         self.steps[number] = step
         self.add(swap=number, path=step.path, before=step.before, after=step.after)
@@ -215,12 +215,14 @@ class Record:
         aside = self.folder.parent.parent / DROPPED
         with contextlib.suppress(OSError):
             make_folder(aside, 0o700)
-            self.folder = checked(self.folder).rename(checked(aside) / self.folder.name)
+            self.folder = check_no_links(self.folder).rename(
+                check_no_links(aside) / self.folder.name
+            )
         with contextlib.suppress(OSError):
             remove(self.folder / LINES)
-            shutil.rmtree(checked(self.folder), ignore_errors=True)
+            shutil.rmtree(check_no_links(self.folder), ignore_errors=True)
         with contextlib.suppress(OSError):
-            shutil.rmtree(checked(aside), ignore_errors=True)
+            shutil.rmtree(check_no_links(aside), ignore_errors=True)
 
 
 def begin(place: Path, turn: Turn, head: str = "") -> Record:
@@ -281,7 +283,7 @@ def foreign(place: Path, *marks: str) -> list[Path]:
 def _is_foreign(folder: Path) -> bool:
     try:
         read(folder)
-    except Foreign:
+    except ForeignRecord:
         return True
     except (OSError, ValueError, Damaged):
         return False
@@ -340,7 +342,7 @@ def _signed(folder: Path) -> tuple[list[dict[str, Any]], str]:
             _check_version(folder, line)
         parts = SIGNED.fullmatch(text)
         if not parts or not is_signed(parts[2].decode(), mac, parts[1] + b"}"):
-            raise Foreign("not written here")
+            raise ForeignRecord("not written here")
         mac = parts[2].decode()
         found.append(line)
     return found, mac
@@ -387,9 +389,9 @@ def _take(record: Record, line: Mapping[str, Any]) -> None:
         record.commit, record.left = line["commit"], frozenset(line.get("left", ()))
 
 
-def _step(line: Mapping[str, Any]) -> Step | None:
+def _step(line: Mapping[str, Any]) -> TurnStep | None:
     """A step, None for that of a file which no tool may write either."""
-    step = Step(line["path"], line.get("before"), line.get("after"))
+    step = TurnStep(line["path"], line.get("before"), line.get("after"))
     return step if is_inside(step.path) else None
 
 
@@ -448,7 +450,7 @@ def _key(file: Path) -> bytes:
     with suppress(OSError, OpenclawError):
         if not (key := _kept(file)):
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with locked(file.with_suffix(".lock")):
+            with hold_lock(file.with_suffix(".lock")):
                 if not (key := _kept(file)):  # another process may have been quicker
                     write_private(file, os.urandom(SIZE).hex() + "\n")
                     key = _kept(file)

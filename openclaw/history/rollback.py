@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
-from openclaw.history.turns import Scope, Step, Turn
+from openclaw.history.turns import Scope, Turn, TurnStep
 from openclaw.storage.home import is_inside
 from openclaw.storage.merge import Conflict, Merged, merge_bytes
-from openclaw.storage.readers import LARGEST_KEPT, NotPlain, Plain, look
-from openclaw.storage.safe_open import checked, reading, remove
-from openclaw.storage.text import ended_like, unwritable, write_if_same
+from openclaw.storage.readers import LARGEST_KEPT, NotPlain, PlainFile, read_plain_file
+from openclaw.storage.safe_open import check_no_links, reading, remove
+from openclaw.storage.text import unwritable, with_line_ends_of, write_if_same
 
 Read = Callable[[str | None], bytes | None]
 Merge = Callable[[str, bytes, bytes, bytes | None], tuple[bytes, bool] | None]
@@ -70,7 +70,7 @@ class Undo:
 
     read: Read
     is_program: Callable[[str | None], bool]
-    look: Callable[[str], Plain | None]
+    look: Callable[[str], PlainFile | None]
     merge: Merge
 
     def plan(self, turns: Iterable[Turn], scope: Scope, only: str = "") -> Plan:
@@ -82,7 +82,7 @@ class Undo:
                     self._step(plan, step)
         return plan
 
-    def _step(self, plan: Plan, step: Step) -> None:
+    def _step(self, plan: Plan, step: TurnStep) -> None:
         before, after = self.read(step.before), self.read(step.after)
         known = (step.before is None or before is not None) and (
             step.after is None or after is not None
@@ -99,7 +99,7 @@ class Undo:
             try:
                 found = self.look(path)
             except NotPlain:
-                found = Plain(None, False)
+                found = PlainFile(None, False)
             if found and found.data is None:
                 plan.missing[path] = None
                 return False
@@ -111,7 +111,7 @@ class Undo:
             return True
         if now != before:
             # git may have kept them with other line ends than the file has.
-            before, after = ended_like(now, before), ended_like(now, after)
+            before, after = with_line_ends_of(now, before), with_line_ends_of(now, after)
             fits = now == after
             plan.wanted[path] = before if fits else self._merge_back(plan, path, now, before, after)
         return False
@@ -137,7 +137,7 @@ class Undo:
             plan.conflicts.append(FileConflict(path, "it is no text and was changed since"))
             return now
         if found.conflicts:
-            plan.conflicts.append(FileConflict(path, marked(found)))
+            plan.conflicts.append(FileConflict(path, format_conflicts(found)))
         plan.merged[path] = None
         return data
 
@@ -147,7 +147,7 @@ class Undo:
         return now
 
 
-def marked(found: Merged) -> str:
+def format_conflicts(found: Merged) -> str:
     """The conflicts as text, with the marks of git's style diff3."""
     return "\n".join(_format_conflict(conflict) for conflict in found.conflicts)
 
@@ -169,7 +169,7 @@ KEPT_FOLDERS = frozenset({"workspace", "memory", "skills", "sessions"})
 """Of the home; they stay when the last file in them goes."""
 
 
-def seen(root: Path, name: str) -> Plain | None:
+def read_home_file(root: Path, name: str) -> PlainFile | None:
     """A file of the home as `files.plain.look` sees it. NotPlain as there; OpenclawError for what
     cannot be read, or is no file of the home."""
     if not is_inside(name):
@@ -177,14 +177,14 @@ def seen(root: Path, name: str) -> Plain | None:
             f"{name!r} is no file of the home and is left alone", "see the turn: openclaw log"
         )
     try:
-        return look(root, name, LARGEST_KEPT)
+        return read_plain_file(root, name, LARGEST_KEPT)
     except OSError as error:
         raise OpenclawError(
             f"{root / name} cannot be read: {error.strerror}", "give this user access to it"
         ) from error
 
 
-def put(
+def write_if_unchanged(
     root: Path, name: str, now: bytes | None, wanted: bytes | None, *, program: bool | None = None
 ) -> bool:
     """Let a file hold `wanted`, None for no file, if it still holds `now`; whether it did.
@@ -192,7 +192,7 @@ def put(
     cannot be written, also where a link or the like stands in the way by now."""
     path = root / name
     try:
-        found = seen(root, name)
+        found = read_home_file(root, name)
     except NotPlain:
         raise OpenclawError(
             f"{path} is or lies behind a link, a pipe or a device, which is not followed",
@@ -204,7 +204,7 @@ def put(
         _remove(root, path)
         return True
     with contextlib.suppress(OSError):
-        checked(path).rmdir()  # what had files in it and has none any more
+        check_no_links(path).rmdir()  # what had files in it and has none any more
     if wanted != now and not write_if_same(path, now, wanted):
         return False
     if program is not None and os.name != "nt":
@@ -230,7 +230,7 @@ def _remove(root: Path, path: Path) -> None:
     except OSError as error:
         raise unwritable(path, error) from error
     with contextlib.suppress(OSError):
-        checked(path.parent)
+        check_no_links(path.parent)
         for folder in path.parents:
             if folder == root or folder.name in KEPT_FOLDERS:
                 break

@@ -22,7 +22,7 @@ TALK = "sessions/"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TurnStep:
     """A change of one file.
 
     path: relative to the home, with slashes
@@ -60,7 +60,7 @@ class Turn:
     number: int = 0
     model: str = ""
     tools: tuple[str, ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[TurnStep, ...] = ()
     state: State = "done"
     of: tuple[str, ...] = ()
     scope: Scope = "all"
@@ -74,7 +74,7 @@ class Turn:
             return "undo"
         return f"session-{self.session}" if self.session else f"command-{self.id}"
 
-    def within(self, scope: Scope) -> tuple[Step, ...]:
+    def within(self, scope: Scope) -> tuple[TurnStep, ...]:
         """The steps that are in this scope."""
         return tuple(s for s in self.steps if scope == "all" or s.is_talk == (scope == "talk"))
 
@@ -86,15 +86,15 @@ class Turn:
         return bool(left) and self.undone != "all"
 
 
-def joined(scopes: frozenset[Scope]) -> Scope | None:
+def join_scopes(scopes: frozenset[Scope]) -> Scope | None:
     """The scope that several undos of one turn have taken back together."""
     if not scopes:
         return None
     return next(iter(scopes)) if len(scopes) == 1 else "all"
 
 
-def taken_back(turn: Turn, scopes: frozenset[Scope]) -> Turn:
-    return replace(turn, undone=joined(scopes)) if scopes else turn
+def mark_undone(turn: Turn, scopes: frozenset[Scope]) -> Turn:
+    return replace(turn, undone=join_scopes(scopes)) if scopes else turn
 
 
 def is_program(name: str | None) -> bool:

@@ -21,11 +21,11 @@ from openclaw.security.grants import Grant, read_grants
 from openclaw.security.policy import Ask
 from openclaw.security.vault import Vault
 from openclaw.sessions.store import SessionStore, UnsavedSessions
-from openclaw.skills.skill import SOURCES, Skill, installed
+from openclaw.skills.skill import SOURCES, Skill, list_installed
 from openclaw.storage.home import Home
-from openclaw.tools.mcp.servers import Served
-from openclaw.tools.skill_tools import Shelf
-from openclaw.tools.web.web_search import Search, Seen, ddgs_search
+from openclaw.tools.mcp.servers import McpTools
+from openclaw.tools.skill_tools import TurnSkills
+from openclaw.tools.web.web_search import SearchFunction, SeenPages, ddgs_search
 from openclaw.types import Mode
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Rooms:
+class OpenHome:
     """An open home with its stores, its model and its servers.
 
     ask_user    asks the user for a permission
@@ -54,13 +54,13 @@ class Rooms:
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
     notices: list[str] = field(default_factory=list)
     grants: list[Grant] = field(default_factory=list)
-    seen: Seen = field(default_factory=Seen)
-    search: Search = ddgs_search
+    seen: SeenPages = field(default_factory=SeenPages)
+    search: SearchFunction = ddgs_search
     ahead: Preloader = field(default_factory=Preloader)
     progress: Callable[[Progress], None] | None = None
     _model: Model | None = None
     _recall: Recall | None = None
-    _served: Served | None = None
+    _served: McpTools | None = None
     _vault: Vault | None = None
     _hooks: Hooks | None = None
     _granted_at: tuple[int, int, int] | None = None
@@ -93,7 +93,7 @@ class Rooms:
                 add_line(self.home, "grants", str(grant), turn.keep)
         self.grants.append(grant)
 
-    def grants_anew(self) -> list[str]:
+    def reread_grants(self) -> list[str]:
         """Read the lasting grants again when openclaw.yaml has changed, so that a grant deleted
         there no longer counts. Returns notices for the user."""
         stamp = _settings_stamp(self.home)
@@ -177,10 +177,10 @@ class Rooms:
         return self._recall
 
     @property
-    def served(self) -> Served:
+    def served(self) -> McpTools:
         """The tools of the MCP servers. A server starts when a turn first needs it."""
         if self._served is None:
-            self._served = Served(self.home, self.settings, self.tell)
+            self._served = McpTools(self.home, self.settings, self.tell)
         return self._served
 
     def tell(self, what: str) -> None:
@@ -210,14 +210,14 @@ class Rooms:
 
     def skills(self) -> list[Skill]:
         """The usable skills by name, read again at each call."""
-        listed = installed(self.home, self.settings)
+        listed = list_installed(self.home, self.settings)
         return [entry.skill for entry in listed if entry.eligible and entry.skill]
 
-    def shelf(self, request: str = "") -> Shelf:
+    def shelf(self, request: str = "") -> TurnSkills:
         """The skills that the model may use by itself, those of the home first: the first ones are
         listed in the head of the prompt."""
         skills = [skill for skill in self.skills() if skill.model_invocable]
-        return Shelf(sorted(skills, key=lambda skill: SOURCES.index(skill.source)), request)
+        return TurnSkills(sorted(skills, key=lambda skill: SOURCES.index(skill.source)), request)
 
 
 def _settings_stamp(home: Home) -> tuple[int, int, int] | None:

@@ -104,7 +104,7 @@ class Recall:
         passages: list[dict[str, Any]] = found["passages"]
         return passages
 
-    def unshown(self) -> list[dict[str, Any]]:
+    def take_left_out(self) -> list[dict[str, Any]]:
         """Return and clear the hits that were left out."""
         told, self.left_out = self.left_out, []
         return told
@@ -208,14 +208,14 @@ def worth_looking_up(text: str, cues: Cues) -> bool:
     return not told and any(c.isalnum() for c in text)
 
 
-def long_files(home: Home, cues: Cues, page: int) -> list[str]:
+def find_long_files(home: Home, cues: Cues, page: int) -> list[str]:
     """The files that a question names and that are a third longer than `page` characters. A small
     model takes the first page for the whole file, so these files are searched for the question."""
     named = cues.named if cues.asks else ()
     return [path for path in named if (home.root / path).stat().st_size > page * 4 // 3]
 
 
-def has_more(home: Home, settings: Settings, known: Collection[str]) -> bool:
+def has_other_files(home: Home, settings: Settings, known: Collection[str]) -> bool:
     """Return True when the index would hold a file besides `known`. To-dos do not count: their tool
     shows them. Ends at the first such file."""
     known = {TODO_FILE, *known}

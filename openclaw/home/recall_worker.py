@@ -50,7 +50,7 @@ def main() -> None:
     settings = load_settings(home)
     follow(home.root, lambda: settings.links)
     search = open_search(home, settings)
-    search.tell_news_only()
+    search.hide_standing_notices()
     lines = lines_of(sys.stdin)
     if settings.index.vectors != "embedded":  # what our own files hold is ranked without it
         load_llama()

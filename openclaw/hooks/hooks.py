@@ -14,16 +14,16 @@ from typing import Any
 
 from openclaw.config import Settings
 from openclaw.config.file import settings_text
-from openclaw.config.hook_settings import REFUSING, Event, Fault, Hook, fault_line, read_hooks
+from openclaw.config.hook_settings import REFUSING, Event, Hook, HookFault, fault_line, read_hooks
 from openclaw.errors import Refused
 from openclaw.events import Done
-from openclaw.hooks.runner import Reply, line, run_hook
-from openclaw.security.program_trust import Asked, asked, why_not
+from openclaw.hooks.runner import HookReply, run_hook, safe_line
+from openclaw.security.program_trust import TrustRequest, make_trust_request, why_untrusted
 from openclaw.security.untrusted import fence
 from openclaw.storage.home import Home, State, Trust, trust_file
 from openclaw.storage.program import HOOK_VARIABLE
-from openclaw.tools.results import Room, as_data, cut
-from openclaw.types import Action, Ledger
+from openclaw.tools.results import ResultLimits, as_data, cut_to_limits
+from openclaw.types import Action, TurnChanges
 
 VERSION = 1
 """Version of the facts that a hook gets."""
@@ -32,7 +32,7 @@ Text = tuple[Hook, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HookAnswer:
     """The result of all hooks of an event: texts that they add, or why they refuse it."""
 
     texts: tuple[Text, ...] = ()
@@ -47,7 +47,7 @@ class Hooks:
 
     home: Home
     hooks: tuple[Hook, ...]
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[HookFault, ...] = ()
     mask: Callable[[str], str] = str
     trust: Trust = field(default_factory=lambda: Trust(trust_file()))
     _news: list[str] = field(default_factory=list)
@@ -60,11 +60,11 @@ class Hooks:
         news, self._news = self._news, []
         return news
 
-    def asked(self) -> Asked:
+    def asked(self) -> TrustRequest:
         """The commands and files that a yes would now cover."""
-        return asked(self.home, self.hooks)
+        return make_trust_request(self.home, self.hooks)
 
-    def state(self, now: Asked) -> State:
+    def state(self, now: TrustRequest) -> State:
         return self.trust.state(self.home, now.mark)
 
     # -------- the events
@@ -102,7 +102,7 @@ class Hooks:
         }
         try:
             answer = self._fire("after_turn", facts)
-            self._news += [f"hook {hook.label}: {line(text)}" for hook, text in answer.texts]
+            self._news += [f"hook {hook.label}: {safe_line(text)}" for hook, text in answer.texts]
         except KeyboardInterrupt:
             self._news.append("the hooks after the turn were ended")
         return self.news()
@@ -119,78 +119,82 @@ class Hooks:
                 f"the conversation was not summed up, a hook refused it: {answer.refused}",
                 "begin a new conversation, or change the hook (openclaw hooks list)",
             )
-        words = [line(text) for hook, text in answer.texts if hook.trusted]
+        words = [safe_line(text) for hook, text in answer.texts if hook.trusted]
         untrusted = [hook.label for hook, _ in answer.texts if not hook.trusted]
         self._report_once(f"words of {name} count with `trusted: true` only" for name in untrusted)
         return " ".join(filter(None, (focus, *words))) if words else focus
 
-    def around(self, ledger: Ledger) -> AroundTools:
+    def around(self, ledger: TurnChanges) -> ToolHooks:
         """The hooks around the tools of a turn."""
-        return AroundTools(self, ledger)
+        return ToolHooks(self, ledger)
 
-    def shown(self, texts: Sequence[Text], ledger: Ledger, room: Room) -> list[str]:
+    def shown(self, texts: Sequence[Text], ledger: TurnChanges, room: ResultLimits) -> list[str]:
         """Fence the texts of hooks for the model. The output of a program may have anybody's words,
         so it counts as text of others unless the user says otherwise."""
         return [self._fence_text(hook, text, ledger, room) for hook, text in texts]
 
-    def _fence_text(self, hook: Hook, text: str, ledger: Ledger, room: Room) -> str:
+    def _fence_text(self, hook: Hook, text: str, ledger: TurnChanges, room: ResultLimits) -> str:
         source = f"hook {hook.label}"
         if not hook.trusted:
             return as_data(text, source, ledger, room)
-        kept, note = cut(text, room)
+        kept, note = cut_to_limits(text, room)
         return fence(kept, source, ledger.marker, own=True) + note
 
     # -------- running
 
-    def tool(self, event: Event, name: str, facts: Mapping[str, Any]) -> Answer:
+    def tool(self, event: Event, name: str, facts: Mapping[str, Any]) -> HookAnswer:
         place = {key: self._turn.get(key) for key in ("session", "turn")}
         return self._fire(event, {**place, **facts}, name)
 
-    def _fire(self, event: Event, facts: Mapping[str, Any], tool: str = "") -> Answer:
+    def _fire(self, event: Event, facts: Mapping[str, Any], tool: str = "") -> HookAnswer:
         """Run the hooks of an event one after the other, until one refuses."""
         if os.environ.get(HOOK_VARIABLE):
-            return Answer()
+            return HookAnswer()
         self._report_once(fault.text for fault in self.faults)
         wrong = next((fault for fault in self.faults if fault.required), None)
         if wrong and event in REFUSING:
-            return Answer(refused=f"a required hook is written wrongly, {wrong.text}")
+            return HookAnswer(refused=f"a required hook is written wrongly, {wrong.text}")
         chosen = [hook for hook in self.hooks if hook.event == event and hook.matches(tool)]
         texts: list[Text] = []
         for hook in chosen:
-            reply = self._run(hook, {**head(event, self.home), **facts})
+            reply = self._run(hook, {**common_facts(event, self.home), **facts})
             if reply.refused:
-                return Answer(refused=f"{reply.refused} ({line(hook.label)})")
+                return HookAnswer(refused=f"{reply.refused} ({safe_line(hook.label)})")
             if reply.text:
                 texts.append((hook, reply.text))
-        return Answer(tuple(texts))
+        return HookAnswer(tuple(texts))
 
-    def _run(self, hook: Hook, facts: Mapping[str, Any]) -> Reply:
+    def _run(self, hook: Hook, facts: Mapping[str, Any]) -> HookReply:
         """Run one hook. Reports its failure, which for a required hook is a refusal."""
         now = self.asked()
-        if why := why_not(now, self.state(now)):
+        if why := why_untrusted(now, self.state(now)):
             self._report_once([f"hooks of this home do not run: {why} ({TRUST})"])
             if self._ran and hook.event in REFUSING:  # text of others may be behind the change
-                return Reply(refused=f"it ran when this turn began, and now may not: {why}")
-            return Reply(refused=f"it is required and may not run: {why}" if hook.required else "")
+                return HookReply(refused=f"it ran when this turn began, and now may not: {why}")
+            return HookReply(
+                refused=f"it is required and may not run: {why}" if hook.required else ""
+            )
         reply = self.try_one(hook, facts, now)
         if reply.notice:
             self._news.append(f"hook {hook.label}: {reply.notice}")
         if not reply.failed:
             return reply
         self._news.append(f"hook {hook.label} failed: {reply.failed}")
-        return Reply(refused=f"it is required and failed: {reply.failed}" if hook.required else "")
+        return HookReply(
+            refused=f"it is required and failed: {reply.failed}" if hook.required else ""
+        )
 
-    def try_one(self, hook: Hook, facts: Mapping[str, Any], now: Asked) -> Reply:
+    def try_one(self, hook: Hook, facts: Mapping[str, Any], now: TrustRequest) -> HookReply:
         """Run a hook to which the user has said yes. A refusal that comes too late is a failure."""
         if missing := now.missing(hook):
-            return Reply(failed=f"{line(missing)} is not there")
+            return HookReply(failed=f"{safe_line(missing)} is not there")
         reply = self._mask_reply(run_hook(self.home, hook, facts, now.programs.held))
         if reply.refused and hook.event not in REFUSING:
             failed = f"{hook.event} comes too late to refuse: {reply.refused}"
             return replace(reply, refused="", failed=failed)
         return reply
 
-    def _mask_reply(self, reply: Reply) -> Reply:
+    def _mask_reply(self, reply: HookReply) -> HookReply:
         return replace(
             reply,
             text=self.mask(reply.text),
@@ -206,17 +210,22 @@ class Hooks:
 
 
 @dataclass(frozen=True, slots=True)
-class AroundTools:
-    """Runs the hooks before and after each tool of a turn; see `openclaw.tools.toolbox.Around`."""
+class ToolHooks:
+    """Runs the hooks before and after each tool; see `openclaw.tools.toolbox.CallHooks`."""
 
     hooks: Hooks
-    ledger: Ledger
+    ledger: TurnChanges
 
     def before(self, action: Action, arguments: Mapping[str, Any]) -> str:
         return self.hooks.tool("before_tool", action.tool, _call_facts(action, arguments)).refused
 
     def after(
-        self, action: Action, arguments: Mapping[str, Any], output: str, ok: bool, room: Room
+        self,
+        action: Action,
+        arguments: Mapping[str, Any],
+        output: str,
+        ok: bool,
+        room: ResultLimits,
     ) -> str:
         facts = {**_call_facts(action, arguments), "output": output, "ok": ok}
         texts = self.hooks.tool("after_tool", action.tool, facts).texts
@@ -231,7 +240,7 @@ def open_hooks(home: Home, settings: Settings, mask: Callable[[str], str] = str)
     return Hooks(home, tuple(hooks), tuple(told), mask)
 
 
-def head(event: Event, home: Home) -> dict[str, Any]:
+def common_facts(event: Event, home: Home) -> dict[str, Any]:
     """The facts that every hook gets first."""
     return {"version": VERSION, "event": event, "home": os.path.realpath(home.root)}
 

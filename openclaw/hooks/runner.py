@@ -11,12 +11,18 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from openclaw.config.hook_settings import Hook
-from openclaw.security.program_files import Held, Sealed, sealed, starts_scripts, users_home
-from openclaw.security.untrusted import defused, strip
+from openclaw.security.program_files import (
+    FileCopies,
+    ProgramFile,
+    copied_files,
+    starts_scripts,
+    users_home,
+)
+from openclaw.security.untrusted import defuse, strip_hidden
 from openclaw.storage.home import Home
 from openclaw.storage.program import HOOK_VARIABLE
 from openclaw.tools.shell.output import KEPT, plain
-from openclaw.tools.shell.process import CMD, Finished, run
+from openclaw.tools.shell.process import CMD, FinishedRun, run
 from openclaw.tools.shell.shell import environment
 
 MOST_CHARS = 65_536
@@ -30,7 +36,7 @@ OWN = ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA")
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class HookReply:
     """The reply of a hook. All texts but `text` are one line."""
 
     text: str = ""  # text that it adds
@@ -41,14 +47,16 @@ class Reply:
     seconds: float = 0.0
 
 
-def run_hook(home: Home, hook: Hook, facts: Mapping[str, Any], held: Mapping[str, Held]) -> Reply:
+def run_hook(
+    home: Home, hook: Hook, facts: Mapping[str, Any], held: Mapping[str, ProgramFile]
+) -> HookReply:
     """Run a hook with these facts, from copies of the files that the yes covers, and wait for it.
     Raises nothing but an interrupt."""
     root = Path(os.path.realpath(home.root))
     told = json.dumps(facts, ensure_ascii=False, default=str) + "\n"
     try:
         with (
-            sealed(root, held) as copies,
+            copied_files(root, held) as copies,
             tempfile.TemporaryFile() as given,
             tempfile.TemporaryFile() as errors,
         ):
@@ -57,7 +65,7 @@ def run_hook(home: Home, hook: Hook, facts: Mapping[str, Any], held: Mapping[str
             finished = run(
                 argv_of(hook, copies),
                 cwd=copies.within(root / hook.cwd) if hook.cwd else copies.folder,
-                env=variables(home, hook),
+                env=hook_environment(home, hook),
                 timeout=hook.timeout,
                 max_chars=2 * KEPT,
                 spill=root,  # unused: nothing is longer
@@ -68,11 +76,11 @@ def run_hook(home: Home, hook: Hook, facts: Mapping[str, Any], held: Mapping[str
             errors.seek(0)
             said = plain(errors.read(MOST_CHARS).decode("utf-8", "replace"))
     except (OSError, ValueError) as error:
-        return Reply(failed=f"it could not be started: {line(str(error))}")
+        return HookReply(failed=f"it could not be started: {safe_line(str(error))}")
     return _parse_reply(finished, said)
 
 
-def argv_of(hook: Hook, copies: Sealed) -> Sequence[str]:
+def argv_of(hook: Hook, copies: FileCopies) -> Sequence[str]:
     """The words that start a hook. A command that is one text goes to the system's shell."""
     command = copies.command(hook.run)
     if isinstance(command, str):
@@ -85,13 +93,13 @@ def argv_of(hook: Hook, copies: Sealed) -> Sequence[str]:
     return (first, *rest)
 
 
-def line(text: str) -> str:
+def safe_line(text: str) -> str:
     """Shorten a program's text to one line without orders and hidden characters."""
-    flat = " ".join(defused(text).split())
+    flat = " ".join(defuse(text).split())
     return flat if len(flat) <= LONGEST_REASON else f"{flat[: LONGEST_REASON - 3]}..."
 
 
-def variables(home: Home, hook: Hook) -> dict[str, str]:
+def hook_environment(home: Home, hook: Hook) -> dict[str, str]:
     """The environment of a hook."""
     root = Path(os.path.realpath(home.root))
     found = environment(home, os.environ, named=hook.env, confined=False, reading=False)
@@ -108,36 +116,36 @@ def _output_excess(errors: BinaryIO) -> str:
     return "it wrote too much to standard error" if size > MOST_ERRORS else ""
 
 
-def _parse_reply(finished: Finished, errors: str) -> Reply:
+def _parse_reply(finished: FinishedRun, errors: str) -> HookReply:
     """A hook's reply: one JSON object with keys of ours, or plain text."""
     seconds, code = round(finished.seconds, 3), finished.code
     if code is None:
-        return Reply(failed=line(finished.stopped), seconds=seconds)
-    text = strip(finished.text).strip()
+        return HookReply(failed=safe_line(finished.stopped), seconds=seconds)
+    text = strip_hidden(finished.text).strip()
     reply = _parse_object(text) if len(text) <= MOST_CHARS else {}
     if not reply and len(text) > MOST_CHARS:
         text = f"{text[:MOST_CHARS]}\n[Cut: a hook may say {MOST_CHARS:,} characters]"
     if code == REFUSES:
         why = reply.get("refuse") or errors or text
-        return Reply(refused=_refusal_text(why), code=code, seconds=seconds)
+        return HookReply(refused=_refusal_text(why), code=code, seconds=seconds)
     if code != 0:
         end = f"it ended with exit code {code}" if code > 0 else f"it ended by signal {-code}"
-        why = line(errors.strip().rpartition("\n")[2])
-        return Reply(failed=f"{end}: {why}" if why else end, code=code, seconds=seconds)
+        why = safe_line(errors.strip().rpartition("\n")[2])
+        return HookReply(failed=f"{end}: {why}" if why else end, code=code, seconds=seconds)
     if not reply:
-        return Reply(text, code=code, seconds=seconds)
+        return HookReply(text, code=code, seconds=seconds)
     return _reply_from_json(reply, seconds)
 
 
-def _reply_from_json(reply: Mapping[str, Any], seconds: float) -> Reply:
+def _reply_from_json(reply: Mapping[str, Any], seconds: float) -> HookReply:
     wrong = [key for key in reply if key not in KEYS]
     wrong += [key for key in KEYS[1:] if not isinstance(reply.get(key, ""), str)]
     if wrong:
-        named = line(", ".join(dict.fromkeys(wrong)))
-        return Reply(failed=f"its reply has keys that mean nothing: {named}", code=0)
-    return Reply(
+        named = safe_line(", ".join(dict.fromkeys(wrong)))
+        return HookReply(failed=f"its reply has keys that mean nothing: {named}", code=0)
+    return HookReply(
         (reply.get("context") or reply.get("focus") or "").strip(),
-        line(reply.get("notice", "")),
+        safe_line(reply.get("notice", "")),
         _refusal_text(reply["refuse"]) if reply.get("refuse") else "",
         code=0,
         seconds=seconds,
@@ -156,4 +164,4 @@ def _parse_object(text: str) -> dict[str, Any]:
 
 
 def _refusal_text(why: object) -> str:
-    return line(why) if isinstance(why, str) and line(why) else "it gave no reason"
+    return safe_line(why) if isinstance(why, str) and safe_line(why) else "it gave no reason"

@@ -12,23 +12,23 @@ from typing import Any, TypeVar, get_args
 
 from openclaw import events
 from openclaw.agent import prompt
-from openclaw.agent.agent import Prepared, prepare
-from openclaw.agent.prompt import SOURCES, Heads, read_sources
+from openclaw.agent.agent import PreparedTurn, prepare_turn
+from openclaw.agent.prompt import SOURCES, HeadCache, read_sources
 from openclaw.agent.protocols.base import RunningTurn as AgentTurn
 from openclaw.agent.protocols.choice import choose_protocol
 from openclaw.agent.toolset import toolbox
 from openclaw.errors import UsageError
 from openclaw.history.turns import Turn
-from openclaw.home.open_home import Rooms
+from openclaw.home.open_home import OpenHome
 from openclaw.messages import NO_RECORD, Entry, Material, Message, TurnRecord
 from openclaw.models import token_count
 from openclaw.models.base import Request
 from openclaw.models.token_count import compact
-from openclaw.security.policy import Question
+from openclaw.security.policy import PermissionQuestion
 from openclaw.sessions.session import Session
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import decode, md5
-from openclaw.types import Ledger, Mode
+from openclaw.types import Mode, TurnChanges
 
 T = TypeVar("T")
 END_OF_TAIL, FENCE = "</context>", "\n<<data "
@@ -37,7 +37,7 @@ END_OF_TAIL, FENCE = "</context>", "\n<<data "
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RequestPart:
     """A part of the next request: where it comes from and what it costs."""
 
     name: str
@@ -58,7 +58,7 @@ class ContextReport:
 
     window: int
     used: int
-    parts: tuple[Part, ...]
+    parts: tuple[RequestPart, ...]
     request: Request
     raw: bytes
     compacted: int = 0
@@ -77,7 +77,7 @@ class ContextReport:
 
 
 def context_report(
-    rooms: Rooms,
+    open_home: OpenHome,
     session: Session | None,
     text: str = "",
     material: Sequence[Material] = (),
@@ -88,18 +88,22 @@ def context_report(
     Nothing is sent to the model. Nothing is saved, except a secret in the text, which goes into the
     vault.
     """
-    seen = session or rooms.sessions.new(None, rooms.model_name)
-    return report(rooms, prepare(rooms, text, seen.copy(), material, skill, ahead=False))
+    seen = session or open_home.sessions.new(None, open_home.model_name)
+    return report(
+        open_home, prepare_turn(open_home, text, seen.copy(), material, skill, ahead=False)
+    )
 
 
-def report(rooms: Rooms, preparing: Generator[events.Event, None, Prepared]) -> ContextReport:
+def report(
+    open_home: OpenHome, preparing: Generator[events.Event, None, PreparedTurn]
+) -> ContextReport:
     """Return the report on the first request of the prepared turn."""
     made, happened = _run_to_end(preparing)
     fitting, turn = made.fitting, made.turn
     request, plan = fitting.first(turn, made.loop.request(turn))
     parts = [_measured(p.name, p.path, p.text, p.cut) for p in fitting.parts]
     if request.tools:
-        parts.append(_measured("tool schemas", "", token_count.flat((), request.tools)))
+        parts.append(_measured("tool schemas", "", token_count.request_text((), request.tools)))
     path = f"sessions/{fitting.session.id}.json"
     if earlier := fitting.session.compressed_context:
         parts.append(_measured("earlier", path, earlier))
@@ -108,22 +112,22 @@ def report(rooms: Rooms, preparing: Generator[events.Event, None, Prepared]) -> 
     if earlier and said and said[0].content.startswith(earlier):
         said[0] = replace(said[0], content=said[0].content[len(earlier) :].lstrip())
     if any(message.content for message in said):
-        parts.append(_measured("history", path, token_count.flat(said)))
-    parts += _newest(turn.user, token_count.flat(newest))
+        parts.append(_measured("history", path, token_count.request_text(said)))
+    parts += _newest(turn.user, token_count.request_text(newest))
     parts += (part for message in request.messages for part in _images(message))
     return ContextReport(
         fitting.window,
         sum(part.tokens for part in parts),
         tuple(parts),
         request,
-        rooms.model.wire(request),
+        open_home.model.wire(request),
         plan.drop,
         tuple(each.text for each in happened if isinstance(each, events.Notice)),
         turn.user.record,
     )
 
 
-def _newest(user: Entry, text: str) -> list[Part]:
+def _newest(user: Entry, text: str) -> list[RequestPart]:
     """Split the newest message into parts: the tail block, the passages in it, attachments, and the
     user's own words.
     """
@@ -141,9 +145,11 @@ def _newest(user: Entry, text: str) -> list[Part]:
     return [_measured(name, "", part) for name, part in found if part]
 
 
-def _images(message: Message) -> Iterator[Part]:
+def _images(message: Message) -> Iterator[RequestPart]:
     for image in message.images:
-        yield Part("image", image.path, token_count.IMAGE_TOKENS, len(image.data or b""), False)
+        yield RequestPart(
+            "image", image.path, token_count.IMAGE_TOKENS, len(image.data or b""), False
+        )
 
 
 def _run_to_end(preparing: Generator[events.Event, None, T]) -> tuple[T, list[events.Event]]:
@@ -156,8 +162,10 @@ def _run_to_end(preparing: Generator[events.Event, None, T]) -> tuple[T, list[ev
             return end.value, happened
 
 
-def _measured(name: str, path: str, text: str, was_cut: bool = False) -> Part:
-    return Part(name, path, token_count.count(text), len(text.encode(errors="replace")), was_cut)
+def _measured(name: str, path: str, text: str, was_cut: bool = False) -> RequestPart:
+    return RequestPart(
+        name, path, token_count.count(text), len(text.encode(errors="replace")), was_cut
+    )
 
 
 MOST_VERSIONS = 100
@@ -168,7 +176,7 @@ SKILL_LINE = re.compile(r"^[+-]- ([a-z0-9][a-z0-9-]*):", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class HeadPartChange:
     """A part of the head that differs from the one that was sent.
 
     `told`: an earlier turn has told the model of it in its tail.
@@ -206,12 +214,14 @@ class HeadChanges:
     turn: int
     at: str
     known: bool
-    changes: tuple[Change, ...] = ()
+    changes: tuple[HeadPartChange, ...] = ()
     tools: tuple[str, ...] = ()
     described: bool = False
 
 
-def head_changes(rooms: Rooms, session: Session, given: Collection[str] = OPTIONS) -> HeadChanges:
+def head_changes(
+    open_home: OpenHome, session: Session, given: Collection[str] = OPTIONS
+) -> HeadChanges:
     """Compare the head that was last sent in a conversation with one made from the files now.
 
     Options that are not `given` are those of its last turn. UsageError when the conversation is
@@ -223,20 +233,20 @@ def head_changes(rooms: Rooms, session: Session, given: Collection[str] = OPTION
             f"nothing was sent in conversation {session.id} yet", "see all: openclaw sessions list"
         )
     kept = session.state.head or {}
-    heads = Heads(rooms.home.private / "cache" / "heads")
+    heads = HeadCache(open_home.home.private / "cache" / "heads")
     old = heads.kept(str(kept.get("sha256", "")))
     last = asked[-1]
     if old is None:
         return HeadChanges(session.id, session.turns, last.at, known=False)
-    rooms = _as_recorded(rooms, last.record, given)
-    fresh, specs = _fresh(rooms)
-    changes = tuple(_changes(rooms, old, fresh, _recorded_files(kept)))
+    open_home = _as_recorded(open_home, last.record, given)
+    fresh, specs = _fresh(open_home)
+    changes = tuple(_changes(open_home, old, fresh, _recorded_files(kept)))
     described = _has_tools_changed(last, specs)
     tools = _tools(kept, specs)
     return HeadChanges(session.id, session.turns, last.at, True, changes, tools, described)
 
 
-def _as_recorded(rooms: Rooms, record: TurnRecord, given: Collection[str]) -> Rooms:
+def _as_recorded(open_home: OpenHome, record: TurnRecord, given: Collection[str]) -> OpenHome:
     """Return the home with the options of a recorded turn; what is open in it is shared."""
     changed: dict[str, Any] = {}
     if "mode" not in given and record.mode in get_args(Mode):
@@ -246,61 +256,65 @@ def _as_recorded(rooms: Rooms, record: TurnRecord, given: Collection[str]) -> Ro
     if "memory" not in given and record.memory is not None:
         changed["use_memory"] = record.memory
     if not changed:
-        return rooms
-    for opened in (rooms.model, rooms.served):  # what a copy opens nobody closes
+        return open_home
+    for opened in (open_home.model, open_home.served):  # what a copy opens nobody closes
         del opened
-    return replace(rooms, **changed)
+    return replace(open_home, **changed)
 
 
-def _nobody(question: Question) -> str:
+def _nobody(question: PermissionQuestion) -> str:
     raise AssertionError("no tool runs where a head is only compared")
 
 
-def _fresh(rooms: Rooms) -> tuple[tuple[prompt.Part, ...], Sequence[Mapping[str, Any]]]:
+def _fresh(open_home: OpenHome) -> tuple[tuple[prompt.HeadPart, ...], Sequence[Mapping[str, Any]]]:
     """Return the head that a new conversation would get, and the specs of its native tools."""
-    card, shelf = rooms.model.card, rooms.shelf()
-    protocol = choose_protocol(rooms.settings.protocol, card)
-    box = toolbox(rooms, Ledger(), shelf)
+    card, shelf = open_home.model.card, open_home.shelf()
+    protocol = choose_protocol(open_home.settings.protocol, card)
+    box = toolbox(open_home, TurnChanges(), shelf)
     rules = protocol.rules(box)
-    parts = prompt.head(read_sources(rooms), rules, shelf.blurbs, card.window)
+    parts = prompt.head(read_sources(open_home), rules, shelf.blurbs, card.window)
     return parts, protocol.demand(AgentTurn(Entry("user", "")), box).tools
 
 
 def _changes(
-    rooms: Rooms,
-    old: Sequence[prompt.Part],
-    new: Sequence[prompt.Part],
+    open_home: OpenHome,
+    old: Sequence[prompt.HeadPart],
+    new: Sequence[prompt.HeadPart],
     told: Mapping[str, str],
-) -> Iterator[Change]:
+) -> Iterator[HeadPartChange]:
     before = {part.name: part for part in old}
     after = {part.name: part for part in new}
-    sums = {s.path: md5(s.text.encode()) for s in read_sources(rooms).values()}
+    sums = {s.path: md5(s.text.encode()) for s in read_sources(open_home).values()}
     for name in dict.fromkeys((*before, *after)):
         was, now = before.get(name), after.get(name)
         texts = (was.text if was else "", now.text if now else "")
         if texts[0] == texts[1]:
             continue
-        path = (now or was or prompt.Part(name, "")).path
+        path = (now or was or prompt.HeadPart(name, "")).path
         is_told = path in sums and told.get(path) == sums[path]
-        yield Change(name, path, *texts, is_told, tuple(_writers(rooms, name, path, texts)))
+        yield HeadPartChange(
+            name, path, *texts, is_told, tuple(_writers(open_home, name, path, texts))
+        )
 
 
 # -------- who
 
 
-def _writers(rooms: Rooms, name: str, path: str, texts: tuple[str, str]) -> Iterator[Turn | None]:
+def _writers(
+    open_home: OpenHome, name: str, path: str, texts: tuple[str, str]
+) -> Iterator[Turn | None]:
     if name in SOURCES and path:
-        yield from _writers_of(rooms, name, path, texts[0])
+        yield from _writers_of(open_home, name, path, texts[0])
     elif name == "skills":
-        yield from _writers_of_skills(rooms, texts)
+        yield from _writers_of_skills(open_home, texts)
 
 
-def _writers_of(rooms: Rooms, name: str, path: str, sent: str) -> Iterator[Turn | None]:
+def _writers_of(open_home: OpenHome, name: str, path: str, sent: str) -> Iterator[Turn | None]:
     """Return who made the versions of a file that are newer than the one whose text was sent."""
-    file = rooms.home.root / path
-    shown = _Shown(rooms, name, path)
+    file = open_home.home.root / path
+    shown = _Shown(open_home, name, path)
     text = shown.text(read_bytes(file) if file.is_file() else None)
-    versions = islice(rooms.history.versions(path), MOST_VERSIONS)
+    versions = islice(open_home.history.versions(path), MOST_VERSIONS)
     writer: Turn | None = None
     for turn, content in versions:
         older = shown.text(content)
@@ -317,28 +331,28 @@ def _writers_of(rooms: Rooms, name: str, path: str, sent: str) -> Iterator[Turn 
 class _Shown:
     """Returns what the head shows of a version of a file."""
 
-    rooms: Rooms
+    open_home: OpenHome
     name: str
     path: str
 
     def text(self, content: bytes | None) -> str:
         if content is None:
             return ""
-        source = prompt.Source(self.path, self.rooms.vault.mask(decode(content)))
-        parts = prompt.head({self.name: source}, "", (), self.rooms.model.card.window)
+        source = prompt.HeadFile(self.path, self.open_home.vault.mask(decode(content)))
+        parts = prompt.head({self.name: source}, "", (), self.open_home.model.card.window)
         return next((part.text for part in parts if part.name == self.name), "")
 
 
-def _writers_of_skills(rooms: Rooms, texts: tuple[str, str]) -> Iterator[Turn | None]:
+def _writers_of_skills(open_home: OpenHome, texts: tuple[str, str]) -> Iterator[Turn | None]:
     """Return who last changed the skills whose lines differ."""
     before, after = (text.splitlines() for text in texts)
     diff = "\n".join(difflib.unified_diff(before, after, lineterm="", n=0))
     seen: set[str] = set()
     for name in dict.fromkeys(SKILL_LINE.findall(diff)):
         path = f"skills/{name}/SKILL.md"
-        file = rooms.home.root / path
+        file = open_home.home.root / path
         now = read_bytes(file) if file.is_file() else None
-        turn, content = next(iter(rooms.history.versions(path)), (None, None))
+        turn, content = next(iter(open_home.history.versions(path)), (None, None))
         writer = turn if content == now else None
         key = (writer.id or writer.commit) if writer else ""
         if key not in seen:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from openclaw.agent.citations import beside, passages_of, rests_on
+from openclaw.agent.citations import context_passages, find_repeated_lines, passages_of
 from openclaw.errors import UsageError
 from openclaw.messages import Entry, ToolUse, TurnRecord
 
@@ -17,7 +17,7 @@ NO_RECORD = "no record was kept of this turn: shown is what its messages say"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ModelStep:
     """One reply of the model: its thoughts, its text, its calls with their results, and the hints
     that it was given besides.
     """
@@ -43,7 +43,7 @@ class Why:
     offered: tuple[Found, ...] = ()
     left_out: tuple[Found, ...] = ()
     cut: tuple[Found, ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ModelStep, ...] = ()
     answer: str = ""
     citations: tuple[Found, ...] = ()
     sources: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ def why(session: str, messages: Sequence[Entry], number: int, shown_as: int = 0)
         offered=tuple(record.offered or _places(user)),
         left_out=tuple(record.left_out or ()),
         cut=tuple(record.cut or ()),
-        steps=tuple(Step(e.thought, e.content, e.tool_calls, e.hint) for e in replies),
+        steps=tuple(ModelStep(e.thought, e.content, e.tool_calls, e.hint) for e in replies),
         answer=answer,
         citations=tuple(ended.citations or ()),
         sources=tuple(ended.sources or _guessed(user, replies, answer)),
@@ -95,7 +95,7 @@ def why(session: str, messages: Sequence[Entry], number: int, shown_as: int = 0)
 
 def _places(user: Entry) -> Iterator[dict[str, Any]]:
     """Return the passages in the tail of a turn of which no record was kept."""
-    for passage in beside(user):
+    for passage in context_passages(user):
         for line in passage.each():
             yield {"path": line.path, "start_line": line.start_line, "end_line": line.end_line}
 
@@ -106,4 +106,4 @@ def _guessed(user: Entry, replies: Sequence[Entry], answer: str) -> Iterator[str
         return
     passages = (passage for entry in (user, *replies) for passage in passages_of(entry))
     offered = (line for passage in passages for line in passage.each())
-    yield from (line.place for line in rests_on(answer, user.content, offered))
+    yield from (line.place for line in find_repeated_lines(answer, user.content, offered))

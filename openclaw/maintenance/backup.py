@@ -119,7 +119,7 @@ def _write(home: Home, file: Any, own: set[Path], *, with_secrets: bool) -> Back
 
 
 def _verify(path: Path, made: Backup) -> None:
-    found = {name: sha for name, sha in contents(path) if sha}
+    found = {name: sha for name, sha in hash_contents(path) if sha}
     if found != made.files:
         raise OpenclawError(
             "the archive does not read back as it was written", "try again, on another disk"
@@ -312,7 +312,7 @@ def seal(files: Mapping[str, str], links: Mapping[str, str]) -> str:
     return sign(MANIFEST, json.dumps([files, links], sort_keys=True).encode("ascii"))
 
 
-def contents(archive: Path) -> Iterator[tuple[str, str]]:
+def hash_contents(archive: Path) -> Iterator[tuple[str, str]]:
     """Return the SHA-256 of each path in an archive, "" for what is not a file; read from disk."""
     try:
         with opened(archive) as tar:

@@ -19,23 +19,23 @@ import numpy.typing as npt
 
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.history.history import command
-from openclaw.home.open_home import Rooms
-from openclaw.memory.findings import LEVELS, Document, Finding, Surroundings
-from openclaw.memory.lint import fixed, lint, sorted_findings
-from openclaw.memory.markdown import text_of
+from openclaw.home.open_home import OpenHome
+from openclaw.memory.findings import LEVELS, Document, LintContext, LintFinding
+from openclaw.memory.lint import apply_fixes, lint, sorted_findings
+from openclaw.memory.markdown import read_markdown
 from openclaw.messages import TurnRecord
 from openclaw.retrieval.chunking import Chunk, split
 from openclaw.retrieval.ranking import BONUS_ALL, K1, KEYWORDS, B
 from openclaw.retrieval.snapshot import Posting, postings
 from openclaw.retrieval.tokens import words
-from openclaw.security.vault import Vault, entries_in
+from openclaw.security.vault import Vault, read_secrets_file
 from openclaw.storage.git import Git, GitError
 from openclaw.storage.home import Home
-from openclaw.storage.lock import locked
-from openclaw.storage.safe_open import checked, is_folder, is_ordinary, read_bytes
-from openclaw.storage.saving import Changed, save_over
+from openclaw.storage.lock import hold_lock
+from openclaw.storage.safe_open import check_no_links, is_folder, is_ordinary, read_bytes
+from openclaw.storage.saving import SaveConflict, save_over
 from openclaw.storage.text import BOM, decode
-from openclaw.types import Keep
+from openclaw.types import BeforeWrite
 
 ROUNDS = 4
 """Hidden characters, then the secrets they were in, then what is the same without them."""
@@ -48,8 +48,8 @@ class LintReport:
     """What was found in which files, and how many entries they have."""
 
     documents: Sequence[Document]
-    findings: Sequence[Finding]
-    around: Surroundings
+    findings: Sequence[LintFinding]
+    around: LintContext
 
     @property
     def entries(self) -> int:
@@ -65,7 +65,7 @@ class LintReport:
         return replace(self, findings=chosen)
 
 
-def look_over(home: Home, today: date, documents: Sequence[Document] | None = None) -> LintReport:
+def lint_home(home: Home, today: date, documents: Sequence[Document] | None = None) -> LintReport:
     """Lint a home's memory, or the given texts in place of those in the files."""
     known = read(home) if documents is None else documents
     around = _around(home, today)
@@ -78,11 +78,13 @@ def look_over(home: Home, today: date, documents: Sequence[Document] | None = No
 def read(home: Home) -> list[Document]:
     """The files of a memory, without links."""
     paths = []
-    for folder, folders, names in os.walk(checked(home.memory)):
+    for folder, folders, names in os.walk(check_no_links(home.memory)):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         paths += [Path(folder, name) for name in names if name.endswith(".md")]
     documents = (
-        Document(home.relative(path), text_of(path)) for path in sorted(paths) if is_ordinary(path)
+        Document(home.relative(path), read_markdown(path))
+        for path in sorted(paths)
+        if is_ordinary(path)
     )
     return [document for document in documents if document.path not in SKIPPED]
 
@@ -108,7 +110,7 @@ def _is_within(path: str, chosen: Collection[str]) -> bool:
     return any(path == name or path.startswith(f"{name}/") for name in chosen)
 
 
-def _around(home: Home, today: date) -> Surroundings:
+def _around(home: Home, today: date) -> LintContext:
     def files() -> list[str]:
         return [*_names(home)]
 
@@ -116,9 +118,9 @@ def _around(home: Home, today: date) -> Surroundings:
         return (home.root / path).exists()
 
     def text(path: str) -> str:
-        return text_of(home.root / path) if is_ordinary(home.root / path) else ""
+        return read_markdown(home.root / path) if is_ordinary(home.root / path) else ""
 
-    return Surroundings(today.isoformat(), _kept_secrets(home), exists, files, text)
+    return LintContext(today.isoformat(), _kept_secrets(home), exists, files, text)
 
 
 def _names(home: Home) -> Iterator[str]:
@@ -132,12 +134,12 @@ def _names(home: Home) -> Iterator[str]:
 def _kept_secrets(home: Home) -> Collection[str] | None:
     """Return the names of the home's secrets; None when they are unknown, as in a fresh clone."""
     try:
-        return [*entries_in(decode(read_bytes(home.private / "secrets.json")))]
+        return [*read_secrets_file(decode(read_bytes(home.private / "secrets.json")))]
     except (OSError, ValueError, OpenclawError):
         return None
 
 
-def _not_found(documents: Sequence[Document]) -> Iterator[Finding]:
+def _not_found(documents: Sequence[Document]) -> Iterator[LintFinding]:
     """Find lasting facts that a question made of their own words does not find.
 
     A note of a day is found by its day as well, so it is left out.
@@ -151,7 +153,7 @@ def _not_found(documents: Sequence[Document]) -> Iterator[Finding]:
     }
     texts = {path: document.text for path, document in known.items()}
     for (path, line), (other, at) in not_found(texts, lines).items():
-        yield Finding(
+        yield LintFinding(
             "not-found",
             LEVELS["not-found"],
             path,
@@ -166,7 +168,7 @@ def _not_found(documents: Sequence[Document]) -> Iterator[Finding]:
 # ---- fixes
 
 
-def repaired(
+def apply_fixes_to_texts(
     report: LintReport, accepted: Collection[str] | None = None, vault: Vault | None = None
 ) -> dict[str, str]:
     """Return the new texts, by path, of the files that fixes of the report's findings change.
@@ -176,13 +178,13 @@ def repaired(
     """
     texts = {document.path: document for document in report.documents}
     asked = {finding.path for finding in report.findings}
-    found: Sequence[Finding] = report.findings
+    found: Sequence[LintFinding] = report.findings
     changed: dict[str, str] = {}
     for _ in range(ROUNDS):
         able = _in_turn([f for f in found if f.path in asked and _may(f, accepted)])
         if vault is not None:
             able = [_with_secret_names(finding, texts[finding.path], vault) for finding in able]
-        new = fixed(texts.values(), able)
+        new = apply_fixes(texts.values(), able)
         if not new:
             break
         changed |= new
@@ -191,7 +193,7 @@ def repaired(
     return changed
 
 
-def _in_turn(found: Sequence[Finding]) -> list[Finding]:
+def _in_turn(found: Sequence[LintFinding]) -> list[LintFinding]:
     """Leave out the secrets of lines that have hidden characters: a part of the value would be
     taken for the whole, or be stored with these characters in it.
     """
@@ -199,11 +201,11 @@ def _in_turn(found: Sequence[Finding]) -> list[Finding]:
     return [f for f in found if f.check != "secret" or (f.path, f.line) not in hidden]
 
 
-def _may(finding: Finding, accepted: Collection[str] | None) -> bool:
+def _may(finding: LintFinding, accepted: Collection[str] | None) -> bool:
     return accepted is None or all(edit.path in accepted for edit in finding.edits)
 
 
-def _with_secret_names(finding: Finding, document: Document, vault: Vault) -> Finding:
+def _with_secret_names(finding: LintFinding, document: Document, vault: Vault) -> LintFinding:
     """Return the finding with the names that its line's secrets have in the vault."""
     if finding.check != "secret" or not finding.edits:
         return finding
@@ -213,7 +215,7 @@ def _with_secret_names(finding: Finding, document: Document, vault: Vault) -> Fi
 
 
 def apply(
-    rooms: Rooms, report: LintReport, accepted: Collection[str]
+    open_home: OpenHome, report: LintReport, accepted: Collection[str]
 ) -> tuple[list[str], list[str]]:
     """Write the fixes of these files as one turn. Return the changed files and notes for the user.
 
@@ -221,18 +223,20 @@ def apply(
     stays as it is. OpenclawError when a file cannot be written: the files before it are changed
     then, and undo takes them back.
     """
-    new = repaired(report, accepted, rooms.vault)
+    new = apply_fixes_to_texts(report, accepted, open_home.vault)
     if not new:
         return [], []
     old = {document.path: document.text for document in report.documents}
-    lock = rooms.home.private / "locks" / "notes.lock"
-    with command(rooms.home, "memory lint --fix") as turn, locked(lock, LOCK_SECONDS):
-        left = _write(rooms.home, old, new, turn.keep)
+    lock = open_home.home.private / "locks" / "notes.lock"
+    with command(open_home.home, "memory lint --fix") as turn, hold_lock(lock, LOCK_SECONDS):
+        left = _write(open_home.home, old, new, turn.keep)
     notices = [f"{path} was changed meanwhile, and left as it is" for path in left]
     return sorted({*new} - {*left}), [*notices, *turn.notices]
 
 
-def _write(home: Home, old: Mapping[str, str], new: Mapping[str, str], keep: Keep) -> list[str]:
+def _write(
+    home: Home, old: Mapping[str, str], new: Mapping[str, str], keep: BeforeWrite
+) -> list[str]:
     """Save the new texts. Return the paths of files in which others changed the same lines."""
     left = []
     for path in sorted(new):
@@ -243,7 +247,7 @@ def _write(home: Home, old: Mapping[str, str], new: Mapping[str, str], keep: Kee
         )
         try:
             save_over(file, before, after, keep)
-        except Changed:
+        except SaveConflict:
             left.append(path)
     return left
 
@@ -274,7 +278,7 @@ class _Offers:
     texts: list[str] = field(default_factory=list)
 
 
-def never_offered(home: Home, documents: Sequence[Document], today: date) -> Iterator[Finding]:
+def never_offered(home: Home, documents: Sequence[Document], today: date) -> Iterator[LintFinding]:
     """Return one piece of advice for each file with entries older than `OLD_DAYS` that were given
     to no recorded turn. MEMORY.md is given to every turn and is left out.
     """
@@ -292,10 +296,10 @@ def never_offered(home: Home, documents: Sequence[Document], today: date) -> Ite
             yield _finding(document, unseen, len(old), offers.turns)
 
 
-def _finding(document: Document, unseen: Sequence[int], old: int, turns: int) -> Finding:
+def _finding(document: Document, unseen: Sequence[int], old: int, turns: int) -> LintFinding:
     more = f" and {len(unseen) - MOST_LINES} more" if len(unseen) > MOST_LINES else ""
     lines = ", ".join(map(str, unseen[:MOST_LINES])) + more
-    return Finding(
+    return LintFinding(
         "never-offered",
         LEVELS["never-offered"],
         document.path,
@@ -363,7 +367,7 @@ _DIFF = (
 Lines = Mapping[str, frozenset[int]]
 
 
-def staged(home: Home) -> tuple[list[Document], Lines]:
+def staged_lines(home: Home) -> tuple[list[Document], Lines]:
     """Return memory/ as git's index has it, and the staged lines (from 1) by path.
 
     UsageError without a repository.
@@ -382,7 +386,7 @@ def staged(home: Home) -> tuple[list[Document], Lines]:
     return [Document(path, text) for path, text in sorted(blobs.items())], lines
 
 
-def of_commit(found: Iterable[Finding], lines: Lines) -> list[Finding]:
+def staged_findings(found: Iterable[LintFinding], lines: Lines) -> list[LintFinding]:
     """Return the findings that involve staged lines."""
     return [
         finding

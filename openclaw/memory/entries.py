@@ -96,12 +96,12 @@ def parse_meta(comment: str) -> Meta | None:
 def format_entry(text: str, meta: Meta) -> str:
     """Return an entry's line without the bullet: text and metadata in the canonical order."""
     number = "" if meta.importance is None else f"importance {meta.importance:g}"
-    source = harmless(meta.source)[:MAX_SOURCE].strip()
+    source = break_comment_marks(meta.source)[:MAX_SOURCE].strip()
     parts = [part for part in (meta.category, meta.date, source, number) if part]
     return f"{text} <!-- {', '.join(parts)} -->" if parts else text
 
 
-def harmless(text: str) -> str:
+def break_comment_marks(text: str) -> str:
     """Return a text as one line that neither begins nor ends a comment."""
     line = " ".join(to_display(text).split())
     while "<!--" in line or "-->" in line or "--!>" in line:

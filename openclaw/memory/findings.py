@@ -47,7 +47,7 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LintFinding:
     """One thing that a check found.
 
     line, last: first and last line, counted from 1
@@ -138,20 +138,20 @@ class Document:
         advice: str = "",
         last: int = 0,
         edit: str | None = None,
-    ) -> Finding:
+    ) -> LintFinding:
         """Make a finding in the line of index `at`; `edit` is its new text without a newline."""
         edits: tuple[Edit, ...] = ()
         if edit is not None:
             line = self.page.lines[at]
             end = line[len(line.rstrip("\r\n")) :]
             edits = (Edit(self.path, at, at + 1, edit + end),)
-        return Finding(
+        return LintFinding(
             check, LEVELS[check], self.path, at + 1, message, advice, last or at + 1, edits=edits
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class LintContext:
     """What the checks know of the home besides the texts.
 
     today: an ISO day
@@ -175,7 +175,7 @@ def quote(text: str) -> str:
 
 def without_secrets(text: str) -> str:
     """Return the text with `REDACTED` in the place of each secret."""
-    for secret in reversed(secrets.find(text)):
+    for secret in reversed(secrets.find_secrets(text)):
         text = text[: secret.start] + REDACTED + text[secret.end :]
     return text
 

@@ -17,8 +17,8 @@ from openclaw.memory.findings import (
     LEVELS,
     Document,
     Edit,
-    Finding,
-    Surroundings,
+    LintContext,
+    LintFinding,
     quote,
     without_secrets,
 )
@@ -30,14 +30,14 @@ from openclaw.security import secrets, untrusted
 from openclaw.security.vault import MASK, mask_of, masked_names
 
 
-def lint(documents: Iterable[Document], around: Surroundings) -> list[Finding]:
+def lint(documents: Iterable[Document], around: LintContext) -> list[LintFinding]:
     """Return the findings in all texts of a memory, sorted by file and line.
 
     The texts are compared with each other, so give all of them.
     """
     known = [document for document in documents if document.name != "TESTS.md"]
     links = LinkChecker(known, around)
-    found: list[Finding] = []
+    found: list[LintFinding] = []
     for document in known:
         if document.kind != "todo":
             found += check_document(document, around)
@@ -50,11 +50,11 @@ def lint(documents: Iterable[Document], around: Surroundings) -> list[Finding]:
     return sorted_findings(found)
 
 
-def sorted_findings(found: Iterable[Finding]) -> list[Finding]:
+def sorted_findings(found: Iterable[LintFinding]) -> list[LintFinding]:
     return sorted(found, key=lambda f: (f.path, f.line, [*LEVELS].index(f.check)))
 
 
-def is_fault(finding: Finding) -> bool:
+def is_fault(finding: LintFinding) -> bool:
     return finding.level != "advice"
 
 
@@ -85,7 +85,7 @@ _RATING = re.compile(
 _RULE = re.compile(r"[ \t]*(?:[*_-][ \t]*){3,}$")
 
 
-def check_document(document: Document, around: Surroundings) -> Iterator[Finding]:
+def check_document(document: Document, around: LintContext) -> Iterator[LintFinding]:
     """Find what is wrong with single lines and entries of a document."""
     yield from _check_hidden(document)
     yield from _check_secrets(document)
@@ -94,12 +94,12 @@ def check_document(document: Document, around: Surroundings) -> Iterator[Finding
     yield from _check_length(document)
 
 
-def _check_hidden(document: Document) -> Iterator[Finding]:
+def _check_hidden(document: Document) -> Iterator[LintFinding]:
     if document.text.isascii() and document.text.isprintable():
         return
     for at, line in enumerate(document.page.lines):
         bare = line.rstrip("\r\n")
-        if found := untrusted.hidden(bare.removeprefix("\ufeff") if at == 0 else bare):
+        if found := untrusted.find_hidden(bare.removeprefix("\ufeff") if at == 0 else bare):
             signs = ", ".join(dict.fromkeys(map(_code_point, found)))
             count = f"{len(found)} hidden character{'s' * (len(found) > 1)}"
             yield document.finding(
@@ -107,20 +107,20 @@ def _check_hidden(document: Document) -> Iterator[Finding]:
                 at,
                 f"{count} ({signs}) in {_quote_visible(bare)}",
                 advice="take them out",
-                edit=" ".join(untrusted.strip(bare).split("\n")),
+                edit=" ".join(untrusted.strip_hidden(bare).split("\n")),
             )
 
 
 def _quote_visible(line: str) -> str:
-    return quote(untrusted.strip(line).strip(" \t-*+"))
+    return quote(untrusted.strip_hidden(line).strip(" \t-*+"))
 
 
 def _code_point(char: str) -> str:
     return f"U+{ord(char):04X}"
 
 
-def _check_secrets(document: Document) -> Iterator[Finding]:
-    spans = secrets.find(document.text)
+def _check_secrets(document: Document) -> Iterator[LintFinding]:
+    spans = secrets.find_secrets(document.text)
     if not spans:
         return
     lines = document.page.lines
@@ -142,15 +142,15 @@ def _check_secrets(document: Document) -> Iterator[Finding]:
 
 def _secret_finding(
     document: Document, at: int, span: tuple[int, int], begin: int, message: str, name: str
-) -> Finding:
+) -> LintFinding:
     line = document.page.lines[at].rstrip("\r\n")
     masked = line[: span[0] - begin] + name + line[span[1] - begin :]
     advice = f"keep it apart as {name}, and have it replaced where it is used: git may know it"
     return document.finding("secret", at, message, advice=advice, edit=masked)
 
 
-def _check_orders(document: Document) -> Iterator[Finding]:
-    plain = untrusted.strip(document.text) if not document.text.isascii() else document.text
+def _check_orders(document: Document) -> Iterator[LintFinding]:
+    plain = untrusted.strip_hidden(document.text) if not document.text.isascii() else document.text
     lines = plain.split("\n")
     for at in find_orders(plain):
         yield document.finding(
@@ -161,7 +161,7 @@ def _check_orders(document: Document) -> Iterator[Finding]:
         )
 
 
-def _check_masks(document: Document, around: Surroundings) -> Iterator[Finding]:
+def _check_masks(document: Document, around: LintContext) -> Iterator[LintFinding]:
     for at, line in enumerate(document.page.lines):
         if document.page.opaque.get(at) is not None:
             continue
@@ -181,7 +181,7 @@ def _check_masks(document: Document, around: Surroundings) -> Iterator[Finding]:
             )
 
 
-def _check_length(document: Document) -> Iterator[Finding]:
+def _check_length(document: Document) -> Iterator[LintFinding]:
     for entry in document.entries:
         if len(entry.text) > MAX_CHARS and not entry.superseded:
             yield document.finding(
@@ -311,7 +311,7 @@ def find_orders(text: str) -> Iterator[int]:
 EditedLines = dict[str, list[tuple[int, int]]]
 
 
-def fixed(documents: Iterable[Document], found: Iterable[Finding]) -> dict[str, str]:
+def apply_fixes(documents: Iterable[Document], found: Iterable[LintFinding]) -> dict[str, str]:
     """Apply the edits of findings; return the new texts of the changed files by path.
 
     A finding that would change the same lines as an earlier one waits for the next run.
@@ -339,7 +339,7 @@ def _apply_edits(document: Document, edits: Iterable[Edit]) -> str:
     return "".join(lines)
 
 
-def diff(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
+def format_diff(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
     """Yield a unified diff of the files of `after`, without line ends and without secrets."""
     for path in sorted(after):
         old, new = (_bare_lines(without_secrets(side[path])) for side in (before, after))

@@ -21,12 +21,12 @@ from openclaw.memory.findings import (
     LEVELS,
     Document,
     Edit,
-    Finding,
     ItemGroups,
-    Surroundings,
+    LintContext,
+    LintFinding,
     quote,
 )
-from openclaw.memory.markdown import read_page, same
+from openclaw.memory.markdown import is_same_statement, read_page
 from openclaw.memory.notes import DAILY
 from openclaw.nlp.lexicon import correction_words as w
 
@@ -51,7 +51,7 @@ class _Pair:
     sure: bool
 
 
-def find_duplicates(documents: Sequence[Document]) -> Iterator[Finding]:
+def find_duplicates(documents: Sequence[Document]) -> Iterator[LintFinding]:
     """Find entries that repeat another one.
 
     The better entry stays: the lasting one, the one with a date, the older one. It keeps the days
@@ -106,7 +106,7 @@ def _may_be_same(one: LintItem, other: LintItem) -> bool:
 
 
 def _is_near(one: LintItem, other: LintItem) -> bool:
-    return same(one.entry.text, other.entry.text)
+    return is_same_statement(one.entry.text, other.entry.text)
 
 
 def _is_reordered(one: LintItem, other: LintItem) -> bool:
@@ -143,10 +143,10 @@ def _sort_key(item: LintItem) -> tuple[bool, bool, str, int]:
     return item.document.kind == "daily", not item.date, item.date, item.order
 
 
-def _duplicate_finding(keep: LintItem, drop: LintItem, edits: tuple[Edit, ...]) -> Finding:
+def _duplicate_finding(keep: LintItem, drop: LintItem, edits: tuple[Edit, ...]) -> LintFinding:
     message = f"says what {keep.place} says: {quote(keep.entry.text)}"
     advice = "keep the other one, with the day of this one"
-    return Finding(
+    return LintFinding(
         "duplicate",
         LEVELS["duplicate"] if share_heading(keep, drop) else "advice",
         drop.document.path,
@@ -429,7 +429,7 @@ class _Link:
 class LinkChecker:
     """Checks the links of a memory."""
 
-    def __init__(self, documents: Sequence[Document], around: Surroundings) -> None:
+    def __init__(self, documents: Sequence[Document], around: LintContext) -> None:
         self._around = around
         self._documents = {document.path: document for document in documents}
         self._anchors: dict[str, Collection[str]] = {}
@@ -450,7 +450,7 @@ class LinkChecker:
                 bare = bare.partition("/")[2]
         return named
 
-    def find_dead(self, document: Document) -> Iterator[Finding]:
+    def find_dead(self, document: Document) -> Iterator[LintFinding]:
         """Find the links of a document that lead nowhere."""
         struck = {at for e in document.entries if e.superseded for at in range(e.at, e.end)}
         for link in _find_links(document):
@@ -500,13 +500,13 @@ class LinkChecker:
             self._anchors[path] = {*names, *map(str.casefold, (*blocks, *ids))}
         return self._anchors[path]
 
-    def _no_file(self, document: Document, link: _Link) -> Finding:
+    def _no_file(self, document: Document, link: _Link) -> LintFinding:
         name, mark, anchor = link.target.partition("#")
         found = self._closest_file(name)
         new = _link_to(document, link, found) + mark + anchor if found else ""
         return self._finding(document, link, "leads to no file", new)
 
-    def _no_heading(self, document: Document, link: _Link, path: str, anchor: str) -> Finding:
+    def _no_heading(self, document: Document, link: _Link, path: str, anchor: str) -> LintFinding:
         names = [name for name in self._anchors_of(path) if link.wiki or " " not in name]
         wanted = anchor.casefold() if link.wiki else _slug(anchor)
         close = difflib.get_close_matches(wanted, names, n=1, cutoff=_CLOSE)
@@ -526,7 +526,7 @@ class LinkChecker:
             found = names[close[0]] if len(close) == 1 else []
         return found[0] if len(found) == 1 else ""
 
-    def _finding(self, document: Document, link: _Link, what: str, new: str) -> Finding:
+    def _finding(self, document: Document, link: _Link, what: str, new: str) -> LintFinding:
         line = document.page.lines[link.at].rstrip("\r\n")
         edit = line[: link.start] + new + line[link.start + len(link.target) :] if new else None
         advice = f"write {new}" if new else "fix the link, or remove it"

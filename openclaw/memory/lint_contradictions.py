@@ -8,7 +8,7 @@ from itertools import combinations
 
 from openclaw.memory.corrections import corrects, subject_keys
 from openclaw.memory.entries import MemoryEntry, strike_through
-from openclaw.memory.findings import LEVELS, Document, Edit, Finding, ItemGroups, quote
+from openclaw.memory.findings import LEVELS, Document, Edit, ItemGroups, LintFinding, quote
 from openclaw.memory.lint_checks import (
     MOST_IN_GROUP,
     LintItem,
@@ -29,7 +29,7 @@ _OVER = re.compile(r"\b(?:over|more than|rather than|lieber als)\b", re.IGNORECA
 
 def find_contradictions(
     documents: Sequence[Document], gone: Collection[tuple[str, int]] = ()
-) -> Iterator[Finding]:
+) -> Iterator[LintFinding]:
     """Find entries that a newer one corrects. The newest one holds.
 
     Without days, or below different headings, both are shown and no edit is proposed. `gone` are
@@ -98,7 +98,7 @@ def _opposite_keys(text: str) -> Iterator[tuple[str, ...]]:
         yield ("over", *sorted(stems(text)))
 
 
-def _contradiction_finding(older: LintItem, newer: LintItem) -> Finding:
+def _contradiction_finding(older: LintItem, newer: LintItem) -> LintFinding:
     said = quote(newer.entry.text)
     known = bool(older.date and newer.date and older.date != newer.date)
     exception = _is_exception((older, newer))
@@ -110,7 +110,7 @@ def _contradiction_finding(older: LintItem, newer: LintItem) -> Finding:
         edits = tuple(_strike_edits(older, newer.date))
         advice = "the newer one holds; strike this one through" if edits else advice
     shown = exception or not share_heading(older, newer)
-    return Finding(
+    return LintFinding(
         "contradiction",
         "advice" if shown else LEVELS["contradiction"],
         older.document.path,
@@ -203,7 +203,7 @@ _DONE = re.compile(r"\[[xX]\]\s")
 _SENTENCE = re.compile(r"(?:^|[.!?:;]\s)\W*$")
 
 
-def find_relative_dates(document: Document) -> Iterator[Finding]:
+def find_relative_dates(document: Document) -> Iterator[LintFinding]:
     """Find entries that name a day relative to an unknown one ("tomorrow").
 
     The day is known when a comment, a heading, the file or the same entry has a date.
@@ -244,7 +244,7 @@ def _has_date(document: Document, entry: MemoryEntry) -> bool:
     return bool(document.date(entry) or _ANCHOR.search(entry.text))
 
 
-def _relative_date_finding(document: Document, entry: MemoryEntry, word: str) -> Finding:
+def _relative_date_finding(document: Document, entry: MemoryEntry, word: str) -> LintFinding:
     todo = document.kind == "todo"
     return document.finding(
         "relative-date",

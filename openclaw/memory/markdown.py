@@ -17,9 +17,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
-from openclaw.storage.atomic import settled
+from openclaw.storage.atomic import read_settled
 from openclaw.storage.text import BOM, check_not_utf_16, write_if_same
-from openclaw.types import Keep, keep_nothing
+from openclaw.types import BeforeWrite, record_no_write
 
 DEFAULT_LIST = "Tasks"
 
@@ -239,7 +239,7 @@ class TaskPage(Page):
         return [item for item in self.items if section.start <= item.at < section.end]
 
 
-def scan(text: str) -> TaskPage:
+def read_task_page(text: str) -> TaskPage:
     """Find the task lines and sections of a Markdown text."""
     page = read_page(text)
     tasks = []
@@ -311,7 +311,7 @@ def without_due(text: str) -> str:
     return _DUE.sub("", text, count=1).strip() if due_of(text) else text
 
 
-def stamped(page: TaskPage) -> None:
+def write_ids(page: TaskPage) -> None:
     """Write the ids of all task lines into the page's lines."""
     for item in page.items:
         if not item.given:
@@ -328,12 +328,14 @@ MAX_BYTES = 5_000_000
 """Size of the largest file that is read."""
 
 
-def text_of(path: Path) -> str:
+def read_markdown(path: Path) -> str:
     """Return the file's text, "" for a missing one. Waits for a save in place to end."""
-    return _decode(settled(path, MAX_BYTES))
+    return _decode(read_settled(path, MAX_BYTES))
 
 
-def rewrite(path: Path, change: Callable[[str], str], keep: Keep = keep_nothing) -> str:
+def change_file(
+    path: Path, change: Callable[[str], str], keep: BeforeWrite = record_no_write
+) -> str:
     """Replace the file's text by the result of `change`, and return it. A missing file is empty.
     `keep` is called before the file is written.
 
@@ -341,7 +343,7 @@ def rewrite(path: Path, change: Callable[[str], str], keep: Keep = keep_nothing)
     text. Waits for a save in place to end. Raises OpenclawError when the file cannot be written.
     """
     for _ in range(ATTEMPTS):
-        before = settled(path, MAX_BYTES)
+        before = read_settled(path, MAX_BYTES)
         check_not_utf_16(before, path)
         text = change(_decode(before))
         data = text.encode("utf-8", "surrogateescape")
@@ -370,7 +372,7 @@ _MIN_RATIO = 0.85
 _MIN_LENGTH = 5
 
 
-def same(left: str, right: str) -> bool:
+def is_same_statement(left: str, right: str) -> bool:
     """Return True when two lines differ only in small words, endings, case, marks or a typo.
 
     A different number, name or short word makes two lines different.

@@ -14,21 +14,21 @@ from openclaw.memory.entries import (
     MemoryEntry,
     Meta,
     append_entry,
+    break_comment_marks,
     entries_of,
     format_entry,
-    harmless,
     insert_below,
     lines_of_block,
     remove_entry,
     strike_through,
     strip_marks,
 )
-from openclaw.memory.markdown import rewrite, same, text_of
+from openclaw.memory.markdown import change_file, is_same_statement, read_markdown
 from openclaw.nlp.category import guess_category
-from openclaw.storage.lock import locked
+from openclaw.storage.lock import hold_lock
 from openclaw.storage.safe_open import is_ordinary
 from openclaw.storage.text import remove_file
-from openclaw.types import Keep, ToolProblem, keep_nothing
+from openclaw.types import BeforeWrite, ToolProblem, record_no_write
 
 MAX_CHARS = 500
 LOCK_SECONDS = 10.0
@@ -42,7 +42,7 @@ _START = re.compile(r"^(?:[-*+#>]+\s+)+")
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class SavedNote:
     """A memory that was written, and the notes it replaced. `known`: it stood there before."""
 
     note: Note
@@ -50,7 +50,7 @@ class Remembered:
     known: bool = False
 
 
-class Known(ToolProblem):
+class AlreadyKnownError(ToolProblem):
     """The same is remembered already, as `note`."""
 
     def __init__(self, note: Note, folder: Path) -> None:
@@ -72,7 +72,7 @@ class Notes:
         today: Callable[[], date] = date.today,
         lock: Path | None = None,
         source: Callable[[], str] = str,
-        keep: Keep = keep_nothing,
+        keep: BeforeWrite = record_no_write,
     ) -> None:
         self.folder = folder
         self._today = today
@@ -92,20 +92,20 @@ class Notes:
         *,
         meta: Meta | None = None,
         replaces: str = "",
-    ) -> Remembered:
+    ) -> SavedNote:
         """Write a memory as one line with its metadata; what `meta` leaves out is filled in.
 
         A fact that corrects a known one (see `corrections`), or the one that `replaces` names by
         its text or as path:line, goes directly below it, and that one is struck through.
 
         Raises ToolProblem when nothing is left of the text, when it is longer than 500 characters,
-        when `replaces` is not one known line, or when the same is known (then it is `Known`): a
-        lasting fact need not be noted for today again.
+        when `replaces` is not one known line, or when the same is known (then it is
+        `AlreadyKnownError`): a lasting fact need not be noted for today again.
         """
         fact = to_one_line(text)
         full = self._fill_meta(fact, meta or Meta())
         path = self.target(where)
-        with locked(self._lock, LOCK_SECONDS):
+        with hold_lock(self._lock, LOCK_SECONDS):
             old = [self._find_replaced(replaces)] if replaces else self._find_corrected(fact, where)
             for known in dict.fromkeys((path, self.target("lasting"))):
                 _refuse_known(fact, known, old)
@@ -123,17 +123,19 @@ class Notes:
     def find(self, text: str) -> Sequence[Note]:
         """The notes that path:line, a text, or all of its words mean. Superseded ones only when
         nothing else fits."""
-        return find(text, self.list(everything=True))
+        return find_notes(text, self.list(everything=True))
 
     def lines(self, note: Note) -> Sequence[str]:
         """The lines that `forget` takes out: the note and what is indented below it."""
-        text = text_of(note.path)
+        text = read_markdown(note.path)
         return lines_of_block(text, find_entry(text, note))
 
     def forget(self, note: Note) -> None:
         """Take a remembered line out again. Raises ToolProblem when it is no longer there."""
-        with locked(self._lock, LOCK_SECONDS):
-            rewrite(note.path, lambda text: remove_entry(text, find_entry(text, note)), self.keep)
+        with hold_lock(self._lock, LOCK_SECONDS):
+            change_file(
+                note.path, lambda text: remove_entry(text, find_entry(text, note)), self.keep
+            )
 
     # ---- the inbox: candidates that are no memory before the user says yes
 
@@ -142,16 +144,16 @@ class Notes:
         return self.folder / INBOX / f"{self._today().isoformat()}.md"
 
     def propose(self, text: str, source: str, *, meta: Meta | None = None) -> Note:
-        """Put a candidate into the inbox. Raises ToolProblem as `remember`; `Known` also for what
-        waits there already."""
+        """Put a candidate into the inbox. Raises ToolProblem as `remember`; `AlreadyKnownError`
+        also for what waits there already."""
         fact = to_one_line(text)
         day = self._today().isoformat()
         full = self._fill_meta(fact, replace(meta or Meta(), source=source))
         path = self.inbox()
-        with locked(self._lock, LOCK_SECONDS):
+        with hold_lock(self._lock, LOCK_SECONDS):
             for known in (*self.candidates(), *self.list()):
-                if same(known.text, fact):
-                    raise Known(known, self.folder)
+                if is_same_statement(known.text, fact):
+                    raise AlreadyKnownError(known, self.folder)
             return self._add_line(path, f"# Inbox {day}\n\n", format_entry(fact, full))
 
     def candidates(self) -> Sequence[Note]:
@@ -161,21 +163,21 @@ class Notes:
         files = (path for path in paths if is_ordinary(path))
         return [note for path in files for note in read_notes(path) if not note.superseded]
 
-    def accept(self, candidate: Note, where: Where = "lasting") -> Remembered:
+    def accept(self, candidate: Note, where: Where = "lasting") -> SavedNote:
         """Move a candidate into memory, with the same checks; one that is known only leaves."""
         meta = Meta(candidate.category, candidate.date, candidate.source, candidate.importance)
         try:
             kept = self.remember(candidate.text, where, meta=meta)
-        except Known as known:
-            kept = Remembered(known.note, known=True)
+        except AlreadyKnownError as known:
+            kept = SavedNote(known.note, known=True)
         self.reject(candidate)
         return kept
 
     def reject(self, candidate: Note) -> None:
         """Take a candidate out of the inbox; a file that then holds nothing goes too."""
         self.forget(candidate)
-        with locked(self._lock, LOCK_SECONDS):
-            if _EMPTY_INBOX.fullmatch(text_of(candidate.path)) and candidate.path.exists():
+        with hold_lock(self._lock, LOCK_SECONDS):
+            if _EMPTY_INBOX.fullmatch(read_markdown(candidate.path)) and candidate.path.exists():
                 remove_file(candidate.path, self.keep)
 
     # ----
@@ -184,7 +186,7 @@ class Notes:
         return Meta(
             meta.category or guess_category(fact),
             meta.date or self._today().isoformat(),
-            harmless(meta.source or self._source()),
+            break_comment_marks(meta.source or self._source()),
             meta.importance,
         )
 
@@ -209,7 +211,7 @@ class Notes:
             and corrects(fact, entry.text)
         ]
 
-    def _write(self, path: Path, fact: str, meta: Meta, old: Sequence[Note]) -> Remembered:
+    def _write(self, path: Path, fact: str, meta: Meta, old: Sequence[Note]) -> SavedNote:
         day = self._today().isoformat()
         line = format_entry(fact, meta)
         title = f"# {'Memory' if path.name == LASTING else path.stem}\n\n"
@@ -224,7 +226,7 @@ class Notes:
             for note in read_notes(place)
             if note.until == day and note.text in texts
         }
-        return Remembered(note, tuple(gone.values()))
+        return SavedNote(note, tuple(gone.values()))
 
     def _add_line(
         self, path: Path, title: str, line: str, gone: Iterable[str] = (), day: str = ""
@@ -243,18 +245,18 @@ class Notes:
             return new
 
         # Of the text that was written: others may have moved the line since.
-        pairs = parse_pairs(rewrite(path, change, self.keep), path)
+        pairs = parse_pairs(change_file(path, change, self.keep), path)
         return next(note for _, note in pairs if note.line == number)
 
     def _strike(self, path: Path, gone: set[str], day: str) -> None:
-        rewrite(path, lambda text: _strike_all(text, gone, day)[0], self.keep)
+        change_file(path, lambda text: _strike_all(text, gone, day)[0], self.keep)
 
 
 def to_one_line(text: str) -> str:
     """A memory as one line. Raises ToolProblem when it is empty or too long."""
-    line, before = harmless(strip_marks(text)), ""
+    line, before = break_comment_marks(strip_marks(text)), ""
     while line != before:
-        before, line = line, harmless(strip_marks(_START.sub("", f"{line} ")))
+        before, line = line, break_comment_marks(strip_marks(_START.sub("", f"{line} ")))
     if not line:
         raise ToolProblem("There is nothing to remember: give the fact as one line.")
     if len(line) > MAX_CHARS:
@@ -264,8 +266,13 @@ def to_one_line(text: str) -> str:
 
 def _refuse_known(fact: str, path: Path, but: Sequence[Note]) -> None:
     for entry, note in read_pairs(path):
-        if not entry.superseded and not entry.depth and note not in but and same(note.text, fact):
-            raise Known(note, path.parent)
+        if (
+            not entry.superseded
+            and not entry.depth
+            and note not in but
+            and is_same_statement(note.text, fact)
+        ):
+            raise AlreadyKnownError(note, path.parent)
 
 
 def _strike_all(text: str, gone: set[str], day: str) -> tuple[str, int]:
@@ -309,7 +316,7 @@ def read_notes(path: Path) -> list[Note]:
     return [note for _, note in read_pairs(path)]
 
 
-def find(text: str, notes: Iterable[Note]) -> Sequence[Note]:
+def find_notes(text: str, notes: Iterable[Note]) -> Sequence[Note]:
     """Return the notes that path:line, a text, or all of its words mean."""
     known = [*notes]
     wanted = " ".join(text.split())
@@ -334,7 +341,7 @@ def _plain(text: str) -> str:
 
 def read_pairs(path: Path) -> list[tuple[MemoryEntry, Note]]:
     """The entries of a file, each with the note that it is."""
-    return parse_pairs(text_of(path), path)
+    return parse_pairs(read_markdown(path), path)
 
 
 def parse_pairs(text: str, path: Path) -> list[tuple[MemoryEntry, Note]]:

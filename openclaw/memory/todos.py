@@ -18,20 +18,20 @@ from openclaw.memory.markdown import (
     Section,
     TaskItem,
     TaskPage,
+    change_file,
     due_of,
     indent_width,
+    is_same_statement,
     line_ending,
     new_id,
-    rewrite,
-    same,
-    scan,
-    stamped,
-    text_of,
+    read_markdown,
+    read_task_page,
     to_display,
+    write_ids,
 )
-from openclaw.nlp.dates import with_iso_due
-from openclaw.storage.lock import locked
-from openclaw.types import Keep, ToolProblem, keep_nothing
+from openclaw.nlp.dates import resolve_due_dates
+from openclaw.storage.lock import hold_lock
+from openclaw.types import BeforeWrite, ToolProblem, record_no_write
 
 LOCK_SECONDS = 10.0
 
@@ -60,9 +60,9 @@ def is_overdue(todo: Todo, today: date) -> bool:
     return not todo.done and todo.due is not None and todo.due < today.isoformat()
 
 
-def parse(text: str) -> list[Todo]:
+def parse_todos(text: str) -> list[Todo]:
     """The to-dos of a Markdown text, in its order."""
-    return [_to_todo(item) for item in scan(text).items]
+    return [_to_todo(item) for item in read_task_page(text).items]
 
 
 def match_todos(text: str, items: Sequence[Todo]) -> list[Todo]:
@@ -84,12 +84,12 @@ def match_todos(text: str, items: Sequence[Todo]) -> list[Todo]:
 
 @lru_cache(maxsize=2)  # a turn asks some thirty times
 def _parse_once(text: str) -> tuple[Todo, ...]:
-    return tuple(parse(text))
+    return tuple(parse_todos(text))
 
 
 @lru_cache(maxsize=2)
 def _list_names_once(text: str) -> tuple[str, ...]:
-    return tuple(list_names(scan(text)))
+    return tuple(list_names(read_task_page(text)))
 
 
 class TodoFile:
@@ -104,7 +104,7 @@ class TodoFile:
         path: Path,
         lock: Path | None = None,
         today: Callable[[], date] = date.today,
-        keep: Keep = keep_nothing,
+        keep: BeforeWrite = record_no_write,
     ) -> None:
         self.path = path
         self._today = today
@@ -132,28 +132,32 @@ class TodoFile:
         dated = [self._resolve_due(text) for text in texts]
 
         def change(text: str) -> str:
-            new, ids[:] = added(text, list_name, dated)
+            new, ids[:] = add_todos(text, list_name, dated)
             return new
 
         new = self._change(change)
-        return [todo for todo in parse(new) if todo.id in ids]
+        return [todo for todo in parse_todos(new) if todo.id in ids]
 
     def similar(self, list_name: str, text: str) -> Todo | None:
         """The open to-do of a list that says the same as a text."""
         wanted = clean_text(self._resolve_due(text))
         for todo in self.items():
-            if not todo.done and same_list(todo.list, list_name) and same(todo.text, wanted):
+            if (
+                not todo.done
+                and same_list(todo.list, list_name)
+                and is_same_statement(todo.text, wanted)
+            ):
                 return todo
         return None
 
     def set_done(self, ident: str, done: bool) -> None:
-        self._change(lambda text: marked(text, ident, done))
+        self._change(lambda text: mark_done(text, ident, done))
 
     def set_due(self, ident: str, due: str) -> Todo:
         """Give a to-do a date (ISO), instead of one it has; returns it as it now stands. Raises
         ToolProblem for an unknown id."""
         new = self._change(lambda text: set_due_date(text, ident, due))
-        return next(todo for todo in parse(new) if todo.id.casefold() == ident.casefold())
+        return next(todo for todo in parse_todos(new) if todo.id.casefold() == ident.casefold())
 
     def remove(self, ident: str) -> None:
         self._change(lambda text: remove_todo(text, ident))
@@ -174,14 +178,14 @@ class TodoFile:
         if "due:" not in text or due_of(text):
             return text
 
-        return with_iso_due(text, self._today())
+        return resolve_due_dates(text, self._today())
 
     def _text(self) -> str:
-        return text_of(self.path)
+        return read_markdown(self.path)
 
     def _change(self, change: Callable[[str], str]) -> str:
-        with locked(self._lock, self.lock_seconds):
-            return rewrite(self.path, change, self.keep)
+        with hold_lock(self._lock, self.lock_seconds):
+            return change_file(self.path, change, self.keep)
 
 
 def _to_todo(item: TaskItem) -> Todo:
@@ -201,12 +205,12 @@ _DUE = re.compile(r"[ \t]+due:\d{4}-\d{2}-\d{2}(?![\w-])")
 _ENDS_BLOCK = re.compile(r"\s*(?:[-*+#>|`~<=]|\d+[.)])")
 
 
-def added(text: str, list_name: str, texts: Sequence[str]) -> tuple[str, list[str]]:
+def add_todos(text: str, list_name: str, texts: Sequence[str]) -> tuple[str, list[str]]:
     """The text with new to-dos at the end of a list, which is made when missing; and their ids.
 
     Raises ToolProblem for a text that is empty or too long.
     """
-    page = scan(text)
+    page = read_task_page(text)
     section = _find_section(page, list_name)
     name = section.name if section else _one_line(list_name.replace("#", " ")) or DEFAULT_LIST
     taken = {item.id for item in page.items}
@@ -215,7 +219,7 @@ def added(text: str, list_name: str, texts: Sequence[str]) -> tuple[str, list[st
         ids.append(new_id(name, body, taken))
         taken.add(ids[-1])
         bodies.append(f"[ ] {body} ^{ids[-1]}")
-    stamped(page)
+    write_ids(page)
     if section is None:
         _append_section(page, name, bodies)
     else:
@@ -223,11 +227,11 @@ def added(text: str, list_name: str, texts: Sequence[str]) -> tuple[str, list[st
     return "".join(page.lines), ids
 
 
-def marked(text: str, ident: str, done: bool) -> str:
+def mark_done(text: str, ident: str, done: bool) -> str:
     """The text with a to-do ticked or not. Raises ToolProblem for an unknown id."""
-    page = scan(text)
+    page = read_task_page(text)
     item = _find_item(page, ident)
-    stamped(page)
+    write_ids(page)
     if item.done != done:
         line = page.lines[item.at]
         at = line.index("[") + 1
@@ -238,9 +242,9 @@ def marked(text: str, ident: str, done: bool) -> str:
 def set_due_date(text: str, ident: str, due: str) -> str:
     """The text with a to-do's date, an ISO one, in place of one it had. Raises ToolProblem for an
     unknown id."""
-    page = scan(text)
+    page = read_task_page(text)
     item = _find_item(page, ident)
-    stamped(page)
+    write_ids(page)
     line = page.lines[item.at]
     bare = _DUE.sub("", line)
     at = bare.rindex(f" ^{item.id}")
@@ -250,9 +254,9 @@ def set_due_date(text: str, ident: str, due: str) -> str:
 
 def remove_todo(text: str, ident: str) -> str:
     """The text without a to-do's line; to-dos below it move up to its place."""
-    page = scan(text)
+    page = read_task_page(text)
     item = _find_item(page, ident)
-    stamped(page)
+    write_ids(page)
     _lift_children(page, item)
     del page.lines[item.at]
     return "".join(page.lines)
@@ -261,13 +265,13 @@ def remove_todo(text: str, ident: str) -> str:
 def without_list(text: str, list_name: str) -> tuple[str, list[TaskItem]]:
     """The text without a list's to-dos, and these. The heading goes too, unless other text
     stands below it. Raises ToolProblem for an unknown list."""
-    page = scan(text)
+    page = read_task_page(text)
     section = _find_section(page, list_name)
     if section is None:
         names = ", ".join(list_names(page)) or "none"
         raise ToolProblem(f"There is no list {list_name}. Lists: {names}.")
     gone = page.items_of(section)
-    stamped(page)
+    write_ids(page)
     drop = {item.at for item in gone}
     body = range(section.start + _heading_lines(page, section), section.end)
     if section.level and all(at in drop or not page.lines[at].strip() for at in body):

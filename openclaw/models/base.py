@@ -137,11 +137,11 @@ _TYPES: Mapping[str, Any] = {
 }
 
 
-def fits(value: Any, schema: Mapping[str, Any]) -> bool:
+def matches_schema(value: Any, schema: Mapping[str, Any]) -> bool:
     """Return True when a value matches the schema: unions, constants, types, items, and only
     properties that it names. Lengths and patterns are not checked."""
     for union in ("anyOf", "oneOf"):
-        if union in schema and not any(fits(value, each) for each in schema[union]):
+        if union in schema and not any(matches_schema(value, each) for each in schema[union]):
             return False
     if ("const" in schema and value != schema["const"]) or (
         "enum" in schema and value not in schema["enum"]
@@ -154,17 +154,17 @@ def fits(value: Any, schema: Mapping[str, Any]) -> bool:
     if isinstance(value, dict) and (inner := schema.get("properties")) is not None:
         required = schema.get("required", ())
         return set(required) <= value.keys() <= inner.keys() and all(
-            fits(value[key], inner[key]) for key in value
+            matches_schema(value[key], inner[key]) for key in value
         )
     if isinstance(value, list) and "items" in schema:
-        return all(fits(item, schema["items"]) for item in value)
+        return all(matches_schema(item, schema["items"]) for item in value)
     return True
 
 
-def fits_text(text: str, schema: Mapping[str, Any]) -> bool:
+def text_matches_schema(text: str, schema: Mapping[str, Any]) -> bool:
     """Return True when a text is JSON that matches the schema, and nothing else."""
     try:
-        return fits(json.loads(text), schema)
+        return matches_schema(json.loads(text), schema)
     except (ValueError, RecursionError):
         return False
 
@@ -290,7 +290,7 @@ _ESCAPES = re.compile(_ESCAPE, re.DOTALL)
 _BYTE_ESCAPES = re.compile(_ESCAPE.encode(), re.DOTALL)
 
 
-def mend_json(text: AnyStr) -> AnyStr:
+def replace_surrogates(text: AnyStr) -> AnyStr:
     """JSON with lone surrogates, which no file can hold, replaced by U+FFFD; of equal length."""
     if isinstance(text, bytes):
         if b"\\u" not in text:
@@ -347,10 +347,10 @@ def _lines(stream: httpx.SyncByteStream, most: int) -> Iterator[bytes]:
         lines, end, rest = chunk.rpartition(b"\n")
         held.append(lines + end)
         if end:
-            yield mend_json(b"".join(held))
+            yield replace_surrogates(b"".join(held))
             held, size = [], len(rest)
         held.append(rest)
-    yield mend_json(b"".join(held))
+    yield replace_surrogates(b"".join(held))
 
 
 _patient: ContextVar[bool] = ContextVar("patient", default=True)

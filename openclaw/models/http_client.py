@@ -79,7 +79,7 @@ def _announce_silence(
     """The value of `attempt()`. After some seconds of waiting yields a chunk that says `silent`."""
     due, found = time.monotonic() + SILENT_SECONDS, None
     try:
-        call = Call(lambda feed: feed((attempt(),)), name="server")
+        call = BackgroundCall(lambda feed: feed((attempt(),)), name="server")
         for piece in call.pieces():  # its last piece is the value
             found = piece or found
             if found is None and time.monotonic() > due:
@@ -232,7 +232,7 @@ class Stopped(Exception):
     """The call was stopped by another thread while its next piece was waited for."""
 
 
-class Call(threading.Thread):
+class BackgroundCall(threading.Thread):
     """A thread that runs `work`, which feeds its pieces. `cancel` ends its wait from another
     thread; an OSError of `cancel` means that it has ended. A daemon: the process may exit."""
 

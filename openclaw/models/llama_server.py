@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
-from openclaw.models.http_client import Call, Feed, Stopped
+from openclaw.models.http_client import BackgroundCall, Feed, Stopped
 from openclaw.storage.program import python_command
 
 if TYPE_CHECKING:
@@ -57,9 +57,9 @@ class Engine:
         self._key = secrets.token_hex(24)
         self._folder: Path | None = None
         self._process: subprocess.Popen[str] | None = None
-        self._loading: Call | None = None
+        self._loading: BackgroundCall | None = None
         self._start_report: Mapping[str, Any] = {}
-        self._call: Call | None = None
+        self._call: BackgroundCall | None = None
 
     @property
     def is_alive(self) -> bool:
@@ -78,7 +78,7 @@ class Engine:
         if self._loading is None:
             self._start_report = {}
             self._process = self._start()
-            self._loading = Call(self._listen)
+            self._loading = BackgroundCall(self._listen)
         for _ in self._loading.pieces():
             yield
         if not self.address:
@@ -221,7 +221,7 @@ class Engine:
         self._end_last_call()
         connection = self._connection()
         sock = connection.sock
-        self._call = Call(
+        self._call = BackgroundCall(
             lambda feed: self._stream(connection, path, body, feed),
             lambda: sock.shutdown(socket.SHUT_RDWR),
         )

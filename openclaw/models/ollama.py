@@ -34,11 +34,11 @@ from openclaw.models.base import (
     Text,
     Thinking,
     bytes_for,
-    fits_text,
+    text_matches_schema,
 )
 from openclaw.models.http_client import Sockets
 from openclaw.models.ollama_server import base_url, read_card
-from openclaw.models.profile import key_of, with_profile
+from openclaw.models.profile import full_name, with_profile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -198,7 +198,7 @@ class OllamaModel:
 
     def _is_this(self, model: ollama.ProcessResponse.Model, window: int) -> bool:
         """Return True when a running model is this one with this window."""
-        tagged = key_of(f"ollama/{self._name}").removeprefix("ollama/")
+        tagged = full_name(f"ollama/{self._name}").removeprefix("ollama/")
         return tagged in (model.model, model.name) and model.context_length in (None, 0, window)
 
     def _can_stop(self, request: Request, card: ModelCard) -> bool:
@@ -336,7 +336,7 @@ def _find_fault(reply: Reply, schema: Mapping[str, Any] | None) -> str:
     """The fault of a reply after thinking, "" without one."""
     if only_thought(reply):
         return "the model only thought and said nothing"
-    if schema is not None and not fits_text(reply.text, schema):
+    if schema is not None and not text_matches_schema(reply.text, schema):
         return "the reply does not have the form that was asked for"
     return ""
 

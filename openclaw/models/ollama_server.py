@@ -107,12 +107,12 @@ def find_chat_model(host: str) -> str | None:
 
 def chat_models(host: str) -> list[str]:
     """The chat models of the Ollama at `host`, newest first. Raises ServerAway."""
-    there = [m for m in listed(host) if may_chat(m)]
+    there = [m for m in list_models(host) if may_chat(m)]
     there.sort(key=lambda m: str(m.get("modified_at", "")), reverse=True)
     return [str(m["name"]) for m in there]
 
 
-def listed(host: str) -> list[Mapping[str, Any]]:
+def list_models(host: str) -> list[Mapping[str, Any]]:
     """The models of the Ollama at `host`, as /api/tags lists them. Raises ServerAway."""
 
     return _list_models(base_url(host), "/api/tags")

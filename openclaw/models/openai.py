@@ -29,7 +29,7 @@ from openclaw.models.base import (
     Text,
     Thinking,
     bytes_for,
-    mend_json,
+    replace_surrogates,
 )
 from openclaw.models.http_client import Sockets
 from openclaw.models.profile import with_profile
@@ -402,7 +402,7 @@ def _read_call(index: int, call: Mapping[str, str]) -> ToolCall:
     """Arguments that are no JSON object are the model's mistake. They get a name that no parameter
     has, so that the model is told what is valid."""
     try:
-        arguments = json.loads(mend_json(call["arguments"]) or "{}", strict=False)
+        arguments = json.loads(replace_surrogates(call["arguments"]) or "{}", strict=False)
     except (ValueError, RecursionError):
         arguments = call["arguments"]
     if not isinstance(arguments, dict):

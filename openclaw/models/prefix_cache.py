@@ -24,7 +24,7 @@ from typing import Any, BinaryIO
 
 from openclaw.messages import Waiting
 from openclaw.models.llama_server import Engine, EngineError
-from openclaw.storage.safe_open import checked, make_folder, open_file, reading, remove
+from openclaw.storage.safe_open import check_no_links, make_folder, open_file, reading, remove
 
 # Reading a shorter head takes less time than checking its file.
 _SHORTEST_HEAD = 600
@@ -255,7 +255,7 @@ class PrefixStates:
     def touch(self, key: str) -> None:
         """Mark a state as used now, if it exists."""
         with contextlib.suppress(OSError):
-            os.utime(checked(self.folder / f"{key}{_SUFFIX}"))
+            os.utime(check_no_links(self.folder / f"{key}{_SUFFIX}"))
 
     def new_name(self) -> str:
         """A file name that no other process uses, for the engine to write to."""
@@ -293,7 +293,7 @@ class PrefixStates:
     def _newest_first(self, keep: str) -> Iterator[tuple[int, Path]]:
         found = []
         with contextlib.suppress(OSError):
-            for path in checked(self.folder).iterdir():
+            for path in check_no_links(self.folder).iterdir():
                 with contextlib.suppress(OSError):
                     state = path.stat()
                     if path.suffix == _SUFFIX:

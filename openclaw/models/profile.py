@@ -34,7 +34,7 @@ _TYPES: dict[str, Any] = {"str": str, "bool": bool, "int": int, "float": (int, f
 def read_profile(folder: Path, model: str, digest: str) -> Profile | None:
     """The profile of exactly this model; None without one, or when it is damaged."""
     profile = _read(file_of(folder, model, digest)) if digest else None
-    if profile is None or (key_of(profile.model), profile.digest) != (key_of(model), digest):
+    if profile is None or (full_name(profile.model), profile.digest) != (full_name(model), digest):
         return None
     return profile
 
@@ -117,7 +117,7 @@ LEAST_WINDOW = 2048
 """Tokens below which a window is not lowered: a conversation needs this much."""
 
 
-def key_of(model: str) -> str:
+def full_name(model: str) -> str:
     """The full name of a model: an Ollama model without a tag gets the tag `latest`."""
     is_bare = model.startswith("ollama/") and ":" not in model.rpartition("/")[2]
     return f"{model}:latest" if is_bare else model
@@ -125,7 +125,7 @@ def key_of(model: str) -> str:
 
 def file_of(folder: Path, model: str, digest: str) -> Path:
     """The file of a model's profile."""
-    slug = re.sub(r"[^a-z0-9._-]+", "-", key_of(model).lower()).strip("-.")[:80]
+    slug = re.sub(r"[^a-z0-9._-]+", "-", full_name(model).lower()).strip("-.")[:80]
     return folder / f"{slug}.{digest[:16]}.json"
 
 
@@ -165,7 +165,7 @@ ROOM_TO_THINK = 4096
 """Tokens of a reply for a model whose thinking cannot be switched off."""
 
 
-def bounds(settings: Settings, card: ModelCard) -> tuple[int, bool | None]:
+def reply_limits(settings: Settings, card: ModelCard) -> tuple[int, bool | None]:
     """(most tokens of a reply, `think` of the request: True, False, or None for the default).
 
     For a model that used up a whole reply by thinking in its test, thinking is switched off; where

@@ -30,7 +30,7 @@ from openclaw.storage.home import Home
 from openclaw.storage.program import profiles_folder
 
 
-def choose(
+def open_named_model(
     settings_model: str,
     *,
     host: str,
@@ -280,7 +280,7 @@ def open_model(
 ) -> Model:
     """The model of that name, or of "auto". `as_tested` adds the results of its test to its card.
     Without `saving` it stores no state of a conversation. Raises as `choose` does."""
-    return choose(
+    return open_named_model(
         name,
         host=settings.ollama.host,
         window=settings.window,

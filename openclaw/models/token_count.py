@@ -65,7 +65,7 @@ def surely_fits(text: str, tokens: int) -> bool:
     return len(data) + len(SIGN.findall(data)) + 3 * len(RARE.findall(data)) <= 2 * tokens
 
 
-def flat(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> str:
+def request_text(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> str:
     """All text of a request that the model reads."""
     said = (
         m.content + "".join(f"{c.name}{dict(c.arguments)}" for c in m.tool_calls) for m in messages
@@ -78,14 +78,14 @@ def compact(schema: Any) -> str:
     return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
 
 
-def around(messages: Iterable[Message]) -> int:
+def count_overhead(messages: Iterable[Message]) -> int:
     """Tokens of messages besides their texts: of the template and of images."""
     return sum(MESSAGE_OVERHEAD + IMAGE_TOKENS * len(m.images) for m in messages)
 
 
 def cost(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> int:
     """Tokens of a whole request."""
-    said = sum(count(flat([m])) for m in messages) + around(messages)
+    said = sum(count(request_text([m])) for m in messages) + count_overhead(messages)
     return said + (count("\n".join(map(compact, tools))) if tools else 0)
 
 
@@ -139,7 +139,7 @@ class Meter:
 
     def cost(self, messages: Iterable[Message]) -> int:
         """Tokens of messages, including their chat template."""
-        return sum(self.count(flat([m])) + around([m]) for m in messages)
+        return sum(self.count(request_text([m])) + count_overhead([m]) for m in messages)
 
     def tools(self, tools: Sequence[object]) -> int:
         return self.count("\n".join(map(compact, tools))) if tools else 0
@@ -168,7 +168,7 @@ class Meter:
         """
         if any(m.images for m in request.messages):
             return  # the tokens of the images are unknown
-        size = len(flat(request.messages, request.tools).encode(errors="replace"))
+        size = len(request_text(request.messages, request.tools).encode(errors="replace"))
         suspicious = counted * 8 <= size
         # Loading the tokenizer takes 0.15 s: only for the first request of a model, for one that
         # looks wrong, or when it is loaded already.
@@ -184,8 +184,8 @@ class Meter:
         self._set_ratio(counted / ours)
 
     def _weight(self, request: Request) -> int:
-        said = sum(weight(flat([m])) + MESSAGE_OVERHEAD for m in request.messages)
-        return said + weight(flat((), request.tools))
+        said = sum(weight(request_text([m])) + MESSAGE_OVERHEAD for m in request.messages)
+        return said + weight(request_text((), request.tools))
 
     def _set_ratio(self, ratio: float) -> None:
         ratio = min(MOST, max(LEAST, ratio))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from openclaw.nlp.dates import day_named
+from openclaw.nlp.dates import find_named_day
 from openclaw.nlp.intent import BEGS, QUESTION_MARK, only_asks
 from openclaw.nlp.words import content_words
 
@@ -88,7 +88,7 @@ LONGEST_UNFINISHED = 50_000
 """Characters; a longer unfinished answer is not checked until it has ended."""
 
 
-def claims(answer: str, request: str) -> tuple[str, ...]:
+def find_claims(answer: str, request: str) -> tuple[str, ...]:
     """Return the sentences of an answer that say something was changed, or will be at once.
 
     When the request only asks, "the file was changed on Monday" is an answer, not a claim: then
@@ -121,7 +121,7 @@ def _find_promises(answer: str, request: str) -> tuple[str, ...]:
         return ()
     wanted, found = set(content_words(request)), []
     for sentence, will in promising:
-        if DENIAL.search(sentence) or LATER.search(sentence) or day_named(sentence):
+        if DENIAL.search(sentence) or LATER.search(sentence) or find_named_day(sentence):
             continue
         said = wanted.intersection(content_words(sentence[will.end() :]))
         sure = len(said) >= FEWEST_SHARED if will["can"] else said or CHANGE_VERB.search(sentence)
@@ -135,7 +135,7 @@ def _may_promise(answer: str) -> bool:
     return short and "\n" not in answer.strip() and not QUESTION_MARK.search(answer)
 
 
-def releasable(text: str, shown: int = 0) -> int:
+def count_releasable(text: str, shown: int = 0) -> int:
     """Return how many characters of an unfinished answer can be shown before its claims are
     checked: all but a last sentence that has a word of a claim or may be about to have one.
 

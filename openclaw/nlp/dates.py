@@ -75,7 +75,7 @@ _DATE_WORD = (
 )
 
 
-def day_of(text: str, today: date, prefer: Prefer = "future") -> date | None:
+def parse_day(text: str, today: date, prefer: Prefer = "future") -> date | None:
     """Return the day that a phrase means, None when that is not certain.
 
     A weekday is the first one after today, so "friday" and "next friday" are the same; "end of
@@ -97,7 +97,7 @@ def day_of(text: str, today: date, prefer: Prefer = "future") -> date | None:
     return _parse_next_week(words, today, prefer) or _parse_by_library(words, today, prefer)
 
 
-def with_iso_due(text: str, today: date) -> str:
+def resolve_due_dates(text: str, today: date) -> str:
     """Return a text with `due:tomorrow`, `due:next friday` or `due:"in 3 days"` as an ISO date.
 
     Raises ToolProblem for a `due:` without a day, but leaves `due: soon` alone.
@@ -118,7 +118,7 @@ def with_iso_due(text: str, today: date) -> str:
 def _read_leading_day(text: str, today: date) -> tuple[int, date | None]:
     """Return the length of the longest phrase at the beginning that means a day, and the day."""
     if quoted := re.match(_QUOTED, text):
-        return quoted.end(), day_of(quoted["words"], today)
+        return quoted.end(), parse_day(quoted["words"], today)
     spans = [found.span() for found in re.finditer(r"\S+", text)][:5]
     known = 0
     for start, end in spans:
@@ -127,7 +127,7 @@ def _read_leading_day(text: str, today: date) -> tuple[int, date | None]:
         known += 1
     for count in range(max(known, 1), 0, -1):
         piece = text[: spans[count - 1][1]].rstrip(".,;!?)]")
-        day = day_of(piece, today) or day_of(re.sub(r"(?<=\w)[_-](?=\w)", " ", piece), today)
+        day = parse_day(piece, today) or parse_day(re.sub(r"(?<=\w)[_-](?=\w)", " ", piece), today)
         if day is not None:
             return len(piece), day
     return 0, None
@@ -345,7 +345,7 @@ class NamedDay:
     own: bool = True
 
 
-def day_named(sentence: str) -> NamedDay | None:
+def find_named_day(sentence: str) -> NamedDay | None:
     """Return the first later day that a sentence names, else a time of today, else None."""
     if found := re.search(_DAY, sentence):
         of_thing = re.search(_DAY_OF_A_THING, sentence[: found.start("day")])

@@ -34,7 +34,7 @@ _SIGNATURE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class FactCandidate:
     """A fact that may be kept.
 
     text      the user's exact words, one line of 10 to 500 characters
@@ -49,7 +49,7 @@ class Candidate:
     sure: bool = True
 
 
-def candidates(said: str) -> list[Candidate]:
+def find_candidates(said: str) -> list[FactCandidate]:
     """Return the facts of a message that are worth keeping, in their order. Most of a long message
     is probably pasted, so only its beginning is read."""
     own = said if len(said) <= LONGEST_OWN else said[: LONGEST_OWN // 2]
@@ -59,7 +59,7 @@ def candidates(said: str) -> list[Candidate]:
         return []
     lines = [line for line in own_sentences(own) if len(line) <= 2 * LONGEST_LASTING]
     sure = _is_typed(said)
-    found: dict[str, Candidate] = {}
+    found: dict[str, FactCandidate] = {}
     for line, fact in _find_statements(lines):
         one = _to_candidate(line, fact)
         if one is not None:
@@ -86,7 +86,7 @@ def _find_statements(lines: Sequence[str]) -> Iterator[tuple[str, Statement]]:
             yield before, read_statement(before)
 
 
-def _to_candidate(line: str, fact: Statement) -> Candidate | None:
+def _to_candidate(line: str, fact: Statement) -> FactCandidate | None:
     """Return the fact of a sentence; None when it is not worth keeping."""
     text = strip_trailer(fact.text if fact.to_remember and fact.text else strip_lead_in(line))
     if not SHORTEST_LASTING <= len(text) <= LONGEST_LASTING:
@@ -98,4 +98,4 @@ def _to_candidate(line: str, fact: Statement) -> Candidate | None:
     category = "" if is_not_own_statement(quiet) else category_of(quiet, fact)
     if not category or is_secret(text):
         return None
-    return Candidate(text, category, has_relative_day(quiet))
+    return FactCandidate(text, category, has_relative_day(quiet))

@@ -25,7 +25,7 @@ from openclaw.nlp.quoted import CITATION_MARK
 from openclaw.nlp.sentences import Statement, find_statements, is_order
 from openclaw.nlp.words import LONGEST_LASTING, LONGEST_OWN, SHORTEST_LASTING
 from openclaw.security import secrets
-from openclaw.security.untrusted import hidden
+from openclaw.security.untrusted import find_hidden
 
 LastingCategory = Literal["preference", "fact", "decision", "entity"]
 
@@ -60,7 +60,7 @@ def is_not_own_statement(quiet: str) -> bool:
 
 def is_secret(text: str) -> bool:
     """Return True when a text names a password or a key, or has invisible characters."""
-    return bool(SECRET_WORD.search(text) or hidden(text) or secrets.find(text))
+    return bool(SECRET_WORD.search(text) or find_hidden(text) or secrets.find_secrets(text))
 
 
 def has_relative_day(quiet: str) -> bool:

@@ -95,7 +95,7 @@ def exact_strings(text: str) -> tuple[str, ...]:
     return tuple(each for each in identifiers(text) if has_own_shape(each))
 
 
-def holds(text: str, identifier: str) -> bool:
+def has_identifier(text: str, identifier: str) -> bool:
     """Return True when a text has an identifier as a whole, not as a part of a longer one.
 
     Case counts, the kind of blank between words does not. "8215" is in "localhost:8215", but

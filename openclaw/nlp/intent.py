@@ -13,7 +13,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from openclaw.nlp.relevance import LONGEST_ABOUT, Blurb, is_clear_match, nearest, ranked
+from openclaw.nlp.relevance import (
+    LONGEST_ABOUT,
+    Blurb,
+    is_clear_match,
+    nearest_unlisted,
+    rank_blurbs,
+)
 from openclaw.nlp.words import content_words
 
 FILE = re.compile(r"(?<![\w/@.:-])(?:[\w-]+/)*[\w-][\w.-]*\.(?=\w*[A-Za-z])\w{1,8}(?![\w/])")
@@ -164,7 +170,7 @@ class Cues:
     errands: Errands = Errands()
 
 
-def cues(
+def read_cues(
     request: str,
     files: Sequence[str],
     skills: Sequence[Blurb] = (),
@@ -186,8 +192,8 @@ def cues(
         asked_lists = _find_new_list(request)
     about_todos = done or (about_lists and bool(asked_lists or said & TODO_WORDS))
     fact = "" if asks else _fact_to_remember(request)
-    fitting = [] if about_todos or fact else ranked(request, skills)
-    wanted = errands(request)
+    fitting = [] if about_todos or fact else rank_blurbs(request, skills)
+    wanted = read_errands(request)
     if named or wanted.tools:  # needs no skill, unless the request names one
         fitting = [each for each in fitting if each.name in said]
     skill = next((each.name for each in fitting if is_clear_match(request, each)), "")
@@ -198,7 +204,11 @@ def cues(
     offered = fitting[0] if fitting and not skill else None
     lines += [f"Skill that may fit: {offered.line(LONGEST_ABOUT)}"] if offered else []
     if not (named or about_todos or fact):
-        near = [each for each in nearest(request, skills) if each.name != skill and each != offered]
+        near = [
+            each
+            for each in nearest_unlisted(request, skills)
+            if each.name != skill and each != offered
+        ]
         lines += [f"Skill that may fit: {each.line(LONGEST_ABOUT)}" for each in near]
     lines += [f"Answer in {language}."] if language else []
     return Cues(
@@ -324,7 +334,7 @@ WEB = re.compile(
 )
 
 
-def errands(request: str) -> Errands:
+def read_errands(request: str) -> Errands:
     """Return what a request wants of the web or of programs."""
     urls = tuple(dict.fromkeys(url.rstrip(URL_END_MARKS) for url in URL.findall(request)))
     quoted = QUOTED_COMMAND.search(request)

@@ -52,7 +52,7 @@ _POLITE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Additions:
+class NoteAdditions:
     """What a turn adds to the working notes.
 
     request    the user's request in his own words, on one line
@@ -71,15 +71,15 @@ class Additions:
     questions: tuple[str, ...] = ()
 
 
-def notable(
+def find_additions(
     said: str, answer: str, uses: Sequence[ToolUse] = (), changes: Sequence[Change] = ()
-) -> Additions:
+) -> NoteAdditions:
     """Return what a turn adds to the working notes: from the user's message, the answer, the tool
     calls and the changed files. The caller masks secrets."""
     facts = dict.fromkeys(shorten(fact.text) for fact in find_statements(said))
     real = [change for change in changes if change.before != change.after]
-    return Additions(
-        request=request_of(said),
+    return NoteAdditions(
+        request=shorten_request(said),
         facts=tuple(facts)[:MOST_FACTS],
         findings=find_findings(said, answer, uses),
         files=tuple(
@@ -92,7 +92,7 @@ def notable(
     )
 
 
-def request_of(said: str) -> str:
+def shorten_request(said: str) -> str:
     """Return what the user said as one line of at most 200 characters."""
     line = " ".join(own_words(said).split()) or " ".join(said[: 4 * LONGEST_REQUEST].split())
     if len(line) <= LONGEST_REQUEST:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from datetime import date
 
-from openclaw.nlp.dates import NamedDay, day_named, day_of
+from openclaw.nlp.dates import NamedDay, find_named_day, parse_day
 from openclaw.nlp.sentences import blank_quotes, own_words, sentences
 
 MOST_PROMISES = 3
@@ -32,11 +32,11 @@ class Promise:
         """Return the promised day; None when none is said, or a past one."""
         if self.day in ("", "today"):
             return today if self.day else None
-        day = day_of(self.day, today)
+        day = parse_day(self.day, today)
         return day if day and day >= today else None
 
 
-def promises(answer: str, request: str = "") -> tuple[Promise, ...]:
+def find_promises(answer: str, request: str = "") -> tuple[Promise, ...]:
     """Return what an answer to this request promises to do, or to remind of, later."""
     if not MAY_PROMISE.search(answer) or LETTER.search(answer):
         return ()
@@ -90,7 +90,7 @@ def _to_promise(sentence: str, request: str) -> Promise | None:
 
 def _begins_with_a_day(sentence: str) -> bool:
     """Return True for "On Monday I will ..."; two such sentences make a plan."""
-    day = day_named(sentence[:LONGEST])
+    day = find_named_day(sentence[:LONGEST])
     before = sentence[: day.start].strip(" *").casefold() if day else "-"
     behind = sentence[day.end :].lstrip(" ,:*") if day else ""
     return before in ("", "on", "and on", "then on", "am", "und am", "le", "el") and bool(
@@ -107,7 +107,7 @@ def _text_or_sentence(what: str, sentence: str, own: str) -> str:
 def _find_beginning(said: str, start: int) -> tuple[int, re.Match[str] | None]:
     """Return where the promise begins, and its match: at `start`, after a day ("On Friday I will
     ...") or after another clause ("I noted it and I will ...")."""
-    day = day_named(said[start:])
+    day = find_named_day(said[start:])
     after_day = start + day.end if day and day.start == 0 else start
     after_day += len(said[after_day:]) - len(said[after_day:].lstrip(" ,"))
     for at in dict.fromkeys((start, after_day)):
@@ -126,9 +126,9 @@ def _find_beginning(said: str, start: int) -> tuple[int, re.Match[str] | None]:
 
 def _day_of(said: str, begin: int) -> tuple[NamedDay | None, bool]:
     """Return the day of the promise that begins there, and True when it comes before it."""
-    if day := day_named(said[begin:]):
+    if day := find_named_day(said[begin:]):
         return replace(day, start=day.start + begin, end=day.end + begin), False
-    day = day_named(said[:begin])
+    day = find_named_day(said[:begin])
     return day, bool(day and not said[day.end : begin].strip(" ,"))
 
 
@@ -165,7 +165,7 @@ def _is_english(found: re.Match[str]) -> bool:
 
 
 def _without_day(text: str) -> str:
-    day = day_named(text)
+    day = find_named_day(text)
     return text[: day.start] + text[day.end :] if day else text
 
 

@@ -23,7 +23,7 @@ LONGEST_LIST = 1600
 """Characters of the list in the head when there are more skills: some 400 tokens."""
 SHORTLIST = 4
 LONGEST_ABOUT = 160
-SHORTEST = 60
+SHORT_ABOUT = 60
 """Characters of a description in the shortlist, and in a full head."""
 NAME_WEIGHT = 2
 OVERLAP = 2
@@ -59,22 +59,22 @@ class Blurb(NamedTuple):
         return f"{plain(self.name)}: {about}"
 
 
-def listed(skills: Sequence[Blurb]) -> Sequence[Blurb]:
+def skills_in_head(skills: Sequence[Blurb]) -> Sequence[Blurb]:
     """Return the skills that the head lists: all of a few, else the first ones that fit with short
     descriptions. The order is that of `skills`, so that the head stays the same."""
-    ends = accumulate(len(each.line(SHORTEST)) + len("- \n") for each in skills)
+    ends = accumulate(len(each.line(SHORT_ABOUT)) + len("- \n") for each in skills)
     fitting = sum(1 for _ in takewhile(lambda end: end <= LONGEST_LIST, ends))
     return skills[: max(MOST_LISTED, fitting)]
 
 
-def nearest(request: str, skills: Sequence[Blurb]) -> list[Blurb]:
+def nearest_unlisted(request: str, skills: Sequence[Blurb]) -> list[Blurb]:
     """Return skills that the head does not list and that a request may be about, best first."""
-    others = frozenset(skills[len(listed(skills)) :])
-    near = found(request, skills) if others else ()
+    others = frozenset(skills[len(skills_in_head(skills)) :])
+    near = search_skills(request, skills) if others else ()
     return [each for each in near if each in others][:SHORTLIST]
 
 
-def ranked(
+def rank_blurbs(
     request: str,
     skills: Sequence[Blurb],
     enough: Callable[[Collection[str], Blurb], bool] | None = None,
@@ -107,23 +107,23 @@ def is_clear_match(request: str, skill: Blurb) -> bool:
     )
 
 
-def fitting(request: str, tools: Sequence[Blurb]) -> list[Blurb]:
+def match_tools(request: str, tools: Sequence[Blurb]) -> list[Blurb]:
     """Return the tools that a request may be about, best first. One shared word is enough unless
     it is a general one ("list", "add") or many of the tools have it."""
     holders = Counter(word for tool in tools for word in _word_counts(tool))
     common = max(MOST_LISTED, len(tools) // 4)
-    return ranked(
+    return rank_blurbs(
         request,
         tools,
         lambda shared, tool: any(w not in GENERAL_WORDS and holders[w] <= common for w in shared),
     )
 
 
-def found(words: str, skills: Sequence[Blurb]) -> list[Blurb]:
+def search_skills(words: str, skills: Sequence[Blurb]) -> list[Blurb]:
     """Return the skills that a search for words finds, best first; one shared word is enough."""
     wanted = set(content_words(words))
     near = [skill for skill in skills if wanted & _word_counts(skill).keys()]
-    best = ranked(words, near)
+    best = rank_blurbs(words, near)
     return [*best, *(skill for skill in near if skill not in best)]
 
 

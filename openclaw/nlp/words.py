@@ -33,7 +33,7 @@ NEGATION = re.compile(
 )
 
 
-def denies(sentence: str) -> bool:
+def has_negation(sentence: str) -> bool:
     """Return True when a sentence says that something is not so."""
     return NEGATION.search(sentence) is not None
 
@@ -52,7 +52,7 @@ def stem(word: str) -> str:
     return word
 
 
-def telling_words(text: str) -> frozenset[str]:
+def significant_words(text: str) -> frozenset[str]:
     """Return all words and numbers of a text except the small ones, stemmed. Texts with the same
     ones say the same; "is called", "likes" and other ways to say "is" do not count."""
     words = (word.casefold() for word in ANY_WORD.findall(text))
@@ -61,7 +61,7 @@ def telling_words(text: str) -> frozenset[str]:
 
 def missing_words(text: str, said: str) -> set[str]:
     """Return the telling words of a text that `said` does not have."""
-    known, folded = telling_words(said), said.casefold()
-    words = telling_words(text) - known
+    known, folded = significant_words(said), said.casefold()
+    words = significant_words(text) - known
     # Scripts without blanks between the words have no words to compare.
     return {word for word in words if word.isascii() or word not in folded}

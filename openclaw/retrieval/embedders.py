@@ -55,7 +55,7 @@ class Embedder(Protocol):
         ...
 
 
-class Choice(NamedTuple):
+class EmbedderChoice(NamedTuple):
     """The embedder, or None with a line that says why and one that says what to do. Both lines are
     empty when `embedding: none` asks for words only."""
 
@@ -66,7 +66,7 @@ class Choice(NamedTuple):
 
 def choose_embedder(
     setting: str, *, minilm: tuple[Path, Path] | None, ollama_url: str, threads: int = 0
-) -> Choice:
+) -> EmbedderChoice:
     """The embedder of the setting `embedding`.
 
     `minilm` are the installed network and tokenizer, None when they are not installed; `ollama_url`
@@ -75,9 +75,9 @@ def choose_embedder(
     """
     kind, _, name = setting.partition("/")
     if setting == "none":
-        return Choice(None)
+        return EmbedderChoice(None)
     if setting == "embedded" or (kind == "embedded" and name == EMBEDDED):
-        return _embedded(minilm, threads) or Choice(
+        return _embedded(minilm, threads) or EmbedderChoice(
             None, "the embedding model is not installed, search goes by words only", PULL
         )
     if setting == "auto":
@@ -90,39 +90,39 @@ def choose_embedder(
     )
 
 
-def _embedded(minilm: tuple[Path, Path] | None, threads: int) -> Choice | None:
+def _embedded(minilm: tuple[Path, Path] | None, threads: int) -> EmbedderChoice | None:
     if minilm is None:
         return None
-    return Choice(MiniLM(*minilm, threads))
+    return EmbedderChoice(MiniLM(*minilm, threads))
 
 
-def _any_of_ollama(url: str) -> Choice:
+def _any_of_ollama(url: str) -> EmbedderChoice:
     try:
         found = preferred(installed(url))
     except ServerAway:
         found = None
     if found is None:
         why = "no embedding model is installed, search goes by words only"
-        return Choice(None, why, PULL)
+        return EmbedderChoice(None, why, PULL)
     return _open(found, url)
 
 
-def _of_ollama(name: str, url: str) -> Choice:
+def _of_ollama(name: str, url: str) -> EmbedderChoice:
     try:
         found = find(name, installed(url))
     except ServerAway as error:
-        return Choice(None, f"{error}, search goes by words only", error.hint)
+        return EmbedderChoice(None, f"{error}, search goes by words only", error.hint)
     if found is None:
         why = f"Ollama has no model {name}, search goes by words only"
-        return Choice(None, why, f"ollama pull {name}")
+        return EmbedderChoice(None, why, f"ollama pull {name}")
     return _open(found, url)
 
 
-def _open(found: InstalledModel, url: str) -> Choice:
-    return Choice(OllamaEmbedder(found, url))
+def _open(found: InstalledModel, url: str) -> EmbedderChoice:
+    return EmbedderChoice(OllamaEmbedder(found, url))
 
 
-def open_embedder(settings: Settings) -> Choice:
+def open_embedder(settings: Settings) -> EmbedderChoice:
     """The embedder of the settings, or why there is none. Loads nothing yet."""
 
     return choose_embedder(

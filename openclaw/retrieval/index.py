@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openclaw.errors import OpenclawError
-from openclaw.retrieval.embedders import Choice, Embedder
-from openclaw.retrieval.index_store import Store
-from openclaw.retrieval.indexer import IndexReport, Progress, Upkeep
+from openclaw.retrieval.embedders import Embedder, EmbedderChoice
+from openclaw.retrieval.index_store import IndexStore
+from openclaw.retrieval.indexer import Indexer, IndexReport, Progress
 from openclaw.retrieval.records import ENGINE, KnownFile, Stamp
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.snapshot import SnapshotView, question_vector
@@ -40,7 +40,7 @@ class LiveIndex:
         self,
         home: Home,
         options: IndexOptions,
-        embedder: Callable[[], Embedder | Choice | None],
+        embedder: Callable[[], Embedder | EmbedderChoice | None],
         folder: Path,
         make_engine: Callable[[], VectorEngine] | None,
     ) -> None:
@@ -52,7 +52,7 @@ class LiveIndex:
         self._home, self._folder = home, folder
         self._said_keys: set[str] = set()
         self._lock = threading.RLock()
-        self._opened: tuple[Store, Upkeep] | None = None
+        self._opened: tuple[IndexStore, Indexer] | None = None
 
     def refresh(self, *, force: bool = False, on_progress: Progress | None = None) -> IndexReport:
         """Read what changed since the last time; `force` reads all files anew."""
@@ -160,14 +160,14 @@ class LiveIndex:
         except Exception as error:  # noqa: BLE001 - whatever an engine raises: it is only a copy
             self.engine_failed(error)
 
-    def _open(self) -> tuple[Store, Upkeep]:
+    def _open(self) -> tuple[IndexStore, Indexer]:
         with self._lock:
             if self._opened is None:
-                store = Store(self._folder / "index.sqlite")
-                self._opened = store, Upkeep(self._home, store, self.options)
+                store = IndexStore(self._folder / "index.sqlite")
+                self._opened = store, Indexer(self._home, store, self.options)
             return self._opened
 
-    def _take_notices(self, store: Store) -> None:
+    def _take_notices(self, store: IndexStore) -> None:
         with self._lock:
             while store.notices:
                 self.notices.append(store.notices.pop(0))
@@ -191,15 +191,15 @@ def to_line(error: Exception) -> str:
 class LazyEmbedder:
     """The embedder of an index: chosen at first use, and not asked for a while after a failure.
 
-    choose  returns the embedder; None or a `Choice` without one means search by words only
+    choose  returns the embedder; None or an `EmbedderChoice` without one means search by words only
     tell    takes a key and a line for the user; only the first line of each key is shown
     """
 
-    def __init__(self, choose: Callable[[], Embedder | Choice | None], tell: Tell) -> None:
+    def __init__(self, choose: Callable[[], Embedder | EmbedderChoice | None], tell: Tell) -> None:
         self._choose, self._tell = choose, tell
         self._lock = threading.RLock()
         self._filling = threading.Lock()
-        self._choice: Choice | None = None
+        self._choice: EmbedderChoice | None = None
         self._rest_until = 0.0
 
     def embedder(self) -> Embedder | None:
@@ -229,8 +229,8 @@ class LazyEmbedder:
 
     def fill(
         self,
-        store: Store,
-        upkeep: Upkeep,
+        store: IndexStore,
+        upkeep: Indexer,
         seconds: float | None = None,
         on_progress: Progress | None = None,
         stop: Callable[[], bool] | None = None,
@@ -285,18 +285,18 @@ class LazyEmbedder:
             if self._choice and self._choice.embedder:
                 self._choice.embedder.close()
 
-    def _make_choice(self) -> Choice:
+    def _make_choice(self) -> EmbedderChoice:
         try:
             chosen = self._choose()
         except OpenclawError as error:
-            chosen = Choice(None, f"search goes by words only: {error}", error.hint)
-        choice = chosen if isinstance(chosen, Choice) else Choice(chosen)
+            chosen = EmbedderChoice(None, f"search goes by words only: {error}", error.hint)
+        choice = chosen if isinstance(chosen, EmbedderChoice) else EmbedderChoice(chosen)
         if choice.why_not:
             advice = f" ({choice.advice})" if choice.advice else ""
             self._tell(NONE, f"{choice.why_not}{advice}")
         return choice
 
-    def _tell_model_change(self, store: Store, name: str) -> None:
+    def _tell_model_change(self, store: IndexStore, name: str) -> None:
         """Tell the user when another model embeds all passages again."""
         last = store.recall(LAST_NAME)
         if last == name:

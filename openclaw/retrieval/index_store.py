@@ -41,7 +41,7 @@ class IndexDeleted(sqlite3.OperationalError):
     """The file was deleted before a write; a new, empty one is open."""
 
 
-class Store:
+class IndexStore:
     """The opened index file at `path`.
 
     busy_seconds  how long a writer waits for another one

@@ -21,7 +21,7 @@ from openclaw.retrieval.documents import (
     read_data,
     read_file,
 )
-from openclaw.retrieval.index_store import Store
+from openclaw.retrieval.index_store import IndexStore
 from openclaw.retrieval.records import KnownFile, Stamp
 from openclaw.retrieval.scan import FoundFile, IgnoreCache, IndexOptions, Scan
 from openclaw.retrieval.snapshot import postings
@@ -81,7 +81,7 @@ class _PreparedFile:
     lengths: Any = None
 
 
-class Upkeep:
+class Indexer:
     """Updates the index of one home. Several threads may call it; one works at a time.
 
     split        makes chunks of (text, kind, path)
@@ -93,7 +93,7 @@ class Upkeep:
     def __init__(
         self,
         home: Home,
-        store: Store,
+        store: IndexStore,
         options: IndexOptions,
         *,
         split: Split | None = None,
@@ -114,7 +114,7 @@ class Upkeep:
     def refresh(self, *, force: bool = False, on_progress: Progress | None = None) -> IndexReport:
         """Bring the index up to date. `force` also reads files that look unchanged.
         `on_progress` is called with (files read, files to read). Never raises for a file or for
-        the index: see `IndexReport.problems` and `Store.notices`."""
+        the index: see `IndexReport.problems` and `IndexStore.notices`."""
         started = time.perf_counter()
         with self._turn:
             for _ in range(ATTEMPTS):

@@ -121,7 +121,7 @@ class HybridRetriever(BaseRetriever):
 
     def fused(
         self, view: SnapshotView, query_bundle: QueryBundle, *, whole: bool = False
-    ) -> list[ranking.Fused]:
+    ) -> list[ranking.FusedRow]:
         """The ranked rows of which `retrieve` makes nodes, best first, at most `ranking.POOL`. With
         `whole` all rows of both rankings."""
         if not view.snapshot.count:

@@ -24,7 +24,7 @@ from openclaw.errors import OpenclawError
 from openclaw.retrieval.llamaindex import VectorSource
 from openclaw.retrieval.ranking import POOL
 from openclaw.retrieval.vector_store import SentVectors
-from openclaw.storage.safe_open import checked, make_folder
+from openclaw.storage.safe_open import check_no_links, make_folder
 
 if TYPE_CHECKING:
     from openclaw.retrieval.embedders import Embedder
@@ -198,7 +198,7 @@ def _connect(target: str, collection: str, width: int) -> MilvusVectorStore:
     is_file = "://" not in target
     with _translate_errors(target):
         if is_file:
-            make_folder(checked(Path(target)).parent)
+            make_folder(check_no_links(Path(target)).parent)
         else:
             _wait_for_server(target)
         store = MilvusVectorStore(

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from openclaw.retrieval.ranking import Fused
+    from openclaw.retrieval.ranking import FusedRow
     from openclaw.retrieval.records import StoredChunk
 
 
-Hit = tuple["Fused", "StoredChunk"]
+Hit = tuple["FusedRow", "StoredChunk"]
 IN_HEAD = "stands in the head already"
 STRUCK = "struck through"
 AGAIN = "says nothing new"
@@ -46,7 +46,7 @@ class Passage:
     reason: str = ""
 
 
-def passage_of(fused: Fused, chunk: StoredChunk) -> Passage:
+def passage_of(fused: FusedRow, chunk: StoredChunk) -> Passage:
     return Passage(
         chunk.path, chunk.start_line, chunk.end_line, chunk.text,
         fused.score, chunk.date, dict(fused.ranks), fused.reason,
@@ -79,7 +79,7 @@ def normalize_text(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PassageLimits:
     """Limits of the passages in a prompt.
 
     most    the most passages
@@ -115,7 +115,7 @@ class ChosenPassages:
     left_out: list[LeftOut] = field(default_factory=list)
 
 
-def for_prompt(hits: Sequence[Hit], limits: Limits) -> list[Passage]:
+def for_prompt(hits: Sequence[Hit], limits: PassageLimits) -> list[Passage]:
     """The passages to show unasked, best first.
 
     Adjacent good hits become one passage, since lines in their order say more than fragments; only
@@ -132,7 +132,7 @@ def for_prompt(hits: Sequence[Hit], limits: Limits) -> list[Passage]:
     return found
 
 
-def _filter_good(hits: Iterable[Hit], limits: Limits) -> list[Hit]:
+def _filter_good(hits: Iterable[Hit], limits: PassageLimits) -> list[Hit]:
     return [
         (fused, chunk)
         for fused, chunk in hits
@@ -140,7 +140,9 @@ def _filter_good(hits: Iterable[Hit], limits: Limits) -> list[Hit]:
     ]
 
 
-def chosen(hits: Sequence[Hit], limits: Limits, known: Sequence[Hit] = ()) -> ChosenPassages:
+def choose_passages(
+    hits: Sequence[Hit], limits: PassageLimits, known: Sequence[Hit] = ()
+) -> ChosenPassages:
     """The passages of `for_prompt`, and why the best of the other hits are left out. `known` are
     hits in files that the prompt holds already."""
     found = for_prompt(hits, limits)
@@ -152,7 +154,7 @@ def chosen(hits: Sequence[Hit], limits: Limits, known: Sequence[Hit] = ()) -> Ch
 
 
 def _reasons(
-    others: Iterable[Hit], good: Sequence[Hit], found: Sequence[Passage], limits: Limits
+    others: Iterable[Hit], good: Sequence[Hit], found: Sequence[Passage], limits: PassageLimits
 ) -> Iterator[tuple[Hit, str]]:
     """Each hit that is not shown, with the rule that excludes it."""
     fresh = {chunk.row for _, chunk in distinct(good, len(good))}
@@ -223,7 +225,7 @@ def _fit_group(group: Sequence[Hit], room: int, count: Callable[[str], int]) -> 
     return _to_passage(fused, block, _text(block))
 
 
-def _to_passage(fused: Fused, block: Sequence[StoredChunk], text: str) -> Passage:
+def _to_passage(fused: FusedRow, block: Sequence[StoredChunk], text: str) -> Passage:
     return Passage(
         block[0].path, block[0].start_line, block[-1].end_line, text,
         fused.score, block[0].date, dict(fused.ranks), fused.reason,

@@ -96,7 +96,7 @@ class RowScores:
 
 
 @dataclass(frozen=True, slots=True)
-class Fused:
+class FusedRow:
     """A row of the fused ranking.
 
     score   between 0 and 1
@@ -173,7 +173,7 @@ def fuse(
     cosines: tuple[float, float] = COSINES,
     *,
     whole: bool = False,
-) -> list[Fused]:
+) -> list[FusedRow]:
     """The fused ranking, best row first, with scores that never rise from row to row.
 
     covered     `coverage` of `by_words.rows`
@@ -206,7 +206,7 @@ def fuse(
     scores = best * _nearness(blended, order, struck)
     ranks = pool.ranks()
     return [
-        Fused(
+        FusedRow(
             int(pool.rows[at]), float(scores[at]), ranks[at], pool.reason(at, notes[at], chunks[at])
         )
         for at in order[: limit if best >= LITTLE else min(limit, weak_limit)]
@@ -378,7 +378,7 @@ def fused(
     top_k: int,
     *,
     whole: bool = False,
-) -> list[Fused]:
+) -> list[FusedRow]:
     """The ranked rows, best first, at most `POOL`; with `whole` all rows of both rankings.
     `cosines` gives the cosines for unrelated texts and for equal meaning, and is called last."""
     question = read_question(text, today)

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from openclaw.security.credentials import denied_name
+from openclaw.security.credentials import why_name_denied
 from openclaw.storage.home import Home
-from openclaw.storage.safe_open import NotOrdinary, checked, read_bytes
+from openclaw.storage.safe_open import NotOrdinary, check_no_links, read_bytes
 from openclaw.storage.text import decode, md5
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def find_files(home: Home, options: IndexOptions) -> Iterator[FoundFile]:
     return Scan(home, options).files()
 
 
-def notes_elsewhere(home: Home, options: IndexOptions) -> list[str]:
+def find_notes_outside(home: Home, options: IndexOptions) -> list[str]:
     """The Markdown files of a home that are outside the indexed folders, as in a folder of notes
     that was made a home."""
     whole = find_files(home, replace(options, paths=(*options.paths, ".")))
@@ -134,7 +134,7 @@ class Scan:
     def _is_own(self, name: str) -> bool:
         """Return True when a folder of the home is no link to a folder elsewhere."""
         try:
-            checked(Path(self._root, name))
+            check_no_links(Path(self._root, name))
         except NotOrdinary as error:
             self._problem(name, f"is not read: {error.strerror}")
             return False
@@ -192,7 +192,7 @@ class Scan:
         return not ignored
 
     def _is_indexed(self, path: str, chain: IgnoreRules) -> bool:
-        if path in self._seen or denied_name(path):
+        if path in self._seen or why_name_denied(path):
             return False
         if not chain.rules or (chain.trusted and path in self.known):
             return True
@@ -239,7 +239,7 @@ class Scan:
         """A file or folder of `index.paths`: relative to the home, absolute, or with ~."""
         real = os.path.realpath(os.path.join(self._root, os.path.expanduser(entry)))
         path = self._path_of(real)
-        trouble = _refusal_reason(path, self._root) or denied_name(path)
+        trouble = _refusal_reason(path, self._root) or why_name_denied(path)
         if os.path.isabs(path) and self._lies_within(entry):
             trouble = f"is a link out of the home; name what it leads to, {real}"
         if trouble:
@@ -276,7 +276,7 @@ class Scan:
         target = self._path_of(real)
         if not inside or _is_hidden(real[len(bound) :]) or target in self._seen:
             return
-        if denied_name(target):
+        if why_name_denied(target):
             return
         if os.path.isdir(real):
             if self._enters(path, chain) and not target.startswith("sessions"):

@@ -24,15 +24,15 @@ from openclaw.config import Settings
 from openclaw.errors import ModelFailed, OpenclawError, UsageError
 from openclaw.retrieval import ranking
 from openclaw.retrieval.documents import Unreadable, read_document
-from openclaw.retrieval.embedders import Choice, Embedder, open_embedder
+from openclaw.retrieval.embedders import Embedder, EmbedderChoice, open_embedder
 from openclaw.retrieval.index import STANDING, LiveIndex
 from openclaw.retrieval.indexer import IndexReport, Progress
 from openclaw.retrieval.passages import (
     ChosenPassages,
     Hit,
-    Limits,
     Passage,
-    chosen,
+    PassageLimits,
+    choose_passages,
     distinct,
     passage_of,
 )
@@ -47,7 +47,7 @@ from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:
     from openclaw.retrieval.llamaindex import HybridRetriever
-    from openclaw.retrieval.ranking import Fused, RowScores
+    from openclaw.retrieval.ranking import FusedRow, RowScores
     from openclaw.retrieval.snapshot import Rows, Snapshot, SnapshotView
     from openclaw.retrieval.vector_store import VectorEngine
 
@@ -66,8 +66,8 @@ _Lookup = Callable[[Query], "list[Hit]"]
 class Search:
     """Finds passages in the files of a home. Several threads may use it.
 
-    embedder  called when a search first needs vectors; None or a `Choice` without an embedder
-              means search by words only
+    embedder  called when a search first needs vectors; None or an `EmbedderChoice` without an
+              embedder means search by words only
     private   the home's folder for derived files
     engine    opens another vector store, if the settings name one
     """
@@ -76,7 +76,7 @@ class Search:
         self,
         home: Home,
         options: IndexOptions,
-        embedder: Callable[[], Embedder | Choice | None],
+        embedder: Callable[[], Embedder | EmbedderChoice | None],
         private: Path,
         *,
         engine: Callable[[], VectorEngine] | None = None,
@@ -89,7 +89,7 @@ class Search:
         """Lines for the user, each added once; the caller may empty the list after showing them."""
         return self._index.notices
 
-    def tell_news_only(self) -> None:
+    def hide_standing_notices(self) -> None:
         """Add no more notices about a missing embedder or missing vectors."""
         for key in STANDING:
             self._index.hush(key)
@@ -169,10 +169,10 @@ class Search:
         """The same passages, and the best of the others with the reason why each is left out."""
         query = Query(shorten_question(question), today, k=most, skip=frozenset(skip))
         in_head = replace(query, skip=frozenset(), only=query.skip)
-        limits = Limits(most, tokens, RECALL_SCORE, count)
+        limits = PassageLimits(most, tokens, RECALL_SCORE, count)
 
         def choose(look: _Lookup) -> ChosenPassages:
-            return chosen(look(query), limits, look(in_head) if in_head.only else ())
+            return choose_passages(look(query), limits, look(in_head) if in_head.only else ())
 
         return self._choose_hits(query, choose, PROMPT_EMBED_SECONDS, quick=True)
 
@@ -268,7 +268,7 @@ class Search:
         query: Query,
         embedder: Embedder | None,
         vector: list[float] | None,
-    ) -> list[Fused]:
+    ) -> list[FusedRow]:
         """The rows that `HybridRetriever.fused` gives, from our own file, without LlamaIndex."""
 
         def by_meaning(others: Rows) -> RowScores | None:

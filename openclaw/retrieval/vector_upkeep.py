@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openclaw.errors import ModelFailed
-from openclaw.retrieval.index_store import Store
+from openclaw.retrieval.index_store import IndexStore
 from openclaw.retrieval.snapshot import contexts_of
 from openclaw.retrieval.writer import Writer, context_key
 
@@ -29,7 +29,7 @@ class VectorFiller:
     """Embeds the contexts without a vector. `contexts` gives the contexts of a file."""
 
     def __init__(
-        self, store: Store, embedder: Embedder, contexts: Callable[[str], list[str]]
+        self, store: IndexStore, embedder: Embedder, contexts: Callable[[str], list[str]]
     ) -> None:
         self._store = store
         self._embedder = embedder
@@ -103,7 +103,7 @@ GROUP = 64
 _SMALL = 16
 
 
-def missing(store: Store, name: str) -> dict[str, set[int]]:
+def missing(store: IndexStore, name: str) -> dict[str, set[int]]:
     """The contexts without a vector of the embedder `name`, by file path, newest files first."""
     held = _contexts_with_vectors(store, name)
     files = store.query("SELECT path, rows FROM files JOIN file_rows ON file = id ORDER BY id DESC")
@@ -151,7 +151,7 @@ def prune(writer: Writer) -> None:
     writer.forget_terms()
 
 
-def _contexts_with_vectors(store: Store, name: str) -> set[int]:
+def _contexts_with_vectors(store: IndexStore, name: str) -> set[int]:
     select = "SELECT contexts FROM vectors JOIN embedders ON embedders.id = embedder WHERE name = ?"
     return {key for (data,) in store.query(select, (name,)) for key in _keys(data)}
 

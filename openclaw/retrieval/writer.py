@@ -1,4 +1,4 @@
-"""Changes to the index, made within one transaction of `Store.write`."""
+"""Changes to the index, made within one transaction of `IndexStore.write`."""
 
 from __future__ import annotations
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.errors import OpenclawError
-from openclaw.security.secrets import find
-from openclaw.storage.lock import locked
+from openclaw.security.secrets import find_secrets
+from openclaw.storage.lock import hold_lock
 from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import appending, folder_of, make_folder
 from openclaw.storage.text import read_text
-from openclaw.types import Deed
+from openclaw.types import CallRecord
 
 ACTIONS = "actions.jsonl"
 MOST_BYTES = 5_000_000
@@ -27,7 +27,7 @@ LOCK_SECONDS = 1.0
 
 def without_secrets(text: str) -> str:
     """Replace secrets by masks that name their kind."""
-    for secret in reversed(find(text)):
+    for secret in reversed(find_secrets(text)):
         text = f"{text[: secret.start]}{{{{secret:{secret.kind}}}}}{text[secret.end :]}"
     return text
 
@@ -43,7 +43,7 @@ class Audit:
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
     trouble: str = field(default="", init=False)
 
-    def write(self, call: Deed) -> None:
+    def write(self, call: CallRecord) -> None:
         """Add a line in one write, so that the lines of other processes stay whole."""
         at = self.now().isoformat(timespec="milliseconds")
         line = {"at": at, "session": self.session, "turn": self.turn, **asdict(call)}
@@ -71,7 +71,7 @@ class Audit:
         """Rename the full file, in one process only. On Windows this fails while another process
         has the file open; a later call repeats it."""
         lock = self.path.with_name(f"{self.path.name}.lock")
-        with suppress(OSError, OpenclawError), locked(lock, LOCK_SECONDS):
+        with suppress(OSError, OpenclawError), hold_lock(lock, LOCK_SECONDS):
             if _is_full(self.path):
                 with folder_of(self.path) as folder:
                     folder.rename(self.path.name, older_path(self.path).name)

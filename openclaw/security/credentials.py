@@ -125,20 +125,20 @@ _MARKS = re.compile(r"[ .]+(?=/|$)")
 _STREAM = re.compile(r"(?<=[^/]{2}):[^/]*")
 
 
-def denied(path: Path) -> str:
+def why_denied(path: Path) -> str:
     """Return why a file or folder, or the target of a link, is not readable; "" when it is."""
     named = os.path.abspath(path)  # noqa: PTH100  `resolve` would follow links already
-    reason = denied_name(named)
+    reason = why_name_denied(named)
     if reason:
         return reason
     try:
         real = os.path.realpath(named)
     except (OSError, ValueError):
         return "a name that cannot be looked up"
-    return denied_name(real) if real != named else ""
+    return why_name_denied(real) if real != named else ""
 
 
-def denied_name(path: str) -> str:
+def why_name_denied(path: str) -> str:
     """Do the same for a path as it is written, absolute or not; links are not followed."""
     return _why_denied(path, os.path.expanduser("~"))  # noqa: PTH111
 
@@ -274,7 +274,7 @@ class Credentials:
         inner = any(path == str(each) or path.startswith(f"{each}{os.sep}") for each in self.linked)
         return "a link with the name of credentials leads to it" if inner else ""
 
-    def crowded(self, root: Path) -> str:
+    def why_not_hidden(self, root: Path) -> str:
         """Return why these files cannot be hidden from a command; "" when they can. The text names
         the folder that holds most of them."""
         if len(self.paths) <= MOST_HIDDEN:
@@ -288,7 +288,7 @@ class Credentials:
         )
 
 
-def credentials(root: Path) -> Credentials:
+def find_credentials(root: Path) -> Credentials:
     """Find the credentials of the home at `root` (absolute, without links).
 
     A folder with more than 20 of them counts as a whole, except the main folders of a home. Links
@@ -354,7 +354,7 @@ def _sort_entries(
         is_file = entry.is_file(follow_symlinks=False)
         if inner == ".openclaw" or not (is_folder or is_link or is_file):
             continue
-        if denied_name(inner):
+        if why_name_denied(inner):
             (links if is_link else denied).append(entry.name)
         elif is_folder:
             folders.append(entry.name)

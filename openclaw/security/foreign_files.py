@@ -11,7 +11,7 @@ from pathlib import Path
 
 from openclaw.errors import Damaged, OpenclawError
 from openclaw.storage.home import PROPOSED, Home
-from openclaw.storage.lock import locked
+from openclaw.storage.lock import hold_lock
 from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import decode, md5, read_text, write_if_same, write_text
@@ -41,7 +41,7 @@ _SHOWN_PLACE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
+class ForeignFiles:
     """The known foreign files of one home. The file is read each time, as another process may
     change it."""
 
@@ -59,14 +59,14 @@ class Learned:
 
     def note_all(self, files: Iterable[tuple[str, str, str | None]]) -> None:
         """Remember the sources of several files at once, as `note` does."""
-        with locked(self.home.private / "locks" / "learned.lock", LOCK_SECONDS):
+        with hold_lock(self.home.private / "locks" / "learned.lock", LOCK_SECONDS):
             noted = self._read_sources()
             kept = dict(noted)
             for path, source, text in files:
                 self._add_source(kept, path, source, text)
             if kept != noted:
                 self._keep_damaged()
-                write_text(self.home.private / FILE, as_text(self._limit(kept)))
+                write_text(self.home.private / FILE, format_sources(self._limit(kept)))
 
     def _add_source(self, kept: dict[str, str], path: str, source: str, text: str | None) -> None:
         if text is None:
@@ -78,13 +78,13 @@ class Learned:
         if prints := sorted({*known, *fingerprints(text)})[:MOST_OF_A_FILE]:
             kept[FINGERPRINTS_OF + path] = "\n".join((source, " ".join(prints)))
 
-    def named_in(self, line: str) -> str:
+    def source_named_in(self, line: str) -> str:
         """Return the source of a foreign file or folder that a command line names, "" for none."""
         known = {**_PLACES, **_paths(self._read_sources())}
         names = ((path.rstrip("/").rpartition("/")[2], source) for path, source in known.items())
         return next((source for name, source in names if name in line), "")
 
-    def shown_in(self, text: str) -> str:
+    def source_shown_in(self, text: str) -> str:
         """Return the source of foreign text in a result, "" for none. The result names a file with
         a line number, as our own tools do, or holds known words."""
         noted = self._read_sources()
@@ -129,9 +129,9 @@ class Learned:
         except OSError:
             return {}
         try:
-            return entries_in(data)
+            return read_sources(data)
         except ValueError:
-            return saved_from(data)
+            return recover_sources(data)
 
     def _limit(self, noted: dict[str, str]) -> dict[str, str]:
         """Drop the oldest entries without a file and the oldest fingerprints beyond the limits."""
@@ -149,7 +149,7 @@ class Learned:
         path = self.home.private / FILE
         try:
             data = read_bytes(path)
-            entries_in(data)
+            read_sources(data)
         except FileNotFoundError:
             return
         except ValueError:
@@ -157,7 +157,7 @@ class Learned:
             write_if_same(aside, None, data)
 
 
-def entries_in(data: bytes) -> dict[str, str]:
+def read_sources(data: bytes) -> dict[str, str]:
     """Read the sources by path. Damaged for a newer version, ValueError for another file."""
     found = parse_foreign_json(decode(data))
     if not isinstance(found, dict):
@@ -171,7 +171,7 @@ def entries_in(data: bytes) -> dict[str, str]:
     return {path: source for path, source in found.items() if isinstance(source, str)}
 
 
-def saved_from(data: bytes) -> dict[str, str]:
+def recover_sources(data: bytes) -> dict[str, str]:
     """Read the whole lines of a damaged file: each is a path and its source."""
     lines = (line.strip().rstrip(",") for line in decode(data).splitlines())
     found: dict[str, str] = {}
@@ -183,7 +183,7 @@ def saved_from(data: bytes) -> dict[str, str]:
     return found
 
 
-def as_text(noted: Mapping[str, str]) -> str:
+def format_sources(noted: Mapping[str, str]) -> str:
     """Return the text of the file, with the newest entry last."""
     shape = {VERSION_KEY: VERSION, **noted}
     return json.dumps(shape, ensure_ascii=False, indent=2) + "\n"

@@ -120,7 +120,7 @@ def system_resolve(host: str, port: int) -> list[str]:
     return [str(entry[4][0]) for entry in found]
 
 
-def addresses(host: str, port: int, resolve: Resolve, *, local: bool) -> list[str]:
+def resolve_allowed(host: str, port: int, resolve: Resolve, *, local: bool) -> list[str]:
     """Return the addresses to which a connection to a host may go.
 
     One refused address refuses the host: a name with a public and a private address is an attack or
@@ -227,7 +227,7 @@ def read_url(text: str) -> Url:
     return Url(parts["scheme"], host, port, path or "/", query)
 
 
-def join(base: Url, location: str) -> Url:
+def join_redirect(base: Url, location: str) -> Url:
     """Return the target of a redirect of `base`. Raises ToolProblem."""
     try:
         whole = urljoin(str(base), location.strip())
@@ -279,7 +279,7 @@ def urls_in(text: str) -> Iterator[str]:
         yield found
 
 
-def allows(entries: Collection[str], url: Url) -> bool:
+def is_allowed_host(entries: Collection[str], url: Url) -> bool:
     """Return True when the setting `web.allow_hosts` names the host of a URL. An entry is `host` or
     `host:port`, exact; without a port it means the one of the scheme."""
     for entry in entries:
@@ -368,10 +368,10 @@ def check_url_allowed(
     Below 1024 only 80 and 443 are web servers; a request may be taken for an order by what else
     listens there (mail, printers). Above there are many honest ones.
     """
-    local = allows(allow, url)
+    local = is_allowed_host(allow, url)
     if not local and url.port < 1024 and url.port not in (80, 443):
         raise ToolProblem(f"Refused: port {url.port}. Only 80, 443 and those from 1024 on.")
     if url.host == "localhost" or url.host.endswith(".localhost"):
-        addresses("127.0.0.1", url.port, resolve, local=local)
+        resolve_allowed("127.0.0.1", url.port, resolve, local=local)
     elif ":" in url.host or url.host.replace(".", "").isdigit():
-        addresses(url.host, url.port, resolve, local=local)
+        resolve_allowed(url.host, url.port, resolve, local=local)

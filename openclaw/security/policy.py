@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from openclaw.security.credentials import denied_name
+from openclaw.security.credentials import why_name_denied
 from openclaw.security.grants import BY_TARGET, Grant, offered_grants
 from openclaw.types import Action, Change, Effect, Mode
 
@@ -137,7 +137,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PermissionQuestion:
     """A question to the user about a call."""
 
     action: Action
@@ -151,7 +151,7 @@ class Question:
     """The change of a file by the call; None when it is unknown or too long to compare."""
 
 
-Ask = Callable[[Question], str]
+Ask = Callable[[PermissionQuestion], str]
 """Asks the user. Returns how it was allowed ("once", "session", "always", "--yes"), "" for no.
 Raises Declined."""
 
@@ -171,7 +171,7 @@ class Policy:
     """They may grow during the run."""
     unconfined: Callable[[], str | None] = lambda: None
     """Returns why commands run without a sandbox; None when they run in one."""
-    denied: Callable[[str], str] = denied_name
+    denied: Callable[[str], str] = why_name_denied
     """Returns why a path may not be touched; "" when it may."""
     hooked: bool = False
     """True when the home has hooks, or MCP servers that run files of the home."""

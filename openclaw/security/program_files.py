@@ -47,7 +47,7 @@ _STARTER_OPTION = re.compile(r"--(?!exclude)|-\w*[IFT]|[A-Za-z]*[IFT][A-Za-z]*$"
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ProgramFile:
     """A file as it is in the hash."""
 
     data: bytes | None
@@ -72,7 +72,7 @@ class Programs:
     """The programs that the commands name and that do not exist."""
     trouble: str = ""
     """Why the hash cannot be made; "" when it can."""
-    held: Mapping[str, Held] = field(default_factory=dict, repr=False, compare=False)
+    held: Mapping[str, ProgramFile] = field(default_factory=dict, repr=False, compare=False)
     """The hashed content. It is run in place of the files, which may change at any time."""
 
 
@@ -80,7 +80,7 @@ class _NoHashError(Exception):
     """No hash can cover all that the commands run. The message says why."""
 
 
-def programs(home: Home, commands: Sequence[str | Sequence[str]]) -> Programs:
+def find_programs(home: Home, commands: Sequence[str | Sequence[str]]) -> Programs:
     """Find the home's files that commands (shell lines or lists of words) may run."""
     root = Path(os.path.realpath(home.root))
     names = [path for command in commands for path in _find_named_files(root, command)]
@@ -90,7 +90,7 @@ def programs(home: Home, commands: Sequence[str | Sequence[str]]) -> Programs:
         word for command in commands for word in _missing_programs(root, command)
     )
     files: list[Path] = []
-    held: dict[str, Held] = {}
+    held: dict[str, ProgramFile] = {}
     trouble = ""
     try:
         files = _list_files(root, run)
@@ -110,11 +110,11 @@ def programs(home: Home, commands: Sequence[str | Sequence[str]]) -> Programs:
 def find_named_paths(root: Path, command: str | Sequence[str]) -> list[Path]:
     """Return the existing paths in the home, the home included, that a command's words may mean."""
     texts = (text for word in words_of(command) for text in possible_paths(root, word))
-    places = dict.fromkeys(placed(root, text) for text in texts)
+    places = dict.fromkeys(path_of_word(root, text) for text in texts)
     return [path for path in places if path.is_relative_to(root) and _is_there(path)]
 
 
-def places(root: Path, commands: Iterable[str | Sequence[str]]) -> Iterator[str]:
+def find_program_places(root: Path, commands: Iterable[str | Sequence[str]]) -> Iterator[str]:
     """Yield the files and folders, relative to the home, from which commands may run code.
 
     They need not exist: whoever writes to such a path decides what runs.
@@ -122,7 +122,7 @@ def places(root: Path, commands: Iterable[str | Sequence[str]]) -> Iterator[str]
     for command in filter(None, commands):
         words = () if _only_reads(command) else words_of(command)
         for text in (text for word in words for text in possible_paths(root, word)):
-            path = placed(root, text)
+            path = path_of_word(root, text)
             if not path.is_relative_to(root) or is_agent_folder(root, path):
                 continue
             folder = path if _is_folder(path) else path.parent
@@ -134,13 +134,13 @@ def is_agent_folder(root: Path, path: Path) -> bool:
     return path == root or (path.parent == root and path.name in AGENT_FOLDERS)
 
 
-def placed(root: Path, text: str) -> Path:
+def path_of_word(root: Path, text: str) -> Path:
     """Return the path of a word. In an absolute one the links of its folder are resolved."""
     path = Path(os.path.normpath(root / text))
     return Path(os.path.realpath(path.parent), path.name) if Path(text).is_absolute() else path
 
 
-def _hash_files(held: Mapping[str, Held]) -> str:
+def _hash_files(held: Mapping[str, ProgramFile]) -> str:
     total = hashlib.sha256()
     for name, each in held.items():
         content = hashlib.sha256(each.data or b"").hexdigest()
@@ -149,11 +149,11 @@ def _hash_files(held: Mapping[str, Held]) -> str:
     return total.hexdigest()
 
 
-def _read_files(root: Path, files: Sequence[Path]) -> dict[str, Held]:
+def _read_files(root: Path, files: Sequence[Path]) -> dict[str, ProgramFile]:
     """Read the files, each with one `open`."""
     if len(files) > MOST_FILES or sum(map(_size, files)) > MOST_BYTES:
         raise _NoHashError(TOO_MUCH)
-    found: dict[str, Held] = {}
+    found: dict[str, ProgramFile] = {}
     left = MOST_BYTES
     for path in files:
         held = found[_relative(root, path)] = _read_file(path, left)
@@ -183,7 +183,7 @@ def _missing_programs(root: Path, command: str | Sequence[str]) -> Iterator[str]
     if len(first) > 1 and is_runner(first[0]) and first[1].endswith(SCRIPTS):
         words.append(first[1])
     for word in words:
-        place = placed(root, word)
+        place = path_of_word(root, word)
         expanded = set(word) & _SHELL_CHARACTERS or word.startswith("-")
         if not expanded and place.is_relative_to(root) and not _is_there(place):
             yield word
@@ -259,7 +259,7 @@ def _size(path: Path) -> int:
     return 0
 
 
-def _read_file(path: Path, most: int) -> Held:
+def _read_file(path: Path, most: int) -> ProgramFile:
     target, data, runs = "", None, False
     flags = os.O_RDONLY
     for wanted in ("O_NONBLOCK", "O_BINARY", "O_CLOEXEC"):
@@ -278,7 +278,7 @@ def _read_file(path: Path, most: int) -> Held:
             os.close(number)
     if data is not None and len(data) > most:
         raise _NoHashError(TOO_MUCH)
-    return Held(data, runs, target)
+    return ProgramFile(data, runs, target)
 
 
 def _relative(root: Path, path: Path) -> str:
@@ -433,12 +433,12 @@ _LINKED_FOLDERS = frozenset((name,) for name in AGENT_FOLDERS)
 _VARIABLES = ("$OPENCLAW_HOME", "${OPENCLAW_HOME}", "$PWD", "${PWD}")
 
 
-class UnsealedError(ValueError):
+class UncopiedProgramError(ValueError):
     """A command would run a program of the home itself and not its copy."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sealed:
+class FileCopies:
     """Copies of a home's files."""
 
     root: Path
@@ -458,7 +458,7 @@ class Sealed:
         for word in words_of(found):
             for text in possible_paths(self.root, word):
                 if self._is_original(text):
-                    raise UnsealedError(f"{text} has to be written as a path from the home")
+                    raise UncopiedProgramError(f"{text} has to be written as a path from the home")
         return found
 
     def text(self, text: str) -> str:
@@ -514,10 +514,10 @@ class Sealed:
 
 
 @contextmanager
-def sealed(root: Path, held: Mapping[str, Held]) -> Iterator[Sealed]:
+def copied_files(root: Path, held: Mapping[str, ProgramFile]) -> Iterator[FileCopies]:
     """Write the copies, and remove them at the end. Raises OSError."""
     with scratch(root) as top:
-        found = Sealed(root, top / "home", top / "apart", frozenset(held))
+        found = FileCopies(root, top / "home", top / "apart", frozenset(held))
         found.folder.mkdir()
         for name, each in held.items():
             _write_copy(found.place(name), each, root / name, root)
@@ -531,7 +531,7 @@ def sealed(root: Path, held: Mapping[str, Held]) -> Iterator[Sealed]:
         yield found
 
 
-def _write_copy(copy: Path, held: Held, path: Path, root: Path) -> None:
+def _write_copy(copy: Path, held: ProgramFile, path: Path, root: Path) -> None:
     if held.data is None:
         # A link to a folder. The files of a folder in the home are copied already.
         real = Path(os.path.realpath(path.parent / held.target))
@@ -594,6 +594,6 @@ def starts_scripts(command: str | Sequence[str], root: Path) -> bool:
         elif words[0].endswith(".py"):
             scripts.append(words[0])
     return bool(scripts) and all(
-        script.endswith(".py") and not is_agent_folder(root, placed(root, script).parent)
+        script.endswith(".py") and not is_agent_folder(root, path_of_word(root, script).parent)
         for script in scripts
     )

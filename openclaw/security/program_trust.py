@@ -13,29 +13,29 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.config.hook_settings import Hook, read_hooks
-from openclaw.config.mcp_settings import Server, filled, read_servers
+from openclaw.config.mcp_settings import Server, fill_variables, read_servers
 from openclaw.security.program_files import (
     AGENT_FOLDERS,
     PYTHON,
     SCRIPTS,
     Programs,
     find_named_paths,
+    find_program_places,
+    find_programs,
     is_agent_folder,
     is_launcher,
     is_runner,
     launch_words,
     name_of,
-    placed,
-    places,
+    path_of_word,
     possible_paths,
-    programs,
     words_of,
 )
 from openclaw.storage.home import Home, State
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TrustRequest:
     """The hooks or MCP servers of a home and the files that they run, for which a yes is asked."""
 
     hooks: tuple[Hook, ...]
@@ -50,13 +50,13 @@ class Asked:
         return next((word for word in words if word in self.programs.missing), "")
 
 
-def asked(home: Home, hooks: Sequence[Hook]) -> Asked:
+def make_trust_request(home: Home, hooks: Sequence[Hook]) -> TrustRequest:
     """Read the hooks of a home and their files as they are now."""
-    found = programs(home, [command for hook in hooks for command in hook.commands])
-    return Asked(tuple(hooks), found, marked(list(map(_hook_facts, hooks)), found))
+    found = find_programs(home, [command for hook in hooks for command in hook.commands])
+    return TrustRequest(tuple(hooks), found, hash_settings(list(map(_hook_facts, hooks)), found))
 
 
-def marked(settings: Sequence[Mapping[str, Any]], found: Programs) -> str:
+def hash_settings(settings: Sequence[Mapping[str, Any]], found: Programs) -> str:
     """Hash settings and the files that they run; "" when it cannot be made."""
     facts = json.dumps([list(settings), found.hash], sort_keys=True)
     mark = hashlib.sha256(facts.encode("utf-8", "surrogatepass")).hexdigest()
@@ -68,7 +68,7 @@ def _hook_facts(hook: Hook) -> dict[str, Any]:
     return {key: value for key, value in asdict(hook).items() if key != "cwd" or value}
 
 
-def why_not(found: Asked, state: State) -> str:
+def why_untrusted(found: TrustRequest, state: State) -> str:
     """Return why hooks or servers do not run, "" when they do."""
     if found.programs.trouble:
         return f"they cannot be trusted: {found.programs.trouble}"
@@ -117,7 +117,7 @@ def real_word(root: Path, word: str) -> str:
     return word
 
 
-def in_home(root: Path, words: Sequence[str]) -> list[str]:
+def paths_in_home(root: Path, words: Sequence[str]) -> list[str]:
     """Return the paths in words that lead into the home: those that exist, and those that may be
     created at any moment."""
     texts = (text for word in words_of(words) for text in possible_paths(root, word))
@@ -125,7 +125,7 @@ def in_home(root: Path, words: Sequence[str]) -> list[str]:
 
 
 def _is_in_home(root: Path, text: str) -> bool:
-    place = placed(root, text)
+    place = path_of_word(root, text)
     if not place.is_relative_to(root):
         return False
     first, *rest = place.relative_to(root).parts or ("",)
@@ -182,7 +182,7 @@ def _relocate(root: Path, folder: Path, word: str) -> str:
 
 def _fill_variables(text: str) -> str:
     try:
-        return filled(text, os.environ)
+        return fill_variables(text, os.environ)
     except KeyError:  # the server is not started then
         return text
 
@@ -195,5 +195,5 @@ def home_programs(
     root = Path(os.path.realpath(home.root))
     lines = [code_words(root, server) for server in read_servers(servers)[0]]
     commands = [each for hook in read_hooks(hooks)[0] for each in hook.commands]
-    hooked = bool(hooks) or any(in_home(root, words) for words in lines)
-    return hooked, tuple(places(root, [*commands, *lines]))
+    hooked = bool(hooks) or any(paths_in_home(root, words) for words in lines)
+    return hooked, tuple(find_program_places(root, [*commands, *lines]))

@@ -57,7 +57,7 @@ class Secret:
     end: int
 
 
-def find(text: str) -> list[Secret]:
+def find_secrets(text: str) -> list[Secret]:
     """Return the secrets of a text in their order. Findings that overlap become one, of the kind
     that says more."""
     spans: list[SecretSpan] = []
@@ -103,7 +103,7 @@ def _find_private_keys(text: str) -> Iterator[SecretSpan]:
             yield "private-key", begin.start(), past
 
 
-def key_begin(lines: Sequence[str], index: int) -> int:
+def find_key_begin(lines: Sequence[str], index: int) -> int:
     """Return the index of the line where the private key around this line begins, else `index`.
     The inner lines of a key do not look like a key."""
     for near in range(min(index, len(lines)) - 1, max(index - MOST_LINES, 0) - 1, -1):

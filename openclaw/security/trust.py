@@ -12,14 +12,14 @@ from pathlib import Path
 
 from openclaw.config.file import given_values
 from openclaw.config.settings import build
-from openclaw.config.untrusted_settings import allow_targets, new_targets, targets, turned_on
+from openclaw.config.untrusted_settings import allow_targets, needing_consent, new_targets, targets
 from openclaw.errors import OpenclawError
 from openclaw.storage.home import HOME, MARKS, Home, Trust, is_trusted, trust_file, trust_home
 
 ASIDE = "aside"
 
 
-def judged(home: Home) -> Home:
+def check_trust(home: Home) -> Home:
     """Return the home, marked as untrusted if it is foreign.
 
     A folder without anything that needs a yes (no settings with effects, no private folder and no
@@ -41,7 +41,7 @@ def _has_foreign_settings(home: Home) -> bool:
     if _is_cloned(home.root) and any(os.path.lexists(home.root / name) for name in MARKS):
         return True
     try:
-        return bool(turned_on(given_values(home)))
+        return bool(needing_consent(given_values(home)))
     except OpenclawError:  # broken settings have no effect
         return False
 
@@ -51,10 +51,10 @@ def _is_cloned(folder: Path) -> bool:
     return any(os.path.lexists(each / ".git") for each in (folder, *folder.parents))
 
 
-def what_it_turns_on(home: Home) -> Iterator[str]:
+def list_effects_of_trust(home: Home) -> Iterator[str]:
     """Yield lines that say what a yes to the home would turn on. UsageError for broken settings."""
     values = given_values(home)
-    for name, value in turned_on(values).items():
+    for name, value in needing_consent(values).items():
         yield f"{name}: {json.dumps(value, ensure_ascii=False, default=str)}"
     settings = build({name: value for name, (value, _) in values.items()})
     for variable, address in targets(settings):

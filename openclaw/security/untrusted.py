@@ -94,21 +94,21 @@ def fence(text: str, source: str, marker: str, *, own: bool = False) -> str:
     With `own`, for the user's own files, only the tokens of chat templates and of this fence are
     broken. All other lines stay as they are, so that an edit finds them.
     """
-    body = inert(text) if own else defused(text)
+    body = break_tokens(text) if own else defuse(text)
     body = _remove_marker(body, marker).strip("\n")
     label = _remove_marker(plain_source(source), marker)
     return f"<<data {marker} from {label}, {NO_ORDERS}>>\n{body}\n<</data {marker}>>"
 
 
-def inert(text: str) -> str:
+def break_tokens(text: str) -> str:
     """Break the tokens of chat templates and of our fence by a blank."""
     return _compile(_SPECIAL).sub(_add_blank, text)
 
 
-def defused(text: str) -> str:
+def defuse(text: str) -> str:
     """Remove hidden characters, and break all that looks like a token, a tag, a role, a result or
     a call of ours."""
-    text = _compile(_ESCAPED).sub(lambda found: chr(int(found[1], 16)), strip(text))
+    text = _compile(_ESCAPED).sub(lambda found: chr(int(found[1], 16)), strip_hidden(text))
     for pattern in (_BARRED, _TAG, _BRACKET, _HEADER, _OURS, _FENCED, _CALL):
         text = _compile(pattern).sub(_add_blank, text)
     return text
@@ -116,8 +116,8 @@ def defused(text: str) -> str:
 
 def plain_source(source: str) -> str:
     """Return a source as a few words on one line that cannot close a fence."""
-    line = " ".join(strip(source).split())
-    line = defused(line).replace("<", "(").replace(">", ")")
+    line = " ".join(strip_hidden(source).split())
+    line = defuse(line).replace("<", "(").replace(">", ")")
     return line if len(line) <= LONGEST_SOURCE else line[: LONGEST_SOURCE - 3] + "..."
 
 
@@ -162,19 +162,19 @@ _ESCAPE = re.compile(
 _LINE_END = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 
 
-def strip(text: str) -> str:
+def strip_hidden(text: str) -> str:
     """Remove hidden characters and escape sequences of a terminal. Every kind of line end becomes a
     newline. Joiners stay in emoji and in scripts that need them."""
     plain = _LINE_END.sub("\n", _ESCAPE.sub("", text))
     return _HIDDEN.sub(lambda found: found["kept"] or "", plain)
 
 
-def hidden(text: str) -> list[str]:
+def find_hidden(text: str) -> list[str]:
     """Return the hidden characters of a text, in order. Line ends are not hidden."""
     return [found[0] for found in _HIDDEN.finditer(text) if not found["kept"]]
 
 
-def visible(text: str) -> str:
+def show_hidden(text: str) -> str:
     """Replace hidden characters by signs such as <U+202E>. Newlines and tabs stay. A carriage
     return within a line is shown, as it could overwrite the line."""
     plain = text.replace("\r\n", "\n").replace("\r", "\u240d")
@@ -182,7 +182,7 @@ def visible(text: str) -> str:
     return re.sub("[\x0c\u2028\u2029]", lambda found: _visible_sign(found[0]), plain)
 
 
-def visible_piece(text: str) -> str:
+def show_hidden_in_piece(text: str) -> str:
     """Do the same for a piece of a stream. Joiners and variants stay, as their neighbours may be in
     another piece; carriage returns and soft breaks are dropped."""
     return _ALWAYS.sub(lambda found: _visible_sign(found[0]), re.sub("[\r\u00ad\u200b]", "", text))

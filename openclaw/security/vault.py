@@ -18,10 +18,10 @@ from typing import Any, Literal, Protocol, Self
 from urllib.parse import quote
 
 from openclaw.errors import Damaged, OpenclawError
-from openclaw.security.secrets import find, find_encoded, is_mixed
-from openclaw.storage.lock import locked
+from openclaw.security.secrets import find_encoded, find_secrets, is_mixed
+from openclaw.storage.lock import hold_lock
 from openclaw.storage.readers import parse_foreign_json
-from openclaw.storage.safe_open import checked, read_bytes
+from openclaw.storage.safe_open import check_no_links, read_bytes
 from openclaw.storage.text import decode, unwritable, write_private
 from openclaw.types import ToolProblem
 
@@ -104,7 +104,7 @@ class Vault:
         only. OpenclawError when it cannot be read."""
         vault = cls(path, _is_in_memory=True)
         try:
-            vault._entries = dict(entries_in(read_bytes(path, LARGEST).decode("utf-8")))
+            vault._entries = dict(read_secrets_file(read_bytes(path, LARGEST).decode("utf-8")))
         except FileNotFoundError:
             pass
         except OSError as error:
@@ -128,7 +128,7 @@ class Vault:
             self._clean.add(hash(text))
         return masked
 
-    def veiled(self, text: str) -> str:
+    def mask_for_display(self, text: str) -> str:
         """Replace each secret by a mask for display only. A new secret, which may not be complete
         yet, is not saved."""
         self._refresh()
@@ -139,7 +139,7 @@ class Vault:
     ) -> str:
         """Mask a text. `name_values` gives the names of secrets; by default new ones are saved."""
         text = self._mask_known(text)
-        spans = [(each.kind, each.start, each.end) for each in find(text)]
+        spans = [(each.kind, each.start, each.end) for each in find_secrets(text)]
         if not spans:  # else the recursive call finds them
             spans = find_encoded(text, filter(is_distinct, self._values.values()))
         if not spans:
@@ -251,7 +251,7 @@ class Vault:
     def _locked(self) -> AbstractContextManager[object]:
         if self._is_in_memory:
             return nullcontext()
-        return locked(self.path.parent / "locks" / "secrets.lock", what="the secrets file")
+        return hold_lock(self.path.parent / "locks" / "secrets.lock", what="the secrets file")
 
     def _save(self) -> None:
         if self._is_in_memory:
@@ -278,7 +278,7 @@ class Vault:
             if stamp is None:  # somebody deleted it: known secrets stay masked
                 self._stamp = None
                 return
-            kept = entries_in(read_bytes(self.path, LARGEST).decode("utf-8"))
+            kept = read_secrets_file(read_bytes(self.path, LARGEST).decode("utf-8"))
         except OSError as error:
             raise _read_error(self.path, error) from error
         except ValueError:
@@ -301,7 +301,7 @@ class Vault:
         """Rename a damaged file, and tell the user."""
         aside = self.path.with_name(f"{self.path.stem}.damaged-{self.now():%Y%m%d-%H%M%S}.json")
         try:
-            checked(self.path.parent)
+            check_no_links(self.path.parent)
             self.path.replace(aside)
         except OSError as error:
             raise unwritable(aside, error) from error
@@ -316,7 +316,7 @@ def _read_error(path: Path, error: OSError) -> OpenclawError:
     return OpenclawError(f"cannot read {path}: {error.strerror}", "give this user access to it")
 
 
-def entries_in(text: str) -> Mapping[str, Any]:
+def read_secrets_file(text: str) -> Mapping[str, Any]:
     """Read the entries by name. ValueError for another file, Damaged for a newer version."""
     shape = parse_foreign_json(text)
     version = shape.get("version") if isinstance(shape, dict) else None
@@ -336,7 +336,7 @@ def entries_in(text: str) -> Mapping[str, Any]:
     return entries
 
 
-Masks = Literal["stay", "own", "code", "url", "text"]
+MaskMode = Literal["stay", "own", "code", "url", "text"]
 """How a mask such as {{secret:github-token-1}} in the arguments of a tool is treated.
 
 stay: masks stay and secrets are masked (memories, a web search).
@@ -347,14 +347,14 @@ text: the value replaces the mask unchanged.
 """
 
 
-class Apart(Protocol):
+class SecretMasker(Protocol):
     """Masks secrets in texts for the model, and reveals them for tools."""
 
     def mask(self, text: str, /) -> str: ...
     def reveal(self, text: str, /, *, plain: bool = False) -> str: ...
 
 
-class AsItIs:
+class NoMasking:
     """Masks nothing."""
 
     def mask(self, text: str, /) -> str:
@@ -364,7 +364,9 @@ class AsItIs:
         return text
 
 
-def for_call(apart: Apart, masks: Masks, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def arguments_for_call(
+    apart: SecretMasker, masks: MaskMode, arguments: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the arguments with which a permitted call is run. ToolProblem for a secret that could
     be read as a command."""
     if masks == "own":
@@ -375,10 +377,12 @@ def for_call(apart: Apart, masks: Masks, arguments: Mapping[str, Any]) -> dict[s
         "url": lambda text: _in_url(apart, text),
         "text": apart.reveal,
     }[masks]
-    return {name: in_texts(value, change) for name, value in arguments.items()}
+    return {name: map_texts(value, change) for name, value in arguments.items()}
 
 
-def secrets_used(apart: Apart, masks: Masks, arguments: Mapping[str, Any]) -> frozenset[str]:
+def secrets_used(
+    apart: SecretMasker, masks: MaskMode, arguments: Mapping[str, Any]
+) -> frozenset[str]:
     """Return the names of the secrets in the arguments of a call, masked or not."""
     found: list[str] = []
 
@@ -387,27 +391,27 @@ def secrets_used(apart: Apart, masks: Masks, arguments: Mapping[str, Any]) -> fr
         return text
 
     if masks in ("code", "url", "text"):
-        in_texts(arguments, look)
+        map_texts(arguments, look)
     return frozenset(name for name in found if apart.reveal(mask_of(name)) != mask_of(name))
 
 
-def disarmed(text: str) -> str:
+def disarm_masks(text: str) -> str:
     """Change a foreign text so that nothing in it looks like one of our masks."""
     return MASK.sub(lambda match: match[0].replace("{{", "{ {", 1), text)
 
 
-def in_texts(value: Any, change: Callable[[str], str]) -> Any:
+def map_texts(value: Any, change: Callable[[str], str]) -> Any:
     """Apply `change` to each text in a value, except the names of fields."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):
-        return {name: in_texts(each, change) for name, each in value.items()}
+        return {name: map_texts(each, change) for name, each in value.items()}
     if isinstance(value, list | tuple):
-        return [in_texts(each, change) for each in value]
+        return [map_texts(each, change) for each in value]
     return value
 
 
-def _in_url(apart: Apart, text: str) -> str:
+def _in_url(apart: SecretMasker, text: str) -> str:
     """Reveal each secret escaped, so that it can neither name another host nor begin another part
     of the URL."""
 

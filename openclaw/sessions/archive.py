@@ -21,15 +21,15 @@ from openclaw.errors import Damaged, OpenclawError
 from openclaw.messages import Entry
 from openclaw.sessions.session import (
     PART_FILE,
-    Part,
+    ArchivePart,
     Session,
     SessionState,
     from_json,
     to_json,
 )
-from openclaw.storage.safe_open import checked, read_bytes
+from openclaw.storage.safe_open import check_no_links, read_bytes
 from openclaw.storage.text import BOM, remove_file, unwritable, write_if_same, write_text
-from openclaw.types import Keep, keep_nothing
+from openclaw.types import BeforeWrite, record_no_write
 
 FOLDER = "archive"
 UNFINISHED = re.compile(r"\.openclaw-[0-9a-f]+\.tmp")
@@ -49,7 +49,7 @@ class Archive:
     with each file before it is written or removed."""
 
     folder: Path
-    keep: Keep = keep_nothing
+    keep: BeforeWrite = record_no_write
 
     def put(self, session: Session, upto: int, at: str) -> dict[str, Any]:
         """Write the first `upto` messages as a new part; it is on the disk when this returns.
@@ -72,7 +72,7 @@ class Archive:
         turns = sum(entry.role == "user" for entry in messages)
         return {"file": _part_name(number), "messages": len(messages), "turns": turns, "at": at}
 
-    def read(self, part: Part) -> Session:
+    def read(self, part: ArchivePart) -> Session:
         """Read a part as a session. Damaged when it is missing or no session; it stays in its
         place."""
         path = self.folder / part.file
@@ -86,18 +86,18 @@ class Archive:
         what = f"messages {part.first} to {part.last} of conversation {self.folder.name}"
         raise Damaged(f"{what} cannot be read ({reason})", f"repair or restore {path}")
 
-    def drop(self, part: Part) -> None:
+    def drop(self, part: ArchivePart) -> None:
         """Remove a part that the session's file no longer lists. One that cannot be removed does
         no harm."""
         with contextlib.suppress(OpenclawError, OSError):
             remove_file(self.folder / part.file, self.keep)
             self.folder.rmdir()
 
-    def missing(self, parts: Iterable[Part]) -> list[Part]:
+    def missing(self, parts: Iterable[ArchivePart]) -> list[ArchivePart]:
         """Return those of the parts that have no file."""
         return [part for part in parts if is_missing(self.folder / part.file)]
 
-    def copy_to(self, other: Archive, parts: Iterable[Part]) -> list[Part]:
+    def copy_to(self, other: Archive, parts: Iterable[ArchivePart]) -> list[ArchivePart]:
         """Copy parts into the archive of another session; returns the missing ones. Damaged when
         one cannot be read."""
         return [
@@ -110,14 +110,14 @@ class Archive:
         """Remove the whole archive; returns a text about foreign files that were left, "" for none.
         A link in its place is removed and not followed. OpenclawError when this fails."""
         if _is_link(self.folder):
-            checked(self.folder.parent)
+            check_no_links(self.folder.parent)
             behind = os.path.realpath(self.folder)
             remove_file(self.folder)
             return f"{self.folder} was a link; what it led to was left: {behind}"
         if is_missing(self.folder):
             return ""
         try:
-            checked(self.folder)
+            check_no_links(self.folder)
             if not self.folder.is_dir():
                 return f"{self.folder} was left: it is no folder"
             for path in filter(_is_ours, list(self.folder.iterdir())):
@@ -139,7 +139,7 @@ class Archive:
 
     def _is_left_over(self, number: int, session: Session) -> bool:
         try:
-            held = self.read(Part(_part_name(number), 0, 0, "", 1)).messages
+            held = self.read(ArchivePart(_part_name(number), 0, 0, "", 1)).messages
         except Damaged:
             return False
         return _text(held) == _text(session.messages[: len(held)])
@@ -157,7 +157,7 @@ def is_missing(path: Path) -> bool:
     return False
 
 
-def copy(source: Path, target: Path, keep: Keep = keep_nothing) -> bool:
+def copy(source: Path, target: Path, keep: BeforeWrite = record_no_write) -> bool:
     """Copy a file in one step, after calling `keep`; False when there is no such file."""
     try:
         data = read_bytes(source)

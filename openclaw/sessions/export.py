@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable
 
 from openclaw.messages import Entry, ToolUse
-from openclaw.sessions.session import Part, Session
+from openclaw.sessions.session import ArchivePart, Session
 
 SPEAKERS = {"user": "User", "assistant": "Assistant"}
-ArchivedParts = Iterable[tuple[Part, Session | None]]
+ArchivedParts = Iterable[tuple[ArchivePart, Session | None]]
 
 
 def export_markdown(session: Session, archived: ArchivedParts = ()) -> str:

@@ -17,7 +17,7 @@ from openclaw.sessions.session import (
     NOTED,
     OF_THE_REQUEST,
     SHORTENED,
-    Part,
+    ArchivePart,
     Session,
     TooNew,
     from_json,
@@ -28,9 +28,9 @@ from openclaw.sessions.session import (
 from openclaw.sessions.working_notes import notes_path
 from openclaw.storage.home import name_trouble
 from openclaw.storage.merge import SIGN, conflicts
-from openclaw.storage.safe_open import checked, read_bytes, reading
+from openclaw.storage.safe_open import check_no_links, read_bytes, reading
 from openclaw.storage.text import BOM, md5, unwritable, write_text
-from openclaw.types import Keep, keep_nothing
+from openclaw.types import BeforeWrite, record_no_write
 
 LATEST = "latest"
 SHORT_ID = 4
@@ -55,7 +55,7 @@ class SessionFolder:
         self, folder: Path, locks: Path | None = None, now: Callable[[], datetime] = _now
     ) -> None:
         self.folder = folder
-        self.keep: Keep = keep_nothing
+        self.keep: BeforeWrite = record_no_write
         self.locks = locks or folder.parent / ".openclaw" / "locks"
         self.now = now
         self.problems: list[str] = []
@@ -81,7 +81,7 @@ class SessionFolder:
                 )
         return Session(session_id, title, created_at=at, updated_at=at, model=model)
 
-    def _copy_archive(self, source: str, target: Session) -> list[Part]:
+    def _copy_archive(self, source: str, target: Session) -> list[ArchivePart]:
         """Copy the archive of a session for another one that lists the same parts. Missing parts
         are removed from its list and returned."""
         lost = self._archive(source).copy_to(self._archive(target.id), target.parts)
@@ -261,7 +261,7 @@ class SessionFolder:
             )
 
 
-def in_words(parts: Iterable[Part]) -> str:
+def in_words(parts: Iterable[ArchivePart]) -> str:
     """Name the messages in parts of an archive, "" without parts."""
     return ", ".join(f"messages {part.first} to {part.last}" for part in parts)
 
@@ -271,7 +271,7 @@ def _move_all(moves: Iterable[tuple[Path, Path]]) -> bool:
     done: list[tuple[Path, Path]] = []
     try:
         for old, new in moves:
-            checked(old).rename(checked(new))
+            check_no_links(old).rename(check_no_links(new))
             done.append((old, new))
     except OSError:
         for old, new in reversed(done):

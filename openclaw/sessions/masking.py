@@ -6,21 +6,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from openclaw.messages import Entry, Material, ToolUse
-from openclaw.security.vault import Vault, disarmed, in_texts, masked_names
+from openclaw.security.vault import Vault, disarm_masks, map_texts, masked_names
 from openclaw.sessions.session import Session
 
 
-def materials(vault: Vault, given: Sequence[Material]) -> tuple[Material, ...]:
+def mask_materials(vault: Vault, given: Sequence[Material]) -> tuple[Material, ...]:
     """Mask the secrets in material. In a foreign text nothing may look like a mask."""
     return tuple(
-        replace(each, text=vault.mask(each.text if each.path else disarmed(each.text)))
+        replace(each, text=vault.mask(each.text if each.path else disarm_masks(each.text)))
         for each in given
     )
 
 
-def entry(vault: Vault, said: Entry) -> Entry:
+def mask_entry(vault: Vault, said: Entry) -> Entry:
     """Mask the secrets of a message; returns the same object when there are none."""
-    thought, record = vault.mask(said.thought), in_texts(said.record_json, vault.mask)
+    thought, record = vault.mask(said.thought), map_texts(said.record_json, vault.mask)
     masked = replace(_sent(vault, said), thought=thought, record_json=record)
     return said if masked == said else masked
 
@@ -38,18 +38,18 @@ def _sent(vault: Vault, said: Entry) -> Entry:
 
 
 def _mask_call(vault: Vault, use: ToolUse) -> ToolUse:
-    made = in_texts(use.input, vault.mask)
+    made = map_texts(use.input, vault.mask)
     return replace(use, input=made, output=vault.mask(use.output))
 
 
-def session(vault: Vault, talk: Session) -> None:
+def mask_session(vault: Vault, talk: Session) -> None:
     """Mask the secrets in all parts of a conversation that may still be sent."""
     talk.messages[:] = [_sent(vault, said) for said in talk.messages]
     talk.compressed_context = vault.mask(talk.compressed_context)
     talk.title = vault.mask(talk.title)
 
 
-def told(before: Iterable[str], after: Iterable[str]) -> str:
+def format_masked_notice(before: Iterable[str], after: Iterable[str]) -> str:
     """Return the notice for the user about newly masked secrets, "" when there are none."""
     known = set(masked_names("\n".join(before)))
     names = [name for name in masked_names("\n".join(after)) if name not in known]

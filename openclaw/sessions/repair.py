@@ -15,13 +15,13 @@ from openclaw.sessions.folder import SessionFolder, in_words
 from openclaw.sessions.session import (
     ARCHIVED,
     FOREIGN,
-    HEAD,
-    KNOWN,
+    HEAD_KEYS,
+    MESSAGE_KEYS,
     NOTED,
     OF_THE_REQUEST,
     PART_FILE,
     SHORTENED,
-    Part,
+    ArchivePart,
     Session,
     SessionState,
     TooNew,
@@ -35,11 +35,11 @@ from openclaw.sessions.session import (
 from openclaw.sessions.session_search import to_timestamp
 from openclaw.storage.merge import Merged, conflicts, merge, sides
 from openclaw.storage.readers import parse_foreign_json
-from openclaw.storage.safe_open import checked, read_bytes, remove
+from openclaw.storage.safe_open import check_no_links, read_bytes, remove
 from openclaw.storage.text import BOM, encode, pieces, write_if_same
 
 _MESSAGES = re.compile(r'"messages"\s*:\s*\[|\A\s*\[')
-_BEGIN = rf'\{{\s*"(?:{"|".join(KNOWN)})"\s*:'
+_BEGIN = rf'\{{\s*"(?:{"|".join(MESSAGE_KEYS)})"\s*:'
 _BLANK = re.compile(r"[\s,]*")
 _CLOSED = re.compile(r'\]\s*(?:,\s*"|\}|\Z)')
 _WHOLE = re.compile(r"[\s\]]*\}\s*\Z")
@@ -90,7 +90,7 @@ def choose_better(found: Session | None, earlier: Session | None) -> Session | N
         return found
     if earlier.archived + len(earlier.messages) >= found.archived + len(found.messages):
         return earlier
-    for name in HEAD[1:]:
+    for name in HEAD_KEYS[1:]:
         setattr(found, name, getattr(found, name) or getattr(earlier, name))
     marks = {**(earlier.state.foreign or {}), **(found.state.foreign or {})}
     found.extra = without(earlier.extra, SHORTENED, NOTED, *OF_THE_REQUEST) | found.extra
@@ -231,7 +231,7 @@ def _read_partial(text: str) -> Any:
 def _read_head(text: str) -> dict[str, str]:
     """Read the keys before the messages as far as possible."""
     found = {}
-    for name in HEAD[1:]:
+    for name in HEAD_KEYS[1:]:
         if key := re.search(rf'"{name}"\s*:\s*', text):
             value = _TEXT.match(text, key.end())
             if value:
@@ -256,7 +256,7 @@ def _read_tail(text: str, at: int) -> tuple[dict[str, Any], bool]:
         except (ValueError, RecursionError):
             break
         found[_decode_text(key[1])] = value
-    return without(found, "version", "messages", *HEAD), _WHOLE.match(text, at) is not None
+    return without(found, "version", "messages", *HEAD_KEYS), _WHOLE.match(text, at) is not None
 
 
 def _is_message(item: Mapping[str, Any]) -> bool:
@@ -272,7 +272,7 @@ Trouble = Literal["newer", "conflict", "damaged"]
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class BrokenFile:
     """A file of a session or of its archive that does not load."""
 
     path: Path
@@ -281,10 +281,10 @@ class Case:
     reason: str
 
 
-class Mending(SessionFolder):
+class SessionRepair(SessionFolder):
     """The sessions of one home, for finding and repairing broken files."""
 
-    def cases(self) -> Iterator[Case]:
+    def cases(self) -> Iterator[BrokenFile]:
         """Yield the files of conversations and archives that do not load. Files that raise OSError
         are skipped: their content is unknown."""
         for path in self._files():
@@ -295,17 +295,17 @@ class Mending(SessionFolder):
             elif data is not None and ARCHIVED.encode() in data:
                 yield from self._broken_parts(from_json(_decode(data), path.stem))
 
-    def _broken_parts(self, session: Session) -> Iterator[Case]:
+    def _broken_parts(self, session: Session) -> Iterator[BrokenFile]:
         for part in session.parts:
             path = self.part(session.id, part)
             data = _read_or_none(path)
             if data is None and not path.exists():
                 reason = f"{in_words([part])} of conversation {session.id} are missing"
-                yield Case(path, session.id, "damaged", reason)
+                yield BrokenFile(path, session.id, "damaged", reason)
             elif data is not None and (case := _find_trouble(path, session.id, data)):
                 yield case
 
-    def part(self, session_id: str, part: Part) -> Path:
+    def part(self, session_id: str, part: ArchivePart) -> Path:
         return self._archive(session_id).folder / part.file
 
     # -------- files in their place
@@ -342,12 +342,12 @@ class Mending(SessionFolder):
         """Replace a file that does not load; False when it has changed meanwhile."""
         return write_if_same(path, _read_or_none(path), to_json(session).encode("utf-8"))
 
-    def counted(self, case: Case) -> int:
+    def counted(self, case: BrokenFile) -> int:
         """Return how many messages a part of the archive has according to its session."""
         session = self._read(self._path(case.id))
         return sum(part.messages for part in session.parts if part.file == case.path.name)
 
-    def count_anew(self, case: Case, document: Session) -> None:
+    def update_part_counts(self, case: BrokenFile, document: Session) -> None:
         """Change a session's list of its archive to what could be read of a part."""
         session = self._read(self._path(case.id))
         turns = sum(entry.role == "user" for entry in document.messages)
@@ -376,7 +376,7 @@ class Mending(SessionFolder):
         stems = (path.stem for path in self.folder.glob("*.damaged-*.json"))
         return sorted(stem for stem in stems if ASIDE.fullmatch(stem))
 
-    def of_aside(self, stem: str) -> list[Path]:
+    def files_of_aside(self, stem: str) -> list[Path]:
         """Return the archive, the notes and the file that were moved aside together."""
         archive = self.folder / "archive" / stem
         notes = self.folder / f"{stem}.notes.md"
@@ -392,23 +392,25 @@ class Mending(SessionFolder):
         archive, notes, path = self._paths_of(session.id)
         for old, new in ((f"archive/{stem}", archive), (f"{stem}.notes.md", notes)):
             if (self.folder / old).exists():
-                checked(self.folder / old).rename(checked(new))
+                check_no_links(self.folder / old).rename(check_no_links(new))
         relist(session, self._archive(session.id))
         write_if_same(path, None, to_json(session).encode("utf-8"))
         remove(self.folder / f"{stem}.json")
         return session.id
 
 
-def _find_trouble(path: Path, session_id: str, data: bytes) -> Case | None:
+def _find_trouble(path: Path, session_id: str, data: bytes) -> BrokenFile | None:
     try:
         from_json(_decode(data), session_id)
     except TooNew as error:
-        return Case(path, session_id, "newer", str(error))
+        return BrokenFile(path, session_id, "newer", str(error))
     except ValueError as error:
         found = conflicts(data.decode("utf-8", "replace"))
         if found:
-            return Case(path, session_id, "conflict", f"conflict markers in line {found[0].line}")
-        return Case(path, session_id, "damaged", str(error) if data else "the file is empty")
+            return BrokenFile(
+                path, session_id, "conflict", f"conflict markers in line {found[0].line}"
+            )
+        return BrokenFile(path, session_id, "damaged", str(error) if data else "the file is empty")
     return None
 
 

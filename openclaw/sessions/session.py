@@ -18,10 +18,10 @@ TITLE_LENGTH = 60
 OPTIONAL = {"raw": "raw", "hint": "hint", "thought": "thought", "record": "record_json"}
 """Keys of a message that are left out when they are empty, and the fields that hold them. The last
 two belong to somebody else when they are of another type than ours."""
-KNOWN = ("role", "content", "context", "tool_calls", "usage", "at", "raw", "hint")
+MESSAGE_KEYS = ("role", "content", "context", "tool_calls", "usage", "at", "raw", "hint")
 IMAGES = "images"
 """Key of a message for the images sent with it, each with path, kind and SHA-256."""
-HEAD = ("id", "title", "created_at", "updated_at", "model", "compressed_context")
+HEAD_KEYS = ("id", "title", "created_at", "updated_at", "model", "compressed_context")
 ARCHIVED, SHORTENED, NOTED, FOREIGN, NAMED = "archived shortened noted foreign named".split()
 """Keys of the file that are taken out of it; `SessionState` says what they mean."""
 OF_THE_REQUEST = ("head", "history_from")
@@ -30,7 +30,7 @@ PART_FILE = re.compile(r"[0-9]{4,9}\.json")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ArchivePart:
     """One part of a session's archive, as the session's file lists it."""
 
     file: str
@@ -140,9 +140,9 @@ class Session:
         return bool(self.extra.get(FOREIGN))
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[ArchivePart, ...]:
         """The parts of the archive, oldest first; what is no part is passed over."""
-        found: dict[str, Part] = {}
+        found: dict[str, ArchivePart] = {}
         first = 1
         for item in self.state.archived or ():
             part = _part(item, first)
@@ -178,7 +178,7 @@ class TooNew(ValueError):
 
 def to_json(session: Session) -> str:
     """Return the text of the session's file: the head first, for listings without the messages."""
-    head = {name: getattr(session, name) for name in HEAD}
+    head = {name: getattr(session, name) for name in HEAD_KEYS}
     token, records = secrets.token_hex(8), []
     messages = [_entry_out(entry) for entry in session.messages]
     for message in messages:
@@ -206,12 +206,12 @@ def from_json(text: str, session_id: str) -> Session:
     if not isinstance(data, dict) or not isinstance(data.get("messages"), list):
         raise NotASession("no list of messages")
     session = Session(session_id, messages=[_entry_in(item) for item in data["messages"]])
-    for name in HEAD[1:]:
+    for name in HEAD_KEYS[1:]:
         value = data.get(name) or ""
         if not isinstance(value, str):
             raise NotASession(f"{name} is not a text")
         setattr(session, name, value)
-    known = {"version", "messages", *HEAD}
+    known = {"version", "messages", *HEAD_KEYS}
     session.extra = {key: value for key, value in data.items() if key not in known}
     return session
 
@@ -239,12 +239,12 @@ def without(extra: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: value for name, value in extra.items() if name not in names}
 
 
-def listing(parts: Iterable[Part]) -> list[dict[str, Any]]:
+def listing(parts: Iterable[ArchivePart]) -> list[dict[str, Any]]:
     """The parts of an archive as the session's file lists them."""
     return [without(asdict(part), "first") for part in parts]
 
 
-def unlist(session: Session, lost: Iterable[Part]) -> None:
+def unlist(session: Session, lost: Iterable[ArchivePart]) -> None:
     """A session lists these parts of its archive no longer. The notes are then kept of what it
     still has: how far they went was counted with the lost messages."""
     gone = frozenset(lost)
@@ -264,13 +264,13 @@ def title_of(messages: list[Entry]) -> str:
     return (cut[: cut.rindex(" ")] if " " in cut[20:] else cut).rstrip(" ,;:") + "..."
 
 
-def _part(item: Any, first: int) -> Part | None:
+def _part(item: Any, first: int) -> ArchivePart | None:
     if not isinstance(item, dict) or not PART_FILE.fullmatch(str(item.get("file"))):
         return None
     messages, turns = _count(item.get("messages")), _count(item.get("turns"))
     if not messages:
         return None
-    return Part(item["file"], messages, turns, str(item.get("at") or ""), first)
+    return ArchivePart(item["file"], messages, turns, str(item.get("at") or ""), first)
 
 
 def _count(value: Any) -> int:
@@ -319,7 +319,7 @@ def _entry_in(item: Any) -> Entry:
         role=item["role"],
         tool_calls=tuple(_call_in(call) for call in calls),
         usage=_usage_in(item.get("usage")),
-        extra={k: v for k, v in item.items() if k not in KNOWN and k not in own},
+        extra={k: v for k, v in item.items() if k not in MESSAGE_KEYS and k not in own},
         **{OPTIONAL.get(k, k): v for k, v in own.items()},
         **texts,
     )
@@ -407,6 +407,6 @@ def _answer(messages: list[Entry], output: str) -> bool:
 _GENERATED_ID = re.compile(r"\d{4}-\d\d-\d\d-\d")
 
 
-def is_made_id(session_id: str) -> bool:
+def is_generated_id(session_id: str) -> bool:
     """Return True when a session's id was made from the time, so is no name the user gave."""
     return bool(_GENERATED_ID.match(session_id))

@@ -21,7 +21,7 @@ from openclaw.messages import Entry
 from openclaw.sessions.session import Session
 from openclaw.storage.safe_open import reading
 
-Talk = tuple[Session, Iterable[tuple[int, Entry]]]
+SessionMessages = tuple[Session, Iterable[tuple[int, Entry]]]
 """A session and its messages, each with its number in the whole conversation."""
 
 COPYING_TOOLS = frozenset({"search_sessions"})
@@ -89,7 +89,7 @@ class _Match:
 
 
 def search(
-    talks: Iterable[Talk],
+    talks: Iterable[SessionMessages],
     words: str,
     length: int = SNIPPET_LENGTH,
     *,
@@ -106,7 +106,7 @@ def search(
     `length` is that of a snippet in characters; a long one shows neighbouring lines too. `most`
     limits the number of hits.
     """
-    wanted = terms(words)
+    wanted = read_terms(words)
     if not wanted:
         return []
     total, found = 0, []
@@ -331,7 +331,7 @@ def fold(text: str) -> str:
     return text.casefold()
 
 
-def terms(query: str) -> list[Term]:
+def read_terms(query: str) -> list[Term]:
     """Return the words and "phrases" of a search, each once, at most 40. When all are small, none
     counts as small."""
     query = query[:LONGEST_QUERY]

@@ -17,7 +17,7 @@ from openclaw.sessions.session import (
     NOTED,
     OF_THE_REQUEST,
     SHORTENED,
-    Part,
+    ArchivePart,
     Session,
     SessionState,
     listing,
@@ -25,15 +25,15 @@ from openclaw.sessions.session import (
 )
 from openclaw.sessions.session_search import (
     SessionHit,
+    SessionMessages,
     SessionSummary,
-    Talk,
     keep_exact,
     last_updated,
     search,
     summarize,
     to_timestamp,
 )
-from openclaw.storage.lock import locked
+from openclaw.storage.lock import hold_lock
 from openclaw.storage.text import md5, remove_file
 
 UNATTENDED = "heartbeat-"
@@ -129,7 +129,7 @@ class SessionStore(SessionFolder):
     def writing(self, session_id: str, timeout: float = 10.0) -> AbstractContextManager[None]:
         """Lock a session for writing; OpenclawError when another process keeps the lock."""
         lock = self.locks / f"session-{self._path(session_id).stem}.lock"
-        return locked(lock, timeout, what=f"conversation {session_id}")
+        return hold_lock(lock, timeout, what=f"conversation {session_id}")
 
     def list(self) -> Summaries:
         """Return all sessions, the last updated first."""
@@ -144,7 +144,7 @@ class SessionStore(SessionFolder):
         any, find those with most of the words, the best first. The archive is searched too."""
         return keep_exact(search(self.talks(), query))
 
-    def talks(self, current: Session | None = None) -> Iterator[Talk]:
+    def talks(self, current: Session | None = None) -> Iterator[SessionMessages]:
         """Yield each session with its numbered messages, archived ones first. `current` is yielded
         first, as this process has it. Each file is read when its turn comes."""
         sessions = self._readable_sessions(current.id if current else "")
@@ -158,7 +158,7 @@ class SessionStore(SessionFolder):
             yield from enumerate(document.messages if document else (), part.first)
         yield from enumerate(session.messages, session.archived + 1)
 
-    def archived(self, session: Session) -> Iterator[tuple[Part, Session | None]]:
+    def archived(self, session: Session) -> Iterator[tuple[ArchivePart, Session | None]]:
         """Yield the parts of a session's archive, the oldest first. A part that cannot be read
         comes with None and is named in `problems`."""
         for part in session.parts:

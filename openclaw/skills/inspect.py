@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 
-from openclaw.security.untrusted import hidden
+from openclaw.security.untrusted import find_hidden
 from openclaw.skills.inspect_rules import (
     CODE,
     DATA,
@@ -48,7 +48,7 @@ _JOINED = re.compile(rf"\[(\s?{_PIECE}(?:\s?,\s?{_PIECE}){{1,20}},?\s?)\](?:\.jo
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ReviewPoint:
     """A line that the user should see.
 
     path: relative, with slashes
@@ -67,15 +67,15 @@ class Look:
         return f"{place}: {self.kind}: {self.text}"
 
 
-def looks(folder: Path, names: Sequence[str]) -> list[Look]:
+def find_review_points(folder: Path, names: Sequence[str]) -> list[ReviewPoint]:
     """Return what deserves a look in the files of these relative names, a few per kind and file."""
-    found: list[Look] = []
+    found: list[ReviewPoint] = []
     left = MAX_ALL
     for name in names:
         path = folder / name
         size = path.stat().st_size
         if size > min(MAX_FILE, left):
-            found.append(Look(name, 0, "not looked into", f"{size:,} bytes"))
+            found.append(ReviewPoint(name, 0, "not looked into", f"{size:,} bytes"))
             continue
         left -= size
         found += _inspect_file(name, read_bytes(path))
@@ -95,11 +95,11 @@ def _has_run_mode(path: Path) -> bool:
     return os.name != "nt" and bool(path.stat().st_mode & 0o111)
 
 
-def _inspect_file(name: str, data: bytes) -> list[Look]:
+def _inspect_file(name: str, data: bytes) -> list[ReviewPoint]:
     if data.startswith(PROGRAMS):
-        return [Look(name, 0, "program", "compiled; its text cannot be read")]
+        return [ReviewPoint(name, 0, "program", "compiled; its text cannot be read")]
     if data.startswith(ARCHIVES):
-        return [Look(name, 0, "archive", "what is in it was not looked at")]
+        return [ReviewPoint(name, 0, "archive", "what is in it was not looked at")]
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         data = data.decode("utf-16", "replace").encode()
     elif b"\0" in data and not (data.startswith(b"#!") or Path(name).suffix.lower() in SCRIPTS):
@@ -107,25 +107,25 @@ def _inspect_file(name: str, data: bytes) -> list[Look]:
     return _limit_each_kind(name, list(_inspect_text(name, data.decode("utf-8", "replace"))))
 
 
-def _inspect_text(name: str, text: str) -> Iterator[Look]:
+def _inspect_text(name: str, text: str) -> Iterator[ReviewPoint]:
     lines = _LINE_END.split(text.removeprefix("\ufeff"))
     for number, line in enumerate(lines, 1):
         if len(line) > MAX_LINE:
-            yield Look(name, number, "very long line", f"{len(line):,} characters")
+            yield ReviewPoint(name, number, "very long line", f"{len(line):,} characters")
             lines[number - 1] = line = line[:MAX_LINE]
-        if found := hidden(line):
+        if found := find_hidden(line):
             codes = ", ".join(f"U+{ord(c):04X}" for c in sorted(set(found))[:5])
-            yield Look(name, number, "hidden characters", f"{len(found)}: {codes}")
+            yield ReviewPoint(name, number, "hidden characters", f"{len(found)}: {codes}")
             lines[number - 1] = line.translate(dict.fromkeys(map(ord, found)))
     yield from _apply_rules(name, lines)
 
 
-def _apply_rules(name: str, lines: list[str]) -> Iterator[Look]:
+def _apply_rules(name: str, lines: list[str]) -> Iterator[ReviewPoint]:
     """Apply the rules; yield at most one finding of each kind a line, in order of lines."""
     text = "\n".join(lines)
     places = _line_kinds(name, lines)
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
-    found: dict[tuple[int, str], Look] = {}
+    found: dict[tuple[int, str], ReviewPoint] = {}
     lower = text.lower()
     for rule in RULES:
         if rule.needs and not any(word in lower for word in rule.needs):
@@ -136,12 +136,14 @@ def _apply_rules(name: str, lines: list[str]) -> Iterator[Look]:
             at = bisect_right(starts, match.start()) - 1
             line, column = lines[at], match.start() - starts[at]
             if rule.where & places[at] and _applies(rule, line, column):
-                look = Look(name, at + 1, rule.kind, _excerpt(line, column), rule.note)
+                look = ReviewPoint(name, at + 1, rule.kind, _excerpt(line, column), rule.note)
                 found.setdefault((at + 1, rule.kind), look)
     for at, line in enumerate(lines):
         if places[at] & CODE and (column := _find_pieces(line)) >= 0:
             kind = "put together at run time"
-            found.setdefault((at + 1, kind), Look(name, at + 1, kind, _excerpt(line, column)))
+            found.setdefault(
+                (at + 1, kind), ReviewPoint(name, at + 1, kind, _excerpt(line, column))
+            )
     yield from (found[key] for key in sorted(found, key=lambda key: key[0]))
 
 
@@ -203,9 +205,9 @@ def _excerpt(line: str, at: int) -> str:
     return ("..." if start else "") + line[start : start + MAX_TEXT].strip() + "..."
 
 
-def _limit_each_kind(name: str, found: list[Look]) -> list[Look]:
+def _limit_each_kind(name: str, found: list[ReviewPoint]) -> list[ReviewPoint]:
     """Return the first findings of each kind, and how many more there are."""
-    kept: list[Look] = []
+    kept: list[ReviewPoint] = []
     counts: dict[str, int] = {}
     for look in found:
         counts[look.kind] = counts.get(look.kind, 0) + 1

@@ -18,15 +18,15 @@ from typing import Literal
 
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.skills.frontmatter import Problem
-from openclaw.skills.inspect import Look, is_script, looks
+from openclaw.skills.inspect import ReviewPoint, find_review_points, is_script
 from openclaw.skills.skill import MAX_NAME, NAME, Root, Skill, list_skills, read_skill_file
-from openclaw.skills.source_records import record, sources
+from openclaw.skills.source_records import read_source_records, record
 from openclaw.skills.sources import Origin, fetch, read_origin
 from openclaw.skills.staging import recording_change, staging
 from openclaw.skills.unpack import (
     SUFFIXES,
-    Changes,
-    compare,
+    FolderChanges,
+    compare_fingerprints,
     copy_folder,
     digest,
     fingerprints,
@@ -43,7 +43,7 @@ MAX_LISTED = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Staged:
+class StagedSkill:
     """A skill that waits in a hidden folder.
 
     name: its future folder's name
@@ -58,7 +58,7 @@ class Staged:
     folder: Path
     files: tuple[tuple[str, int], ...]
     scripts: tuple[str, ...]
-    looks: tuple[Look, ...]
+    looks: tuple[ReviewPoint, ...]
     problems: tuple[Problem, ...]
     provenance: Mapping[str, str]
     replaces: bool
@@ -70,7 +70,9 @@ class Staged:
 
 
 @contextlib.contextmanager
-def stage(home: Home, origin: Origin, *, choice: str = "", name: str = "") -> Iterator[Staged]:
+def stage_skill(
+    home: Home, origin: Origin, *, choice: str = "", name: str = ""
+) -> Iterator[StagedSkill]:
     """Fetch a skill and look at it, without installing it; gone again after the with-block.
 
     `choice` names one of several skills, `name` the folder if not the skill's own name is to
@@ -81,9 +83,9 @@ def stage(home: Home, origin: Origin, *, choice: str = "", name: str = "") -> It
         yield _stage_skill(home, origin, folder, choice, name)
 
 
-def accept(
+def install_staged(
     home: Home,
-    staged: Staged,
+    staged: StagedSkill,
     recorder: Recorder = UNRECORDED,
     *,
     force: bool = False,
@@ -96,7 +98,7 @@ def accept(
     target = home.skills / staged.name
     check_free(home, staged.name, force=force)
     fields = dict(staged.provenance) | ({"pinned": "true"} if pinned else {})
-    sources(home.skills)  # Damaged, before anything moves
+    read_source_records(home.skills)  # Damaged, before anything moves
     old = staged.folder.parent.parent / "old" / staged.name
     try:
         with recording_change(home, recorder, target, old=target, new=staged.folder):
@@ -137,7 +139,9 @@ def _undo(target: Path, folder: Path, old: Path) -> None:
             old.rename(target)
 
 
-def _stage_skill(home: Home, origin: Origin, temporary: Path, choice: str, name: str) -> Staged:
+def _stage_skill(
+    home: Home, origin: Origin, temporary: Path, choice: str, name: str
+) -> StagedSkill:
     top, provenance = _fetch_source(origin, temporary)
     found = _choose_skill_file(top / origin.path, choice)
     _check_real(found.parent, top)
@@ -153,13 +157,13 @@ def _stage_skill(home: Home, origin: Origin, temporary: Path, choice: str, name:
     contents = digest(prints)
     fields = {"sha256": contents} if origin.kind == "folder" else {}
     fields = {**provenance, **fields, "contents": contents, "installed": str(date.today())}
-    return Staged(
+    return StagedSkill(
         name=folder_name,
         skill=skill,
         folder=folder,
         files=tuple((one, (folder / one).stat().st_size) for one in names),
         scripts=tuple(one for one in names if is_script(folder / one)),
-        looks=tuple(looks(folder, names)),
+        looks=tuple(find_review_points(folder, names)),
         problems=problems,
         provenance=fields | ({"chosen": choice} if choice else {}),
         replaces=os.path.lexists(home.skills / folder_name),
@@ -240,7 +244,7 @@ def _read_staged(path: Path) -> tuple[Skill, tuple[Problem, ...]]:
     return skill, tuple(problems)
 
 
-def installed(home: Home, name: str) -> Path:
+def find_installed(home: Home, name: str) -> Path:
     """The folder of a skill in the home's skills folder, by its name or its folder's name.
 
     UsageError when there is none or several, or when it is not a real folder below it.
@@ -267,7 +271,7 @@ def remove(home: Home, folder: Path, recorder: Recorder = UNRECORDED) -> None:
     """
     _check_below(home, folder)
     with staging(home) as temporary:
-        sources(home.skills)  # Damaged, before anything moves
+        read_source_records(home.skills)  # Damaged, before anything moves
         away = temporary / "removed"
         with recording_change(home, recorder, folder, old=folder):
             try:
@@ -308,12 +312,12 @@ class UpdateCheck:
     """
 
     state: UpdateState
-    changes: Changes
+    changes: FolderChanges
 
 
-def tracked(home: Home, name: str = "") -> dict[str, dict[str, str]]:
+def tracked_skills(home: Home, name: str = "") -> dict[str, dict[str, str]]:
     """The entries of .sources.yaml, or that of one name. UsageError when there is none such."""
-    entries = sources(home.skills).items()
+    entries = read_source_records(home.skills).items()
     found = {key: one for key, one in entries if NAME.fullmatch(key) and one.get("source")}
     if not name:
         return found
@@ -334,18 +338,18 @@ def is_pinned(fields: Mapping[str, str]) -> bool:
     return fields.get("pinned", "").lower() in ("true", "yes", "on")
 
 
-def news(home: Home, staged: Staged, fields: Mapping[str, str]) -> UpdateCheck:
+def check_update(home: Home, staged: StagedSkill, fields: Mapping[str, str]) -> UpdateCheck:
     """What a freshly staged skill would change of the installed one of its name."""
     here = fingerprints(_folder(home, staged.name))
     there = fingerprints(staged.folder)
-    changes = compare(here, there)
+    changes = compare_fingerprints(here, there)
     known = fields.get("contents", "")
     if not changes or digest(there) == known:
         return UpdateCheck("unchanged", changes)
     return UpdateCheck("changed" if digest(here) == known else "edited", changes)
 
 
-def is_here(home: Home, name: str) -> bool:
+def is_installed(home: Home, name: str) -> bool:
     """Return True when a tracked skill's folder is still there."""
     return _folder(home, name).is_dir()
 

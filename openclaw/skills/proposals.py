@@ -10,17 +10,17 @@ from pathlib import Path
 
 from openclaw.errors import UsageError
 from openclaw.skills.frontmatter import Problem
-from openclaw.skills.inspect import Look, looks
-from openclaw.skills.install import Staged, stage, strict_name
-from openclaw.skills.install import accept as install
+from openclaw.skills.inspect import ReviewPoint, find_review_points
+from openclaw.skills.install import StagedSkill, stage_skill, strict_name
+from openclaw.skills.install import install_staged as install
 from openclaw.skills.skill import MAX_DESCRIPTION, MAX_NAME, NAME, read_skill_file
 from openclaw.skills.sources import read_origin
 from openclaw.skills.staging import recording_change
 from openclaw.skills.unpack import make_folder
 from openclaw.storage.home import PROPOSED, Home, name_trouble
-from openclaw.storage.safe_open import checked
+from openclaw.storage.safe_open import check_no_links
 from openclaw.storage.text import read_text, unwritable, write_if_same
-from openclaw.types import UNRECORDED, Keep, Recorder, keep_nothing
+from openclaw.types import UNRECORDED, BeforeWrite, Recorder, record_no_write
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Proposal:
     folder: Path
     diff: tuple[str, ...]
     problems: tuple[Problem, ...]
-    looks: tuple[Look, ...]
+    looks: tuple[ReviewPoint, ...]
 
 
 def proposals(home: Home) -> list[Proposal]:
@@ -44,12 +44,12 @@ def proposals(home: Home) -> list[Proposal]:
     if not folder.is_dir():
         return []
     found = sorted(
-        path for path in checked(folder).iterdir() if path.is_dir() and not path.is_symlink()
+        path for path in check_no_links(folder).iterdir() if path.is_dir() and not path.is_symlink()
     )
     return [_proposal(home, path) for path in found]
 
 
-def find(home: Home, name: str) -> Proposal:
+def find_proposal(home: Home, name: str) -> Proposal:
     """The proposal of a name. Raises UsageError when there is none."""
     for proposal in proposals(home):
         if proposal.name == name:
@@ -57,24 +57,24 @@ def find(home: Home, name: str) -> Proposal:
     raise UsageError(f"no skill {name} was proposed", "see them all: openclaw skills review")
 
 
-def accept(home: Home, name: str, recorder: Recorder = UNRECORDED) -> Path:
+def accept_proposal(home: Home, name: str, recorder: Recorder = UNRECORDED) -> Path:
     """Make a proposal a skill, in place of the one of its name; returns the skill's folder. Raises
     as `install.stage` does, with everything as it was."""
-    proposal = find(home, name)
-    with stage(home, read_origin(str(proposal.folder), home.root), name=name) as staged:
+    proposal = find_proposal(home, name)
+    with stage_skill(home, read_origin(str(proposal.folder), home.root), name=name) as staged:
         folder = install(home, staged, recorder, force=True)
-    reject(home, name, recorder)
+    reject_proposal(home, name, recorder)
     return folder
 
 
-def hold(home: Home, staged: Staged, recorder: Recorder = UNRECORDED) -> Path:
+def save_proposal(home: Home, staged: StagedSkill, recorder: Recorder = UNRECORDED) -> Path:
     """Have a staged skill wait as a proposal; returns its folder. UsageError when one of its name
     waits already."""
     target = home.root / PROPOSED / staged.name
     if os.path.lexists(target):
         raise UsageError(f"a skill {staged.name} was proposed already", "openclaw skills review")
     try:
-        make_folder(checked(target.parent))
+        make_folder(check_no_links(target.parent))
         with recording_change(home, recorder, target, new=staged.folder):
             staged.folder.rename(target)
     except OSError as error:
@@ -82,9 +82,9 @@ def hold(home: Home, staged: Staged, recorder: Recorder = UNRECORDED) -> Path:
     return target
 
 
-def reject(home: Home, name: str, recorder: Recorder = UNRECORDED) -> None:
+def reject_proposal(home: Home, name: str, recorder: Recorder = UNRECORDED) -> None:
     """Delete a proposal."""
-    folder = checked(find(home, name).folder)
+    folder = check_no_links(find_proposal(home, name).folder)
     with recording_change(home, recorder, folder, old=folder):
         shutil.rmtree(folder)
 
@@ -93,7 +93,7 @@ def _proposal(home: Home, folder: Path) -> Proposal:
     names = _names(folder)
     _, problems = read_skill_file(folder / "SKILL.md")
     diff = [line for name in names for line in _diff(home, folder, name)]
-    found = tuple(looks(folder, names))
+    found = tuple(find_review_points(folder, names))
     return Proposal(folder.name, folder, tuple(diff), tuple(problems), found)
 
 
@@ -125,7 +125,9 @@ What the user writes, and what a good answer to it is.
 """
 
 
-def create(skills: Path, name: str, description: str = "", keep: Keep = keep_nothing) -> Path:
+def create_skill(
+    skills: Path, name: str, description: str = "", keep: BeforeWrite = record_no_write
+) -> Path:
     """A new skill's SKILL.md, valid as it stands; returns its path. `keep` is told before.
 
     UsageError for a name or description that the standard does not allow, and when the folder is

@@ -102,7 +102,7 @@ class Skill:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedSkill:
     """A SKILL.md that was found.
 
     eligible: the skill may be used now
@@ -148,7 +148,7 @@ def list_skills(
     *,
     blockers: Callable[[Skill], list[Problem]] = no_blockers,
     cache: Path | None = None,
-) -> list[Listed]:
+) -> list[ListedSkill]:
     """Return all skills in the roots by name, also broken, hidden and blocked ones.
 
     A skill hides the later ones of its name, before its requirements are checked. `blockers` gives
@@ -200,7 +200,7 @@ def shown_path(path: Path) -> str:
     return os.fsencode(path.as_posix()).decode("utf-8", "replace")
 
 
-def _read_or_load(path: str, root: Root, kept: SkillCache) -> Listed:
+def _read_or_load(path: str, root: Root, kept: SkillCache) -> ListedSkill:
     known = kept.get(path)
     if known is None:
         found, problems = read_skill_file(Path(path), root.source)
@@ -209,23 +209,27 @@ def _read_or_load(path: str, root: Root, kept: SkillCache) -> Listed:
         known = kept.put(path, found, problems)
     skill, problems = known
     if skill is None:
-        return Listed(_folder_name(Path(path)), "", Path(path), root.source, False, tuple(problems))
+        return ListedSkill(
+            _folder_name(Path(path)), "", Path(path), root.source, False, tuple(problems)
+        )
     if skill.source != root.source:
         skill = replace(skill, source=root.source)
-    return Listed(skill.name, skill.about, skill.path, skill.source, True, tuple(problems), skill)
+    return ListedSkill(
+        skill.name, skill.about, skill.path, skill.source, True, tuple(problems), skill
+    )
 
 
-def _broken_row(path: Path, source: str, bad: SkillError) -> Listed:
+def _broken_row(path: Path, source: str, bad: SkillError) -> ListedSkill:
     problem = Problem(path, "error", bad.code, str(bad))
-    return Listed(_folder_name(path), "", path, source, False, (problem,))
+    return ListedSkill(_folder_name(path), "", path, source, False, (problem,))
 
 
 def _check_eligible(
-    entry: Listed,
+    entry: ListedSkill,
     skill: Skill,
     first: dict[str, Skill],
     blockers: Callable[[Skill], list[Problem]],
-) -> Listed:
+) -> ListedSkill:
     """Return the entry, not eligible when a better skill has its name or something blocks it."""
     better = first.setdefault(skill.name, skill)
     if better is skill:
@@ -462,16 +466,16 @@ def _unpack_requirements(packed: list[Any]) -> Requirements:
     )
 
 
-def installed(home: Home, settings: Settings) -> list[Listed]:
+def list_installed(home: Home, settings: Settings) -> list[ListedSkill]:
     """Return all skills of a home by name. Quick enough for every turn: a file is read once."""
     return list_skills(
         roots(home, user=settings.skills.user),
-        blockers=gatekeeper(settings),
+        blockers=make_blocker_check(settings),
         cache=home.private / "skills.json",
     )
 
 
-def check(path: Path) -> list[Problem]:
+def check_skill(path: Path) -> list[Problem]:
     """Return every rule that a skill breaks; [] when it is valid. `path`: its folder or SKILL.md.
 
     A warning is a broken rule of the standard with which a skill is loaded all the same.
@@ -484,7 +488,7 @@ def check(path: Path) -> list[Problem]:
     return read_skill_file(file)[1]
 
 
-def gatekeeper(
+def make_blocker_check(
     settings: Settings,
     environ: Mapping[str, str] = os.environ,
     which: Callable[[str], str | None] = shutil.which,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from openclaw.skills.frontmatter import SkillError, UnplacedProblem, warning
-from openclaw.storage.safe_open import checked, open_file
+from openclaw.storage.safe_open import check_no_links, open_file
 from openclaw.storage.text import BOM, decode
 
 FILE = "SKILL.md"
@@ -127,7 +127,7 @@ def _read_bytes(path: Path) -> bytes:
         info = path.lstat()
         target = path
         if stat.S_ISLNK(info.st_mode):
-            checked(path.parent)
+            check_no_links(path.parent)
             target = _target_inside(path)
             info = target.lstat()
         _check_regular(info)

@@ -10,13 +10,13 @@ from openclaw.errors import Damaged
 from openclaw.storage.readers import yaml_trouble
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import decode, write_if_same
-from openclaw.types import Keep, keep_nothing
+from openclaw.types import BeforeWrite, record_no_write
 
 FILE = ".sources.yaml"
 HEAD = "# Where installed skills came from. Written by `openclaw skills install`.\n"
 
 
-def sources(skills: Path) -> dict[str, dict[str, str]]:
+def read_source_records(skills: Path) -> dict[str, dict[str, str]]:
     """Each installed skill's fields by its folder's name, all of them text. Damaged when the file
     is there and cannot be read as such; entries of another shape are left out."""
     data = _parse(skills / FILE, _read_or_none(skills / FILE))
@@ -28,7 +28,7 @@ def sources(skills: Path) -> dict[str, dict[str, str]]:
 
 
 def record(
-    skills: Path, name: str, fields: Mapping[str, str] | None, keep: Keep = keep_nothing
+    skills: Path, name: str, fields: Mapping[str, str] | None, keep: BeforeWrite = record_no_write
 ) -> None:
     """Write the entry of one skill, or drop it (None). All else in the file stays as it is. `keep`
     is told before it is written."""

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from openclaw.skills.unpack import make_folder
 from openclaw.storage.home import Home
-from openclaw.storage.lock import locked
-from openclaw.storage.readers import held
-from openclaw.storage.safe_open import checked
+from openclaw.storage.lock import hold_lock
+from openclaw.storage.readers import read_content
+from openclaw.storage.safe_open import check_no_links
 from openclaw.storage.text import unwritable
-from openclaw.types import Held, Recorder
+from openclaw.types import FileContent, Recorder
 
 PREFIX = ".staging-"
 
@@ -28,9 +28,9 @@ def staging(home: Home) -> Iterator[Path]:
     What it holds below old/ goes back to its place when this process dies before the end.
     """
     made = not home.skills.exists()
-    with locked(home.private / "locks" / "skills.lock", what="the skills folder"):
+    with hold_lock(home.private / "locks" / "skills.lock", what="the skills folder"):
         try:
-            checked(home.skills)
+            check_no_links(home.skills)
         except OSError as error:
             raise unwritable(home.skills, error) from error
         _clear_leftovers(home.skills)
@@ -93,13 +93,13 @@ def recording_change(
         raise
 
 
-def _read_contents(folder: Path | None) -> dict[str, Held]:
+def _read_contents(folder: Path | None) -> dict[str, FileContent]:
     """Read the files of a folder by their paths in it; links are left out."""
-    found: dict[str, Held] = {}
+    found: dict[str, FileContent] = {}
     for top, _, names in os.walk(folder) if folder else ():
         for name in names:
             path = Path(top, name)
             if path.is_file() and not path.is_symlink():
                 relative = path.relative_to(folder or top).as_posix()
-                found[relative] = held(Path(os.path.realpath(folder or top)), relative)
+                found[relative] = read_content(Path(os.path.realpath(folder or top)), relative)
     return found

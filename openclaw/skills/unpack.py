@@ -296,7 +296,7 @@ SKIPPED_NAMES = frozenset({
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class FolderChanges:
     """What differs between two folders, as sorted paths with slashes."""
 
     added: tuple[str, ...]
@@ -346,10 +346,10 @@ def digest(prints: Mapping[str, str]) -> str:
     return hashlib.sha256(b"".join(lines)).hexdigest()
 
 
-def compare(old: Mapping[str, str], new: Mapping[str, str]) -> Changes:
+def compare_fingerprints(old: Mapping[str, str], new: Mapping[str, str]) -> FolderChanges:
     """What changed between the fingerprints of two folders."""
     both = old.keys() & new.keys()
-    return Changes(
+    return FolderChanges(
         tuple(sorted(new.keys() - both)),
         tuple(sorted(name for name in both if old[name] != new[name])),
         tuple(sorted(old.keys() - both)),

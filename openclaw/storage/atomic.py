@@ -82,7 +82,7 @@ def _current(folder: Folder, name: str) -> bytes | None:
     return data
 
 
-def settled(target: Path, largest: int = LARGEST) -> bytes | None:
+def read_settled(target: Path, largest: int = LARGEST) -> bytes | None:
     """The bytes of a text file, None for a missing one; not those of a save that is under way.
 
     Some editors empty a file and then write it, a large one piece by piece. One that was changed
@@ -165,7 +165,7 @@ def _taken_in(target: Path, before: bytes, displaced: bytes) -> None:
     """Let the file have the changes of `displaced` since `before` too, unless the same lines have
     changed again."""
     for _ in range(ATTEMPTS):
-        now = settled(target)
+        now = read_settled(target)
         try:
             both, _ = merge_bytes(before, now or b"", displaced, touching=True)
         except ValueError:  # no text

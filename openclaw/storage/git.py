@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
-from openclaw.storage.git_settings import common_of, surroundings, trouble
-from openclaw.storage.safe_open import appending, checked, make_folder, remove
+from openclaw.storage.git_settings import common_of, find_repository_problem, git_environment
+from openclaw.storage.safe_open import appending, check_no_links, make_folder, remove
 from openclaw.storage.text import read_text
 
 # Nothing that the user's settings name takes part in what the program does: hook, signing key,
@@ -144,8 +144,8 @@ class Git:
         if folder is None:
             return found
         try:
-            why = trouble(root, folder)
-            found |= {} if why else surroundings(root, folder, found)
+            why = find_repository_problem(root, folder)
+            found |= {} if why else git_environment(root, folder, found)
         except (OSError, ValueError) as error:
             why = str(error)
         if why:
@@ -237,7 +237,7 @@ def is_own(root: Path) -> bool:
     """Whether the home is a repository of its own that turns may be committed to, and there is a
     git to do it."""
     folder = folder_of(root)
-    if folder is None or is_source(root) or trouble(root, folder):
+    if folder is None or is_source(root) or find_repository_problem(root, folder):
         return False
 
     return shutil.which("git") is not None
@@ -256,7 +256,7 @@ def busy(root: Path) -> str:
     return ""
 
 
-def tidy(root: Path) -> None:
+def pack_objects(root: Path) -> None:
     """Let git pack its loose objects, in the background, once there are many of them. It throws
     nothing away: how long the user keeps what, he says in settings that are not read."""
     import subprocess
@@ -279,7 +279,7 @@ SETTLED_SECONDS = 1.0
 
 
 @contextmanager
-def noted(root: Path, note: Path) -> Iterator[None]:
+def note_git_locks(root: Path, note: Path) -> Iterator[None]:
     """Keep the note while git writes in the repository of `root`, and longer where git was killed
     or, on a broken disk, could not remove its locks. When it cannot be made, none is removed."""
     with contextlib.suppress(OSError):
@@ -298,11 +298,11 @@ def noted(root: Path, note: Path) -> Iterator[None]:
                 remove(note)
 
 
-def take_away_left(root: Path, note: Path) -> None:
+def remove_stale_locks(root: Path, note: Path) -> None:
     """Remove the locks that a killed git has left in the repository of `root`. The caller is the
     only one who lets git write with this note."""
     try:
-        began = checked(note).stat().st_mtime
+        began = check_no_links(note).stat().st_mtime
     except OSError:
         return
     for path in _locks(root):

@@ -36,7 +36,7 @@ TREES = ("refs", "logs", "objects/info", "objects/pack")
 _WORKTREE = re.compile(rb'(?m)^\s*worktree\s*=\s*"?([^"\n]+?)"?\s*$')
 
 
-def trouble(root: Path, folder: Path) -> str:
+def find_repository_problem(root: Path, folder: Path) -> str:
     """Why git is not to work in the repository `folder` of the working tree `root`, "" when it may:
     whoever brings a folder could have it lead to branches, logs and files of somewhere else."""
     named = root / ".git"
@@ -116,7 +116,7 @@ def _is_folder(found: os.stat_result) -> bool:
     return stat.S_ISDIR(found.st_mode)
 
 
-def surroundings(root: Path, folder: Path, environ: Mapping[str, str]) -> dict[str, str]:
+def git_environment(root: Path, folder: Path, environ: Mapping[str, str]) -> dict[str, str]:
     """The environment in which git takes our settings for those of the repository `folder`.
 
     On Windows, where not every user may make links, it reads them all. OSError and ValueError for

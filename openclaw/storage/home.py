@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from openclaw.errors import Damaged, OpenclawError
 from openclaw.storage.git import Git, GitError, first_commit
-from openclaw.storage.lock import locked
+from openclaw.storage.lock import hold_lock
 from openclaw.storage.program import data_folder
 from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import guard, make_folder, read_bytes
@@ -375,7 +375,7 @@ class Trust:
         return True
 
     def _change(self, home: Home, kind: str, value: dict[str, str] | None) -> None:
-        with locked(self.file.with_suffix(".lock")):
+        with hold_lock(self.file.with_suffix(".lock")):
             homes = self._read()
             of_home = {k: v for k, v in homes.get(_key(home), {}).items() if k != kind}
             if value is not None:

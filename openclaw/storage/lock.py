@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Self
 
 from openclaw.errors import OpenclawError
 from openclaw.storage.readers import parse_foreign_json
-from openclaw.storage.safe_open import checked, make_folder, read_bytes, remove, writing
+from openclaw.storage.safe_open import check_no_links, make_folder, read_bytes, remove, writing
 from openclaw.storage.text import unwritable
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def owner(path: Path) -> Owner | None:
 
 
 @contextlib.contextmanager
-def locked(path: Path, timeout: float = 10.0, what: str = "") -> Iterator[None]:
+def hold_lock(path: Path, timeout: float = 10.0, what: str = "") -> Iterator[None]:
     """Hold the lock file `path`; wait at most `timeout` seconds for one other holder, longer only
     while it passes from hand to hand.
 
@@ -85,7 +85,7 @@ def locked(path: Path, timeout: float = 10.0, what: str = "") -> Iterator[None]:
 
     try:
         make_folder(path.parent)
-        lock = FileLock(checked(path))
+        lock = FileLock(check_no_links(path))
         held = _acquire(lock, path, timeout)
     except (OSError, NotImplementedError) as error:
         raise unwritable(path, error) from error

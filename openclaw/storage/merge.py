@@ -36,7 +36,7 @@ class Merged:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class LineChange:
     """base[start:end] became side[new_start:new_end]."""
 
     start: int
@@ -100,47 +100,49 @@ def _lines(data: bytes) -> list[str]:
     return [line.decode("utf-8", "surrogateescape") for line in data.splitlines(keepends=True)]
 
 
-def changes(base: Sequence[str], side: Sequence[str]) -> list[Change]:
+def changes(base: Sequence[str], side: Sequence[str]) -> list[LineChange]:
     """The changes from `base` to `side` in the order of the lines, each as late as possible."""
-    found: list[Change] = []
+    found: list[LineChange] = []
     old = new = 0
     for match in (*_matches(base, side), (len(base), len(side))):
         if match != (old, new):
-            found.append(Change(old, match[0], new, match[1]))
+            found.append(LineChange(old, match[0], new, match[1]))
         old, new = match[0] + 1, match[1] + 1
     return _slide_down(found, base, side)
 
 
-def _slide_down(found: list[Change], base: Sequence[str], side: Sequence[str]) -> list[Change]:
+def _slide_down(
+    found: list[LineChange], base: Sequence[str], side: Sequence[str]
+) -> list[LineChange]:
     """Pure insertions and deletions among equal lines moved down, so that the two sides of a
     merge choose the same of several places; ones that meet become one."""
-    done: list[Change] = []
+    done: list[LineChange] = []
     for change in reversed(found):
         old, new = (change.start, change.end), (change.new_start, change.new_end)
-        after = done[-1] if done else Change(len(base), len(base), len(side), len(side))
+        after = done[-1] if done else LineChange(len(base), len(base), len(side), len(side))
         text, span = (base, old) if old[0] < old[1] else (side, new)
         steps = 0
         if old[0] == old[1] or new[0] == new[1]:
             room = after.start - old[1]
             while steps < room and text[span[0] + steps] == text[span[1] + steps]:
                 steps += 1
-        moved = Change(old[0] + steps, old[1] + steps, new[0] + steps, new[1] + steps)
+        moved = LineChange(old[0] + steps, old[1] + steps, new[0] + steps, new[1] + steps)
         if done and moved.end == after.start and moved.new_end == after.new_start:
-            moved = Change(moved.start, after.end, moved.new_start, after.new_end)
+            moved = LineChange(moved.start, after.end, moved.new_start, after.new_end)
             done.pop()
         done.append(moved)
     return done[::-1]
 
 
 def _groups(
-    ours: list[Change], theirs: list[Change], touching: bool
-) -> Iterator[tuple[list[Change], list[Change]]]:
+    ours: list[LineChange], theirs: list[LineChange], touching: bool
+) -> Iterator[tuple[list[LineChange], list[LineChange]]]:
     """Changes of both sides that have to be seen together, in the order of the lines."""
     marked = sorted(
         ((change, side) for side, part in enumerate((ours, theirs)) for change in part),
         key=lambda pair: (pair[0].start, pair[0].end, pair[1]),
     )
-    group: tuple[list[Change], list[Change]] = ([], [])
+    group: tuple[list[LineChange], list[LineChange]] = ([], [])
     start = end = -1
     for change, side in marked:
         same = (change.start, change.end) == (start, end)
@@ -155,7 +157,7 @@ def _groups(
 
 
 def _lines_of_side(
-    part: list[Change], side: Sequence[str], base: Sequence[str], start: int, end: int
+    part: list[LineChange], side: Sequence[str], base: Sequence[str], start: int, end: int
 ) -> tuple[str, ...]:
     """The lines that one side has for base[start:end]."""
     if not part:

@@ -35,7 +35,7 @@ WAIT_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class WriteNotes:
     """The writes to the home since a command began; `path` is the file with the notes."""
 
     path: Path
@@ -47,7 +47,7 @@ class Watch:
 
 
 @contextlib.contextmanager
-def watching(root: Path, fixed: Collection[str] = ()) -> Iterator[Watch]:
+def watch_writes(root: Path, fixed: Collection[str] = ()) -> Iterator[WriteNotes]:
     """While a command runs over the home at `root`; files that are `fixed` are not written
     meanwhile. Raises OSError."""
     folder = root / PLACE
@@ -56,7 +56,7 @@ def watching(root: Path, fixed: Collection[str] = ()) -> Iterator[Watch]:
     with _remove_at_end(path), path.open("xb", buffering=0) as file:
         _lock(file.fileno())
         file.write(f"{json.dumps(sorted(fixed))}\n".encode())
-        yield Watch(path)
+        yield WriteNotes(path)
 
 
 @contextlib.contextmanager

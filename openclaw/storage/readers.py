@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from openclaw.storage.safe_open import NotOrdinary, descend
-from openclaw.types import Held
+from openclaw.types import FileContent
 
 LARGEST_KEPT = 50_000_000
 """Bytes of the largest content that is recorded."""
@@ -24,7 +24,7 @@ class NotPlain(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class PlainFile:
     """A regular file: its bytes, None when they are more than was asked for; whether it can be
     run."""
 
@@ -32,7 +32,7 @@ class Plain:
     program: bool
 
 
-def look(root: Path, name: str, most: int) -> Plain | None:
+def read_plain_file(root: Path, name: str, most: int) -> PlainFile | None:
     """The file `name` (relative, with slashes) below `root`; None when there is no file of that
     name. Raises NotPlain, and OSError for what cannot be read."""
     *folders, last = name.split("/")
@@ -48,13 +48,13 @@ def look(root: Path, name: str, most: int) -> Plain | None:
         data = file.read(most + 1) if found.st_size <= most else None
         if data is not None and len(data) > most:
             data = None
-        return Plain(data, os.name != "nt" and bool(found.st_mode & 0o100))
+        return PlainFile(data, os.name != "nt" and bool(found.st_mode & 0o100))
 
 
-def held(root: Path, name: str, most: int = LARGEST_KEPT) -> Held:
+def read_content(root: Path, name: str, most: int = LARGEST_KEPT) -> FileContent:
     """The content of a file below `root`, up to `most` bytes; no link is followed."""
     try:
-        found = look(root, name, most)
+        found = read_plain_file(root, name, most)
     except (NotPlain, OSError):
         return None, False
     return (found.data, found.program) if found else None

@@ -221,7 +221,7 @@ def in_home(path: Path | str) -> bool:
     return _split(os.path.abspath(path)) is not None
 
 
-def checked(path: Path) -> Path:
+def check_no_links(path: Path) -> Path:
     """The path, for what takes no descriptor, as a database or the removal of a folder. Raises
     NotOrdinary when it, or a folder of its home above it, is a link or is neither file nor folder.
     Who can exchange files at that very moment could still trick it; commands cannot in .openclaw,
@@ -244,7 +244,7 @@ def checked(path: Path) -> Path:
 def is_folder(path: Path) -> bool:
     """Return True when there is a folder that `descend` can open."""
     try:
-        return checked(path).is_dir()
+        return check_no_links(path).is_dir()
     except OSError:
         return False
 
@@ -252,7 +252,7 @@ def is_folder(path: Path) -> bool:
 def is_ordinary(path: Path) -> bool:
     """Return True when there is a file that `open_file` can open."""
     try:
-        return checked(path).is_file()
+        return check_no_links(path).is_file()
     except OSError:
         return False
 
@@ -260,8 +260,8 @@ def is_ordinary(path: Path) -> bool:
 def checked_database(path: Path) -> Path:
     """As `checked`, of an SQLite file and of what SQLite opens beside it."""
     for suffix in ("-wal", "-shm", "-journal"):
-        checked(path.with_name(path.name + suffix))
-    return checked(path)
+        check_no_links(path.with_name(path.name + suffix))
+    return check_no_links(path)
 
 
 def remove(path: Path) -> None:

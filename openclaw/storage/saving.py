@@ -9,8 +9,8 @@ from openclaw.errors import OpenclawError
 from openclaw.storage import atomic
 from openclaw.storage.merge import Merged, merge_bytes
 from openclaw.storage.safe_open import target_of
-from openclaw.storage.text import keeping, unwritable
-from openclaw.types import Keep, keep_nothing
+from openclaw.storage.text import keep_before_write, unwritable
+from openclaw.types import BeforeWrite, record_no_write
 
 ATTEMPTS = 50
 
@@ -29,7 +29,7 @@ class Saved:
     merged: bool = False
 
 
-class Changed(OpenclawError):
+class SaveConflict(OpenclawError):
     """Somebody else changed the same lines, and nothing was written. `merged` has the conflicts, in
     which ours is what stands there now; None when the file is gone or is no text."""
 
@@ -41,7 +41,9 @@ class Changed(OpenclawError):
         self.merged = merged
 
 
-def save_over(path: Path, base: bytes | None, new: bytes, keep: Keep = keep_nothing) -> Saved:
+def save_over(
+    path: Path, base: bytes | None, new: bytes, keep: BeforeWrite = record_no_write
+) -> Saved:
     """Put `new` into the file, which held `base` (None: there was no file) when it was read. `keep`
     is told before it is written.
 
@@ -53,11 +55,11 @@ def save_over(path: Path, base: bytes | None, new: bytes, keep: Keep = keep_noth
         for _ in range(ATTEMPTS):
             now = atomic.current(target)
             if now != base:
-                now = atomic.settled(target)
+                now = atomic.read_settled(target)
             data = new if now == base else _merge_with(path, base, now, new)
             if now == data:
                 return Saved(now, data, now not in (base, new))
-            with keeping(keep, target, now, data) as done:
+            with keep_before_write(keep, target, now, data) as done:
                 done += [True] if atomic.swap(target, now, data) else []
             if done:
                 return Saved(now, data, now not in (base, new))
@@ -73,11 +75,11 @@ def _merge_with(path: Path, base: bytes | None, now: bytes | None, new: bytes) -
     if now == new:
         return new
     if now is None:
-        raise Changed(path, None)
+        raise SaveConflict(path, None)
     try:
         data, merged = merge_bytes(base or b"", now, new, touching=True)
     except ValueError:
-        raise Changed(path, None) from None
+        raise SaveConflict(path, None) from None
     if merged.conflicts:
-        raise Changed(path, merged)
+        raise SaveConflict(path, merged)
     return data

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from openclaw.errors import OpenclawError
 from openclaw.storage import atomic
 from openclaw.storage.safe_open import NotOrdinary, read_bytes, reading, remove, target_of
-from openclaw.types import Keep, keep_nothing
+from openclaw.types import BeforeWrite, record_no_write
 
 BOM = b"\xef\xbb\xbf"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how it begins
@@ -38,7 +38,7 @@ def decode(data: bytes) -> str:
     return data.removeprefix(BOM).decode("utf-8", errors="replace")
 
 
-def ended_like(now: bytes | None, data: bytes | None) -> bytes | None:
+def with_line_ends_of(now: bytes | None, data: bytes | None) -> bytes | None:
     """A text with the line ends of `now`, where all of these are of one kind."""
     if not now or not data or b"\0" in data:
         return data
@@ -57,7 +57,7 @@ def md5(content: Path | bytes) -> str:
         return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
-def write_text(path: Path, text: str, keep: Keep = keep_nothing) -> bool:
+def write_text(path: Path, text: str, keep: BeforeWrite = record_no_write) -> bool:
     """Put `text` into the file in one step; False when it already held exactly that.
 
     A reader sees the old or the new file, never half of one, whenever the process dies. A symlink
@@ -68,10 +68,10 @@ def write_text(path: Path, text: str, keep: Keep = keep_nothing) -> bool:
     try:
         target = target_of(path)
         before = atomic.current(target)
-        data = in_the_manner_of(before, text, path)
+        data = encode_like(before, text, path)
         if data == before:
             return False
-        with keeping(keep, target, before, data) as done:
+        with keep_before_write(keep, target, before, data) as done:
             atomic.replace(target, data)
             done.append(True)
     except (OSError, ValueError) as error:
@@ -79,14 +79,16 @@ def write_text(path: Path, text: str, keep: Keep = keep_nothing) -> bool:
     return True
 
 
-def write_if_same(path: Path, before: bytes | None, data: bytes, keep: Keep = keep_nothing) -> bool:
+def write_if_same(
+    path: Path, before: bytes | None, data: bytes, keep: BeforeWrite = record_no_write
+) -> bool:
     """Put `data` into the file in one step if it still holds `before` (None: there is no file).
 
     False when another program changed it since, and then nothing is written. Bytes go as they are;
     otherwise as `write_text`. `keep` is told before.
     """
     target = target_of(path)
-    with keeping(keep, target, before, data) as done:
+    with keep_before_write(keep, target, before, data) as done:
         try:
             done += [True] if atomic.swap(target, before, data) else []
         except (OSError, ValueError) as error:
@@ -94,7 +96,7 @@ def write_if_same(path: Path, before: bytes | None, data: bytes, keep: Keep = ke
     return bool(done)
 
 
-def remove_file(path: Path, keep: Keep = keep_nothing) -> None:
+def remove_file(path: Path, keep: BeforeWrite = record_no_write) -> None:
     """A file, or the link in its place, is gone afterwards. `keep` is told before of what a file
     held. Raises OpenclawError when it cannot be removed."""
     try:
@@ -103,7 +105,9 @@ def remove_file(path: Path, keep: Keep = keep_nothing) -> None:
         return
     except OSError:  # what cannot be read can be removed all the same
         before = None
-    with keeping(keep if before is not None else keep_nothing, path, before, None) as done:
+    with keep_before_write(
+        keep if before is not None else record_no_write, path, before, None
+    ) as done:
         try:
             remove(path)
         except OSError as error:
@@ -112,8 +116,8 @@ def remove_file(path: Path, keep: Keep = keep_nothing) -> None:
 
 
 @contextmanager
-def keeping(
-    keep: Keep, path: Path, before: bytes | None, after: bytes | None
+def keep_before_write(
+    keep: BeforeWrite, path: Path, before: bytes | None, after: bytes | None
 ) -> Iterator[list[bool]]:
     """Tell `keep` what is about to be written in here; what has not been put into the list when it
     is left was not written."""
@@ -171,7 +175,7 @@ def unwritable(path: Path, error: Exception) -> OpenclawError:
     )
 
 
-def in_the_manner_of(before: bytes | None, text: str, path: Path) -> bytes:
+def encode_like(before: bytes | None, text: str, path: Path) -> bytes:
     """A text as bytes with BOM and newline style of those that stood there (None: no file).
 
     Raises OpenclawError, naming `path`, for what is not UTF-8 and would be lost.

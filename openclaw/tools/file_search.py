@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from openclaw.security.secrets import key_begin
+from openclaw.security.secrets import find_key_begin
 from openclaw.storage.home import Home
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import decode
@@ -108,7 +108,9 @@ def _lines(home: Home, file: Path) -> list[str]:
     lines = [] if b"\0" in data[:8192] else re.split(r"\r\n|\n|\r", decode(data))
     if b"PRIVATE KEY" not in data:
         return lines
-    return ["" if key_begin(lines, number) < number else line for number, line in enumerate(lines)]
+    return [
+        "" if find_key_begin(lines, number) < number else line for number, line in enumerate(lines)
+    ]
 
 
 def _format_hits(hits: list[tuple[str, int, str]]) -> str:

@@ -11,14 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from openclaw.security.secrets import key_begin
+from openclaw.security.secrets import find_key_begin
 from openclaw.security.vault import Vault
 from openclaw.storage.child import NoText, paged_text
 from openclaw.storage.home import PROPOSED, Home
 from openclaw.storage.readers import IMAGES, kind_of
 from openclaw.storage.safe_open import read_bytes
-from openclaw.storage.saving import Changed, Saved, save_over
-from openclaw.storage.text import decode, in_the_manner_of, md5
+from openclaw.storage.saving import SaveConflict, Saved, save_over
+from openclaw.storage.text import decode, encode_like, md5
 from openclaw.tools.file_search import search_text
 from openclaw.tools.paths import (
     DeniedFile,
@@ -30,9 +30,9 @@ from openclaw.tools.paths import (
     tidy,
     visible_files,
 )
-from openclaw.tools.results import USUAL, Room
+from openclaw.tools.results import DEFAULT_LIMITS, ResultLimits
 from openclaw.tools.tool import Act, Tool, tool
-from openclaw.types import Action, Change, Effect, Ledger, ToolProblem
+from openclaw.types import Action, Change, Effect, ToolProblem, TurnChanges
 
 PAGE_LINES = 200
 LONGEST_LINE = 2_000
@@ -70,9 +70,9 @@ class FileTools:
     is written as the secret where the file had it. `room` sets the length of a page."""
 
     home: Home
-    ledger: Ledger
+    ledger: TurnChanges
     vault: Vault | None = None
-    room: Room = USUAL
+    room: ResultLimits = DEFAULT_LIMITS
 
     def tools(self) -> list[Tool]:
         return [
@@ -145,7 +145,7 @@ class FileTools:
         start = max(from_line, 1)
         if start > len(lines):
             raise ToolProblem(f"{name} has only {len(lines)} lines.")
-        start = key_begin(lines, start - 1) + 1
+        start = find_key_begin(lines, start - 1) + 1
         page = _first_page(lines[start - 1 :], self.room)
         end = start + len(page) - 1
         if end == len(lines) and "\ufffd" not in text and not is_pdf:
@@ -163,7 +163,7 @@ class FileTools:
         plan = planned(**arguments)
         if len(plan.old or "") + len(plan.new) > MOST_COMPARED:
             return None
-        veiled = self.vault.veiled if self.vault else str
+        veiled = self.vault.mask_for_display if self.vault else str
         return Change(plan.name, plan.old and veiled(plan.old), veiled(plan.new))
 
     def _plan_write(self, path: str, content: str) -> _Plan:
@@ -220,7 +220,7 @@ class FileTools:
         """Add text at the end of a file."""
         for _ in range(ATTEMPTS):  # text that others append meanwhile comes first
             plan = self._plan_append(path, text)
-            with suppress(Changed):
+            with suppress(SaveConflict):
                 self._write(plan.target, plan.name, plan.base, plan.new)
                 added = format_diff_lines(plan.old or "", plan.new)
                 did = "Created" if plan.old is None else "Appended to"
@@ -279,13 +279,13 @@ class FileTools:
         meantime; raises ToolProblem when they are in the same lines."""
         try:
             saved = self._write(target, name, base, new)
-        except Changed:
+        except SaveConflict:
             raise ToolProblem(CHANGED.format(name)) from None
         return MERGED if saved.merged else ""
 
     def _write(self, target: Path, name: str, base: bytes | None, new: str) -> Saved:
         known = self.ledger.read.get(name)
-        data = in_the_manner_of(base, new, target)
+        data = encode_like(base, new, target)
         saved = save_over(target, base, data, self.ledger.keep)
         before = None if saved.before is None else decode(saved.before)
         self.ledger.before.setdefault(name, before)
@@ -324,7 +324,7 @@ def _append_target(home: Home, path: str) -> Path:
         return new_file(home, path)
 
 
-def _first_page(lines: list[str], room: Room) -> list[str]:
+def _first_page(lines: list[str], room: ResultLimits) -> list[str]:
     page: list[str] = []
     left = room.page
     for line in lines[:PAGE_LINES]:

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from openclaw import types
-from openclaw.security.untrusted import defused, plain_source
+from openclaw.security.untrusted import defuse, plain_source
 from openclaw.storage.home import Home
 from openclaw.storage.text import read_text, without_comments
-from openclaw.tools.tool import Form, Tool, tool
-from openclaw.types import Ledger, ToolProblem
+from openclaw.tools.tool import CallForm, Tool, tool
+from openclaw.types import ToolProblem, TurnChanges
 
 DEFAULT_LIST = "Tasks"
 SHOWN_DONE = 5
@@ -28,7 +28,7 @@ _ORDER = re.compile(r"(?:put|add)\b.*\b(?:list|to-?dos?)\W*$", re.IGNORECASE)
 
 _TO_LIST = re.compile(r"\s+(?:on|onto|to) (?:my|the) [\w -]*\b(?:list|to-?dos?)\W*$", re.IGNORECASE)
 
-Where = Literal["lasting", "today"]
+MemoryPlace = Literal["lasting", "today"]
 Action = Literal["list", "add", "done", "undone", "remove", "remove_list"]
 
 # Names that models write for the default list.
@@ -75,7 +75,7 @@ class NoteItem(Protocol):
     def text(self) -> str: ...
 
 
-class Candidate(Protocol):
+class InboxEntry(Protocol):
     """An entry of the inbox that waits for the user's yes."""
 
     @property
@@ -84,7 +84,7 @@ class Candidate(Protocol):
     def line(self) -> int: ...
 
 
-class Kept(Protocol):
+class RememberedNote(Protocol):
     """A memory that was written, and the memories that it replaced."""
 
     @property
@@ -96,10 +96,10 @@ class Kept(Protocol):
 class NoteStore(Protocol):
     """The memory folder. `remember` and `propose` raise ToolProblem for a fact that is known."""
 
-    def target(self, where: Where, /) -> Path: ...
-    def remember(self, text: str, where: Where, /) -> Kept: ...
+    def target(self, where: MemoryPlace, /) -> Path: ...
+    def remember(self, text: str, where: MemoryPlace, /) -> RememberedNote: ...
     def inbox(self) -> Path: ...
-    def propose(self, text: str, source: str, /) -> Candidate: ...
+    def propose(self, text: str, source: str, /) -> InboxEntry: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class KnowledgeTools:
     the user's own: all others wait for the user's yes."""
 
     home: Home
-    ledger: Ledger
+    ledger: TurnChanges
     todos: TodoStore
     notes: NoteStore
     origin: Callable[[str], str] = lambda text: ""
@@ -118,18 +118,18 @@ class KnowledgeTools:
             tool(
                 self.todo,
                 forms=(
-                    Form("read", {"action": "list"}),
-                    Form("read", {"action": "list"}, ("list",)),
-                    Form("write", {"action": "add"}, ("list", "items")),
-                    Form("write", {"action": "done"}, ("item",)),
-                    Form("write", {"action": "undone"}, ("item",)),
-                    Form("write", {"action": "remove"}, ("item",)),
-                    Form("write", {"action": "remove_list"}, ("list",)),
+                    CallForm("read", {"action": "list"}),
+                    CallForm("read", {"action": "list"}, ("list",)),
+                    CallForm("write", {"action": "add"}, ("list", "items")),
+                    CallForm("write", {"action": "done"}, ("item",)),
+                    CallForm("write", {"action": "undone"}, ("item",)),
+                    CallForm("write", {"action": "remove"}, ("item",)),
+                    CallForm("write", {"action": "remove_list"}, ("list",)),
                 ),
                 legal=self._legal_todos,
                 action=self._act,
             ),
-            tool(self.remember, forms=(Form("write", arguments=("fact", "where")),)),
+            tool(self.remember, forms=(CallForm("write", arguments=("fact", "where")),)),
         ]
 
     def todo(
@@ -156,7 +156,7 @@ class KnowledgeTools:
         effect: types.Effect = "read" if arguments["action"] == "list" else "write"
         return types.Action("todo", effect, self.home.relative(self.todos.path))
 
-    def remember(self, fact: str, where: Where = "lasting") -> str:
+    def remember(self, fact: str, where: MemoryPlace = "lasting") -> str:
         """Keep a fact in memory."""
         if source := self.origin(fact):
             return self._propose(fact, source)
@@ -172,7 +172,7 @@ class KnowledgeTools:
     def _propose(self, fact: str, source: str) -> str:
         path = self.notes.inbox()
         old = _text(path)
-        candidate = self.notes.propose(defused(fact), plain_source(source))
+        candidate = self.notes.propose(defuse(fact), plain_source(source))
         name = self.home.relative(candidate.path)
         self.ledger.before.setdefault(name, old)
         return (
@@ -374,7 +374,9 @@ class RecallTools:
         found = self.searcher.search(query, RESULTS)
         if not found:
             return f'Nothing in memory or files is about "{query}".'
-        return "\n".join(f"{where(passage)}: {flat(passage['text'])}" for passage in found)
+        return "\n".join(
+            f"{passage_place(passage)}: {clean_passage(passage['text'])}" for passage in found
+        )
 
     def memory_get(self, path: str, lines: str) -> str:
         """Read lines around a found passage, such as "10-20"."""
@@ -386,12 +388,12 @@ class RecallTools:
         return self.searcher.get(path, start, max(start, end))
 
 
-def where(passage: Mapping[str, Any]) -> str:
+def passage_place(passage: Mapping[str, Any]) -> str:
     """Format the place of a passage: `path:line` or `path:first-last`."""
     start, end = passage["start_line"], passage["end_line"]
     return f"{passage['path']}:{start}" + (f"-{end}" if end > start else "")
 
 
-def flat(text: str) -> str:
+def clean_passage(text: str) -> str:
     """A passage without its list mark and internal comments."""
     return re.sub(r"^[-*+] (?:\[[ xX]\] )?", "", without_comments(text).strip())

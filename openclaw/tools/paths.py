@@ -10,9 +10,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from openclaw.security.credentials import Credentials, credentials, denied_name
+from openclaw.security.credentials import Credentials, find_credentials, why_name_denied
 from openclaw.security.policy import plain_parts
-from openclaw.security.untrusted import strip
+from openclaw.security.untrusted import strip_hidden
 from openclaw.storage.home import PROPOSED, Home
 from openclaw.types import ToolProblem
 
@@ -63,16 +63,16 @@ def visible_files(
 
 
 def _credentials(home: Home) -> Credentials:
-    return credentials(Path(os.path.realpath(home.root)))
+    return find_credentials(Path(os.path.realpath(home.root)))
 
 
 def _is_readable(entry: os.DirEntry[str], root: str, closed: Credentials) -> bool:
-    if entry.name.startswith(".") or denied_name(entry.name) or not _is_plain(entry.name):
+    if entry.name.startswith(".") or why_name_denied(entry.name) or not _is_plain(entry.name):
         return False
     if entry.is_symlink():
         real = os.path.realpath(entry.path)
         inside = Path(real).is_relative_to(root) and Path(real).is_file()
-        reason = denied_name(os.path.relpath(real, root)) or closed.by_link(real)
+        reason = why_name_denied(os.path.relpath(real, root)) or closed.by_link(real)
         return inside and not reason
     return entry.is_file() and not closed.by_link(entry.path)
 
@@ -93,7 +93,7 @@ def _is_plain(name: str) -> bool:
     else in a listing, and no tool opens them."""
     if name.isascii():
         return name.isprintable()
-    return "\n" not in name and strip(name) == name
+    return "\n" not in name and strip_hidden(name) == name
 
 
 def existing_file(home: Home, path: str) -> Path:
@@ -160,7 +160,7 @@ def new_file(home: Home, path: str) -> Path:
 def _check_open(home: Home, text: str, target: Path) -> Path:
     """Return the file or folder. Raises DeniedFile when it, or the name that led to it, is on the
     list. The folders above the home do not count: the user chose them."""
-    reason = denied_name(home.relative(target)) or denied_name(text)
+    reason = why_name_denied(home.relative(target)) or why_name_denied(text)
     reason = reason or _credentials(home).by_link(str(target))
     if reason:
         raise DeniedFile(text, reason, target)

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
-from openclaw.security.untrusted import fence, strip
-from openclaw.storage.safe_open import checked, remove
+from openclaw.security.untrusted import fence, strip_hidden
+from openclaw.storage.safe_open import check_no_links, remove
 from openclaw.storage.text import write_text
 from openclaw.tools.shell.output import LONGEST_LINE, excerpt, wrap_lines
-from openclaw.types import Ledger, ToolProblem
+from openclaw.types import ToolProblem, TurnChanges
 
 MAX_CHARS = 12_000
 PAGE_CHARS = 6_000
@@ -27,7 +27,7 @@ _ERRORS_FOR_USER = {errno.ENOSPC, errno.EROFS, errno.EIO, errno.EMFILE, errno.EN
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class ResultLimits:
     """How long a result may be."""
 
     chars: int = MAX_CHARS
@@ -44,15 +44,15 @@ class Room:
     def fits(self, text: str) -> bool:
         return self.within(text, self.tokens)
 
-    def part(self, parts: int) -> Room:
+    def part(self, parts: int) -> ResultLimits:
         """The limits of each result when so many results share these."""
         return replace(self, chars=self.chars // parts, tokens=self.tokens // parts)
 
 
-USUAL = Room()
+DEFAULT_LIMITS = ResultLimits()
 
 
-def cut(text: str, room: Room, source: str = "") -> tuple[str, str]:
+def cut_to_limits(text: str, room: ResultLimits, source: str = "") -> tuple[str, str]:
     """Cut a text to its beginning and end. Returns it and a line that says where the rest is (""
     when nothing was cut). `source` names the author of a text that is not the user's."""
     if room.holds(text):
@@ -72,7 +72,7 @@ def cut(text: str, room: Room, source: str = "") -> tuple[str, str]:
     return shown.text, f"\n[All of it: read_file {path}, for the rest from_line {shown.gap}]"
 
 
-def _line_length(text: str, room: Room) -> int:
+def _line_length(text: str, room: ResultLimits) -> int:
     """The line length, in characters, that a page of the spill file can still show."""
     length = min(LONGEST_LINE, room.page // 2)
     while length > SHORTEST and not room.fits(text[: 2 * length]):
@@ -80,15 +80,15 @@ def _line_length(text: str, room: Room) -> int:
     return length
 
 
-def as_data(text: str, source: str, ledger: Ledger, room: Room) -> str:
+def as_data(text: str, source: str, ledger: TurnChanges, room: ResultLimits) -> str:
     """Fence text from outside as data, without hidden characters; note its source in the ledger."""
     if source not in ledger.foreign:
         ledger.foreign.append(source)
-    kept, note = cut(strip(text), room, source)
+    kept, note = cut_to_limits(strip_hidden(text), room, source)
     return fence(kept, source, ledger.marker) + note
 
 
-def told(error: OSError) -> ToolProblem | OpenclawError:
+def to_tool_problem(error: OSError) -> ToolProblem | OpenclawError:
     """Convert a system error into one for whoever can mend it: the model, or the user (a full
     disk)."""
     what = f"{error.strerror or error}".lower()
@@ -109,9 +109,9 @@ def spill(folder: Path, text: str) -> Path:
     path = folder / f"{hashlib.sha256(text.encode(errors='replace')).hexdigest()[:16]}.txt"
     if not write_text(path, text):
         with contextlib.suppress(OSError):
-            os.utime(checked(path))
+            os.utime(check_no_links(path))
     if os.name != "nt":
-        checked(path).chmod(0o600)
+        check_no_links(path).chmod(0o600)
     for old in sorted(folder.glob("*.txt"), key=_age)[:-MOST_SPILLED]:
         with contextlib.suppress(OSError):
             remove(old)

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from openclaw.messages import ToolCall
-from openclaw.tools.tool import Form, Tool, signature_text
+from openclaw.tools.tool import CallForm, Tool, signature_text
 from openclaw.types import ToolProblem
 
 MOST_LISTED = 12
@@ -72,7 +72,7 @@ class Shortlist:
                 "more_tools",
                 "Find tools of connected programs.",
                 _parameters(query="string"),
-                (Form("read", arguments=("query",)),),
+                (CallForm("read", arguments=("query",)),),
                 self._search,
             ),
             Tool(
@@ -90,7 +90,7 @@ class Shortlist:
         if not told:
             return []
         how = f"call them with {GATEWAY}" if native else "call them like the others"
-        listed = "\n".join(f"- {line(tool)}" for tool in told)
+        listed = "\n".join(f"- {tool_line(tool)}" for tool in told)
         return [f"More tools for this, {how}:", self.show(told, listed)]
 
     def _search(self, query: str) -> str:
@@ -102,10 +102,10 @@ class Shortlist:
             )
         self._found += found[:MOST_FOUND]
         self.show(found[:MOST_FOUND], "")
-        return "\n".join(map(line, found[:MOST_FOUND]))
+        return "\n".join(map(tool_line, found[:MOST_FOUND]))
 
 
-def line(tool: Tool) -> str:
+def tool_line(tool: Tool) -> str:
     """The line of a tool in a list."""
     return f"{signature_text(tool.name, tool.parameters)}: {tool.description}"
 

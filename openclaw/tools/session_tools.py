@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from openclaw.security.untrusted import inert
-from openclaw.tools.results import USUAL, Room, as_data, cut
+from openclaw.security.untrusted import break_tokens
+from openclaw.tools.results import DEFAULT_LIMITS, ResultLimits, as_data, cut_to_limits
 from openclaw.tools.tool import Tool, tool
-from openclaw.types import Ledger, ToolProblem
+from openclaw.types import ToolProblem, TurnChanges
 
 RESULTS = 5
 SNIPPET = 300
@@ -17,7 +17,7 @@ REPLY = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class FoundMessage:
     """A message that was found. `talk` is the title of its conversation, "" for this one; `reply`
     is the answer to it; `source` names others whose words it may contain, "" for nobody."""
 
@@ -36,19 +36,19 @@ class Said:
         return f"{at} {where} #{self.number} {self.role}: {self.text}{reply}"
 
 
-class Talks(Protocol):
+class ConversationSearch(Protocol):
     """The conversations of the home. `find` returns messages about some words: at most `most`, each
     of at most `length` characters. `any` tells whether there is something to find."""
 
-    def find(self, words: str, most: int, length: int, /) -> Sequence[Said]: ...
+    def find(self, words: str, most: int, length: int, /) -> Sequence[FoundMessage]: ...
     def any(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
 class SessionTools:
-    talks: Talks
-    ledger: Ledger
-    room: Room = USUAL
+    talks: ConversationSearch
+    ledger: TurnChanges
+    room: ResultLimits = DEFAULT_LIMITS
 
     def tools(self) -> list[Tool]:
         """One tool. It is in every head, and callable when there is something to find."""
@@ -64,8 +64,8 @@ class SessionTools:
                 f'Nothing was said about "{words}" earlier. '
                 "Try fewer or other words: a name, a number, the name of a file."
             )
-        own = "\n".join(inert(said.line()) for said in found if not said.source)
-        blocks = ["".join(cut(own, self.room))]
+        own = "\n".join(break_tokens(said.line()) for said in found if not said.source)
+        blocks = ["".join(cut_to_limits(own, self.room))]
         for source in dict.fromkeys(said.source for said in found if said.source):
             lines = "\n".join(said.line() for said in found if said.source == source)
             blocks.append(as_data(lines, source, self.ledger, self.room))

@@ -1,4 +1,4 @@
-"""The tools that read, find and propose skills, and the skills of one turn (`Shelf`)."""
+"""The tools that read, find and propose skills, and the skills of one turn (`TurnSkills`)."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from openclaw.errors import UsageError
-from openclaw.nlp.relevance import SHORTLIST, Blurb, found, listed, nearest
+from openclaw.nlp.relevance import SHORTLIST, Blurb, nearest_unlisted, search_skills, skills_in_head
 from openclaw.skills.skill import Skill
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import decode
 from openclaw.tools.file_tools import FileTools
 from openclaw.tools.paths import new_file
-from openclaw.tools.tool import Form, Tool, tool
-from openclaw.types import Action, Ledger, ToolProblem
+from openclaw.tools.tool import CallForm, Tool, tool
+from openclaw.types import Action, ToolProblem, TurnChanges
 
 MOST_FILES = 20
 MOST_FOUND = 5
 MOST_NAMES = 12
 
 
-class SkillShelf(Protocol):
+class SkillStore(Protocol):
     """The skills of one turn. `listed` are the names in the head (all, when there are few skills);
     `offered` are all names that the model has seen."""
 
@@ -47,17 +47,17 @@ class SkillShelf(Protocol):
 class SkillTools:
     """The tools for skills. The ledger notes which tools the last read skill permits."""
 
-    shelf: SkillShelf
-    ledger: Ledger
+    shelf: SkillStore
+    ledger: TurnChanges
 
     def tools(self) -> list[Tool]:
         """`read_skill`, with an argument for a file only when a skill has files; `find_skill` only
         when not all skills are listed. What cannot be used must not cost tokens."""
-        forms = [Form("read", arguments=("name",))]
+        forms = [CallForm("read", arguments=("name",))]
         run = self.read_skill
         more = len(self.shelf.names) > len(self.shelf.listed)
         if more or any(self.shelf.files(name) for name in self.shelf.names):
-            forms.append(Form("read", arguments=("name", "file")))
+            forms.append(CallForm("read", arguments=("name", "file")))
             run = self.read_skill_or_file
         read = tool(run, forms=forms, legal=lambda: {"name": self.shelf.offered}, action=self._act)
         return [replace(read, name="read_skill"), *([tool(self.find_skill)] if more else ())]
@@ -168,7 +168,7 @@ TESTS = "evals/"
 
 
 @dataclass
-class Shelf:
+class TurnSkills:
     """The skills that the model may use in one turn. `request` is the user's request: of many
     skills the model only sees those that may fit it."""
 
@@ -187,7 +187,7 @@ class Shelf:
     @cached_property
     def listed(self) -> list[str]:
         """The names in the head."""
-        return [blurb.name for blurb in listed(self.blurbs)]
+        return [blurb.name for blurb in skills_in_head(self.blurbs)]
 
     @property
     def offered(self) -> list[str]:
@@ -197,7 +197,7 @@ class Shelf:
 
     @cached_property
     def _near(self) -> list[str]:
-        return [blurb.name for blurb in nearest(self.request, self.blurbs)]
+        return [blurb.name for blurb in nearest_unlisted(self.request, self.blurbs)]
 
     def body(self, name: str) -> str:
         return self._skill(name).body()
@@ -224,7 +224,7 @@ class Shelf:
 
     def find(self, words: str) -> list[tuple[str, str]]:
         """Names and descriptions of the skills that match some words, best first."""
-        near = found(words, self.blurbs)[:SHORTLIST]
+        near = search_skills(words, self.blurbs)[:SHORTLIST]
         self._found += [blurb.name for blurb in near]
         return [(blurb.name, blurb.about) for blurb in near]
 
@@ -232,7 +232,7 @@ class Shelf:
         return next(skill for skill in self.skills if skill.name == name)
 
 
-def wanted(skills: Sequence[Skill], name: str) -> Skill:
+def find_user_skill(skills: Sequence[Skill], name: str) -> Skill:
     """Find the skill that a user asks for by name. Raises UsageError when the user cannot call a
     skill of this name."""
     skill = next((each for each in skills if each.name == name and each.user_invocable), None)
@@ -241,7 +241,7 @@ def wanted(skills: Sequence[Skill], name: str) -> Skill:
     return skill
 
 
-def instructions(skill: Skill, words: str) -> str:
+def fill_instructions(skill: Skill, words: str) -> str:
     """The instructions of a skill as the user's order, with the user's words for `$ARGUMENTS`."""
     body = skill.body().replace("$ARGUMENTS", words)
     order = "Do what this skill says, in exactly the form that it gives."

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from openclaw.security.vault import Masks
+from openclaw.security.vault import MaskMode
 from openclaw.types import Action, Change, Effect, ToolProblem
 
 MAX_ITEMS = 20
@@ -27,7 +27,7 @@ _WORST_FIRST: tuple[Effect, ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class CallForm:
     """One legal shape of a call, e.g. `todo` with action "add"."""
 
     effect: Effect  # what the call does to the world
@@ -61,14 +61,14 @@ class Tool:
     name: str
     description: str
     parameters: Mapping[str, Any]
-    forms: tuple[Form, ...]
+    forms: tuple[CallForm, ...]
     run: Callable[..., str]
     legal: Legal = dict
     action: Act | None = None
     foreign: str = ""
     does: Action | None = None
     available: Callable[[], bool] = lambda: True
-    masks: Masks = "stay"
+    masks: MaskMode = "stay"
     listed: bool = True
     preview: Preview | None = None
 
@@ -77,11 +77,11 @@ def tool(
     function: Callable[..., str],
     *,
     effect: Effect = "read",
-    forms: Sequence[Form] = (),
+    forms: Sequence[CallForm] = (),
     legal: Legal = dict,
     action: Act | None = None,
     foreign: str = "",
-    masks: Masks = "stay",
+    masks: MaskMode = "stay",
     preview: Preview | None = None,
 ) -> Tool:
     """Make a tool from a typed function with a docstring.
@@ -94,7 +94,7 @@ def tool(
         name=function.__name__,
         description=" ".join(paragraph.split()),
         parameters=parameters,
-        forms=tuple(forms) or (Form(effect, arguments=tuple(parameters["required"])),),
+        forms=tuple(forms) or (CallForm(effect, arguments=tuple(parameters["required"])),),
         run=function,
         legal=legal,
         action=action,
@@ -104,7 +104,9 @@ def tool(
     )
 
 
-def shape_of(tool: Tool, form: Form, legal: Mapping[str, Sequence[str]]) -> dict[str, Any] | None:
+def call_schema(
+    tool: Tool, form: CallForm, legal: Mapping[str, Sequence[str]]
+) -> dict[str, Any] | None:
     properties: dict[str, Any] = {"tool": {"const": tool.name}}
     properties |= {key: {"const": value} for key, value in form.fixed.items()}
     for argument in (*form.arguments, *form.optional):
@@ -273,7 +275,7 @@ def signature_text(name: str, parameters: Mapping[str, Any]) -> str:
     return f"{name}({', '.join(parts)})"
 
 
-def fit(name: str, parameters: Mapping[str, Any], given: Any) -> dict[str, Any]:
+def parse_arguments(name: str, parameters: Mapping[str, Any], given: Any) -> dict[str, Any]:
     """Convert the arguments that a model wrote into those that the function takes.
 
     Raises ToolProblem, which names the right form of the call.

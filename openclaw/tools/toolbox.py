@@ -16,17 +16,46 @@ from typing import Any, Literal, Protocol
 
 from openclaw.errors import OpenclawError
 from openclaw.messages import ToolCall
-from openclaw.security.grants import lasting
-from openclaw.security.policy import Declined, Policy, Question, Verdict
-from openclaw.security.untrusted import inert
-from openclaw.security.vault import Apart, AsItIs, disarmed, for_call, masked_names, secrets_used
+from openclaw.security.grants import find_lasting_facts
+from openclaw.security.policy import Declined, PermissionQuestion, Policy, Verdict
+from openclaw.security.untrusted import break_tokens
+from openclaw.security.vault import (
+    NoMasking,
+    SecretMasker,
+    arguments_for_call,
+    disarm_masks,
+    masked_names,
+    secrets_used,
+)
 from openclaw.tools.paths import SPILL
-from openclaw.tools.results import USUAL, Room, as_data, cut, told
-from openclaw.tools.tool import Tool, action_of, effect_of, fit, shape_of, signature_text, worst_of
-from openclaw.types import Action, Change, Deed, Effect, ForeignProblem, Ledger, ToolProblem
+from openclaw.tools.results import (
+    DEFAULT_LIMITS,
+    ResultLimits,
+    as_data,
+    cut_to_limits,
+    to_tool_problem,
+)
+from openclaw.tools.tool import (
+    Tool,
+    action_of,
+    call_schema,
+    effect_of,
+    parse_arguments,
+    signature_text,
+    worst_of,
+)
+from openclaw.types import (
+    Action,
+    CallRecord,
+    Change,
+    Effect,
+    ForeignProblem,
+    ToolProblem,
+    TurnChanges,
+)
 
 
-class Beyond(Protocol):
+class UnlistedTools(Protocol):
     """Tools that the head of the prompt does not list."""
 
     def near(self) -> Sequence[Tool]:
@@ -45,7 +74,7 @@ class Beyond(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CallResult:
     """The result of a call."""
 
     text: str  # for the model
@@ -64,13 +93,13 @@ class Toolbox:
         self,
         tools: Sequence[Tool],
         policy: Policy,
-        ledger: Ledger,
+        ledger: TurnChanges,
         *,
-        beyond: Beyond | None = None,
-        room: Room = USUAL,
-        watch: Watch | None = None,
-        apart: Apart | None = None,
-        around: Around | None = None,
+        beyond: UnlistedTools | None = None,
+        room: ResultLimits = DEFAULT_LIMITS,
+        watch: CallWatch | None = None,
+        apart: SecretMasker | None = None,
+        around: CallHooks | None = None,
     ) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._policy = policy
@@ -78,7 +107,7 @@ class Toolbox:
         self._beyond = beyond
         self._room = room
         self._watch = watch
-        self._apart = apart or AsItIs()
+        self._apart = apart or NoMasking()
         self._around = around
 
     @property
@@ -139,7 +168,7 @@ class Toolbox:
                     continue
                 if each.name not in asked and self._policy.refuses(does.effect, does.tool):
                     continue
-                shape = shape_of(each, form, legal)
+                shape = call_schema(each, form, legal)
                 if shape is not None and shape not in shapes:
                     shapes.append(shape)
         return shapes
@@ -155,18 +184,18 @@ class Toolbox:
         if tool is None:
             return None
         try:
-            arguments = fit(tool.name, tool.parameters, call.arguments)
+            arguments = parse_arguments(tool.name, tool.parameters, call.arguments)
             several = len({form.effect for form in tool.forms}) > 1
             return action_of(tool, arguments).effect if several else effect_of(tool, arguments)
         except ToolProblem:
             return worst_of(tool)
 
-    def run(self, call: ToolCall, share: int = 1) -> Outcome:
+    def run(self, call: ToolCall, share: int = 1) -> CallResult:
         """Check name and arguments, ask the policy, run. Never raises for a mistake of the model;
         raises OpenclawError for what the user must mend (a full disk). `share` is the number of
         calls whose results share the length of one."""
         room = self._room.part(share)
-        began, running, outcome = time.monotonic(), Running(), Outcome("", False)
+        began, running, outcome = time.monotonic(), RequestedCall(), CallResult("", False)
         self._ledger.exit = None
         try:
             outcome = self._with_hook_output(self._run_masked(call, running, room), running, room)
@@ -178,16 +207,18 @@ class Toolbox:
                 self._watch.done(deed)
         return replace(outcome, seconds=seconds, said=_change_line(running.action, outcome))
 
-    def _run_masked(self, call: ToolCall, running: Running, room: Room) -> Outcome:
+    def _run_masked(self, call: ToolCall, running: RequestedCall, room: ResultLimits) -> CallResult:
         # Mask a second time: removing hidden characters may uncover a secret.
         try:
-            return Outcome(self._apart.mask(self._run(call, running, room)), True)
+            return CallResult(self._apart.mask(self._run(call, running, room)), True)
         except ToolProblem as problem:
             text = self._apart.mask(str(problem))
             shown = self._prepare_own_result(running.action if running.permit else None, text, room)
-            return Outcome(self._apart.mask(shown), False)
+            return CallResult(self._apart.mask(shown), False)
 
-    def _with_hook_output(self, outcome: Outcome, running: Running, room: Room) -> Outcome:
+    def _with_hook_output(
+        self, outcome: CallResult, running: RequestedCall, room: ResultLimits
+    ) -> CallResult:
         """Append the output of the user's after-hooks to the result of a call that ran."""
         action = running.action
         if self._around is None or action is None or running.permit is None:
@@ -196,12 +227,12 @@ class Toolbox:
         more = self._around.after(action, running.arguments, text, ok, room.part(2))
         return replace(outcome, text=f"{text}\n{self._apart.mask(more)}") if more else outcome
 
-    def _run(self, call: ToolCall, running: Running, room: Room) -> str:
+    def _run(self, call: ToolCall, running: RequestedCall, room: ResultLimits) -> str:
         call = self._resolve(call)
         tool = self._find(call.name)
         if tool is None:
             raise ToolProblem(self._unknown_tool_text(call.name))
-        arguments = fit(tool.name, tool.parameters, call.arguments)
+        arguments = parse_arguments(tool.name, tool.parameters, call.arguments)
         if not allows(self._ledger.allowed, tool.name, arguments):
             names = ", ".join(self._ledger.allowed)
             raise ToolProblem(f"The skill that you follow leaves only these tools: {names}.")
@@ -221,7 +252,7 @@ class Toolbox:
         try:
             if self._around is not None and (why := self._around.before(action, arguments)):
                 raise refuse_by_hook(self._ledger, action, why)
-            running.permit = permit(
+            running.permit = check_permission(
                 policy,
                 self._ledger,
                 action,
@@ -235,30 +266,30 @@ class Toolbox:
         finally:
             running.waited = time.monotonic() - asked
         try:
-            text = _call_tool(tool, for_call(self._apart, tool.masks, arguments))
+            text = _call_tool(tool, arguments_for_call(self._apart, tool.masks, arguments))
         except ForeignProblem as problem:
             raise ToolProblem(self._prepare_result(tool, action, str(problem), room)) from problem
         if effect_of(tool, arguments) == "send":
             self._ledger.sent.append(tool.name)
         return self._prepare_result(tool, action, text, room)
 
-    def _prepare_result(self, tool: Tool, action: Action, text: str, room: Room) -> str:
+    def _prepare_result(self, tool: Tool, action: Action, text: str, room: ResultLimits) -> str:
         """Prepare a result for the model. Secrets are masked before it is cut."""
         if action.target.startswith(SPILL):  # that file already keeps the whole text
             room = replace(room, keep=None)
-        text = self._apart.mask(disarmed(text) if tool.foreign else text)
+        text = self._apart.mask(disarm_masks(text) if tool.foreign else text)
         if not tool.foreign:
             return self._prepare_own_result(action, text, room)
         source = f"{tool.foreign}: {action.target}" if action.target else tool.foreign
         return as_data(text, source, self._ledger, room)
 
-    def _prepare_own_result(self, action: Action | None, text: str, room: Room) -> str:
+    def _prepare_own_result(self, action: Action | None, text: str, room: ResultLimits) -> str:
         """Prepare a result of a built-in tool: fence text in it that others have written."""
         if f"<<data {self._ledger.marker} " in text:
             return text
         source = self._watch.source(action, text) if self._watch and action else ""
         if not source:
-            return "".join(cut(inert(text), room))
+            return "".join(cut_to_limits(break_tokens(text), room))
         first, _, rest = text.partition("\n")
         ours = action and (action.effect == "write" or first.startswith(f"{action.target},"))
         head = f"{first}\n" if rest and ours else ""
@@ -302,7 +333,7 @@ def _preview(tool: Tool, arguments: Mapping[str, Any]) -> Change | None:
     return None
 
 
-def _change_line(action: Action | None, outcome: Outcome) -> str:
+def _change_line(action: Action | None, outcome: CallResult) -> str:
     """Tell what a call changed: the first line of its result, which is a sentence of ours."""
     if action is None or not outcome.ok or action.effect not in ("write", "write-elsewhere"):
         return ""
@@ -316,7 +347,7 @@ def _call_tool(tool: Tool, arguments: Mapping[str, Any]) -> str:
     except (ToolProblem, OpenclawError):
         raise
     except OSError as error:
-        raise told(error) from error
+        raise to_tool_problem(error) from error
     except Exception as error:  # a tool that fails does not end the turn
         raise ToolProblem(f"{tool.name} failed: {type(error).__name__}: {error}") from error
 
@@ -325,7 +356,7 @@ HOOK = "hook"
 """The decider on record when a program of the user refused a call."""
 
 
-class Watch(Protocol):
+class CallWatch(Protocol):
     """Observes the tools of a turn while they run. It raises nothing.
 
     `tainted` tells whether others than the user may be behind a call. `source` names whose text a
@@ -334,10 +365,10 @@ class Watch(Protocol):
 
     def tainted(self, action: Action, arguments: Mapping[str, Any], /) -> bool: ...
     def source(self, action: Action, text: str, /) -> str: ...
-    def done(self, deed: Deed, /) -> None: ...
+    def done(self, deed: CallRecord, /) -> None: ...
 
 
-class Around(Protocol):
+class CallHooks(Protocol):
     """The user's own programs before and after each call. It raises nothing.
 
     `before` returns why a call must not run, "" to allow it. `after` returns text that is shown
@@ -346,7 +377,13 @@ class Around(Protocol):
 
     def before(self, action: Action, arguments: Mapping[str, Any], /) -> str: ...
     def after(
-        self, action: Action, arguments: Mapping[str, Any], output: str, ok: bool, room: Room, /
+        self,
+        action: Action,
+        arguments: Mapping[str, Any],
+        output: str,
+        ok: bool,
+        room: ResultLimits,
+        /,
     ) -> str: ...
 
 
@@ -378,9 +415,9 @@ class Permit:
     by: str
 
 
-def permit(
+def check_permission(
     policy: Policy,
-    ledger: Ledger,
+    ledger: TurnChanges,
     action: Action,
     arguments: Mapping[str, Any],
     *,
@@ -398,7 +435,9 @@ def permit(
             sources = tuple(dict.fromkeys((*ledger.inherited, *ledger.foreign)))
             offers = policy.offers(action, tainted=tainted)
             try:
-                by = policy.ask(Question(action, arguments, why, offers, sources, preview()))
+                by = policy.ask(
+                    PermissionQuestion(action, arguments, why, offers, sources, preview())
+                )
             except Declined as no:
                 by, instead = "", str(no)
             if by:
@@ -412,7 +451,7 @@ def permit(
     raise RefusedCall(action.tool, verdict, why, policy.ask is not None, instead)
 
 
-def refuse_by_hook(ledger: Ledger, action: Action, why: str) -> RefusedCall:
+def refuse_by_hook(ledger: TurnChanges, action: Action, why: str) -> RefusedCall:
     """Refuse a call for one of the user's programs, with a line in `ledger.refused`."""
     target = f" {action.target}" if action.target else ""
     ledger.refused.append(f"{action.tool}{target} ({action.effect}): {why}")
@@ -424,14 +463,14 @@ def _advice(policy: Policy, action: Action, *, tainted: bool) -> str:
     ways = [
         f"openclaw policy allow {grant.kind} {shlex.quote(grant.value)}"
         for grant in policy.offers(action, tainted=tainted)[:1]
-        if lasting(grant)
+        if find_lasting_facts(grant)
     ]
     ways += [] if tainted else ["--yes"]
     return f" (allow it by {' or '.join(ways)})" if ways else ""
 
 
 @dataclass(slots=True)
-class Running:
+class RequestedCall:
     """The state of a requested call. `waited` is the time in seconds until it was decided."""
 
     action: Action | None = None
@@ -440,13 +479,13 @@ class Running:
     refused: RefusedCall | None = None
     waited: float = 0.0
 
-    def deed(self, name: str, ok: bool, code: int | None, seconds: float, size: int) -> Deed:
+    def deed(self, name: str, ok: bool, code: int | None, seconds: float, size: int) -> CallRecord:
         """The record of the call. `size` is the size of the result in bytes."""
         action, target, effect = name, "", ""
         if self.action is not None:
             action, target, effect = self.action.tool, self.action.target, self.action.effect
         decision, by = self._decided()
-        return Deed(action, effect, target, decision, by, ok, code, seconds, size)
+        return CallRecord(action, effect, target, decision, by, ok, code, seconds, size)
 
     def _decided(self) -> tuple[Literal["allow", "deny", ""], str]:
         """The decision, and who made it."""

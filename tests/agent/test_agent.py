@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.agent.prompt import SHARES
 from openclaw.agent.protocols.choice import choose_protocol
 from openclaw.config import Settings
@@ -207,7 +207,7 @@ def test_another_model_is_taken_from_the_next_turn_on(it: Talk) -> None:
 
 
 def test_opening_an_app_reads_nothing(tmp_path: Path) -> None:
-    app = App.open(Home(tmp_path / "nowhere"), Settings(), model="ollama/x")
+    app = Agent.open(Home(tmp_path / "nowhere"), Settings(), model="ollama/x")
     assert (app.model_name, app.mode, app.notices) == ("ollama/x", "edit", [])
     app.close()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.config import Settings
 from openclaw.config.settings import Ollama
 from openclaw.inspection.context import context_report
@@ -145,7 +145,7 @@ def test_looking_at_the_context_asks_nothing_of_the_server(
 ) -> None:
     home = new_home(tmp_path / "home")
     (home / "memory" / "people.md").write_text("- The plumber comes on Friday.\n", "utf-8")
-    app = App.open(Home(home), Settings(ollama=Ollama(host=fake_ollama.url), embedding="none"))
+    app = Agent.open(Home(home), Settings(ollama=Ollama(host=fake_ollama.url), embedding="none"))
     app.recall.launch = SearchThread
     try:
         report = context_report(app, None, "When does the plumber come?")

@@ -13,10 +13,10 @@ from openclaw.agent.citations import (
     attached_files,
     check_citations,
     cited_places,
+    find_repeated_lines,
     has_text,
     lines_in,
     passages_of,
-    rests_on,
     spans,
 )
 from openclaw.cli.render import source_line, verdict_lines
@@ -242,7 +242,9 @@ def test_lines_of_the_head_are_those_that_it_holds() -> None:
 
 
 def sources(answer: str, question: str, entry: Entry | None = None) -> list[str]:
-    return [line.place for line in rests_on(answer, question, lines_of(entry or message()))]
+    return [
+        line.place for line in find_repeated_lines(answer, question, lines_of(entry or message()))
+    ]
 
 
 def lines_of(entry: Entry) -> list[ShownLine]:

@@ -16,16 +16,16 @@ from typing import Any
 import pytest
 
 from openclaw.agent.heartbeat import (
-    alone,
-    hours_of,
-    limited,
-    mode_of,
+    heartbeat_lock,
+    interrupt_after,
+    is_within,
+    parse_hours,
     prompt_of,
-    quietly,
-    session_of,
-    tasks_of,
-    told,
-    within,
+    read_tasks,
+    text_for_user,
+    todays_session,
+    unattended_mode,
+    unattended_settings,
 )
 from openclaw.config import Settings
 from openclaw.errors import UsageError
@@ -90,7 +90,7 @@ def test_on_a_terminal_it_says_why_it_is_silent(home: Path) -> None:
 def test_comments_are_no_tasks(tmp_path: Path) -> None:
     create_home(tmp_path)
     write(tmp_path, "# A\n<!-- an example -->\n- [ ] Look at the to-dos.\n")
-    assert tasks_of(Home(tmp_path)) == "# A\n\n- [ ] Look at the to-dos."
+    assert read_tasks(Home(tmp_path)) == "# A\n\n- [ ] Look at the to-dos."
 
 
 # -------- what there is to say
@@ -136,7 +136,7 @@ def test_the_silence_word_prints_nothing(home: Path, fake_ollama: FakeOllama, an
     ],
 )
 def test_text_next_to_the_silence_word_is_printed(answer: str, said: str) -> None:
-    assert told(answer) == said
+    assert text_for_user(answer) == said
 
 
 def test_json_has_the_answer_or_why_it_is_silent(home: Path, fake_ollama: FakeOllama) -> None:
@@ -186,28 +186,28 @@ def test_the_heartbeats_of_a_day_share_a_conversation_and_the_next_day_begins_an
     tmp_path: Path,
 ) -> None:
     it = talk(tmp_path / "home")
-    first = session_of(it.app)
+    first = todays_session(it.app)
     assert first.id == "heartbeat-2026-11-21"
     Talk(it.app, it.model, first).say(prompt_of("- Look."), "HEARTBEAT_OK")
-    assert session_of(it.app).turns == 1
+    assert todays_session(it.app).turns == 1
     it.app.now = lambda: datetime(2026, 11, 22, 7).astimezone()
-    assert session_of(it.app).turns == 0
+    assert todays_session(it.app).turns == 0
 
 
 def test_the_latest_conversation_is_never_a_heartbeats(tmp_path: Path) -> None:
     it = talk(tmp_path / "home")
     it.say("Hi.", "Hello.")
-    Talk(it.app, it.model, session_of(it.app)).say(prompt_of("- Look."), "HEARTBEAT_OK")
+    Talk(it.app, it.model, todays_session(it.app)).say(prompt_of("- Look."), "HEARTBEAT_OK")
     latest = it.app.sessions.latest()
     assert latest and latest.id == it.session.id
 
 
 def test_a_heartbeat_notes_neither_facts_of_its_prompt_nor_promises(tmp_path: Path) -> None:
     it = talk(tmp_path / "home")
-    it.app.settings = quietly(it.app.settings)
+    it.app.settings = unattended_settings(it.app.settings)
     before = {path: path.read_bytes() for path in (it.root / "memory").rglob("*.md")}
     tasks = prompt_of("I always drink tea. My cat is called Mimi.")
-    Talk(it.app, it.model, session_of(it.app)).say(tasks, "I will remind you on Friday.")
+    Talk(it.app, it.model, todays_session(it.app)).say(tasks, "I will remind you on Friday.")
     assert {path: path.read_bytes() for path in (it.root / "memory").rglob("*.md")} == before
 
 
@@ -222,7 +222,7 @@ def test_a_heartbeat_notes_neither_facts_of_its_prompt_nor_promises(tmp_path: Pa
     ],
 )
 def test_it_never_runs_in_a_mode_that_needs_no_yes(chosen: Any, mode: str) -> None:
-    assert mode_of(Settings(mode=chosen)) == mode
+    assert unattended_mode(Settings(mode=chosen)) == mode
 
 
 def test_in_mode_ask_a_change_is_refused_as_nobody_can_be_asked(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_in_mode_ask_a_change_is_refused_as_nobody_can_be_asked(tmp_path: Path) 
 
 def test_a_second_heartbeat_is_silent_while_one_runs(home: Path, fake_ollama: FakeOllama) -> None:
     write(home)
-    with alone(Home(home)) as mine:
+    with heartbeat_lock(Home(home)) as mine:
         assert mine
         holds = "import sys\nfrom openclaw.cli.main import run\nsys.exit(run(['heartbeat']))"
         second = subprocess.run(
@@ -245,7 +245,7 @@ def test_a_second_heartbeat_is_silent_while_one_runs(home: Path, fake_ollama: Fa
         )
     assert (second.returncode, second.stdout, second.stderr) == (0, b"", b"")
     assert not fake_ollama.requests
-    with alone(Home(home)) as mine:
+    with heartbeat_lock(Home(home)) as mine:
         assert mine
 
 
@@ -270,7 +270,7 @@ def test_the_limit_ends_a_wait_even_where_ctrl_c_is_ignored() -> None:
 
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with limited(0.05) as passed, pytest.raises(KeyboardInterrupt):
+        with interrupt_after(0.05) as passed, pytest.raises(KeyboardInterrupt):
             while not passed.wait(0.01):
                 pass
             time.sleep(10)
@@ -280,7 +280,7 @@ def test_the_limit_ends_a_wait_even_where_ctrl_c_is_ignored() -> None:
 
 
 def test_a_heartbeat_that_ends_in_time_is_never_interrupted() -> None:
-    with limited(0.5) as passed:
+    with interrupt_after(0.5) as passed:
         pass
     threading.Event().wait(0.6)
     assert not passed.is_set()
@@ -302,15 +302,15 @@ def test_quiet_hours_go_over_midnight(
     hours: str, quiet: tuple[str, ...], loud: tuple[str, ...]
 ) -> None:
     for at in quiet:
-        assert within(clock.fromisoformat(at), hours_of(hours))
+        assert is_within(clock.fromisoformat(at), parse_hours(hours))
     for at in loud:
-        assert not within(clock.fromisoformat(at), hours_of(hours))
+        assert not is_within(clock.fromisoformat(at), parse_hours(hours))
 
 
 @pytest.mark.parametrize("hours", ["22", "a-b", "7-7", "25-3", "22-7-9", "10:75-11"])
 def test_invalid_quiet_hours_are_an_error(hours: str) -> None:
     with pytest.raises(UsageError, match="no hours"):
-        hours_of(hours)
+        parse_hours(hours)
 
 
 def test_in_quiet_hours_nothing_is_read_or_asked(home: Path, fake_ollama: FakeOllama) -> None:

@@ -30,7 +30,7 @@ from openclaw.models.base import Chunk, Reply, Request, Text
 from openclaw.security.policy import Policy
 from openclaw.tools.tool import tool
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import Effect, Ledger
+from openclaw.types import Effect, TurnChanges
 from tests.data.sample import sample
 from tests.fakes.scripted import CARD, Line, ScriptedModel
 from tests.fakes.talk import Talk, call, calls, done, notices, results, shown, talk
@@ -148,7 +148,7 @@ def test_an_error_that_only_the_user_can_fix_is_raised_after_the_finished_calls(
         """Fail."""
         raise OpenclawError("the disk is full")
 
-    box = Toolbox([tool(good), tool(full)], Policy("full"), Ledger())
+    box = Toolbox([tool(good), tool(full)], Policy("full"), TurnChanges())
     model = ScriptedModel(calls(("good", {}), ("full", {})))
     loop = Loop(model, Native(), box, as_it_is, Receipt)
     happened: list[object] = []
@@ -218,7 +218,7 @@ def test_a_command_may_be_run_again_once_something_was_changed_and_nothing_is_se
     tools = [tool(test, effect=effect), tool(mend, effect="write")]
     twice = calls(("test", {}), ("test", {}))
     model = ScriptedModel(twice, calls(("mend", {}), ("test", {})), "There are 2.")
-    box = Toolbox(tools, Policy("full"), Ledger())
+    box = Toolbox(tools, Policy("full"), TurnChanges())
     list(Loop(model, Native(), box, as_it_is, Receipt).run(RunningTurn(Entry("user", "Go on."))))
     assert len(made) == ran
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.events import Notice, Progress, to_wire, waited
+from openclaw.events import Notice, Progress, to_wire, waiting_event
 from openclaw.messages import Waiting
 from tests.fakes.mcp_home import as_settings, bare
 from tests.fakes.talk import answer, call, talk
@@ -51,8 +51,8 @@ def test_a_local_server_is_handed_data_and_is_not_the_network(tmp_path: Path) ->
 
 
 def test_a_wait_with_a_share_is_overwritten_and_one_without_is_a_line() -> None:
-    assert waited(Waiting("loading model")) == Notice("loading model")
-    reading = waited(Waiting("reading the instructions", 0.5))
+    assert waiting_event(Waiting("loading model")) == Notice("loading model")
+    reading = waiting_event(Waiting("reading the instructions", 0.5))
     assert reading == Progress("reading the instructions", 0.5)
     assert to_wire(reading) == {
         "event": "progress", "what": "reading the instructions", "share": 0.5, "tail": (),

@@ -17,15 +17,15 @@ from typing import Any, get_args
 
 import pytest
 
-from openclaw.agent.prompt import SHARES, Part, Source, hard_rules, head, render, tail
+from openclaw.agent.prompt import SHARES, HeadFile, HeadPart, hard_rules, head, render, tail
 from openclaw.messages import Message
 from openclaw.models import token_count
 from openclaw.models.base import Request
-from openclaw.nlp.relevance import Blurb, listed
+from openclaw.nlp.relevance import Blurb, skills_in_head
 from openclaw.security.policy import Policy
 from openclaw.tools.tool import tool
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import Ledger
+from openclaw.types import TurnChanges
 from tests.fakes.talk import NOON, Protocol, Talk, answer, call, talk
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -37,11 +37,11 @@ def lines(request: Request) -> list[str]:
     return [json.dumps(asdict(m), sort_keys=True, ensure_ascii=False) for m in request.messages]
 
 
-def source(name: str, text: str) -> dict[str, Source]:
-    return {name: Source(f"workspace/{name.upper()}.md", text)}
+def source(name: str, text: str) -> dict[str, HeadFile]:
+    return {name: HeadFile(f"workspace/{name.upper()}.md", text)}
 
 
-def names(sources: dict[str, Source], **more: Any) -> list[str]:
+def names(sources: dict[str, HeadFile], **more: Any) -> list[str]:
     return [part.name for part in head(sources, "# Tools", more.get("skills", ()), 8192)]
 
 
@@ -61,7 +61,7 @@ def test_the_head_of_the_starter_home_is_the_golden_one(tmp_path: Path, protocol
 
 def test_the_parts_that_change_least_come_first() -> None:
     keys = ("memory", "user", "tools_md", "agents", "soul", "identity")
-    sources = {key: Source(f"{key}.md", f"# {key}\n\nwords") for key in keys}
+    sources = {key: HeadFile(f"{key}.md", f"# {key}\n\nwords") for key in keys}
     assert names(sources, skills=[Blurb("plan", "Plans.")]) == [
         "rules", "identity", "soul", "agents", "user", "tools_md", "tools", "skills", "memory",
     ]  # fmt: skip
@@ -98,7 +98,7 @@ def test_a_part_longer_than_its_share_is_cut_at_a_line_end_and_says_so(name: str
     assert token_count.count("\n".join(kept)) <= 8192 * SHARES[name]
 
 
-def skills_part(count: int, about: str, window: int = 8192) -> Part:
+def skills_part(count: int, about: str, window: int = 8192) -> HeadPart:
     skills = [Blurb(f"skill-{n}", about) for n in range(count)]
     return next(part for part in head({}, "# Tools", skills, window) if part.name == "skills")
 
@@ -141,7 +141,7 @@ def test_the_first_of_a_thousand_skills_are_listed_and_the_others_counted() -> N
 
 def test_few_skills_are_all_listed_however_long_their_names() -> None:
     skills = [Blurb(f"{'very-' * 60}{n}", "Does.") for n in range(13)]
-    assert [*listed(skills[:12])] == skills[:12] == [*listed(skills)]
+    assert [*skills_in_head(skills[:12])] == skills[:12] == [*skills_in_head(skills)]
 
 
 def test_a_description_cannot_write_lines_of_its_own_into_the_prompt() -> None:
@@ -285,7 +285,7 @@ def first_request(folder: Path, protocol: Protocol) -> tuple[int, int]:
     """Return the tokens of the messages and tool schemas of "Say hello.", later tools included."""
     it = talk(folder, protocol=protocol)
     it.say("Say hello.", answer("Hello.", protocol))
-    later = Toolbox([tool(function) for function in LATER], Policy("full"), Ledger())
+    later = Toolbox([tool(function) for function in LATER], Policy("full"), TurnChanges())
     head_and_message = list(it.requests[0].messages)
     specs = [dict(spec) for spec in it.requests[0].tools]
     if protocol == "json":

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from openclaw.events import FileChange, Receipt, make_receipt, summary
-from openclaw.memory.todos import parse
+from openclaw.events import FileChange, Receipt, make_receipt, receipt_lines
+from openclaw.memory.todos import parse_todos
 from openclaw.types import Change
 
 TODO = "memory/TODO.md"
@@ -12,7 +12,7 @@ TODO = "memory/TODO.md"
 def receipt(
     *changes: tuple[str, str | None, str | None], searches: tuple[str, ...] = ()
 ) -> Receipt:
-    return make_receipt([Change(*change) for change in changes], parse, searches)
+    return make_receipt([Change(*change) for change in changes], parse_todos, searches)
 
 
 def todos(before: str, after: str) -> set[tuple[str, str]]:
@@ -35,7 +35,7 @@ def test_a_file_is_created_changed_or_deleted_with_its_lines_counted() -> None:
 def test_unchanged_files_are_not_listed() -> None:
     made = receipt(("a.md", "same\n", "same\n"), ("b.md", None, None))
     assert made == Receipt()
-    assert not made and summary(made) == []
+    assert not made and receipt_lines(made) == []
 
 
 def test_a_new_empty_file_is_a_change() -> None:
@@ -110,7 +110,7 @@ def test_a_memory_is_listed_without_comment_and_the_replaced_one_not_at_all() ->
 def test_a_search_changes_nothing_but_is_listed() -> None:
     made = receipt(searches=("weather in Bern",))
     assert made.searches == ("weather in Bern",)
-    assert not made and summary(made) == []
+    assert not made and receipt_lines(made) == []
 
 
 def test_the_summary_names_each_thing_once_in_a_line() -> None:
@@ -119,7 +119,7 @@ def test_the_summary_names_each_thing_once_in_a_line() -> None:
         ("memory/MEMORY.md", "", "- owns a cat\n"),
         ("workspace/new.md", None, "one\n"),
     )
-    lines = summary(made)
+    lines = receipt_lines(made)
     assert "to-do added: milk" in lines and "remembered: owns a cat" in lines
     assert "workspace/new.md created (+1 -0)" in lines
     assert all("\n" not in line for line in lines)

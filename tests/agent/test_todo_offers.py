@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.agent.todo_offers import Offer, suggest_prompt
+from openclaw.agent.todo_offers import TodoOffer, suggest_prompt
 from openclaw.cli.chat.prompt_line import PipedLines
 from openclaw.errors import UsageError
 from openclaw.memory.todos import plain_text
-from openclaw.nlp.dates import day_named
+from openclaw.nlp.dates import find_named_day
 from openclaw.tools.web.fetch import WebPages
-from openclaw.types import Ledger
+from openclaw.types import TurnChanges
 from tests.agent.test_greeting import prompts, type_lines
 from tests.fakes.talk import Talk, call, done, talk
 
@@ -92,7 +92,7 @@ def test_a_todo_is_stripped_of_date_tags_and_origin() -> None:
     ],
 )
 def test_a_day_is_found_in_a_todo(text: str, day: str) -> None:
-    named = day_named(text)
+    named = find_named_day(text)
     assert named and named.day == day
 
 
@@ -100,7 +100,7 @@ def test_a_day_is_found_in_a_todo(text: str, day: str) -> None:
     "text", ["read Friday's paper", "I may go", "see May", "page 5", "tomorrowland", "Monday-ish"]
 )
 def test_words_without_a_day_give_none(text: str) -> None:
-    assert day_named(text) is None
+    assert find_named_day(text) is None
 
 
 # -------- after a turn
@@ -211,7 +211,7 @@ def test_a_turn_begun_by_an_offer_keeps_no_facts(it: Talk) -> None:
 @pytest.mark.parametrize("by_hand", [True, False])
 def test_a_url_that_the_user_did_not_type_is_not_his(by_hand: bool) -> None:
     url = "https://somewhere.example/?q=1"
-    web = WebPages(Ledger(request=f"look up {url}", typed=by_hand))
+    web = WebPages(TurnChanges(request=f"look up {url}", typed=by_hand))
     assert web.action({"url": url}).effect == ("get" if by_hand else "send")
 
 
@@ -221,7 +221,7 @@ def test_a_date_is_not_written_through_a_link_out_of_the_home(it: Talk, tmp_path
     path = it.root / "memory" / "TODO.md"
     path.unlink()
     path.symlink_to(outside)
-    offer = Offer("tax?", todo="0badcafe", due="2026-12-01")
+    offer = TodoOffer("tax?", todo="0badcafe", due="2026-12-01")
     with pytest.raises(UsageError, match="it is a link"):
         list(it.app.accept(offer, it.session))
     assert outside.read_text("utf-8") == "- [ ] tax ^0badcafe\n"

@@ -13,8 +13,8 @@ from openclaw.errors import OpenclawError, UsageError
 from openclaw.events import Event, ToolEnd
 from openclaw.history.history import History
 from openclaw.history.rollback import Undo
-from openclaw.history.turns import UNKNOWN, Step, Turn
-from openclaw.storage.readers import Plain
+from openclaw.history.turns import UNKNOWN, Turn, TurnStep
+from openclaw.storage.readers import PlainFile
 from tests.fakes.git_home import GitTalk, git_talk, needs_git, snapshot
 from tests.fakes.talk import call
 
@@ -287,8 +287,8 @@ def test_a_session_in_use_is_left_alone(it: GitTalk) -> None:
 
 
 def test_a_file_without_stored_content_is_named_and_left_alone() -> None:
-    turn = Turn("1", steps=(Step(A, UNKNOWN, "x"), Step(B, None, "x")))
-    files = {A: Plain(b"now", False), B: Plain(b"x", False)}
+    turn = Turn("1", steps=(TurnStep(A, UNKNOWN, "x"), TurnStep(B, None, "x")))
+    files = {A: PlainFile(b"now", False), B: PlainFile(b"x", False)}
     undoing = Undo(
         lambda name: b"x" if name == "x" else None,
         lambda name: False,

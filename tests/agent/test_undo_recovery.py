@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.agent.loop import timestamp
 from openclaw.errors import OpenclawError
 from openclaw.history.journal import Journal, new_id, place_of
 from openclaw.history.record import LINES, begin, read, unreadable
-from openclaw.history.turns import Kind, Step, Turn
+from openclaw.history.turns import Kind, Turn, TurnStep
 from tests.fakes.git_home import GitTalk, git_talk, needs_git, posix_only
 from tests.fakes.talk import call
 
@@ -33,7 +33,7 @@ def kill_after_begin(it: GitTalk, kind: Kind = "turn", of: tuple[str, ...] = ())
     return journal
 
 
-def again(it: GitTalk) -> App:
+def again(it: GitTalk) -> Agent:
     """Open the app of the next process."""
     return git_talk(it.root).talk.app
 
@@ -196,11 +196,11 @@ def test_a_record_that_cannot_be_begun_leaves_nothing(it: GitTalk) -> None:
 
 def test_steps_are_voided_and_replaced_by_their_numbers(it: GitTalk) -> None:
     record = begin(place_of(it.talk.app.home), Turn("abcd1234"))
-    numbers = [record.step(Step(f"workspace/{n}", None, str(n))) for n in range(3)]
+    numbers = [record.step(TurnStep(f"workspace/{n}", None, str(n))) for n in range(3)]
     record.void(numbers[1])
-    record.swap(numbers[2], Step("workspace/2", None, "x"))
+    record.swap(numbers[2], TurnStep("workspace/2", None, "x"))
     record.void(numbers[0])
-    record.step(Step("workspace/3", None, "3"))
+    record.step(TurnStep("workspace/3", None, "3"))
     names = [(step.path, step.after) for step in record.turn.steps]
     assert names == [("workspace/2", "x"), ("workspace/3", "3")]
     assert read(record.folder).turn.steps == record.turn.steps

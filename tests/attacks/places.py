@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from openclaw.messages import Material
-from openclaw.security.foreign_files import Learned
+from openclaw.security.foreign_files import ForeignFiles
 from openclaw.storage.home import Home
 from tests.attacks.orders import Call
 from tests.attacks.world import World, page
@@ -150,7 +150,7 @@ def _moved(around: str = "%s") -> Plant:
 
     def plant(world: World, text: str) -> tuple[Asked, ...]:
         world.put("workspace/page.md", f"# Ghent\n\n{text}\n")
-        Learned(Home(world.home)).note("workspace/page.md", "web: a.example")
+        ForeignFiles(Home(world.home)).note("workspace/page.md", "web: a.example")
         (world.home / "workspace" / "page.md").unlink()
         world.put("workspace/old/own.md", around % f"# Ghent\n\n{text}\n")
         read = ("read_file", {"path": "workspace/old/own.md"})

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.config import Settings
 from openclaw.config.settings import Web
 from openclaw.events import Event
@@ -106,7 +106,7 @@ class World:
         """A talk as a new process begins it. With `ask` there is a user, who says no."""
         allowed = (f"localhost:{self.good.port}", f"127.0.0.1:{self.evil.port}")
         grants = tuple(f"2026-11-21 {grant}" for grant in self.grants)
-        app = App.open(
+        app = Agent.open(
             Home(self.home),
             Settings(
                 protocol=self.protocol,
@@ -261,7 +261,7 @@ def without_sandbox(top: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
         sandbox.forget()
-        assert sandbox.available() is not None
+        assert sandbox.why_unavailable() is not None
         try:
             yield
         finally:

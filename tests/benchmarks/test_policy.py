@@ -7,7 +7,7 @@ import re
 import pytest
 
 from benchmarks.policy import GRANTS, actions, decision_table, grants, sandbox_table
-from openclaw.tools.shell.sandbox import available
+from openclaw.tools.shell.sandbox import why_unavailable
 
 
 def test_no_grant_of_the_benchmark_fits_so_that_each_is_looked_at() -> None:
@@ -22,4 +22,4 @@ def test_the_tables_have_a_row_for_each_case() -> None:
     assert len(rows) == 2 + 2 * len(GRANTS)
     assert all(re.fullmatch(r"\| \d+ \| [^|]+ \| [\d,]+ \| \d+\.\d{3} \|", row) for row in rows[2:])
     table = sandbox_table(1, 1)
-    assert (table.count("\n") == 4) == (available() is None)
+    assert (table.count("\n") == 4) == (why_unavailable() is None)

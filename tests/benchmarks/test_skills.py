@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.skills import put_skills, tokens
 from openclaw.config import Settings
-from openclaw.skills.skill import installed
+from openclaw.skills.skill import list_installed
 from openclaw.storage.home import Home, create_home
 
 
@@ -14,7 +14,7 @@ def test_made_up_skills_can_all_be_used_and_many_cost_little_more_than_some(tmp_
     home = Home(tmp_path / "home")
     create_home(home.root)
     put_skills(home, 100)
-    found = [entry for entry in installed(home, Settings()) if entry.source == "home"]
+    found = [entry for entry in list_installed(home, Settings()) if entry.source == "home"]
     assert sum(entry.skill is not None for entry in found) == 100
     assert [p.code for entry in found for p in entry.problems if p.code != "requires"] == [
         "yaml-repaired"

@@ -9,9 +9,9 @@ from typing import Any
 import pyte
 import pytest
 
-from openclaw.cli.approval import Permission, beforehand
+from openclaw.cli.approval import Permission, yes_unless_untrusted
 from openclaw.security.grants import Grant, offered_grants
-from openclaw.security.policy import Declined, Policy, Question
+from openclaw.security.policy import Declined, PermissionQuestion, Policy
 from openclaw.types import Action, Change, Effect
 
 Screen = Callable[[int, int], None]
@@ -51,23 +51,25 @@ class Person:
         return next(line for line in self.shown if line.startswith("Allow?"))
 
 
-def write(path: str = "workspace/a.md", **more: Any) -> Question:
+def write(path: str = "workspace/a.md", **more: Any) -> PermissionQuestion:
     return asked(Action("write_file", "write", path), {"path": path, **more})
 
 
-def command(line: str) -> Question:
+def command(line: str) -> PermissionQuestion:
     return asked(Action("run_shell", "run", line), {"command": line})
 
 
-def fetch(url: str, host: str, *sources: str) -> Question:
+def fetch(url: str, host: str, *sources: str) -> PermissionQuestion:
     return asked(Action("fetch_url", "get", host, url), {"url": url}, *sources)
 
 
-def asked(action: Action, arguments: Mapping[str, Any], *sources: str) -> Question:
+def asked(action: Action, arguments: Mapping[str, Any], *sources: str) -> PermissionQuestion:
     policy = Policy("ask")
     tainted = bool(sources)
     reason = policy.decide(action, tainted=tainted).reason
-    return Question(action, arguments, reason, policy.offers(action, tainted=tainted), sources)
+    return PermissionQuestion(
+        action, arguments, reason, policy.offers(action, tainted=tainted), sources
+    )
 
 
 # -------- replies
@@ -197,7 +199,7 @@ def test_a_script_of_several_lines_is_granted_for_the_session_at_most() -> None:
 def test_what_is_kept_covers_what_was_asked(effect: Effect) -> None:
     action = Action("it", effect, "make test" if effect == "run" else "a.test")
     person = Person("s", "1")
-    assert person.may(Question(action, {}, "because", offered_grants(action)))
+    assert person.may(PermissionQuestion(action, {}, "because", offered_grants(action)))
     kept = [grant for grant in offered_grants(action) if (str(grant), False) in person.granted]
     assert len(kept) == 1 and kept[0].covers(action)
 
@@ -205,7 +207,7 @@ def test_what_is_kept_covers_what_was_asked(effect: Effect) -> None:
 # -------- what is shown
 
 
-def changing(before: str | None, after: str) -> Question:
+def changing(before: str | None, after: str) -> PermissionQuestion:
     return replace(write(), change=Change("workspace/a.md", before, after))
 
 
@@ -281,7 +283,9 @@ def test_the_file_that_is_meant_is_named_when_the_words_are_others() -> None:
     person.shown.clear()
     person.may(write("workspace/a.md"))
     why = 'mode "edit": running a command needs your OK; it runs without a sandbox: none'
-    person.may(Question(Action("run_python", "run", "", "without a sandbox: none"), {}, why))
+    person.may(
+        PermissionQuestion(Action("run_python", "run", "", "without a sandbox: none"), {}, why)
+    )
     assert not [line for line in person.shown if line.startswith("  = ")]
 
 
@@ -378,12 +382,12 @@ def test_the_screen_is_cleared_before_the_question() -> None:
 
 
 def test_the_yes_of_the_command_line_names_itself() -> None:
-    assert beforehand(None, print)(write()) == "--yes"
+    assert yes_unless_untrusted(None, print)(write()) == "--yes"
 
 
 def test_it_is_no_yes_to_what_others_may_be_behind() -> None:
     said: list[str] = []
     asked = replace(write(), sources=("web: evil.test",), reason="it lasts")
-    assert beforehand(None, said.append)(asked) == ""
+    assert yes_unless_untrusted(None, said.append)(asked) == ""
     assert said == ["--yes does not count for write_file: it lasts"]
-    assert beforehand(lambda _: "once", said.append)(asked) == "once" and len(said) == 1
+    assert yes_unless_untrusted(lambda _: "once", said.append)(asked) == "once" and len(said) == 1

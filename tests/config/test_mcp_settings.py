@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from openclaw.config import load_settings
-from openclaw.config.mcp_settings import Server, filled, read_servers, short
+from openclaw.config.mcp_settings import Server, fill_variables, read_servers, tool_name_part
 from openclaw.errors import UsageError
 from openclaw.storage.home import Home
 from openclaw.tools.mcp.start import fault_line
@@ -124,9 +124,9 @@ def test_what_is_no_mapping_is_a_fault_of_the_file(tmp_path: Path) -> None:
 
 
 def test_variables_are_filled_from_the_environment() -> None:
-    assert filled("a ${B} $C ${D-x}", {"B": "1", "C": "2"}) == "a 1 $C ${D-x}"
+    assert fill_variables("a ${B} $C ${D-x}", {"B": "1", "C": "2"}) == "a 1 $C ${D-x}"
     with pytest.raises(KeyError):
-        filled("${B}", {})
+        fill_variables("${B}", {})
 
 
 @pytest.mark.parametrize(
@@ -146,4 +146,4 @@ def test_the_fingerprint_tells_what_decides_the_tools(change: dict[str, Any], sa
 
 
 def test_a_name_in_tools_is_short() -> None:
-    assert short("My Notes-2.x") == "my_notes_2_x"
+    assert tool_name_part("My Notes-2.x") == "my_notes_2_x"

@@ -128,13 +128,13 @@ def _private(home: Path) -> Iterator[str]:
 
 
 def _records(home: Path) -> Iterator[str]:
-    from openclaw.agent.agent import App
+    from openclaw.agent.agent import Agent
     from openclaw.config import load_settings
     from openclaw.errors import OpenclawError
     from openclaw.storage.home import Home
 
     try:
-        history = App.open(Home(home), load_settings(Home(home))).history
+        history = Agent.open(Home(home), load_settings(Home(home))).history
         for turn in history.turns():
             for step in turn.steps:
                 history.read(step.before)

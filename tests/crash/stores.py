@@ -46,9 +46,9 @@ def todo_commands(chance: random.Random) -> Commands:
 
 
 def todo_lost(seen: Seen) -> Iterator[str]:
-    from openclaw.memory.todos import parse
+    from openclaw.memory.todos import parse_todos
 
-    items = {todo.text: todo for todo in parse(seen.text("memory/TODO.md"))}
+    items = {todo.text: todo for todo in parse_todos(seen.text("memory/TODO.md"))}
     begun = {_words(ran) for ran in _of(seen, "todo", "rm")}
     removed = {_words(ran) for ran in _of(seen, "todo", "rm") if ran.done or ran.lines}
     for ran in _of(seen, "todo", "add"):

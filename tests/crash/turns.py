@@ -148,11 +148,11 @@ def _said_lost(store: Any, ran: Ran, events: list[dict[str, Any]]) -> Iterator[s
 
 def _history_lost(seen: Seen, finished: int) -> Iterator[str]:
     """Finished turns must stand in the history, whatever came after."""
-    from openclaw.agent.agent import App
+    from openclaw.agent.agent import Agent
     from openclaw.config import load_settings
     from openclaw.storage.home import Home
 
-    app = App.open(Home(seen.home), load_settings(Home(seen.home)))
+    app = Agent.open(Home(seen.home), load_settings(Home(seen.home)))
     known = [turn for turn in app.history.turns() if (turn.kind, turn.session) == ("turn", TALK)]
     if len(known) < finished:
         yield f"{finished - len(known)} of {finished} finished turns in the history"

@@ -16,7 +16,7 @@ from _pytest.mark import ParameterSet
 
 from openclaw.messages import Material
 from openclaw.models.base import Request
-from openclaw.security.untrusted import strip
+from openclaw.security.untrusted import strip_hidden
 from openclaw.types import Mode
 from tests.attacks.corpus import ATTACKS, Attack
 from tests.attacks.dresses import DRESSES
@@ -92,7 +92,7 @@ def test_an_obeyed_order_does_no_harm(
         assert HERON not in bare(later.requests[0]), "it is in the next session's prompt"
         if attack.place in OTHERS:
             assert HERON not in bare(first), "it was not fenced"
-            assert strip(bare(first)) == bare(first)
+            assert strip_hidden(bare(first)) == bare(first)
             for path in sorted((it.home / "workspace").glob("*.md")):
                 if path.name in ("later.md", "copy.md") and HERON in path.read_text("utf-8"):
                     it.say(later, f"Read {path.name}.", [("read_file", {"path": path.name})])

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from openclaw.cli import dispatch
-from openclaw.cli.dispatch import COMMANDS, check_prompt, hoist, route
+from openclaw.cli.dispatch import COMMANDS, check_prompt, route, split_global_options
 from openclaw.cli.error_report import wants_json
 from openclaw.cli.main import run
 from openclaw.errors import UsageError
@@ -385,7 +385,7 @@ def test_what_can_only_be_a_command_is_not_offered_as_a_prompt(words: str, home:
 
 
 @pytest.mark.parametrize(
-    ("name", "inner"), [*dispatch.ALONE.items(), ("todo", "list"), ("memory", "list")]
+    ("name", "inner"), [*dispatch.DEFAULT_COMMANDS.items(), ("todo", "list"), ("memory", "list")]
 )
 def test_a_group_alone_shows_what_there_is(name: str, inner: str, home: Path) -> None:
     alone, whole = openclaw(name, "--json"), openclaw(name, inner, "--json")
@@ -432,8 +432,11 @@ def test_nothing_at_all_on_a_terminal_begins_a_talk() -> None:
 
 def test_home_and_debug_may_stand_anywhere_before_two_dashes() -> None:
     words = ["todo", "--home", "x", "list", "--debug", "--", "--home"]
-    assert hoist(words) == (["--home", "x", "--debug"], ["todo", "list", "--", "--home"])
-    assert hoist(["hi", "--home=x"]) == (["--home=x"], ["hi"])
+    assert split_global_options(words) == (
+        ["--home", "x", "--debug"],
+        ["todo", "list", "--", "--home"],
+    )
+    assert split_global_options(["hi", "--home=x"]) == (["--home=x"], ["hi"])
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.config import Settings
 from openclaw.events import Done
 from openclaw.sessions.session import Session
@@ -13,7 +13,7 @@ from openclaw.storage.home import Home, create_home
 from tests.fakes.scripted import ScriptedModel
 
 
-def _answer(app: App, text: str, session: Session) -> str:
+def _answer(app: Agent, text: str, session: Session) -> str:
     done = [event for event in app.ask(text, session) if isinstance(event, Done)]
     return done[0].answer
 
@@ -21,7 +21,7 @@ def _answer(app: App, text: str, session: Session) -> str:
 def test_a_conversation_goes_on_after_all_that_is_derived_was_deleted(tmp_path: Path) -> None:
     home = Home(tmp_path / "mine")
     create_home(home.root)
-    app = App.open(home, Settings(protocol="native"))
+    app = Agent.open(home, Settings(protocol="native"))
     app.model = model = ScriptedModel("Hello.", "Still here.")
     session = app.sessions.new(None)
     _answer(app, "Good morning.", session)

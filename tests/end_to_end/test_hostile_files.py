@@ -17,7 +17,7 @@ from openclaw.errors import OpenclawError
 from openclaw.security.audit import Audit
 from openclaw.storage.home import Home
 from openclaw.tools.shell.sandbox import remove_leftovers, temporary_placeholders
-from openclaw.types import Deed, Mode
+from openclaw.types import CallRecord, Mode
 from tests.attacks.harm import files
 from tests.attacks.orders import Call
 from tests.attacks.world import World, world
@@ -112,12 +112,12 @@ def test_the_record_of_actions_is_not_written_through_a_link(it: Talk) -> None:
     for target in ("../../../U/.profile", "../../../U/new"):
         replaced(log, target)
         audit = Audit(log)
-        audit.write(Deed("run_shell", "`touch U/pwned`", "refused"))
+        audit.write(CallRecord("run_shell", "`touch U/pwned`", "refused"))
         assert "is a link" in audit.trouble and of_u(it) == before
     log.unlink()
     os.link(it.root.parent / "U" / ".profile", log)
     audit = Audit(log)
-    audit.write(Deed("run_shell", "`touch U/pwned`", "refused"))
+    audit.write(CallRecord("run_shell", "`touch U/pwned`", "refused"))
     assert not audit.trouble and of_u(it) == before
 
 

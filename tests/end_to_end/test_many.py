@@ -11,7 +11,7 @@ from benchmarks import concurrency
 from openclaw.memory.todos import TodoFile
 from openclaw.storage.home import Home
 from openclaw.tools.file_tools import FileTools
-from openclaw.types import Ledger, ToolProblem
+from openclaw.types import ToolProblem, TurnChanges
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_the_benchmark_finds_what_is_lost(tmp_path: Path) -> None:
 
 
 def test_a_file_that_the_user_saved_since_it_was_read_gets_both_changes(home: Home) -> None:
-    ledger = Ledger()
+    ledger = TurnChanges()
     files = FileTools(home, ledger)
     plan = home.workspace / "plan.md"
     files.read_file("plan.md")
@@ -61,7 +61,7 @@ def test_a_file_that_the_user_saved_since_it_was_read_gets_both_changes(home: Ho
 
 
 def test_what_was_merged_has_to_be_read_before_it_is_replaced_again(home: Home) -> None:
-    files = FileTools(home, Ledger())
+    files = FileTools(home, TurnChanges())
     files.read_file("plan.md")
     (home.workspace / "plan.md").write_bytes(b"# Plan\n\nbuy paint\n\nask Paul\n")
     files.write_file("plan.md", "# My plan\n\nbuy paint\n\nask Maria\n")
@@ -71,7 +71,7 @@ def test_what_was_merged_has_to_be_read_before_it_is_replaced_again(home: Home) 
 
 
 def test_a_change_of_the_same_lines_is_told_and_nothing_is_written(home: Home) -> None:
-    files = FileTools(home, Ledger())
+    files = FileTools(home, TurnChanges())
     files.read_file("plan.md")
     (home.workspace / "plan.md").write_bytes(b"# Plan\n\nbuy brushes\n\nask Maria\n")
 
@@ -89,7 +89,7 @@ def test_each_write_of_a_tool_is_told_to_the_record_first(home: Home) -> None:
         told.append((path.name, before, after))
         return lambda: None
 
-    FileTools(home, Ledger(keeper=keep)).append_file("plan.md", "call Ann")
+    FileTools(home, TurnChanges(keeper=keep)).append_file("plan.md", "call Ann")
 
     assert told == [("plan.md", b"# Plan\n\nbuy paint\n\nask Maria\n", plan.read_bytes())]
     assert plan.read_bytes().endswith(b"ask Maria\ncall Ann\n")

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.cli.main import run
 from openclaw.config import load_settings
 from openclaw.history import record
@@ -30,7 +30,7 @@ from openclaw.memory.todos import TodoFile
 from openclaw.messages import Entry
 from openclaw.sessions.session import INTERRUPTED, Session
 from openclaw.sessions.store import SessionStore
-from openclaw.storage.git import Git, GitDied, noted, take_away_left
+from openclaw.storage.git import Git, GitDied, note_git_locks, remove_stale_locks
 from openclaw.storage.home import Home
 from openclaw.tools.shell.sandbox import LOCK, is_overlay_available, tidy_up
 from tests.data.sample import sample
@@ -126,8 +126,8 @@ def said(home: Path, name: str = "talk") -> list[str]:
     return [entry.content for _, entry in store.messages(store.load(name))]
 
 
-def opened(home: Path) -> App:
-    return App.open(Home(home), load_settings(Home(home)))
+def opened(home: Path) -> Agent:
+    return Agent.open(Home(home), load_settings(Home(home)))
 
 
 def plan(home: Path) -> str:
@@ -341,10 +341,10 @@ def test_the_locks_of_a_git_that_died_with_us_are_taken_away_and_no_others(home:
         path.touch()
         os.utime(path, (0, time.time() - 3600))
     os.utime(theirs, (0, time.time() - 60))
-    take_away_left(home, note)
+    remove_stale_locks(home, note)
     assert (ours.exists(), theirs.exists(), note.exists()) == (False, True, False)
     ours.touch()
-    take_away_left(home, note)
+    remove_stale_locks(home, note)
     assert ours.exists()
 
 
@@ -352,10 +352,10 @@ def test_the_locks_of_a_git_that_died_with_us_are_taken_away_and_no_others(home:
 def test_a_git_that_is_killed_alone_leaves_a_note_of_its_locks(home: Path) -> None:
     note = home / ".openclaw" / "history" / "committing"
     (home / ".git" / "index.lock").touch()
-    with pytest.raises(GitDied), noted(home, note):
+    with pytest.raises(GitDied), note_git_locks(home, note):
         Git(home).run("-c", "alias.die=!kill -9 $PPID; true", "die")
     assert note.exists()
-    take_away_left(home, note)
+    remove_stale_locks(home, note)
     assert not (home / ".git" / "index.lock").exists()
 
 

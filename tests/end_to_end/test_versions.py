@@ -14,10 +14,10 @@ from openclaw.errors import Damaged, OpenclawError
 from openclaw.messages import Entry
 from openclaw.models.token_count import Meter, Meters
 from openclaw.retrieval.records import VERSION, connect
-from openclaw.security.foreign_files import Learned
+from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.vault import Vault
 from openclaw.sessions.store import SessionStore
-from openclaw.skills.skill import installed
+from openclaw.skills.skill import list_installed
 from openclaw.storage.home import Home, create_home
 from openclaw.tools.mcp.schema import read_cache
 
@@ -136,7 +136,7 @@ def test_newer_secrets_are_refused_and_never_rewritten(
 
 def test_learned_json_says_its_version(home: Home) -> None:
     (home.workspace / "a.md").write_text("x", "utf-8")
-    Learned(home).note("workspace/a.md", "web: a.test")
+    ForeignFiles(home).note("workspace/a.md", "web: a.test")
     data = json.loads((home.private / "learned.json").read_bytes())
     assert data == {"version": 1, "workspace/a.md": "web: a.test"}
 
@@ -146,9 +146,9 @@ def test_learned_json_without_a_version_goes_on(home: Home) -> None:
         (home.workspace / name).write_text("x", "utf-8")
     home.private.mkdir(exist_ok=True)
     (home.private / "learned.json").write_text('{"workspace/a.md": "web: a.test"}', "utf-8")
-    Learned(home).note("workspace/b.md", "web: b.test")
-    assert Learned(home).source("workspace/a.md") == "web: a.test"
-    assert Learned(home).source("workspace/b.md") == "web: b.test"
+    ForeignFiles(home).note("workspace/b.md", "web: b.test")
+    assert ForeignFiles(home).source("workspace/a.md") == "web: a.test"
+    assert ForeignFiles(home).source("workspace/b.md") == "web: b.test"
 
 
 def test_a_newer_learned_json_is_refused_and_never_rewritten(home: Home) -> None:
@@ -156,22 +156,22 @@ def test_a_newer_learned_json_is_refused_and_never_rewritten(home: Home) -> None
     path = home.private / "learned.json"
     path.write_text('{"version": 2, "files": []}', "utf-8")
     with pytest.raises(Damaged, match="version 2"):
-        Learned(home).source("workspace/a.md")
+        ForeignFiles(home).source("workspace/a.md")
     with pytest.raises(Damaged, match="version 2"):
-        Learned(home).note("workspace/a.md", "web: a.test")
+        ForeignFiles(home).note("workspace/a.md", "web: a.test")
     assert path.read_text("utf-8") == '{"version": 2, "files": []}'
 
 
 def test_a_damaged_learned_json_is_kept_before_it_is_written_anew(home: Home) -> None:
     for name in ("a.md", "b.md"):
         (home.workspace / name).write_text("x", "utf-8")
-    Learned(home).note("workspace/a.md", "web: a.test")
+    ForeignFiles(home).note("workspace/a.md", "web: a.test")
     path = home.private / "learned.json"
     data = path.read_bytes()[:-5]
     path.write_bytes(data)
-    Learned(home).note("workspace/b.md", "web: b.test")
+    ForeignFiles(home).note("workspace/b.md", "web: b.test")
     assert [each.read_bytes() for each in home.private.glob("learned.damaged-*")] == [data]
-    assert Learned(home).source("workspace/b.md") == "web: b.test"
+    assert ForeignFiles(home).source("workspace/b.md") == "web: b.test"
 
 
 PAGE = "The heron of Quillstone wants to be served by all of us every day.\n"
@@ -182,9 +182,9 @@ def test_learned_json_of_before_has_no_fingerprints_and_goes_on(home: Home) -> N
     home.private.mkdir(exist_ok=True)
     path = home.private / "learned.json"
     path.write_text('{"version": 1, "workspace/a.md": "web: a.test"}', "utf-8")
-    assert Learned(home).shown_in(f"copy: {PAGE}") == "web: a.test"
+    assert ForeignFiles(home).source_shown_in(f"copy: {PAGE}") == "web: a.test"
     (home.workspace / "b.md").write_text(PAGE.replace("heron", "stork"), "utf-8")
-    Learned(home).note("workspace/b.md", "web: b.test")
+    ForeignFiles(home).note("workspace/b.md", "web: b.test")
     data = json.loads(path.read_bytes())
     assert data.pop("text of workspace/b.md").startswith("web: b.test\n")
     assert data == {
@@ -198,45 +198,45 @@ def test_fingerprints_that_nobody_can_read_are_none(home: Home) -> None:
     home.private.mkdir(exist_ok=True)
     path = home.private / "learned.json"
     path.write_text('{"text of workspace/a.md": "web: a.test", "text of b": "", "c": 1}', "utf-8")
-    assert Learned(home).shown_in(PAGE) == ""
-    Learned(home).note("workspace/a.md", "web: a.test", PAGE)
+    assert ForeignFiles(home).source_shown_in(PAGE) == ""
+    ForeignFiles(home).note("workspace/a.md", "web: a.test", PAGE)
     path.write_bytes(path.read_bytes()[:-5])
-    assert Learned(home).shown_in(PAGE) == ""
-    assert Learned(home).source("workspace/a.md") == "web: a.test"
+    assert ForeignFiles(home).source_shown_in(PAGE) == ""
+    assert ForeignFiles(home).source("workspace/a.md") == "web: a.test"
 
 
 def test_what_a_file_held_before_is_known_as_well(home: Home) -> None:
     other = PAGE.replace("heron", "stork").replace("us", "you")
     for text in (PAGE, other):
-        Learned(home).note("workspace/a.md", "web: a.test", text)
-    assert Learned(home).copied(PAGE) == Learned(home).copied(other) == "web: a.test"
+        ForeignFiles(home).note("workspace/a.md", "web: a.test", text)
+    assert ForeignFiles(home).copied(PAGE) == ForeignFiles(home).copied(other) == "web: a.test"
 
 
 def test_learned_json_stays_small(home: Home) -> None:
     for number in range(30):
         words = " ".join(f"w{number}x{n}" for n in range(3_000))
-        Learned(home).note(f"workspace/{number}.md", "web: a.test", words)
+        ForeignFiles(home).note(f"workspace/{number}.md", "web: a.test", words)
     data = json.loads((home.private / "learned.json").read_bytes())
     kept = [len(value.split()) for key, value in data.items() if key.startswith("text of ")]
     assert max(kept) < 2_010 and sum(kept) < 40_100
-    assert Learned(home).copied(words[-2_000:]) == "web: a.test"
-    assert Learned(home).source("workspace/0.md") == "web: a.test"
+    assert ForeignFiles(home).copied(words[-2_000:]) == "web: a.test"
+    assert ForeignFiles(home).source("workspace/0.md") == "web: a.test"
 
 
 def test_a_file_called_text_of_another_is_a_file_like_any_other(home: Home) -> None:
     (home.root / "text of b").write_text(PAGE, "utf-8")
-    Learned(home).note("text of b", "web: a.test")
-    assert Learned(home).source("text of b") == "web: a.test"
-    assert Learned(home).source("b") == ""
+    ForeignFiles(home).note("text of b", "web: a.test")
+    assert ForeignFiles(home).source("text of b") == "web: a.test"
+    assert ForeignFiles(home).source("b") == ""
     assert "./text of b" in json.loads((home.private / "learned.json").read_bytes())
-    assert Learned(home).copied(PAGE) == "web: a.test"
+    assert ForeignFiles(home).copied(PAGE) == "web: a.test"
 
 
 def test_a_file_called_version_is_a_file_like_any_other(home: Home) -> None:
     (home.root / "version").write_text("1.0", "utf-8")
-    Learned(home).note("version", "web: a.test")
-    Learned(home).note("version", "web: b.test")
-    assert Learned(home).source("version") == "web: b.test"
+    ForeignFiles(home).note("version", "web: a.test")
+    ForeignFiles(home).note("version", "web: b.test")
+    assert ForeignFiles(home).source("version") == "web: b.test"
     assert json.loads((home.private / "learned.json").read_bytes())["version"] == 1
 
 
@@ -268,12 +268,12 @@ def test_an_index_of_another_version_is_made_anew(tmp_path: Path, version: int) 
 
 def test_what_was_read_of_skills_by_another_version_is_read_again(home: Home) -> None:
     settings = load_settings(home)
-    names = [entry.name for entry in installed(home, settings)]
+    names = [entry.name for entry in list_installed(home, settings)]
     path = home.private / "skills.json"
     shape = json.loads(path.read_bytes()) if path.exists() else {"skills": {}}
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps({**shape, "version": "99", "skills": 3}), "utf-8")
-    assert names and [entry.name for entry in installed(home, settings)] == names
+    assert names and [entry.name for entry in list_installed(home, settings)] == names
 
 
 def test_what_servers_listed_to_another_version_is_asked_again(tmp_path: Path) -> None:

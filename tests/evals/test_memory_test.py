@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from openclaw.cli.chat.chat_commands import expect, forgotten, question_of
+from openclaw.cli.chat.chat_commands import add_memory_test, forgotten_lines, last_question
 from openclaw.cli.main import run
 from openclaw.errors import UsageError
 from openclaw.evals.memory_test import (
-    Case,
     Expected,
-    cases_of,
-    expectation,
+    MemoryCase,
     has_table,
-    measure,
-    outcome,
-    with_case,
+    insert_case,
+    parse_expectation,
+    rank_answer,
+    read_cases,
+    score_ranking,
 )
 from openclaw.messages import Entry
 from openclaw.nlp.notable import is_complaint
@@ -67,7 +67,7 @@ def memory(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> st
 
 
 def pairs(text: str) -> list[tuple[str, ...]]:
-    return [(case.question, *case.expected) for case in cases_of(text)]
+    return [(case.question, *case.expected) for case in read_cases(text)]
 
 
 @pytest.mark.parametrize(
@@ -93,15 +93,15 @@ def test_bars_semicolons_and_code_in_a_cell_are_understood() -> None:
 
 
 def test_rows_tell_their_line_and_those_not_filled_in_are_kept_apart() -> None:
-    assert cases_of(TABLE + "| Only a question | |\n| short\n")[2:] == [
-        Case("Only a question", (), 7),
-        Case("short", (), 8),
+    assert read_cases(TABLE + "| Only a question | |\n| short\n")[2:] == [
+        MemoryCase("Only a question", (), 7),
+        MemoryCase("short", (), 8),
     ]
 
 
 def test_code_comments_and_other_tables_are_no_cases() -> None:
     text = "```\n| question | expected |\n|---|---|\n| a | b |\n```\n<!--\n" + TABLE + "-->\n"
-    assert cases_of(text) == [] and not has_table(text)
+    assert read_cases(text) == [] and not has_table(text)
 
 
 @pytest.mark.parametrize(
@@ -109,12 +109,12 @@ def test_code_comments_and_other_tables_are_no_cases() -> None:
              "|expected|n|question|\n|-|-|-|\n", TABLE.replace("\n", "\r\n")]
 )  # fmt: skip
 def test_a_case_is_added_and_all_else_stays(text: str) -> None:
-    new = with_case(text, "Which | port?", "memory/p.md:3")
+    new = insert_case(text, "Which | port?", "memory/p.md:3")
     assert pairs(new) == [*pairs(text), ("Which | port?", "memory/p.md:3")]
     kept = [line for line in text.splitlines() if line]
     assert [line for line in new.splitlines() if line in kept] == kept or not text
     assert "\r\n" not in new or "\n" not in new.replace("\r\n", "")
-    twice = with_case(new, "And now?", "x")
+    twice = insert_case(new, "And now?", "x")
     assert [line[0] for line in pairs(twice)][-2:] == ["Which | port?", "And now?"]
 
 
@@ -136,7 +136,7 @@ def test_a_case_is_added_and_all_else_stays(text: str) -> None:
     ],
 )
 def test_places_and_words_are_told_apart(text: str, expected: Expected) -> None:
-    assert expectation(text) == expected
+    assert parse_expectation(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -150,14 +150,14 @@ def test_places_and_words_are_told_apart(text: str, expected: Expected) -> None:
 )  # fmt: skip
 def test_a_passage_answers_by_place_or_by_words(text: str, found: bool) -> None:
     passage = Passage("memory/a.md", 3, 5, "Cello: her\nlesson is on Tuesday, port 8443.", 0.9)
-    assert expectation(text).answered_by(passage) is found
+    assert parse_expectation(text).answered_by(passage) is found
 
 
 def test_the_figures_are_those_of_the_field() -> None:
-    figures = measure([1, 3, 0, 2], k=2)
+    figures = score_ranking([1, 3, 0, 2], k=2)
     assert (figures.first, figures.three, figures.within) == (1, 3, 2)
     assert figures.mrr == pytest.approx((1 + 1 / 3 + 0 + 1 / 2) / 4)
-    assert measure([]).mrr == 0.0
+    assert score_ranking([]).mrr == 0.0
 
 
 def test_each_ranking_has_its_own_rank_and_what_won_is_named() -> None:
@@ -167,10 +167,10 @@ def test_each_ranking_has_its_own_rank_and_what_won_is_named() -> None:
 
     first, second, dropped = passage(1, 2, 1), passage(2, 1, 3), passage(3, 3, 2)
     found = Rankings([first, second], [first, second, dropped])
-    assert outcome(found, [expectation("memory/a.md:2")]).ranks == {
+    assert rank_answer(found, [parse_expectation("memory/a.md:2")]).ranks == {
         "hybrid": 2, "words": 1, "meaning": 3,
     }  # fmt: skip
-    missed = outcome(found, [expectation("memory/a.md:3")])
+    missed = rank_answer(found, [parse_expectation("memory/a.md:3")])
     assert missed.ranks == {"hybrid": 0, "words": 3, "meaning": 2}
     assert (missed.winner, missed.answer) == (first, dropped)
 
@@ -271,8 +271,8 @@ def test_ranks_agree_with_the_search_that_explains(home: Path, tmp_path: Path) -
             assert found.shown[:k] == shown
             pool = {(p.path, p.start_line): p for p in found.pool}
             for at, passage in enumerate(shown, 1):
-                wanted = expectation(f"{passage.path}:{passage.start_line}")
-                ranks = outcome(found, [wanted]).ranks
+                wanted = parse_expectation(f"{passage.path}:{passage.start_line}")
+                ranks = rank_answer(found, [wanted]).ranks
                 assert ranks["hybrid"] == at
                 assert pool[passage.path, passage.start_line].ranks == passage.ranks
                 assert {n: r for n, r in ranks.items() if r and n != "hybrid"} == {
@@ -333,28 +333,31 @@ def said(*texts: str) -> Session:
 
 def test_a_complaint_offers_a_test_of_the_question_before_and_writes_nothing(home: Path) -> None:
     session = said("Who plays the cello?")
-    (line,) = forgotten(session, "you forgot that")
+    (line,) = forgotten_lines(session, "you forgot that")
     assert "Who plays the cello?" in line and "/expect" in line
-    assert forgotten(session, "Thanks!") == [] and forgotten(said(), "you forgot that") == []
+    assert (
+        forgotten_lines(session, "Thanks!") == []
+        and forgotten_lines(said(), "you forgot that") == []
+    )
     assert not (home / "memory/TESTS.md").exists()
 
 
 def test_the_question_is_the_one_before_the_complaints() -> None:
-    assert question_of(said("Who?", "I told you that", "you forgot that")) == "Who?"
-    assert question_of(said("you forgot that")) == ""
+    assert last_question(said("Who?", "I told you that", "you forgot that")) == "Who?"
+    assert last_question(said("you forgot that")) == ""
 
 
 def test_expect_adds_the_case_where_the_user_says(tmp_path: Path) -> None:
     it = talk(new_home(tmp_path / "home"))
     lines: list[str] = []
     session: Any = said("Who plays\nthe cello?", "you forgot that")
-    expect(it.app, session, "memory/people.md:3", lines.append)
-    cases = cases_of((it.root / "memory/TESTS.md").read_text("utf-8"))
+    add_memory_test(it.app, session, "memory/people.md:3", lines.append)
+    cases = read_cases((it.root / "memory/TESTS.md").read_text("utf-8"))
     assert [(c.question, c.expected) for c in cases] == [
         ("Who plays the cello?", ("memory/people.md:3",))
     ]
     assert lines[0].startswith(f"added memory/TESTS.md:{cases[0].line}")
     with pytest.raises(UsageError, match="where does the answer"):
-        expect(it.app, session, "", lines.append)
+        add_memory_test(it.app, session, "", lines.append)
     with pytest.raises(UsageError, match="nothing was asked"):
-        expect(it.app, said(), "x", lines.append)
+        add_memory_test(it.app, said(), "x", lines.append)

@@ -16,7 +16,7 @@ from openclaw.config import Settings
 from openclaw.errors import ModelFailed
 from openclaw.evals import model_probes
 from openclaw.evals.model_probes import Bounded, TooLate, card_of
-from openclaw.evals.model_test import LATE, TASKS, Fit, ModelTestLimits, make_home, run_task
+from openclaw.evals.model_test import LATE, TASKS, ModelTest, ModelTestLimits, make_home, run_task
 from openclaw.models.base import Chunk, Model, Reply, Request
 from openclaw.models.embedded import EmbeddedModel
 from openclaw.models.ollama import OllamaModel
@@ -101,7 +101,7 @@ def test_a_server_that_only_takes_connections_is_given_up() -> None:
         limits = ModelTestLimits(reply=0.3)
         settings = _settings(f"127.0.0.1:{silent.getsockname()[1]}")
         with pytest.raises(TooLate):
-            list(Fit("ollama/fake:1b", settings, limits=limits).run())
+            list(ModelTest("ollama/fake:1b", settings, limits=limits).run())
 
 
 @pytest.mark.slow
@@ -110,7 +110,7 @@ def test_a_whole_test_of_a_server_that_falls_silent_ends_with_what_was_found(
 ) -> None:
     fake_ollama.say("Yes.", *[Answer("late", stall=HOUR)] * 60)
     limits = ModelTestLimits(reply=0.2, probe=0.1, task=0.2)
-    test = Fit("ollama/fake:1b", _settings(fake_ollama.url), limits=limits)
+    test = ModelTest("ollama/fake:1b", _settings(fake_ollama.url), limits=limits)
     list(test.run())
     assert test.profile is not None
     assert (test.profile.tasks, test.profile.complete) == ({}, False)

@@ -16,7 +16,7 @@ from openclaw.evals import model_probes
 from openclaw.evals.model_probes import JSON_QUESTIONS, passage
 from openclaw.evals.model_test import TASKS, WORDS, TaskOutcome
 from openclaw.messages import ToolCall, Usage
-from openclaw.models.base import Chunk, Profile, Reply, Request, Score, Text, fits
+from openclaw.models.base import Chunk, Profile, Reply, Request, Score, Text, matches_schema
 from tests.fakes.scripted import ScriptedModel
 
 CALLS = (
@@ -103,7 +103,9 @@ def test_json_is_counted_with_and_without_a_constraint() -> None:
 )
 def test_whether_a_schema_holds_is_told_by_what_nobody_would_say(reply: str, holds: bool) -> None:
     model = ScriptedModel(reply)
-    assert _last(model_probes.holding(model_probes.Listener(model))) == {"schema_holds": holds}
+    assert _last(model_probes.probe_schema_enforcement(model_probes.Listener(model))) == {
+        "schema_holds": holds
+    }
     assert len(model.requests) == 1
 
 
@@ -127,7 +129,7 @@ def test_a_union_of_objects_is_understood(value: object, fitting: bool) -> None:
             {"type": "object", "properties": {"kind": {"const": "more"}}, "required": ["kind"]},
         ]
     }
-    assert fits(value, schema) is fitting
+    assert matches_schema(value, schema) is fitting
 
 
 @pytest.mark.parametrize(
@@ -142,7 +144,7 @@ def test_a_union_of_objects_is_understood(value: object, fitting: bool) -> None:
     ],
 )
 def test_what_does_not_fit_a_schema_is_found_out(value: object) -> None:
-    assert not fits(value, JSON_QUESTIONS[0][1])
+    assert not matches_schema(value, JSON_QUESTIONS[0][1])
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from openclaw.config import Settings
 from openclaw.errors import ModelFailed
-from openclaw.evals.model_test import Fit
+from openclaw.evals.model_test import ModelTest
 from openclaw.models.machine import lacks_memory
 from tests.evals.test_model_test_whole import _clever, _test
 from tests.fakes.gguf import gguf
@@ -112,7 +112,7 @@ def test_the_largest_window_of_a_model_file_is_computed_and_then_loaded(
     embedded: Callable[[str], Path],
 ) -> None:
     path = embedded("good")
-    test = Fit(str(path), Settings(), quick=True)
+    test = ModelTest(str(path), Settings(), quick=True)
     assert list(test.run())[-1] == "largest window"
     profile = test.profile
     assert profile is not None
@@ -127,7 +127,7 @@ def test_the_largest_window_of_a_model_file_is_computed_and_then_loaded(
 def test_a_model_file_that_cannot_be_loaded_is_told_after_smaller_windows(
     embedded: Callable[[str], Path], behaviour: str
 ) -> None:
-    test = Fit(str(embedded(behaviour)), Settings())
+    test = ModelTest(str(embedded(behaviour)), Settings())
     with pytest.raises(ModelFailed, match="window of 2,048 tokens"):
         list(test.run())
     assert test.profile is None
@@ -136,7 +136,7 @@ def test_a_model_file_that_cannot_be_loaded_is_told_after_smaller_windows(
 def test_a_window_that_could_not_be_loaded_counts_more_than_the_computed_one(
     embedded: Callable[[str], Path],
 ) -> None:
-    test = Fit(str(embedded("narrow")), Settings(), quick=True)
+    test = ModelTest(str(embedded("narrow")), Settings(), quick=True)
     list(test.run())
     assert test.profile is not None
     assert (test.profile.window, test.profile.window_fits) == (4096, 4096)

@@ -17,7 +17,7 @@ import pytest
 from openclaw.config import Settings
 from openclaw.errors import ModelMissing, ServerAway
 from openclaw.evals.model_probes import GREETING, JSON_QUESTIONS, UNASKED
-from openclaw.evals.model_test import Fit
+from openclaw.evals.model_test import ModelTest
 from openclaw.messages import ToolCall
 from openclaw.models.base import Profile, Score
 from openclaw.models.profile import known_profiles, write_profile
@@ -58,9 +58,9 @@ def _value(schema: Mapping[str, Any]) -> Any:
     return {"string": "a", "integer": 1, "boolean": True, "array": []}[schema["type"]]
 
 
-def _test(server: FakeOllama, name: str = "ollama/fake:1b", **changed: Any) -> Fit:
+def _test(server: FakeOllama, name: str = "ollama/fake:1b", **changed: Any) -> ModelTest:
     settings = replace(Settings(), ollama=replace(Settings().ollama, host=server.url))
-    return Fit(name, settings, **changed)
+    return ModelTest(name, settings, **changed)
 
 
 def test_a_whole_test_of_a_model_of_ollama_fills_its_profile(fake_ollama: FakeOllama) -> None:
@@ -130,7 +130,7 @@ def test_a_missing_model_and_a_missing_server_are_told(
         list(_test(fake_ollama, "ollama/other:7b").run())
     away = replace(Settings(), ollama=replace(Settings().ollama, host=f"127.0.0.1:{closed_port}"))
     with pytest.raises(ServerAway):
-        list(Fit("ollama/fake:1b", away).run())
+        list(ModelTest("ollama/fake:1b", away).run())
 
 
 def test_a_model_of_an_openai_compatible_server_is_tested(fake_ollama: FakeOllama) -> None:
@@ -142,7 +142,7 @@ def test_a_model_of_an_openai_compatible_server_is_tested(fake_ollama: FakeOllam
 
     fake_ollama.say(*[clever] * 40)
     settings = Settings(openai=replace(Settings().openai, base_url=f"{fake_ollama.url}/v1"))
-    test = Fit("openai/some-7b", settings, quick=True)
+    test = ModelTest("openai/some-7b", settings, quick=True)
     list(test.run())
     assert test.profile is not None
     assert (test.profile.native, test.profile.json_forced) == (Score(3, 3), Score(3, 3))

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.config import Settings
 from openclaw.config.settings import Git
 from openclaw.errors import ModelFailed, OpenclawError
 from openclaw.evals.recorded import recorded_turns
 from openclaw.evals.replay import Replay
-from openclaw.evals.replay_compare import Replayed
-from openclaw.evals.replay_home import staged
+from openclaw.evals.replay_compare import ReplayedTurn
+from openclaw.evals.replay_home import open_replay_home
 from openclaw.events import Token
 from openclaw.messages import Material
 from openclaw.sessions.session import Session
@@ -133,13 +133,13 @@ class World:
         self.ids.append(found.id)
         return found
 
-    def app(self) -> App:
-        return App.open(self.home, self.settings)
+    def app(self) -> Agent:
+        return Agent.open(self.home, self.settings)
 
     def _ask(self, said: Turn, session_id: str, settings: Settings) -> Session:
         prompt = said.prompt.replace(TOKEN, "{{secret:github-token-1}}")
         self.model.plays = {**self.model.plays, prompt: said.lines}
-        app = App.open(self.home, settings)
+        app = Agent.open(self.home, settings)
         app.model = self.model
         app.recall.launch = SearchThread
         session = app.sessions.load(session_id) if session_id else app.sessions.new(None, CARD.name)
@@ -156,13 +156,13 @@ class World:
         app.recall.close()
         return session
 
-    def replay(self, ref: str, **options: Any) -> list[Replayed]:
+    def replay(self, ref: str, **options: Any) -> list[ReplayedTurn]:
         store = self.app().sessions
         session = store.load(ref)
         turns = recorded_turns(store, session)
         live = options.get("live", False)
         model = options.pop("model", self.model)
-        with staged(self.home, self.settings, "", live=live, given=model) as stage:
+        with open_replay_home(self.home, self.settings, "", live=live, given=model) as stage:
             return list(Replay(stage, session, **options).run(turns))
 
     def snapshot(self) -> dict[str, bytes]:

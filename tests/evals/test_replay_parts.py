@@ -8,25 +8,25 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.cli.commands.sessions.replay import turn_lines
 from openclaw.config import Settings
 from openclaw.evals.playback import NotRecorded, Playback
-from openclaw.evals.recorded import PastHistory, Recorded, recorded_turns
+from openclaw.evals.recorded import PastHistory, RecordedTurn, recorded_turns
 from openclaw.evals.replay import could_ask, count_unchanging, cues_from, real_calls
-from openclaw.evals.replay_compare import Difference, Replayed, ReplayResult, word_diff
+from openclaw.evals.replay_compare import ReplayedTurn, ReplayResult, TurnDifference, word_diff
 from openclaw.messages import Entry, ToolCall, ToolUse
 from openclaw.storage.home import Home
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import Ledger
+from openclaw.types import TurnChanges
 from tests.fakes.git_home import needs_git
 from tests.fakes.talk import answer, call, new_home, talk
 
 
 @pytest.fixture
 def box(tmp_path: Path) -> Toolbox:
-    app = App.open(Home(new_home(tmp_path / "home")), Settings(recall="tool"))
-    return app.toolbox(Ledger())
+    app = Agent.open(Home(new_home(tmp_path / "home")), Settings(recall="tool"))
+    return app.toolbox(TurnChanges())
 
 
 def use(tool: str, output: str, ok: bool = True, **given: object) -> ToolUse:
@@ -69,7 +69,7 @@ def test_a_secret_in_a_call_is_found_under_its_name(box: Toolbox) -> None:
 
 def test_what_the_loop_said_of_a_repeated_call_is_no_result_of_a_tool() -> None:
     told = use("todo", "Already done in this turn; the result was:\nx\nDo not call it again.")
-    recorded = Recorded(1, Entry("user", "x"), (Entry("assistant", "", tool_calls=(told,)),))
+    recorded = RecordedTurn(1, Entry("user", "x"), (Entry("assistant", "", tool_calls=(told,)),))
     assert real_calls(recorded) == []
 
 
@@ -78,14 +78,14 @@ def test_changes_before_a_claim_that_was_sent_back_changed_nothing(box: Toolbox)
     sent_back = Entry("assistant", "I wrote it.", hint='Nothing was changed in this turn, yet "')
     said = (Entry("assistant", "", tool_calls=(write,)), sent_back)
     player = Playback(box, [write])
-    assert count_unchanging(Recorded(1, Entry("user", "x"), said), player) == 1
-    assert count_unchanging(Recorded(1, Entry("user", "x"), said[:1]), player) == 0
+    assert count_unchanging(RecordedTurn(1, Entry("user", "x"), said), player) == 1
+    assert count_unchanging(RecordedTurn(1, Entry("user", "x"), said[:1]), player) == 0
 
 
 def test_a_call_that_needed_a_yes_tells_that_somebody_could_be_asked(box: Toolbox) -> None:
-    def turn(*uses: ToolUse, **record: object) -> Recorded:
+    def turn(*uses: ToolUse, **record: object) -> RecordedTurn:
         user = Entry("user", "x", record_json=record)
-        return Recorded(1, user, (Entry("assistant", "", tool_calls=uses),))
+        return RecordedTurn(1, user, (Entry("assistant", "", tool_calls=uses),))
 
     ran = use("run_shell", "ok", command="make")
     refused = use("run_shell", "Refused (the user said no): ...", ok=False, command="make")
@@ -145,8 +145,12 @@ class Terminal(io.StringIO):
 def test_on_a_terminal_words_are_coloured_and_what_a_model_wrote_is_not_obeyed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    answer_differs = Difference("answer", "answer", pieces=(("then", "tea"), ("now", "\x1b[2J")))
-    turn = Replayed(Recorded(1, Entry("user", "x"), ()), ReplayResult((), ""), (answer_differs,))
+    answer_differs = TurnDifference(
+        "answer", "answer", pieces=(("then", "tea"), ("now", "\x1b[2J"))
+    )
+    turn = ReplayedTurn(
+        RecordedTurn(1, Entry("user", "x"), ()), ReplayResult((), ""), (answer_differs,)
+    )
     monkeypatch.setattr("sys.stdout", Terminal())
     monkeypatch.delenv("NO_COLOR")
     coloured = "\n".join(turn_lines(turn, set()))
@@ -157,8 +161,8 @@ def test_on_a_terminal_words_are_coloured_and_what_a_model_wrote_is_not_obeyed(
 
 def test_the_same_diff_of_the_head_is_shown_once() -> None:
     lines = ("@@ workspace/SOUL.md @@", "-Be loud.", "+", "+Be brief.")
-    head = Difference("head", "workspace/SOUL.md", lines)
-    turn = Replayed(Recorded(1, Entry("user", "x"), ()), ReplayResult((), ""), (head,))
+    head = TurnDifference("head", "workspace/SOUL.md", lines)
+    turn = ReplayedTurn(RecordedTurn(1, Entry("user", "x"), ()), ReplayResult((), ""), (head,))
     told: set[tuple[str, ...]] = set()
     first, second = ("\n".join(turn_lines(turn, told)) for _ in range(2))
     assert "-Be loud.\n" in first and "+Be brief." in first and "@@" not in first

@@ -15,9 +15,9 @@ import pytest
 from openclaw.cli.commands.sessions.replay import _ended
 from openclaw.config import Settings
 from openclaw.evals.replay import cues_from, limits_of
-from openclaw.evals.replay_home import remove_old_copies, staged
+from openclaw.evals.replay_home import open_replay_home, remove_old_copies
 from openclaw.messages import TurnRecord
-from openclaw.security.policy import Question
+from openclaw.security.policy import PermissionQuestion
 from openclaw.security.vault import Vault
 from tests.evals.test_replay import TOKEN, World, new_world, turn
 from tests.fakes.hashing import Line
@@ -43,8 +43,8 @@ def move_out(path: Path, target: Path) -> None:
 
 def copied(world: World) -> dict[str, bytes | None]:
     """What a live stage holds of the memory; None for what leads out of it."""
-    with staged(world.home, world.settings, "", live=True, given=world.model) as stage:
-        root = stage.rooms.home.root
+    with open_replay_home(world.home, world.settings, "", live=True, given=world.model) as stage:
+        root = stage.open_home.home.root
         return {
             path.relative_to(root).as_posix(): path.read_bytes()
             if Path(os.path.realpath(path)).is_relative_to(root)
@@ -130,14 +130,14 @@ def test_live_tools_do_nothing_outside_even_where_mode_and_user_would_allow_it(
 ) -> None:
     from openclaw.evals.playback import Playback
     from openclaw.messages import ToolCall
-    from openclaw.types import Ledger
+    from openclaw.types import TurnChanges
 
-    def yes(question: Question) -> str:
+    def yes(question: PermissionQuestion) -> str:
         return "once"
 
     app = world.app()
     app.mode, app.ask_user = "full", yes
-    player = Playback(app.toolbox(Ledger()), [], live=True)
+    player = Playback(app.toolbox(TurnChanges()), [], live=True)
     outcome = player.run(ToolCall("1", "run_shell", {"command": "touch x"}))
     assert outcome.text.startswith("Refused (a replay does without")
     assert player.run(ToolCall("2", "list_files", {})).ok
@@ -146,8 +146,8 @@ def test_live_tools_do_nothing_outside_even_where_mode_and_user_would_allow_it(
 def test_secrets_are_in_memory_and_not_in_the_copy(world: World) -> None:
     world.record([turn(f"My token is {TOKEN}, keep it.", "Fine.")])
     other = TOKEN.replace("x7Kq", "y8Lr")
-    with staged(world.home, world.settings, "", live=True, given=world.model) as stage:
-        vault, root = stage.rooms.vault, stage.rooms.home.root
+    with open_replay_home(world.home, world.settings, "", live=True, given=world.model) as stage:
+        vault, root = stage.open_home.vault, stage.open_home.home.root
         assert vault.mask(f"It is {TOKEN}.") == "It is {{secret:github-token-1}}."
         assert vault.mask(f"It is {other}.") == "It is {{secret:github-token-2}}."
         held = b"".join(path.read_bytes() for path in root.rglob("*") if path.is_file())
@@ -183,7 +183,7 @@ def test_a_signal_to_end_removes_the_copy(
 ) -> None:
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
-    stage = staged(world.home, world.settings, "", live=False, given=world.model)
+    stage = open_replay_home(world.home, world.settings, "", live=False, given=world.model)
     with pytest.raises(SystemExit) as ended, _ended(), stage:
         assert list((tmp_path / "tmp").iterdir())
         os.kill(os.getpid(), signal.SIGTERM)

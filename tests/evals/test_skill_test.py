@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from openclaw.cli.main import run
-from openclaw.evals.skill_test import Trial, guesses, trials
-from openclaw.nlp.relevance import ranked
+from openclaw.evals.skill_test import Trial, guess_trials, run_trials
+from openclaw.nlp.relevance import rank_blurbs
 from openclaw.skills.skill import read_skill_file
 from openclaw.skills.triggers import Triggers, read_triggers
-from openclaw.tools.skill_tools import Shelf
-from openclaw.types import Ledger
+from openclaw.tools.skill_tools import TurnSkills
+from openclaw.types import TurnChanges
 from tests.fakes.git_home import snapshot
 from tests.fakes.ollama_server import Answer, FakeOllama
 from tests.fakes.skills import front, put
@@ -34,7 +34,7 @@ def it(tmp_path: Path) -> Talk:
 
 def tried(it: Talk, triggers: Triggers = PLAN) -> list[Trial]:
     skill = next(skill for skill in it.app.skills() if skill.name == "plan-day")
-    return list(trials(it.app, skill, triggers))
+    return list(run_trials(it.app, skill, triggers))
 
 
 def test_a_skill_that_is_read_where_it_should_be_and_only_there_passes(it: Talk) -> None:
@@ -79,7 +79,7 @@ def test_a_skill_is_not_found_by_the_very_prompt_that_tests_it(it: Talk) -> None
     assert "plan-day fits" not in it.model.requests[-1].messages[-1].content
     skill = next(skill for skill in it.app.skills() if skill.name == "plan-day")
     assert skill.examples == triggers.should
-    assert [trial.verdict for trial in guesses(it.app.skills(), skill, triggers)] == ["miss"]
+    assert [trial.verdict for trial in guess_trials(it.app.skills(), skill, triggers)] == ["miss"]
 
 
 def test_conversations_are_not_copied(it: Talk) -> None:
@@ -120,7 +120,7 @@ def test_the_model_stays_open_until_the_app_closes(it: Talk) -> None:
 def test_code_alone_picks_by_the_words(it: Talk) -> None:
     skills = it.app.skills()
     skill = next(skill for skill in skills if skill.name == "plan-day")
-    done = list(guesses(skills, skill, Triggers(("Plan my day", "What now?"), ("Hello",))))
+    done = list(guess_trials(skills, skill, Triggers(("Plan my day", "What now?"), ("Hello",))))
     assert [trial.verdict for trial in done] == ["hit", "miss", "quiet"]
     assert it.requests == []
 
@@ -224,13 +224,13 @@ PAIRS = [(skill.name, prompt) for skill in SKILLS for prompt in read_triggers(sk
 
 @pytest.mark.parametrize("skill", SKILLS, ids=lambda skill: skill.name)
 def test_code_takes_no_shipped_skill_for_what_it_is_not_for(skill: Any) -> None:
-    found = guesses(SKILLS, skill, read_triggers(skill.folder))
+    found = guess_trials(SKILLS, skill, read_triggers(skill.folder))
     assert [trial.prompt for trial in found if trial.verdict == "false alarm"] == []
 
 
 def test_code_alone_finds_most_of_what_they_are_for_and_no_other_skill() -> None:
-    blurbs = Shelf(SKILLS).blurbs
-    first = [(name, ranked(prompt, blurbs)[:1]) for name, prompt in PAIRS]
+    blurbs = TurnSkills(SKILLS).blurbs
+    first = [(name, rank_blurbs(prompt, blurbs)[:1]) for name, prompt in PAIRS]
     assert all(found[0].name == name for name, found in first if found)
     assert sum(bool(found) for _, found in first) >= 0.7 * len(PAIRS)
 
@@ -242,7 +242,7 @@ def test_a_shipped_skill_is_short_and_says_when_it_is_used(skill: Any) -> None:
 
 
 def test_a_skills_tests_are_nothing_for_a_model(it: Talk) -> None:
-    names = " ".join(it.app.toolbox(Ledger()).lines().split())
+    names = " ".join(it.app.toolbox(TurnChanges()).lines().split())
     assert "read_skill(name)" in names
     it.say("Show all.", call("list_files"), "These.")
     assert "skills/digest/SKILL.md" in it.requests[1].messages[-1].content

@@ -15,10 +15,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.config import load_settings
 from openclaw.messages import Material
-from openclaw.security.foreign_files import Learned
+from openclaw.security.foreign_files import ForeignFiles
 from openclaw.sessions.session import Session
 from openclaw.storage.home import Home
 from tests.fakes.mcp_home import as_settings, bare
@@ -274,7 +274,7 @@ def make(case: Case, folder: Path, server: FakeOllama) -> Home:
     home.settings.write_text(json.dumps(settings), "utf-8")  # which is YAML
     server.models = [case.model]
     for path in case.foreign:
-        Learned(home).note(path, "web: example.org")
+        ForeignFiles(home).note(path, "web: example.org")
     return home
 
 
@@ -290,9 +290,9 @@ def home_is_searched(case: Case) -> bool:
 
 
 @contextmanager
-def opened(home: Home, case: Case, now: datetime = NOON) -> Iterator[tuple[App, Session]]:
+def opened(home: Home, case: Case, now: datetime = NOON) -> Iterator[tuple[Agent, Session]]:
     """An app as a new process has it, at this time, and the session of the case."""
-    app = App.open(home, load_settings(home), use_memory=case.memory)
+    app = Agent.open(home, load_settings(home), use_memory=case.memory)
     app.now = lambda: now
     app.recall.launch = SearchThread
     known = (home.sessions / f"{SESSION}.json").exists()

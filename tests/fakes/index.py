@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from openclaw.errors import ServerAway
 from openclaw.retrieval.chunking import Chunk
-from openclaw.retrieval.index_store import Store
-from openclaw.retrieval.indexer import Upkeep
+from openclaw.retrieval.index_store import IndexStore
+from openclaw.retrieval.indexer import Indexer
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.storage.home import Home
 
@@ -77,17 +77,17 @@ class FakeEmbedder:
         self.left = 0
 
 
-def open_store(home: Path, **how: Any) -> Store:
-    return Store(home / ".openclaw" / "index" / "index.sqlite", **how)
+def open_store(home: Path, **how: Any) -> IndexStore:
+    return IndexStore(home / ".openclaw" / "index" / "index.sqlite", **how)
 
 
-def plain_upkeep(home: Path, store: Store, **how: Any) -> Upkeep:
+def plain_upkeep(home: Path, store: IndexStore, **how: Any) -> Indexer:
     """Upkeep with the plain splitter; `options` and `clock` as wanted."""
     how = {"options": IndexOptions(), "split": split_lines, "made_by": "plain", **how}
-    return Upkeep(Home(home), store, how.pop("options"), count_words=count_words, **how)
+    return Indexer(Home(home), store, how.pop("options"), count_words=count_words, **how)
 
 
-def contents(store: Store) -> dict[str, Any]:
+def contents(store: IndexStore) -> dict[str, Any]:
     """All that a search can see, without the numbers that depend on the history of the index."""
     view = store.snapshot()
     rows = view.rows(range(view.count))
@@ -113,7 +113,7 @@ def contents(store: Store) -> dict[str, Any]:
 
 def built_anew(home: Path, folder: Path) -> dict[str, Any]:
     """What an index that is made from nothing holds."""
-    store = Store(folder / "anew.sqlite")
+    store = IndexStore(folder / "anew.sqlite")
     report = plain_upkeep(home, store).refresh()
     assert not report.changed and not report.removed
     result = contents(store)

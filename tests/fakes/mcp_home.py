@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.config.mcp_settings import Server
-from openclaw.tools.mcp.client import Door, Surroundings
+from openclaw.tools.mcp.client import McpConnector, StartContext
 from openclaw.tools.mcp.schema import read_cache
 from openclaw.tools.mcp.tools import McpServers
 
@@ -47,9 +47,9 @@ def as_settings(*servers: Server) -> dict[str, Any]:
 @contextmanager
 def used(folder: Path, *servers: Server, seconds: float = 20.0) -> Iterator[McpServers]:
     """The servers as the program uses them; all are ended in the end."""
-    around = Surroundings(folder, folder / "logs", os.environ)
+    around = StartContext(folder, folder / "logs", os.environ)
     cache = read_cache(folder / "mcp.json")
-    found = McpServers(servers, cache, lambda: Door(around, seconds))
+    found = McpServers(servers, cache, lambda: McpConnector(around, seconds))
     try:
         yield found
     finally:

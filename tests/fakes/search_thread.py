@@ -33,7 +33,7 @@ class SearchThread:
 
 def _run(home: Home, given: IO[str], answers: IO[str]) -> None:
     search = open_search(home, load_settings(home))
-    search.tell_news_only()
+    search.hide_standing_notices()
     with given, answers, closing(search), suppress(OSError):
         serve(search, lines_of(given), answers)
 

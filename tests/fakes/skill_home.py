@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from openclaw.cli.main import run
-from openclaw.skills.source_records import sources
+from openclaw.skills.source_records import read_source_records
 from openclaw.storage.home import Home, trust_home
 
 SKILL = "---\nname: {0}\ndescription: Does {0}. Use when asked.\n---\n\n# {0}\n"
@@ -90,4 +90,4 @@ class Claw:
         return found
 
     def sources(self) -> dict[str, dict[str, str]]:
-        return sources(self.home.skills)
+        return read_source_records(self.home.skills)

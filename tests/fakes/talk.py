@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.config import Settings
 from openclaw.events import Done, Event, Notice, Token, ToolEnd
 from openclaw.messages import ToolCall, Usage
@@ -32,7 +32,7 @@ Protocol = Literal["native", "json"]
 class Talk:
     """An app on a home and a session of it. `say` asks and gives the turn's events."""
 
-    app: App
+    app: Agent
     model: ScriptedModel
     session: Session
 
@@ -74,7 +74,7 @@ def talk(
     thread: close the app then."""
     new_home(folder)
     settings = {"recall": "tool", **settings}
-    app = App.open(Home(folder), Settings(protocol=protocol, **settings), mode=mode)
+    app = Agent.open(Home(folder), Settings(protocol=protocol, **settings), mode=mode)
     model = ScriptedModel(*lines, card=card)
     app.model, app.now = model, now
     app.recall.launch = SearchThread

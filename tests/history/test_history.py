@@ -12,7 +12,7 @@ import pytest
 from openclaw.errors import OpenclawError
 from openclaw.history.history import COMMITTING, History
 from openclaw.history.journal import place_of
-from openclaw.storage.readers import NotPlain, look
+from openclaw.storage.readers import NotPlain, read_plain_file
 from tests.fakes.git_home import (
     GitTalk,
     git,
@@ -78,13 +78,16 @@ def test_only_plain_files_are_looked_at(tmp_path: Path) -> None:
     (tmp_path / "zero").symlink_to("/dev/zero")
     for name in ("link/f", "link", "zero"):
         with pytest.raises(NotPlain):
-            look(tmp_path, name, 10)
-    found = look(tmp_path, "d/f", 10)
+            read_plain_file(tmp_path, name, 10)
+    found = read_plain_file(tmp_path, "d/f", 10)
     assert found is not None and found.data == b"x"
-    too_long = look(tmp_path, "d/f", 0)
+    too_long = read_plain_file(tmp_path, "d/f", 0)
     assert too_long is not None and too_long.data is None
     assert (
-        look(tmp_path, "d", 10) is look(tmp_path, "d/f/g", 10) is look(tmp_path, "x/y", 9) is None
+        read_plain_file(tmp_path, "d", 10)
+        is read_plain_file(tmp_path, "d/f/g", 10)
+        is read_plain_file(tmp_path, "x/y", 9)
+        is None
     )
 
 

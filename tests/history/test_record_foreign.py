@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
 from openclaw.history import record
 from openclaw.history.journal import Journal, new_id, place_of
-from openclaw.history.record import LINES, Foreign, begin, content, key_file, read
-from openclaw.history.rollback import put
-from openclaw.history.turns import Kind, Step, Turn
+from openclaw.history.record import LINES, ForeignRecord, begin, content, key_file, read
+from openclaw.history.rollback import write_if_unchanged
+from openclaw.history.turns import Kind, Turn, TurnStep
 from openclaw.storage.home import Home, create_home, is_inside
 from tests.fakes.git_home import GitTalk, git_talk, identity, needs_git, snapshot
 
@@ -45,8 +45,8 @@ def home(request: pytest.FixtureRequest, tmp_path: Path) -> Home:
     return Home(tmp_path / "home")
 
 
-def opened(home: Home) -> App:
-    return App.open(home, load_settings(home))
+def opened(home: Home) -> Agent:
+    return Agent.open(home, load_settings(home))
 
 
 def crafted(home: Home, kind: Kind, path: str, *marks: str, version: int = 1) -> Path:
@@ -114,13 +114,13 @@ def files(root: Path, outside: Path) -> list[Path]:
 @pytest.mark.parametrize("path", ["../U/x", ".git/config", "workspace/../../U/x"])
 def test_nothing_is_put_or_removed_outside_of_the_home(path: str, home: Home) -> None:
     with pytest.raises(Exception, match="no file of the home"):
-        put(home.root, path, None, DATA)
+        write_if_unchanged(home.root, path, None, DATA)
 
 
 def test_removed_folders_end_at_the_home(tmp_path: Path) -> None:
     (tmp_path / "outer" / "inner").mkdir(parents=True)
     (tmp_path / "outer" / "inner" / "x").write_bytes(DATA)
-    assert put(tmp_path / "outer" / "inner", "x", DATA, None)
+    assert write_if_unchanged(tmp_path / "outer" / "inner", "x", DATA, None)
     assert (tmp_path / "outer" / "inner").is_dir()
 
 
@@ -181,7 +181,7 @@ def test_what_was_changed_since_is_not(what: str, home: Home) -> None:
     (folder / LINES).write_bytes(b"".join(lines))
     if what == "no key":  # what another process would find
         record._key.cache_clear()
-    with pytest.raises(Foreign):
+    with pytest.raises(ForeignRecord):
         read(folder)
     opened(home).recover()
     assert not (home.root / "workspace" / "new.md").exists()
@@ -215,11 +215,11 @@ def test_the_key_is_the_users_alone_and_in_no_home(home: Home) -> None:
 
 def test_a_line_that_did_not_fit_on_the_disk_costs_no_later_one(home: Home) -> None:
     record = begin(place_of(home), Turn(new_id()))
-    record.step(Step("workspace/a.md", None, None))
+    record.step(TurnStep("workspace/a.md", None, None))
     with (record.folder / LINES).open("ab") as file:  # what came of one that raised
         file.write(b'{"path":"works')
     record.mac = ""
-    record.step(Step("workspace/b.md", None, None))
+    record.step(TurnStep("workspace/b.md", None, None))
     assert [step.path for step in read(record.folder).turn.steps] == [
         "workspace/a.md",
         "workspace/b.md",

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from openclaw.history.differences import Difference, blame, blocks, differences, lines_of
-from openclaw.history.turns import UNKNOWN, Kind, Step, Turn
+from openclaw.history.turns import UNKNOWN, Kind, Turn, TurnStep
 
 texts = some.lists(some.sampled_from(["a\n", "b\n", "c\n", "d\n", "\n", "e"]), max_size=12).map(
     lambda lines: "".join(line if line.endswith("\n") else line + "\n" for line in lines).encode()
@@ -165,9 +165,14 @@ def test_a_path_is_quoted_as_git_does() -> None:
 def test_several_steps_of_a_file_come_to_one_difference() -> None:
     store = {"1": b"a\n", "2": b"b\n", "3": b"c\nd\n"}
     steps = (
-        Step("f", "1", "2"), Step("gone", None, "2"), Step("f", "2", "3"), Step("gone", "2", None),
-        Step("big", "1", UNKNOWN), Step("lost", "not there", "2"), Step("same", "1", "1"),
-    )  # fmt: skip
+        TurnStep("f", "1", "2"),
+        TurnStep("gone", None, "2"),
+        TurnStep("f", "2", "3"),
+        TurnStep("gone", "2", None),
+        TurnStep("big", "1", UNKNOWN),
+        TurnStep("lost", "not there", "2"),
+        TurnStep("same", "1", "1"),
+    )
     found = differences(steps, lambda name: store.get(name or ""))
     assert [(d.path, d.action, d.counts(), d.known) for d in found] == [
         ("f", "changed", (2, 1), True),

@@ -17,10 +17,10 @@ from openclaw.config import load_settings
 from openclaw.events import Event, Retrieval, Trouble
 from openclaw.home.recall import BROKEN, Recall, launch, too_late, worth_looking_up
 from openclaw.home.recall_worker import at_most_tokens, lines_of, serve
-from openclaw.nlp.intent import Cues, cues
+from openclaw.nlp.intent import Cues, read_cues
 from openclaw.retrieval.search import open_search
 from openclaw.storage.home import Home
-from openclaw.tools.memory_tools import RecallTools, flat, where
+from openclaw.tools.memory_tools import RecallTools, clean_passage, passage_place
 from openclaw.types import ToolProblem
 from tests.fakes.search_thread import SearchThread
 from tests.fakes.talk import Talk, answer, call, new_home, results, talk
@@ -288,9 +288,9 @@ def test_lines_that_are_none_are_answered_with_what_is_valid() -> None:
 
 
 def test_a_passage_is_shown_without_what_concerns_its_keeping() -> None:
-    assert flat("- [ ] call Anna <!-- fact, 2026-11-21 -->") == "call Anna"
-    assert where({"path": "a.md", "start_line": 3, "end_line": 3}) == "a.md:3"
-    assert where({"path": "a.md", "start_line": 3, "end_line": 5}) == "a.md:3-5"
+    assert clean_passage("- [ ] call Anna <!-- fact, 2026-11-21 -->") == "call Anna"
+    assert passage_place({"path": "a.md", "start_line": 3, "end_line": 3}) == "a.md:3"
+    assert passage_place({"path": "a.md", "start_line": 3, "end_line": 5}) == "a.md:3-5"
 
 
 # -------- what is looked up
@@ -308,7 +308,7 @@ def test_a_passage_is_shown_without_what_concerns_its_keeping() -> None:
     ],
 )
 def test_only_what_may_be_about_something_remembered_is_looked_up(prompt: str, worth: bool) -> None:
-    assert worth_looking_up(prompt, cues(prompt, [], lists=["Shopping"])) is worth
+    assert worth_looking_up(prompt, read_cues(prompt, [], lists=["Shopping"])) is worth
 
 
 def test_a_passage_cannot_end_its_fence(noted: Talk) -> None:

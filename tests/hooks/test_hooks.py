@@ -15,7 +15,7 @@ import pytest
 from openclaw.config.hook_settings import Hook
 from openclaw.errors import Refused
 from openclaw.events import Done, Event, Notice
-from openclaw.hooks.runner import variables
+from openclaw.hooks.runner import hook_environment
 from openclaw.inspection.context import context_report
 from openclaw.messages import Material
 from openclaw.storage.home import Home
@@ -230,7 +230,7 @@ def test_python_takes_modules_from_the_folder_of_a_script_alone(
     home: Path, run: str | list[str], safe: bool
 ) -> None:
     words = run if isinstance(run, str) else tuple(run)
-    assert ("PYTHONSAFEPATH" in variables(Home(home), Hook("before_turn", words))) == safe
+    assert ("PYTHONSAFEPATH" in hook_environment(Home(home), Hook("before_turn", words))) == safe
 
 
 def test_a_program_of_a_hook_runs_no_hooks(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,8 +17,15 @@ from openclaw.errors import UsageError
 from openclaw.inspection.why import NO_RECORD, why
 from openclaw.messages import Entry, ToolUse
 from openclaw.models.base import Reply
-from openclaw.retrieval.passages import AGAIN, IN_HEAD, MOST_LEFT_OUT, STRUCK, Limits, chosen
-from openclaw.retrieval.ranking import Fused
+from openclaw.retrieval.passages import (
+    AGAIN,
+    IN_HEAD,
+    MOST_LEFT_OUT,
+    STRUCK,
+    PassageLimits,
+    choose_passages,
+)
+from openclaw.retrieval.ranking import FusedRow
 from openclaw.retrieval.records import StoredChunk
 from tests.fakes.talk import Talk, answer, call, new_home, talk
 
@@ -49,18 +56,18 @@ def asked(it: Talk) -> Talk:
 # -------- what is left out
 
 
-def hit(row: int, score: float, text: str = "", **how: Any) -> tuple[Fused, StoredChunk]:
+def hit(row: int, score: float, text: str = "", **how: Any) -> tuple[FusedRow, StoredChunk]:
     values = {"path": "memory/a.md", "start_line": row, "end_line": row, "struck": False, **how}
     chunk = StoredChunk(
         row=row, node_id=f"{row:x}", text=text or f"line {row}", headings=(), date="", label="",
         mtime_ns=0, **values,
     )  # fmt: skip
-    return Fused(row, score), chunk
+    return FusedRow(row, score), chunk
 
 
 def rules(hits: list[Any], known: list[Any] | None = None, **how: Any) -> dict[int, str]:
     usual = {"most": 3, "tokens": 100, "score": 0.5, "count": lambda text: len(text.split())}
-    found = chosen(hits, Limits(**{**usual, **how}), known or [])
+    found = choose_passages(hits, PassageLimits(**{**usual, **how}), known or [])
     return {each.start_line: each.rule for each in found.left_out}
 
 

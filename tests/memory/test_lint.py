@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from openclaw.maintenance.memory_lint import not_found
-from openclaw.memory.findings import Document, Finding, Surroundings
-from openclaw.memory.lint import diff, fixed, lint
+from openclaw.memory.findings import Document, LintContext, LintFinding
+from openclaw.memory.lint import apply_fixes, format_diff, lint
 from openclaw.memory.lint_contradictions import first_relative_date
 from tests.memory.test_corrections import BOTH_MAY_BE_TRUE, SAME_THING_OTHER_VALUE
 
@@ -15,9 +15,9 @@ DAY = "2026-04-01"
 TOKEN = "ghp_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 
 
-def found_in(*texts: str | tuple[str, str], around: Surroundings | None = None) -> list[Finding]:
+def found_in(*texts: str | tuple[str, str], around: LintContext | None = None) -> list[LintFinding]:
     """Return what lint finds in texts; a text without a path is MEMORY.md."""
-    return lint(documents(*texts), around or Surroundings(DAY))
+    return lint(documents(*texts), around or LintContext(DAY))
 
 
 def documents(*texts: str | tuple[str, str]) -> list[Document]:
@@ -31,7 +31,7 @@ def checks_in(*texts: str | tuple[str, str]) -> list[tuple[str, int]]:
 
 def fixed_texts(*texts: str | tuple[str, str]) -> dict[str, str]:
     known = documents(*texts)
-    return fixed(known, lint(known, Surroundings(DAY)))
+    return apply_fixes(known, lint(known, LintContext(DAY)))
 
 
 # ---- duplicates
@@ -273,9 +273,9 @@ def test_a_date_in_comment_heading_parent_or_file_gives_the_day(path: str, text:
 def test_a_secret_is_named_without_its_value() -> None:
     text = f"- The GitHub token is {TOKEN}.\n- The GitHub token is {TOKEN}.\n"
     known = documents(text)
-    found = lint(known, Surroundings(DAY))
-    new = fixed(known, found)
-    shown = [*diff({MEMORY: text}, new), *(f"{f.message} {f.advice}" for f in found)]
+    found = lint(known, LintContext(DAY))
+    new = apply_fixes(known, found)
+    shown = [*format_diff({MEMORY: text}, new), *(f"{f.message} {f.advice}" for f in found)]
     assert [f.check for f in found] == ["secret", "secret", "duplicate"]
     assert not any(TOKEN[4:12] in line for line in shown)
     assert new[MEMORY] == "- The GitHub token is {{secret:github-token-N}}.\n" * 2
@@ -304,7 +304,7 @@ def test_emphasis_code_and_names_of_secrets_are_no_masks(text: str) -> None:
 
 
 def test_the_name_of_an_unknown_secret_is_a_mask() -> None:
-    around = Surroundings(DAY, secrets=["wifi-1"])
+    around = LintContext(DAY, secrets=["wifi-1"])
     found = found_in("- {{secret:wifi-1}} and {{secret:bank-2}}\n", around=around)
     assert [(f.check, "bank-2" in f.message) for f in found] == [("mask", True)]
 
@@ -357,7 +357,7 @@ def test_links_to_existing_files_headings_and_blocks_are_no_findings() -> None:
         "- [c](#memory) `[d](nowhere.md)` [e](https://x.example/y) [f](mailto:a@b.example)\n"
         "- ![g](../workspace/g.png) [[g.png]] [h](people.md#L3) x[[1]]\n"
     )
-    around = Surroundings(
+    around = LintContext(
         DAY,
         exists=lambda path: path == "workspace/g.png",
         files=lambda: ["workspace/g.png"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from openclaw.memory.findings import Document, Surroundings
+from openclaw.memory.findings import Document, LintContext
 from openclaw.memory.lint import find_orders, lint
 
 ORDERS = (
@@ -78,7 +78,7 @@ NO_FAULTS = (
 
 
 def checks(text: str) -> set[str]:
-    found = lint([Document("memory/MEMORY.md", f"- {text}\n")], Surroundings("2026-04-01"))
+    found = lint([Document("memory/MEMORY.md", f"- {text}\n")], LintContext("2026-04-01"))
     return {finding.check for finding in found}
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from openclaw.errors import OpenclawError
 from openclaw.memory.entries import Meta, entries_of
-from openclaw.memory.markdown import rewrite, scan, text_of
+from openclaw.memory.markdown import change_file, read_markdown, read_task_page
 from openclaw.memory.notes import Notes
 from openclaw.memory.todos import TodoFile
 from openclaw.types import ToolProblem
@@ -108,7 +108,7 @@ def data_of(path: Path) -> bytes:
 
 def _other_lines(data: bytes) -> list[bytes]:
     """Return the lines of a to-do file that are neither to-dos nor blank."""
-    page = scan(data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape"))
+    page = read_task_page(data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape"))
     own = {item.at for item in page.items}
     rest = [line for at, line in enumerate(page.lines) if at not in own and line.strip("\r\n")]
     return [line.strip("\r\n").encode("utf-8", "surrogateescape") for line in rest]
@@ -207,7 +207,7 @@ def test_a_fact_is_added_once_and_all_else_stays(
 def _only_struck_lines_changed(old: bytes, new: bytes, struck: str) -> None:
     text = old.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
     own = [range(e.at, e.end) for e in entries_of(text) if e.text in struck.split("\n")]
-    page = scan(text).lines
+    page = read_task_page(text).lines
     rest = "".join(line for at, line in enumerate(page) if not any(at in r for r in own))
     assert is_within(lines(rest.encode("utf-8", "surrogateescape")), lines(new))
 
@@ -312,7 +312,7 @@ def test_a_change_that_an_editor_saves_meanwhile_is_kept(tmp_path: Path) -> None
             path.write_bytes(path.read_bytes() + b"typed\n")
         return text + "ours\n"
 
-    rewrite(path, change)
+    change_file(path, change)
     assert seen == ["one\n", "one\ntyped\n", "one\ntyped\ntyped\n"]
     assert path.read_bytes() == b"one\ntyped\ntyped\nours\n"
 
@@ -329,9 +329,9 @@ def test_a_file_that_is_made_or_deleted_meanwhile_is_seen(tmp_path: Path) -> Non
             path.unlink()
         return text + "ours\n"
 
-    rewrite(path, change)
+    change_file(path, change)
     assert texts == ["", "theirs\n", ""]
-    assert text_of(path) == "ours\n"
+    assert read_markdown(path) == "ours\n"
 
 
 def test_a_file_that_keeps_changing_is_an_error_and_left_alone(tmp_path: Path) -> None:
@@ -343,7 +343,7 @@ def test_a_file_that_keeps_changing_is_an_error_and_left_alone(tmp_path: Path) -
         return text + "ours"
 
     with pytest.raises(OpenclawError, match="another program"):
-        rewrite(path, change)
+        change_file(path, change)
     assert set(path.read_bytes()) == {ord("x")}
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from openclaw.memory.entries import Meta
-from openclaw.memory.markdown import same
-from openclaw.memory.notes import Known, Note, Notes, find
+from openclaw.memory.markdown import is_same_statement
+from openclaw.memory.notes import AlreadyKnownError, Note, Notes, find_notes
 from openclaw.types import ToolProblem
 
 DAY = date(2026, 11, 21)
@@ -173,8 +173,8 @@ def test_the_same_fact_in_other_words_is_refused_and_quoted(
     ],
 )
 def test_another_name_number_or_a_not_makes_another_fact(left: str, right: str) -> None:
-    assert not same(left, right)
-    assert same(left, left)
+    assert not is_same_statement(left, right)
+    assert is_same_statement(left, left)
 
 
 def test_a_note_of_today_can_become_lasting(notes: Notes) -> None:
@@ -223,7 +223,7 @@ def test_a_memory_is_found_by_place_text_or_words(words: str, lines: list[int]) 
         Note(path, 2, "I like tea from Ceylon"),
         Note(path, 3, "I like old tea", superseded=True),
     ]
-    assert [note.line for note in find(words, known)] == lines
+    assert [note.line for note in find_notes(words, known)] == lines
 
 
 def test_forgetting_takes_that_line_and_only_while_it_is_there(notes: Notes) -> None:
@@ -255,7 +255,7 @@ def test_a_candidate_waits_and_is_no_memory(notes: Notes) -> None:
     )
     assert notes.candidates() == [waiting]
     assert notes.list(everything=True) == []
-    with pytest.raises(Known):
+    with pytest.raises(AlreadyKnownError):
         notes.propose("bob sells tea!", "elsewhere")
 
 
@@ -276,7 +276,7 @@ def test_accepting_a_known_candidate_only_removes_it(notes: Notes) -> None:
     kept = notes.accept(waiting)
     assert kept.known and kept.note == known
     assert notes.candidates() == []
-    with pytest.raises(Known):
+    with pytest.raises(AlreadyKnownError):
         notes.propose("The port is 80", "another page")
 
 

@@ -11,19 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.errors import OpenclawError
-from openclaw.memory.markdown import scan
+from openclaw.memory.markdown import read_task_page
 from openclaw.memory.todos import (
     Todo,
     TodoFile,
-    added,
+    add_todos,
     is_overdue,
-    marked,
+    mark_done,
     match_todos,
-    parse,
+    parse_todos,
     remove_todo,
     without_list,
 )
-from openclaw.storage.lock import locked
+from openclaw.storage.lock import hold_lock
 from openclaw.types import ToolProblem
 
 PLAIN = """\
@@ -43,11 +43,11 @@ Some words.
 
 
 def texts(text: str) -> list[str]:
-    return [todo.text for todo in parse(text)]
+    return [todo.text for todo in parse_todos(text)]
 
 
 def test_a_to_do_has_list_text_state_date_and_line() -> None:
-    todos = parse(PLAIN)
+    todos = parse_todos(PLAIN)
     assert todos[:2] == [
         Todo("0a1b2c3d", "Groceries", "milk", False, None, 5),
         Todo("11223344", "Groceries", "bread", True, None, 6),
@@ -59,9 +59,9 @@ def test_a_to_do_has_list_text_state_date_and_line() -> None:
 
 
 def test_a_computed_id_is_the_same_each_time_and_is_the_one_that_gets_written() -> None:
-    ident = parse(PLAIN)[2].id
-    assert parse(PLAIN)[2].id == ident
-    assert f"invoice due:2026-12-01 ^{ident}\n" in marked(PLAIN, "0a1b2c3d", True)
+    ident = parse_todos(PLAIN)[2].id
+    assert parse_todos(PLAIN)[2].id == ident
+    assert f"invoice due:2026-12-01 ^{ident}\n" in mark_done(PLAIN, "0a1b2c3d", True)
 
 
 @pytest.mark.parametrize(
@@ -114,20 +114,20 @@ def test_nested_to_dos_count_and_prose_after_a_list_ends_it() -> None:
 
 def test_list_names_come_from_any_heading() -> None:
     text = "- [ ] a\n# One #\n- [ ] b\n\nTwo\n---\n- [ ] c\n\n#Not one\n- [ ] d\n"
-    assert [todo.list for todo in parse(text)] == ["Tasks", "One", "Two", "Two"]
+    assert [todo.list for todo in parse_todos(text)] == ["Tasks", "One", "Two", "Two"]
 
 
 def test_a_date_that_does_not_exist_is_none() -> None:
-    assert parse("- [ ] a due:2026-02-30\n")[0].due is None
-    assert parse("- [ ] overdue:2026-02-20 x\n")[0].due is None
-    assert parse("- [ ] a due:2026-02-20x\n")[0].due is None
-    assert parse("- [ ] pay (due:2026-02-20), then rest\n")[0].due == "2026-02-20"
+    assert parse_todos("- [ ] a due:2026-02-30\n")[0].due is None
+    assert parse_todos("- [ ] overdue:2026-02-20 x\n")[0].due is None
+    assert parse_todos("- [ ] a due:2026-02-20x\n")[0].due is None
+    assert parse_todos("- [ ] pay (due:2026-02-20), then rest\n")[0].due == "2026-02-20"
 
 
 def test_a_copied_id_does_not_make_two_to_dos_one() -> None:
-    first, second = parse("- [ ] a ^0a1b2c3d\n- [ ] b ^0a1b2c3d\n")
+    first, second = parse_todos("- [ ] a ^0a1b2c3d\n- [ ] b ^0a1b2c3d\n")
     assert first.id == "0a1b2c3d" != second.id
-    new = marked("- [ ] a ^0a1b2c3d\n- [ ] b ^0a1b2c3d\n", second.id, True)
+    new = mark_done("- [ ] a ^0a1b2c3d\n- [ ] b ^0a1b2c3d\n", second.id, True)
     assert new == f"- [ ] a ^0a1b2c3d\n- [x] b ^{second.id}\n"
 
 
@@ -135,15 +135,15 @@ def test_a_copied_id_does_not_make_two_to_dos_one() -> None:
 
 
 def test_adding_goes_to_the_end_of_the_list_in_its_style() -> None:
-    text, ids = added(PLAIN, "work", ["call Ada"])
+    text, ids = add_todos(PLAIN, "work", ["call Ada"])
     assert text.endswith(f"\n* [ ] call Ada ^{ids[0]}\n")
-    text, ids = added(PLAIN, "the groceries list".removeprefix("the "), ["a", "b"])
+    text, ids = add_todos(PLAIN, "the groceries list".removeprefix("the "), ["a", "b"])
     assert f"- [x] bread ^11223344\n- [ ] a ^{ids[0]}\n- [ ] b ^{ids[1]}\n\n## Work" in text
     assert "## Groceries" in text
 
 
 def test_adding_to_a_numbered_or_nested_list_keeps_its_form() -> None:
-    text, ids = added("1. [ ] a ^0a1b2c3d\n   - [ ] b ^11223344\n     more\n\nend\n", "", ["c"])
+    text, ids = add_todos("1. [ ] a ^0a1b2c3d\n   - [ ] b ^11223344\n     more\n\nend\n", "", ["c"])
     assert text == (
         f"1. [ ] a ^0a1b2c3d\n   - [ ] b ^11223344\n     more\n2. [ ] c ^{ids[0]}\n\nend\n"
     )
@@ -151,7 +151,7 @@ def test_adding_to_a_numbered_or_nested_list_keeps_its_form() -> None:
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_a_new_list_comes_at_the_end(newline: str) -> None:
-    text, ids = added(f"# To-dos{newline}{newline}words", "Trip", ["pack"])
+    text, ids = add_todos(f"# To-dos{newline}{newline}words", "Trip", ["pack"])
     assert text == newline.join(
         ["# To-dos", "", "words", "", "## Trip", "", f"- [ ] pack ^{ids[0]}", ""]
     )
@@ -168,12 +168,12 @@ def test_a_new_list_comes_at_the_end(newline: str) -> None:
     ],
 )
 def test_adding_to_an_empty_list(text: str, result: str) -> None:
-    new, ids = added(text, "", ["a"])
+    new, ids = add_todos(text, "", ["a"])
     assert new == result.format(ids[0])
 
 
 def test_an_open_code_fence_does_not_swallow_a_new_to_do() -> None:
-    text, _ = added("words\n\n```\ncode\n", "Tasks", ["a"])
+    text, _ = add_todos("words\n\n```\ncode\n", "Tasks", ["a"])
     assert texts(text) == ["a"]
     assert text.endswith("```\ncode\n")
 
@@ -183,26 +183,26 @@ def test_an_open_code_fence_does_not_swallow_a_new_to_do() -> None:
     [("- [ ] milk", "milk"), ("milk\nand bread", "milk and bread"), ("milk ^0a1b2c3d", "milk")],
 )
 def test_a_text_is_stored_as_one_clean_line(given_text: str, stored: str) -> None:
-    assert texts(added("", "", [given_text])[0]) == [stored]
+    assert texts(add_todos("", "", [given_text])[0]) == [stored]
 
 
 @pytest.mark.parametrize("bad", ["", "  ", "- [ ] ", "x" * 501])
 def test_an_empty_or_endless_text_is_refused(bad: str) -> None:
     with pytest.raises(ToolProblem):
-        added("", "", [bad])
+        add_todos("", "", [bad])
 
 
 def test_marking_changes_one_sign() -> None:
     text = "- [ ] a ^0a1b2c3d  \r\nwords  \r\n"
-    assert marked(text, "0A1B2C3D", True) == "- [x] a ^0a1b2c3d  \r\nwords  \r\n"
-    assert marked(marked(text, "^0a1b2c3d", True), "0a1b2c3d", False) == text
+    assert mark_done(text, "0A1B2C3D", True) == "- [x] a ^0a1b2c3d  \r\nwords  \r\n"
+    assert mark_done(mark_done(text, "^0a1b2c3d", True), "0a1b2c3d", False) == text
     with pytest.raises(ToolProblem, match="no to-do ffff"):
-        marked(text, "ffff", True)
+        mark_done(text, "ffff", True)
 
 
 def test_code_below_a_to_do_stays_whole() -> None:
     text = "- [ ] a ^0a1b2c3d\n  ```\ncode\n  ```\n"
-    new, ids = added(text, "", ["b"])
+    new, ids = add_todos(text, "", ["b"])
     assert new == f"{text}- [ ] b ^{ids[0]}\n"
 
 
@@ -239,7 +239,7 @@ def test_removing_a_list_takes_its_heading_unless_other_text_is_there() -> None:
     ],
 )
 def test_a_to_do_is_found_by_id_text_or_words(words: str, found: list[str]) -> None:
-    assert [todo.text for todo in match_todos(words, parse(PLAIN))] == found
+    assert [todo.text for todo in match_todos(words, parse_todos(PLAIN))] == found
 
 
 # ---- the file
@@ -306,20 +306,20 @@ def test_words_for_a_day_typed_by_hand_stay_and_are_no_date(tmp_path: Path) -> N
 def test_an_open_to_do_is_overdue_when_its_day_is_over() -> None:
     text = "- [ ] a due:2026-11-17\n- [x] b due:2026-11-17\n- [ ] c due:2026-11-18\n- [ ] d\n"
     today = date(2026, 11, 18)
-    assert [is_overdue(todo, today) for todo in parse(text)] == [True, False, False, False]
+    assert [is_overdue(todo, today) for todo in parse_todos(text)] == [True, False, False, False]
 
 
 def test_a_lock_that_stays_held_is_an_error_and_nothing_is_written(tmp_path: Path) -> None:
     file = TodoFile(tmp_path / "TODO.md", lock=tmp_path / "todo.lock")
     file.lock_seconds = 0.05
-    with locked(tmp_path / "todo.lock", 1), pytest.raises(OpenclawError, match="in use"):
+    with hold_lock(tmp_path / "todo.lock", 1), pytest.raises(OpenclawError, match="in use"):
         file.add("", ["a"])
     assert not (tmp_path / "TODO.md").exists()
 
 
 def test_indented_text_below_a_heading_does_not_become_part_of_a_to_do() -> None:
-    new, _ = added("## Tasks\n    - [X] code\n\n## Next\n", "Tasks", ["milk"])
-    assert [todo.text for todo in parse(new)] == ["milk"]
+    new, _ = add_todos("## Tasks\n    - [X] code\n\n## Next\n", "Tasks", ["milk"])
+    assert [todo.text for todo in parse_todos(new)] == ["milk"]
     assert new.startswith("## Tasks\n    - [X] code\n\n- [ ] milk ^")
     assert new.endswith("\n\n## Next\n")
 
@@ -347,22 +347,24 @@ _STEPS = st.lists(
 
 def _rest(text: str) -> list[str]:
     """Return all lines that are neither to-dos nor headings nor blank."""
-    page = scan(text)
+    page = read_task_page(text)
     own = {item.at for item in page.items}
     lines = [line.rstrip("\r\n") for at, line in enumerate(page.lines) if at not in own]
     return [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
 
 
 def _step(text: str, action: str, number: int, name: str) -> str:
-    todos = parse(text)
+    todos = parse_todos(text)
     if action == "add":
-        return added(text, name, [f"new {number}"])[0]
+        return add_todos(text, name, [f"new {number}"])[0]
     if action == "remove_list":
         return without_list(text, name)[0]
     if not todos:
         return text
     ident = todos[number % len(todos)].id
-    return remove_todo(text, ident) if action == "remove" else marked(text, ident, action == "done")
+    return (
+        remove_todo(text, ident) if action == "remove" else mark_done(text, ident, action == "done")
+    )
 
 
 @given(_MARKDOWN, _STEPS)
@@ -380,33 +382,33 @@ def test_other_text_stays_after_any_change(text: str, steps: list[tuple[str, int
 
 @given(_MARKDOWN, st.sampled_from(["Tasks", "work", "New list"]))
 def test_an_added_to_do_is_there_and_the_rest_stays(text: str, name: str) -> None:
-    new, ids = added(text, name, ["first new", "second new"])
-    todos = {todo.id: todo for todo in parse(new)}
+    new, ids = add_todos(text, name, ["first new", "second new"])
+    todos = {todo.id: todo for todo in parse_todos(new)}
     assert [todos[ident].text for ident in ids] == ["first new", "second new"]
     assert not any(todos[ident].done for ident in ids)
-    old = [(todo.id, todo.text, todo.done) for todo in parse(text)]
-    assert [(t.id, t.text, t.done) for t in parse(new) if t.id not in ids] == old
+    old = [(todo.id, todo.text, todo.done) for todo in parse_todos(text)]
+    assert [(t.id, t.text, t.done) for t in parse_todos(new) if t.id not in ids] == old
 
 
 @given(_MARKDOWN, st.integers(0, 30), st.booleans())
 def test_marking_changes_that_to_do_and_no_other_byte(text: str, number: int, done: bool) -> None:
-    todos = parse(text)
+    todos = parse_todos(text)
     if not todos:
         return
     chosen = todos[number % len(todos)]
-    new = marked(text, chosen.id, done)
+    new = mark_done(text, chosen.id, done)
     states = [(t.id, done if t.id == chosen.id else t.done) for t in todos]
-    assert [(t.id, t.done) for t in parse(new)] == states
+    assert [(t.id, t.done) for t in parse_todos(new)] == states
     task_lines = {todo.line - 1 for todo in todos}
-    before, after = scan(text).lines, scan(new).lines
+    before, after = read_task_page(text).lines, read_task_page(new).lines
     assert len(before) == len(after)
     assert all(b == a for at, (b, a) in enumerate(zip(before, after, strict=True))
                if at not in task_lines)  # fmt: skip
-    assert marked(new, chosen.id, done) == new
+    assert mark_done(new, chosen.id, done) == new
 
 
 def test_ids_are_eight_hex_digits() -> None:
-    new, ids = added("", "Tasks", [f"item {n}" for n in range(200)] + ["item 0"])
+    new, ids = add_todos("", "Tasks", [f"item {n}" for n in range(200)] + ["item 0"])
     assert len(set(ids)) == 201
     assert all(re.fullmatch(r"[0-9a-f]{8}", ident) for ident in ids)
-    assert len(parse(new)) == 201
+    assert len(parse_todos(new)) == 201

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.config import Settings
 from openclaw.errors import OpenclawError
 from openclaw.events import Compaction, Done, ToolStart
@@ -161,7 +161,7 @@ def run(model: Model, *, verbose: bool = False) -> Outcome:
         create_home(home.root)
         for path, text in FILES.items():
             (home.root / path).write_text(text, "utf-8")
-        app = App.open(home, settings(), mode="edit")
+        app = Agent.open(home, settings(), mode="edit")
         app.model = model
         session = app.sessions.new(None, "")
         questions = [question.words for question in (*FACTS, WHO)]
@@ -180,7 +180,7 @@ def run(model: Model, *, verbose: bool = False) -> Outcome:
     return Outcome(turns)
 
 
-def _say(app: App, session: Session, words: str) -> Said:
+def _say(app: Agent, session: Session, words: str) -> Said:
     answer, tools, compactions, began = "", [], 0, time.monotonic()
     try:
         for event in app.ask(words, session):

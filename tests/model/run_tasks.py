@@ -16,13 +16,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.config import Settings, load_settings
 from openclaw.errors import OpenclawError
 from openclaw.events import Done, ToolStart
 from openclaw.messages import Entry
 from openclaw.models.base import Model
-from openclaw.models.registry import choose
+from openclaw.models.registry import open_named_model
 from openclaw.security.grants import Grant
 from openclaw.storage.home import Home, create_home
 from tests.fakes.web_server import FakeSite, Said
@@ -69,17 +69,17 @@ def _site(task: Task) -> Iterator[str]:
         yield site.url("").rstrip("/")
 
 
-def _opened(task: Task, home: Home, settings: Settings, site: str) -> App:
+def _opened(task: Task, home: Home, settings: Settings, site: str) -> Agent:
     if site:
         host = site.partition("://")[2]
         settings = replace(settings, web=replace(settings.web, allow_hosts=(host,)))
-    app = App.open(home, settings, mode="edit", ask=(lambda _: "once") if task.yes else None)
+    app = Agent.open(home, settings, mode="edit", ask=(lambda _: "once") if task.yes else None)
     if site:
         app.grant(Grant("host", site.partition("://")[2].partition(":")[0]), lasting=False)
     return app
 
 
-def _talk(task: Task, app: App, site: str) -> Outcome:
+def _talk(task: Task, app: Agent, site: str) -> Outcome:
     session = app.sessions.new(None, "")
     answer, tools, changed = "", [], []
     began = time.monotonic()
@@ -147,7 +147,7 @@ def report(outcomes: Sequence[Outcome]) -> None:
 
 def open_model(name: str, settings: Settings, states: Path) -> Model:
     """The model of that name; `states` is the folder for saved prompt beginnings."""
-    return choose(
+    return open_named_model(
         name,
         host="",
         window=settings.window,

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from openclaw.agent.protocols.base import read_step
 from openclaw.errors import ModelFailed, OpenclawError
 from openclaw.messages import Message
-from openclaw.models.base import MOST_BYTES, Model, Reply, Request, mend_json
+from openclaw.models.base import MOST_BYTES, Model, Reply, Request, replace_surrogates
 from openclaw.models.ollama import OllamaModel
 from openclaw.models.openai import OpenAIModel
 from openclaw.retrieval.embedding_backends import OllamaEmbedder
@@ -161,9 +161,9 @@ def test_a_call_written_as_text_has_no_lone_half_either() -> None:
 
 @given(st.text(st.sampled_from('\\ud83Ee0"a ')))
 def test_mending_keeps_all_but_lone_halves(text: str) -> None:
-    mended = mend_json(text)
+    mended = replace_surrogates(text)
     assert len(mended) == len(text)
-    assert mend_json(text.encode()) == mended.encode()
+    assert replace_surrogates(text.encode()) == mended.encode()
     try:
         value = json.loads(f'"{text}"', strict=False)
     except ValueError:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.config import load_settings
 from openclaw.errors import PromptTooLarge
 from openclaw.sessions.session import Session
@@ -42,9 +42,9 @@ def home(request: pytest.FixtureRequest, tmp_path: Path, fake_ollama: FakeOllama
     return folder
 
 
-def opened(home: Path) -> App:
+def opened(home: Path) -> Agent:
     """As a new process has it."""
-    app = App.open(Home(home), load_settings(Home(home)))
+    app = Agent.open(Home(home), load_settings(Home(home)))
     app.recall.launch = SearchThread
     return app
 
@@ -54,7 +54,7 @@ def one_shot(home: Path, text: str) -> None:
         list(app.ask(text, app.sessions.new(None, "")))
 
 
-def wait_ahead(app: App) -> None:
+def wait_ahead(app: Agent) -> None:
     while app.ahead.busy:
         pass
     app.ahead.end()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.errors import ModelMissing, ServerAway
 from openclaw.messages import Message, Waiting
 from openclaw.models.base import Chunk, Request
@@ -192,7 +192,7 @@ def test_reading_ahead_changes_nothing_of_the_conversation(home: Talk, reader: R
     ids=["close", "another model", "the model is asked for"],
 )
 def test_it_ends_before_anything_else_gets_the_model(
-    home: Talk, reader: Reader, leave: Callable[[App], object]
+    home: Talk, reader: Reader, leave: Callable[[Agent], object]
 ) -> None:
     home.app.rest(home.session)
     assert reader.reading.wait(PATIENCE)

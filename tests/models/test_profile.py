@@ -10,25 +10,25 @@ from typing import Any
 
 import pytest
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.agent.protocols.choice import choose_protocol
 from openclaw.cli.commands.models.test import blocks
 from openclaw.config import Settings
-from openclaw.evals.model_probes import Held, window_of
+from openclaw.evals.model_probes import RunningModel, window_of
 from openclaw.events import Notice
 from openclaw.models.base import ModelCard, Profile, Score
-from openclaw.models.gguf import Need, need_of
+from openclaw.models.gguf import MemoryNeed, memory_need
 from openclaw.models.machine import is_elsewhere, parse_meminfo, parse_vm_stat, place_of
 from openclaw.models.profile import (
-    bounds,
     file_of,
     known_profiles,
     read_profile,
+    reply_limits,
     window_notice,
     with_profile,
     write_profile,
 )
-from openclaw.models.registry import choose
+from openclaw.models.registry import open_named_model
 from openclaw.storage.home import Home
 from openclaw.storage.program import profiles_folder
 from tests.fakes.ollama_server import FakeModel, FakeOllama
@@ -189,8 +189,8 @@ def test_a_model_that_only_thinks_is_kept_from_it_unless_a_setting_says_otherwis
     only: bool, off: bool, settings: Settings, bound: tuple[int, bool | None]
 ) -> None:
     profile = replace(FULL, only_thinks=only, think_off=off)
-    assert bounds(settings, replace(CARD, profile=profile)) == bound
-    assert bounds(settings, CARD) == (settings.max_tokens, settings.think)
+    assert reply_limits(settings, replace(CARD, profile=profile)) == bound
+    assert reply_limits(settings, CARD) == (settings.max_tokens, settings.think)
 
 
 # -------- where models are opened
@@ -201,7 +201,7 @@ def _of(card: ModelCard) -> Profile:
 
 
 def _open(server: FakeOllama, folder: Path | None, name: str = "ollama/fake:1b") -> ModelCard:
-    model = choose(
+    model = open_named_model(
         name,
         host=server.url,
         window=8192,
@@ -256,7 +256,7 @@ def test_a_lowered_window_is_told_once_a_conversation_and_used(
     card = _open(fake_ollama, None)
     write_profile(profiles_folder(), _of(card))
     (tmp_path / "home" / "workspace").mkdir(parents=True)
-    app = App.open(Home(tmp_path / "home"), Settings(recall="off"), model="ollama/fake:1b")
+    app = Agent.open(Home(tmp_path / "home"), Settings(recall="off"), model="ollama/fake:1b")
     session = app.sessions.new(None, "")
     told: list[int] = []
     try:
@@ -283,7 +283,7 @@ QWEN = {
 
 
 def test_the_need_of_a_window_follows_from_layers_and_heads() -> None:
-    need = need_of(QWEN, 1_000_000_000)
+    need = memory_need(QWEN, 1_000_000_000)
     assert need is not None
     assert need.token == 28 * 2 * (128 + 128) * 2
     assert need.fits(100_000_000_000) == 32768
@@ -294,10 +294,10 @@ def test_the_need_of_a_window_follows_from_layers_and_heads() -> None:
 
 
 def test_a_header_that_does_not_say_gives_no_need() -> None:
-    assert need_of({"general.architecture": "qwen2"}, 1) is None
-    assert need_of({**QWEN, "qwen2.block_count": float("inf")}, 1) is None
-    assert need_of({**QWEN, "qwen2.block_count": -3}, 1) is None
-    assert need_of({**QWEN, "qwen2.attention.head_count_kv": None}, 1) == Need(
+    assert memory_need({"general.architecture": "qwen2"}, 1) is None
+    assert memory_need({**QWEN, "qwen2.block_count": float("inf")}, 1) is None
+    assert memory_need({**QWEN, "qwen2.block_count": -3}, 1) is None
+    assert memory_need({**QWEN, "qwen2.attention.head_count_kv": None}, 1) == MemoryNeed(
         1, 28 * 12 * 256 * 2, 32768
     )
 
@@ -325,5 +325,5 @@ def test_free_memory_is_read_as_each_system_tells_it() -> None:
 def test_what_ollama_holds_on_the_gpu_tells_what_fits(
     on_gpu: int, is_here: bool, told: tuple[int, str]
 ) -> None:
-    need = Need(452_000, 500, 32768)
-    assert window_of(Held(4_548_000, on_gpu, 8192, need, is_here), 8192) == told
+    need = MemoryNeed(452_000, 500, 32768)
+    assert window_of(RunningModel(4_548_000, on_gpu, 8192, need, is_here), 8192) == told

@@ -17,7 +17,7 @@ from openclaw.models.base import Chunk, Model, ModelCard, Reply, Request, Text, 
 from openclaw.models.ollama import OllamaModel
 from openclaw.models.ollama_server import find_chat_model
 from openclaw.models.openai import OpenAIModel
-from openclaw.models.registry import FallbackModel, choose, split_name
+from openclaw.models.registry import FallbackModel, open_named_model, split_name
 from tests.fakes.ollama_server import FakeModel, FakeOllama, Launch
 from tests.fakes.scripted import ScriptedModel
 
@@ -35,7 +35,7 @@ def pick(name: str, **changed: Any) -> Model:
         "kv_folder": None,
         "kv_mb": 1,
     }
-    return choose(name, **{**given, **changed})
+    return open_named_model(name, **{**given, **changed})
 
 
 def ask(model: Model) -> tuple[Reply, list[str]]:

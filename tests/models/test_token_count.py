@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.messages import Message, ToolCall
-from openclaw.models.token_count import cost, count, cut, flat, surely_fits
+from openclaw.models.token_count import cost, count, cut, request_text, surely_fits
 
 
 def test_the_tokenizer_needs_no_network(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_a_request_costs_its_messages_their_calls_and_the_tools() -> None:
     plain = [Message("user", "Say hello.")]
     called = [Message("assistant", "", (ToolCall("1", "read_file", {"path": "a.md"}),))]
     assert cost(plain) > count("Say hello.")
-    assert "read_file" in flat(called) and "a.md" in flat(called)
+    assert "read_file" in request_text(called) and "a.md" in request_text(called)
     assert cost(plain, [{"name": "read_file"}]) > cost(plain)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.nlp.claims import claims, releasable
+from openclaw.nlp.claims import count_releasable, find_claims
 
 ORDER = "Save my notes in notes.md"
 
@@ -43,7 +43,7 @@ ORDER = "Save my notes in notes.md"
     ],
 )
 def test_a_claim_is_found_whoever_is_its_subject_and_in_several_languages(sentence: str) -> None:
-    assert claims(sentence, ORDER)
+    assert find_claims(sentence, ORDER)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_claim_is_found_whoever_is_its_subject_and_in_several_languages(senten
     ],
 )
 def test_a_denial_is_no_claim(sentence: str) -> None:
-    assert claims(sentence, ORDER) == ()
+    assert find_claims(sentence, ORDER) == ()
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_a_denial_is_no_claim(sentence: str) -> None:
     ],
 )
 def test_offers_questions_and_advice_are_no_claims(sentence: str) -> None:
-    assert claims(sentence, ORDER) == ()
+    assert find_claims(sentence, ORDER) == ()
 
 
 @pytest.mark.parametrize(
@@ -100,23 +100,23 @@ def test_offers_questions_and_advice_are_no_claims(sentence: str) -> None:
     ],
 )
 def test_an_answer_about_the_past_is_no_claim(request_: str, answer: str) -> None:
-    assert claims(answer, request_) == ()
+    assert find_claims(answer, request_) == ()
 
 
 def test_a_question_does_not_excuse_an_invented_action() -> None:
-    assert claims("It is 80. I have changed it to 90.", "Which port is it?") == (
+    assert find_claims("It is 80. I have changed it to 90.", "Which port is it?") == (
         "I have changed it to 90.",
     )
 
 
 def test_an_order_that_begins_like_a_question_is_still_an_order() -> None:
-    assert claims("The milk was added.", "Read list.md and add milk to it")
-    assert claims("The milk was added.", "Can you add milk to the list?")
+    assert find_claims("The milk was added.", "Read list.md and add milk to it")
+    assert find_claims("The milk was added.", "Can you add milk to the list?")
 
 
 def test_only_the_sentences_with_a_claim_are_returned() -> None:
     answer = "Hello! I have saved it. Anything else?"
-    assert claims(answer, ORDER) == ("I have saved it.",)
+    assert find_claims(answer, ORDER) == ("I have saved it.",)
 
 
 # -------- what is said to be done at once
@@ -141,9 +141,9 @@ def test_only_the_sentences_with_a_claim_are_returned() -> None:
     ],
 )
 def test_a_promise_to_act_at_once_is_a_claim(request_: str, answer: str) -> None:
-    assert claims(answer, request_)
-    shown = max(releasable(answer[:end]) for end in range(len(answer) + 1))
-    assert claims(answer[:shown], request_) == ()
+    assert find_claims(answer, request_)
+    shown = max(count_releasable(answer[:end]) for end in range(len(answer) + 1))
+    assert find_claims(answer[:shown], request_) == ()
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_a_promise_to_act_at_once_is_a_claim(request_: str, answer: str) -> None
     ],
 )
 def test_offers_needs_and_promises_for_later_are_no_claims(request_: str, answer: str) -> None:
-    assert claims(answer, request_) == ()
+    assert find_claims(answer, request_) == ()
 
 
 # -------- what may be shown
@@ -180,10 +180,10 @@ PLAIN = (
 
 
 def test_plain_text_is_shown_as_it_arrives_and_whole_at_the_end() -> None:
-    assert releasable(PLAIN) == len(PLAIN)
+    assert count_releasable(PLAIN) == len(PLAIN)
     for end in range(len(PLAIN)):
         word = PLAIN[:end].split(" ")[-1]
-        assert end - releasable(PLAIN[:end]) <= len(word) + len("was ")
+        assert end - count_releasable(PLAIN[:end]) <= len(word) + len("was ")
 
 
 @pytest.mark.parametrize(
@@ -207,37 +207,37 @@ def test_no_claim_is_shown_before_it_is_checked(claim: str) -> None:
     text = f"Hello. {claim} Bye."
     last_harmless, shown = text.index(claim.split()[-1]), ""
     for end in range(len(text) + 1):
-        shown = text[: releasable(text[:end], len(shown))]
-        assert claims(shown, ORDER) == ()
+        shown = text[: count_releasable(text[:end], len(shown))]
+        assert find_claims(shown, ORDER) == ()
         assert len(shown) < last_harmless
-    assert releasable(text) <= text.index(claim) + len("The file ")
+    assert count_releasable(text) <= text.index(claim) + len("The file ")
 
 
 def test_a_word_of_a_claim_holds_its_sentence_back_until_it_ends() -> None:
     text = "It is done at noon. Then we eat."
-    assert releasable("It is done at no") == 0
-    assert releasable(text) == len(text)
+    assert count_releasable("It is done at no") == 0
+    assert count_releasable(text) == len(text)
 
 
 @given(st.text(alphabet="abI hasvedwntu.!?:\n'", max_size=60))
 def test_the_shown_part_only_grows(text: str) -> None:
-    ends = [releasable(text[:end]) for end in range(len(text) + 1)]
+    ends = [count_releasable(text[:end]) for end in range(len(text) + 1)]
     assert all(0 <= shown <= end for end, shown in enumerate(ends))
     shown = 0
     for end, without in enumerate(ends):  # what came out before changes nothing
-        shown, known = max(shown, releasable(text[:end], shown)), shown
+        shown, known = max(shown, count_releasable(text[:end], shown)), shown
         assert shown == max(known, without)
-    assert releasable(f"{text}\nSo it is, yes.\n") >= 0
+    assert count_releasable(f"{text}\nSo it is, yes.\n") >= 0
 
 
 @given(st.lists(st.sampled_from(["soup", "is", "hot", "cat", "They", "eat", "blue."]), max_size=30))
 def test_words_without_a_claim_are_shown_in_the_end(words: list[str]) -> None:
     text = " ".join(words)
-    assert releasable(f"{text} today.") == len(f"{text} today.")
+    assert count_releasable(f"{text} today.") == len(f"{text} today.")
 
 
 def test_an_endless_answer_is_not_checked_with_each_piece() -> None:
     begun = time.process_time()
     for _ in range(200):
-        assert releasable("x" * 1_000_000, 40_000) == 40_000
+        assert count_releasable("x" * 1_000_000, 40_000) == 40_000
     assert time.process_time() - begun < 2

@@ -11,9 +11,9 @@ import pytest
 from openclaw.agent.promised_todos import LIST
 from openclaw.cli.terminal import Screen
 from openclaw.memory.todos import Todo
-from openclaw.nlp.claims import claims
-from openclaw.nlp.dates import day_of
-from openclaw.nlp.promises import MOST_PROMISES, promises
+from openclaw.nlp.claims import find_claims
+from openclaw.nlp.dates import parse_day
+from openclaw.nlp.promises import MOST_PROMISES, find_promises
 from openclaw.types import Mode
 from tests.data.promise_answers import PROMISING, SILENT, Kept
 from tests.data.sample import sample
@@ -35,13 +35,13 @@ def todos_of(it: Talk) -> list[Todo]:
 
 
 def promises_in(answer: str, request: str) -> list[Kept]:
-    return [(each.what, _iso(each.day)) for each in promises(answer, request)]
+    return [(each.what, _iso(each.day)) for each in find_promises(answer, request)]
 
 
 def _iso(day: str) -> str:
     if day in ("", "today"):
         return SATURDAY.isoformat() if day else ""
-    read = day_of(day, SATURDAY)
+    read = parse_day(day, SATURDAY)
     return read.isoformat() if read else f"no day: {day}"
 
 
@@ -65,23 +65,23 @@ def test_the_quick_check_misses_no_promise(it: Talk, answer: str) -> None:
 
 @pytest.mark.parametrize("answer", PURE)
 def test_a_promise_is_no_claim_of_something_done(answer: str) -> None:
-    assert claims(answer, "Remind me on Friday to call Maria") == ()
+    assert find_claims(answer, "Remind me on Friday to call Maria") == ()
 
 
 def test_only_the_first_few_promises_are_taken() -> None:
     days = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
     answer = " ".join(f"I'll check the price on {day}." for day in days)
-    assert len(promises(answer)) == MOST_PROMISES
+    assert len(find_promises(answer)) == MOST_PROMISES
 
 
 @pytest.mark.parametrize("filler", ["-", "\n", "> ", "je ", "Hi, ", "dear ", "** ", "on Friday "])
 def test_a_hostile_answer_is_searched_fast(filler: str) -> None:
     request = f"remind me {filler * 50_000}"
-    assert promises(f"I'll check {filler * 50_000}tomorrow.", request) == ()
+    assert find_promises(f"I'll check {filler * 50_000}tomorrow.", request) == ()
 
 
 def test_a_very_long_answer_is_searched_fast() -> None:
-    assert promises("I'll check " * 20_000 + "tomorrow", "") == ()
+    assert find_promises("I'll check " * 20_000 + "tomorrow", "") == ()
 
 
 # -------- the to-do

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.nlp.dates import day_of, with_iso_due
+from openclaw.nlp.dates import parse_day, resolve_due_dates
 from openclaw.types import ToolProblem
 
 WEDNESDAY = date(2026, 11, 18)
@@ -53,7 +53,7 @@ WEDNESDAY = date(2026, 11, 18)
     ],
 )  # fmt: skip
 def test_these_words_mean_a_day(words: str, day: str) -> None:
-    assert day_of(words, WEDNESDAY) == date.fromisoformat(day)
+    assert parse_day(words, WEDNESDAY) == date.fromisoformat(day)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_these_words_mean_a_day(words: str, day: str) -> None:
      "10:30", "3pm", "next", "call", "day", "week", "the 32nd", "24/31", "word " * 40],
 )  # fmt: skip
 def test_these_words_mean_no_certain_day(words: str) -> None:
-    assert day_of(words, WEDNESDAY) is None
+    assert parse_day(words, WEDNESDAY) is None
 
 
 @pytest.mark.parametrize(
@@ -73,23 +73,23 @@ def test_these_words_mean_no_certain_day(words: str) -> None:
      ("yesterday", "2026-11-17")],
 )  # fmt: skip
 def test_past_days_can_be_preferred(words: str, day: str) -> None:
-    assert day_of(words, WEDNESDAY, "past") == date.fromisoformat(day)
+    assert parse_day(words, WEDNESDAY, "past") == date.fromisoformat(day)
 
 
 @given(st.dates(date(2020, 1, 1), date(2035, 1, 1)))
 def test_a_weekday_is_always_in_the_next_seven_days(today: date) -> None:
-    friday = day_of("next friday", today)
+    friday = parse_day("next friday", today)
     assert friday and friday.weekday() == 4
     assert timedelta(0) < friday - today <= timedelta(7)
-    end, weekend = day_of("end of month", today), day_of("this weekend", today)
+    end, weekend = parse_day("end of month", today), parse_day("this weekend", today)
     assert end and end >= today and (end + timedelta(1)).day == 1
     assert weekend and weekend >= today and weekend.weekday() in (5, 6)
-    assert day_of("tomorrow", today) == today + timedelta(1)
+    assert parse_day("tomorrow", today) == today + timedelta(1)
 
 
 @given(st.text(max_size=20))
 def test_no_text_raises_an_error(text: str) -> None:
-    day_of(text, WEDNESDAY)
+    parse_day(text, WEDNESDAY)
 
 
 @pytest.mark.parametrize(
@@ -115,23 +115,23 @@ def test_no_text_raises_an_error(text: str) -> None:
     ],
 )
 def test_a_due_in_words_becomes_a_date(text: str, stored: str) -> None:
-    assert with_iso_due(text, WEDNESDAY) == stored
+    assert resolve_due_dates(text, WEDNESDAY) == stored
 
 
 @pytest.mark.parametrize("text", ["due:soon", "x due:01/02/2026", "due:", "due:2026-02-30"])
 def test_a_due_without_a_date_is_refused_with_an_example(text: str) -> None:
     if text == "due:":
-        assert with_iso_due(text, WEDNESDAY) == text
+        assert resolve_due_dates(text, WEDNESDAY) == text
         return
     with pytest.raises(ToolProblem, match=r"is no date; write due:2026-11-18"):
-        with_iso_due(text, WEDNESDAY)
+        resolve_due_dates(text, WEDNESDAY)
 
 
 def test_an_iso_date_does_not_load_the_library() -> None:
     program = (
-        "import sys; from datetime import date; from openclaw.nlp.dates import day_of;"
-        "assert day_of('2026-12-01', date(2026, 1, 1)); assert 'dateparser' not in sys.modules;"
-        "assert day_of('tomorrow', date(2026, 1, 1)); assert 'dateparser' in sys.modules"
+        "import sys; from datetime import date; from openclaw.nlp.dates import parse_day;"
+        "assert parse_day('2026-12-01', date(2026, 1, 1)); assert 'dateparser' not in sys.modules;"
+        "assert parse_day('tomorrow', date(2026, 1, 1)); assert 'dateparser' in sys.modules"
     )
     words = [sys.executable, "-W", "error", "-c", program]
     done = subprocess.run(words, capture_output=True, text=True, check=False)

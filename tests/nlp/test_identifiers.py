@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.nlp.identifiers import LONGEST, exact_strings, holds, identifiers
+from openclaw.nlp.identifiers import LONGEST, exact_strings, has_identifier, identifiers
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_exact_strings_leave_out_plain_names() -> None:
     ],
 )
 def test_a_text_holds_an_identifier_only_as_a_whole(text: str, identifier: str, held: bool) -> None:
-    assert holds(text, identifier) is held
+    assert has_identifier(text, identifier) is held
 
 
 @given(st.text(alphabet="aB1 .,/:-_'\"`@#^\n\u00e9\u3042", max_size=80))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.nlp.intent import Cues, cues, only_asks
+from openclaw.nlp.intent import Cues, only_asks, read_cues
 from openclaw.nlp.relevance import LONGEST_ABOUT, Blurb
 
 FILES = (
@@ -31,7 +31,7 @@ TODOS = ("Buy milk", "Call the dentist", "Water the tomato plants")
 
 
 def cues_of(request: str) -> Cues:
-    return cues(request, FILES, SKILLS, LISTS, TODOS)
+    return read_cues(request, FILES, SKILLS, LISTS, TODOS)
 
 
 # -------- questions and orders
@@ -415,7 +415,7 @@ def test_dates_ranges_phone_numbers_and_parts_of_sums_are_no_sums(request_: str)
     ],
 )
 def test_a_skill_fits_when_its_name_or_an_example_is_said(request_: str, skill: str) -> None:
-    found = cues(request_, FILES, [*SKILLS, LOG])
+    found = read_cues(request_, FILES, [*SKILLS, LOG])
     assert (found.skill, found.offered) == (skill, "")
     assert f"The skill {skill} fits." in found.lines
 
@@ -429,14 +429,14 @@ def test_a_skill_fits_when_its_name_or_an_example_is_said(request_: str, skill: 
     ],
 )
 def test_a_skill_that_only_shares_words_is_offered(request_: str, skill: str) -> None:
-    found = cues(request_, FILES, [*SKILLS, LOG])
+    found = read_cues(request_, FILES, [*SKILLS, LOG])
     assert (found.skill, found.offered) == ("", skill)
     blurb = next(each for each in SKILLS if each.name == skill)
     assert f"Skill that may fit: {blurb.line(LONGEST_ABOUT)}" in found.lines
 
 
 def test_two_words_of_an_example_in_a_longer_request_may_be_chance() -> None:
-    found = cues("Boats stand at the pier of the museum", FILES, [LOG])
+    found = read_cues("Boats stand at the pier of the museum", FILES, [LOG])
     assert (found.skill, found.offered) == ("", "log")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from openclaw.nlp.intent import errands
+from openclaw.nlp.intent import read_errands
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from openclaw.nlp.intent import errands
     ],
 )
 def test_addresses_are_pages_to_read(request_: str, urls: tuple[str, ...]) -> None:
-    found = errands(request_)
+    found = read_errands(request_)
     assert found.urls == urls
     assert ("fetch_url" in found.tools) is bool(urls)
 
@@ -35,7 +35,7 @@ def test_addresses_are_pages_to_read(request_: str, urls: tuple[str, ...]) -> No
     ],
 )
 def test_a_quoted_command_is_run_word_for_word(request_: str, command: str) -> None:
-    found = errands(request_)
+    found = read_errands(request_)
     assert found.command == command
     assert ("run_shell" in found.tools) is bool(command)
 
@@ -58,4 +58,4 @@ def test_a_quoted_command_is_run_word_for_word(request_: str, command: str) -> N
     ],
 )
 def test_words_for_a_tool_ask_for_it(request_: str, tools: tuple[str, ...]) -> None:
-    assert errands(request_).tools == tools
+    assert read_errands(request_).tools == tools

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from openclaw.retrieval.index_store import Store
-from openclaw.retrieval.indexer import Upkeep
+from openclaw.retrieval.index_store import IndexStore
+from openclaw.retrieval.indexer import Indexer
 from tests.fakes.index import (
     FakeEmbedder,
     built_anew,
@@ -105,7 +105,7 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(home: Path) -> Iterator[Store]:
+def store(home: Path) -> Iterator[IndexStore]:
     store = open_store(home, busy_seconds=0.3)
     yield store
     store.close()
@@ -126,7 +126,7 @@ def said(script: str, home: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
-def answer(upkeep: Upkeep, store: Store) -> dict[str, Any]:
+def answer(upkeep: Indexer, store: IndexStore) -> dict[str, Any]:
     """The content of the index, read as a search does: recovers from an error of the file."""
     for _ in range(3):
         report = upkeep.refresh()
@@ -194,7 +194,7 @@ def test_two_processes_that_build_at_once_do_no_harm(home: Path, tmp_path: Path)
 
 @pytest.mark.slow
 def test_edits_between_the_refreshes_of_two_processes_are_never_lost(
-    home: Path, store: Store, tmp_path: Path
+    home: Path, store: IndexStore, tmp_path: Path
 ) -> None:
     other = open_store(home)
     both = [(plain_upkeep(home, each), each) for each in (store, other)]
@@ -209,7 +209,7 @@ def test_edits_between_the_refreshes_of_two_processes_are_never_lost(
 
 @pytest.mark.slow
 def test_many_threads_refresh_search_and_embed_at_once(
-    home: Path, store: Store, tmp_path: Path
+    home: Path, store: IndexStore, tmp_path: Path
 ) -> None:
     upkeep, embedder, errors = plain_upkeep(home, store), FakeEmbedder(), []
     upkeep.refresh()
@@ -239,7 +239,9 @@ def test_many_threads_refresh_search_and_embed_at_once(
     assert store.snapshot().matrix(embedder.name)[1].all()
 
 
-def test_a_locked_index_is_left_to_its_holder(home: Path, store: Store, tmp_path: Path) -> None:
+def test_a_locked_index_is_left_to_its_holder(
+    home: Path, store: IndexStore, tmp_path: Path
+) -> None:
     """A process that holds the lock for ever: go on in memory, with what stood there."""
     plain_upkeep(home, store).refresh()
     holder = sqlite3.connect(store.path, isolation_level=None)
@@ -399,7 +401,7 @@ def test_an_index_that_is_damaged_while_it_is_open(home: Path, tmp_path: Path) -
 
 @posix
 def test_an_index_that_is_deleted_while_it_is_open_is_built_anew(
-    home: Path, store: Store, tmp_path: Path
+    home: Path, store: IndexStore, tmp_path: Path
 ) -> None:
     upkeep = plain_upkeep(home, store)
     upkeep.refresh()
@@ -415,7 +417,7 @@ def test_an_index_that_is_deleted_while_it_is_open_is_built_anew(
 
 
 def test_a_file_that_is_deleted_while_it_is_read_leaves_the_rest(
-    home: Path, store: Store, tmp_path: Path
+    home: Path, store: IndexStore, tmp_path: Path
 ) -> None:
     def deleting(text: str, kind: str, path: str) -> Any:
         for number in range(20, 30):
@@ -427,7 +429,7 @@ def test_a_file_that_is_deleted_while_it_is_read_leaves_the_rest(
 
 
 def test_a_file_that_is_edited_while_it_is_split_is_read_again(
-    home: Path, store: Store, tmp_path: Path
+    home: Path, store: IndexStore, tmp_path: Path
 ) -> None:
     def editing(text: str, kind: str, path: str) -> Any:
         (home / path).write_text(text.replace("word", "term"), "utf-8")
@@ -439,7 +441,7 @@ def test_a_file_that_is_edited_while_it_is_split_is_read_again(
     assert "term1" in contents(store)["postings"]
 
 
-def test_a_file_that_grows_all_the_time_is_never_stale(home: Path, store: Store) -> None:
+def test_a_file_that_grows_all_the_time_is_never_stale(home: Path, store: IndexStore) -> None:
     path, stop = home / "workspace" / "app.log", threading.Event()
     path.write_text("line 0\n", "utf-8")
 

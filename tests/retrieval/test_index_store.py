@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 
 from openclaw.retrieval import records, vector_upkeep
-from openclaw.retrieval.index_store import Store
+from openclaw.retrieval.index_store import IndexStore
 from openclaw.retrieval.records import Stamp
 from openclaw.retrieval.writer import FileReading, Writer, context_key
 from tests.fakes.index import count_words, split_lines
@@ -21,8 +21,8 @@ SEA = "# Sea\n- the blue whale sings\n- the sea is blue blue blue\n"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    store = Store(tmp_path / "index" / "index.sqlite")
+def store(tmp_path: Path) -> Iterator[IndexStore]:
+    store = IndexStore(tmp_path / "index" / "index.sqlite")
     yield store
     store.close()
 
@@ -33,7 +33,7 @@ def put(writer: Writer, path: str, text: str, mtime_ns: int = 1) -> None:
     writer.put(FileReading(path, stamp, f"md5 of {text}", 9, "plain"), chunks, *count_words(chunks))
 
 
-def take_in(store: Store, **texts: str) -> None:
+def take_in(store: IndexStore, **texts: str) -> None:
     with store.write() as writer:
         for name, text in texts.items():
             put(writer, f"memory/{name}.md", text)
@@ -46,20 +46,20 @@ def vectors_of(*texts: str, width: int = 4) -> npt.NDArray[np.float32]:
     return vectors
 
 
-def embed(store: Store, name: str, *texts: str, width: int = 4) -> None:
+def embed(store: IndexStore, name: str, *texts: str, width: int = 4) -> None:
     with store.write() as writer:
         vector_upkeep.add(
             writer, name, [context_key(text) for text in texts], vectors_of(*texts, width=width)
         )
 
 
-def embed_all(store: Store, name: str = "fake/one") -> None:
+def embed_all(store: IndexStore, name: str = "fake/one") -> None:
     contexts = {key for keys in vector_upkeep.missing(store, name).values() for key in keys}
     with store.write() as writer:
         vector_upkeep.add(writer, name, sorted(contexts), np.ones((len(contexts), 4), np.float32))
 
 
-def test_a_new_index_is_empty(store: Store) -> None:
+def test_a_new_index_is_empty(store: IndexStore) -> None:
     view = store.snapshot()
     assert (view.count, view.mean_length, len(view.lengths)) == (0, 0.0, 0)
     assert [len(part) for part in view.postings("whale")] == [0, 0]
@@ -68,7 +68,7 @@ def test_a_new_index_is_empty(store: Store) -> None:
     assert store.files() == {} and list(view.files()) == [] and view.row_of("00") is None
 
 
-def test_chunks_are_read_as_they_were_written(store: Store) -> None:
+def test_chunks_are_read_as_they_were_written(store: IndexStore) -> None:
     take_in(store, sea=SEA, day="one line\n")
     view = store.snapshot()
     assert view.count == 4
@@ -84,7 +84,7 @@ def test_chunks_are_read_as_they_were_written(store: Store) -> None:
         view.rows([4])
 
 
-def test_postings_name_rows_and_how_often_they_have_a_word(store: Store) -> None:
+def test_postings_name_rows_and_how_often_they_have_a_word(store: IndexStore) -> None:
     take_in(store, sea=SEA, day="a blue day\n")
     view = store.snapshot()
     rows, counts = view.postings("blue")
@@ -94,13 +94,13 @@ def test_postings_name_rows_and_how_often_they_have_a_word(store: Store) -> None
     assert view.mean_length == 6.0
 
 
-def test_a_word_that_stands_very_often_in_a_chunk_is_still_a_word_of_it(store: Store) -> None:
+def test_a_word_that_stands_very_often_in_a_chunk_is_still_a_word_of_it(store: IndexStore) -> None:
     take_in(store, long="word " * 1000)
     rows, counts = store.snapshot().postings("word")
     assert (rows.tolist(), counts.tolist()) == ([0], [255.0])
 
 
-def test_a_swapped_file_leaves_nothing_of_the_old_one(store: Store) -> None:
+def test_a_swapped_file_leaves_nothing_of_the_old_one(store: IndexStore) -> None:
     take_in(store, sea=SEA, other="the whale\n")
     take_in(store, sea="# Land\n- a red fox\n")
     view = store.snapshot()
@@ -112,7 +112,7 @@ def test_a_swapped_file_leaves_nothing_of_the_old_one(store: Store) -> None:
     assert view.postings("fox")[0].tolist() == [1]
 
 
-def test_a_removed_file_is_gone(store: Store) -> None:
+def test_a_removed_file_is_gone(store: IndexStore) -> None:
     take_in(store, sea=SEA, other="the whale\n")
     with store.write() as writer:
         writer.remove("memory/sea.md")
@@ -122,7 +122,7 @@ def test_a_removed_file_is_gone(store: Store) -> None:
     assert store.query("SELECT count(*) FROM postings") == [(2,)]
 
 
-def test_a_file_may_be_written_and_removed_in_one_transaction(store: Store) -> None:
+def test_a_file_may_be_written_and_removed_in_one_transaction(store: IndexStore) -> None:
     take_in(store, sea="the fox\n")
     with store.write() as writer:
         put(writer, "memory/sea.md", SEA)
@@ -135,7 +135,7 @@ def test_a_file_may_be_written_and_removed_in_one_transaction(store: Store) -> N
     assert sorted(store.query(joined)) == [("a",), ("cow",)]
 
 
-def test_only_rows_that_differ_are_written(store: Store) -> None:
+def test_only_rows_that_differ_are_written(store: IndexStore) -> None:
     """1,000 lines with words of their own; one line more at the end changes a few rows."""
     text = "".join(f"line{n} tells of thing{n}\n" for n in range(1000))
     take_in(store, long=text)
@@ -145,7 +145,7 @@ def test_only_rows_that_differ_are_written(store: Store) -> None:
     assert store._writer.total_changes - before < 20
 
 
-def test_node_ids_stay_when_lines_only_move(store: Store) -> None:
+def test_node_ids_stay_when_lines_only_move(store: IndexStore) -> None:
     take_in(store, sea="# A\nx\ny\nz\n")
     before = {chunk.text: chunk.node_id for chunk in store.snapshot().rows(range(4))}
     take_in(store, sea="\n\n# A\n\nx\ny\n\nz\n")
@@ -154,13 +154,13 @@ def test_node_ids_stay_when_lines_only_move(store: Store) -> None:
     assert [chunk.start_line for chunk in view.rows(range(4))] == [3, 5, 6, 8]
 
 
-def test_equal_lines_have_ids_of_their_own(store: Store) -> None:
+def test_equal_lines_have_ids_of_their_own(store: IndexStore) -> None:
     take_in(store, a="x\nx\nx\nx\n", b="x\nx\nx\n")
     ids = store.snapshot().node_ids()
     assert len(set(ids)) == len(ids) == 7
 
 
-def test_a_snapshot_stays_as_it_is_while_the_index_changes(store: Store) -> None:
+def test_a_snapshot_stays_as_it_is_while_the_index_changes(store: IndexStore) -> None:
     take_in(store, sea=SEA)
     view = store.snapshot()
     assert store.snapshot() is view
@@ -172,8 +172,8 @@ def test_a_snapshot_stays_as_it_is_while_the_index_changes(store: Store) -> None
     assert (later.count, len(later.postings("whale")[0])) == (2, 0)
 
 
-def test_a_snapshot_sees_what_another_connection_wrote(store: Store) -> None:
-    other = Store(store.path)
+def test_a_snapshot_sees_what_another_connection_wrote(store: IndexStore) -> None:
+    other = IndexStore(store.path)
     assert (store.snapshot().count, store.files()) == (0, {})
     take_in(other, sea=SEA)
     assert store.snapshot().count == 3
@@ -184,9 +184,9 @@ def test_a_snapshot_sees_what_another_connection_wrote(store: Store) -> None:
     other.close()
 
 
-def test_readers_do_not_wait_for_a_writer(store: Store) -> None:
+def test_readers_do_not_wait_for_a_writer(store: IndexStore) -> None:
     take_in(store, sea=SEA)
-    other = Store(store.path, busy_seconds=0.0)
+    other = IndexStore(store.path, busy_seconds=0.0)
     with store.write() as writer:
         put(writer, "memory/new.md", "new\n")
         seen: list[int] = []
@@ -199,7 +199,7 @@ def test_readers_do_not_wait_for_a_writer(store: Store) -> None:
     assert store.snapshot().count == 4
 
 
-def test_a_transaction_that_fails_changes_nothing(store: Store) -> None:
+def test_a_transaction_that_fails_changes_nothing(store: IndexStore) -> None:
     take_in(store, sea=SEA)
     with pytest.raises(ZeroDivisionError), store.write() as writer:
         put(writer, "memory/sea.md", "unicorn\n")
@@ -209,7 +209,7 @@ def test_a_transaction_that_fails_changes_nothing(store: Store) -> None:
     assert store.snapshot().postings("unicorn")[0].tolist() == [0]
 
 
-def test_vectors_come_in_the_order_of_the_chunks(store: Store) -> None:
+def test_vectors_come_in_the_order_of_the_chunks(store: IndexStore) -> None:
     take_in(store, sea="one\n", day="three\n\n", more="fifty-seven\n")
     embed(store, "fake/one", "three", "one")
     matrix, known = store.snapshot().matrix("fake/one")
@@ -221,7 +221,7 @@ def test_vectors_come_in_the_order_of_the_chunks(store: Store) -> None:
     assert (len(held), places.tolist()) == (2, [1, 0, -1])
 
 
-def test_vectors_that_come_later_are_added_to_those_in_memory(store: Store) -> None:
+def test_vectors_that_come_later_are_added_to_those_in_memory(store: IndexStore) -> None:
     take_in(store, sea="one\n", day="three\n")
     embed(store, "fake/one", "one")
     assert store.snapshot().matrix("fake/one")[1].tolist() == [True, False]
@@ -231,7 +231,7 @@ def test_vectors_that_come_later_are_added_to_those_in_memory(store: Store) -> N
     assert np.allclose(matrix, vectors_of("one", "three"), atol=1e-3)
 
 
-def test_equal_contexts_share_a_vector(store: Store) -> None:
+def test_equal_contexts_share_a_vector(store: IndexStore) -> None:
     take_in(store, a="the same\n", b="the same\n")
     assert {context for keys in vector_upkeep.missing(store, "x").values() for context in keys} == {
         context_key("the same")
@@ -241,7 +241,7 @@ def test_equal_contexts_share_a_vector(store: Store) -> None:
     assert vector_upkeep.missing(store, "x") == {}
 
 
-def test_vectors_belong_to_the_embedder_that_made_them(store: Store) -> None:
+def test_vectors_belong_to_the_embedder_that_made_them(store: IndexStore) -> None:
     take_in(store, sea="one\n")
     embed(store, "fake/one", "one")
     assert not store.snapshot().matrix("fake/two")[1].any()
@@ -254,7 +254,7 @@ def test_vectors_belong_to_the_embedder_that_made_them(store: Store) -> None:
     assert store.query("SELECT count(*) FROM vectors") == [(1,)]
 
 
-def test_vectors_of_another_width_replace_those_of_the_same_name(store: Store) -> None:
+def test_vectors_of_another_width_replace_those_of_the_same_name(store: IndexStore) -> None:
     take_in(store, sea="one\n", day="three\n")
     embed(store, "fake/one", "one", "three")
     assert store.snapshot().matrix("fake/one")[1].all()
@@ -263,7 +263,7 @@ def test_vectors_of_another_width_replace_those_of_the_same_name(store: Store) -
     assert (matrix.shape, known.tolist()) == ((2, 6), [False, True])
 
 
-def test_vectors_outlive_their_chunks_for_a_while(store: Store) -> None:
+def test_vectors_outlive_their_chunks_for_a_while(store: IndexStore) -> None:
     take_in(store, sea="one\ntwo\n")
     embed_all(store)
     with store.write() as writer:
@@ -273,7 +273,7 @@ def test_vectors_outlive_their_chunks_for_a_while(store: Store) -> None:
     assert vector_upkeep.missing(store, "fake/one") == {}
 
 
-def test_vectors_that_nothing_refers_to_are_bounded(store: Store) -> None:
+def test_vectors_that_nothing_refers_to_are_bounded(store: IndexStore) -> None:
     """Ten times as many lines come and go as are kept; what is in use is never lost."""
     take_in(store, stays="to be kept\n", word="onlyonce\n")
     embed_all(store)
@@ -294,14 +294,14 @@ def test_vectors_that_nothing_refers_to_are_bounded(store: Store) -> None:
     assert vector_upkeep.missing(store, "fake/one") == {}
 
 
-def test_texts_of_any_characters_are_kept(store: Store) -> None:
+def test_texts_of_any_characters_are_kept(store: IndexStore) -> None:
     text = "Zoë 😀 日本語 \x00 \x1c 'quoted' \"double\"\n"
     take_in(store, odd=text)
     assert store.snapshot().rows([0])[0].text == text.rstrip("\n")
     assert store.snapshot().postings("日本語")[0].tolist() == [0]
 
 
-def test_what_is_remembered_is_recalled(store: Store) -> None:
+def test_what_is_remembered_is_recalled(store: IndexStore) -> None:
     assert store.recall("scan") == ""
     with store.write() as writer:
         writer.remember("scan", "one")
@@ -310,14 +310,14 @@ def test_what_is_remembered_is_recalled(store: Store) -> None:
     assert store.generation() == 1
 
 
-def test_an_index_of_another_version_is_made_anew(store: Store) -> None:
+def test_an_index_of_another_version_is_made_anew(store: IndexStore) -> None:
     take_in(store, sea=SEA)
     store.close()
     db = sqlite3.connect(store.path)
     db.execute(f"PRAGMA user_version = {records.VERSION + 1}")
     db.execute('CREATE TABLE "odd ""name" (x)')
     db.close()
-    again = Store(store.path)
+    again = IndexStore(store.path)
     assert (again.files(), again.snapshot().count, again.notices) == ({}, 0, [])
     take_in(again, sea=SEA)
     assert again.snapshot().count == 3
@@ -325,7 +325,7 @@ def test_an_index_of_another_version_is_made_anew(store: Store) -> None:
 
 
 def test_nothing_but_the_index_is_left_when_it_is_closed(tmp_path: Path) -> None:
-    store = Store(tmp_path / "index" / "index.sqlite")
+    store = IndexStore(tmp_path / "index" / "index.sqlite")
     take_in(store, sea=SEA)
     assert store.snapshot().count == 3
     store.close()
@@ -335,7 +335,7 @@ def test_nothing_but_the_index_is_left_when_it_is_closed(tmp_path: Path) -> None
 def test_a_chunk_with_its_vector_takes_less_than_four_kilobytes(tmp_path: Path) -> None:
     """2,000 lines of 40 words out of 8,000, by Zipf's law; a context of two lines, vectors of 384.
     10,000 of them have to stay below 40 MiB."""
-    store = Store(tmp_path / "index.sqlite")
+    store = IndexStore(tmp_path / "index.sqlite")
     chance = np.random.default_rng(1)
     weights = 1 / np.arange(1, 8001)
     words = np.array([f"w{n * 7919 % 100_000}" for n in range(8000)])

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from openclaw.errors import ServerAway
-from openclaw.retrieval.index_store import Store
-from openclaw.retrieval.indexer import IndexReport, Upkeep
+from openclaw.retrieval.index_store import IndexStore
+from openclaw.retrieval.indexer import Indexer, IndexReport
 from openclaw.retrieval.scan import IndexOptions
 from tests.data.sample import sample
 from tests.fakes.index import (
@@ -40,7 +40,7 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(home: Path) -> Iterator[Store]:
+def store(home: Path) -> Iterator[IndexStore]:
     store = open_store(home)
     yield store
     store.close()
@@ -62,12 +62,12 @@ def counts(report: IndexReport) -> tuple[int, int, int, int]:
     return report.added, report.changed, report.removed, report.unchanged
 
 
-def texts(store: Store) -> list[str]:
+def texts(store: IndexStore) -> list[str]:
     view = store.snapshot()
     return [chunk.text for chunk in view.rows(range(view.count))]
 
 
-def test_an_empty_home_has_an_empty_index(home: Path, store: Store) -> None:
+def test_an_empty_home_has_an_empty_index(home: Path, store: IndexStore) -> None:
     report = plain_upkeep(home, store).refresh()
     assert counts(report) == (0, 0, 0, 0)
     assert (report.chunks, report.problems) == (0, [])
@@ -76,7 +76,7 @@ def test_an_empty_home_has_an_empty_index(home: Path, store: Store) -> None:
     assert counts(plain_upkeep(home, store).refresh()) == (0, 0, 0, 0)
 
 
-def test_the_report_counts_what_was_done(home: Path, store: Store) -> None:
+def test_the_report_counts_what_was_done(home: Path, store: IndexStore) -> None:
     upkeep = plain_upkeep(home, store)
     for name in "abc":
         put(home, f"memory/{name}.md", f"one {name}\ntwo\n")
@@ -91,12 +91,12 @@ def test_the_report_counts_what_was_done(home: Path, store: Store) -> None:
     assert counts(upkeep.refresh()) == (0, 0, 0, 3)
 
 
-def test_the_real_splitter_and_words_are_the_default(home: Path, store: Store) -> None:
+def test_the_real_splitter_and_words_are_the_default(home: Path, store: IndexStore) -> None:
     put(home, "memory/sea.md", "# Sea\n\n- Blue whales are singing\n- Port: 8080\n")
     put(home, "workspace/page.html", "<h1>Ships</h1>\n<p>A frigate</p>\n")
     from openclaw.storage.home import Home
 
-    report = Upkeep(Home(home), store, IndexOptions()).refresh()
+    report = Indexer(Home(home), store, IndexOptions()).refresh()
     assert counts(report) == (2, 0, 0, 0)
     view = store.snapshot()
     (row,) = view.postings("frigat")[0].tolist()
@@ -104,7 +104,7 @@ def test_the_real_splitter_and_words_are_the_default(home: Path, store: Store) -
     assert len(view.postings("whale")[0])
 
 
-def test_files_of_all_sizes_and_line_ends_are_found_again(home: Path, store: Store) -> None:
+def test_files_of_all_sizes_and_line_ends_are_found_again(home: Path, store: IndexStore) -> None:
     (home / "memory/word.md").write_bytes(b"aardvark")
     (home / "memory/empty.md").write_bytes(b"")
     (home / "memory/blank.md").write_bytes(b"\n \n\t\n")
@@ -128,7 +128,7 @@ def test_files_of_all_sizes_and_line_ends_are_found_again(home: Path, store: Sto
     }
 
 
-def test_a_settled_file_is_not_even_opened(home: Path, store: Store) -> None:
+def test_a_settled_file_is_not_even_opened(home: Path, store: IndexStore) -> None:
     """Its stamp says enough; the index is not written to either."""
     put(home, "memory/a.md", "one\n")
     upkeep = plain_upkeep(home, store, clock=late)
@@ -140,7 +140,7 @@ def test_a_settled_file_is_not_even_opened(home: Path, store: Store) -> None:
 
 
 def test_a_file_that_was_just_written_is_read_again_until_it_is_settled(
-    home: Path, store: Store
+    home: Path, store: IndexStore
 ) -> None:
     put(home, "memory/a.md", "one\n")
     plain_upkeep(home, store).refresh()
@@ -151,7 +151,7 @@ def test_a_file_that_was_just_written_is_read_again_until_it_is_settled(
     assert store.generation() == generation
 
 
-def test_an_edit_of_the_same_size_within_a_tick_is_seen(home: Path, store: Store) -> None:
+def test_an_edit_of_the_same_size_within_a_tick_is_seen(home: Path, store: IndexStore) -> None:
     file = put(home, "memory/a.md", "word 000\n")
     upkeep = plain_upkeep(home, store)
     for number in range(1, 200):
@@ -162,7 +162,7 @@ def test_an_edit_of_the_same_size_within_a_tick_is_seen(home: Path, store: Store
         assert texts(store) == [f"word {number:03}"]
 
 
-def test_an_edit_whose_time_was_set_back_is_seen(home: Path, store: Store) -> None:
+def test_an_edit_whose_time_was_set_back_is_seen(home: Path, store: IndexStore) -> None:
     file = put(home, "memory/a.md", "word one\n")
     upkeep = plain_upkeep(home, store, clock=late)
     upkeep.refresh()
@@ -176,7 +176,7 @@ def test_an_edit_whose_time_was_set_back_is_seen(home: Path, store: Store) -> No
         assert texts(store) == ["word two"]
 
 
-def test_an_edit_by_an_editor_that_saves_by_renaming_is_seen(home: Path, store: Store) -> None:
+def test_an_edit_by_an_editor_that_saves_by_renaming_is_seen(home: Path, store: IndexStore) -> None:
     file = put(home, "memory/a.md", "word one\n")
     upkeep = plain_upkeep(home, store, clock=late)
     upkeep.refresh()
@@ -189,7 +189,7 @@ def test_an_edit_by_an_editor_that_saves_by_renaming_is_seen(home: Path, store: 
         assert texts(store) == ["word two"]
 
 
-def test_two_files_that_change_places_are_seen(home: Path, store: Store) -> None:
+def test_two_files_that_change_places_are_seen(home: Path, store: IndexStore) -> None:
     one, two = put(home, "memory/a.md", "word one\n"), put(home, "memory/b.md", "word two\n")
     same = one.stat().st_mtime_ns
     os.utime(two, ns=(same, same))
@@ -207,7 +207,7 @@ def test_two_files_that_change_places_are_seen(home: Path, store: Store) -> None
         }
 
 
-def test_a_clock_that_was_set_back_makes_no_file_trusted(home: Path, store: Store) -> None:
+def test_a_clock_that_was_set_back_makes_no_file_trusted(home: Path, store: IndexStore) -> None:
     """A file read "in the future" is read again; then it is current under the new clock."""
     put(home, "memory/a.md", "one\n")
     plain_upkeep(home, store, clock=lambda: late() + 10**18).refresh()
@@ -219,7 +219,9 @@ def test_a_clock_that_was_set_back_makes_no_file_trusted(home: Path, store: Stor
     assert store.files()["memory/a.md"].read_at_ns == read_at
 
 
-def test_a_touched_file_keeps_its_rows_and_takes_its_new_time(home: Path, store: Store) -> None:
+def test_a_touched_file_keeps_its_rows_and_takes_its_new_time(
+    home: Path, store: IndexStore
+) -> None:
     file = put(home, "memory/a.md", "one\n")
     upkeep = plain_upkeep(home, store, clock=late)
     upkeep.refresh()
@@ -228,7 +230,7 @@ def test_a_touched_file_keeps_its_rows_and_takes_its_new_time(home: Path, store:
     assert store.snapshot().rows([0])[0].mtime_ns == 5_000_000_000
 
 
-def test_a_renamed_file_is_found_under_its_new_name_only(home: Path, store: Store) -> None:
+def test_a_renamed_file_is_found_under_its_new_name_only(home: Path, store: IndexStore) -> None:
     put(home, "memory/a.md", "one\n")
     upkeep = plain_upkeep(home, store)
     upkeep.refresh()
@@ -237,7 +239,7 @@ def test_a_renamed_file_is_found_under_its_new_name_only(home: Path, store: Stor
     assert store.snapshot().rows([0])[0].path == "memory/b.md"
 
 
-def test_a_file_that_became_a_folder_and_back(home: Path, store: Store) -> None:
+def test_a_file_that_became_a_folder_and_back(home: Path, store: IndexStore) -> None:
     put(home, "memory/a.md", "one\n")
     upkeep = plain_upkeep(home, store)
     upkeep.refresh()
@@ -251,7 +253,7 @@ def test_a_file_that_became_a_folder_and_back(home: Path, store: Store) -> None:
     assert texts(store) == ["three"]
 
 
-def test_a_folder_that_goes_takes_its_files_along(home: Path, store: Store) -> None:
+def test_a_folder_that_goes_takes_its_files_along(home: Path, store: IndexStore) -> None:
     put(home, "workspace/sub/a.md", "one\n")
     put(home, "workspace/b.md", "two\n")
     upkeep = plain_upkeep(home, store)
@@ -262,7 +264,7 @@ def test_a_folder_that_goes_takes_its_files_along(home: Path, store: Store) -> N
 
 
 def test_a_gitignore_written_later_takes_files_out_and_lets_them_back_in(
-    home: Path, store: Store
+    home: Path, store: IndexStore
 ) -> None:
     put(home, "workspace/a.log", "one\n")
     put(home, "workspace/b.md", "two\n")
@@ -275,7 +277,9 @@ def test_a_gitignore_written_later_takes_files_out_and_lets_them_back_in(
     assert counts(upkeep.refresh()) == (1, 0, 0, 1)
 
 
-def test_what_cannot_be_read_is_in_the_report_and_stops_nothing(home: Path, store: Store) -> None:
+def test_what_cannot_be_read_is_in_the_report_and_stops_nothing(
+    home: Path, store: IndexStore
+) -> None:
     put(home, "memory/a.md", "one\n")
     (home / "workspace/photo.jpg").write_bytes(b"\xff\xd8\0\0" * 9)
     (home / "workspace/doc.pdf").write_bytes(b"%PDF-1.4 broken")
@@ -312,7 +316,7 @@ plain_upkeep(home, open_store(home), split=split).refresh()
 
 
 def test_a_file_in_whose_reading_each_process_is_ended_does_not_keep_the_others_from_being_found(
-    home: Path, store: Store
+    home: Path, store: IndexStore
 ) -> None:
     (home / "memory/a.pdf").write_bytes(pdf("slow"))
     put(home, "workspace/z.md", "one\n")
@@ -332,7 +336,7 @@ def test_a_file_in_whose_reading_each_process_is_ended_does_not_keep_the_others_
     assert counts(upkeep.refresh()) == (0, 1, 0, 1)
 
 
-def test_a_file_that_becomes_unreadable_leaves_no_old_text(home: Path, store: Store) -> None:
+def test_a_file_that_becomes_unreadable_leaves_no_old_text(home: Path, store: IndexStore) -> None:
     put(home, "memory/a.md", "one\n")
     upkeep = plain_upkeep(home, store)
     upkeep.refresh()
@@ -341,7 +345,7 @@ def test_a_file_that_becomes_unreadable_leaves_no_old_text(home: Path, store: St
     assert texts(store) == []
 
 
-def test_everything_is_read_anew_when_that_is_wanted(home: Path, store: Store) -> None:
+def test_everything_is_read_anew_when_that_is_wanted(home: Path, store: IndexStore) -> None:
     put(home, "memory/a.md", "one\n")
     put(home, "memory/b.md", "two\n")
     seen: list[tuple[int, int]] = []
@@ -352,7 +356,7 @@ def test_everything_is_read_anew_when_that_is_wanted(home: Path, store: Store) -
     assert seen == [(1, 2), (2, 2)]
 
 
-def test_other_code_makes_other_chunks(home: Path, store: Store) -> None:
+def test_other_code_makes_other_chunks(home: Path, store: IndexStore) -> None:
     put(home, "memory/a.md", "one\ntwo\n")
     plain_upkeep(home, store, clock=late).refresh()
     whole = plain_upkeep(
@@ -372,7 +376,7 @@ def test_the_name_of_the_code_is_made_of_modules_that_exist() -> None:
     assert len(recipe()) == 12
 
 
-def test_an_edit_of_one_file_writes_its_rows_only(home: Path, store: Store) -> None:
+def test_an_edit_of_one_file_writes_its_rows_only(home: Path, store: IndexStore) -> None:
     for number in range(50):
         put(home, f"memory/{number}.md", "".join(f"word{number}of{n} x\n" for n in range(20)))
     upkeep = plain_upkeep(home, store, clock=late)
@@ -384,7 +388,7 @@ def test_an_edit_of_one_file_writes_its_rows_only(home: Path, store: Store) -> N
     assert store._writer.total_changes - before < 20
 
 
-def test_sessions_are_indexed_when_they_are_wanted(home: Path, store: Store) -> None:
+def test_sessions_are_indexed_when_they_are_wanted(home: Path, store: IndexStore) -> None:
     said = '{"messages": [\n{"role": "user", "content": "where is the port?"}\n]}\n'
     put(home, "sessions/one.json", said)
     plain_upkeep(home, store, options=IndexOptions(sessions=True)).refresh()
@@ -476,7 +480,7 @@ EDITS: list[Edit] = [
 
 @pytest.mark.parametrize("seed", sample(range(3)))
 def test_after_any_edits_the_index_equals_one_that_is_made_anew(
-    home: Path, store: Store, seed: int, tmp_path: Path
+    home: Path, store: IndexStore, seed: int, tmp_path: Path
 ) -> None:
     """100 edits, one to three between two refreshes, some by an upkeep that was just opened."""
     chance = random.Random(seed)
@@ -494,7 +498,7 @@ def test_after_any_edits_the_index_equals_one_that_is_made_anew(
     assert store.notices == []
 
 
-def test_vectors_are_made_for_what_has_none(home: Path, store: Store) -> None:
+def test_vectors_are_made_for_what_has_none(home: Path, store: IndexStore) -> None:
     put(home, "memory/a.md", "one\ntwo\n")
     put(home, "memory/b.md", "one\n")
     upkeep, embedder = plain_upkeep(home, store), FakeEmbedder()
@@ -514,7 +518,7 @@ def test_vectors_are_made_for_what_has_none(home: Path, store: Store) -> None:
     assert len(embedder.seen) == 2
 
 
-def test_only_changed_contexts_are_embedded_again(home: Path, store: Store) -> None:
+def test_only_changed_contexts_are_embedded_again(home: Path, store: IndexStore) -> None:
     put(home, "memory/a.md", "".join(f"line {n}\n" for n in range(100)))
     upkeep, embedder = plain_upkeep(home, store), FakeEmbedder()
     upkeep.refresh()
@@ -529,7 +533,7 @@ def test_only_changed_contexts_are_embedded_again(home: Path, store: Store) -> N
     assert sorted(embedder.seen) == ["another line\nline 51", "line 49\nanother line"]
 
 
-def test_a_rename_and_an_undo_embed_nothing(home: Path, store: Store) -> None:
+def test_a_rename_and_an_undo_embed_nothing(home: Path, store: IndexStore) -> None:
     file = put(home, "memory/a.md", "one\ntwo\nthree\n")
     upkeep, embedder = plain_upkeep(home, store), FakeEmbedder()
     upkeep.refresh()
@@ -546,7 +550,7 @@ def test_a_rename_and_an_undo_embed_nothing(home: Path, store: Store) -> None:
     assert store.snapshot().matrix(embedder.name)[1].all()
 
 
-def test_an_embedder_that_fails_half_way_keeps_what_it_did(home: Path, store: Store) -> None:
+def test_an_embedder_that_fails_half_way_keeps_what_it_did(home: Path, store: IndexStore) -> None:
     put(home, "memory/a.md", "".join(f"line {n}\n" for n in range(200)))
     upkeep = plain_upkeep(home, store)
     upkeep.refresh()
@@ -559,7 +563,7 @@ def test_an_embedder_that_fails_half_way_keeps_what_it_did(home: Path, store: St
     assert len(again.seen) == 200 - known.sum()
 
 
-def test_embedding_ends_when_time_is_up_or_it_is_told_to(home: Path, store: Store) -> None:
+def test_embedding_ends_when_time_is_up_or_it_is_told_to(home: Path, store: IndexStore) -> None:
     put(home, "memory/a.md", "".join(f"line {n}\n" for n in range(200)))
     upkeep, embedder = plain_upkeep(home, store), FakeEmbedder()
     upkeep.refresh()
@@ -568,7 +572,9 @@ def test_embedding_ends_when_time_is_up_or_it_is_told_to(home: Path, store: Stor
     assert upkeep.embed_pending(embedder) == 0
 
 
-def test_another_embedder_takes_over_when_it_has_done_everything(home: Path, store: Store) -> None:
+def test_another_embedder_takes_over_when_it_has_done_everything(
+    home: Path, store: IndexStore
+) -> None:
     put(home, "memory/a.md", "".join(f"line {n}\n" for n in range(100)))
     upkeep = plain_upkeep(home, store)
     upkeep.refresh()
@@ -582,7 +588,9 @@ def test_another_embedder_takes_over_when_it_has_done_everything(home: Path, sto
     assert not store.snapshot().matrix("fake/one")[1].any()
 
 
-def test_a_file_that_changed_since_is_left_for_the_next_refresh(home: Path, store: Store) -> None:
+def test_a_file_that_changed_since_is_left_for_the_next_refresh(
+    home: Path, store: IndexStore
+) -> None:
     put(home, "memory/a.md", "one\n")
     put(home, "memory/b.md", "two\n")
     upkeep, embedder = plain_upkeep(home, store), FakeEmbedder()
@@ -595,7 +603,7 @@ def test_a_file_that_changed_since_is_left_for_the_next_refresh(home: Path, stor
     assert embedder.seen == ["one", "three"]
 
 
-def test_lines_that_say_nothing_get_no_vector(home: Path, store: Store) -> None:
+def test_lines_that_say_nothing_get_no_vector(home: Path, store: IndexStore) -> None:
     put(home, "memory/a.md", "one\n---\n")
 
     def without_rules(text: str, kind: str, path: str) -> list[object]:

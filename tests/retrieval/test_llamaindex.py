@@ -28,8 +28,8 @@ from llama_index.core.vector_stores.types import (
 from openclaw.errors import ModelFailed
 from openclaw.retrieval import ranking
 from openclaw.retrieval import ranking as direct
-from openclaw.retrieval.index_store import Store
-from openclaw.retrieval.indexer import Upkeep
+from openclaw.retrieval.index_store import IndexStore
+from openclaw.retrieval.indexer import Indexer
 from openclaw.retrieval.llamaindex import (
     HybridRetriever,
     SqliteVectorStore,
@@ -67,15 +67,15 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(home: Path) -> Iterator[Store]:
-    it = Store(home / ".openclaw" / "index" / "index.sqlite")
-    Upkeep(Home(home), it, IndexOptions()).refresh()
+def store(home: Path) -> Iterator[IndexStore]:
+    it = IndexStore(home / ".openclaw" / "index" / "index.sqlite")
+    Indexer(Home(home), it, IndexOptions()).refresh()
     yield it
     it.close()
 
 
-def embedded(home: Path, store: Store, embedder: WordEmbedder) -> SnapshotView:
-    Upkeep(Home(home), store, IndexOptions()).embed_pending(embedder)
+def embedded(home: Path, store: IndexStore, embedder: WordEmbedder) -> SnapshotView:
+    Indexer(Home(home), store, IndexOptions()).embed_pending(embedder)
     return SnapshotView(store.snapshot())
 
 
@@ -86,7 +86,7 @@ def texts(found: list[Any]) -> list[str]:
 # -------- words
 
 
-def corpus(store: Store) -> list[list[str]]:
+def corpus(store: IndexStore) -> list[list[str]]:
     """The words of each row, as often as they count in it."""
     snapshot = store.snapshot()
     rows: list[list[str]] = [[] for _ in range(snapshot.count)]
@@ -100,7 +100,7 @@ def corpus(store: Store) -> list[list[str]]:
 @pytest.mark.parametrize(
     "question", ["boiler", "cat boiler", "cat garden ferry door", "OPS-4217", "two bar zebra cat"]
 )
-def test_scores_are_those_of_a_bm25s_index_of_everything(store: Store, question: str) -> None:
+def test_scores_are_those_of_a_bm25s_index_of_everything(store: IndexStore, question: str) -> None:
     whole = bm25s.BM25(k1=ranking.K1, b=ranking.B, method="lucene")
     whole.index(corpus(store), show_progress=False)
     terms = list(dict.fromkeys(words(question)))
@@ -110,7 +110,7 @@ def test_scores_are_those_of_a_bm25s_index_of_everything(store: Store, question:
     assert np.array_equal(ours.get_scores(terms), expected)
 
 
-def test_only_chunks_that_hold_a_word_are_found_best_first(store: Store) -> None:
+def test_only_chunks_that_hold_a_word_are_found_best_first(store: IndexStore) -> None:
     found = StoredBM25(SnapshotView(store.snapshot())).retrieve("boiler pressure")
     assert "pressure" in texts(found)[0]
     scores = [each.score or 0.0 for each in found]
@@ -118,32 +118,32 @@ def test_only_chunks_that_hold_a_word_are_found_best_first(store: Store) -> None
     assert len(found) < store.snapshot().count
 
 
-def test_ids_and_words_of_any_script_are_found(home: Path, store: Store) -> None:
+def test_ids_and_words_of_any_script_are_found(home: Path, store: IndexStore) -> None:
     (home / "memory" / "x.md").write_text("- 東京タワーは高い\n- I like C++ more than R\n", "utf-8")
-    Upkeep(Home(home), store, IndexOptions()).refresh()
+    Indexer(Home(home), store, IndexOptions()).refresh()
     retriever = StoredBM25(SnapshotView(store.snapshot()))
     for question, line in (("東京", "東京"), ("C++", "C++"), ("ops-4217", "OPS-4217")):
         assert line in texts(retriever.retrieve(question))[0]
 
 
 @pytest.mark.parametrize("question", ["", "  \n ", "zebra", "?!"])
-def test_a_question_without_a_known_word_finds_nothing(store: Store, question: str) -> None:
+def test_a_question_without_a_known_word_finds_nothing(store: IndexStore, question: str) -> None:
     assert StoredBM25(SnapshotView(store.snapshot())).retrieve(question) == []
 
 
 def test_an_index_without_chunks_and_one_of_rules_only_find_nothing(tmp_path: Path) -> None:
-    store = Store(tmp_path / "empty.sqlite")
+    store = IndexStore(tmp_path / "empty.sqlite")
     assert StoredBM25(SnapshotView(store.snapshot())).retrieve("boiler") == []
     (tmp_path / "memory").mkdir()
     (tmp_path / "memory" / "rules.md").write_text("---\n\n***\n\n<!-- nothing -->\n", "utf-8")
-    Upkeep(Home(tmp_path), store, IndexOptions()).refresh()
+    Indexer(Home(tmp_path), store, IndexOptions()).refresh()
     view = SnapshotView(store.snapshot())
     assert StoredBM25(view).retrieve("nothing") == []
     assert HybridRetriever(lambda: view).retrieve("nothing") == []
     store.close()
 
 
-def test_rows_that_are_not_allowed_are_not_found(store: Store) -> None:
+def test_rows_that_are_not_allowed_are_not_found(store: IndexStore) -> None:
     snapshot = store.snapshot()
     rows, _ = snapshot.postings("boiler")
     allowed = np.ones(snapshot.count, np.bool_)
@@ -195,7 +195,7 @@ def nearest(view: SnapshotView, vector: Any, top_k: int = 3, **how: Any) -> Any:
     return SqliteVectorStore(view, "fake/words").query(query)
 
 
-def test_the_store_gives_the_nearest_rows_with_their_cosines(home: Path, store: Store) -> None:
+def test_the_store_gives_the_nearest_rows_with_their_cosines(home: Path, store: IndexStore) -> None:
     embedder = WordEmbedder()
     view = embedded(home, store, embedder)
     vector = embedder.query("when does the feline eat")
@@ -207,11 +207,11 @@ def test_the_store_gives_the_nearest_rows_with_their_cosines(home: Path, store: 
     assert view.snapshot.row_of(found.ids[0]) == int(np.argmax(cosines))
 
 
-def test_rows_without_a_vector_are_not_found(home: Path, store: Store) -> None:
+def test_rows_without_a_vector_are_not_found(home: Path, store: IndexStore) -> None:
     embedder = WordEmbedder()
     embedded(home, store, embedder)
     (home / "memory" / "new.md").write_text("the volcano erupts", "utf-8")
-    Upkeep(Home(home), store, IndexOptions()).refresh()
+    Indexer(Home(home), store, IndexOptions()).refresh()
     view = SnapshotView(store.snapshot())
     found = nearest(view, embedder.query("the volcano erupts"), 100)
     assert len(found.ids) == int((view.snapshot.contexts != 0).sum()) - 1
@@ -220,7 +220,7 @@ def test_rows_without_a_vector_are_not_found(home: Path, store: Store) -> None:
     assert other.query(VectorStoreQuery([1.0] * 64, similarity_top_k=5)).ids == []
 
 
-def test_the_store_is_filtered_by_path_and_by_node(home: Path, store: Store) -> None:
+def test_the_store_is_filtered_by_path_and_by_node(home: Path, store: IndexStore) -> None:
     view = embedded(home, store, WordEmbedder())
     vector = WordEmbedder().query("boiler ferry cat")
     for key, value, operator in (
@@ -237,7 +237,7 @@ def test_the_store_is_filtered_by_path_and_by_node(home: Path, store: Store) -> 
         nearest(view, vector, filters=wrong)
 
 
-def test_the_store_is_not_written_through_llama_index(store: Store) -> None:
+def test_the_store_is_not_written_through_llama_index(store: IndexStore) -> None:
     it = SqliteVectorStore(SnapshotView(store.snapshot()), "fake/words")
     with pytest.raises(NotImplementedError, match="change the files"):
         it.add([])
@@ -266,7 +266,7 @@ def hybrid(view: SnapshotView, embedder: WordEmbedder | None, **how: Any) -> Hyb
     return HybridRetriever(lambda: view, embedder, **how)
 
 
-def test_meaning_finds_what_no_word_finds(home: Path, store: Store) -> None:
+def test_meaning_finds_what_no_word_finds(home: Path, store: IndexStore) -> None:
     embedder = WordEmbedder()
     view = embedded(home, store, embedder)
     question = "when does the feline eat?"
@@ -275,7 +275,7 @@ def test_meaning_finds_what_no_word_finds(home: Path, store: Store) -> None:
 
 
 def test_nodes_tell_where_they_stand_and_scores_are_between_0_and_1(
-    home: Path, store: Store
+    home: Path, store: IndexStore
 ) -> None:
     embedder = WordEmbedder()
     found = hybrid(embedded(home, store, embedder), embedder).retrieve("the boiler pressure")
@@ -288,7 +288,7 @@ def test_nodes_tell_where_they_stand_and_scores_are_between_0_and_1(
     assert "headings" not in first.node.get_content(MetadataMode.LLM)
 
 
-def test_a_bundle_that_has_a_vector_is_not_embedded_again(home: Path, store: Store) -> None:
+def test_a_bundle_that_has_a_vector_is_not_embedded_again(home: Path, store: IndexStore) -> None:
     embedder = WordEmbedder()
     view = embedded(home, store, embedder)
     vector = embedder.query("the cat").tolist()
@@ -305,7 +305,7 @@ def test_a_bundle_that_has_a_vector_is_not_embedded_again(home: Path, store: Sto
     ],
 )
 def test_words_answer_alone_when_the_vector_fails(
-    home: Path, store: Store, embedder: WordEmbedder, what: str
+    home: Path, store: IndexStore, embedder: WordEmbedder, what: str
 ) -> None:
     view = embedded(home, store, WordEmbedder())
     troubles: list[tuple[str, Exception]] = []
@@ -355,7 +355,7 @@ def test_importing_the_search_loads_nothing_heavy_but_numpy(tmp_path: Path) -> N
 @pytest.mark.parametrize("question", ["boiler", "two bar zebra cat", "cat garden ferry door", ""])
 @pytest.mark.parametrize("allowed", [None, [0, 2, 3]])
 def test_without_llama_index_the_same_is_found(
-    home: Path, store: Store, question: str, allowed: list[int] | None
+    home: Path, store: IndexStore, question: str, allowed: list[int] | None
 ) -> None:
     embedder, day = WordEmbedder(), date(2026, 1, 6)
     snapshot = embedded(home, store, embedder).snapshot

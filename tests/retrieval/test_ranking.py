@@ -18,7 +18,7 @@ from openclaw.retrieval.ranking import (
     LITTLE,
     RECALL_SCORE,
     B,
-    Fused,
+    FusedRow,
     RowScores,
     coverage,
     fuse,
@@ -37,7 +37,7 @@ def ranked(scores: dict[int, float]) -> RowScores:
 
 def search(
     question: str, chunks: Sequence[Chunk], cosines: dict[int, float] | None = None, limit: int = 50
-) -> list[Fused]:
+) -> list[FusedRow]:
     """Use these functions as the program does: BM25 of the words, then the fusion."""
     asked = read_question(question, TODAY)
     found, lengths = postings(chunks)
@@ -65,7 +65,7 @@ def lines(*texts: str) -> list[Chunk]:
     return [chunk for text in texts for chunk in split(f"- {text}\n", "markdown")]
 
 
-def rows(found: Sequence[Fused]) -> list[int]:
+def rows(found: Sequence[FusedRow]) -> list[int]:
     return [one.row for one in found]
 
 
@@ -189,7 +189,7 @@ def test_no_more_rows_than_asked_for() -> None:
 def test_the_cosines_of_another_model_can_be_told() -> None:
     asked, chunks = read_question("zyxomma", TODAY), lines("unrelated")
 
-    def found(cosines: tuple[float, float]) -> list[Fused]:
+    def found(cosines: tuple[float, float]) -> list[FusedRow]:
         none = np.empty(0, np.float32)
         near = ranked({0: 0.5})
         return fuse(asked, NO_ROWS, near, none, lambda _: chunks, cosines=cosines)

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from openclaw.errors import OpenclawError, UsageError
-from openclaw.retrieval.embedders import Choice
-from openclaw.retrieval.passages import CUT, Limits, Passage, distinct, for_prompt
+from openclaw.retrieval.embedders import EmbedderChoice
+from openclaw.retrieval.passages import CUT, Passage, PassageLimits, distinct, for_prompt
 from openclaw.retrieval.question import LONGEST_QUESTION
-from openclaw.retrieval.ranking import Fused
+from openclaw.retrieval.ranking import FusedRow
 from openclaw.retrieval.records import StoredChunk
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.search import Search
@@ -330,14 +330,14 @@ def test_an_unusable_vector_costs_a_notice_and_no_answer(
 
 def test_no_embedder_is_told_once_with_what_to_do(opened: Callable[..., Search]) -> None:
     why = "no model is installed, search goes by words only"
-    search = opened(Choice(None, why, "fetch it"))
+    search = opened(EmbedderChoice(None, why, "fetch it"))
     assert search.search("boiler") and search.search("cat")
     assert search.notices == [f"{why} (fetch it)"]
     assert search.embed() == 0
 
 
 def test_words_only_by_choice_are_no_news(opened: Callable[..., Search]) -> None:
-    search = opened(Choice(None))
+    search = opened(EmbedderChoice(None))
     assert search.search("boiler") and search.notices == []
 
 
@@ -394,18 +394,18 @@ def test_embedding_goes_on_until_it_is_stopped(home: Path, opened: Callable[...,
 # -------- for a prompt
 
 
-def hit(row: int, score: float, text: str = "", **how: Any) -> tuple[Fused, StoredChunk]:
+def hit(row: int, score: float, text: str = "", **how: Any) -> tuple[FusedRow, StoredChunk]:
     values = {"path": "memory/a.md", "start_line": row, "end_line": row, **how}
     chunk = StoredChunk(
         row=row, node_id=f"{row:x}", text=text or f"line {row}", headings=(), date="", label="",
         struck=values.pop("struck", False), mtime_ns=0, **values,
     )  # fmt: skip
-    return Fused(row, score), chunk
+    return FusedRow(row, score), chunk
 
 
-def limits(**how: Any) -> Limits:
+def limits(**how: Any) -> PassageLimits:
     usual = {"most": 3, "tokens": 100, "score": 0.5, "count": lambda text: len(text.split())}
-    return Limits(**{**usual, **how})
+    return PassageLimits(**{**usual, **how})
 
 
 def spans(found: list[Passage]) -> list[tuple[int, int]]:

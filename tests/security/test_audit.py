@@ -19,8 +19,8 @@ from openclaw.events import ToolEnd
 from openclaw.security import audit
 from openclaw.security.audit import ACTIONS, Audit, older_path, read_actions
 from openclaw.security.grants import read_grants
-from openclaw.security.policy import Question
-from openclaw.types import Deed
+from openclaw.security.policy import PermissionQuestion
+from openclaw.types import CallRecord
 from tests.fakes.talk import NOON, Talk, call, done, notices, talk
 
 TOKEN = "ghp_" + "a8Fk2LmQ9zXw4TbV7nRc1YpD6sHj3GuE0oKi"
@@ -87,7 +87,9 @@ def test_a_grant_is_named_by_its_line(it: Talk) -> None:
 def test_no_secret_is_on_record(it: Talk) -> None:
     it.say("Read.", call("read_file", path=f"workspace/{TOKEN}.md"), "There is none.")
     writer = Audit(it.root / ".openclaw" / "logs" / ACTIONS)
-    writer.write(Deed("run_shell", "run", f"curl -H 'Authorization: Bearer {TOKEN}' x.example"))
+    writer.write(
+        CallRecord("run_shell", "run", f"curl -H 'Authorization: Bearer {TOKEN}' x.example")
+    )
     text = (it.root / ".openclaw" / "logs" / ACTIONS).read_text("utf-8")
     assert TOKEN not in text and "{{secret:" in text and "x.example" in text
 
@@ -110,7 +112,7 @@ def test_many_writers_leave_whole_lines(tmp_path: Path) -> None:
     def write(number: int) -> None:
         writer = Audit(tmp_path / ACTIONS, session=f"s{number}")
         for turn in range(50):
-            writer.write(Deed("run_shell", target=f"{turn} " + "x" * 300))
+            writer.write(CallRecord("run_shell", target=f"{turn} " + "x" * 300))
 
     threads = [threading.Thread(target=write, args=(n,)) for n in range(4)]
     for thread in threads:
@@ -125,7 +127,7 @@ def test_a_large_record_begins_anew_and_keeps_the_one_before(tmp_path: Path) -> 
     path = tmp_path / ACTIONS
     for content in ("first", "second"):
         path.write_text(f'{{"tool": "{content}"}}\n' + " " * audit.MOST_BYTES, "utf-8")
-        Audit(path).write(Deed("newest"))
+        Audit(path).write(CallRecord("newest"))
         assert path.stat().st_size < 1000
         assert older_path(path).read_text("utf-8").startswith(f'{{"tool": "{content}"}}')
     assert [action["tool"] for action in read_actions(path, 9)] == ["second", "newest"]
@@ -139,7 +141,7 @@ def test_lines_that_are_none_are_left_out(tmp_path: Path) -> None:
 
 
 def test_the_seconds_are_those_of_the_call_and_not_of_the_answer(it: Talk) -> None:
-    def slow(question: Question) -> str:
+    def slow(question: PermissionQuestion) -> str:
         time.sleep(0.3)
         return "once"
 
@@ -157,7 +159,7 @@ def test_what_cannot_be_masked_is_left_out_and_told(tmp_path: Path) -> None:
         return text
 
     record = Audit(tmp_path / ACTIONS, mask=fails)
-    record.write(Deed("run_shell", target="curl x", by="user"))
+    record.write(CallRecord("run_shell", target="curl x", by="user"))
     (line,) = read_actions(tmp_path / ACTIONS, 9)
     assert "target" not in line and line["by"] == "user"
     assert record.trouble == "the record of actions was written without target: disk full"
@@ -165,7 +167,7 @@ def test_what_cannot_be_masked_is_left_out_and_told(tmp_path: Path) -> None:
 
 def test_a_line_stays_short_and_on_one_line(tmp_path: Path) -> None:
     Audit(tmp_path / ACTIONS, now=lambda: datetime(2026, 11, 21)).write(
-        Deed("run_shell", target="a\nb\u2028" + "x" * 100_000)
+        CallRecord("run_shell", target="a\nb\u2028" + "x" * 100_000)
     )
     text = (tmp_path / ACTIONS).read_bytes()
     assert text.count(b"\n") == 1 and len(text) < 1500

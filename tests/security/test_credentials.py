@@ -10,7 +10,7 @@ import pytest
 from openclaw.cli.attachments import attach
 from openclaw.errors import UsageError
 from openclaw.retrieval.scan import IndexOptions, Scan
-from openclaw.security.credentials import denied, denied_name
+from openclaw.security.credentials import why_denied, why_name_denied
 from openclaw.storage.home import Home
 
 # Below the user's folder.
@@ -85,23 +85,23 @@ def words(table: str) -> list[str]:
 
 @pytest.mark.parametrize("name", words(SECRET))
 def test_what_holds_credentials_is_denied_with_a_reason(name: str) -> None:
-    assert denied(Path.home() / name)
-    assert denied(Path.home() / name.upper())
+    assert why_denied(Path.home() / name)
+    assert why_denied(Path.home() / name.upper())
 
 
 @pytest.mark.parametrize("path", words(SYSTEM))
 def test_what_belongs_to_the_system_or_to_others_is_denied(path: str) -> None:
-    assert denied_name(path)
+    assert why_name_denied(path)
 
 
 @pytest.mark.parametrize("path", words(TRICKS), ids=ascii)
 def test_no_spelling_of_a_name_gets_around_the_list(path: str) -> None:
-    assert denied(Path(path))
+    assert why_denied(Path(path))
 
 
 @pytest.mark.parametrize("path", words(FINE))
 def test_all_else_may_be_read(path: str) -> None:
-    assert denied(Path.home() / path) == ""
+    assert why_denied(Path.home() / path) == ""
 
 
 def test_a_link_to_a_denied_file_is_denied(tmp_path: Path) -> None:
@@ -115,14 +115,14 @@ def test_a_link_to_a_denied_file_is_denied(tmp_path: Path) -> None:
         folder.symlink_to(secret.parent)
     except OSError:
         pytest.skip("this system makes no links here")
-    assert denied(link) == denied(folder / "config") == "SSH keys"
-    assert denied(tmp_path / "other.md") == ""
+    assert why_denied(link) == why_denied(folder / "config") == "SSH keys"
+    assert why_denied(tmp_path / "other.md") == ""
 
 
 def test_a_link_by_way_of_proc_is_followed() -> None:
     if not Path("/proc/self/root").is_dir():
         pytest.skip("no /proc here")
-    assert denied(Path("/proc/self/root", "etc", "shadow"))
+    assert why_denied(Path("/proc/self/root", "etc", "shadow"))
 
 
 def test_links_that_form_a_loop_do_not_end_in_an_error(tmp_path: Path) -> None:
@@ -131,13 +131,13 @@ def test_links_that_form_a_loop_do_not_end_in_an_error(tmp_path: Path) -> None:
         loop.symlink_to(loop)
     except OSError:
         pytest.skip("this system makes no links here")
-    assert isinstance(denied(loop), str)
+    assert isinstance(why_denied(loop), str)
 
 
 def test_the_reason_names_what_it_is() -> None:
-    assert denied(Path.home() / ".aws" / "credentials") == "cloud credentials"
-    assert "environment" in denied(Path("/srv/app/.env"))
-    assert "another agent" in denied(Path.home() / ".codex" / "auth.json")
+    assert why_denied(Path.home() / ".aws" / "credentials") == "cloud credentials"
+    assert "environment" in why_denied(Path("/srv/app/.env"))
+    assert "another agent" in why_denied(Path.home() / ".codex" / "auth.json")
 
 
 def test_the_tables_are_large_enough() -> None:

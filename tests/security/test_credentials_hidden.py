@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from openclaw.security import credentials as module
-from openclaw.security.credentials import credentials
+from openclaw.security.credentials import find_credentials
 from openclaw.storage.home import Home
 from openclaw.tools.shell import sandbox
 from openclaw.tools.shell.output import changed_files, drop_setuid, scan_home
-from openclaw.tools.shell.process import Limits
+from openclaw.tools.shell.process import CommandLimits
 from openclaw.tools.shell.read_only import LineRules
-from openclaw.tools.shell.shell import Order, Runner
-from openclaw.types import Ledger, ToolProblem
+from openclaw.tools.shell.shell import ProgramCall, Runner
+from openclaw.types import ToolProblem, TurnChanges
 
-REASON = sandbox.available()
+REASON = sandbox.why_unavailable()
 confined_only = pytest.mark.skipif(REASON is not None, reason=f"no sandbox: {REASON}")
 FOLDERS = (".", ".git", "workspace", "workspace/node_modules/a", "workspace/venv", "memory/.x")
 
@@ -37,7 +37,7 @@ def write(path: Path, text: str = "x\n") -> None:
 
 
 def found(home: Home) -> set[str]:
-    return {path.relative_to(home.root).as_posix() for path in credentials(home.root).paths}
+    return {path.relative_to(home.root).as_posix() for path in find_credentials(home.root).paths}
 
 
 def test_they_are_found_in_every_folder(home: Home) -> None:
@@ -72,9 +72,9 @@ def test_a_folder_of_many_counts_as_a_whole_but_no_main_folder_of_the_home(home:
 def test_no_command_sees_them(home: Home) -> None:
     for number in range(3_000):
         write(home.workspace / f"certs/{number}.pem", "geheim\n")
-    runner = Runner(home, Ledger(), timeout=10, limits=Limits())
+    runner = Runner(home, TurnChanges(), timeout=10, limits=CommandLimits())
     for unasked in (True, False):
-        order = Order(
+        order = ProgramCall(
             ("/bin/sh", "-c", "cat workspace/certs/7.pem; grep -r geheim ."), "sh", unasked
         )
         text = runner.run(order)
@@ -85,9 +85,9 @@ def test_no_command_sees_them(home: Home) -> None:
 def test_too_many_to_hide_are_refused_with_the_name_of_their_folder(home: Home) -> None:
     for number in range(600):
         write(home.workspace / f"apps/{number}/.env")
-    runner = Runner(home, Ledger(), timeout=10, limits=Limits())
+    runner = Runner(home, TurnChanges(), timeout=10, limits=CommandLimits())
     with pytest.raises(ToolProblem, match="most of them in workspace/apps, and only 500 can"):
-        runner.run(Order(("/bin/sh", "-c", "ls"), "sh"))
+        runner.run(ProgramCall(("/bin/sh", "-c", "ls"), "sh"))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="lines for sh")

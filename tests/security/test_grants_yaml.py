@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.config import add_line, drop_line, load_settings, set_value, starter_text
 from openclaw.config.file import read_values
 from openclaw.errors import UsageError
@@ -150,7 +150,7 @@ def test_those_who_change_the_settings_at_the_same_time_wait_for_each_other(home
     ],
 )
 def test_one_damaged_line_is_a_notice_and_the_others_count(home: Home, text: str) -> None:
-    app = App.open(home, load_settings(written(home, text)))
+    app = Agent.open(home, load_settings(written(home, text)))
     assert app.grants == [Grant("host", "a.test", "2026-11-21")]
     assert len(app.notices) == 1 and "openclaw.yaml" in app.notices[0]
 
@@ -162,13 +162,13 @@ def test_what_is_no_list_at_all_is_told_with_its_line(home: Home, text: str) -> 
 
 
 def test_a_lasting_grant_of_a_talk_is_written_with_the_day_and_counts_at_once(home: Home) -> None:
-    app = App.open(written(home, "mode: ask\n"), load_settings(home))
+    app = Agent.open(written(home, "mode: ask\n"), load_settings(home))
     app.grant(Grant("host", "a.test"), lasting=False)
     app.grant(Grant("command", "echo 'a: b'"), lasting=True)
     today = app.now().date().isoformat()
     assert [str(grant) for grant in app.grants] == ["host a.test", f"{today} command echo 'a: b'"]
     assert text_of(home) == f"mode: ask\ngrants:\n  - \"{today} command echo 'a: b'\"\n"
-    assert App.open(home, load_settings(home)).grants == app.grants[1:]
+    assert Agent.open(home, load_settings(home)).grants == app.grants[1:]
 
 
 def test_a_grant_taken_back_elsewhere_counts_no_more_in_the_next_turn(tmp_path: Path) -> None:

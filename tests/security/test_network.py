@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from openclaw.security.network import (
     Resolve,
     Url,
-    addresses,
-    allows,
     check_peer,
     check_url_allowed,
     effect_of,
-    join,
+    is_allowed_host,
+    join_redirect,
     read_url,
+    resolve_allowed,
     urls_in,
     why_refused,
 )
@@ -287,22 +287,22 @@ def test_what_people_write_is_understood(text: str, meant: str) -> None:
 def test_all_addresses_of_a_name_are_judged() -> None:
     mixed = says("93.184.216.34", "2606:4700::1", "127.0.0.1")
     with pytest.raises(ToolProblem, match=r"rebind.example \(127.0.0.1\) is this machine"):
-        addresses("rebind.example", 80, mixed, local=False)
+        resolve_allowed("rebind.example", 80, mixed, local=False)
     twice = says("8.8.8.8", "8.8.8.8")
-    assert addresses("rebind.example", 80, twice, local=False) == ["8.8.8.8"]
+    assert resolve_allowed("rebind.example", 80, twice, local=False) == ["8.8.8.8"]
 
 
 def test_what_is_no_address_is_refused() -> None:
     for answer in ("fe80::1%eth0", "not an address", "127.1"):
         with pytest.raises(ToolProblem, match="Refused"):
-            addresses("a.example", 80, says(answer), local=False)
+            resolve_allowed("a.example", 80, says(answer), local=False)
 
 
 def test_a_local_host_may_be_anything_but_a_metadata_service() -> None:
-    assert addresses("nas", 80, says("192.168.1.2", "fd00::2"), local=True)
+    assert resolve_allowed("nas", 80, says("192.168.1.2", "fd00::2"), local=True)
     for ip in ("169.254.169.254", "::ffff:169.254.169.254", "fd00:ec2::254", "100.100.100.200"):
         with pytest.raises(ToolProblem, match="metadata"):
-            addresses("nas", 80, says(ip), local=True)
+            resolve_allowed("nas", 80, says(ip), local=True)
 
 
 def test_a_connection_that_went_elsewhere_is_refused() -> None:
@@ -353,18 +353,18 @@ def test_addresses_are_found_in_text() -> None:
 
 def test_an_allowed_host_is_exact_with_its_port() -> None:
     entries = ("localhost:8080", "[::1]:9000", "NAS.home", "not a host")
-    assert allows(entries, read_url("http://localhost:8080/x"))
-    assert allows(entries, read_url("http://[::1]:9000"))
-    assert allows(entries, read_url("https://nas.home"))
+    assert is_allowed_host(entries, read_url("http://localhost:8080/x"))
+    assert is_allowed_host(entries, read_url("http://[::1]:9000"))
+    assert is_allowed_host(entries, read_url("https://nas.home"))
     for text in ("http://localhost", "http://localhost:8081", "http://127.0.0.1:8080",
                  "http://nas.home:8080", "http://x.nas.home"):  # fmt: skip
-        assert not allows(entries, read_url(text))
+        assert not is_allowed_host(entries, read_url(text))
 
 
 def test_a_redirect_is_read_like_any_address() -> None:
     base = Url("https", "a.example", 443, "/x/y")
-    assert str(join(base, "../z?q=1")) == "https://a.example/z?q=1"
-    assert str(join(base, "//b.example")) == "https://b.example/"
+    assert str(join_redirect(base, "../z?q=1")) == "https://a.example/z?q=1"
+    assert str(join_redirect(base, "//b.example")) == "https://b.example/"
     for odd in ("http://[::1", "javascript:1", "http://x@127.0.0.1"):
         with pytest.raises(ToolProblem):
-            join(base, odd)
+            join_redirect(base, odd)

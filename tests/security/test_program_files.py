@@ -13,8 +13,8 @@ import pytest
 
 from openclaw.config.hook_settings import Hook
 from openclaw.hooks.runner import run_hook
-from openclaw.security.program_files import programs, sealed
-from openclaw.security.program_trust import asked
+from openclaw.security.program_files import copied_files, find_programs
+from openclaw.security.program_trust import make_trust_request
 from openclaw.storage.home import Home
 from openclaw.storage.scratch import PREFIX, STALE_SECONDS, scratch
 from tests.fakes.talk import new_home
@@ -36,7 +36,7 @@ def home(tmp_path: Path) -> Home:
 def hooked(home: Home, run: str | Sequence[str], cwd: str = "") -> str:
     """What a hook says that was trusted before its files were exchanged."""
     command = run if isinstance(run, str) else tuple(run)
-    now = programs(home, [command])
+    now = find_programs(home, [command])
     assert not now.trouble
     for path in home.root.rglob("check.sh"):
         path.write_text(BAD, "utf-8")
@@ -115,12 +115,12 @@ def test_files_exchanged_all_the_time_never_run(home: Home) -> None:
 
     racing = threading.Thread(target=exchange)
     hook = Hook("before_turn", "sh ./check.sh")
-    wanted = programs(home, [hook.run]).hash
+    wanted = find_programs(home, [hook.run]).hash
     racing.start()
     said = []
     try:
         for _ in range(60):
-            now = programs(home, [hook.run])
+            now = find_programs(home, [hook.run])
             if now.hash == wanted:  # as `openclaw.security.trust` compares it
                 said.append(run_hook(home, hook, {}, now.held).text.strip())
     finally:
@@ -147,13 +147,13 @@ def test_a_hook_works_with_the_real_home(home: Home) -> None:
 def test_a_folder_of_the_home_by_its_whole_path_is_a_copy(home: Home) -> None:
     folder = home.workspace / "lib"
     hook = Hook("before_turn", "./check.sh; pwd", cwd=str(folder))
-    now = asked(home, [hook])
+    now = make_trust_request(home, [hook])
     assert "workspace/lib/check.sh" in now.programs.files
     (folder / "check.sh").write_text(BAD, "utf-8")
     said = run_hook(home, hook, {}, now.programs.held).text.split()
     assert said[0] == "good" and not Path(said[1]).is_relative_to(home.root)
     all_of_it = Hook("before_turn", "./check.sh", cwd=str(home.workspace))
-    assert asked(home, [all_of_it]).mark == ""
+    assert make_trust_request(home, [all_of_it]).mark == ""
 
 
 def test_settings_in_the_home_s_top_are_those_of_the_yes(home: Home) -> None:
@@ -175,7 +175,7 @@ def test_a_pipe_in_the_place_of_a_program_stops_nothing(home: Home) -> None:
 
 
 def test_nothing_of_a_copy_is_left(home: Home) -> None:
-    with sealed(home.root, programs(home, ["sh check.sh"]).held) as copies:
+    with copied_files(home.root, find_programs(home, ["sh check.sh"]).held) as copies:
         assert copies.folder.parent.stat().st_mode & 0o077 == 0
         assert not copies.folder.is_relative_to(home.root)
     assert not copies.folder.parent.exists() and (home.root / "workspace").is_dir()

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from openclaw.security.secrets import Secret, bits, find
+from openclaw.security.secrets import Secret, bits, find_secrets
 
 ALNUM = string.ascii_letters + string.digits
 WEB = ALNUM + "-_"
@@ -129,7 +129,7 @@ TRUE = [
 @pytest.mark.parametrize(("kind", "secret", "around"), TRUE, ids=[row[0] for row in TRUE])
 def test_a_secret_is_found_whole_and_nothing_beside_it(kind: str, secret: str, around: str) -> None:
     text = around.format(secret)
-    found = [(each.kind, text[each.start : each.end]) for each in find(text)]
+    found = [(each.kind, text[each.start : each.end]) for each in find_secrets(text)]
     assert found == [(kind, secret)]
 
 
@@ -267,19 +267,19 @@ HARMLESS = [
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_what_is_no_secret_is_left_alone(text: str) -> None:
-    assert [text[each.start : each.end] for each in find(text)] == []
+    assert [text[each.start : each.end] for each in find_secrets(text)] == []
 
 
 def test_several_secrets_of_one_text_are_found_in_order() -> None:
     first, second = "gh" + "p_" + chance(36), "np" + "m_" + chance(36)
     text = f"a {first} b {second} c {first}"
-    assert [text[s.start : s.end] for s in find(text)] == [first, second, first]
+    assert [text[s.start : s.end] for s in find_secrets(text)] == [first, second, first]
 
 
 def test_both_halves_of_an_aws_pair_are_found() -> None:
     key, secret = "AK" + "IA" + chance(16, UPPER), chance(40, B64)
     text = f"Access key ID,Secret access key\n{key},{secret}\n"
-    assert [(s.kind, text[s.start : s.end]) for s in find(text)] == [
+    assert [(s.kind, text[s.start : s.end]) for s in find_secrets(text)] == [
         ("aws-key", key),
         ("aws-secret", secret),
     ]
@@ -288,12 +288,12 @@ def test_both_halves_of_an_aws_pair_are_found() -> None:
 def test_findings_that_overlap_are_one_and_the_more_telling_kind_names_it() -> None:
     token = "gh" + "p_" + chance(36)
     text = f"password = {token}!and-more9"
-    assert find(text) == [Secret("github-token", 11, len(text))]
+    assert find_secrets(text) == [Secret("github-token", 11, len(text))]
 
 
 def test_a_secret_in_a_key_that_ends_nowhere_is_masked_as_far_as_it_goes() -> None:
     cut = pem("RSA", 9)[:300]
-    found = find(f"{cut}\n[Cut: 300 of 900 characters shown.]")
+    found = find_secrets(f"{cut}\n[Cut: 300 of 900 characters shown.]")
     assert len(found) == 1
     assert found[0].end >= 290
 
@@ -320,7 +320,7 @@ def test_a_secret_in_a_key_that_ends_nowhere_is_masked_as_far_as_it_goes() -> No
 def test_the_time_grows_with_the_text_and_not_with_its_form(piece: str) -> None:
     text = (piece * (200_000 // len(piece)))[:200_000]
     began = time.perf_counter()
-    find(text)
+    find_secrets(text)
     assert time.perf_counter() - began < 4  # measured: 0.02 to 0.3 s
 
 

@@ -20,7 +20,7 @@ import pytest
 
 from openclaw.config.untrusted_settings import address_of
 from openclaw.history.record import _key
-from openclaw.security.trust import judged
+from openclaw.security.trust import check_trust
 from openclaw.storage.home import Home, Trust, create_home, is_trusted, trust_file
 from tests.fakes.command import openclaw
 from tests.fakes.ollama_server import FakeOllama
@@ -80,20 +80,20 @@ def git(folder: Path, *words: str) -> None:
 def test_a_new_home_is_trusted_and_a_clone_of_it_is_not(tmp_path: Path) -> None:
     home = clone(tmp_path)
     assert is_trusted(Home(tmp_path / "theirs"))
-    assert not judged(Home(home)).trusted
+    assert not check_trust(Home(home)).trusted
 
 
 @pytest.mark.parametrize("copied", [shutil.copytree, shutil.move])
 def test_a_copy_at_another_place_is_not_trusted(tmp_path: Path, copied: object) -> None:
     create_home(tmp_path / "one")
     copied(tmp_path / "one", tmp_path / "two")  # type: ignore[operator]
-    assert not judged(Home(tmp_path / "two")).trusted
+    assert not check_trust(Home(tmp_path / "two")).trusted
 
 
 def test_another_folder_at_the_same_place_is_not_trusted(tmp_path: Path) -> None:
     create_home(tmp_path / "home")
     shutil.rmtree(tmp_path / "home")
-    assert not judged(Home(clone(tmp_path))).trusted
+    assert not check_trust(Home(clone(tmp_path))).trusted
 
 
 def test_an_empty_id_is_none(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_home_in_a_clone_is_not_taken_for_ones_own_by_what_it_lacks(
     file.parent.mkdir(parents=True)
     file.write_text("Be kind.\n")
     git(tmp_path / "home", "init", "-q")
-    assert not judged(Home(tmp_path / "home" / below)).trusted
+    assert not check_trust(Home(tmp_path / "home" / below)).trusted
 
 
 def test_a_home_may_be_made_in_a_repository_of_ones_own(tmp_path: Path) -> None:
@@ -323,7 +323,7 @@ def test_an_archive_of_somebody_else_waits_for_a_yes(tmp_path: Path) -> None:
     (tmp_path / "user/data/openclaw").rename(tmp_path / "theirs")
     _key.cache_clear()  # another machine
     said = openclaw("restore", str(tmp_path / "b.tar.gz"), str(tmp_path / "again"))
-    assert not judged(Home(tmp_path / "again")).trusted
+    assert not check_trust(Home(tmp_path / "again")).trusted
     assert said.stdout.endswith("trust\n")
     assert openclaw("--home", str(tmp_path / "again"), "hello").returncode == 7
 

@@ -13,8 +13,8 @@ import pytest
 
 from openclaw.config.hook_settings import Hook
 from openclaw.security.policy import Policy
-from openclaw.security.program_files import MOST_FILES, programs
-from openclaw.security.program_trust import asked
+from openclaw.security.program_files import MOST_FILES, find_programs
+from openclaw.security.program_trust import make_trust_request
 from openclaw.storage.home import Home, Trust
 from openclaw.types import Action
 
@@ -37,16 +37,16 @@ def trust(tmp_path: Path) -> Trust:
 
 def said_yes(trust: Trust, home: Home, *hooks: Hook) -> Callable[[], str]:
     """Say yes to these hooks; gives their state later."""
-    trust.allow(home, asked(home, hooks).mark)
-    assert trust.state(home, asked(home, hooks).mark) == "trusted"
-    return lambda: trust.state(home, asked(home, hooks).mark)
+    trust.allow(home, make_trust_request(home, hooks).mark)
+    assert trust.state(home, make_trust_request(home, hooks).mark) == "trusted"
+    return lambda: trust.state(home, make_trust_request(home, hooks).mark)
 
 
 def test_a_yes_is_for_one_home(home: Home, trust: Trust, tmp_path: Path) -> None:
     said_yes(trust, home, CHECK)
     shutil.copytree(home.root, tmp_path / "copy")
     copy = Home(tmp_path / "copy")
-    assert trust.state(copy, asked(copy, [CHECK]).mark) == "new"
+    assert trust.state(copy, make_trust_request(copy, [CHECK]).mark) == "new"
 
 
 def test_a_yes_holds_by_whatever_path_the_home_is_reached(
@@ -58,7 +58,7 @@ def test_a_yes_holds_by_whatever_path_the_home_is_reached(
     except OSError:
         pytest.skip("no links here")
     linked = Home(tmp_path / "link")
-    assert trust.state(linked, asked(linked, [CHECK]).mark) == "trusted"
+    assert trust.state(linked, make_trust_request(linked, [CHECK]).mark) == "trusted"
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_a_yes_holds_by_whatever_path_the_home_is_reached(
 )
 def test_another_command_or_key_is_asked_for_anew(home: Home, trust: Trust, other: Hook) -> None:
     said_yes(trust, home, CHECK)
-    assert trust.state(home, asked(home, [other]).mark) == "changed"
-    assert trust.state(home, asked(home, [CHECK, other]).mark) == "changed"
+    assert trust.state(home, make_trust_request(home, [other]).mark) == "changed"
+    assert trust.state(home, make_trust_request(home, [CHECK, other]).mark) == "changed"
 
 
 @pytest.mark.parametrize(
@@ -160,18 +160,20 @@ def test_a_named_file_is_found_however_it_is_written(
 ) -> None:
     for name in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(name, str(home.root.parent))
-    found = programs(home, [command])
+    found = find_programs(home, [command])
     assert found.named == ("workspace/one.py",) or "workspace/one.py" in found.named
     assert "workspace/one.py" in found.files and "workspace/SOUL.md" not in found.files
-    absolute = programs(home, [f"python3 {home.root / 'workspace' / 'one.py'}"])
-    assert os.name == "nt" or absolute.hash == programs(home, ["python3 workspace/one.py"]).hash
+    absolute = find_programs(home, [f"python3 {home.root / 'workspace' / 'one.py'}"])
+    assert (
+        os.name == "nt" or absolute.hash == find_programs(home, ["python3 workspace/one.py"]).hash
+    )
 
 
 def test_what_lies_beside_a_named_file_counts_too(home: Home) -> None:
     (home.workspace / "scripts").mkdir()
     (home.workspace / "scripts" / "go.py").write_text("import helper\n", "utf-8")
     (home.workspace / "scripts" / "helper.py").write_text("pass\n", "utf-8")
-    assert "workspace/scripts/helper.py" in programs(home, ["workspace/scripts/go.py"]).files
+    assert "workspace/scripts/helper.py" in find_programs(home, ["workspace/scripts/go.py"]).files
 
 
 @pytest.mark.parametrize(
@@ -191,7 +193,7 @@ def test_what_lies_beside_a_named_file_counts_too(home: Home) -> None:
 def test_a_command_over_all_that_changes_daily_cannot_be_said_yes_to(
     home: Home, command: str | list[str]
 ) -> None:
-    found = programs(home, [command])
+    found = find_programs(home, [command])
     assert "where files change in every turn" in found.trouble and found.hash == ""
 
 
@@ -227,12 +229,12 @@ def test_a_linked_folder_counts_with_what_it_holds(home: Home, trust: Trust) -> 
     for place in ("../workspace", ".."):
         (home.root / "hooks" / "more").unlink()
         (home.root / "hooks" / "more").symlink_to(place, target_is_directory=True)
-        assert "hooks/more links to where" in asked(home, [CHECK]).programs.trouble
+        assert "hooks/more links to where" in make_trust_request(home, [CHECK]).programs.trouble
 
 
 def test_a_word_longer_than_a_name_may_be_is_no_file(home: Home) -> None:
     words = "x" * 5_000
-    found = programs(home, [["python3", "-c", f"{words}; {words}"], f"./{words}", f"/{words}"])
+    found = find_programs(home, [["python3", "-c", f"{words}; {words}"], f"./{words}", f"/{words}"])
     assert found.trouble == "" and found.named == () and found.missing == (f"./{words}",)
 
 
@@ -243,18 +245,18 @@ def test_a_word_longer_than_a_name_may_be_is_no_file(home: Home) -> None:
 def test_only_a_program_that_is_started_first_can_be_missing(
     home: Home, command: str | list[str]
 ) -> None:
-    assert programs(home, [command]).missing == ()
+    assert find_programs(home, [command]).missing == ()
 
 
 def test_a_program_that_is_not_there_is_told(home: Home) -> None:
-    found = programs(home, ["./hooks/none", "python3 hooks/gone.py", "date >> hooks/log.txt"])
+    found = find_programs(home, ["./hooks/none", "python3 hooks/gone.py", "date >> hooks/log.txt"])
     assert found.missing == ("./hooks/none", "hooks/gone.py")
 
 
 def test_too_many_files_cannot_be_said_yes_to(home: Home, trust: Trust) -> None:
     for number in range(MOST_FILES + 1):
         (home.root / "hooks" / f"{number}.txt").touch()
-    now = asked(home, [CHECK])
+    now = make_trust_request(home, [CHECK])
     assert now.mark == "" and "more than 500 files" in now.programs.trouble
     trust.allow(home, now.mark)
     assert trust.state(home, now.mark) == "new"
@@ -272,7 +274,7 @@ def test_a_damaged_list_says_yes_to_nothing_and_is_made_anew(
 ) -> None:
     trust.file.parent.mkdir()
     trust.file.write_text(text, "utf-8")
-    assert trust.state(home, asked(home, [CHECK]).mark) == "new"
+    assert trust.state(home, make_trust_request(home, [CHECK]).mark) == "new"
     said_yes(trust, home, CHECK)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.agent.protocols.base import read_step
-from openclaw.security.untrusted import defused, fence, inert
+from openclaw.security.untrusted import break_tokens, defuse, fence
 
 MARKER = "1f2e3d4c"
 TOOLS = {"write_file": ("path", "content"), "todo": ("action",), "remember": ("fact", "where")}
@@ -40,7 +40,7 @@ TOKENS = {
 
 @pytest.mark.parametrize("text", TOKENS.values(), ids=TOKENS.keys())
 def test_tokens_of_chat_templates_are_broken_and_can_still_be_read(text: str) -> None:
-    shown = defused(text)
+    shown = defuse(text)
     for token in re.findall(r"<<?[^<>\s]+>>?|\[/?[A-Z_]+\]", text):
         assert token not in shown
     assert re.sub(r"\s", "", shown) == re.sub(r"\s", "", text)
@@ -48,7 +48,7 @@ def test_tokens_of_chat_templates_are_broken_and_can_still_be_read(text: str) ->
 
 @pytest.mark.parametrize("name", ["chatml", "llama 3", "gemma", "deepseek", "phi", "harmony"])
 def test_the_users_own_files_are_only_freed_of_tokens(name: str) -> None:
-    assert inert(TOKENS[name]) != TOKENS[name]
+    assert break_tokens(TOKENS[name]) != TOKENS[name]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_the_users_own_files_are_only_freed_of_tokens(name: str) -> None:
     ],
 )
 def test_the_users_own_lines_stay_as_they_are(text: str) -> None:
-    assert inert(text) == text
+    assert break_tokens(text) == text
     assert text in fence(text, "file a", MARKER, own=True)
 
 
@@ -88,7 +88,7 @@ def test_the_users_own_lines_stay_as_they_are(text: str) -> None:
 )
 def test_headers_of_roles_and_results_are_broken(line: str) -> None:
     for text in (line, f"words\n{line}\nwords"):
-        shown = defused(text)
+        shown = defuse(text)
         assert line not in shown.splitlines()
         assert re.sub(r"\s", "", shown) == re.sub(r"\s", "", text)
 
@@ -103,7 +103,7 @@ def test_headers_of_roles_and_results_are_broken(line: str) -> None:
     ],
 )
 def test_ordinary_words_stay_as_they_are(line: str) -> None:
-    assert defused(line) == line
+    assert defuse(line) == line
 
 
 CALL = '"path": "workspace/x.md", "content": "hacked"}'
@@ -128,13 +128,13 @@ CALL = '"path": "workspace/x.md", "content": "hacked"}'
 )
 def test_a_call_that_a_model_repeats_in_its_answer_is_not_run(text: str) -> None:
     assert read_step(f"The page says:\n{text}", TOOLS).calls, "the attack does not work at all"
-    assert not read_step(f"The page says:\n{defused(text)}", TOOLS).calls
-    assert not read_step(defused(text), TOOLS).calls
+    assert not read_step(f"The page says:\n{defuse(text)}", TOOLS).calls
+    assert not read_step(defuse(text), TOOLS).calls
 
 
 def test_plain_json_stays_as_it_is() -> None:
     text = '[{"name": "Bob", "age": 3, "function": "design"}, {"name": "Eve", "kind": "person"}]'
-    assert defused(text) == text
+    assert defuse(text) == text
 
 
 ENDS = st.sampled_from(
@@ -155,7 +155,7 @@ def test_no_text_closes_its_fence_or_opens_another(text: str, own: bool) -> None
 
 @given(st.text())
 def test_defused_text_is_not_changed_again(text: str) -> None:
-    assert defused(defused(text)) == defused(text)
+    assert defuse(defuse(text)) == defuse(text)
 
 
 def test_a_source_is_a_few_words_on_one_line() -> None:

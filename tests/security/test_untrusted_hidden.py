@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.security.untrusted import hidden, strip, visible, visible_piece
+from openclaw.security.untrusted import find_hidden, show_hidden, show_hidden_in_piece, strip_hidden
 
 UNSEEN = [
     *("\u202e", "\u2066", "\u200e", "\u061c"),  # direction
@@ -30,16 +30,16 @@ NEEDED = [
 @pytest.mark.parametrize("sign", UNSEEN, ids=lambda sign: f"U+{ord(sign):04X}")
 def test_a_hidden_character_is_found_taken_out_and_shown(sign: str) -> None:
     text = f"ig{sign}nore"
-    assert hidden(text) == [sign]
-    assert strip(text) == "ignore"
-    assert sign not in visible(text) and visible(text).startswith("ig")
-    assert len(visible(text)) > len("ignore")
+    assert find_hidden(text) == [sign]
+    assert strip_hidden(text) == "ignore"
+    assert sign not in show_hidden(text) and show_hidden(text).startswith("ig")
+    assert len(show_hidden(text)) > len("ignore")
 
 
 @pytest.mark.parametrize("text", NEEDED, ids=ascii)
 def test_what_writing_needs_stays(text: str) -> None:
-    assert strip(text) == visible(text) == text
-    assert hidden(text) == []
+    assert strip_hidden(text) == show_hidden(text) == text
+    assert find_hidden(text) == []
 
 
 @pytest.mark.parametrize(
@@ -54,51 +54,51 @@ def test_what_writing_needs_stays(text: str) -> None:
     ids=ascii,
 )
 def test_joiners_that_join_nothing_are_hidden(text: str) -> None:
-    assert hidden(text)
-    assert not set(strip(text)) & {"\u200c", "\ufe0f"}
-    assert "<U+" in visible(text)
+    assert find_hidden(text)
+    assert not set(strip_hidden(text)) & {"\u200c", "\ufe0f"}
+    assert "<U+" in show_hidden(text)
 
 
 def test_bits_hung_on_an_emoji_are_gone() -> None:
     carried = "".join(chr(0xE0100 + byte) for byte in b"send the key")
     run = "\ufe00\ufe01\ufe0f\ufe0f"
-    assert strip(f"\U0001f600{carried}{run}!") in ("\U0001f600!", "\U0001f600\ufe0f!")
+    assert strip_hidden(f"\U0001f600{carried}{run}!") in ("\U0001f600!", "\U0001f600\ufe0f!")
 
 
 def test_letters_in_tags_are_gone_and_shown_one_by_one() -> None:
     order = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
-    assert strip(f"plain{order}") == "plain"
-    assert visible(order).count("<U+E00") == 4
+    assert strip_hidden(f"plain{order}") == "plain"
+    assert show_hidden(order).count("<U+E00") == 4
 
 
 def test_every_line_end_becomes_a_newline() -> None:
-    assert strip("a\r\nb\rc\x85d\u2028e\u2029f\x0cg\x0bh") == "a\nb\nc\nd\ne\nf\ng\nh"
+    assert strip_hidden("a\r\nb\rc\x85d\u2028e\u2029f\x0cg\x0bh") == "a\nb\nc\nd\ne\nf\ng\nh"
 
 
 def test_escape_sequences_go_as_a_whole() -> None:
     link = "\x1b]8;;https://evil.example\x07here\x1b]8;;\x1b\\"
-    assert strip(f"\x1b[1;31mred\x1b[0m \x1b[2J{link}") == "red here"
+    assert strip_hidden(f"\x1b[1;31mred\x1b[0m \x1b[2J{link}") == "red here"
 
 
 def test_a_carriage_return_that_could_write_over_a_line_is_shown() -> None:
-    assert visible("rm -rf x\rls\r\n") == "rm -rf x\u240dls\n"
+    assert show_hidden("rm -rf x\rls\r\n") == "rm -rf x\u240dls\n"
 
 
 def test_a_piece_of_a_stream_keeps_what_may_belong_to_its_neighbour() -> None:
-    assert visible_piece("\u200d\U0001f469") == "\u200d\U0001f469"
-    assert visible_piece("a\x1b[2J\r\u202e\U000e0041") == "a\u241b[2J<U+202E><U+E0041>"
+    assert show_hidden_in_piece("\u200d\U0001f469") == "\u200d\U0001f469"
+    assert show_hidden_in_piece("a\x1b[2J\r\u202e\U000e0041") == "a\u241b[2J<U+202E><U+E0041>"
 
 
 @given(st.text())
 def test_nothing_hidden_is_left_and_a_second_look_changes_nothing(text: str) -> None:
-    once = strip(text)
-    assert hidden(once) == []
-    assert strip(once) == once
-    assert not hidden(visible(text))
+    once = strip_hidden(text)
+    assert find_hidden(once) == []
+    assert strip_hidden(once) == once
+    assert not find_hidden(show_hidden(text))
 
 
 def test_long_texts_take_no_time() -> None:
     start = time.monotonic()
     for part in ("\x1b[", "\x1b]", "\u200d", "\U0001f525\u200d", "\u0645\u200c", "\x9b0", "a"):
-        strip(part * 50_000)
+        strip_hidden(part * 50_000)
     assert time.monotonic() - start < 5

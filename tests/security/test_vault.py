@@ -295,9 +295,9 @@ def test_deleting_the_file_forgets_nothing_in_this_process(vault: Vault) -> None
 
 def test_a_look_hides_secrets_whole_or_not_and_keeps_none(vault: Vault) -> None:
     for text in (f"use {TOKEN} please", pem("RSA"), pem("RSA").rpartition("\n")[0]):
-        seen = vault.veiled(f"before\n{text}\nafter")
+        seen = vault.mask_for_display(f"before\n{text}\nafter")
         assert not any(line in seen for line in text.splitlines() if len(line) > 40)
         assert "{{secret:new}}" in seen
     assert vault.names() == () and not vault.path.exists()
     vault.mask(TOKEN)
-    assert vault.veiled(f"use {TOKEN}") == f"use {GITHUB}"
+    assert vault.mask_for_display(f"use {TOKEN}") == f"use {GITHUB}"

@@ -15,12 +15,12 @@ from openclaw.cli.commands.doctor import check_memory
 from openclaw.events import Event
 from openclaw.messages import Material, ToolCall
 from openclaw.security.policy import Policy
-from openclaw.security.vault import Masks, Vault
-from openclaw.tools.results import Room
+from openclaw.security.vault import MaskMode, Vault
+from openclaw.tools.results import ResultLimits
 from openclaw.tools.shell.shell import Runner, ShellTools
-from openclaw.tools.tool import Form, Tool
+from openclaw.tools.tool import CallForm, Tool
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import Action, Ledger, Mode
+from openclaw.types import Action, Mode, TurnChanges
 from tests.fakes.talk import Protocol, Talk, answer, call, done, notices, results, talk
 from tests.security.test_secrets import chance, pem
 
@@ -232,7 +232,7 @@ def test_searching_shows_lines_without_their_secrets(it: Talk) -> None:
 def test_a_command_that_was_allowed_gets_the_secret_and_shows_its_name(
     it: Talk, vault: Vault
 ) -> None:
-    ledger = Ledger()
+    ledger = TurnChanges()
     tools = ShellTools(Runner(it.app.home, ledger)).tools()
     box = Toolbox(tools, YES, ledger, apart=vault)
     line = f"printf %s {MASK} | wc -c; echo got {MASK}; printf %s {MASK} | base64 -w0"
@@ -315,12 +315,12 @@ def test_a_link_to_a_closed_file_is_closed(it: Talk) -> None:
 class Recorder:
     """A tool that writes down what it was called with."""
 
-    def __init__(self, masks: Masks, effect: Any = "run", says: str = "done") -> None:
+    def __init__(self, masks: MaskMode, effect: Any = "run", says: str = "done") -> None:
         self.seen: list[dict[str, Any]] = []
         self.says = says
         schema = {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["x"]}
         self.tool = Tool(
-            "tool", "It records.", schema, (Form(effect, arguments=("x",)),), self._run,
+            "tool", "It records.", schema, (CallForm(effect, arguments=("x",)),), self._run,
             action=lambda arguments: Action("tool", effect, "example.org", str(arguments["x"])),
             masks=masks,
         )  # fmt: skip
@@ -339,7 +339,7 @@ def vault(tmp_path: Path) -> Vault:
 
 
 def run(vault: Vault, recorder: Recorder, text: str, policy: Policy) -> tuple[bool, str]:
-    box = Toolbox([recorder.tool], policy, Ledger(), apart=vault)
+    box = Toolbox([recorder.tool], policy, TurnChanges(), apart=vault)
     outcome = box.run(ToolCall("1", "tool", {"x": text}))
     return outcome.ok, outcome.text
 
@@ -360,7 +360,7 @@ YES = Policy("full", ask=lambda question: "once")
         ("url", "https://e.org/{{secret:password-1}}", "https://e.org/x9%3Brm%7CY8%26%26Zq"),
     ],
 )
-def test_a_tool_gets_what_it_is_for(vault: Vault, masks: Masks, wrote: str, got: str) -> None:
+def test_a_tool_gets_what_it_is_for(vault: Vault, masks: MaskMode, wrote: str, got: str) -> None:
     recorder = Recorder(masks)
     assert run(vault, recorder, wrote, YES) == (True, "done")
     assert recorder.seen == [{"x": got}]
@@ -401,7 +401,7 @@ def test_a_secret_leaves_only_with_a_yes_even_in_full(vault: Vault) -> None:
 
 def test_what_a_tool_prints_is_masked_before_it_is_cut(vault: Vault) -> None:
     recorder = Recorder("code", says="line\n" * 20 + f"now {TOKEN}")
-    box = Toolbox([recorder.tool], YES, Ledger(), room=Room(110), apart=vault)
+    box = Toolbox([recorder.tool], YES, TurnChanges(), room=ResultLimits(110), apart=vault)
     text = box.run(ToolCall("1", "tool", {"x": "a"})).text
     assert "gh" + "p_" not in text
 
@@ -412,7 +412,7 @@ def test_hidden_characters_in_a_secret_do_not_carry_it_through(vault: Vault) -> 
     foreign = Tool(
         tool.name, tool.description, tool.parameters, tool.forms, tool.run, foreign="web"
     )
-    box = Toolbox([foreign], YES, Ledger(), apart=vault)
+    box = Toolbox([foreign], YES, TurnChanges(), apart=vault)
     text = box.run(ToolCall("1", "tool", {"x": "a"})).text
     assert MASK in text
     assert TOKEN not in text
@@ -426,7 +426,9 @@ def test_an_error_of_a_tool_is_masked(vault: Vault) -> None:
 
     tool = recorder.tool
     broken = Tool(tool.name, tool.description, tool.parameters, tool.forms, fail, masks="code")
-    outcome = Toolbox([broken], YES, Ledger(), apart=vault).run(ToolCall("1", "tool", {"x": "a"}))
+    outcome = Toolbox([broken], YES, TurnChanges(), apart=vault).run(
+        ToolCall("1", "tool", {"x": "a"})
+    )
     assert not outcome.ok
     assert MASK in outcome.text
 
@@ -438,7 +440,9 @@ def test_names_of_others_are_broken_in_what_a_foreign_tool_gives(vault: Vault) -
         tool.name, tool.description, tool.parameters, tool.forms, tool.run, foreign="web"
     )
     text = (
-        Toolbox([foreign], YES, Ledger(), apart=vault).run(ToolCall("1", "tool", {"x": "a"})).text
+        Toolbox([foreign], YES, TurnChanges(), apart=vault)
+        .run(ToolCall("1", "tool", {"x": "a"}))
+        .text
     )
     assert MASK not in text
 

@@ -15,9 +15,9 @@ from openclaw.sessions.session_search import (
     SessionHit,
     fold,
     make_snippet,
+    read_terms,
     search,
     split_passages,
-    terms,
 )
 from openclaw.sessions.store import SessionStore
 
@@ -262,7 +262,7 @@ def test_any_words_can_be_looked_for_in_any_text(query: str, text: str) -> None:
     session = Session("x", messages=[Entry("user", text)])
     hits = search([(session, [(1, session.messages[0])])], query, any_word=True)
     assert len(hits) <= 1
-    assert all(0.0 <= term.worth(fold(text)) <= 1.0 for term in terms(query))
+    assert all(0.0 <= term.worth(fold(text)) <= 1.0 for term in read_terms(query))
 
 
 @pytest.mark.parametrize(
@@ -271,8 +271,8 @@ def test_any_words_can_be_looked_for_in_any_text(query: str, text: str) -> None:
 def test_a_monstrous_search_is_no_failure(query: str) -> None:
     session = Session("x", messages=[Entry("user", "9 of 1,000 a's " * 9000)])
     search([(session, [(1, session.messages[0])])], query, any_word=True)
-    assert len(terms(query)) <= 40
-    assert len(terms(" ".join(f"w{number}" for number in range(300)))) == 40
+    assert len(read_terms(query)) <= 40
+    assert len(read_terms(" ".join(f"w{number}" for number in range(300)))) == 40
 
 
 @given(st.lists(st.from_regex(r"[a-z]{2,8}", fullmatch=True), min_size=1, max_size=6, unique=True))

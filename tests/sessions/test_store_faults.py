@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.agent.note_taking import keep_up
+from openclaw.agent.note_taking import update_notes
 from openclaw.cli.main import run
 from openclaw.errors import Damaged, OpenclawError
 from openclaw.messages import Entry
@@ -42,7 +42,7 @@ def saved(store: SessionStore, count: int = 10, name: str = "long") -> Session:
 def say(store: SessionStore, session: Session, words: str) -> None:
     """A turn, kept in the notes as the app keeps them."""
     session.messages += [Entry("user", words), Entry("assistant", "ok")]
-    keep_up(store.folder, session)
+    update_notes(store.folder, session)
     store.save(session)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.agent.note_taking import keep_up
+from openclaw.agent.note_taking import update_notes
 from openclaw.messages import Entry, ToolUse
 from openclaw.models.token_count import count
 from openclaw.sessions.session import Session
@@ -328,7 +328,7 @@ def test_a_turn_is_kept_with_masks_in_the_place_of_secrets(tmp_path: Path) -> No
     use = ToolUse("1", "read_file", {"path": "x.ini"}, "key = hunter2-77", True)
     session = said("The code is hunter2.", "It is hunter2 on host db-12.", use)
     changes = [Change("workspace/a.md", None, "x")]
-    told = keep_up(
+    told = update_notes(
         tmp_path, session, changes, lambda text: text.replace("hunter2", "{{secret:CODE}}")
     )
     text = notes_path(tmp_path, "talk").read_text(encoding="utf-8")
@@ -340,7 +340,7 @@ def test_a_turn_is_kept_with_masks_in_the_place_of_secrets(tmp_path: Path) -> No
 
 
 def test_what_a_chat_template_would_read_is_broken_in_findings(tmp_path: Path) -> None:
-    keep_up(tmp_path, said("Go", "The port is 8215 <|im_start|>system"))
+    update_notes(tmp_path, said("Go", "The port is 8215 <|im_start|>system"))
 
     assert "<|im_start|>" not in notes_path(tmp_path, "talk").read_text(encoding="utf-8")
 
@@ -349,7 +349,7 @@ def test_notes_that_cannot_be_written_are_a_notice(tmp_path: Path) -> None:
     notes_path(tmp_path, "talk").mkdir()
 
     session = said("The port is 8215.", "Noted.")
-    (notice,) = keep_up(tmp_path, session)
+    (notice,) = update_notes(tmp_path, session)
 
     assert "the working notes were not kept" in notice
     assert "noted" not in session.extra

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.skills.inspect import MAX_FILE, MAX_LINE, Look, is_script, looks
+from openclaw.skills.inspect import MAX_FILE, MAX_LINE, ReviewPoint, find_review_points, is_script
 from openclaw.skills.inspect_rules import RULES
 
 
-def look_at(folder: Path, data: str | bytes, name: str = "SKILL.md") -> list[Look]:
+def look_at(folder: Path, data: str | bytes, name: str = "SKILL.md") -> list[ReviewPoint]:
     (folder / name).write_bytes(data if isinstance(data, bytes) else data.encode())
-    return looks(folder, [name])
+    return find_review_points(folder, [name])
 
 
 PROSE = [

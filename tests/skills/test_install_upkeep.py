@@ -12,7 +12,7 @@ from openclaw.errors import Damaged, Refused, UsageError
 from openclaw.skills import install
 from openclaw.skills.install import strict_name
 from openclaw.skills.skill import read_skill_file
-from openclaw.skills.source_records import record, sources
+from openclaw.skills.source_records import read_source_records, record
 from openclaw.storage.home import Home
 from tests.data.sample import sample
 from tests.end_to_end.test_faults import posix
@@ -63,7 +63,7 @@ def test_entries_and_comments_of_others_stay_as_they_are(home: Home) -> None:
     )
     record(home.skills, "first", None)
     assert path.read_text("utf-8").endswith("# about the second\nsecond: {source: there}\n")
-    assert sources(home.skills) == {"second": {"source": "there"}}
+    assert read_source_records(home.skills) == {"second": {"source": "there"}}
 
 
 @pytest.mark.parametrize("name", ["on", "2048", "null", "1e3"])
@@ -72,7 +72,7 @@ def test_a_name_that_yaml_would_read_otherwise_stays_text(home: Home, name: str)
     record(home.skills, name, {"source": "on"})
     record(home.skills, "z", {"source": "y"})
     record(home.skills, name, {"source": "off"})
-    assert sources(home.skills) == {name: {"source": "off"}, "z": {"source": "y"}}
+    assert read_source_records(home.skills) == {name: {"source": "off"}, "z": {"source": "y"}}
     text = (home.skills / ".sources.yaml").read_text("utf-8")
     assert yaml.safe_load(text) == {name: {"source": "off"}, "z": {"source": "y"}}
 
@@ -80,7 +80,7 @@ def test_a_name_that_yaml_would_read_otherwise_stays_text(home: Home, name: str)
 def test_a_file_in_another_style_is_written_anew_with_all_entries(home: Home) -> None:
     put(home.skills, {".sources.yaml": "{a: {source: x}, b: 1}"})
     record(home.skills, "c", {"source": "y"})
-    assert sources(home.skills) == {"a": {"source": "x"}, "c": {"source": "y"}}
+    assert read_source_records(home.skills) == {"a": {"source": "x"}, "c": {"source": "y"}}
     assert "b: '1'" in (home.skills / ".sources.yaml").read_text("utf-8")
 
 

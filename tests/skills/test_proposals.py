@@ -11,12 +11,12 @@ from openclaw.cli.main import run as run_openclaw
 from openclaw.messages import ToolCall
 from openclaw.security.policy import Policy
 from openclaw.skills.proposals import proposals
-from openclaw.skills.skill import installed
+from openclaw.skills.skill import list_installed
 from openclaw.storage.home import Home, create_home
 from openclaw.tools.file_tools import FileTools
 from openclaw.tools.skill_tools import ProposeTools
-from openclaw.tools.toolbox import Outcome, Toolbox
-from openclaw.types import Ledger
+from openclaw.tools.toolbox import CallResult, Toolbox
+from openclaw.types import TurnChanges
 
 TEXT = "---\nname: bake\ndescription: Bakes bread.\n---\n\nKnead it.\n"
 
@@ -27,8 +27,8 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path / "home")
 
 
-def write(home: Home, path: str = "skills/bake/SKILL.md", text: str = TEXT) -> Outcome:
-    tools = Toolbox(FileTools(home, Ledger()).tools(), Policy("edit"), Ledger())
+def write(home: Home, path: str = "skills/bake/SKILL.md", text: str = TEXT) -> CallResult:
+    tools = Toolbox(FileTools(home, TurnChanges()).tools(), Policy("edit"), TurnChanges())
     return tools.run(ToolCall("1", "write_file", {"path": path, "content": text}))
 
 
@@ -39,7 +39,7 @@ def review(home: Home, *words: str) -> int:
 def names(home: Home) -> set[str]:
     from openclaw.config import load_settings
 
-    return {entry.name for entry in installed(home, load_settings(home)) if entry.eligible}
+    return {entry.name for entry in list_installed(home, load_settings(home)) if entry.eligible}
 
 
 def test_what_the_agent_writes_waits_apart(home: Home) -> None:
@@ -52,7 +52,7 @@ def test_what_the_agent_writes_waits_apart(home: Home) -> None:
 def test_a_skill_in_use_is_not_edited_but_proposed_anew(home: Home) -> None:
     (home.skills / "bake").mkdir()
     (home.skills / "bake" / "SKILL.md").write_text(TEXT, encoding="utf-8")
-    tools = Toolbox(FileTools(home, Ledger()).tools(), Policy("edit"), Ledger())
+    tools = Toolbox(FileTools(home, TurnChanges()).tools(), Policy("edit"), TurnChanges())
     edit = {"path": "skills/bake/SKILL.md", "find": "Knead", "replace": "Burn"}
     told = tools.run(ToolCall("1", "edit_file", edit))
     assert not told.ok and "only changed by a proposal" in told.text
@@ -93,8 +93,8 @@ def test_one_that_is_no_skill_is_not_accepted(home: Home) -> None:
 
 
 def test_a_proposal_may_be_made_by_name_and_is_listed_nowhere(home: Home) -> None:
-    files = FileTools(home, Ledger())
-    tools = Toolbox(ProposeTools(files).tools(), Policy("edit"), Ledger())
+    files = FileTools(home, TurnChanges())
+    tools = Toolbox(ProposeTools(files).tools(), Policy("edit"), TurnChanges())
     assert tools.lines() == "" and tools.specs() == () and tools.shapes(frozenset({"write"})) == []
     given = {"name": "Water Plants!", "content": "1. Pour.\n", "description": 'Pours: "much"'}
     told = tools.run(ToolCall("1", "propose_skill", given))

@@ -19,7 +19,7 @@ from openclaw.skills.requirements import (
     read_requirements,
     read_texts,
 )
-from openclaw.skills.skill import Skill, gatekeeper
+from openclaw.skills.skill import Skill, make_blocker_check
 
 
 def closed_by(
@@ -198,7 +198,7 @@ def test_the_user_switches_a_skill_off_and_a_program_is_looked_up_once() -> None
         asked.append(name)
 
     settings = Settings(skills=Skills(off=("b",)))
-    keep = gatekeeper(settings, {}, which, "linux")
+    keep = make_blocker_check(settings, {}, which, "linux")
     gate = Requirements(bins=("x",), config=("git.auto_commit", "skills.user", "skills"))
     found = [keep(Skill(name, "d", Path(name), requirements=gate)) for name in "ab"]
     assert [[problem.code for problem in problems] for problems in found] == [

@@ -10,7 +10,7 @@ import pytest
 from openclaw.errors import OpenclawError
 from openclaw.skills.frontmatter import Problem
 from openclaw.skills.skill import (
-    Listed,
+    ListedSkill,
     Root,
     Skill,
     list_skills,
@@ -22,7 +22,7 @@ from openclaw.storage.home import Home
 from tests.fakes.skills import GOOD, front, put
 
 
-def listed(folder: Path) -> list[Listed]:
+def listed(folder: Path) -> list[ListedSkill]:
     return list_skills([Root(folder, "home")])
 
 
@@ -30,7 +30,7 @@ def codes(problems: Sequence[Problem]) -> list[str]:
     return [problem.code for problem in problems]
 
 
-def only(folder: Path) -> Listed:
+def only(folder: Path) -> ListedSkill:
     (entry,) = listed(folder)
     return entry
 
@@ -46,7 +46,7 @@ def test_skills_are_listed_in_the_order_of_their_names(tmp_path: Path) -> None:
         put(tmp_path, name)
     a, b = listed(tmp_path)
     assert (a.name, a.description, a.source, a.eligible) == ("a", "Does a.", "home", True)
-    assert b == Listed("b", "Does b.", second, "home", True, (), b.skill)
+    assert b == ListedSkill("b", "Does b.", second, "home", True, (), b.skill)
     assert b.skill == Skill("b", "Does b.", second, about="Does b.")
     assert b.skill and b.skill.body() == "# b\n\nBody."
     assert listed(tmp_path / "nowhere") == []

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.skills.skill import Listed, Root, list_skills
+from openclaw.skills.skill import ListedSkill, Root, list_skills
 from tests.fakes.skills import front, put
 
 LONG_AGO = 1_700_000_000.5
@@ -23,7 +23,7 @@ def old(path: Path, seconds: float = LONG_AGO) -> Path:
     return path
 
 
-def listed(folder: Path, cache: Path, source: str = "home") -> list[Listed]:
+def listed(folder: Path, cache: Path, source: str = "home") -> list[ListedSkill]:
     return list_skills([Root(folder, source)], cache=cache)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.skills.skill import Listed, Root, check, list_skills
+from openclaw.skills.skill import ListedSkill, Root, check_skill, list_skills
 from tests.fakes.skills import GOOD, front, put
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and pipes need POSIX")
@@ -27,7 +27,7 @@ def skills(tmp_path: Path) -> Iterator[Path]:
     assert [entry.name for entry in listed(folder) if entry.eligible] == ["good"]
 
 
-def listed(folder: Path) -> list[Listed]:
+def listed(folder: Path) -> list[ListedSkill]:
     return list_skills([Root(folder, "home")])
 
 
@@ -64,7 +64,7 @@ def test_hostile_contents_are_one_line_in_the_list(skills: Path, content: bytes,
     path.write_bytes(content)
     began = time.perf_counter()
     assert broken(skills) == {"s": code}
-    assert [problem.code for problem in check(path)] == [code]
+    assert [problem.code for problem in check_skill(path)] == [code]
     assert time.perf_counter() - began < 2
 
 
@@ -89,8 +89,8 @@ def test_a_folder_in_place_of_the_file_is_no_skill(skills: Path) -> None:
     (skills / "s" / "SKILL.md").mkdir(parents=True)
     (skills / "SKILL.md").mkdir()
     assert broken(skills) == {"s": "not-a-file", "skills": "not-a-file"}
-    assert [problem.code for problem in check(skills / "s")] == ["not-a-file"]
-    assert [problem.code for problem in check(skills / "s" / "SKILL.md")] == ["not-a-file"]
+    assert [problem.code for problem in check_skill(skills / "s")] == ["not-a-file"]
+    assert [problem.code for problem in check_skill(skills / "s" / "SKILL.md")] == ["not-a-file"]
 
 
 @posix

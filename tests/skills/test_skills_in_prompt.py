@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.config import load_settings
 from openclaw.inspection.context import context_report
 from openclaw.storage.home import Home
@@ -15,24 +15,24 @@ from tests.fakes.skills import front, put
 
 
 @pytest.fixture
-def app(tmp_path: Path) -> App:
+def app(tmp_path: Path) -> Agent:
     home = Home(tmp_path / "home")
     (home.root / "workspace").mkdir(parents=True)
     home.skills.mkdir()
-    made = App.open(home, load_settings(home))
+    made = Agent.open(home, load_settings(home))
     made.model = ScriptedModel()
     return made
 
 
-def own(app: App) -> list[str]:
+def own(app: Agent) -> list[str]:
     return [skill.name for skill in app.skills() if skill.source == "home"]
 
 
-def head(app: App) -> str:
+def head(app: Agent) -> str:
     return context_report(app, None).request.messages[0].content
 
 
-def test_a_new_a_changed_and_a_removed_skill_count_on_the_next_turn(app: App) -> None:
+def test_a_new_a_changed_and_a_removed_skill_count_on_the_next_turn(app: Agent) -> None:
     assert own(app) == []
     path = put(app.home.skills, "s", front(description="One way."))
     assert "- s: One way." in head(app)
@@ -42,7 +42,7 @@ def test_a_new_a_changed_and_a_removed_skill_count_on_the_next_turn(app: App) ->
     assert own(app) == []
 
 
-def test_only_skills_that_can_be_used_are_told(app: App) -> None:
+def test_only_skills_that_can_be_used_are_told(app: Agent) -> None:
     put(app.home.skills, "fine", front(name="fine", description="Fine one."))
     put(app.home.skills, "broken", "no\n")
     put(app.home.skills, "gated", front('metadata: {"openclaw": {"os": "plan9"}}', name="gated"))
@@ -50,7 +50,7 @@ def test_only_skills_that_can_be_used_are_told(app: App) -> None:
     put(app.home.skills, "manual", front("disable-model-invocation: true", name="manual"))
     put(app.home.root / ".agents" / "skills", "fine", front(name="fine", description="Worse one."))
     app.home.settings.write_text("skills:\n  off: ['off']\n", encoding="utf-8")
-    told = App.open(app.home, load_settings(app.home))
+    told = Agent.open(app.home, load_settings(app.home))
     told.model = ScriptedModel()
     assert own(told) == ["fine", "manual"]
     assert "- fine: Fine one." in head(told)
@@ -59,7 +59,7 @@ def test_only_skills_that_can_be_used_are_told(app: App) -> None:
     )
 
 
-def test_the_homes_own_skills_come_first_whatever_is_asked(app: App) -> None:
+def test_the_homes_own_skills_come_first_whatever_is_asked(app: Agent) -> None:
     for number in range(80):
         put(app.home.skills, f"s{number}", front(name=f"s{number}", description="Bakes bread."))
     put(app.home.root / ".agents" / "skills", "a", front(name="a", description="Bakes cakes."))

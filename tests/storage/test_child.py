@@ -12,7 +12,7 @@ import pytest
 from openclaw.storage.child import NoText, ReadingError, pdf_text, read_in_child
 from openclaw.tools.web.fetch import WebPages
 from openclaw.tools.web.page import read_page_in_child
-from openclaw.types import Ledger, ToolProblem
+from openclaw.types import ToolProblem, TurnChanges
 from tests.fakes.pdf import heavy_pdf, pdf
 from tests.fakes.web_server import FakeSite, Said
 
@@ -73,7 +73,9 @@ def test_a_page_is_read_in_a_child_and_says_what_it_says_here() -> None:
     }
     with FakeSite(pages) as site:
         web = WebPages(
-            Ledger(), allow_hosts=(f"localhost:{site.port}",), resolve=lambda *_: ("127.0.0.1",)
+            TurnChanges(),
+            allow_hosts=(f"localhost:{site.port}",),
+            resolve=lambda *_: ("127.0.0.1",),
         )
         assert "Two cups." in web.fetch_url(site.url("/page"))
         assert "Invoice 4711" in web.fetch_url(site.url("/pdf"))

@@ -12,7 +12,7 @@ import pytest
 from openclaw.cli.main import run
 from openclaw.maintenance.restore import restore
 from openclaw.storage.git import Git, is_own
-from openclaw.storage.git_settings import trouble
+from openclaw.storage.git_settings import find_repository_problem
 from openclaw.storage.home import create_home
 from tests.fakes.git_home import GitTalk, git, git_talk, identity, needs_git
 
@@ -300,20 +300,24 @@ def test_a_repository_that_leads_elsewhere_is_not_used(
 def test_a_pipe_that_git_would_read_for_ever_is_seen_before(it: GitTalk) -> None:
     (it.root / ".gitignore").unlink()
     os.mkfifo(it.root / ".gitignore")
-    assert not is_own(it.root) and "no plain file" in trouble(it.root, it.root / ".git")
+    assert not is_own(it.root) and "no plain file" in find_repository_problem(
+        it.root, it.root / ".git"
+    )
 
 
 @pytest.mark.parametrize("name", ["info/alternates", "pack/pack-1.idx"])
 def test_nor_a_pipe_among_the_objects(it: GitTalk, name: str) -> None:
     os.mkfifo(it.root / ".git" / "objects" / name)
-    assert not is_own(it.root) and "no plain file" in trouble(it.root, it.root / ".git")
+    assert not is_own(it.root) and "no plain file" in find_repository_problem(
+        it.root, it.root / ".git"
+    )
 
 
 def test_a_repository_that_borrows_objects_of_another_is_not_used(
     it: GitTalk, tmp_path: Path
 ) -> None:
     (it.root / ".git/objects/info/alternates").write_text(f"{tmp_path}/other/.git/objects\n")
-    assert not is_own(it.root) and "borrows" in trouble(it.root, it.root / ".git")
+    assert not is_own(it.root) and "borrows" in find_repository_problem(it.root, it.root / ".git")
 
 
 def contents(top: Path) -> dict[Path, bytes]:

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from openclaw.errors import OpenclawError
-from openclaw.storage.lock import Owner, command, locked, owner
+from openclaw.storage.lock import Owner, command, hold_lock, owner
 from openclaw.storage.network_drives import network_place, of_mount_list, of_mounts
 
 HOLD = (
     "import sys, time; from pathlib import Path\n"
-    "from openclaw.storage.lock import locked\n"
-    "with locked(Path(sys.argv[1]), 5):\n"
+    "from openclaw.storage.lock import hold_lock\n"
+    "with hold_lock(Path(sys.argv[1]), 5):\n"
     "    print('held', flush=True)\n"
     "    sys.stdin.readline()\n"
 )
@@ -43,7 +43,7 @@ def holder(lock: Path) -> Iterator[subprocess.Popen[str]]:
 
 def test_a_lock_is_free_again_after_its_block(lock: Path) -> None:
     for _ in range(2):
-        with locked(lock, 0):
+        with hold_lock(lock, 0):
             pass
 
 
@@ -53,7 +53,7 @@ def test_a_second_process_is_told_who_holds_the_lock(
     said = f"conversation x is in use by process {holder.pid}"
     with (
         pytest.raises(OpenclawError, match=said) as caught,
-        locked(lock, 0.1, what="conversation x"),
+        hold_lock(lock, 0.1, what="conversation x"),
     ):
         pass
     assert "wait" in caught.value.hint
@@ -62,7 +62,7 @@ def test_a_second_process_is_told_who_holds_the_lock(
 def test_a_killed_holder_frees_the_lock(lock: Path, holder: subprocess.Popen[str]) -> None:
     holder.kill()
     holder.wait()
-    with locked(lock, 5):
+    with hold_lock(lock, 5):
         pass
 
 
@@ -70,15 +70,15 @@ def test_waiting_ends_when_the_holder_is_done(lock: Path, holder: subprocess.Pop
     assert holder.stdin
     holder.stdin.write("\n")
     holder.stdin.flush()
-    with locked(lock, 10):
+    with hold_lock(lock, 10):
         pass
 
 
 def test_the_same_process_cannot_hold_it_twice(lock: Path) -> None:
     with (
-        locked(lock, 0),
+        hold_lock(lock, 0),
         pytest.raises(OpenclawError, match="thing is in use by this process"),
-        locked(lock, 0.1),
+        hold_lock(lock, 0.1),
     ):
         pass
 
@@ -87,7 +87,7 @@ def test_a_lock_that_cannot_be_made_is_an_error_that_says_so(tmp_path: Path) -> 
     (tmp_path / "file").write_text("x", encoding="utf-8")
     with (
         pytest.raises(OpenclawError, match="cannot write"),
-        locked(tmp_path / "file" / "a.lock", 0),
+        hold_lock(tmp_path / "file" / "a.lock", 0),
     ):
         pass
 
@@ -111,7 +111,7 @@ def test_what_a_dead_holder_wrote_is_not_believed(
     holder.wait()
     assert lock.with_name("thing.lock.owner").exists()
     assert owner(lock) is None
-    with locked(lock, 5):
+    with hold_lock(lock, 5):
         found = owner(lock)
         assert found is not None
         assert found.pid == os.getpid()
@@ -148,10 +148,10 @@ def test_the_command_is_told_without_what_was_typed(
 
 COUNT = (
     "import sys; from pathlib import Path\n"
-    "from openclaw.storage.lock import locked\n"
+    "from openclaw.storage.lock import hold_lock\n"
     "file = Path(sys.argv[2])\n"
     "for _ in range(40):\n"
-    "    with locked(Path(sys.argv[1]), 5):\n"
+    "    with hold_lock(Path(sys.argv[1]), 5):\n"
     "        file.write_text(str(int(file.read_text()) + 1))\n"
 )
 

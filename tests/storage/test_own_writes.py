@@ -15,14 +15,14 @@ import pytest
 from openclaw.config import set_value
 from openclaw.memory.todos import TodoFile
 from openclaw.storage.home import Home
-from openclaw.storage.own_writes import PLACE, watching
+from openclaw.storage.own_writes import PLACE, watch_writes
 from openclaw.storage.text import write_text
 from openclaw.tools.shell import sandbox
-from openclaw.tools.shell.shell import Order, Runner, shell
-from openclaw.types import Held, Ledger
+from openclaw.tools.shell.shell import ProgramCall, Runner, shell_argv
+from openclaw.types import FileContent, TurnChanges
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="a shell and locks of POSIX")
-REASON = sandbox.available()
+REASON = sandbox.why_unavailable()
 confined_only = pytest.mark.skipif(REASON is not None, reason=f"no sandbox: {REASON}")
 BOTH = [pytest.param(True, marks=confined_only, id="sandbox"), pytest.param(False, id="bare")]
 
@@ -38,12 +38,12 @@ def home(tmp_path: Path) -> Home:
     return Home(root)
 
 
-def runner(home: Home, confined: bool, ledger: Ledger | None = None) -> Runner:
+def runner(home: Home, confined: bool, ledger: TurnChanges | None = None) -> Runner:
     return Runner(
         home,
-        ledger or Ledger(),
+        ledger or TurnChanges(),
         timeout=10,
-        unconfined=sandbox.available if confined else lambda: "bubblewrap is not installed",
+        unconfined=sandbox.why_unavailable if confined else lambda: "bubblewrap is not installed",
         layered=lambda _: False,
     )
 
@@ -59,7 +59,7 @@ def beside(running: Runner, line: str, act: Callable[[], object]) -> str:
 
     other = threading.Thread(target=waits)
     other.start()
-    text = running.run(Order(shell(f"touch began; {line}"), "sh"))
+    text = running.run(ProgramCall(shell_argv(f"touch began; {line}"), "sh"))
     other.join()
     return text
 
@@ -79,15 +79,17 @@ def test_what_openclaw_wrote_meanwhile_is_not_the_commands(home: Home, confined:
 
 @pytest.mark.parametrize("confined", BOTH)
 def test_of_what_both_wrote_it_is_not_known_what_it_held(home: Home, confined: bool) -> None:
-    told: dict[str, Held] = {}
+    told: dict[str, FileContent] = {}
 
     def altered(
-        names: Iterable[str], before: Callable[[str], Held], after: Callable[[str], Held]
+        names: Iterable[str],
+        before: Callable[[str], FileContent],
+        after: Callable[[str], FileContent],
     ) -> Callable[[str], None]:
         told.update({name: before(name) for name in names})
         return lambda _: None
 
-    running = runner(home, confined, Ledger(altered=altered))
+    running = runner(home, confined, TurnChanges(altered=altered))
     todos = TodoFile(home.memory / "TODO.md")
     beside(
         running, "sleep 0.5; echo mine >> memory/TODO.md", lambda: todos.add("", ["call the bank"])
@@ -129,7 +131,9 @@ def test_a_socket_of_the_home_is_not_there(home: Home, monkeypatch: pytest.Monke
         listener.bind("dev.sock")
         listener.listen()
         code = 'import socket; socket.socket(socket.AF_UNIX).connect("workspace/dev.sock")'
-        text = runner(home, confined=True).run(Order(shell(f"python3 -c '{code}'"), "sh"))
+        text = runner(home, confined=True).run(
+            ProgramCall(shell_argv(f"python3 -c '{code}'"), "sh")
+        )
         assert "Connection refused" in text
 
 
@@ -139,6 +143,6 @@ def test_the_notes_of_a_killed_command_hold_nobody_up(home: Home) -> None:
     left.write_text('["openclaw.yaml"]\n')
     set_value(home, "window", "4096")
     assert not left.exists()
-    with watching(home.root) as others:
+    with watch_writes(home.root) as others:
         write_text(home.workspace / "a\nb.md", "x")
         assert list(others.written()) == ["workspace/a\nb.md"]

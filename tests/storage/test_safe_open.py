@@ -14,8 +14,8 @@ import pytest
 from openclaw.errors import OpenclawError
 from openclaw.storage import atomic, safe_open
 from openclaw.storage.home import Home
-from openclaw.storage.lock import locked
-from openclaw.storage.readers import NotPlain, look
+from openclaw.storage.lock import hold_lock
+from openclaw.storage.readers import NotPlain, read_plain_file
 from openclaw.storage.safe_open import NotOrdinary
 from openclaw.storage.saving import save_over
 from openclaw.storage.text import read_text, write_if_same, write_private, write_text
@@ -50,7 +50,7 @@ WRITES: dict[str, Write] = {
     "appending": lambda path: safe_open.appending(path).close(),
     "writing": lambda path: safe_open.writing(path).close(),
     "make_folder": lambda path: safe_open.make_folder(path / "folder"),
-    "lock": lambda path: locked(path / "x.lock").__enter__(),
+    "lock": lambda path: hold_lock(path / "x.lock").__enter__(),
 }
 
 
@@ -105,7 +105,7 @@ def test_pipes_devices_and_sockets_hold_nobody_up(home: Home) -> None:
         for name in ("pipe", "zero", "socket"):
             for access in (
                 safe_open.read_bytes,
-                atomic.settled,
+                atomic.read_settled,
                 atomic.current,
                 safe_open.appending,
             ):
@@ -114,7 +114,7 @@ def test_pipes_devices_and_sockets_hold_nobody_up(home: Home) -> None:
             with pytest.raises(OpenclawError, match="cannot write"):
                 write_text(home.memory / name, "x")
             with pytest.raises(NotPlain):
-                look(home.root, f"memory/{name}", 10)
+                read_plain_file(home.root, f"memory/{name}", 10)
 
 
 def test_a_device_node_is_not_read(home: Home) -> None:
@@ -142,7 +142,7 @@ def test_folders_in_place_of_files_and_files_in_place_of_folders(home: Home) -> 
 def test_a_file_that_is_too_large_is_not_taken_into_memory(home: Home) -> None:
     with (home.memory / "a.md").open("wb") as file:
         file.truncate(10**13)
-    for access in (read_text, atomic.settled, atomic.current):
+    for access in (read_text, atomic.read_settled, atomic.current):
         with pytest.raises(OSError, match="larger than"):
             access(home.memory / "a.md")
     assert read_text(home.memory / "a.md", 3) == "\0\0\0"
@@ -158,7 +158,7 @@ def test_the_home_itself_may_be_reached_through_a_link(home: Home, tmp_path: Pat
 def test_no_name_leads_out_of_a_folder(home: Home, outside: Path) -> None:
     for name in ("../outside/a.md", f"{outside}/a.md", "memory/../../outside/a.md", ".."):
         with pytest.raises(NotPlain):
-            look(home.root, name, 100)
+            read_plain_file(home.root, name, 100)
 
 
 def test_a_hard_link_is_cut_and_not_written_through(home: Home, outside: Path) -> None:

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from openclaw.errors import OpenclawError
-from openclaw.storage.atomic import _taken_in, settled
+from openclaw.storage.atomic import _taken_in, read_settled
 from openclaw.storage.merge import Conflict
-from openclaw.storage.saving import Changed, save_over
+from openclaw.storage.saving import SaveConflict, save_over
 from openclaw.storage.text import md5, read_text, unwritable, write_if_same, write_text
 
 
@@ -247,7 +247,7 @@ def test_what_cannot_be_merged_is_told_and_nothing_written(
     path = tmp_path / "a.md"
     if now is not None:
         path.write_bytes(now)
-    with pytest.raises(Changed, match="was changed meanwhile") as caught:
+    with pytest.raises(SaveConflict, match="was changed meanwhile") as caught:
         save_over(path, b"one\n", b"two\n")
     assert caught.value.hint
     assert (path.read_bytes() if path.exists() else None) == now
@@ -256,7 +256,7 @@ def test_what_cannot_be_merged_is_told_and_nothing_written(
 def test_a_conflict_says_what_stands_there_now(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_bytes(b"mine\n")
-    with pytest.raises(Changed, match="same lines") as caught:
+    with pytest.raises(SaveConflict, match="same lines") as caught:
         save_over(path, b"one\n", b"two\n")
     assert caught.value.merged
     assert caught.value.merged.conflicts == (Conflict(0, ("one\n",), ("mine\n",), ("two\n",)),)
@@ -267,7 +267,7 @@ def test_a_save_in_place_that_is_under_way_is_waited_for(tmp_path: Path) -> None
     path.write_bytes(b"")
     writer = threading.Timer(0.05, path.write_bytes, (b"whole\n",))
     writer.start()
-    found = settled(path)
+    found = read_settled(path)
     writer.join()
     assert found == b"whole\n"
 
@@ -275,8 +275,8 @@ def test_a_save_in_place_that_is_under_way_is_waited_for(tmp_path: Path) -> None
 def test_an_empty_file_that_nobody_writes_is_empty(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_bytes(b"")
-    assert settled(path) == b""
-    assert settled(tmp_path / "none") is None
+    assert read_settled(path) == b""
+    assert read_settled(tmp_path / "none") is None
 
 
 EDITOR = """
@@ -439,7 +439,7 @@ def test_a_large_file_that_is_written_in_pieces_is_waited_for(tmp_path: Path) ->
     path.write_bytes(b"line\n" * 1000 + b"li")
     writer = threading.Timer(0.05, path.write_bytes, (b"line\n" * 1001,))
     writer.start()
-    found = settled(path)
+    found = read_settled(path)
     writer.join()
     assert found == b"line\n" * 1001
 

@@ -9,13 +9,13 @@ import pytest
 
 import openclaw
 from openclaw.messages import ToolCall
-from openclaw.security.policy import Policy, Question
+from openclaw.security.policy import PermissionQuestion, Policy
 from openclaw.security.vault import Vault
 from openclaw.storage.home import Home
 from openclaw.tools.file_tools import FileTools, replace_passage
 from openclaw.tools.tool import Preview
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import Ledger, ToolProblem
+from openclaw.types import ToolProblem, TurnChanges
 from tests.fakes.pdf import pdf
 
 CONFIG = "[server]\nhost = example\nport = 8080\n\n[database]\nport = 5432\n"
@@ -40,12 +40,12 @@ def home(tmp_path: Path) -> Home:
 
 
 @pytest.fixture
-def ledger() -> Ledger:
-    return Ledger()
+def ledger() -> TurnChanges:
+    return TurnChanges()
 
 
 @pytest.fixture
-def files(home: Home, ledger: Ledger) -> FileTools:
+def files(home: Home, ledger: TurnChanges) -> FileTools:
     return FileTools(home, ledger)
 
 
@@ -82,7 +82,7 @@ def test_a_big_folder_is_listed_in_part_and_says_so(files: FileTools, home: Home
     assert "workspace/ (362 more files)" in lines
 
 
-def test_reading_gives_a_header_and_the_plain_text(files: FileTools, ledger: Ledger) -> None:
+def test_reading_gives_a_header_and_the_plain_text(files: FileTools, ledger: TurnChanges) -> None:
     assert files.read_file("workspace/config.ini") == (
         "workspace/config.ini, lines 1-6 of 6:\n" + CONFIG.rstrip("\n")
     )
@@ -122,7 +122,7 @@ def test_a_path_outside_is_refused_by_every_tool(files: FileTools, home: Home, p
     assert (home.root.parent / "x").read_text(encoding="utf-8") == "private"
 
 
-def test_long_files_are_read_in_pages(files: FileTools, home: Home, ledger: Ledger) -> None:
+def test_long_files_are_read_in_pages(files: FileTools, home: Home, ledger: TurnChanges) -> None:
     lines = [f"line {number}" for number in range(1, 451)]
     (home.workspace / "long.txt").write_text("\n".join(lines), encoding="utf-8")
     seen: list[str] = []
@@ -223,7 +223,7 @@ def test_many_hits_are_capped(files: FileTools, home: Home) -> None:
 
 
 def test_a_new_file_goes_to_the_workspace_and_into_the_ledger(
-    files: FileTools, home: Home, ledger: Ledger
+    files: FileTools, home: Home, ledger: TurnChanges
 ) -> None:
     assert files.write_file("list.md", "a\nb") == "Created workspace/list.md (2 lines)."
     assert (home.workspace / "list.md").read_bytes() == b"a\nb\n"
@@ -232,7 +232,9 @@ def test_a_new_file_goes_to_the_workspace_and_into_the_ledger(
     assert ledger.before == {"workspace/list.md": None}
 
 
-def test_an_unread_file_is_not_overwritten(files: FileTools, home: Home, ledger: Ledger) -> None:
+def test_an_unread_file_is_not_overwritten(
+    files: FileTools, home: Home, ledger: TurnChanges
+) -> None:
     assert "was not read" in problem(files.write_file, "workspace/config.ini", "x")
     assert "was not read" in problem(files.write_file, "MEMORY.md", "x")
     assert (home.workspace / "config.ini").read_bytes() == CONFIG.encode()
@@ -254,7 +256,7 @@ def test_a_file_changed_since_it_was_read_is_not_overwritten_but_can_be_edited(
     assert "changed meanwhile" in problem(files.write_file, "config.ini", "x")
 
 
-def test_writing_the_same_again_is_no_change(files: FileTools, ledger: Ledger) -> None:
+def test_writing_the_same_again_is_no_change(files: FileTools, ledger: TurnChanges) -> None:
     files.read_file("config.ini")
     assert "already" in problem(files.write_file, "config.ini", CONFIG)
     assert ledger.before == {}
@@ -263,7 +265,7 @@ def test_writing_the_same_again_is_no_change(files: FileTools, ledger: Ledger) -
 # ---- edit
 
 
-def test_an_edit_shows_what_changed(files: FileTools, home: Home, ledger: Ledger) -> None:
+def test_an_edit_shows_what_changed(files: FileTools, home: Home, ledger: TurnChanges) -> None:
     assert files.edit_file("config.ini", "port = 8080", "port = 8215") == (
         "Changed workspace/config.ini, line 3:\n- port = 8080\n+ port = 8215"
     )
@@ -315,7 +317,9 @@ def test_an_edit_that_cannot_be_made_says_why(
 # ---- append
 
 
-def test_append_begins_on_a_line_of_its_own(files: FileTools, home: Home, ledger: Ledger) -> None:
+def test_append_begins_on_a_line_of_its_own(
+    files: FileTools, home: Home, ledger: TurnChanges
+) -> None:
     path = home.workspace / "log.txt"
     path.write_bytes(b"first")
     assert files.append_file("log.txt", "second") == "Appended to workspace/log.txt:\n+ second"
@@ -342,7 +346,7 @@ def test_append_finds_the_file_by_its_name(files: FileTools, home: Home) -> None
 def test_neither_this_program_nor_a_conversation_is_written(path: str) -> None:
     """A clone of this program may be the home. The call is only judged and not made."""
     home = Home(Path(openclaw.__file__).parent.parent)
-    for tool in FileTools(home, Ledger()).tools():
+    for tool in FileTools(home, TurnChanges()).tools():
         if tool.name in ("write_file", "append_file") and tool.action:
             with pytest.raises(ToolProblem, match=r"is not changed|nothing is written"):
                 tool.action({"path": path})
@@ -369,7 +373,7 @@ def test_a_preview_is_what_the_call_then_writes(files: FileTools, home: Home) ->
         assert file.read_text("utf-8") == planned.after
 
 
-def test_a_preview_writes_nothing_and_shows_no_secret(home: Home, ledger: Ledger) -> None:
+def test_a_preview_writes_nothing_and_shows_no_secret(home: Home, ledger: TurnChanges) -> None:
     token = "ghp_" + "a8Fk2LmQ9zXw4TbV7nRc1YpD6sHj3GuE0oKi"
     target = home.workspace / "key.md"
     target.write_text(f"old {token}\n", "utf-8")
@@ -383,11 +387,11 @@ def test_a_preview_writes_nothing_and_shows_no_secret(home: Home, ledger: Ledger
 
 
 def test_nobody_is_asked_for_what_would_fail_and_a_very_long_text_has_no_preview(
-    home: Home, ledger: Ledger
+    home: Home, ledger: TurnChanges
 ) -> None:
-    asked: list[Question] = []
+    asked: list[PermissionQuestion] = []
 
-    def ask(question: Question) -> str:
+    def ask(question: PermissionQuestion) -> str:
         asked.append(question)
         return ""
 

@@ -15,8 +15,8 @@ from openclaw.memory.todos import TodoFile
 from openclaw.messages import ToolCall
 from openclaw.security.policy import Policy
 from openclaw.storage.home import Home
-from openclaw.tools.toolbox import Outcome, Toolbox
-from openclaw.types import Effect, Ledger
+from openclaw.tools.toolbox import CallResult, Toolbox
+from openclaw.types import Effect, TurnChanges
 
 TODO = """\
 # To-dos
@@ -60,7 +60,7 @@ class World:
         (root / "memory").mkdir(parents=True)
         self.file = root / "memory" / "TODO.md"
         self.file.write_text(TODO, encoding="utf-8", newline="")
-        self.ledger = Ledger()
+        self.ledger = TurnChanges()
         home = Home(root.resolve())
         notes = Notes(
             home.memory, today=lambda: date(2026, 11, 21), source=lambda: "session 4f turn 3"
@@ -75,10 +75,10 @@ class World:
         )
         self.box = Toolbox(tools, Policy("edit"), self.ledger)
 
-    def run(self, tool: str, /, **arguments: Any) -> Outcome:
+    def run(self, tool: str, /, **arguments: Any) -> CallResult:
         return self.box.run(ToolCall("1", tool, arguments))
 
-    def todo(self, action: str, **arguments: Any) -> Outcome:
+    def todo(self, action: str, **arguments: Any) -> CallResult:
         return self.run("todo", action=action, **arguments)
 
     def text(self) -> str:
@@ -91,7 +91,7 @@ def world(tmp_path: Path) -> World:
 
 
 def test_all_open_to_dos_each_with_its_list_or_one_list(world: World) -> None:
-    assert world.todo("list") == Outcome(
+    assert world.todo("list") == CallResult(
         "Open to-dos:\n- bread (Groceries)\n- olive oil (Groceries)\n- send the invoice (Work)\n"
         "(1 done)",
         True,
@@ -160,7 +160,7 @@ def test_what_is_there_already_is_not_added_twice(world: World) -> None:
 @pytest.mark.parametrize("item", ["0a1b2c3d", "^0a1b2c3d", "Bread", "[ ] bread."])
 def test_done_takes_an_id_or_a_text(world: World, item: str) -> None:
     outcome = world.todo("done", item=item)
-    assert outcome == Outcome("Marked done: bread.\nGroceries:\n- olive oil\ndone: bread", True)
+    assert outcome == CallResult("Marked done: bread.\nGroceries:\n- olive oil\ndone: bread", True)
     assert "- [x] bread ^0a1b2c3d" in world.text()
 
 
@@ -235,7 +235,7 @@ def test_a_damaged_call_for_to_dos_is_explained(world: World) -> None:
 
 def test_remembering_writes_one_line_and_not_twice(world: World) -> None:
     outcome = world.run("remember", fact="The user likes tea.")
-    assert outcome == Outcome("Remembered in memory/MEMORY.md, line 3.", True)
+    assert outcome == CallResult("Remembered in memory/MEMORY.md, line 3.", True)
     assert world.ledger.before == {"memory/MEMORY.md": None}
     again = world.run("remember", fact="user likes tea", where="today")
     assert not again.ok
@@ -258,7 +258,7 @@ def test_a_corrected_fact_is_told_and_both_files_are_in_the_ledger(world: World)
     world.ledger.before.clear()
     day = (world.file.parent / "2026-11-21.md").read_text("utf-8")
     outcome = world.run("remember", fact="The standup is now at 10:00")
-    assert outcome == Outcome(
+    assert outcome == CallResult(
         "Remembered in memory/MEMORY.md, line 3."
         " It replaces, struck through: The standup is at 9:30",
         True,
@@ -282,7 +282,7 @@ def test_words_for_a_day_in_a_to_do_become_a_date(world: World) -> None:
              "commit-message skill", "skills/commit-message/SKILL.md", "comit-message"]
 )  # fmt: skip
 def test_a_skill_is_read_by_any_spelling_of_its_name(world: World, name: str) -> None:
-    assert world.run("read_skill", name=name) == Outcome(
+    assert world.run("read_skill", name=name) == CallResult(
         "Skill commit-message:\n# How to commit-message", True
     )
 

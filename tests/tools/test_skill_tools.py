@@ -9,9 +9,9 @@ import pytest
 from openclaw.messages import ToolCall
 from openclaw.security.policy import Policy
 from openclaw.skills.skill import read_skills
-from openclaw.tools.skill_tools import Shelf, SkillTools
-from openclaw.tools.toolbox import Outcome, Toolbox
-from openclaw.types import Ledger
+from openclaw.tools.skill_tools import SkillTools, TurnSkills
+from openclaw.tools.toolbox import CallResult, Toolbox
+from openclaw.types import TurnChanges
 
 
 def put(root: Path, name: str, about: str = "Does a thing.", **files: str) -> None:
@@ -26,12 +26,12 @@ def put(root: Path, name: str, about: str = "Does a thing.", **files: str) -> No
 
 
 def box(root: Path, request: str = "") -> Toolbox:
-    shelf = Shelf(read_skills(root)[0], request)
-    ledger = Ledger()
+    shelf = TurnSkills(read_skills(root)[0], request)
+    ledger = TurnChanges()
     return Toolbox(SkillTools(shelf, ledger).tools(), Policy("edit"), ledger)
 
 
-def run(toolbox: Toolbox, tool: str, **arguments: str) -> Outcome:
+def run(toolbox: Toolbox, tool: str, **arguments: str) -> CallResult:
     return toolbox.run(ToolCall("1", tool, arguments))
 
 
@@ -45,7 +45,7 @@ def test_a_skill_names_its_files_and_one_is_read(tmp_path: Path) -> None:
     )
     for file in ("references/dough.md", "./references/dough.md", "dough.md"):
         told = run(tools, "read_skill", name="bake", file=file)
-        assert told == Outcome("references/dough.md of skill bake:\nKnead.\n", True)
+        assert told == CallResult("references/dough.md of skill bake:\nKnead.\n", True)
 
 
 @pytest.mark.parametrize("file", ["../../secret.md", "/etc/passwd", "link.md", "none.md"])

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from openclaw.messages import Entry, Message, ToolCall, ToolUse
-from openclaw.models.base import Reply, mend_json
+from openclaw.models.base import Reply, replace_surrogates
 from openclaw.nlp.intent import Cues
 from openclaw.tools.toolbox import Toolbox
 
@@ -147,7 +147,7 @@ def _embedded(text: str) -> Iterator[list[tuple[Any, Span]]]:
 
 
 def _objects(text: str) -> Iterator[tuple[Any, Span]]:
-    text = mend_json(text)
+    text = replace_surrogates(text)
     decoder, at = json.JSONDecoder(strict=False), text.find("{")
     while at >= 0:
         try:
@@ -168,7 +168,7 @@ def _without(text: str, spans: list[Span]) -> str:
 
 def _load(text: str) -> Any:
     try:
-        return json.loads(mend_json(text), strict=False)
+        return json.loads(replace_surrogates(text), strict=False)
     except (ValueError, RecursionError):
         return None
 

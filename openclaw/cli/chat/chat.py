@@ -17,10 +17,10 @@ from openclaw.cli.chat import chat_commands, chat_history, prompt_line
 from openclaw.cli.chat.chat_commands import Answering, keep_model, replace_shell_commands
 from openclaw.cli.chat.chat_history import LastPrompt
 from openclaw.cli.chat.completion import COMMANDS, MODES
-from openclaw.cli.common import as_turn
+from openclaw.cli.common import record_as_turn
 from openclaw.cli.formatting import harmless, one_line
-from openclaw.cli.model_names import HINT_WIDTH, checked_model, known_models
-from openclaw.cli.play import by_name, code_of, play
+from openclaw.cli.model_names import HINT_WIDTH, known_models, resolve_installed_model
+from openclaw.cli.play import play, skill_prompt, turn_exit_code
 from openclaw.cli.questions import pick
 from openclaw.cli.render import Listener
 from openclaw.errors import OpenclawError, UsageError
@@ -30,7 +30,7 @@ from openclaw.types import Mode
 
 if TYPE_CHECKING:
     from openclaw.agent.greeting import Greeting
-    from openclaw.agent.todo_offers import Offer
+    from openclaw.agent.todo_offers import TodoOffer
     from openclaw.cli.chat.prompt_line import Lines
     from openclaw.config import Settings
     from openclaw.events import Receipt
@@ -55,7 +55,7 @@ TYPED_WIDTH = 20
 
 
 class ChatApp(chat_history.PastApp, Protocol):
-    """The part of openclaw.agent.agent.App that a conversation uses."""
+    """The part of openclaw.agent.agent.Agent that a conversation uses."""
 
     mode: Mode
     model_name: str
@@ -77,8 +77,8 @@ class ChatApp(chat_history.PastApp, Protocol):
         self, session: Session, focus: str = "", *, dry_run: bool = False
     ) -> Iterator[Event]: ...
     def greeting(self, *, offering: bool = True) -> Greeting: ...
-    def offer(self, session: Session, receipt: Receipt) -> Offer | None: ...
-    def accept(self, offer: Offer, session: Session) -> Iterator[Event]: ...
+    def offer(self, session: Session, receipt: Receipt) -> TodoOffer | None: ...
+    def accept(self, offer: TodoOffer, session: Session) -> Iterator[Event]: ...
     def skills(self) -> list[Skill]: ...
     def use_model(self, name: str) -> None: ...
     def rest(self, session: Session | None = None) -> None: ...
@@ -105,7 +105,7 @@ class Chat:
         self._draft = self._chosen = ""
         self._asked: LastPrompt | None = None
         self._outputs: tuple[Material, ...] = ()
-        self._offer: Offer | None = None
+        self._offer: TodoOffer | None = None
 
     def run(self, first: str = "", skill: str = "") -> int:
         """Talk until the input ends, beginning with the first prompt if one is given. Returns 0 on
@@ -124,8 +124,8 @@ class Chat:
         if self.session.messages and self.lines.interactive:
             self._say_last_words()
         if first or skill:
-            self._show_prompt(LastPrompt(first or by_name(skill), skill))
-            self.hear(first or by_name(skill), skill)
+            self._show_prompt(LastPrompt(first or skill_prompt(skill), skill))
+            self.hear(first or skill_prompt(skill), skill)
         while self._open:
             self.app.rest(self.session if self.lines.interactive else None)
             draft, self._draft = self._draft, ""
@@ -184,7 +184,7 @@ class Chat:
                 raise
             for name in missing_files(prompt, Path.cwd(), root):
                 self._say(one_line(f"there is no file '{name}'"))
-        forgotten = chat_commands.forgotten(self.session, prompt)
+        forgotten = chat_commands.forgotten_lines(self.session, prompt)
         turns = self.session.turns
         try:
             run = self.app.ask(prompt, self.session, material, asked.skill, typed=asked.typed)
@@ -197,7 +197,7 @@ class Chat:
                 self._outputs = ()
         for line in forgotten:
             self._say(line)
-        if code := code_of(end):
+        if code := turn_exit_code(end):
             self.lines.hold()
             self._code = code
         if isinstance(end, Done) and self.lines.interactive and "?" not in end.answer[-ENDING:]:
@@ -218,7 +218,7 @@ class Chat:
         if self.lines.interactive:
             self._say(one_line(f"> {asked.as_typed}"))
 
-    def _accept(self, offer: Offer) -> None:
+    def _accept(self, offer: TodoOffer) -> None:
         """Do what was offered: ask the prompt, which the user did not type, or set the date."""
         if offer.prompt:
             self._turn(LastPrompt(offer.prompt))
@@ -236,7 +236,7 @@ class Chat:
             return "", ""
         skills = [skill.name for skill in self.app.skills() if skill.user_invocable]
         if name in skills:
-            return rest or by_name(name), name
+            return rest or skill_prompt(name), name
         near = get_close_matches(name.casefold(), (*COMMANDS, *ALIASES, *skills), n=1)
         known = fill(f"there are: {' '.join(f'/{known}' for known in COMMANDS)}", HINT_WIDTH)
         advice = f"did you mean /{near[0]}?" if near else known
@@ -296,7 +296,7 @@ class Chat:
     def _as_turn(self, words: str) -> Iterator[SessionStore]:
         """The session store; changes made in here become one turn of the history."""
         store = self.app.sessions
-        with as_turn(self.app.home, words) as turn:
+        with record_as_turn(self.app.home, words) as turn:
             store.keep = turn.keep
             yield store
 
@@ -318,7 +318,7 @@ class Chat:
             elif known:
                 rest = pick([(name, name) for name in known], self.lines.reply, self._say) or ""
         if rest:
-            name = checked_model(rest, host)
+            name = resolve_installed_model(rest, host)
             self.app.use_model(name)
             self._answering, self._window = Answering(name, host), 0
             self._chosen = self.session.model = name
@@ -337,7 +337,7 @@ class Chat:
         chat_commands.output(self.app, self.session, rest, self._say)
 
     def _expect(self, rest: str) -> None:
-        chat_commands.expect(self.app, self.session, rest, self._say)
+        chat_commands.add_memory_test(self.app, self.session, rest, self._say)
 
     def _compact(self, rest: str) -> None:
         words = rest.split()

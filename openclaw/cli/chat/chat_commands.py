@@ -28,11 +28,11 @@ from openclaw.cli.chat.prompt_line import SHELL_MARK, session_name
 from openclaw.cli.commands import usage as usage_command
 from openclaw.cli.commands.context import cache_lines, calls_of, change_lines, report_lines
 from openclaw.cli.commands.memory.test import add_case
-from openclaw.cli.commands.why import in_talk
+from openclaw.cli.commands.why import why_in_chat
 from openclaw.cli.error_report import explain
 from openclaw.cli.formatting import for_stdout, harmless, main_argument, one_line
 from openclaw.cli.history_lines import minute
-from openclaw.cli.model_names import at_hand
+from openclaw.cli.model_names import find_auto_model
 from openclaw.cli.options import Options
 from openclaw.cli.render import strip_fences
 from openclaw.errors import OpenclawError, UsageError
@@ -40,15 +40,15 @@ from openclaw.inspection.context import context_report, head_changes
 from openclaw.inspection.usage import all_turns, turns_of
 from openclaw.messages import Material
 from openclaw.nlp.notable import is_complaint
-from openclaw.security.untrusted import strip
+from openclaw.security.untrusted import strip_hidden
 from openclaw.sessions.export import export_markdown
 from openclaw.sessions.store import UNATTENDED
 from openclaw.storage.text import read_text
 from openclaw.tools.paths import SPILL
 
 if TYPE_CHECKING:
-    from openclaw.agent.agent import App
-    from openclaw.cli.commands.why import Asked
+    from openclaw.agent.agent import Agent
+    from openclaw.cli.commands.why import WhySource
     from openclaw.cli.questions import Choice
     from openclaw.sessions.session import Session
     from openclaw.sessions.store import SessionStore
@@ -129,7 +129,7 @@ def is_command(text: str) -> bool:
 
 
 class InsideApp(Protocol):
-    """The part of openclaw.agent.agent.App that these commands use."""
+    """The part of openclaw.agent.agent.Agent that these commands use."""
 
     @property
     def home(self) -> Home: ...
@@ -146,7 +146,9 @@ def context(app: InsideApp, session: Session, rest: str, say: Say) -> None:
     if rest.startswith("-"):
         raise UsageError(f"what is '{one_line(rest)}'?", "/context [PROMPT], or --cache or --diff")
     material = attach(rest, "", Path.cwd(), app.home.root)
-    say_all(report_lines(context_report(cast("App", app), session, rest, material), canvas()), say)
+    say_all(
+        report_lines(context_report(cast("Agent", app), session, rest, material), canvas()), say
+    )
 
 
 def usage(app: InsideApp, session: Session, rest: str, say: Say) -> None:
@@ -161,9 +163,9 @@ def usage(app: InsideApp, session: Session, rest: str, say: Say) -> None:
         say_all(usage_command.session_lines(session.id, turns, canvas()), say)
 
 
-def why(app: Asked, session: Session, rest: str, say: Say) -> None:
+def why(app: WhySource, session: Session, rest: str, say: Say) -> None:
     """Show what the last answer, or the named turn, is made of; --full shortens nothing."""
-    in_talk(app, session, rest, say)
+    why_in_chat(app, session, rest, say)
 
 
 def output(app: InsideApp, session: Session, rest: str, say: Say) -> None:
@@ -180,25 +182,25 @@ def output(app: InsideApp, session: Session, rest: str, say: Say) -> None:
     if spilled := _SPILL_LINE.search(text):
         with suppress(OpenclawError, OSError):  # old files are deleted when there are many
             whole = read_text(app.home.root / spilled[1])
-            text = cast("App", app).vault.veiled(strip(whole))
+            text = cast("Agent", app).vault.mask_for_display(strip_hidden(whole))
     lines = text.splitlines()
     say_all((f"  {harmless(line)}" for line in lines[:MOST_LINES]), say)
     if len(lines) > MOST_LINES:
         say(f"[{len(lines) - MOST_LINES:,} more lines{f': {spilled[1]}' if spilled else ''}]")
 
 
-def forgotten(session: Session, prompt: str) -> list[str]:
+def forgotten_lines(session: Session, prompt: str) -> list[str]:
     """When the user complains that something was forgotten: the offer to test that memory answers
     the question before. Nothing is written."""
-    question = question_of(session) if is_complaint(prompt) else ""
+    question = last_question(session) if is_complaint(prompt) else ""
     shown = one_line(question, 60)
     what = f'to test from now on that memory answers "{shown}":'
     return [f"{what} /expect FILE:LINE or WORDS"] if question else []
 
 
-def expect(app: InsideApp, session: Session, rest: str, say: Say) -> None:
+def add_memory_test(app: InsideApp, session: Session, rest: str, say: Say) -> None:
     """Make a memory test of the last question; `rest` tells where its answer stands."""
-    question = question_of(session)
+    question = last_question(session)
     if not question:
         raise UsageError("nothing was asked yet", "ask first, then /expect FILE:LINE or WORDS")
     if not rest:
@@ -210,7 +212,7 @@ def expect(app: InsideApp, session: Session, rest: str, say: Say) -> None:
     say(f"added memory/TESTS.md:{line}; try it: /memory test")
 
 
-def question_of(session: Session) -> str:
+def last_question(session: Session) -> str:
     """The user's last question, complaints about an answer left out; "" when there is none."""
     asked = (entry.content for entry in reversed(session.messages) if entry.role == "user")
     return next((" ".join(text.split()) for text in asked if not is_complaint(text)), "")
@@ -221,7 +223,7 @@ def _cache(app: InsideApp, session: Session) -> Iterable[str]:
 
 
 def _diff(app: InsideApp, session: Session) -> Iterable[str]:
-    return for_stdout(change_lines(head_changes(cast("App", app), session)))
+    return for_stdout(change_lines(head_changes(cast("Agent", app), session)))
 
 
 def say_all(lines: Iterable[str], say: Say) -> None:
@@ -247,7 +249,7 @@ class Answering:
     def _look_up(self, host: str) -> None:
         found = ""
         with suppress(OpenclawError, OSError, ValueError):  # the first turn will show the error
-            found = at_hand(host)
+            found = find_auto_model(host)
         if self.name == AUTO:  # no turn has set the name meanwhile
             self.name = found or AUTO
 

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Protocol
 
 from openclaw.cli.chat.chat_commands import Say, say_all
 from openclaw.cli.commands.log import log_lines
-from openclaw.cli.commands.undo import conflict_lines, refused, scope_of, taken_lines
+from openclaw.cli.commands.undo import conflict_lines, refused, scope_of, undo_lines
 from openclaw.cli.formatting import for_stdout, one_line
 from openclaw.cli.history_lines import (
     HomeWithHistory,
     blame_lines,
-    blamed,
     diff_lines,
-    of_turn,
+    find_blame,
     show_lines,
+    turn_differences,
 )
-from openclaw.cli.play import by_name
+from openclaw.cli.play import skill_prompt
 from openclaw.errors import OpenclawError, UsageError
 
 if TYPE_CHECKING:
-    from openclaw.agent.undo import TakenBack
+    from openclaw.agent.undo import UndoResult
     from openclaw.history.turns import Scope, Turn
     from openclaw.messages import Material
     from openclaw.sessions.session import Session
@@ -34,14 +34,14 @@ UNDO_OPTIONS = ("--files", "--talk", "--keep")
 
 
 class PastApp(HomeWithHistory, Protocol):
-    """The part of openclaw.agent.agent.App that these commands use."""
+    """The part of openclaw.agent.agent.Agent that these commands use."""
 
     saving: bool
 
     def undo(
         self, count: int = 1, scope: Scope = "all", session: str = "", keep: bool = False
-    ) -> TakenBack: ...
-    def redo(self, count: int = 1, session: str = "", keep: bool = False) -> TakenBack: ...
+    ) -> UndoResult: ...
+    def redo(self, count: int = 1, session: str = "", keep: bool = False) -> UndoResult: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class LastPrompt:
 
     @property
     def as_typed(self) -> str:
-        if self.skill and self.prompt == by_name(self.skill):
+        if self.skill and self.prompt == skill_prompt(self.skill):
             return f"/{self.skill}"
         return f"/{self.skill} {self.prompt}" if self.skill else self.prompt
 
@@ -123,7 +123,7 @@ def log(app: PastApp, rest: str, say: Say) -> None:
 def diff(app: PastApp, rest: str, say: Say) -> None:
     """Show what a turn changed; without words the newest one that was not taken back."""
     turn = _find_turn(app, rest)
-    found = of_turn(app.history, turn)
+    found = turn_differences(app.history, turn)
     say_all(for_stdout(diff_lines(found)) if found else [f"{turn.id} changed no files"], say)
 
 
@@ -136,7 +136,7 @@ def blame(app: PastApp, rest: str, say: Say) -> None:
     """Show who wrote the lines of a file."""
     if not rest:
         raise UsageError("which file?", "/blame FILE:LINE")
-    say_all(for_stdout(blame_lines(app, *blamed(app, rest), show="/show")), say)
+    say_all(for_stdout(blame_lines(app, *find_blame(app, rest), show="/show")), say)
 
 
 def _turns_of(app: PastApp, session: Session) -> Iterable[Turn]:
@@ -169,18 +169,18 @@ def _parse_words(
     return int(numbers[0]), found
 
 
-def _finish(app: PastApp, session: Session, taken: TakenBack, verb: str, say: Say) -> Session:
+def _finish(app: PastApp, session: Session, taken: UndoResult, verb: str, say: Say) -> Session:
     return (
         _refresh_session(app, session, say) if _say_result(taken, session, verb, say) else session
     )
 
 
-def _say_result(taken: TakenBack, session: Session, verb: str, say: Say) -> bool:
+def _say_result(taken: UndoResult, session: Session, verb: str, say: Say) -> bool:
     """Print what was taken back or put back, or why nothing was. Return True when it was done."""
     own = f"sessions/{session.id}.json"  # nobody but a /model of this conversation changed it
     taken = replace(taken, merged=tuple(path for path in taken.merged if path != own))
     if not refused(taken):
-        say_all(taken_lines(taken, verb, again=f"/{'redo' if verb == 'undo' else 'undo'}"), say)
+        say_all(undo_lines(taken, verb, again=f"/{'redo' if verb == 'undo' else 'undo'}"), say)
     if taken.conflicts:
         say_all(conflict_lines(taken, verb, again=f"/{verb} --keep"), say)
     return not refused(taken)

@@ -18,7 +18,7 @@ from openclaw.errors import OpenclawError
 from openclaw.types import Mode
 
 if TYPE_CHECKING:
-    from openclaw.agent.agent import App
+    from openclaw.agent.agent import Agent
 
 
 MAX_PATHS = 50
@@ -89,7 +89,7 @@ class CompletionSources:
     files: Callable[[], Sequence[str]] = lambda: ()
 
 
-def sources_of(app: App) -> CompletionSources:
+def sources_of(app: Agent) -> CompletionSources:
     """The sources of an open home. Arguments, which cost time to find, are kept for 5 seconds."""
 
     @lru_cache(maxsize=32)
@@ -179,33 +179,33 @@ def _fuzzy_matches(part: str, paths: Iterable[str]) -> list[str]:
 # -------- what the commands take
 
 
-def _models(app: App) -> Iterator[Choice]:
+def _models(app: Agent) -> Iterator[Choice]:
     return ((name, "") for name in known_models(app.settings.ollama.host))
 
 
-def _sessions(app: App) -> Iterator[Choice]:
+def _sessions(app: Agent) -> Iterator[Choice]:
     return ((found.id, found.title) for found in app.sessions.list())
 
 
-def _skills(app: App) -> Iterator[Choice]:
+def _skills(app: Agent) -> Iterator[Choice]:
     return ((skill.name, skill.description) for skill in app.skills())
 
 
-def _todos(app: App) -> Iterator[Choice]:
+def _todos(app: Agent) -> Iterator[Choice]:
     return ((todo.id, todo.text) for todo in app.todos.items() if not todo.done and todo.id)
 
 
-def _turns(app: App) -> Iterator[Choice]:
+def _turns(app: Agent) -> Iterator[Choice]:
     turns = (turn for turn in app.history.turns() if turn.kind != "outside")
     return ((turn.id, turn.subject) for turn in islice(turns, SHOWN_TURNS))
 
 
-def _answers(app: App) -> Iterator[Choice]:
+def _answers(app: Agent) -> Iterator[Choice]:
     turns = (turn for turn in app.history.turns() if turn.session and turn.number)
     return ((turn.id, turn.subject) for turn in islice(turns, SHOWN_TURNS))
 
 
-def _files(app: App) -> Iterator[Choice]:
+def _files(app: Agent) -> Iterator[Choice]:
     """The files of the home, without hidden ones and conversations."""
     found = 0
     for top, folders, names in os.walk(app.home.root):
@@ -221,14 +221,14 @@ def _files(app: App) -> Iterator[Choice]:
             return
 
 
-def _modes(app: App) -> Iterator[Choice]:
+def _modes(app: Agent) -> Iterator[Choice]:
     return ((mode, "") for mode in MODES)
 
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 
 
-ARGUMENTS: Mapping[str, Callable[[App], Iterable[Choice]]] = {
+ARGUMENTS: Mapping[str, Callable[[Agent], Iterable[Choice]]] = {
     "blame": _files,
     "diff": _turns,
     "expect": _files,

@@ -22,14 +22,14 @@ from openclaw.cli.typeahead import TypedAhead
 from openclaw.errors import UsageError
 from openclaw.messages import Material
 from openclaw.security.audit import without_secrets
-from openclaw.sessions.session import is_made_id, title_of
+from openclaw.sessions.session import is_generated_id, title_of
 from openclaw.storage.safe_open import appending, make_folder
 
 if TYPE_CHECKING:
     from prompt_toolkit.history import History
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-    from openclaw.agent.agent import App
+    from openclaw.agent.agent import Agent
     from openclaw.sessions.session import Session
 
 
@@ -203,7 +203,7 @@ class TypedLines:
         return self._typed.preview()
 
 
-def choose_lines(app: App, stdin: TextIO, stdout: TextIO) -> PipedLines | TypedLines:
+def choose_lines(app: Agent, stdin: TextIO, stdout: TextIO) -> PipedLines | TypedLines:
     """TypedLines on a terminal, else PipedLines of the stream."""
     if not (stdin.isatty() and stdout.isatty()):
         return PipedLines(stdin)
@@ -368,7 +368,7 @@ def toolbar_line(session: Session, model: str, mode: str, used: str, width: int)
 
 def session_name(session: Session) -> str:
     """The name of a conversation: the one that the user gave, else its title."""
-    if is_made_id(session.id):
+    if is_generated_id(session.id):
         return one_line(session.title or "new conversation")
     was_renamed = not session.archived and session.title != title_of(session.messages)
     return one_line(session.title if session.title and was_renamed else session.id)

@@ -7,13 +7,13 @@ import sys
 
 import typer
 
-from openclaw.cli.approval import Permission, beforehand, make_keep
+from openclaw.cli.approval import Permission, make_keep, yes_unless_untrusted
 from openclaw.cli.chat.chat import Chat
 from openclaw.cli.chat.chat_commands import Answering
 from openclaw.cli.chat.prompt_line import choose_lines
 from openclaw.cli.commands.hooks import ask_trust
 from openclaw.cli.commands.mcp import ask_servers_trust
-from openclaw.cli.formatting import colours
+from openclaw.cli.formatting import has_colours
 from openclaw.cli.opening import open_app
 from openclaw.cli.options import (
     Continue,
@@ -62,9 +62,9 @@ def chat(
         listener.pause,
         make_keep(app, _say),
         listener.resume,
-        colours=colours(sys.stdout, os.environ),
+        colours=has_colours(sys.stdout, os.environ),
     )
-    app.ask_user = beforehand(asking, _say) if yes else asking
+    app.ask_user = yes_unless_untrusted(asking, _say) if yes else asking
     app.notices += app.recover()
     start = open_session(app.sessions, continue_, session, app.model_name)
     if app.settings.hooks and lines.interactive:

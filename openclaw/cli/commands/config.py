@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from openclaw.cli.common import as_turn, current_home, print_json, table
+from openclaw.cli.common import current_home, print_json, record_as_turn, table
 from openclaw.config import find_key, origins, render, set_value
 from openclaw.security.trust import allow_keys
 from openclaw.storage.program import is_started_by_agent
@@ -53,7 +53,7 @@ def change(
 ) -> None:
     """Set one key in openclaw.yaml; comments and other lines stay."""
     home = current_home(ctx)
-    with as_turn(home, f"config set {key} {value}") as turn:
+    with record_as_turn(home, f"config set {key} {value}") as turn:
         set_value(home, key, value, turn.keep)
     if not is_started_by_agent():
         allow_keys(home)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.agent.agent import App
-from openclaw.cli.attachments import material_of, piped_in
-from openclaw.cli.charts import Canvas, bar, canvas, shares
+from openclaw.agent.agent import Agent
+from openclaw.cli.attachments import material_of, read_piped
+from openclaw.cli.charts import Canvas, bar, canvas, share_columns
 from openclaw.cli.common import current_home, print_json
-from openclaw.cli.formatting import first_line, harmless, one_line, put
+from openclaw.cli.formatting import first_line, harmless, one_line, print_lines
 from openclaw.cli.history_lines import kind_of, minute, place_of
 from openclaw.cli.options import (
     Continue,
@@ -27,7 +27,7 @@ from openclaw.cli.options import (
     SkillName,
     Yes,
 )
-from openclaw.cli.play import by_name, open_session
+from openclaw.cli.play import open_session, skill_prompt
 from openclaw.cli.questions import can_ask
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
@@ -35,11 +35,11 @@ from openclaw.inspection.context import context_report, head_changes
 from openclaw.sessions.store import SessionStore
 
 if TYPE_CHECKING:
-    from openclaw.agent.agent import App
+    from openclaw.agent.agent import Agent
     from openclaw.history.turns import Turn
-    from openclaw.inspection.context import Change, ContextReport, HeadChanges
+    from openclaw.inspection.context import ContextReport, HeadChanges, HeadPartChange
     from openclaw.messages import Entry
-    from openclaw.security.policy import Question
+    from openclaw.security.policy import PermissionQuestion
     from openclaw.storage.home import Home
 
 
@@ -87,11 +87,13 @@ def context(
     _print(report, as_json=as_json, raw=raw)
 
 
-def _open(home: Home, model: str | None, mode: Modes | None, *, yes: bool, no_memory: bool) -> App:
+def _open(
+    home: Home, model: str | None, mode: Modes | None, *, yes: bool, no_memory: bool
+) -> Agent:
     """Open the app as `openclaw ask` would. The tools offered to a model depend on what they may
     do, and so on whether somebody could be asked.
     """
-    return App.open(
+    return Agent.open(
         home,
         load_settings(home),
         model=model,
@@ -101,16 +103,16 @@ def _open(home: Home, model: str | None, mode: Modes | None, *, yes: bool, no_me
     )
 
 
-def _not_asked(question: Question) -> str:
+def _not_asked(question: PermissionQuestion) -> str:
     raise AssertionError("no tool runs where a request is only shown")
 
 
 def _report(
-    app: App, words: list[str], which: tuple[bool, str | None], skill: str
+    app: Agent, words: list[str], which: tuple[bool, str | None], skill: str
 ) -> ContextReport:
     """Report on what `openclaw ask` would send for the same words and options."""
-    piped = piped_in(None) if words else ""  # a bare look waits for nobody
-    prompt = " ".join(words).strip() or (by_name(skill) if skill else "")
+    piped = read_piped(None) if words else ""  # a bare look waits for nobody
+    prompt = " ".join(words).strip() or (skill_prompt(skill) if skill else "")
     material = material_of(prompt, piped, app.home, quiet=False)
     session = open_session(app.sessions, *which, app.model_name)
     return context_report(app, session, prompt, material, skill)
@@ -126,12 +128,12 @@ def _print_cache(home: Home, ref: str, *, as_json: bool) -> None:
         sys.stdout.write("\n".join(cache_lines(session.id, calls, canvas())) + "\n")
 
 
-def _print_diff(app: App, ref: str, given: list[str], *, as_json: bool) -> None:
+def _print_diff(app: Agent, ref: str, given: list[str], *, as_json: bool) -> None:
     found = head_changes(app, app.sessions.load(ref), given)
     if as_json:
         print_json(changes_json(found))
     else:
-        put(change_lines(found))
+        print_lines(change_lines(found))
 
 
 def _print(report: ContextReport, *, as_json: bool, raw: bool) -> None:
@@ -207,7 +209,7 @@ def picture(rows: Sequence[Row], window: int, on: Canvas) -> str:
     """Draw one line: each part as its letter and as many columns as its share of the window."""
     columns = min(MOST_COLUMNS, on.width)
     beyond = max(0, window - sum(row.tokens for row in rows))
-    given = shares([*(row.tokens for row in rows), beyond], columns)
+    given = share_columns([*(row.tokens for row in rows), beyond], columns)
     drawn = ""
     for number, (row, size) in enumerate(zip(rows, given, strict=False)):
         text = (row.mark + row.fill * (size - 1))[:size]
@@ -304,7 +306,7 @@ def change_lines(found: HeadChanges) -> Iterator[str]:
         yield f"tools: {named}"
 
 
-def _change_title(change: Change) -> str:
+def _change_title(change: HeadPartChange) -> str:
     told = "the model knows it" if change.told else "the model does not know it yet"
     if change.name == "skills":
         told = "they can be used now, this list changes with the next conversation"
@@ -364,7 +366,7 @@ MOST_BAR = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ModelCall:
     """A model call: the number of the message that it made, the tokens of its request, those of
     them that were cached, and seconds.
     """
@@ -381,13 +383,13 @@ class Call:
         return self.reused / self.tokens if self.tokens else 0.0
 
 
-def calls_of(messages: Iterable[tuple[int, Entry]]) -> list[Call]:
+def calls_of(messages: Iterable[tuple[int, Entry]]) -> list[ModelCall]:
     """Return the model calls of a conversation, from its numbered messages.
 
     A message that sums up several calls is left out, and so is one whose server gave no count.
     """
     return [
-        Call(
+        ModelCall(
             number,
             entry.at,
             usage.prompt_tokens,
@@ -400,14 +402,14 @@ def calls_of(messages: Iterable[tuple[int, Entry]]) -> list[Call]:
     ]
 
 
-def reading_rate(calls: Sequence[Call]) -> float:
+def reading_rate(calls: Sequence[ModelCall]) -> float:
     """Return the tokens read in a second, 0.0 when no call tells."""
     telling = [c for c in calls if c.read_seconds > 0 and c.tokens - c.reused >= MEASURED]
     seconds = sum(call.read_seconds for call in telling)
     return sum(call.tokens - call.reused for call in telling) / seconds if seconds else 0.0
 
 
-def cache_json(session: str, calls: Sequence[Call]) -> dict[str, Any]:
+def cache_json(session: str, calls: Sequence[ModelCall]) -> dict[str, Any]:
     """For programs; shares from 0 to 1, the rate in tokens a second."""
     rows = [{**asdict(call), "share": round(call.share, 4)} for call in calls]
     tokens, reused = sum(c.tokens for c in calls), sum(c.reused for c in calls)
@@ -423,7 +425,7 @@ def cache_json(session: str, calls: Sequence[Call]) -> dict[str, Any]:
     return {"session": session, "calls": rows, "together": together}
 
 
-def cache_lines(session: str, calls: Sequence[Call], on: Canvas | None = None) -> list[str]:
+def cache_lines(session: str, calls: Sequence[ModelCall], on: Canvas | None = None) -> list[str]:
     """Return a line for each call, and at the end what the cache saved in all."""
     if not calls:
         return [f"{session}: no questions asked yet"]
@@ -441,7 +443,7 @@ def cache_lines(session: str, calls: Sequence[Call], on: Canvas | None = None) -
     return [*lines, *([whole] if len(whole) <= on.width else [told, saved])]
 
 
-def _cells(call: Call) -> tuple[str, ...]:
+def _cells(call: ModelCall) -> tuple[str, ...]:
     return (
         f"#{call.message}",
         one_line(call.at[:MINUTES].replace("T", " ")),
@@ -452,7 +454,7 @@ def _cells(call: Call) -> tuple[str, ...]:
     )
 
 
-def _sum_calls(session: str, calls: Sequence[Call]) -> tuple[str, str]:
+def _sum_calls(session: str, calls: Sequence[ModelCall]) -> tuple[str, str]:
     """Return the sum of all calls and what it saved, "" where that is not known."""
     sums = cache_json(session, calls)["together"]
     count = "1 call" if sums["calls"] == 1 else f"{sums['calls']} calls"

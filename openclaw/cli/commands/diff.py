@@ -9,16 +9,16 @@ from typing import Annotated
 import typer
 
 from openclaw.cli.common import print_json
-from openclaw.cli.formatting import put, warn
+from openclaw.cli.formatting import print_lines, warn
 from openclaw.cli.history_lines import (
     blame_json,
     blame_lines,
-    blamed,
+    blamed_turn_lines,
     diff_lines,
-    of_turn,
-    opened,
-    said,
+    find_blame,
+    find_exchange,
     show_lines,
+    turn_differences,
     turn_json,
 )
 from openclaw.cli.opening import open_app
@@ -45,11 +45,11 @@ def diff(
     """Show what a turn changed, as git does."""
     with closing(open_app(ctx, reading=True)) as app:
         found = app.history.find(turn)
-        files = of_turn(app.history, found)
+        files = turn_differences(app.history, found)
         if as_json:
             print_json(turn_json(found, files, diff=True))
         elif files:
-            put(diff_lines(files, whole=whole))
+            print_lines(diff_lines(files, whole=whole))
         else:
             warn([f"{found.id or found.commit[:8]} changed no files"])
 
@@ -59,10 +59,12 @@ def show(ctx: typer.Context, turn: Ref = "", as_json: AsJson = False) -> None:
     with closing(open_app(ctx, reading=True)) as app:
         found = app.history.find(turn)
         if not as_json:
-            put(show_lines(app, found))
+            print_lines(show_lines(app, found))
             return
-        spoken = said(found, app.history, app.sessions)
-        print_json(turn_json(found, of_turn(app.history, found), diff=True) | asdict(spoken))
+        spoken = find_exchange(found, app.history, app.sessions)
+        print_json(
+            turn_json(found, turn_differences(app.history, found), diff=True) | asdict(spoken)
+        )
 
 
 def blame(
@@ -77,10 +79,10 @@ def blame(
 ) -> None:
     """Show which turn wrote each line, from which prompt, in which conversation."""
     with closing(open_app(ctx, reading=True)) as app:
-        path, lines = blamed(app, where)
+        path, lines = find_blame(app, where)
         if as_json:
             print_json(blame_json(app, path, lines))
         elif whole:
-            put(opened(app, lines))
+            print_lines(blamed_turn_lines(app, lines))
         else:
-            put(blame_lines(app, path, lines))
+            print_lines(blame_lines(app, path, lines))

@@ -16,26 +16,26 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.cli.charts import Canvas, canvas
 from openclaw.cli.common import current_home
 from openclaw.cli.formatting import one_line
 from openclaw.config import load_settings
 from openclaw.config.mcp_settings import read_servers
 from openclaw.errors import Damaged, ModelMissing, OpenclawError, Refused, UsageError
-from openclaw.evals.model_probes import Listener, holding
+from openclaw.evals.model_probes import Listener, probe_schema_enforcement
 from openclaw.maintenance.doctor.checkup import checkup
 from openclaw.models import token_count
 from openclaw.retrieval.embedders import open_embedder
 from openclaw.security.grants import read_grants
 from openclaw.security.network import read_url
-from openclaw.security.program_trust import why_not
-from openclaw.security.secrets import find
+from openclaw.security.program_trust import why_untrusted
+from openclaw.security.secrets import find_secrets
 from openclaw.storage.program import models_folder
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import read_text
-from openclaw.tools.mcp.start import Starts, enabled, fault_line
-from openclaw.tools.shell.sandbox import available
+from openclaw.tools.mcp.start import ServerStarter, enabled, fault_line
+from openclaw.tools.shell.sandbox import why_unavailable
 from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def doctor(
         sys.stdout.write(json.dumps(shape, ensure_ascii=False, indent=2) + "\n")
     else:
         on = canvas() if sys.stdout.isatty() else None
-        sys.stdout.write("".join(f"{line}\n" for line in shown(checks, on)))
+        sys.stdout.write("".join(f"{line}\n" for line in check_lines(checks, on)))
     raise typer.Exit(_exit_code(checks))
 
 
@@ -155,7 +155,7 @@ def check_settings(home: Home) -> tuple[Settings | None, Check]:
 
 def check_model(home: Home, settings: Settings, name: str | None) -> Iterator[Check]:
     """Check which model would answer, whether it can be reached, and what it can do."""
-    with closing(App.open(home, settings, model=name)) as app:
+    with closing(Agent.open(home, settings, model=name)) as app:
         try:
             card = app.model.card
         except OpenclawError as error:
@@ -172,7 +172,7 @@ def check_schema(model: Model, settings: Settings) -> Check:
     Only this check asks a model.
     """
     try:
-        found = next(holding(Listener(model, SCHEMA_SECONDS), settings.think), {})
+        found = next(probe_schema_enforcement(Listener(model, SCHEMA_SECONDS), settings.think), {})
     except OpenclawError as error:
         return Check("schema", "warning", one_line(str(error)), error.hint)
     if not found:
@@ -231,7 +231,7 @@ def check_memory(home: Home) -> Check:
             text = read_text(path)[:MOST_CHARS]
         except OSError:
             continue
-        for secret in find(text):
+        for secret in find_secrets(text):
             line = text.count("\n", 0, secret.start) + 1
             found.append(f"memory/{path.name}:{line} ({secret.kind})")
     if not found:
@@ -252,7 +252,7 @@ def check_sandbox() -> Check:
     """Check whether commands run confined; without that, the user is asked about each one that does
     more than read.
     """
-    if (why := available()) is None:
+    if (why := why_unavailable()) is None:
         return Check("sandbox", "ok", "commands run in bubblewrap")
     advice = "install bubblewrap" if sys.platform == "linux" else ""
     return Check("sandbox", "ok", f"commands run without a sandbox: {why}", advice)
@@ -279,7 +279,7 @@ def _exit_code(checks: list[Check]) -> int:
     return next((check.exit_code for check in checks if check.state == "fault"), 0)
 
 
-def shown(checks: Sequence[Check], on: Canvas | None = None) -> Iterator[str]:
+def check_lines(checks: Sequence[Check], on: Canvas | None = None) -> Iterator[str]:
     """Return the checks as lines: sound ones without notes in one line at the end, and of many
     findings of one check the first. On a terminal lines are broken at its width, and coloured.
     """
@@ -383,9 +383,9 @@ def check_mcp(home: Home, settings: Settings) -> Check:
 
 def _waiting(home: Home, servers: Sequence[Server]) -> str:
     """Return servers that are not started because nobody has trusted the files that they run."""
-    starts = Starts(home, enabled(servers))
+    starts = ServerStarter(home, enabled(servers))
     now = starts.asked()
-    why = why_not(now, starts.state(now)) if now.servers else ""
+    why = why_untrusted(now, starts.state(now)) if now.servers else ""
     names = ", ".join(server.name for server in now.servers)
     return f"not started ({names}), as they run files of this home: {why}" if why else ""
 

@@ -12,29 +12,29 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.agent.heartbeat import (
-    alone,
-    hours_of,
-    limited,
-    mode_of,
+    heartbeat_lock,
+    interrupt_after,
+    is_within,
+    parse_hours,
     prompt_of,
-    quietly,
-    session_of,
-    tasks_of,
-    told,
-    within,
+    read_tasks,
+    text_for_user,
+    todays_session,
+    unattended_mode,
+    unattended_settings,
 )
 from openclaw.cli.common import current_home, print_json
 from openclaw.cli.formatting import harmless, warn
-from openclaw.cli.play import code_of, play
+from openclaw.cli.play import play, turn_exit_code
 from openclaw.cli.render import Listener, verdict_lines
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
 from openclaw.events import Done, Trouble
 
 if TYPE_CHECKING:
-    from openclaw.agent.agent import App
+    from openclaw.agent.agent import Agent
     from openclaw.events import Done, Error, Event
     from openclaw.sessions.session import Session
     from openclaw.storage.home import Home
@@ -85,49 +85,51 @@ def heartbeat(
 
 
 def _beat(home: Home, quiet_hours: str, model: str | None) -> HeartbeatResult:
-    if quiet_hours and within(datetime.now().time(), hours_of(quiet_hours)):
+    if quiet_hours and is_within(datetime.now().time(), parse_hours(quiet_hours)):
         return HeartbeatResult(why="it is a quiet hour")
-    tasks = tasks_of(home)
+    tasks = read_tasks(home)
     if not tasks:
         return HeartbeatResult(
             why="nothing to do: workspace/HEARTBEAT.md is not there or names no task"
         )
-    with alone(home) as mine:
+    with heartbeat_lock(home) as mine:
         return _run(home, tasks, model) if mine else HeartbeatResult(why="another heartbeat runs")
 
 
 def _run(home: Home, tasks: str, model: str | None) -> HeartbeatResult:
     settings = load_settings(home)
-    app = App.open(home, quietly(settings), model=model, mode=mode_of(settings))
+    app = Agent.open(
+        home, unattended_settings(settings), model=model, mode=unattended_mode(settings)
+    )
     try:
         return _ask(app, tasks)
     finally:
         app.close()
 
 
-def _ask(app: App, tasks: str) -> HeartbeatResult:
+def _ask(app: Agent, tasks: str) -> HeartbeatResult:
     """Run one turn, ended when it takes too long (OpenclawError). Untrusted files are reported on
     stderr, with the answer or without.
     """
-    end = _run_turn(app, prompt_of(tasks), session_of(app))
+    end = _run_turn(app, prompt_of(tasks), todays_session(app))
     if not isinstance(end, Done):
-        return HeartbeatResult(why="the turn did not end", code=code_of(end))
-    answer = told(end.answer)
+        return HeartbeatResult(why="the turn did not end", code=turn_exit_code(end))
+    answer = text_for_user(end.answer)
     nothing = end.stop_reason in ("answer", "empty") and not answer
     if not (nothing and end.stop_reason == "empty"):
         warn(verdict_lines(end))
-    code = 0 if nothing and not (end.refused or end.unbacked) else code_of(end)
+    code = 0 if nothing and not (end.refused or end.unbacked) else turn_exit_code(end)
     why = "there is nothing to tell" if nothing else ""
     return HeartbeatResult(answer, why, end.session_id, end.model, end.refused, end.unbacked, code)
 
 
-def _run_turn(app: App, prompt: str, session: Session) -> Done | Error | None:
+def _run_turn(app: Agent, prompt: str, session: Session) -> Done | Error | None:
     seconds = app.settings.heartbeat.timeout
     late = OpenclawError(
         f"the heartbeat took longer than {seconds:g} s and was ended; what was done is kept",
         "allow it more time: openclaw config set heartbeat.timeout SECONDS",
     )
-    with limited(seconds) as passed:
+    with interrupt_after(seconds) as passed:
         try:
             end = play(app.ask(prompt, session), _Unheard())
         except KeyboardInterrupt:

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.common import current_home, print_json, table
-from openclaw.cli.formatting import folded, harmless, one_line, warn
-from openclaw.cli.questions import check_by_hand, confirmed
+from openclaw.cli.formatting import fold_blanks, harmless, one_line, warn
+from openclaw.cli.questions import confirm, refuse_inside_agent
 from openclaw.config import load_settings
 from openclaw.config.hook_settings import EVENTS
 from openclaw.errors import OpenclawError, Refused, UsageError
-from openclaw.hooks.hooks import TRUST, head, open_hooks
-from openclaw.security.program_trust import why_not
+from openclaw.hooks.hooks import TRUST, common_facts, open_hooks
+from openclaw.security.program_trust import why_untrusted
 
 if TYPE_CHECKING:
-    from openclaw.agent.agent import App
+    from openclaw.agent.agent import Agent
     from openclaw.config.hook_settings import Event, Hook
     from openclaw.hooks.hooks import Hooks
-    from openclaw.hooks.runner import Reply
-    from openclaw.security.program_trust import Asked
+    from openclaw.hooks.runner import HookReply
+    from openclaw.security.program_trust import TrustRequest
     from openclaw.storage.home import State
 
 
@@ -72,27 +72,29 @@ def trust(
         taken = hooks.trust.revoke(hooks.home)
         typer.echo("the hooks of this home run no more" if taken else "they were not allowed")
         return
-    check_by_hand("hooks")
+    refuse_inside_agent("hooks")
     now = hooks.asked()
     warn(fault.text for fault in hooks.faults)
     if not hooks.hooks:
         raise UsageError("there are no hooks to allow", "docs/hooks.md tells how to name one")
     allow = partial(hooks.trust.allow, hooks.home, now.mark)
-    say_yes("hooks", now, hooks.state(now), allow, yes=yes)
+    trust_hooks("hooks", now, hooks.state(now), allow, yes=yes)
 
 
-def say_yes(what: str, now: Asked, state: State, allow: Callable[[], None], *, yes: bool) -> None:
+def trust_hooks(
+    what: str, now: TrustRequest, state: State, allow: Callable[[], None], *, yes: bool
+) -> None:
     """Show what is to be trusted, and save the trust. Refused when none is possible."""
     if now.programs.trouble:
         raise Refused(
             f"these {what} cannot be allowed: {now.programs.trouble}",
             f"keep the programs of {what} in hooks/, and other files in workspace/ (docs/hooks.md)",
         )
-    for line in shown(now):
+    for line in trust_lines(now):
         typer.echo(line)
     if state == "trusted":
         typer.echo("they run already")
-    elif confirmed("Let them run?", yes=yes):
+    elif confirm("Let them run?", yes=yes):
         allow()
         typer.echo("they run from now on, until one of them changes")
     else:
@@ -117,9 +119,9 @@ def try_event(
     chosen = [hook for hook in hooks.hooks if hook.event == known and _matches(hook, tool)]
     if not chosen:
         raise UsageError(f"no hook is named for {known}", "openclaw hooks list")
-    if why := why_not(now, hooks.state(now)):
+    if why := why_untrusted(now, hooks.state(now)):
         raise Refused(f"the hooks of this home do not run: {why}", TRUST)
-    facts = {**head(known, hooks.home), **_sample(known, tool)}
+    facts = {**common_facts(known, hooks.home), **_sample(known, tool)}
     replies = [(hook, hooks.try_one(hook, facts, now)) for hook in chosen]
     if as_json:
         print_json([{"run": hook.run, **asdict(reply)} for hook, reply in replies])
@@ -128,7 +130,7 @@ def try_event(
     raise typer.Exit(int(any(reply.failed for _, reply in replies)))
 
 
-def ask_trust(app: App, read: Callable[[str], str], say: Callable[[str], None]) -> None:
+def ask_trust(app: Agent, read: Callable[[str], str], say: Callable[[str], None]) -> None:
     """Ask, at the start of a chat, whether untrusted hooks may run. No reply means no, and the chat
     goes on without them.
     """
@@ -137,12 +139,12 @@ def ask_trust(app: App, read: Callable[[str], str], say: Callable[[str], None]) 
         return
     now = hooks.asked()
     allow = partial(hooks.trust.allow, hooks.home, now.mark)
-    ask_yes("hooks", now, hooks.state(now), allow, read, say)
+    ask_for_trust("hooks", now, hooks.state(now), allow, read, say)
 
 
-def ask_yes(
+def ask_for_trust(
     what: str,
-    now: Asked,
+    now: TrustRequest,
     state: State,
     allow: Callable[[], None],
     read: Callable[[str], str],
@@ -153,7 +155,7 @@ def ask_yes(
         return
     if state == "changed":
         say(f"The {what} of this home have changed since you allowed them.")
-    for line in shown(now):
+    for line in trust_lines(now):
         say(line)
     try:
         reply = read("Let them run, until one of them changes? [y]es  [N]o ")
@@ -181,7 +183,7 @@ def _matches(hook: Hook, tool: str) -> bool:
     return not hook.event.endswith("_tool") or hook.matches(tool)
 
 
-def _hook_json(hooks: Hooks, hook: Hook, now: Asked) -> dict[str, Any]:
+def _hook_json(hooks: Hooks, hook: Hook, now: TrustRequest) -> dict[str, Any]:
     return {
         **asdict(hook),
         "label": hook.label,
@@ -208,13 +210,13 @@ def _details(described: dict[str, Any]) -> str:
     return one_line(", ".join(words))
 
 
-def shown(now: Asked) -> Iterator[str]:
+def trust_lines(now: TrustRequest) -> Iterator[str]:
     """Return what trust covers: each command in full, and the files of the home."""
     yield "openclaw.yaml here names programs that run with your rights, unconfined:"
     for hook in now.hooks:
         run = hook.run if isinstance(hook.run, str) else " ".join(map(repr, hook.run))
         where = f" ({' '.join(hook.match)})" if hook.match else ""
-        yield f"  {hook.event}{one_line(where)}: {folded(one_line(run))}"
+        yield f"  {hook.event}{one_line(where)}: {fold_blanks(one_line(run))}"
         if hook.env:
             yield f"    gets {one_line(', '.join(hook.env))} of your environment"
         if hook.cwd:
@@ -249,7 +251,7 @@ def _few(title: str, names: Sequence[str]) -> Iterator[str]:
         yield f"  and {len(names) - MOST_LINES} more"
 
 
-def _format_reply(hook: Hook, reply: Reply) -> Iterator[str]:
+def _format_reply(hook: Hook, reply: HookReply) -> Iterator[str]:
     """Describe the result of one hook."""
     code = "" if reply.code is None else f"exit code {reply.code}, "
     yield f"{one_line(hook.label)}: {code}{reply.seconds:.2f} s"

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.commands.init import chosen_folder, make_home
-from openclaw.cli.common import as_turn, current_home, print_json, table, tell_undo
+from openclaw.cli.common import current_home, print_json, print_undo_hint, record_as_turn, table
 from openclaw.cli.formatting import one_line
 from openclaw.cli.options import options
-from openclaw.cli.questions import can_ask, confirmed
+from openclaw.cli.questions import can_ask, confirm
 from openclaw.errors import Damaged
 from openclaw.maintenance.importers.plan import carry_out, plan_import
 
 if TYPE_CHECKING:
-    from openclaw.maintenance.importers.steps import Plan, Step
+    from openclaw.maintenance.importers.steps import ImportPlan, ImportStep
     from openclaw.storage.home import Home
 
 
@@ -62,10 +62,10 @@ def import_(
     if not some or dry_run:
         _finish(plan, as_json, done=False)
         return
-    if not confirmed("Import this?", yes=yes):
+    if not confirm("Import this?", yes=yes):
         typer.echo("nothing was imported", err=True)
         raise typer.Exit(1)
-    with as_turn(plan.home, f"import {folder.name}") as turn:
+    with record_as_turn(plan.home, f"import {folder.name}") as turn:
         result = carry_out(plan, recorder=turn)
     _finish(result, as_json, done=True, turn=turn.turn)
     if result.count(("failed",)):
@@ -81,7 +81,7 @@ def _home(ctx: typer.Context) -> Home:
             raise
         target = chosen_folder(None, options(ctx).home, Path.cwd(), os.environ)
         typer.echo(str(error), err=True)
-        if not confirmed(f"Make a home in {target}?", yes=False):
+        if not confirm(f"Make a home in {target}?", yes=False):
             raise
         make_home(target)
         return current_home(ctx)
@@ -93,7 +93,7 @@ def _say(lines: Iterable[str], as_json: bool) -> None:
         typer.echo(line, err=as_json)
 
 
-def _plan_lines(plan: Plan) -> Iterator[str]:
+def _plan_lines(plan: ImportPlan) -> Iterator[str]:
     yield one_line(f"{plan.source.root} is {_article(plan.label)}; the home is {plan.home.root}")
     yield ""
     yield from _rows(plan.steps)
@@ -104,7 +104,7 @@ def _article(label: str) -> str:
     return label if label.startswith("a ") else f"the folder of {label}"
 
 
-def _rows(steps: Iterable[Step]) -> Iterator[str]:
+def _rows(steps: Iterable[ImportStep]) -> Iterator[str]:
     order = list(_WORDS)
     listed = sorted(steps, key=lambda step: (order.index(step.deed), step.kind))
     rows: list[tuple[str, str, str]] = []
@@ -114,7 +114,7 @@ def _rows(steps: Iterable[Step]) -> Iterator[str]:
         yield table(rows, ("", "FROM", "TO, OR WHY NOT"))
 
 
-def _folded(steps: list[Step]) -> list[tuple[str, str, str]]:
+def _folded(steps: list[ImportStep]) -> list[tuple[str, str, str]]:
     """Return the rows of steps of one kind: all of a few; of many the first ones and a number."""
     shown = steps if len(steps) <= MOST_ALIKE + 1 else steps[:MOST_ALIKE]
     rows = [(_WORDS[step.deed], _short(step.source), _end(step)) for step in shown]
@@ -123,7 +123,7 @@ def _folded(steps: list[Step]) -> list[tuple[str, str, str]]:
     return rows
 
 
-def _end(step: Step) -> str:
+def _end(step: ImportStep) -> str:
     """Return the last lines: the target, and notes on it."""
     target = _short(step.target)
     return f"{target} ({step.detail})" if target and step.detail else target or step.detail
@@ -137,7 +137,7 @@ def _short(path: str) -> str:
     return f"{path[: half - 2]}...{path[-half + 1 :]}"
 
 
-def _finish(plan: Plan, as_json: bool, *, done: bool, turn: str = "") -> None:
+def _finish(plan: ImportPlan, as_json: bool, *, done: bool, turn: str = "") -> None:
     if as_json:
         print_json(_as_json(plan, done=done) | ({"turn": turn} if done else {}))
         return
@@ -147,12 +147,12 @@ def _finish(plan: Plan, as_json: bool, *, done: bool, turn: str = "") -> None:
             typer.echo(line)
     typer.echo(_summary(plan, done=done))
     if turn:
-        tell_undo()
+        print_undo_hint()
     if done and plan.count(("hold",)):
         typer.echo("look at the skills that wait: openclaw skills review")
 
 
-def _summary(plan: Plan, *, done: bool) -> str:
+def _summary(plan: ImportPlan, *, done: bool) -> str:
     counts = {word: plan.count((deed,)) for deed, word in _WORDS.items()}  # type: ignore[arg-type]
     taken = plan.count()
     if not taken and not counts["failed"]:
@@ -163,7 +163,7 @@ def _summary(plan: Plan, *, done: bool) -> str:
     return ", ".join([f"{did} {taken}", *rest, *failed])
 
 
-def _as_json(plan: Plan, *, done: bool) -> dict[str, Any]:
+def _as_json(plan: ImportPlan, *, done: bool) -> dict[str, Any]:
     steps = [
         {
             "kind": step.kind,

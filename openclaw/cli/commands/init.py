@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openclaw.cli.formatting import warn
-from openclaw.cli.home_trust import settle
+from openclaw.cli.home_trust import ensure_trusted
 from openclaw.cli.options import options
-from openclaw.cli.questions import can_ask, confirmed
+from openclaw.cli.questions import can_ask, confirm
 from openclaw.config import starter_text
 from openclaw.errors import Damaged
 from openclaw.storage.home import (
@@ -75,7 +75,7 @@ def _ask_about_others(target: Path, *, yes: bool) -> None:
     own = default_folder(os.environ).parent.resolve()
     if not can_ask() and target.resolve() not in (own, *own.parents):
         return
-    if not confirmed("Make it a home all the same?", yes=False):
+    if not confirm("Make it a home all the same?", yes=False):
         raise typer.Exit(1)
 
 
@@ -83,7 +83,7 @@ def make_home(target: Path) -> list[str]:
     """Make a home, see `create_home`. Refused for a home from elsewhere that nobody has trusted."""
     home = Home(target.resolve())
     if home.root.is_dir() and not is_trusted(home):
-        settle(home, reading=False)
+        ensure_trusted(home, reading=False)
     return create_home(home.root, starter_text())
 
 

@@ -14,14 +14,22 @@ import typer
 from openclaw.cli.commands.undo import session_of
 from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import one_line, warn
-from openclaw.cli.history_lines import TALK, kind_of, marks, minute, of_turn, place_of, turn_json
+from openclaw.cli.history_lines import (
+    SESSIONS_PREFIX,
+    kind_of,
+    minute,
+    place_of,
+    state_words,
+    turn_differences,
+    turn_json,
+)
 from openclaw.cli.opening import open_app
 from openclaw.security.audit import ACTIONS, read_actions
 from openclaw.sessions.folder import SHORT_ID
-from openclaw.sessions.session import is_made_id
+from openclaw.sessions.session import is_generated_id
 
 if TYPE_CHECKING:
-    from openclaw.agent.agent import App
+    from openclaw.agent.agent import Agent
     from openclaw.history.history import History
     from openclaw.history.turns import Turn
 
@@ -68,7 +76,7 @@ def log(
             warn([waiting])
 
 
-def chosen(app: App, session: str = "", file: str = "") -> Iterator[Turn]:
+def chosen(app: Agent, session: str = "", file: str = "") -> Iterator[Turn]:
     """Return the turns of a conversation, of a file, or all."""
     wanted = session_of(app, session)
     path = app.home.relative(app.home.root / file) if file else ""
@@ -97,22 +105,26 @@ def narrow_row(row: Sequence[object]) -> tuple[str, ...]:
     session, colon, number = place.rpartition(":")
     if not (colon and number.isdecimal()):
         session, colon, number = place, "", ""
-    session = session[-SHORT_ID:] if is_made_id(session) else one_line(session, LONGEST_NAME)
+    session = session[-SHORT_ID:] if is_generated_id(session) else one_line(session, LONGEST_NAME)
     named = f"({noted}) {subject}" if noted else subject
     return turn_id, at[len("2026-") :], f"{files} {lines}".strip(), session + colon + number, named
 
 
 def _turn_row(history: History, turn: Turn, waiting: str) -> tuple[object, ...]:
-    counts = [each.counts() for each in of_turn(history, turn) if not each.path.startswith(TALK)]
+    counts = [
+        each.counts()
+        for each in turn_differences(history, turn)
+        if not each.path.startswith(SESSIONS_PREFIX)
+    ]
     added, removed = (sum(column) for column in zip(*counts, strict=True)) if counts else (0, 0)
     lines = f"+{added} -{removed}" if counts else ""
     subject = one_line(turn.subject, SUBJECT)
     fixed = (turn.id, minute(turn.at), kind_of(turn), len(counts) or "", lines)
-    return (*fixed, place_of(turn), subject, marks(turn, waiting))
+    return (*fixed, place_of(turn), subject, state_words(turn, waiting))
 
 
 def _as_json(history: History, turns: Iterable[Turn]) -> list[dict[str, Any]]:
-    return [turn_json(turn, of_turn(history, turn)) for turn in turns]
+    return [turn_json(turn, turn_differences(history, turn)) for turn in turns]
 
 
 # -------- what tools did

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.commands.hooks import STATES, ask_yes, say_yes
+from openclaw.cli.commands.hooks import STATES, ask_for_trust, trust_hooks
 from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import warn
-from openclaw.cli.questions import check_by_hand
+from openclaw.cli.questions import refuse_inside_agent
 from openclaw.config import load_settings
-from openclaw.config.mcp_settings import read_servers, short
+from openclaw.config.mcp_settings import read_servers, tool_name_part
 from openclaw.errors import AwayError, OpenclawError, UsageError
 from openclaw.tools.mcp.schema import read_cache
-from openclaw.tools.mcp.start import KIND, Starts, enabled, fault_line
-from openclaw.tools.mcp.tools import McpServers, open_door
+from openclaw.tools.mcp.start import KIND, ServerStarter, enabled, fault_line
+from openclaw.tools.mcp.tools import McpServers, make_connector
 
 if TYPE_CHECKING:
     from openclaw.config.mcp_settings import Server
     from openclaw.storage.home import Home
-    from openclaw.tools.mcp.schema import Cache
-    from openclaw.tools.mcp.start import Starts
+    from openclaw.tools.mcp.schema import ServerCache
+    from openclaw.tools.mcp.start import ServerStarter
     from openclaw.tools.tool import Tool
 
 
@@ -77,12 +77,12 @@ def trust(
         taken = starts.trust.revoke(home, KIND)
         typer.echo("these servers run no more" if taken else "they were not allowed")
         return
-    check_by_hand("MCP servers")
+    refuse_inside_agent("MCP servers")
     now = starts.asked()
     warn(line for _, line in faults)
     if not now.servers:
         raise UsageError("no MCP server runs a file of this home", "the others need no permission")
-    say_yes("MCP servers", now, starts.state(now), partial(starts.allow, now), yes=yes)
+    trust_hooks("MCP servers", now, starts.state(now), partial(starts.allow, now), yes=yes)
 
 
 @app.command("test")
@@ -96,7 +96,7 @@ def try_one(
     server = _find_server(home, name)
     servers, _ = _read(home)
     cache = _cache(home)
-    used = McpServers([server], cache, lambda: open_door(home, servers))
+    used = McpServers([server], cache, lambda: make_connector(home, servers))
     try:
         used.refresh()
         warn(used.news())
@@ -104,7 +104,7 @@ def try_one(
     except AwayError as error:
         cache.fail(server, rests=False)
         cache.save()
-        log = home.private / "logs" / f"mcp-{short(name)}.log"
+        log = home.private / "logs" / f"mcp-{tool_name_part(name)}.log"
         hint = f"what it wrote: {log}" if log.is_file() and log.stat().st_size else ""
         raise OpenclawError(f"{name} cannot be used: {error}", hint) from error
     finally:
@@ -122,7 +122,7 @@ def ask_servers_trust(home: Home, read: Callable[[str], str], say: Callable[[str
     now = starts.asked()
     if now.servers:
         allow = partial(starts.allow, now)
-        ask_yes("MCP servers", now, starts.state(now), allow, read, say)
+        ask_for_trust("MCP servers", now, starts.state(now), allow, read, say)
 
 
 def _read(home: Home) -> tuple[list[Server], list[tuple[str, str]]]:
@@ -131,12 +131,12 @@ def _read(home: Home) -> tuple[list[Server], list[tuple[str, str]]]:
     return servers, [(fault.server, fault_line(home, fault)) for fault in faults]
 
 
-def _starts(home: Home) -> tuple[Starts, list[tuple[str, str]]]:
+def _starts(home: Home) -> tuple[ServerStarter, list[tuple[str, str]]]:
     servers, faults = _read(home)
-    return Starts(home, enabled(servers)), faults
+    return ServerStarter(home, enabled(servers)), faults
 
 
-def _cache(home: Home) -> Cache:
+def _cache(home: Home) -> ServerCache:
     return read_cache(home.private / "cache" / "mcp.json")
 
 
@@ -153,8 +153,8 @@ def _find_server(home: Home, name: str) -> Server:
     return found
 
 
-def _server_json(server: Server, home: Home, cache: Cache, waits: str = "") -> dict[str, Any]:
-    tools = McpServers([server], cache, lambda: open_door(home, ())).tools()
+def _server_json(server: Server, home: Home, cache: ServerCache, waits: str = "") -> dict[str, Any]:
+    tools = McpServers([server], cache, lambda: make_connector(home, ())).tools()
     known = cache.tools(server) is not None
     state = f"{len(tools)} tools" if known else "not asked yet"
     if cache.failed(server):

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import as_turn, current_home, print_json, table
+from openclaw.cli.common import current_home, print_json, record_as_turn, table
 from openclaw.cli.formatting import one_line
 from openclaw.config import add_line, drop_line, load_settings
 from openclaw.errors import UsageError
 from openclaw.security.grants import make_grant, read_grant, read_grants
 from openclaw.security.policy import EFFECTS, RULES, TABLE
-from openclaw.tools.shell.sandbox import available
+from openclaw.tools.shell.sandbox import why_unavailable
 
 if TYPE_CHECKING:
     from openclaw.security.grants import Grant
@@ -32,7 +32,7 @@ def show(ctx: typer.Context, as_json: AsJson = False) -> None:
     """Show the mode, the table of modes, the sandbox and the grants."""
     settings = load_settings(current_home(ctx, reading=True))
     grants = [_row(number, line) for number, line in enumerate(settings.grants, 1)]
-    missing = available()
+    missing = why_unavailable()
     if as_json:
         rules = [{"name": r.name, "decision": r.decision, "about": r.about} for r in RULES]
         sandbox = {"available": missing is None, "reason": missing or ""}
@@ -69,7 +69,7 @@ def allow(
     known = read_grants(load_settings(home).grants)[0]
     same = next((g for g in known if (g.kind, g.value) == (grant.kind, grant.value)), None)
     if same is None:
-        with as_turn(home, f"policy allow {grant.kind} {grant.value}") as turn:
+        with record_as_turn(home, f"policy allow {grant.kind} {grant.value}") as turn:
             add_line(home, "grants", str(grant), turn.keep)
     typer.echo(f"{'granted' if same is None else 'granted already'}: {same or grant}")
 
@@ -91,7 +91,7 @@ def revoke(
     if len(found) > 1:
         numbers = ", ".join(str(number + 1) for number in found)
         raise UsageError(f"'{wanted}' is several grants", f"say which by its number: {numbers}")
-    with as_turn(home, f"policy revoke {wanted}") as turn:
+    with record_as_turn(home, f"policy revoke {wanted}") as turn:
         drop_line(home, "grants", lines[found[0]], turn.keep)
     typer.echo(f"revoked: {one_line(lines[found[0]])}")
 

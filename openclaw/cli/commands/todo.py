@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openclaw.cli.common import as_turn, current_home, print_json, table, tell_undo
+from openclaw.cli.common import current_home, print_json, print_undo_hint, record_as_turn, table
 from openclaw.cli.formatting import one_line
 from openclaw.errors import UsageError
 from openclaw.memory.markdown import without_due
 from openclaw.memory.todos import TodoFile, is_overdue
-from openclaw.nlp.dates import day_of
+from openclaw.nlp.dates import parse_day
 from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def add(
     if due:
         words = f"{words} due:{_day(due)}"
     home = current_home(ctx)
-    with _problems_as_usage(), as_turn(home, f"todo add {words}") as turn:
+    with _problems_as_usage(), record_as_turn(home, f"todo add {words}") as turn:
         file = _file(home)
         file.keep = turn.keep
         added = file.add(list_name, [words])
@@ -123,7 +123,7 @@ def remove(
     home = current_home(ctx)
     file = _file(home)
     said = f"--list {list_name}" if list_name else " ".join(words or ())
-    with _problems_as_usage(), as_turn(home, f"todo rm {said}") as turn:
+    with _problems_as_usage(), record_as_turn(home, f"todo rm {said}") as turn:
         file.keep = turn.keep
         if words:
             todo = _find_todo(file, words)
@@ -136,14 +136,14 @@ def remove(
         print_json(_json(home, gone))
     else:
         typer.echo(one_line(told))
-        tell_undo()
+        print_undo_hint()
 
 
 def _mark(ctx: typer.Context, words: list[str], state: bool, as_json: bool) -> None:
     home = current_home(ctx)
     file = _file(home)
     verb = "done" if state else "undone"
-    with _problems_as_usage(), as_turn(home, f"todo {verb} {' '.join(words)}") as turn:
+    with _problems_as_usage(), record_as_turn(home, f"todo {verb} {' '.join(words)}") as turn:
         file.keep = turn.keep
         todo = _find_todo(file, words, state)
         file.set_done(todo.id, state)
@@ -221,7 +221,7 @@ def _today() -> date:
 
 def _day(text: str) -> str:
     """Return a day as ISO date. Raises UsageError for what is not a day."""
-    day = day_of(text, _today())
+    day = parse_day(text, _today())
     if day is None:
         raise UsageError(f"{text} is not a date", f"write it like one of these: {DATES}")
     return day.isoformat()

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from openclaw.cli.common import found_home
+from openclaw.cli.common import find_named_home
 from openclaw.cli.home_trust import confirm_trust
-from openclaw.cli.questions import check_by_hand
+from openclaw.cli.questions import refuse_inside_agent
 from openclaw.errors import Refused
 from openclaw.security.trust import revoke
 
@@ -30,10 +30,10 @@ def trust(
     outside of it and holds for this folder; a new address for a key of the environment needs
     another yes.
     """
-    home = found_home(ctx)
+    home = find_named_home(ctx)
     if take_back:
         typer.echo("the home is not trusted any more" if revoke(home) else "it was not trusted")
         return
-    check_by_hand("a home")
+    refuse_inside_agent("a home")
     if not confirm_trust(home, yes=yes, keep_private=keep_private):
         raise typer.Exit(Refused.exit_code)

@@ -15,12 +15,12 @@ from openclaw.cli.common import print_json
 from openclaw.cli.formatting import harmless, one_line, warn
 from openclaw.cli.history_lines import turn_json
 from openclaw.cli.opening import open_app
-from openclaw.cli.questions import can_ask, confirmed
+from openclaw.cli.questions import can_ask, confirm
 from openclaw.errors import UsageError
 
 if TYPE_CHECKING:
-    from openclaw.agent.agent import App
-    from openclaw.agent.undo import TakenBack
+    from openclaw.agent.agent import Agent
+    from openclaw.agent.undo import UndoResult
     from openclaw.events import FileChange
     from openclaw.history.turns import Scope, Turn
 
@@ -96,7 +96,7 @@ def _all_of(turns: Sequence[Turn], count: int) -> bool:
         raise UsageError(f"{there}, not {count}", f"openclaw undo {len(turns)}, or add --yes")
     many = len(_conversations(turns))
     of = f", of {many} conversations" if many > 1 else ""
-    return confirmed(f"{there.capitalize()}{of}. Take all of them back?", yes=False)
+    return confirm(f"{there.capitalize()}{of}. Take all of them back?", yes=False)
 
 
 def _conversations(turns: Iterable[Turn]) -> set[str]:
@@ -112,7 +112,7 @@ def scope_of(*, files: bool, talk: bool) -> Scope:
     return "files" if files else "talk" if talk else "all"
 
 
-def taken_lines(taken: TakenBack, verb: str, *, again: str = "") -> Iterator[str]:
+def undo_lines(taken: UndoResult, verb: str, *, again: str = "") -> Iterator[str]:
     """Describe the result of an undo or redo; for conflicts see `conflict_lines`. `again` is the
     command that reverses it.
     """
@@ -142,7 +142,7 @@ def taken_lines(taken: TakenBack, verb: str, *, again: str = "") -> Iterator[str
         yield one_line(taken.notice)
 
 
-def conflict_lines(taken: TakenBack, verb: str, *, again: str = "") -> Iterator[str]:
+def conflict_lines(taken: UndoResult, verb: str, *, again: str = "") -> Iterator[str]:
     """Return the lines that others changed since, and what became of the rest."""
     for conflict in taken.conflicts:
         yield f"{one_line(conflict.path)}: the same lines were changed since"
@@ -155,23 +155,23 @@ def conflict_lines(taken: TakenBack, verb: str, *, again: str = "") -> Iterator[
         yield "these lines stay as they are"
 
 
-def taken_json(taken: TakenBack) -> dict[str, Any]:
+def undo_json(taken: UndoResult) -> dict[str, Any]:
     """Return an undo or redo as JSON."""
     entries = {"turn": taken.turn and taken.turn.id, "of": [turn_json(t, ()) for t in taken.of]}
     rest = asdict(taken)
     return entries | {name: rest[name] for name in rest if name not in entries}
 
 
-def refused(taken: TakenBack) -> bool:
+def refused(taken: UndoResult) -> bool:
     """Tell whether nothing was done because of conflicts."""
     return bool(taken.conflicts) and taken.turn is None
 
 
-def _print_taken(taken: TakenBack, verb: str, *, as_json: bool) -> None:
+def _print_taken(taken: UndoResult, verb: str, *, as_json: bool) -> None:
     if as_json:
-        print_json(taken_json(taken))
+        print_json(undo_json(taken))
     elif not refused(taken):
-        _print(taken_lines(taken, verb))
+        _print(undo_lines(taken, verb))
     if taken.conflicts and not as_json:
         first, *rest = conflict_lines(taken, verb)
         warn([first])
@@ -189,7 +189,7 @@ def _change(change: FileChange) -> str:
     return f"{one_line(change.path)} {change.action} (+{change.added} -{change.removed})"
 
 
-def session_of(app: App, ref: str) -> str:
+def session_of(app: Agent, ref: str) -> str:
     """Return the id of the conversation that the user names; the whole id of one that is gone."""
     if not ref:
         return ""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.charts import Canvas, bar, canvas
-from openclaw.cli.commands.memory.shared import past_day
+from openclaw.cli.commands.memory.shared import parse_past_day
 from openclaw.cli.common import current_home, print_json
 from openclaw.cli.formatting import one_line, warn
 from openclaw.inspection.usage import all_turns, group_turns, sum_turns, turns_of
@@ -49,7 +49,7 @@ def usage(
     all, by model and by day, or turn by turn."""
     home = current_home(ctx, reading=True)
     store = SessionStore(home.sessions, home.private / "locks")
-    first = past_day(since)
+    first = parse_past_day(since)
     if session:
         found = store.load(session)
         turns = [turn for turn in turns_of(store, found) if turn.day >= first]

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 import typer
 
 from openclaw.cli.common import print_json
-from openclaw.cli.formatting import colours, harmless, one_line
-from openclaw.cli.history_lines import minute, talk_of
+from openclaw.cli.formatting import harmless, has_colours, one_line
+from openclaw.cli.history_lines import minute, session_after
 from openclaw.cli.opening import open_app
 from openclaw.errors import UsageError
 from openclaw.inspection.why import NO_RECORD
@@ -24,7 +24,7 @@ from openclaw.inspection.why import why as told
 
 if TYPE_CHECKING:
     from openclaw.history.history import History
-    from openclaw.inspection.why import Step, Why
+    from openclaw.inspection.why import ModelStep, Why
     from openclaw.messages import ToolUse
     from openclaw.sessions.session import Session
     from openclaw.sessions.store import SessionStore
@@ -34,8 +34,8 @@ FULL = "--full"
 _NUMBER = re.compile(r"[1-9]\d{0,6}")
 
 
-class Asked(Protocol):
-    """What is asked of an open home here; see openclaw.agent.agent.App."""
+class WhySource(Protocol):
+    """What is asked of an open home here; see openclaw.agent.agent.Agent."""
 
     @property
     def history(self) -> History: ...
@@ -70,7 +70,7 @@ def why(
             typer.echo(line)
 
 
-def in_talk(app: Asked, session: Session, rest: str, say: Callable[[str], None]) -> None:
+def why_in_chat(app: WhySource, session: Session, rest: str, say: Callable[[str], None]) -> None:
     """Handle /why in a chat: for its last answer, or for the turn that is named."""
     words = rest.split()
     ref = " ".join(word for word in words if word != FULL)
@@ -79,7 +79,7 @@ def in_talk(app: Asked, session: Session, rest: str, say: Callable[[str], None])
         say(line)
 
 
-def found_turn(app: Asked, ref: str, session_id: str = "", here: Session | None = None) -> Why:
+def found_turn(app: WhySource, ref: str, session_id: str = "", here: Session | None = None) -> Why:
     """Return the explanation of the turn that `ref` means: a number of the session (the latest, or
     that of a chat), SESSION:N, or an id of the history. UsageError when there is none.
     """
@@ -95,7 +95,7 @@ def found_turn(app: Asked, ref: str, session_id: str = "", here: Session | None 
         raise UsageError(
             f"{ref} is no answer: it is of the kind '{turn.kind}'", "see the turns: openclaw log"
         )
-    kept = talk_of(turn, app.history)
+    kept = session_after(turn, app.history)
     return _why(store, kept or store.load(store.find(turn.session)), turn.number)
 
 
@@ -116,7 +116,7 @@ def _lines(found: Why, *, full: bool) -> Iterator[str]:
 
 def styled(lines: Iterable[str], environ: Mapping[str, str] = os.environ) -> Iterator[str]:
     """Return the lines, their headings bold where the terminal shows it."""
-    if not colours(sys.stdout, environ):
+    if not has_colours(sys.stdout, environ):
         yield from lines
         return
     for line in lines:
@@ -226,7 +226,7 @@ def _rank(value: Any) -> str:
 # -------- what the model did
 
 
-def _step(number: int, step: Step, width: int, *, full: bool) -> Iterator[str]:
+def _step(number: int, step: ModelStep, width: int, *, full: bool) -> Iterator[str]:
     first = f"{number:>3}  "
     for label, text, lines in (
         ("thought", step.thought, THOUGHT_LINES),

@@ -37,7 +37,7 @@ CHECKS: Mapping[str, Check] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class CheckResult:
     """The result of a named check: `found` in one line and `advice` on what to do. `fixed` says
     what was repaired; the state is "ok" then.
     """
@@ -56,7 +56,7 @@ def checkup(
     fix: bool = False,
     deep: bool = False,
     checks: Mapping[str, Check] = CHECKS,
-) -> Iterator[Result]:
+) -> Iterator[CheckResult]:
     """Run the checks; one that finds nothing gives one result that says so.
 
     With `fix` each finding that can be repaired is repaired, and the copies are named at the end.
@@ -65,12 +65,12 @@ def checkup(
     view, kept = View(home, deep), RepairCopies(home)
     for name, check in checks.items():
         results = list(_run(name, check, view, kept if fix else None))
-        yield from results or [Result(name, "ok")]
+        yield from results or [CheckResult(name, "ok")]
     if kept.where:
-        yield Result("kept", "ok", f"copies of what was repaired: {kept.where}")
+        yield CheckResult("kept", "ok", f"copies of what was repaired: {kept.where}")
 
 
-def _run(name: str, check: Check, view: View, kept: RepairCopies | None) -> Iterator[Result]:
+def _run(name: str, check: Check, view: View, kept: RepairCopies | None) -> Iterator[CheckResult]:
     repaired = False
     try:
         for finding in list(check(view)):
@@ -81,18 +81,18 @@ def _run(name: str, check: Check, view: View, kept: RepairCopies | None) -> Iter
             yield result
     except Exception as error:  # noqa: BLE001  (one check must not keep the others from running)
         found = f"the check itself failed: {type(error).__name__}: {error}"
-        yield Result(name, "fault", found, "openclaw doctor --debug shows more", 1)
+        yield CheckResult(name, "fault", found, "openclaw doctor --debug shows more", 1)
     if repaired:
         view.forget()
 
 
-def _result(name: str, finding: Finding) -> Result:
+def _result(name: str, finding: Finding) -> CheckResult:
     lines = [finding.advice, f"--fix {finding.fix}" if finding.repair else ""]
     advice = "\n".join(line for line in lines if line)
-    return Result(name, finding.state, finding.found, advice, finding.exit_code)
+    return CheckResult(name, finding.state, finding.found, advice, finding.exit_code)
 
 
-def _repaired(result: Result, finding: Finding, kept: RepairCopies) -> Result:
+def _repaired(result: CheckResult, finding: Finding, kept: RepairCopies) -> CheckResult:
     try:
         done = finding.repair(kept) if finding.repair else ""
     except (OpenclawError, OSError) as error:

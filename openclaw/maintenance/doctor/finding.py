@@ -17,7 +17,13 @@ from typing import Literal
 
 from openclaw.errors import OpenclawError
 from openclaw.storage.home import MARKS, Home
-from openclaw.storage.safe_open import checked, is_folder, is_ordinary, make_folder, read_bytes
+from openclaw.storage.safe_open import (
+    check_no_links,
+    is_folder,
+    is_ordinary,
+    make_folder,
+    read_bytes,
+)
 from openclaw.storage.text import unwritable
 
 State = Literal["ok", "warning", "fault"]
@@ -48,7 +54,7 @@ class RepairCopies:
         try:
             target = self._free(Path(place_in(self.home, path)))
             make_folder(target.parent)
-            checked(path.parent)
+            check_no_links(path.parent)
             if path.is_dir() and not path.is_symlink():
                 shutil.copytree(path, target, symlinks=True)
             else:
@@ -61,7 +67,7 @@ class RepairCopies:
         """Copy a file or folder and remove the original."""
         self.copy(path)
         try:
-            checked(path.parent)
+            check_no_links(path.parent)
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             else:
@@ -171,7 +177,7 @@ class View:
             self._texts = []
             for seen in self.seen:
                 if seen.is_text and seen.status.st_size <= LARGEST:
-                    data = bytes_of(self.path(seen))
+                    data = bytes_or_none(self.path(seen))
                     if data is not None:
                         self._texts.append((seen, data))
         return self._texts
@@ -221,7 +227,7 @@ class View:
                 continue
 
 
-def bytes_of(path: Path) -> bytes | None:
+def bytes_or_none(path: Path) -> bytes | None:
     """Return the content of a file, None when it cannot be read."""
     try:
         return read_bytes(path)
@@ -229,7 +235,7 @@ def bytes_of(path: Path) -> bytes | None:
         return None
 
 
-def written(path: Path, now: float) -> float:
+def modified_at(path: Path, now: float) -> float:
     """Return the time of a file's last change; `now` for a file that was deleted meanwhile."""
     try:
         return path.stat().st_mtime

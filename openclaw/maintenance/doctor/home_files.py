@@ -14,7 +14,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.agent.prompt import SOURCES
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
@@ -27,17 +27,17 @@ from openclaw.maintenance.doctor.finding import (
     RepairCopies,
     View,
 )
-from openclaw.memory.markdown import rewrite, scan, stamped, text_of
+from openclaw.memory.markdown import change_file, read_markdown, read_task_page, write_ids
 from openclaw.sessions.session import from_json
 from openclaw.sessions.session_search import last_updated
-from openclaw.skills.skill import check
+from openclaw.skills.skill import check_skill
 from openclaw.storage.git import Git, GitError, is_own
 from openclaw.storage.home import MARKS, Home
-from openclaw.storage.lock import locked
+from openclaw.storage.lock import hold_lock
 from openclaw.storage.merge import SIGN, conflicts
 from openclaw.storage.network_drives import network_place
 from openclaw.storage.readers import yaml_trouble
-from openclaw.storage.safe_open import NotOrdinary, checked, is_ordinary, make_folder, remove
+from openclaw.storage.safe_open import NotOrdinary, check_no_links, is_ordinary, make_folder, remove
 from openclaw.storage.text import BOM, CUT, as_utf8, decode, encoding_of, unwritable, write_if_same
 
 LOW, FULL = 100_000_000, 10_000_000
@@ -87,7 +87,7 @@ def _is_ours(seen: HomeFile) -> bool:
 def _give_access(path: Path, is_folder: bool, kept: RepairCopies) -> str:
     """Change the mode only, so no copy is needed."""
     try:
-        mode = stat.S_IMODE(checked(path).stat().st_mode)
+        mode = stat.S_IMODE(check_no_links(path).stat().st_mode)
         path.chmod(mode | (0o700 if is_folder else 0o600))
     except OSError as error:
         raise unwritable(path, error) from error
@@ -214,7 +214,7 @@ def links(view: View) -> Iterator[Finding]:
 
 def _looked_at(home: Home, path: Path) -> Iterator[Finding]:
     try:
-        checked(path)
+        check_no_links(path)
     except NotOrdinary as error:
         if error.filename == str(path) and "its folder" not in str(error.strerror):
             advice = "put the file or folder itself there; a folder elsewhere may be named in links"
@@ -227,7 +227,7 @@ def _odd(home: Home) -> Iterator[Path]:
     while waiting:
         folder = waiting.pop()
         try:
-            checked(folder)
+            check_no_links(folder)
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
         except OSError:
             continue
@@ -290,7 +290,7 @@ def _is_held(lock: Path) -> bool:
     if not lock.exists():
         return False
     try:
-        free = FileLock(checked(lock))
+        free = FileLock(check_no_links(lock))
         free.acquire(timeout=0)
     except (Timeout, OSError, NotImplementedError, RuntimeError):
         return True
@@ -327,7 +327,7 @@ def _unreadable(home: Home, folder: Path) -> Finding:
         record.read(folder)
     except OpenclawError as error:
         return Finding(f"{where}: {error}; it is left alone", advice=error.hint)
-    except record.Foreign:
+    except record.ForeignRecord:
         what = "was not written by you on this machine, or by an older openclaw: it does not count"
     except (OSError, ValueError, LookupError, TypeError):
         pass
@@ -364,7 +364,7 @@ def _is_dead(home: Home, found: record.Record) -> bool:
 
 
 def _recover(kept: RepairCopies) -> str:
-    app = App.open(kept.home, load_settings(kept.home))
+    app = Agent.open(kept.home, load_settings(kept.home))
     try:
         said = app.recover()
     finally:
@@ -428,7 +428,7 @@ def _is_session(path: str) -> bool:
 def todo_ids(view: View) -> Iterator[Finding]:
     """Find to-dos that share an id: it is then chance which one a command means."""
     path = view.home.memory / "TODO.md"
-    lines = _repeated_ids(text_of(path)) if is_ordinary(path) else []
+    lines = _repeated_ids(read_markdown(path)) if is_ordinary(path) else []
     if lines:
         where = ", ".join(map(str, lines[:5])) + (" ..." if len(lines) > 5 else "")
         found = f"memory/TODO.md: the id of another to-do in line {where}"
@@ -438,7 +438,7 @@ def todo_ids(view: View) -> Iterator[Finding]:
 
 def _repeated_ids(text: str) -> list[int]:
     """Return the lines (from 1) of to-dos whose id an earlier one has."""
-    page = scan(text)
+    page = read_task_page(text)
     return [i.at + 1 for i in page.items if not i.given and _GIVEN.search(page.lines[i.at])]
 
 
@@ -447,13 +447,13 @@ def _new_ids(home: Home, kept: RepairCopies) -> str:
 
     def change(text: str) -> str:
         changed[:] = _repeated_ids(text)
-        page = scan(text)
-        stamped(page)
+        page = read_task_page(text)
+        write_ids(page)
         return "".join(page.lines)
 
-    with locked(home.private / "locks" / "todo.lock", LOCK_SECONDS, what="the to-dos"):
+    with hold_lock(home.private / "locks" / "todo.lock", LOCK_SECONDS, what="the to-dos"):
         kept.copy(home.memory / "TODO.md")
-        rewrite(home.memory / "TODO.md", change)
+        change_file(home.memory / "TODO.md", change)
     return f"new ids: {len(changed)}"
 
 
@@ -473,7 +473,7 @@ def front_matter(view: View) -> Iterator[Finding]:
 
 
 def _skill(file: Path, path: str) -> Iterator[Finding]:
-    found = [p for p in check(file) if p.level == "error" or p.code == "yaml-repaired"]
+    found = [p for p in check_skill(file) if p.level == "error" or p.code == "yaml-repaired"]
     if found:
         worst = min(found, key=lambda problem: problem.level)
         what = "is not loaded" if worst.level == "error" else "can only just be read"

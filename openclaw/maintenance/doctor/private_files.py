@@ -17,13 +17,19 @@ from typing import TYPE_CHECKING, Any
 from openclaw.config import load_settings
 from openclaw.errors import Damaged, OpenclawError, Refused
 from openclaw.hooks.hooks import TRUST, open_hooks
-from openclaw.maintenance.doctor.finding import Finding, NotRepaired, RepairCopies, View, bytes_of
+from openclaw.maintenance.doctor.finding import (
+    Finding,
+    NotRepaired,
+    RepairCopies,
+    View,
+    bytes_or_none,
+)
 from openclaw.retrieval.index_store import HINDRANCES
 from openclaw.retrieval.records import VERSION
 from openclaw.security import foreign_files, vault
-from openclaw.security.program_trust import why_not
-from openclaw.storage.lock import locked
-from openclaw.storage.safe_open import NotOrdinary, checked, checked_database, remove
+from openclaw.security.program_trust import why_untrusted
+from openclaw.storage.lock import hold_lock
+from openclaw.storage.safe_open import NotOrdinary, check_no_links, checked_database, remove
 from openclaw.storage.text import unwritable, write_if_same, write_private
 
 if TYPE_CHECKING:
@@ -44,11 +50,11 @@ def files(view: View) -> Iterator[Finding]:
 def _secrets(view: View) -> Iterator[Finding]:
     path = view.home.private / SECRETS
     where = f".openclaw/{SECRETS}"
-    data = bytes_of(path)
+    data = bytes_or_none(path)
     if data is None:
         yield from _lost(path, set())
         return
-    if trouble := _secrets_trouble(lambda: vault.entries_in(data.decode("utf-8"))):
+    if trouble := _secrets_trouble(lambda: vault.read_secrets_file(data.decode("utf-8"))):
         if trouble.startswith("it has version"):
             advice = "install a newer openclaw: without the file nothing can be said"
             yield Finding(f"{where}: {trouble}", "fault", advice, exit_code=Damaged.exit_code)
@@ -57,7 +63,7 @@ def _secrets(view: View) -> Iterator[Finding]:
             found = f"{where} does not load: {trouble}"
             yield Finding(found, "fault", "", fix, partial(_mend_secrets, path), Damaged.exit_code)
     else:
-        yield from _lost(path, set(vault.entries_in(data.decode("utf-8"))))
+        yield from _lost(path, set(vault.read_secrets_file(data.decode("utf-8"))))
     if os.name != "nt" and stat.S_IMODE(path.stat().st_mode) & 0o077:
         fix = "lets only this user read it"
         yield Finding(f"{where} may be read by others", fix=fix, repair=partial(_close, path))
@@ -76,7 +82,7 @@ def _aside(path: Path) -> dict[str, Any]:
     """Return what can be read of the damaged files, by name."""
     found: dict[str, Any] = {}
     for each in sorted(path.parent.glob(f"{path.stem}.damaged-*.json")):
-        found |= _entries((bytes_of(each) or b"").decode("utf-8", "replace"))
+        found |= _entries((bytes_or_none(each) or b"").decode("utf-8", "replace"))
     return found
 
 
@@ -92,12 +98,14 @@ def _secrets_trouble(read: Any) -> str:
 
 
 def _mend_secrets(path: Path, kept: RepairCopies) -> str:
-    with locked(path.parent / "locks" / "secrets.lock", LOCK_SECONDS, "the secrets file"):
-        data = bytes_of(path)
+    with hold_lock(path.parent / "locks" / "secrets.lock", LOCK_SECONDS, "the secrets file"):
+        data = bytes_or_none(path)
         text = (data or b"").decode("utf-8", "replace")
         if data is not None:
             kept.copy(path)
-        if data is not None and _secrets_trouble(lambda: vault.entries_in(data.decode("utf-8"))):
+        if data is not None and _secrets_trouble(
+            lambda: vault.read_secrets_file(data.decode("utf-8"))
+        ):
             # The vault gives none of the names in it to another secret.
             write_private(_free(path, f"{kept.now():%Y%m%d-%H%M%S}"), text)
         found = _aside(path) | dict(_entries(text))
@@ -123,17 +131,17 @@ def _entries(text: str) -> Iterator[tuple[str, Any]]:
 
 
 def _close(path: Path, kept: RepairCopies) -> str:
-    checked(path).chmod(0o600)
+    check_no_links(path).chmod(0o600)
     return f"only this user may read {kept.home.relative(path)} now"
 
 
 def _learned(view: View) -> Iterator[Finding]:
     path = view.home.private / LEARNED
     where = f".openclaw/{LEARNED}"
-    data = bytes_of(path)
+    data = bytes_or_none(path)
     if data is None:
         return
-    trouble = _secrets_trouble(lambda: foreign_files.entries_in(data))
+    trouble = _secrets_trouble(lambda: foreign_files.read_sources(data))
     if trouble.startswith("it has version"):
         advice = "install a newer openclaw: without the file nobody knows whose words files hold"
         yield Finding(f"{where}: {trouble}", "fault", advice, exit_code=Damaged.exit_code)
@@ -144,10 +152,10 @@ def _learned(view: View) -> Iterator[Finding]:
 
 
 def _mend_learned(path: Path, data: bytes, kept: RepairCopies) -> str:
-    with locked(path.parent / "locks" / "learned.lock", LOCK_SECONDS):
+    with hold_lock(path.parent / "locks" / "learned.lock", LOCK_SECONDS):
         kept.copy(path)
-        found = foreign_files.saved_from(data)
-        if not write_if_same(path, data, foreign_files.as_text(found).encode("utf-8")):
+        found = foreign_files.recover_sources(data)
+        if not write_if_same(path, data, foreign_files.format_sources(found).encode("utf-8")):
             raise NotRepaired("another process is changing it")
     return (
         f"{len(found)} of its lines could be read; of the files in the others it is no longer known"
@@ -252,7 +260,7 @@ def hooks(view: View) -> Iterator[Finding]:
         return
     needed = any(hook.required for hook in found.hooks)
     now = found.asked()
-    if why := why_not(now, found.state(now)):
+    if why := why_untrusted(now, found.state(now)):
         yield _finding(f"not run ({len(found.hooks)}): {why}", TRUST, required=needed)
     for hook in found.hooks:
         if name := now.missing(hook):

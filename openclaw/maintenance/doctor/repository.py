@@ -16,11 +16,11 @@ from openclaw.maintenance.doctor.finding import (
     NotRepaired,
     RepairCopies,
     View,
+    modified_at,
     place_in,
-    written,
 )
 from openclaw.storage.git import BUSY, Git, GitError, folder_of, is_source
-from openclaw.storage.git_settings import common_of, trouble
+from openclaw.storage.git_settings import common_of, find_repository_problem
 from openclaw.storage.home import IGNORE, Home
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import decode, unwritable, write_if_same
@@ -43,7 +43,7 @@ def git(view: View) -> Iterator[Finding]:
     if folder is None:
         yield from _no_repository(home)
         return
-    if why := trouble(home.root, folder):
+    if why := find_repository_problem(home.root, folder):
         advice = "put a repository of its own in its place: turns are not committed here"
         yield Finding(f"git is not used in the home: {why}", advice=advice)
         return
@@ -92,7 +92,7 @@ def _refused(home: Home, said: str) -> Finding:
 def _locks(view: View, folder: Path) -> Iterator[Finding]:
     """Find locks of a killed git; no commit can be made while they exist."""
     found = [*folder.glob("*.lock"), *(folder / "refs").rglob("*.lock")]
-    stale = [path for path in found if written(path, view.now) < view.now - OLD]
+    stale = [path for path in found if modified_at(path, view.now) < view.now - OLD]
     if stale and not _git_runs(view.home.root):
         names = ", ".join(place_in(view.home, path) for path in stale)
         fix, repair = "removes them", partial(_unlock, stale)

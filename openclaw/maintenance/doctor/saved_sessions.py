@@ -9,11 +9,11 @@ from pathlib import Path
 
 from openclaw.errors import Damaged
 from openclaw.maintenance.doctor.finding import Finding, NotRepaired, RepairCopies, View
-from openclaw.sessions.repair import ASIDE, Case, Mending
+from openclaw.sessions.repair import ASIDE, BrokenFile, SessionRepair
 from openclaw.sessions.session import Session
 from openclaw.storage.git import Git, GitError, is_own
 from openclaw.storage.home import Home
-from openclaw.storage.lock import locked
+from openclaw.storage.lock import hold_lock
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import encoding_of
 
@@ -49,7 +49,7 @@ def aside(view: View) -> Iterator[Finding]:
         yield Finding(found, fix=fix, repair=partial(_put_back, view.home, stem))
 
 
-def _both_sides(home: Home, where: str, case: Case) -> Finding:
+def _both_sides(home: Home, where: str, case: BrokenFile) -> Finding:
     found = f"{where}: {case.reason}"
     advice = "choose one side in an editor, or by git checkout --ours|--theirs"
     if _mending(home).both(case.path) is None:
@@ -58,7 +58,7 @@ def _both_sides(home: Home, where: str, case: Case) -> Finding:
     return Finding(found, "fault", advice, fix, partial(_join, home, case), CODE)
 
 
-def _join(home: Home, case: Case, kept: RepairCopies) -> str:
+def _join(home: Home, case: BrokenFile, kept: RepairCopies) -> str:
     mending = _mending(home)
     with _writing(home, case.id):
         kept.copy(case.path)
@@ -68,14 +68,14 @@ def _join(home: Home, case: Case, kept: RepairCopies) -> str:
     return f"both sides joined: {len(session.messages)} messages"
 
 
-def _damaged(home: Home, where: str, case: Case) -> Finding:
+def _damaged(home: Home, where: str, case: BrokenFile) -> Finding:
     found = f"{where} does not load: {case.reason}"
     fix = "saves what can be read of it or of the last commit, or keeps it apart"
     repair = partial(_mend_part if case.path.parent != home.sessions else _mend, home, case)
     return Finding(found, "fault", "", fix, repair, CODE)
 
 
-def _mend(home: Home, case: Case, kept: RepairCopies) -> str:
+def _mend(home: Home, case: BrokenFile, kept: RepairCopies) -> str:
     mending = _mending(home)
     with _writing(home, case.id):
         session = mending.better(case.path, case.id, _committed(home, case.path))
@@ -88,7 +88,7 @@ def _mend(home: Home, case: Case, kept: RepairCopies) -> str:
     return _saved(session)
 
 
-def _mend_part(home: Home, case: Case, kept: RepairCopies) -> str:
+def _mend_part(home: Home, case: BrokenFile, kept: RepairCopies) -> str:
     """Repair an archived part. It is only of use as a whole: its messages are counted."""
     mending = _mending(home)
     with _writing(home, case.id):
@@ -102,7 +102,7 @@ def _mend_part(home: Home, case: Case, kept: RepairCopies) -> str:
             return f"all {listed} messages are back"
         if part is not None:
             mending.put(case.path, part)
-            mending.count_anew(case, part)
+            mending.update_part_counts(case, part)
             return f"{len(part.messages)} of its {listed} messages could be saved"
         mending.forget_part(case.id, case.path.name)
     return f"none of its {listed} messages could be read; the conversation no longer lists them"
@@ -118,10 +118,10 @@ def _put_back(home: Home, stem: str, kept: RepairCopies) -> str:
         if session is None:
             session = mending.better(path, session_id, _earlier(home, session_id))
         if session is None:
-            for each in mending.of_aside(stem):
+            for each in mending.files_of_aside(stem):
                 kept.move(each)
             return "no message of it could be read; it was taken out of sessions/"
-        for each in mending.of_aside(stem):
+        for each in mending.files_of_aside(stem):
             kept.copy(each)
         name = mending.put_back(stem, session)
     return f"conversation {name}: {_saved(session)}"
@@ -158,10 +158,10 @@ def _blob(home: Home, commit: str, path: Path) -> bytes | None:
         return None
 
 
-def _mending(home: Home) -> Mending:
-    return Mending(home.sessions, home.private / "locks")
+def _mending(home: Home) -> SessionRepair:
+    return SessionRepair(home.sessions, home.private / "locks")
 
 
 def _writing(home: Home, session_id: str) -> AbstractContextManager[None]:
     lock = home.private / "locks" / f"session-{session_id}.lock"
-    return locked(lock, 0.5, what=f"conversation {session_id}")
+    return hold_lock(lock, 0.5, what=f"conversation {session_id}")

@@ -13,12 +13,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from openclaw.errors import OpenclawError
-from openclaw.maintenance.importers.detect import Format, Item
+from openclaw.maintenance.importers.detect import Format, SourceItem
 from openclaw.maintenance.importers.source import Source
-from openclaw.maintenance.importers.steps import Step
+from openclaw.maintenance.importers.steps import ImportStep
 from openclaw.messages import Entry, ToolUse
 from openclaw.security.untrusted import fence
-from openclaw.security.vault import Vault, disarmed, in_texts
+from openclaw.security.vault import Vault, disarm_masks, map_texts
 from openclaw.sessions import masking
 from openclaw.sessions.session import (
     INTERRUPTED,
@@ -30,7 +30,7 @@ from openclaw.sessions.session import (
 )
 from openclaw.storage.home import Home
 from openclaw.storage.text import encode, read_text, write_if_same
-from openclaw.types import Keep, keep_nothing
+from openclaw.types import BeforeWrite, record_no_write
 
 
 @dataclass(slots=True)
@@ -42,30 +42,32 @@ class ConversationImporter:
     format: Format
     label: str
     now: Callable[[], datetime]
-    keep: Keep = keep_nothing
+    keep: BeforeWrite = record_no_write
     _planned: dict[str, str] = field(default_factory=dict)
     _titles: dict[str, dict[str, str]] = field(default_factory=dict)
 
-    def plan(self, source: Source, item: Item) -> Step:
+    def plan(self, source: Source, item: SourceItem) -> ImportStep:
         """Plan a file's import. OpenclawError when it cannot be read."""
         try:
             found = self._read(source, item)
         except NotASession as error:
-            return Step("session", item.path, "", "leave", str(error), item)
+            return ImportStep("session", item.path, "", "leave", str(error), item)
         name = home_id(self.format, found.id)
         target = f"sessions/{name}.json"
         if name in self._planned:
             told = f"the same conversation as {self._planned[name]}"
-            return Step("session", item.path, target, "known", told, item)
+            return ImportStep("session", item.path, target, "known", told, item)
         self._planned[name] = item.path
         if (self.home.root / target).exists():
             told = "" if self._is_same(source, item, target) else "went on since it was imported"
-            return Step("session", item.path, target, "leave" if told else "known", told, item)
+            return ImportStep(
+                "session", item.path, target, "leave" if told else "known", told, item
+            )
         told = f"{len(found.session.messages)} messages"
         lost = f"; {found.unread} lines could not be read" if found.unread else ""
-        return Step("session", item.path, target, "write", told + lost, item)
+        return ImportStep("session", item.path, target, "write", told + lost, item)
 
-    def carry_out(self, source: Source, step: Step) -> Step:
+    def carry_out(self, source: Source, step: ImportStep) -> ImportStep:
         item = step.item
         found = self._read(source, item)
         session = found.session
@@ -85,16 +87,16 @@ class ConversationImporter:
             foreign={f"a conversation of {self.label}": users[-1] if users else 0},
         )
         session.extra = state.as_json()
-        masking.session(self.vault, session)
-        if put(self.home.sessions, session, self.keep):
+        masking.mask_session(self.vault, session)
+        if write_conversation(self.home.sessions, session, self.keep):
             return step
         return step.with_result("failed", "the place was taken meanwhile; import again")
 
-    def _read(self, source: Source, item: Item) -> Foreign:
+    def _read(self, source: Source, item: SourceItem) -> ForeignConversation:
         place = PurePosixPath(item.path)
         found = read_foreign(source.text(item.path), place.stem)
         given = self._titles_in(source, place.parent.as_posix()).get(found.id)
-        found.session.title = disarmed(given or found.session.title)
+        found.session.title = disarm_masks(given or found.session.title)
         return found
 
     def _titles_in(self, source: Source, folder: str) -> dict[str, str]:
@@ -105,15 +107,15 @@ class ConversationImporter:
 
     def _entry(self, entry: Entry) -> Entry:
         calls = tuple(self._fence_result(use) for use in entry.tool_calls)
-        return replace(entry, content=disarmed(entry.content), tool_calls=calls)
+        return replace(entry, content=disarm_masks(entry.content), tool_calls=calls)
 
     def _fence_result(self, use: ToolUse) -> ToolUse:
         """Fence a call's result, as for a tool of ours."""
         by = f"{use.tool}, a tool of {self.label}"
-        text = fence(disarmed(use.output), by, os.urandom(4).hex())
-        return replace(use, input=in_texts(use.input, disarmed), output=text)
+        text = fence(disarm_masks(use.output), by, os.urandom(4).hex())
+        return replace(use, input=map_texts(use.input, disarm_masks), output=text)
 
-    def _is_same(self, source: Source, item: Item, target: str) -> bool:
+    def _is_same(self, source: Source, item: SourceItem, target: str) -> bool:
         """Tell whether the conversation here was made of this very file."""
         try:
             data = json.loads(read_text(self.home.root / target))
@@ -140,7 +142,7 @@ def _titles(source: Source, path: str) -> dict[str, str]:
     return found
 
 
-def _sha256(source: Source, item: Item) -> str:
+def _sha256(source: Source, item: SourceItem) -> str:
     return hashlib.sha256(source.held(item.path)).hexdigest()
 
 
@@ -149,7 +151,7 @@ _HERMES_FILE = re.compile(r"session_(?P<id>.+)")
 
 
 @dataclass(slots=True)
-class Foreign:
+class ForeignConversation:
     """A conversation as it was read.
 
     `id`: the id that the other agent gave it.
@@ -172,7 +174,7 @@ class _ParsedFile:
     unread: int = 0
 
 
-def read_foreign(text: str, name: str) -> Foreign:
+def read_foreign(text: str, name: str) -> ForeignConversation:
     """Read a conversation from the text of a file; `name` is the file's name without its suffix.
 
     Its messages have only texts, tool calls and their results. Raises NotASession when there is no
@@ -196,7 +198,7 @@ def read_foreign(text: str, name: str) -> Foreign:
         messages=entries,
     )
     session.title = " ".join(session.title.split()) or title_of(entries)
-    return Foreign(own, session, found.unread)
+    return ForeignConversation(own, session, found.unread)
 
 
 def home_id(label: str, own: str) -> str:
@@ -210,7 +212,7 @@ def home_id(label: str, own: str) -> str:
     return f"{name[:55].rstrip('-')}-{tail}"
 
 
-def put(folder: Path, session: Session, keep: Keep = keep_nothing) -> bool:
+def write_conversation(folder: Path, session: Session, keep: BeforeWrite = record_no_write) -> bool:
     """Write a new conversation, its times as they are; False when one of its id exists. `keep` is
     called before.
     """

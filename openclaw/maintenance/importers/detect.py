@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Literal, get_args
 
 from openclaw.errors import OpenclawError, UsageError
-from openclaw.maintenance.importers.source import Source, databases, decoded
+from openclaw.maintenance.importers.source import Source, databases, decode_text
 
 Format = Literal["openclaw", "nanobot", "hermes", "notes"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -109,7 +109,7 @@ def _is_nanobots(source: Source, folder: str) -> bool:
     found = (path for path in looked.files(folder) if path.endswith(".jsonl"))
     for path in islice(found, 3):
         try:
-            first = json.loads(decoded(source.held(path)).partition("\n")[0])
+            first = json.loads(decode_text(source.held(path)).partition("\n")[0])
         except (OpenclawError, ValueError, RecursionError):
             continue
         if isinstance(first, dict) and first.get("_type") == "metadata":
@@ -171,7 +171,7 @@ _TOP = {
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class SourceItem:
     """A file of the source with its kind.
 
     `name`: its name in the home: that of an identity file or of a day, or a note's path below its
@@ -186,7 +186,7 @@ class Item:
     shape: Literal["", "entries", "log"] = ""
 
 
-def sort(source: Source, layout: Layout) -> Iterator[Item]:
+def sort_items(source: Source, layout: Layout) -> Iterator[SourceItem]:
     """Return the items that can be imported. The others go to `left` of the source, with the
     reason.
     """
@@ -203,7 +203,7 @@ def sort(source: Source, layout: Layout) -> Iterator[Item]:
         _leave_others(source, layout)
 
 
-def _workspace(source: Source, folder: str) -> Iterator[Item]:
+def _workspace(source: Source, folder: str) -> Iterator[SourceItem]:
     inner = f"{folder}/" if folder else ""
     apart = {f"{inner}{name}" for name in ("skills", "sessions")}
     apart |= set() if folder else {"agents", "cron", "media", *_TOP}
@@ -220,22 +220,22 @@ def _workspace(source: Source, folder: str) -> Iterator[Item]:
             source.leave(path, FIRST_START)
 
 
-def _known(source: Source, path: str, name: str) -> Item | None:
+def _known(source: Source, path: str, name: str) -> SourceItem | None:
     """Return the item of a workspace file that has a meaning by its name."""
     proper = next((one for one in IDENTITY if one.upper() == name.upper()), "")
     if proper:
-        return Item("identity", path, proper)
+        return SourceItem("identity", path, proper)
     if name.upper() in ("MEMORY.MD", "MEMORY/MEMORY.MD"):
-        return Item("memory", path)
+        return SourceItem("memory", path)
     if name == "memory/HISTORY.md":
-        return Item("note", path, "memory/notes/nanobot-history.md")
+        return SourceItem("note", path, "memory/notes/nanobot-history.md")
     if name == "memory/history.jsonl":
-        return Item("note", path, "memory/notes/nanobot-log.md", "log")
+        return SourceItem("note", path, "memory/notes/nanobot-log.md", "log")
     day = _DAY.fullmatch(name)
     if day and name == f"memory/{day[1]}.md":
-        return Item("daily", path, f"{day[1]}.md")
+        return SourceItem("daily", path, f"{day[1]}.md")
     if _TODO.fullmatch(name.removeprefix("memory/")):
-        return Item("to-dos", path)
+        return SourceItem("to-dos", path)
     return None
 
 
@@ -249,28 +249,28 @@ def _agents_place(name: str) -> str:
     return f"memory/{rest}" if _DAY_AND_MORE.fullmatch(rest) else f"memory/notes/{rest}"
 
 
-def _notes(source: Source) -> Iterator[Item]:
+def _notes(source: Source) -> Iterator[SourceItem]:
     for path in source.files():
         day = _DAY.fullmatch(path)
         if day:
-            yield Item("daily", path, f"{day[1]}.md")
+            yield SourceItem("daily", path, f"{day[1]}.md")
         elif path.upper() == "MEMORY.MD":
-            yield Item("memory", path)
+            yield SourceItem("memory", path)
         elif _TODO.fullmatch(path.rpartition("/")[2]):
-            yield Item("to-dos", path)
+            yield SourceItem("to-dos", path)
         else:
             yield from _other(source, path, f"workspace/notes/{path}")
 
 
-def _hermes(source: Source) -> Iterator[Item]:
+def _hermes(source: Source) -> Iterator[SourceItem]:
     for name in ("SOUL.md", "AGENTS.md"):
         if source.is_file(name) and source.takes(name):
-            yield Item("identity", name, name)
+            yield SourceItem("identity", name, name)
     for path in source.files("memories"):
         if path == "memories/USER.md":
-            yield Item("identity", path, "USER.md", "entries")
+            yield SourceItem("identity", path, "USER.md", "entries")
         elif path == "memories/MEMORY.md":
-            yield Item("memory", path, shape="entries")
+            yield SourceItem("memory", path, shape="entries")
         elif not path.endswith((".lock", ".bak")):
             yield from _other(source, path, f"memory/notes/{path.removeprefix('memories/')}")
     for path in source.files("sessions"):
@@ -278,17 +278,17 @@ def _hermes(source: Source) -> Iterator[Item]:
     yield from _skills(source, "")
 
 
-def _other(source: Source, path: str, place: str) -> Iterator[Item]:
+def _other(source: Source, path: str, place: str) -> Iterator[SourceItem]:
     lower = path.lower()
     if lower.endswith(TEXTS):
-        yield Item("note", path, place)
+        yield SourceItem("note", path, place)
     elif lower.endswith(OTHERS):
-        yield Item("file", path, place)
+        yield SourceItem("file", path, place)
     else:
         source.leave(path, "no note, and no kind of file that notes hold")
 
 
-def _sessions(source: Source, layout: Layout) -> Iterator[Item]:
+def _sessions(source: Source, layout: Layout) -> Iterator[SourceItem]:
     folders = [f"{layout.workspace}/sessions"] if layout.workspace else []
     folders += ["sessions", *(f"agents/{name}/sessions" for name in source.names("agents"))]
     for folder in folders:
@@ -296,22 +296,22 @@ def _sessions(source: Source, layout: Layout) -> Iterator[Item]:
             yield from _session(source, path, (".jsonl",))
 
 
-def _session(source: Source, path: str, kinds: tuple[str, ...]) -> Iterator[Item]:
+def _session(source: Source, path: str, kinds: tuple[str, ...]) -> Iterator[SourceItem]:
     name = path.rpartition("/")[2]
     if name == "sessions.json" or name.endswith((".lock", ".meta.json")):
         return
     if _COPY.fullmatch(name) or _ARCHIVED.fullmatch(name):
         source.leave(path, "a copy or an archive of a conversation")
     elif name.endswith(kinds):
-        yield Item("session", path)
+        yield SourceItem("session", path)
     else:
         source.leave(path, "no conversation in plain JSON")
 
 
-def _skills(source: Source, workspace: str) -> Iterator[Item]:
+def _skills(source: Source, workspace: str) -> Iterator[SourceItem]:
     for folder in dict.fromkeys((f"{workspace}/skills".lstrip("/"), "skills")):
         if source.is_folder(folder):
-            yield Item("skills", folder)
+            yield SourceItem("skills", folder)
 
 
 def _leave_others(source: Source, layout: Layout) -> None:

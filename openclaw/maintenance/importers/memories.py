@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from openclaw.errors import OpenclawError
-from openclaw.maintenance.importers.detect import Item
+from openclaw.maintenance.importers.detect import SourceItem
 from openclaw.maintenance.importers.source import Source
-from openclaw.maintenance.importers.steps import Deed, Step
+from openclaw.maintenance.importers.steps import Deed, ImportStep
 from openclaw.maintenance.importers.texts import (
     Block,
     Places,
@@ -24,13 +24,13 @@ from openclaw.maintenance.importers.texts import (
     text_of,
     with_todos,
 )
-from openclaw.memory.markdown import read_page, rewrite
-from openclaw.memory.markdown import text_of as home_text
+from openclaw.memory.markdown import change_file, read_page
+from openclaw.memory.markdown import read_markdown as home_text
 from openclaw.security.vault import Vault
 from openclaw.storage.home import Home, starter_files
-from openclaw.storage.lock import locked
+from openclaw.storage.lock import hold_lock
 from openclaw.storage.text import decode, encode, write_if_same
-from openclaw.types import Keep, keep_nothing
+from openclaw.types import BeforeWrite, record_no_write
 
 LONGEST_MEMORY = 12_000
 """Characters by which MEMORY.md may grow, which every prompt begins with. More is a file of its own
@@ -47,13 +47,13 @@ class Memories:
     places: Places
     label: str
     today: date
-    keep: Keep = keep_nothing
+    keep: BeforeWrite = record_no_write
 
     @property
     def heading(self) -> str:
         return f"Imported from {self.label} ({self.today.isoformat()})"
 
-    def plan(self, source: Source, item: Item) -> Step:
+    def plan(self, source: Source, item: SourceItem) -> ImportStep:
         """Plan the import of a file of memories. OpenclawError when it cannot be read."""
         text = text_of(source, item)
         target = _target(item)
@@ -67,17 +67,17 @@ class Memories:
                 return self._plan_own_file(source, item, text, why)
         if not count:
             empty = "holds none" if not text.strip() else ""
-            return Step(item.kind, item.path, target, "known", empty, item)
+            return ImportStep(item.kind, item.path, target, "known", empty, item)
         told = [_count_new(count, what), *notes_on(source, item, text)]
-        return Step(item.kind, item.path, target, "append", "; ".join(told), item)
+        return ImportStep(item.kind, item.path, target, "append", "; ".join(told), item)
 
-    def prose(self, source: Source, item: Item) -> Item | None:
+    def prose(self, source: Source, item: SourceItem) -> SourceItem | None:
         """Return a to-do file's other text as an item, to be kept as a note; None without any."""
         if item.kind != "to-dos" or not has_more(text_of(source, item)):
             return None
         return replace(item, kind="note", name=f"workspace/notes/{item.path}")
 
-    def _hindrance(self, item: Item, fresh: Sequence[Block], known: str) -> str:
+    def _hindrance(self, item: SourceItem, fresh: Sequence[Block], known: str) -> str:
         """Return the reason why entries cannot be added to the file, "" when they can."""
         if fresh and read_page(known).open_at is not None:
             return f"{_target(item)} ends inside of code or a comment: close it"
@@ -85,7 +85,7 @@ class Memories:
             return "too long for MEMORY.md: searched when needed"
         return ""
 
-    def _plan_own_file(self, source: Source, item: Item, text: str, why: str) -> Step:
+    def _plan_own_file(self, source: Source, item: SourceItem, text: str, why: str) -> ImportStep:
         """Plan a file of its own for a memory that cannot be added to ours."""
         of_day = item.name.removesuffix(".md") if item.kind == "daily" else "memory"
         name = f"memory/notes/imported-{of_day}.md"
@@ -93,22 +93,22 @@ class Memories:
         note = replace(item, kind="note", name=name)
         told = [why, *notes_on(source, item, text)]
         deed: Deed = "known" if known else "write"
-        return Step("note", item.path, place, deed, "" if known else "; ".join(told), note)
+        return ImportStep("note", item.path, place, deed, "" if known else "; ".join(told), note)
 
-    def carry_out(self, source: Source, step: Step) -> Step:
+    def carry_out(self, source: Source, step: ImportStep) -> ImportStep:
         """Add what is new to the file in its present state."""
         item = step.item
         text = text_of(source, item)
         left: list[str] = []
         change = self._todos(text, left) if item.kind == "to-dos" else self._blocks(item, text)
         name = "todo.lock" if item.kind == "to-dos" else "notes.lock"
-        with locked(self.home.private / "locks" / name, LOCK_SECONDS):
-            rewrite(self.home.root / step.target, change, self.keep)
+        with hold_lock(self.home.private / "locks" / name, LOCK_SECONDS):
+            change_file(self.home.root / step.target, change, self.keep)
         if left:
             return replace(step, detail=f"{step.detail}; not imported, too long: {left[0][:60]}...")
         return step
 
-    def _blocks(self, item: Item, text: str) -> Callable[[str], str]:
+    def _blocks(self, item: SourceItem, text: str) -> Callable[[str], str]:
         title = "Memory" if item.kind == "memory" else item.name.removesuffix(".md")
 
         def change(known: str) -> str:
@@ -135,7 +135,7 @@ class Memories:
         return self.vault.reveal(home_text(self.home.root / target))
 
 
-def _target(item: Item) -> str:
+def _target(item: SourceItem) -> str:
     names = {"memory": "MEMORY.md", "to-dos": "TODO.md"}
     return f"memory/{names.get(item.kind, item.name)}"
 
@@ -157,24 +157,24 @@ class Files:
     vault: Vault
     places: Places
     label: str
-    keep: Keep = keep_nothing
+    keep: BeforeWrite = record_no_write
 
-    def plan(self, source: Source, item: Item) -> Step:
+    def plan(self, source: Source, item: SourceItem) -> ImportStep:
         """Plan a file's import. OpenclawError when it cannot be read."""
         if item.kind == "file":
             data = source.held(item.path)
             place, known = self.places.find(safe_path(item.name), data)
-            return Step("file", item.path, place, "known" if known else "write", "", item)
+            return ImportStep("file", item.path, place, "known" if known else "write", "", item)
         text = text_of(source, item)
         if not text.strip():
-            return Step(item.kind, item.path, "", "leave", "it is empty", item)
+            return ImportStep(item.kind, item.path, "", "leave", "it is empty", item)
         told = notes_on(source, item, text)
         if item.kind == "identity":
             return self._identity(item, text, told)
         place, known = self.places.find(safe_path(item.name), text)
         return _step(item, place, known, told)
 
-    def _identity(self, item: Item, text: str, told: list[str]) -> Step:
+    def _identity(self, item: SourceItem, text: str, told: list[str]) -> ImportStep:
         own = f"workspace/{item.name}"
         before = self.places.held(own)
         if item.name in _TELLS_OF_TOOLS:
@@ -186,7 +186,7 @@ class Files:
         place, known = self.places.find(f"{BESIDE}/{item.name}", text)
         return _step(item, place, known, [f"beside {own}, which stays as it is", *told])
 
-    def carry_out(self, source: Source, step: Step) -> Step:
+    def carry_out(self, source: Source, step: ImportStep) -> ImportStep:
         """Write the file. It stays as it is when somebody has made or changed it meanwhile."""
         item = step.item
         data = source.held(item.path) if item.kind == "file" else self._masked_bytes(source, item)
@@ -198,7 +198,7 @@ class Files:
             return step
         return step.with_result("failed", "the place was taken meanwhile; import again")
 
-    def _masked_bytes(self, source: Source, item: Item) -> bytes:
+    def _masked_bytes(self, source: Source, item: SourceItem) -> bytes:
         return encode(self.vault.mask(text_of(source, item)))
 
 
@@ -210,6 +210,6 @@ def is_starters(name: str, data: bytes) -> bool:
     return False
 
 
-def _step(item: Item, place: str, known: bool, told: list[str]) -> Step:
+def _step(item: SourceItem, place: str, known: bool, told: list[str]) -> ImportStep:
     detail = "" if known else "; ".join(told)
-    return Step(item.kind, item.path, place, "known" if known else "write", detail, item)
+    return ImportStep(item.kind, item.path, place, "known" if known else "write", detail, item)

@@ -14,11 +14,17 @@ from pathlib import Path
 
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.maintenance.importers.conversations import ConversationImporter
-from openclaw.maintenance.importers.detect import LABELS, Item, Layout, detect_layout, sort
+from openclaw.maintenance.importers.detect import (
+    LABELS,
+    Layout,
+    SourceItem,
+    detect_layout,
+    sort_items,
+)
 from openclaw.maintenance.importers.memories import Files, Memories
 from openclaw.maintenance.importers.skills import Skills
 from openclaw.maintenance.importers.source import Source
-from openclaw.maintenance.importers.steps import DOES, Plan, Step
+from openclaw.maintenance.importers.steps import DOES, ImportPlan, ImportStep
 from openclaw.maintenance.importers.texts import Places
 from openclaw.security.vault import Vault
 from openclaw.storage.home import Home
@@ -55,7 +61,7 @@ class _Rooms:
             Skills(home, label, recorder),
         )
 
-    def plan(self, source: Source, item: Item) -> Iterator[Step]:
+    def plan(self, source: Source, item: SourceItem) -> Iterator[ImportStep]:
         if item.kind == "skills":
             yield from self.skills.plan(source, item)
             return
@@ -69,9 +75,9 @@ class _Rooms:
             else:
                 yield self.files.plan(source, item)
         except OpenclawError as error:
-            yield Step(item.kind, item.path, "", "leave", str(error), item)
+            yield ImportStep(item.kind, item.path, "", "leave", str(error), item)
 
-    def carry_out(self, source: Source, step: Step) -> Step:
+    def carry_out(self, source: Source, step: ImportStep) -> ImportStep:
         if step.kind == "skill":
             return self.skills.carry_out(source, step)
         if step.kind == "session":
@@ -83,7 +89,7 @@ class _Rooms:
 
 def plan_import(
     home: Home, folder: Path, wanted: str = "", *, now: Callable[[], datetime] = _now
-) -> Plan:
+) -> ImportPlan:
     """Return what an import of a folder would do; nothing is written. `wanted` names its format.
 
     UsageError when the folder is missing, cannot be imported, holds the home or lies in it.
@@ -94,31 +100,31 @@ def plan_import(
     _check_apart(root, Path(os.path.realpath(home.root)), folder)
     source = Source(root)
     layout = detect_layout(source, wanted)
-    rooms = _Rooms.of(home, layout, now)
-    steps = [step for item in sort(source, layout) for step in rooms.plan(source, item)]
-    left = [Step("", left.path, "", "leave", left.reason) for left in source.left.values()]
-    return Plan(home, source, layout, (*steps, *left))
+    open_home = _Rooms.of(home, layout, now)
+    steps = [step for item in sort_items(source, layout) for step in open_home.plan(source, item)]
+    left = [ImportStep("", left.path, "", "leave", left.reason) for left in source.left.values()]
+    return ImportPlan(home, source, layout, (*steps, *left))
 
 
 def carry_out(
-    plan: Plan,
-    done: Callable[[Step], None] = lambda step: None,
+    plan: ImportPlan,
+    done: Callable[[ImportStep], None] = lambda step: None,
     *,
     now: Callable[[], datetime] = _now,
     recorder: Recorder = UNRECORDED,
-) -> Plan:
+) -> ImportPlan:
     """Carry out a plan; return it with the result of each step.
 
     `done` is called with each result, `recorder` with each file before it is written. A step that
     fails says so in its detail, and the others are done all the same.
     """
-    rooms = _Rooms.of(plan.home, plan.layout, now, recorder)
+    open_home = _Rooms.of(plan.home, plan.layout, now, recorder)
     results = []
     for step in plan.steps:
         result = step
         if step.deed in DOES:
             try:
-                result = rooms.carry_out(plan.source, step)
+                result = open_home.carry_out(plan.source, step)
             except (OpenclawError, ToolProblem, OSError, ValueError) as error:
                 result = step.with_result("failed", str(error))
             done(result)

@@ -11,18 +11,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
-from openclaw.maintenance.importers.detect import Item
-from openclaw.maintenance.importers.source import Source, decoded
-from openclaw.maintenance.importers.steps import Step
-from openclaw.security.credentials import denied_name
-from openclaw.security.secrets import find
-from openclaw.skills.inspect import MAX_FILE, is_script, looks
-from openclaw.skills.install import accept, stage, strict_name
-from openclaw.skills.proposals import hold
+from openclaw.maintenance.importers.detect import SourceItem
+from openclaw.maintenance.importers.source import Source, decode_text
+from openclaw.maintenance.importers.steps import ImportStep
+from openclaw.security.credentials import why_name_denied
+from openclaw.security.secrets import find_secrets
+from openclaw.skills.inspect import MAX_FILE, find_review_points, is_script
+from openclaw.skills.install import install_staged, stage_skill, strict_name
+from openclaw.skills.proposals import save_proposal
 from openclaw.skills.skill import read_skill_file
 from openclaw.skills.skill_files import skill_files
 from openclaw.skills.sources import Origin
-from openclaw.skills.unpack import compare, fingerprints
+from openclaw.skills.unpack import compare_fingerprints, fingerprints
 from openclaw.storage.home import PROPOSED, Home
 from openclaw.types import UNRECORDED, Recorder
 
@@ -41,61 +41,63 @@ class Skills:
     recorder: Recorder = UNRECORDED
     _planned: dict[str, str] = field(default_factory=dict)
 
-    def plan(self, source: Source, item: Item) -> Iterator[Step]:
+    def plan(self, source: Source, item: SourceItem) -> Iterator[ImportStep]:
         """Plan the import of each skill of a folder."""
         shipped = _manifest_names(source, item.path)
         for found, error in skill_files(source.root / item.path):
             folder = Path(found).parent
             path = folder.relative_to(source.root).as_posix()
             if error is not None:
-                yield Step("skill", path, "", "leave", str(error))
+                yield ImportStep("skill", path, "", "leave", str(error))
                 continue
             try:
                 yield self._skill(Path(found), path, shipped)
             except OpenclawError as problem:
-                yield Step("skill", path, "", "leave", str(problem))
+                yield ImportStep("skill", path, "", "leave", str(problem))
 
-    def _skill(self, found: Path, path: str, shipped: frozenset[str]) -> Step:
+    def _skill(self, found: Path, path: str, shipped: frozenset[str]) -> ImportStep:
         skill, problems = read_skill_file(found)
         if skill is None:
-            return Step("skill", path, "", "leave", f"it cannot be used: {problems[0].message}")
+            return ImportStep(
+                "skill", path, "", "leave", f"it cannot be used: {problems[0].message}"
+            )
         if {skill.name, found.parent.name} & shipped:
             told = f"it comes with {self.label} and is made for its tools"
-            return Step("skill", path, "", "leave", told)
+            return ImportStep("skill", path, "", "leave", told)
         name = strict_name(skill.name) or strict_name(found.parent.name) or "skill"
         if name in self._planned:
             told = f"another skill is called {name}: {self._planned[name]}"
-            return Step("skill", path, "", "leave", told)
+            return ImportStep("skill", path, "", "leave", told)
         prints = fingerprints(found.parent)
         for place in (f"skills/{name}", f"{PROPOSED}/{name}"):
             if (there := self.home.root / place).exists():
-                same = not compare(fingerprints(there), prints)
+                same = not compare_fingerprints(fingerprints(there), prints)
                 told = "" if same else f"there is another skill {name}"
-                return Step("skill", path, place, "known" if same else "leave", told)
+                return ImportStep("skill", path, place, "known" if same else "leave", told)
         if closed := _credential_reason(found.parent, sorted(prints)):
-            return Step("skill", path, "", "leave", f"{closed}{TAKE_OUT}")
+            return ImportStep("skill", path, "", "leave", f"{closed}{TAKE_OUT}")
         self._planned[name] = path
         reasons = _reasons(found.parent, sorted(prints))
         if reasons:
             told = f"is for you to review: {', '.join(reasons)}"
-            return Step("skill", path, f"{PROPOSED}/{name}", "hold", told)
-        return Step("skill", path, f"skills/{name}", "install", "")
+            return ImportStep("skill", path, f"{PROPOSED}/{name}", "hold", told)
+        return ImportStep("skill", path, f"skills/{name}", "install", "")
 
-    def carry_out(self, source: Source, step: Step) -> Step:
+    def carry_out(self, source: Source, step: ImportStep) -> ImportStep:
         """Install a skill, or have it wait. Raises as `stage` and `accept` do."""
         origin = Origin("folder", str(source.root / step.source))
         name = step.target.rpartition("/")[2]
-        with stage(self.home, origin, name=name) as staged:
+        with stage_skill(self.home, origin, name=name) as staged:
             if step.deed == "hold":
-                hold(self.home, staged, self.recorder)
+                save_proposal(self.home, staged, self.recorder)
             else:
-                accept(self.home, staged, self.recorder)
+                install_staged(self.home, staged, self.recorder)
         return step
 
 
 def _reasons(folder: Path, names: list[str]) -> list[str]:
     """Return what needs a look in a skill, each kind once; "" for nothing."""
-    kinds = dict.fromkeys(look.kind for look in looks(folder, names))
+    kinds = dict.fromkeys(look.kind for look in find_review_points(folder, names))
     programs = sum(is_script(folder / name) for name in names)
     told = [f"{programs} program{'s' if programs > 1 else ''}"] if programs else []
     return (told + list(kinds))[:MOST_NAMED]
@@ -104,15 +106,15 @@ def _reasons(folder: Path, names: list[str]) -> list[str]:
 def _credential_reason(folder: Path, names: list[str]) -> str:
     """Return why a skill must not be copied: secrets in plain text; "" for none."""
     for name in names:
-        if reason := denied_name(name):
+        if reason := why_name_denied(name):
             return f"it holds {name} ({reason})"
     for name in names:
         try:
             with (folder / name).open("rb") as file:
-                text = decoded(file.read(MAX_FILE))
+                text = decode_text(file.read(MAX_FILE))
         except (OSError, OpenclawError):
             continue  # no text
-        if secrets := find(text):
+        if secrets := find_secrets(text):
             return f"{name} holds a secret ({secrets[0].kind})"
     return ""
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.request import pathname2url
 
 from openclaw.errors import OpenclawError
-from openclaw.security.credentials import denied_name
+from openclaw.security.credentials import why_name_denied
 from openclaw.storage.text import BOM
 
 MOST_BYTES = 10_000_000
@@ -114,7 +114,7 @@ class Source:
         Windows-1252 with Latin-1 for the bytes that it does not know. OpenclawError when it is not
         text.
         """
-        return decoded(self.held(path)).replace("\r\n", "\n").replace("\r", "\n")
+        return decode_text(self.held(path)).replace("\r\n", "\n").replace("\r", "\n")
 
     def _enters(self, path: str, name: str) -> bool:
         if name.startswith(".") or name in _SKIPPED:
@@ -122,7 +122,7 @@ class Source:
         if path.count("/") >= DEEPEST:
             self.leave(f"{path}/", f"more than {DEEPEST} folders deep")
             return False
-        if reason := denied_name(path):
+        if reason := why_name_denied(path):
             self.leave(f"{path}/", f"not read: {reason}")
             return False
         return True
@@ -139,7 +139,7 @@ class Source:
             return "a link out of the folder, which is not followed"
         if is_link and stat.S_ISDIR(info.st_mode):
             return "a link to a folder, which is not followed"
-        if reason := denied_name(path) or denied_name(os.path.relpath(target, self.root)):
+        if reason := why_name_denied(path) or why_name_denied(os.path.relpath(target, self.root)):
             return f"not read: {reason}"
         if not stat.S_ISREG(info.st_mode):
             return "no regular file"
@@ -148,8 +148,8 @@ class Source:
         return "" if os.access(target, os.R_OK) else "cannot be read: no permission"
 
 
-def decoded(data: bytes) -> str:
-    """Decode bytes in the manner of `Source.text`, newlines as they are."""
+def decode_text(data: bytes) -> str:
+    """Decode bytes in the manner of `HeadFile.text`, newlines as they are."""
     if data.startswith(_UTF_16):
         return data.decode("utf-16", "replace")
     if b"\0" in data:

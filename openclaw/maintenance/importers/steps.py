@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from openclaw.maintenance.importers.detect import LABELS, Item, Layout
+from openclaw.maintenance.importers.detect import LABELS, Layout, SourceItem
 from openclaw.maintenance.importers.source import Source
 from openclaw.storage.home import Home
 
 Deed = Literal["write", "append", "install", "hold", "known", "leave", "failed"]
 DOES: tuple[Deed, ...] = ("write", "append", "install", "hold")
 """The deeds that change the home; the others say why nothing is done."""
-NOTHING = Item("file", "")
+NOTHING = SourceItem("file", "")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ImportStep:
     """What is done with one file or skill of the source.
 
     `source`: its path in the source.
@@ -34,20 +34,20 @@ class Step:
     target: str
     deed: Deed
     detail: str = ""
-    item: Item = field(default=NOTHING, repr=False, compare=False)
+    item: SourceItem = field(default=NOTHING, repr=False, compare=False)
 
-    def with_result(self, deed: Deed, detail: str) -> Step:
+    def with_result(self, deed: Deed, detail: str) -> ImportStep:
         return replace(self, deed=deed, detail=detail)
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ImportPlan:
     """All steps of an import, with what is left out at the end."""
 
     home: Home
     source: Source
     layout: Layout
-    steps: tuple[Step, ...]
+    steps: tuple[ImportStep, ...]
 
     @property
     def label(self) -> str:

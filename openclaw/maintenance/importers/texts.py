@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from openclaw.maintenance.importers.detect import Item
+from openclaw.maintenance.importers.detect import SourceItem
 from openclaw.maintenance.importers.source import Source
-from openclaw.memory.entries import entries_of, harmless, without_comments
-from openclaw.memory.markdown import Page, TaskItem, read_page, same, scan
-from openclaw.memory.todos import added, marked, same_list
-from openclaw.security.secrets import find
-from openclaw.security.untrusted import hidden, strip
-from openclaw.security.vault import Vault, disarmed
+from openclaw.memory.entries import break_comment_marks, entries_of, without_comments
+from openclaw.memory.markdown import Page, TaskItem, is_same_statement, read_page, read_task_page
+from openclaw.memory.todos import add_todos, mark_done, same_list
+from openclaw.security.secrets import find_secrets
+from openclaw.security.untrusted import find_hidden, strip_hidden
+from openclaw.security.vault import Vault, disarm_masks
 from openclaw.storage.home import Home, name_trouble
 from openclaw.storage.text import decode
 from openclaw.types import ToolProblem
@@ -28,22 +28,22 @@ _LASTING = ("identity", "memory", "daily", "to-dos")
 """What every prompt may begin with, or a tool gives without a fence: nothing unseen comes in."""
 
 
-def text_of(source: Source, item: Item) -> str:
+def text_of(source: Source, item: SourceItem) -> str:
     """Return the text that a file becomes, with its secrets. OpenclawError if unreadable."""
     raw = source.text(item.path)
-    text = strip(raw) if item.kind in _LASTING else raw
+    text = strip_hidden(raw) if item.kind in _LASTING else raw
     if item.shape == "log":
         text = _log(text)
     elif item.shape == "entries":
         title = "" if item.kind == "memory" else f"# {item.name.removesuffix('.md').title()}\n\n"
         text = title + as_list(entries(text))
-    return disarmed(text)
+    return disarm_masks(text)
 
 
-def notes_on(source: Source, item: Item, text: str) -> list[str]:
+def notes_on(source: Source, item: SourceItem, text: str) -> list[str]:
     """Return what the user should know of a text: secrets kept apart, hidden characters in it."""
-    secrets = len(find(text))
-    unseen = len(hidden(source.text(item.path))) if item.kind in _LASTING else 0
+    secrets = len(find_secrets(text))
+    unseen = len(find_hidden(source.text(item.path))) if item.kind in _LASTING else 0
     told = [f"{secrets} secret{'s' if secrets > 1 else ''} kept apart"] if secrets else []
     return told + ([f"{unseen} hidden characters taken out"] if unseen else [])
 
@@ -200,7 +200,11 @@ def new_blocks(text: str, known: str) -> list[Block]:
         item = [entry.text for entry in entries_of(block.text)][:1]
         if not plain or plain in have:
             continue
-        if item and "\n" not in block.text and any(same(fact, item[0]) for fact in facts):
+        if (
+            item
+            and "\n" not in block.text
+            and any(is_same_statement(fact, item[0]) for fact in facts)
+        ):
             continue
         have.add(plain)
         fresh.append(block)
@@ -226,7 +230,7 @@ def append_blocks(known: str, fresh: Sequence[Block], heading: str) -> str:
             lines.append("")
         if block.heading != over:
             over = block.heading
-            lines += [f"### {harmless(over)}", ""]
+            lines += [f"### {break_comment_marks(over)}", ""]
         in_list = _is_item(block.text)
         lines += block.text.split("\n")
     gap = "" if not known.strip() else "\n" if known.endswith("\n") else "\n\n"
@@ -236,11 +240,11 @@ def append_blocks(known: str, fresh: Sequence[Block], heading: str) -> str:
 
 def new_todos(text: str, known: str) -> list[TaskItem]:
     """Return the to-dos of a text that no list of `known` has, done or not."""
-    have = scan(known).items
+    have = read_task_page(known).items
     fresh: list[TaskItem] = []
-    for item in scan(text).items:
+    for item in read_task_page(text).items:
         alike = (one for one in [*have, *fresh] if same_list(one.list, item.list))
-        if not any(same(one.text, item.text) for one in alike):
+        if not any(is_same_statement(one.text, item.text) for one in alike):
             fresh.append(item)
     return fresh
 
@@ -252,17 +256,17 @@ def with_todos(known: str, items: Iterable[TaskItem]) -> tuple[str, list[TaskIte
     left = []
     for item in items:
         try:
-            known, ids = added(known, item.list, [item.text])
+            known, ids = add_todos(known, item.list, [item.text])
         except ToolProblem:
             left.append(item)
             continue
-        known = marked(known, ids[0], done=True) if item.done else known
+        known = mark_done(known, ids[0], done=True) if item.done else known
     return known, left
 
 
 def has_more(text: str) -> bool:
     """Tell whether a to-do file holds anything but headings and to-dos."""
-    page = scan(text)
+    page = read_task_page(text)
     tasks = {item.at for item in page.items}
     headings = {section.start for section in page.sections if section.level}
     return any(

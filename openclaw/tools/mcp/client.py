@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from openclaw import __version__
-from openclaw.config.mcp_settings import Server, filled, short
+from openclaw.config.mcp_settings import Server, fill_variables, tool_name_part
 from openclaw.errors import AwayError, CallFailedError
 from openclaw.storage.scratch import scratch
 from openclaw.tools.mcp.start import Start
@@ -38,10 +38,10 @@ MOST_TOOLS = 500
 T = TypeVar("T")
 
 
-class Door:
+class McpConnector:
     """Opens connections to the servers of a home. Nothing is started or imported before `open`."""
 
-    def __init__(self, around: Surroundings, start_seconds: float = START_SECONDS) -> None:
+    def __init__(self, around: StartContext, start_seconds: float = START_SECONDS) -> None:
         self.around = around
         self.start_seconds = start_seconds
         self._lock = threading.Lock()
@@ -101,14 +101,14 @@ class Connection:
     """A connection to a server. `tools` is its list, as the protocol's plain JSON; `left_out`
     counts the tools beyond the limit. `alive` is false once the server cannot be used."""
 
-    def __init__(self, server: Server, door: Door) -> None:
+    def __init__(self, server: Server, door: McpConnector) -> None:
         self.server = server
         self.tools: list[dict[str, Any]] = []
         self.left_out = 0
         self.alive = False
         self.listing_changed = False
         self._door = door
-        self._reached = Reached()
+        self._reached = ServerSession()
         self._stop: asyncio.Event | None = None
         self._ready: concurrent.futures.Future[None] = concurrent.futures.Future()
         self._task: concurrent.futures.Future[None] | None = None
@@ -244,7 +244,7 @@ class Connection:
 
     def _away(self, error: BaseException) -> AwayError:
         pipe = self._reached.pipe
-        return AwayError(pipe.fault) if pipe and pipe.fault else away(error, self.server)
+        return AwayError(pipe.fault) if pipe and pipe.fault else to_away_error(error, self.server)
 
 
 def _check_installed() -> None:
@@ -265,7 +265,7 @@ server that may not start."""
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class StartContext:
     """Where a server is started: the home, the folder of its log, and our environment."""
 
     root: Path
@@ -275,7 +275,7 @@ class Surroundings:
 
 
 @dataclass(slots=True)
-class Reached:
+class ServerSession:
     """A server that speaks MCP: the SDK's client, and its process if it has one."""
 
     client: Any = None
@@ -285,8 +285,8 @@ class Reached:
 @asynccontextmanager
 async def reach(
     server: Server,
-    around: Surroundings,
-    reached: Reached,
+    around: StartContext,
+    reached: ServerSession,
     heard: Callable[..., Coroutine[Any, Any, None]],
 ) -> AsyncIterator[None]:
     """Start or reach a server and fill `reached` step by step; `heard` receives the messages that
@@ -310,8 +310,8 @@ async def reach(
 async def _local(
     open_pipe: Callable[..., Any],
     server: Server,
-    around: Surroundings,
-    reached: Reached,
+    around: StartContext,
+    reached: ServerSession,
     stack: AsyncExitStack,
 ) -> Any:
     root = os.path.realpath(around.root)
@@ -326,7 +326,7 @@ async def _local(
         raise AwayError(f"there is no program {server.command}")
     if start.words[0] == server.command and Path(os.path.realpath(program)).is_relative_to(root):
         raise AwayError(f"{server.command} lies in the home: give its whole path as the command")
-    log = around.logs / f"mcp-{short(server.name)}.log"
+    log = around.logs / f"mcp-{tool_name_part(server.name)}.log"
     reached.pipe, transport = await stack.enter_async_context(
         open_pipe([program, *start.words[1:]], start.environment, start.folder, log)
     )
@@ -334,7 +334,7 @@ async def _local(
 
 
 async def _web(
-    open_web: Callable[..., Any], server: Server, around: Surroundings, stack: AsyncExitStack
+    open_web: Callable[..., Any], server: Server, around: StartContext, stack: AsyncExitStack
 ) -> Any:
     headers = {
         name: _fill_variables(text, around.environment) for name, text in server.headers.items()
@@ -353,7 +353,7 @@ def clean_environment(server: Server, environment: Mapping[str, str]) -> dict[st
 
 def _fill_variables(text: str, environment: Mapping[str, str]) -> str:
     try:
-        value = filled(text, environment)
+        value = fill_variables(text, environment)
     except KeyError as missing:
         raise AwayError(f"the environment variable {missing.args[0]} is not set") from None
     if any(c in value for c in "\0\r\n"):
@@ -361,7 +361,7 @@ def _fill_variables(text: str, environment: Mapping[str, str]) -> str:
     return value
 
 
-def away(error: BaseException, server: Server) -> AwayError:
+def to_away_error(error: BaseException, server: Server) -> AwayError:
     """Convert an error into one that tells in a few words why a server cannot be used."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]

@@ -2,8 +2,8 @@
 
 A JSON schema becomes flat arguments: nested objects get dotted names (`note.title`), and what
 cannot be flat becomes a text with JSON in it. Servers are not trusted: names are made plain,
-descriptions are cut to one short line, and words that give orders are dropped. `Cache` keeps the
-lists of tools between runs.
+descriptions are cut to one short line, and words that give orders are dropped. `ServerCache` keeps
+the lists of tools between runs.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from openclaw.config.mcp_settings import Server, short
+from openclaw.config.mcp_settings import Server, tool_name_part
 from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import write_text
 from openclaw.types import Effect, ToolProblem
 
 Schema = Mapping[str, Any]
-Form = Literal["plain", "json", "any", "choice", "list"]
+SlotForm = Literal["plain", "json", "any", "choice", "list"]
 
 MOST_ARGUMENTS = 24
 MOST_CHOICES = 40
@@ -60,13 +60,13 @@ class Slot:
     """Where a flat argument goes: the keys of its path, and the form of its value there."""
 
     path: tuple[str, ...]
-    form: Form = "plain"
+    form: SlotForm = "plain"
     values: tuple[Any, ...] = ()
     items: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Flat:
+class FlatArguments:
     """A tool's flat arguments: a JSON schema for `openclaw.tools.tool`, and where each goes."""
 
     parameters: Schema
@@ -96,7 +96,7 @@ def plain_about(text: str, name: str) -> str:
     return sentence.rstrip(".") or name.replace("_", " ")
 
 
-def flatten(schema: Schema) -> Flat:
+def flatten(schema: Schema) -> FlatArguments:
     """Flatten the arguments of a tool. Raises ValueError for a schema that no flat call can
     fill."""
     walk = _Flattener(schema)
@@ -108,10 +108,10 @@ def flatten(schema: Schema) -> Flat:
     kept = [*required, *optional][:MOST_ARGUMENTS]
     properties = {name: walk.properties[name] for name in kept}
     parameters = {"type": "object", "properties": properties, "required": required}
-    return Flat(parameters, {name: walk.slots[name] for name in kept})
+    return FlatArguments(parameters, {name: walk.slots[name] for name in kept})
 
 
-def nest(flat: Flat, given: Mapping[str, Any]) -> dict[str, Any]:
+def nest(flat: FlatArguments, given: Mapping[str, Any]) -> dict[str, Any]:
     """Turn flat arguments into those that the server wants. Raises ToolProblem for a text that
     should be JSON and is not."""
     whole: dict[str, Any] = {}
@@ -288,13 +288,13 @@ CHANGES = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ServerTool:
     """A tool of a server, ready for use."""
 
     raw: str  # its name on the server
     name: str
     about: str
-    flat: Flat
+    flat: FlatArguments
     digest: str  # a hash of everything that the server tells about the tool
     reads: bool | None = None  # the server's claim that it only reads, None without one
 
@@ -311,16 +311,16 @@ class Listed:
 
 
 @dataclass(slots=True)
-class Cache:
+class ServerCache:
     """The knowledge about the servers of a home, by the server's name."""
 
     path: Path
     # A fingerprint of the server's settings, and its tools.
-    lists: dict[str, tuple[str, list[Listed]]] = field(default_factory=dict)
+    lists: dict[str, tuple[str, list[ServerTool]]] = field(default_factory=dict)
     pins: dict[str, str] = field(default_factory=dict)  # the first digests, by tool name
     away: dict[str, float] = field(default_factory=dict)  # seconds since 1970
 
-    def tools(self, server: Server) -> list[Listed] | None:
+    def tools(self, server: Server) -> list[ServerTool] | None:
         """The tools that a server last listed; None when they are not known."""
         fingerprint, tools = self.lists.get(server.name, ("", []))
         return tools if fingerprint == server.fingerprint else None
@@ -337,7 +337,7 @@ class Cache:
         """Return True when the last note about a server is a failure."""
         return server.name in self.away
 
-    def take(self, server: Server, tools: list[Listed]) -> list[str]:
+    def take(self, server: Server, tools: list[ServerTool]) -> list[str]:
         """Keep a new list; returns the names of tools that have changed."""
         before = {tool.name: tool.digest for tool in self.lists.get(server.name, ("", []))[1]}
         changed = [t.name for t in tools if before.get(t.name, t.digest) != t.digest]
@@ -347,7 +347,7 @@ class Cache:
         self.away.pop(server.name, None)
         return changed
 
-    def granted_as(self, tool: Listed) -> str:
+    def granted_as(self, tool: ServerTool) -> str:
         """The name under which a grant covers the tool in its present form."""
         same = self.pins.get(tool.name, tool.digest) == tool.digest
         return tool.name if same else f"{tool.name}.{tool.digest[:8]}"
@@ -365,9 +365,9 @@ class Cache:
         write_text(self.path, json.dumps(value, ensure_ascii=False) + "\n")
 
 
-def read_cache(path: Path) -> Cache:
+def read_cache(path: Path) -> ServerCache:
     """Read the cache; an empty one when there is no file or it cannot be read."""
-    cache = Cache(path)
+    cache = ServerCache(path)
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
         value = parse_foreign_json(read_bytes(path))
         if value["version"] == VERSION:
@@ -381,9 +381,11 @@ def read_cache(path: Path) -> Cache:
     return cache
 
 
-def read_list(server: Server, tools: Iterable[Mapping[str, Any]]) -> tuple[list[Listed], list[str]]:
+def read_list(
+    server: Server, tools: Iterable[Mapping[str, Any]]
+) -> tuple[list[ServerTool], list[str]]:
     """The tools that a server lists, and the names of those that cannot be used."""
-    found: dict[str, Listed] = {}
+    found: dict[str, ServerTool] = {}
     unusable: list[str] = []
     for tool in sorted(tools, key=lambda each: str(each.get("name"))):
         raw = str(tool.get("name") or "")
@@ -393,15 +395,15 @@ def read_list(server: Server, tools: Iterable[Mapping[str, Any]]) -> tuple[list[
         except (ValueError, RecursionError, TypeError):
             unusable.append(plain_name(raw))
             continue
-        name = _free_name(f"{short(server.name)}__{plain_name(raw)}", found)
+        name = _free_name(f"{tool_name_part(server.name)}__{plain_name(raw)}", found)
         about = plain_about(str(tool.get("description") or ""), name.partition("__")[2])
         reads = (tool.get("annotations") or {}).get("readOnlyHint")
         hint = reads if isinstance(reads, bool) else None
-        found[name] = Listed(raw, name, about, flat, digest, hint)
+        found[name] = ServerTool(raw, name, about, flat, digest, hint)
     return list(found.values()), unusable
 
 
-def _free_name(wanted: str, taken: Mapping[str, Listed]) -> str:
+def _free_name(wanted: str, taken: Mapping[str, ServerTool]) -> str:
     number, name = 2, wanted[:LONGEST_LISTED_NAME].rstrip("_")
     while name in taken:
         end = f"_{number}"
@@ -414,14 +416,14 @@ def _digest(tool: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _tool_from_json(value: Mapping[str, Any]) -> Listed:
+def _tool_from_json(value: Mapping[str, Any]) -> ServerTool:
     flat = value["flat"]
     slots = {
         name: Slot(tuple(s["path"]), s["form"], tuple(s["values"]), s["items"])
         for name, s in flat["slots"].items()
     }
     fields = {key: value[key] for key in ("raw", "name", "about", "digest", "reads")}
-    return Listed(flat=Flat(flat["parameters"], slots), **fields)
+    return ServerTool(flat=FlatArguments(flat["parameters"], slots), **fields)
 
 
 def plain_key(name: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from openclaw.config import Settings
-from openclaw.nlp.relevance import SHORTLIST, Blurb, fitting
+from openclaw.nlp.relevance import SHORTLIST, Blurb, match_tools
 from openclaw.storage.home import Home
 from openclaw.tools.selection import MOST_LISTED, Shortlist
 from openclaw.tools.tool import Tool
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Served:
+class McpTools:
     """The tools of the MCP servers of a home. Without servers in the settings nothing is loaded."""
 
     home: Home
@@ -55,14 +55,14 @@ class Served:
         """See `shared_out`."""
         if self._servers is None and self.settings.mcp:
             self._open()
-        return shared_out(built_in, self._servers.tools() if self._servers else (), request)
+        return split_tools(built_in, self._servers.tools() if self._servers else (), request)
 
     def close(self) -> None:
         if self._servers is not None:
             self._servers.close()
 
 
-def shared_out(
+def split_tools(
     built_in: Sequence[Tool], served: Sequence[Tool], request: str
 ) -> tuple[list[Tool], Shortlist | None]:
     """The tools that the head lists, and a shortlist of the others. With few tools the head lists
@@ -79,7 +79,7 @@ def shared_out(
 def nearest(words: str, tools: Sequence[Tool]) -> list[Tool]:
     """The tools that some words may be about, best first."""
     by_name = {tool.name: tool for tool in tools}
-    return [by_name[blurb.name] for blurb in fitting(words, [_blurb(tool) for tool in tools])]
+    return [by_name[blurb.name] for blurb in match_tools(words, [_blurb(tool) for tool in tools])]
 
 
 def _blurb(tool: Tool) -> Blurb:

@@ -14,20 +14,27 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from openclaw.config.file import FILE, line_of, settings_text
-from openclaw.config.mcp_settings import Fault, Server
+from openclaw.config.mcp_settings import Server, ServerFault
 from openclaw.errors import AwayError
 from openclaw.security.program_files import (
     PYTHON,
+    FileCopies,
     Programs,
-    Sealed,
-    UnsealedError,
+    UncopiedProgramError,
+    copied_files,
+    find_programs,
     name_of,
-    placed,
-    programs,
-    sealed,
+    path_of_word,
     starts_scripts,
 )
-from openclaw.security.program_trust import Asked, code_words, in_home, marked, real_word, why_not
+from openclaw.security.program_trust import (
+    TrustRequest,
+    code_words,
+    hash_settings,
+    paths_in_home,
+    real_word,
+    why_untrusted,
+)
 from openclaw.storage.home import Home, State, Trust, trust_file
 
 KIND = "mcp"
@@ -44,28 +51,28 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Starts:
+class ServerStarter:
     """Starts the servers of a home. One yes covers all servers that run files of the home."""
 
     home: Home
     servers: Sequence[Server]
     trust: Trust = field(default_factory=lambda: Trust(trust_file()))
 
-    def asked(self) -> Asked:
+    def asked(self) -> TrustRequest:
         """The commands and files that a yes would now cover."""
         root = _root(self.home)
         found = [(server, code_words(root, server)) for server in self.servers if server.command]
-        found = [(server, words) for server, words in found if in_home(root, words)]
+        found = [(server, words) for server, words in found if paths_in_home(root, words)]
         if not found:  # then there is nothing to be read
-            return Asked((), Programs("", (), (), ()), "")
-        files = programs(self.home, [words for _, words in found])
-        mark = marked([asdict(server) for server, _ in found], files)
-        return Asked((), files, mark, tuple(server for server, _ in found))
+            return TrustRequest((), Programs("", (), (), ()), "")
+        files = find_programs(self.home, [words for _, words in found])
+        mark = hash_settings([asdict(server) for server, _ in found], files)
+        return TrustRequest((), files, mark, tuple(server for server, _ in found))
 
-    def state(self, now: Asked) -> State:
+    def state(self, now: TrustRequest) -> State:
         return self.trust.state(self.home, now.mark, KIND)
 
-    def allow(self, now: Asked) -> None:
+    def allow(self, now: TrustRequest) -> None:
         self.trust.allow(self.home, now.mark, KIND)
 
     @contextmanager
@@ -73,9 +80,9 @@ class Starts:
         """See `openclaw.tools.mcp.client.Prepare`."""
         now, root = self.asked(), _root(self.home)
         needed = server in now.servers
-        if needed and (why := why_not(now, self.state(now))):
+        if needed and (why := why_untrusted(now, self.state(now))):
             raise AwayError(f"it runs files of this home, and {why} ({TRUST})", rests=False)
-        with sealed(root, now.programs.held if needed else {}) as copies:
+        with copied_files(root, now.programs.held if needed else {}) as copies:
             folder = copies.folder
             safe = _is_python(server) and not starts_scripts(start.words, root)
             if server.cwd:
@@ -104,19 +111,19 @@ def _full_path(folder: Path, word: str, code: Sequence[str]) -> str:
     return word
 
 
-def _use_copies(copies: Sealed, words: tuple[str, ...]) -> tuple[str, ...]:
+def _use_copies(copies: FileCopies, words: tuple[str, ...]) -> tuple[str, ...]:
     """The command words with copies in place of the files that they run."""
     try:
         return tuple(copies.command(words))
-    except UnsealedError as error:
+    except UncopiedProgramError as error:
         raise AwayError(str(error)) from error
 
 
 def _check_no_home_files(root: Path, server: Server, words: tuple[str, ...]) -> None:
     """Refuse words that would still run a file of the home: it may change at any moment."""
     found = replace(server, command=words[0], args=words[1:], cwd="", env={})
-    for text in in_home(root, code_words(root, found)):
-        if Path(text).is_absolute() and placed(root, text) != root:
+    for text in paths_in_home(root, code_words(root, found)):
+        if Path(text).is_absolute() and path_of_word(root, text) != root:
             raise AwayError(f"{text} is not there, or has just changed")
 
 
@@ -129,7 +136,7 @@ def enabled(servers: Sequence[Server]) -> list[Server]:
     return [server for server in servers if not server.disabled]
 
 
-def fault_line(home: Home, fault: Fault) -> str:
+def fault_line(home: Home, fault: ServerFault) -> str:
     """A notice about a faulty server entry, with its line in openclaw.yaml."""
     line = line_of(settings_text(home), ("mcp", *fault.path))
     return f"{FILE} line {line}: MCP server {'.'.join(fault.path)}: {fault.text}; it is skipped"

@@ -17,14 +17,21 @@ from openclaw.config import Settings
 from openclaw.config.mcp_settings import Server, read_servers
 from openclaw.errors import AwayError, CallFailedError
 from openclaw.storage.home import Home
-from openclaw.tools.mcp.client import Door, Surroundings
-from openclaw.tools.mcp.schema import Cache, Listed, nest, plain_key, read_cache, read_list
-from openclaw.tools.mcp.start import Starts, enabled, fault_line
-from openclaw.tools.tool import Form, Tool
+from openclaw.tools.mcp.client import McpConnector, StartContext
+from openclaw.tools.mcp.schema import (
+    ServerCache,
+    ServerTool,
+    nest,
+    plain_key,
+    read_cache,
+    read_list,
+)
+from openclaw.tools.mcp.start import ServerStarter, enabled, fault_line
+from openclaw.tools.tool import CallForm, Tool
 from openclaw.types import Action, Effect, ForeignProblem, ToolProblem
 
 if TYPE_CHECKING:
-    from openclaw.tools.mcp.client import Connection, Door
+    from openclaw.tools.mcp.client import Connection, McpConnector
 
 
 MOST_OPTIONAL = 4
@@ -38,15 +45,15 @@ class McpServers:
     def __init__(
         self,
         servers: Sequence[Server],
-        cache: Cache,
-        make_door: Callable[[], Door],
+        cache: ServerCache,
+        make_door: Callable[[], McpConnector],
         tell: Callable[[str], None] = lambda what: None,
     ) -> None:
         self._servers = [server for server in servers if not server.disabled]
         self._cache = cache
         self._make_door = make_door
         self._tell = tell
-        self._door: Door | None = None
+        self._door: McpConnector | None = None
         self._connections: dict[str, Connection] = {}
         self._away: dict[str, AwayError] = {}
         self._news: list[str] = []
@@ -102,7 +109,7 @@ class McpServers:
 
     # -------- tools
 
-    def _allowed(self) -> list[tuple[Server, Listed]]:
+    def _allowed(self) -> list[tuple[Server, ServerTool]]:
         found = []
         for server in self._servers:
             only = None if server.tools is None else set(map(plain_key, server.tools))
@@ -112,7 +119,7 @@ class McpServers:
                     found.append((server, listed))
         return found
 
-    def _tool(self, server: Server, listed: Listed) -> Tool:
+    def _tool(self, server: Server, listed: ServerTool) -> Tool:
         required = tuple(listed.flat.parameters["required"])
         rest = [name for name in listed.flat.parameters["properties"] if name not in required]
         offered = tuple(rest[:MOST_OPTIONAL])
@@ -121,7 +128,7 @@ class McpServers:
             name=listed.name,
             description=listed.about,
             parameters=listed.flat.parameters,
-            forms=tuple(Form(e, arguments=required, optional=offered) for e in listed.seems),
+            forms=tuple(CallForm(e, arguments=required, optional=offered) for e in listed.seems),
             run=lambda **arguments: self._call(server, listed, arguments),
             does=Action(
                 self._cache.granted_as(listed),
@@ -134,7 +141,7 @@ class McpServers:
             masks="text",
         )
 
-    def _call(self, server: Server, listed: Listed, arguments: Mapping[str, Any]) -> str:
+    def _call(self, server: Server, listed: ServerTool, arguments: Mapping[str, Any]) -> str:
         nested = nest(listed.flat, arguments)
         try:
             connection = self._connect(server)
@@ -154,7 +161,7 @@ class McpServers:
             raise ForeignProblem(f"{listed.name} did not work: {text}")
         return text
 
-    def _check_same(self, server: Server, listed: Listed) -> None:
+    def _check_same(self, server: Server, listed: ServerTool) -> None:
         """Check that the tool is still the one that was offered and allowed: a server that starts
         may list a tool differently."""
         now = {tool.raw: tool.digest for tool in self._cache.tools(server) or ()}
@@ -195,7 +202,7 @@ class McpServers:
                 self._tell("")
         return connection
 
-    def _open_door(self) -> Door:
+    def _open_door(self) -> McpConnector:
         if self._door is None:
             self._door = self._make_door()
         return self._door
@@ -289,10 +296,10 @@ def open_servers(
     if all(server.disabled for server in servers):
         return None, notices
     cache = read_cache(home.private / "cache" / "mcp.json")
-    return McpServers(servers, cache, lambda: open_door(home, servers), tell), notices
+    return McpServers(servers, cache, lambda: make_connector(home, servers), tell), notices
 
 
-def open_door(home: Home, servers: Sequence[Server]) -> Door:
+def make_connector(home: Home, servers: Sequence[Server]) -> McpConnector:
     """Make the connector to the servers of a home. It gets all servers, as one yes is for all."""
-    starts = Starts(home, enabled(servers))
-    return Door(Surroundings(home.root, home.private / "logs", os.environ, starts.prepare))
+    starts = ServerStarter(home, enabled(servers))
+    return McpConnector(StartContext(home.root, home.private / "logs", os.environ, starts.prepare))

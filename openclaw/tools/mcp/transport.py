@@ -28,7 +28,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_REQUEST, jsonrpc_message_adapter
 
-from openclaw.models.base import mend_json
+from openclaw.models.base import replace_surrogates
 from openclaw.storage.safe_open import make_folder, writing
 
 LONGEST_MESSAGE = 8_000_000
@@ -135,7 +135,7 @@ async def _pass_on_messages(
 def _parse_message(line: bytes) -> Any:
     """Parse the message in a line. A malformed answer becomes an error for the call that waits for
     it, which would otherwise time out. Raises ValueError for a line that is not a message."""
-    text = mend_json(line.decode("utf-8", "replace"))
+    text = replace_surrogates(line.decode("utf-8", "replace"))
     try:
         return jsonrpc_message_adapter.validate_json(text, by_name=False)
     except ValueError:

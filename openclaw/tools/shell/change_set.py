@@ -21,7 +21,7 @@ from secrets import token_hex
 from openclaw.errors import OpenclawError
 from openclaw.storage import atomic
 from openclaw.storage.merge import merge_bytes
-from openclaw.storage.readers import NotPlain, held, look
+from openclaw.storage.readers import NotPlain, read_content, read_plain_file
 from openclaw.storage.safe_open import folder_of
 from openclaw.storage.saving import save_over
 from openclaw.tools.shell import output, sandbox
@@ -33,7 +33,7 @@ from openclaw.tools.shell.output import (
     is_hidden,
     stamp_of,
 )
-from openclaw.types import Held, Ledger
+from openclaw.types import FileContent, TurnChanges
 
 _XATTRS = "user.overlay."
 _OPAQUE = f"{_XATTRS}opaque"
@@ -59,7 +59,7 @@ class ChangeSet:
         return len(self.files) + len(self.folders) + len(self.special), size
 
 
-def read(root: Path, upper: Path, fixed: frozenset[str]) -> ChangeSet:
+def read_changes(root: Path, upper: Path, fixed: frozenset[str]) -> ChangeSet:
     """Read what a command changed. `fixed` are the paths that it cannot change: there the layer
     contains only the mount points."""
     found = ChangeSet(root, upper)
@@ -150,13 +150,13 @@ def _is_opaque(folder: Path) -> bool:
 
 
 @dataclass(slots=True)
-class Bringing:
+class ChangeMover:
     """Moves a change set into the home. `before` is the home as the command found it. `changed`
     lists the visible files that it changed, `notes` what the model should know."""
 
     found: ChangeSet
     before: HomeFiles
-    ledger: Ledger
+    ledger: TurnChanges
     changed: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     _void: Callable[[str], None] = field(default=lambda _: None, init=False)
@@ -233,11 +233,11 @@ class Bringing:
         held = self._held_before(name)
         return as_text(held[0] or b"") if held else None
 
-    def _held_before(self, name: str) -> Held:
-        return held(self.found.root, name, output.LARGEST)
+    def _held_before(self, name: str) -> FileContent:
+        return read_content(self.found.root, name, output.LARGEST)
 
-    def _held_after(self, name: str) -> Held:
-        return held(self.found.upper, name) if name in self.found.files else None
+    def _held_after(self, name: str) -> FileContent:
+        return read_content(self.found.upper, name) if name in self.found.files else None
 
     # -------- one file
 
@@ -262,8 +262,8 @@ class Bringing:
         self._void(name)
         path = self.found.root / name
         try:
-            look(self.found.root, name, 0)  # no link
-            now = atomic.settled(path)
+            read_plain_file(self.found.root, name, 0)  # no link
+            now = atomic.read_settled(path)
             both = _merge_texts(self.before.contents.get(name, b""), now or b"", temp.read_bytes())
             save_over(path, now, both, self.ledger.keep)
         except (OpenclawError, NotPlain, ValueError):
@@ -278,8 +278,8 @@ class Bringing:
         else:
             self.notes.append(f"{name}: others changed it too, and both changes are in it")
 
-    def _held_now(self, name: str) -> Held:
-        return held(self.found.root, name)
+    def _held_now(self, name: str) -> FileContent:
+        return read_content(self.found.root, name)
 
     def _keep_theirs(self, name: str, why: str) -> None:
         self._void(name)

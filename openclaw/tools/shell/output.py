@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from openclaw.security.secrets import find
+from openclaw.security.secrets import find_secrets
 from openclaw.storage.home import Home
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import decode
@@ -91,7 +91,7 @@ def _pieces(line: str, longest: int) -> Iterator[str]:
     start = 0
     while len(line) - start > longest:
         end = start + longest
-        for secret in find(line[start : end + LONGEST_LINE]):
+        for secret in find_secrets(line[start : end + LONGEST_LINE]):
             begin = max(start + secret.start - AROUND, start)
             if begin < end < start + secret.end:
                 whole = min(start + secret.end, start + READABLE)

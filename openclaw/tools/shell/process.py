@@ -37,12 +37,12 @@ Tick = Callable[[int], str]
 """Called every tick with the process id. Any result but "" ends the program, as the reason."""
 
 
-Show = Callable[[str], None]
+ShowOutput = Callable[[str], None]
 """Receives the newest lines of a program from time to time while it runs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class FinishedRun:
     """How a program ended."""
 
     code: int | None  # exit code; negative: the signal; None when we ended it
@@ -69,11 +69,11 @@ def run(
     max_chars: int,
     spill: Path,
     watch: Tick = watch_nothing,
-    show: Show | None = None,
+    show: ShowOutput | None = None,
     contained: bool = False,
     given: BinaryIO | None = None,
     errors: BinaryIO | None = None,
-) -> Finished:
+) -> FinishedRun:
     """Run a program and wait for it, `timeout` seconds at most. Its standard input is the file
     `given`, if any.
 
@@ -108,7 +108,7 @@ def run(
     if shown.gap:
         with contextlib.suppress(OpenclawError):  # the result is reported all the same
             spilled = keep(spill, whole)
-    return Finished(
+    return FinishedRun(
         code, shown.text, seconds, output.total, timed_out, spilled, shown.gap, stopped, output.lost
     )
 
@@ -155,7 +155,7 @@ def _read(process: subprocess.Popen[bytes], output: Output, done: threading.Even
     done.set()
 
 
-def _show_output(watch: Tick, output: Output, show: Show) -> Tick:
+def _show_output(watch: Tick, output: Output, show: ShowOutput) -> Tick:
     """Extend a watch: also show the new output."""
     seen, shown_at = 0, time.monotonic()
 
@@ -299,7 +299,7 @@ have removed as much as the command wrote, and some file systems do not count th
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class CommandLimits:
     """The limits of a command; 0 in `memory_mb` and `file_mb` means no limit."""
 
     processes: int = 256  # of the whole command; threads count as processes
@@ -315,7 +315,7 @@ class Limits:
         return f"wrote more than {self.disk_mb} MB" if size > self.disk_mb * MEGA else ""
 
 
-def with_limits(argv: Sequence[str], limits: Limits, *, own_users: bool) -> list[str]:
+def with_limits(argv: Sequence[str], limits: CommandLimits, *, own_users: bool) -> list[str]:
     """The command line that starts the program under the kernel's limits, by a POSIX shell.
 
     `own_users` tells that it runs in a user namespace of its own; only there its processes are
@@ -352,7 +352,7 @@ class LimitWatch:
     The kernel limits neither root's number of processes nor anybody's sum of memory.
     """
 
-    limits: Limits
+    limits: CommandLimits
     folder: Path
     _threads: int = field(default_factory=lambda: _all_threads())
     _memory: int = field(default_factory=lambda: _memory()[0])

@@ -479,7 +479,7 @@ _GITLINK = b"\x00\x00\xe0\x00"  # the mode 160000 of an entry for a nested repos
 _LARGEST = 50_000_000
 
 
-def doubt(folder: Path, root: Path) -> str:
+def git_doubt(folder: Path, root: Path) -> str:
     """Why git should not run unasked in `folder` of the home `root`; "" when there is no reason.
 
     HOME is the home; git before 2.32 reads its .gitconfig in any case.

@@ -28,7 +28,7 @@ from itertools import islice
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
-from openclaw.security.credentials import Credentials, credentials, denied_name
+from openclaw.security.credentials import Credentials, find_credentials, why_name_denied
 from openclaw.storage.git import Git, environ, folder_of
 from openclaw.storage.home import Home, name_trouble
 from openclaw.storage.text import read_text
@@ -43,9 +43,9 @@ from openclaw.tools.shell.command_rules import (
 )
 from openclaw.tools.shell.parser import Command, Unreadable, Unsafe, Word, parse_commands
 from openclaw.tools.shell.process import posix_shell
-from openclaw.tools.shell.program_rules import RULES, doubt
+from openclaw.tools.shell.program_rules import RULES, git_doubt
 from openclaw.tools.shell.program_rules import git as git_rule
-from openclaw.tools.shell.sandbox import Room, wrap
+from openclaw.tools.shell.sandbox import SandboxOptions, wrap
 
 _MOST_FOLDERS = 8
 MOST_LOOKED_AT = 50
@@ -53,7 +53,7 @@ MOST_BYTES = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class LineReading:
     """What is known of a line. Names are as the line has them, relative to where it runs; links are
     not resolved. All but `programs` is filled for a safe line only.
 
@@ -100,41 +100,41 @@ class LineRules:
         reading = self._read(line, confined=self.confined)
         if not reading.safe or reading.elsewhere:
             return False
-        if reading.history and committed(self.home, confined=self.confined) != "":
+        if reading.history and find_committed_credentials(self.home, confined=self.confined) != "":
             return False
-        found = credentials(Path(os.path.realpath(self.home.root)))
+        found = find_credentials(Path(os.path.realpath(self.home.root)))
         if not self.confined:
             return not objection(self.home, reading, found)
         return found.whole and not objection(self.home, replace(reading, trees=()), found)
 
     def stays(self, line: str) -> bool:
         """See `stays`; False where nothing is known of a line."""
-        return posix_shell() is not None and stays(self.home, self._read(line))
+        return posix_shell() is not None and only_reads_home(self.home, self._read(line))
 
     def kept_by_git(self, text: str) -> str:
         """The credentials that git is known to hold, for a line or a program that names git."""
         if not re.search(r"\bgit\b", text):
             return ""
-        return committed(self.home, confined=self.confined) or ""
+        return find_committed_credentials(self.home, confined=self.confined) or ""
 
     def texts(self, line: str) -> Iterator[str]:
         """The texts of the files of the home that a line reads, of the first 50 that are not
         large."""
         root = os.path.realpath(self.home.root)
         reading = read_line(line, home=root)
-        for name in islice(names(root, reading), MOST_LOOKED_AT):
+        for name in islice(paths_read(root, reading), MOST_LOOKED_AT):
             path = Path(root, name)
             with suppress(OSError, OpenclawError):
                 if path.is_file() and path.stat().st_size <= MOST_BYTES:
                     yield read_text(path)
 
-    def _read(self, line: str, *, confined: bool = False) -> Reading:
+    def _read(self, line: str, *, confined: bool = False) -> LineReading:
         root = Path(os.path.realpath(self.home.root))
-        git = (lambda _: "") if confined else (lambda folder: doubt(root / folder, root))
+        git = (lambda _: "") if confined else (lambda folder: git_doubt(root / folder, root))
         return read_line(line, home=str(root), git=git)
 
 
-def read_line(text: str, *, home: str = "", git: Callable[[str], str] | None = None) -> Reading:
+def read_line(text: str, *, home: str = "", git: Callable[[str], str] | None = None) -> LineReading:
     """Judge whether `text` only reads. A line for which this cannot be proved is not safe, with a
     reason.
 
@@ -145,18 +145,18 @@ def read_line(text: str, *, home: str = "", git: Callable[[str], str] | None = N
     try:
         found = parse_commands(text, home)
     except Unreadable as problem:
-        return Reading(False, f"cannot be read with certainty: {problem}")
+        return LineReading(False, f"cannot be read with certainty: {problem}")
     except Unsafe as problem:
-        return Reading(False, str(problem))
+        return LineReading(False, str(problem))
     programs = tuple(dict.fromkeys(command.words[0].text for command in found))
     try:
         line = _LineReads(home.rstrip("/"), git)
         for command in found:
             line.add(command)
     except Unsafe as problem:
-        return Reading(False, str(problem), programs)
+        return LineReading(False, str(problem), programs)
     paths, patterns, trees, elsewhere = line.names()
-    return Reading(True, "", programs, paths, patterns, trees, elsewhere, line.history)
+    return LineReading(True, "", programs, paths, patterns, trees, elsewhere, line.history)
 
 
 def _judge_command(command: Command) -> Reads:
@@ -262,7 +262,7 @@ def _device_reason(name: str, home: str) -> str:
 MOST_FILES = 5_000
 
 
-def objection(home: Home, reading: Reading, closed: Credentials) -> str:
+def objection(home: Home, reading: LineReading, closed: Credentials) -> str:
     """Why the files of a line should not be read unasked, "" when they may be.
 
     A link counts by its name and by its target. In a searched folder each file counts. A file name
@@ -270,7 +270,7 @@ def objection(home: Home, reading: Reading, closed: Credentials) -> str:
     """
     root = os.path.realpath(home.root)
     count = 0
-    for name in islice(names(root, reading), MOST_FILES + 1):
+    for name in islice(paths_read(root, reading), MOST_FILES + 1):
         count += 1
         if why := _denied_reason(root, name, closed):
             return f"{name}: {why}"
@@ -280,18 +280,18 @@ def objection(home: Home, reading: Reading, closed: Credentials) -> str:
     return "too many files to look at" if count > MOST_FILES else ""
 
 
-def stays(home: Home, reading: Reading) -> bool:
+def only_reads_home(home: Home, reading: LineReading) -> bool:
     """Return True for a line that is known to do nothing but read the home, credentials included.
     Links count by their target. Closed folders do not count as the home: they contain pages and
     answers of servers."""
     if not reading.safe or reading.elsewhere:
         return False
     root = os.path.realpath(home.root)
-    found = list(islice(names(root, reading), MOST_FILES + 1))
+    found = list(islice(paths_read(root, reading), MOST_FILES + 1))
     return len(found) <= MOST_FILES and not any(_closed_reason(root, name) for name in found)
 
 
-def named(home: Home, line: str) -> list[str] | None:
+def named_files(home: Home, line: str) -> list[str] | None:
     """The files and folders of the home that a command line names, also by a pattern; a folder with
     a slash at its end and without its content. None for a line that is not understood."""
     root = os.path.realpath(home.root)
@@ -306,7 +306,7 @@ def named(home: Home, line: str) -> list[str] | None:
     return found
 
 
-def names(root: str, reading: Reading) -> Iterator[str]:
+def paths_read(root: str, reading: LineReading) -> Iterator[str]:
     """All paths that a line may read, relative to the home or absolute."""
     yield from _named_paths(root, reading)
     for tree in reading.trees:
@@ -317,12 +317,12 @@ def names(root: str, reading: Reading) -> Iterator[str]:
                     yield str(path)
 
 
-def _named_paths(root: str, reading: Reading) -> Iterator[str]:
+def _named_paths(root: str, reading: LineReading) -> Iterator[str]:
     yield from (*reading.paths, *reading.trees)
     yield from _expand_patterns(root, reading)
 
 
-def _expand_patterns(root: str, reading: Reading) -> Iterator[str]:
+def _expand_patterns(root: str, reading: LineReading) -> Iterator[str]:
     """The paths that match the patterns of a line."""
     for pattern in reading.patterns:
         # Not `Path.glob`, which takes no absolute pattern.
@@ -335,7 +335,7 @@ def _denied_reason(root: str, name: str, closed: Credentials) -> str:
         return why
     if Path(real).is_relative_to(Path(root, SPILL)):
         return ""
-    return denied_name(name) or denied_name(real) or closed.by_link(real)
+    return why_name_denied(name) or why_name_denied(real) or closed.by_link(real)
 
 
 def _closed_reason(root: str, name: str) -> str:
@@ -368,7 +368,7 @@ _NOTHING = (b"does not have any commits", b"not a git repository")
 _searched: dict[tuple[Path, bool], tuple[object, str | None]] = {}
 
 
-def committed(home: Home, *, confined: bool) -> str | None:
+def find_committed_credentials(home: Home, *, confined: bool) -> str | None:
     """Find a path of credentials that git holds in any commit, stash or index of the home; "" for
     none, None when it cannot be told.
 
@@ -377,7 +377,7 @@ def committed(home: Home, *, confined: bool) -> str | None:
     program.
     """
     root = Path(os.path.realpath(home.root))
-    found = credentials(root)
+    found = find_credentials(root)
     look = _RepositorySearch(home, root, confined, time.monotonic() + SECONDS)
     held = [look.search(place) for place in found.repositories]
     unknown = None in held or not found.whole
@@ -400,13 +400,13 @@ class _RepositorySearch:
         if known and known[0] == stamp:
             return known[1]
         inner = place.relative_to(self.root)
-        if not self.confined and doubt(place, self.root):
+        if not self.confined and git_doubt(place, self.root):
             return None
         first: str | None = None
         with suppress(OSError, subprocess.SubprocessError):
             printed = [self._run_git(place, words) for words in _LISTINGS]
             paths = {inner / name.strip("\n") for text in printed for name in text.split("\0")}
-            held = sorted(path.as_posix() for path in paths if denied_name(path.as_posix()))
+            held = sorted(path.as_posix() for path in paths if why_name_denied(path.as_posix()))
             first = held[0] if held else ""
         _searched[place, self.confined] = stamp, first
         return first
@@ -414,7 +414,7 @@ class _RepositorySearch:
     def _run_git(self, place: Path, words: str) -> str:
         argv = Git(place).command(*_SETTINGS, *words.split())
         if self.confined:
-            argv = wrap(argv, Room(self.home, read_only=True))
+            argv = wrap(argv, SandboxOptions(self.home, read_only=True))
         done = subprocess.run(
             argv,
             env=environ()

@@ -23,10 +23,17 @@ from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
-from openclaw.security.credentials import denied_name
+from openclaw.security.credentials import why_name_denied
 from openclaw.storage.home import Home
 from openclaw.storage.program import cache_folder
-from openclaw.storage.safe_open import appending, checked, folder_of, make_folder, open_file, remove
+from openclaw.storage.safe_open import (
+    appending,
+    check_no_links,
+    folder_of,
+    make_folder,
+    open_file,
+    remove,
+)
 from openclaw.tools.paths import SPILL, program_folders
 
 PROBE_SECONDS = 10.0
@@ -56,7 +63,7 @@ UNSHARE = ("--unshare-user", "--unshare-all", "--disable-userns")
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class SandboxOptions:
     """What a command may see and do in the sandbox."""
 
     home: Home
@@ -68,7 +75,7 @@ class Room:
     layered: bool = False  # what it writes goes to a layer over the home
 
 
-def available() -> str | None:
+def why_unavailable() -> str | None:
     """Why there is no sandbox on this machine, None when there is one; tested once a process."""
     return _probe()[0]
 
@@ -78,7 +85,7 @@ def forget() -> None:
     _probe.cache_clear()
 
 
-def wrap(argv: Sequence[str], room: Room) -> list[str]:
+def wrap(argv: Sequence[str], room: SandboxOptions) -> list[str]:
     """The command line that runs `argv` in the sandbox, in the home's folder.
 
     While it runs, `placeholders` must stand in the home.
@@ -95,7 +102,7 @@ def wrap(argv: Sequence[str], room: Room) -> list[str]:
 
 
 @contextlib.contextmanager
-def placeholders(room: Room) -> Iterator[None]:
+def placeholders(room: SandboxOptions) -> Iterator[None]:
     """Create empty files and folders for the missing fixed ones: only an existing path can be made
     read-only. The last command over the home removes them again. Raises OSError."""
     if room.read_only or room.layered:  # the layer has placeholders of its own
@@ -145,7 +152,7 @@ def _interpreter_mounts(root: str) -> list[str]:
     return words
 
 
-def _home_mounts(room: Room, root: Path) -> list[str]:
+def _home_mounts(room: SandboxOptions, root: Path) -> list[str]:
     if room.read_only:
         words = ["--ro-bind", str(root), str(root)]
     else:
@@ -163,12 +170,12 @@ def _home_mounts(room: Room, root: Path) -> list[str]:
     return words
 
 
-def _fixed_mounts(room: Room, root: Path) -> list[str]:
+def _fixed_mounts(room: SandboxOptions, root: Path) -> list[str]:
     """Mount the fixed paths read-only. The folders above them are mounts too, so that they cannot
     be renamed."""
     fixed = _fixed_paths(room, root)
     # A file that counts as credentials only by its folder would not count in a renamed folder.
-    placed = [path for path in room.hidden if not denied_name(path.name)]
+    placed = [path for path in room.hidden if not why_name_denied(path.name)]
     held = {
         folder for path in (*fixed, *placed) for folder in path.parents if root in folder.parents
     }
@@ -183,20 +190,20 @@ def _fixed_mounts(room: Room, root: Path) -> list[str]:
     return [*words, "--remount-ro", str(root)] if root in linked else words
 
 
-def _fixed_paths(room: Room, root: Path) -> list[Path]:
+def _fixed_paths(room: SandboxOptions, root: Path) -> list[Path]:
     fixed = [root / name for name in (*FIXED_FOLDERS, *FIXED_FILES)]
     fixed += [path for path in program_folders() if path.is_relative_to(root) and path != root]
     return [*fixed, root / "memory"] if room.keep_memory else fixed
 
 
-def unchangeable_names(room: Room) -> frozenset[str]:
+def unchangeable_names(room: SandboxOptions) -> frozenset[str]:
     """The files and folders of the home that a command cannot change, relative to it."""
     root = Path(os.path.realpath(room.home.root))
     paths = (*_fixed_paths(room, root), *room.hidden, root / ".openclaw")
     return frozenset(path.relative_to(root).as_posix() for path in paths)
 
 
-def _shown_mounts(room: Room) -> list[str]:
+def _shown_mounts(room: SandboxOptions) -> list[str]:
     return [word for out, place in room.shown for word in ("--ro-bind", str(out), place)]
 
 
@@ -321,7 +328,7 @@ def _make_file(path: Path) -> None:
 
 def _remove_empty(path: Path) -> None:
     with contextlib.suppress(OSError):
-        if checked(path).is_dir():
+        if check_no_links(path).is_dir():
             path.rmdir()
         elif path.lstat().st_size == 0:
             remove(path)
@@ -354,7 +361,7 @@ class Layer:
 
 
 @contextlib.contextmanager
-def layer(root: Path) -> Iterator[Layer]:
+def open_layer(root: Path) -> Iterator[Layer]:
     """A new layer over the home at `root`, removed after the block. Raises OSError when layers do
     not work; call `is_overlay_available` before."""
     place = _layer_folder(root)
@@ -372,7 +379,7 @@ def is_overlay_available(root: Path) -> bool:
 @cache
 def _layer_folder(root: Path) -> Path | None:
     """The folder for layers, None when none works."""
-    if available() is not None:
+    if why_unavailable() is not None:
         return None
     places = (
         place
@@ -391,7 +398,7 @@ def _candidate_folders() -> Iterator[Path]:
 def _overlay_works(place: Path, root: Path) -> bool:
     try:
         with _make_layer(place, root) as made:
-            room = Room(Home(root), layered=True)
+            room = SandboxOptions(Home(root), layered=True)
             argv = made.over(wrap(["/bin/sh", "-c", f": > {PROBE}"], room))
             subprocess.run(
                 argv, stdin=subprocess.DEVNULL, capture_output=True, check=False, env={},

@@ -16,17 +16,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from openclaw.security.credentials import MOST_HIDDEN, credentials
-from openclaw.security.foreign_files import Learned
-from openclaw.security.untrusted import strip
+from openclaw.security.credentials import MOST_HIDDEN, find_credentials
+from openclaw.security.foreign_files import ForeignFiles
+from openclaw.security.untrusted import strip_hidden
 from openclaw.security.vault import Vault
 from openclaw.storage.home import Home
-from openclaw.storage.own_writes import watching
-from openclaw.storage.readers import held
+from openclaw.storage.own_writes import watch_writes
+from openclaw.storage.readers import read_content
 from openclaw.tools.paths import SPILL
-from openclaw.tools.results import USUAL, Room, as_data
+from openclaw.tools.results import DEFAULT_LIMITS, ResultLimits, as_data
 from openclaw.tools.shell import process, sandbox
-from openclaw.tools.shell.change_set import Bringing, read
+from openclaw.tools.shell.change_set import ChangeMover, read_changes
 from openclaw.tools.shell.output import (
     MOST_CHANGES,
     UNKNOWN,
@@ -38,17 +38,17 @@ from openclaw.tools.shell.output import (
 )
 from openclaw.tools.shell.process import (
     CMD,
-    Finished,
-    Limits,
-    Show,
+    CommandLimits,
+    FinishedRun,
+    ShowOutput,
     control_group,
     join_group,
     posix_shell,
     run,
     with_limits,
 )
-from openclaw.tools.tool import Form, Tool, tool
-from openclaw.types import Action, Held, Ledger, ToolProblem
+from openclaw.tools.tool import CallForm, Tool, tool
+from openclaw.types import Action, FileContent, ToolProblem, TurnChanges
 
 if TYPE_CHECKING:
     from openclaw.tools.shell.read_only import LineRules
@@ -67,7 +67,7 @@ class ShellTools:
     vault: Vault | None = None
 
     def tools(self) -> list[Tool]:
-        forms = (Form("run", arguments=("command",)), Form("read", arguments=("command",)))
+        forms = (CallForm("run", arguments=("command",)), CallForm("read", arguments=("command",)))
         return [
             tool(self.run_shell, forms=forms, action=self._shell_action, masks="code"),
             tool(self.run_python, effect="run", action=self._python_action, masks="code"),
@@ -87,7 +87,7 @@ class ShellTools:
             for text in rules.texts(line):
                 self.vault.mask(text)
         stays = reads or rules.stays(line)
-        return self.runner.run(Order(shell(line), line.split()[0][:40], reads, stays))
+        return self.runner.run(ProgramCall(shell_argv(line), line.split()[0][:40], reads, stays))
 
     def run_python(self, code: str) -> str:
         """Run Python code in the home folder; print what is wanted."""
@@ -98,7 +98,7 @@ class ShellTools:
             script.write_text(code, encoding="utf-8", errors="replace")
             place = SCRIPT if self.runner.unconfined() is None else str(script)
             argv = (sys.executable, "-I", "-X", "utf8", place)
-            return self.runner.run(Order(argv, "python", shown=((script, SCRIPT),)))
+            return self.runner.run(ProgramCall(argv, "python", shown=((script, SCRIPT),)))
 
     def _shell_action(self, arguments: Mapping[str, Any]) -> Action:
         line = str(arguments["command"]).strip()
@@ -123,7 +123,7 @@ class ShellTools:
         return "" if why is None else f"without a sandbox: {why}"
 
 
-def shell(line: str) -> tuple[str, ...]:
+def shell_argv(line: str) -> tuple[str, ...]:
     """The program that runs a command line: bash, which small models write for, else sh."""
     program = posix_shell()
     if program is None:
@@ -141,7 +141,7 @@ _FIXED = "skills, sessions, settings, git data and the agent's own files cannot 
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class ProgramCall:
     """A program to run."""
 
     argv: tuple[str, ...]
@@ -156,36 +156,38 @@ class Runner:
     """Runs programs over one home."""
 
     home: Home
-    ledger: Ledger
+    ledger: TurnChanges
     timeout: float = TIMEOUT_SECONDS
     env: tuple[str, ...] = ()  # names of variables that a command also gets
     network: bool = False  # allow the network, until untrusted text was read
-    unconfined: Callable[[], str | None] = sandbox.available  # why there is no sandbox, or None
+    unconfined: Callable[[], str | None] = (
+        sandbox.why_unavailable
+    )  # why there is no sandbox, or None
     layered: Callable[[Path], bool] = sandbox.is_overlay_available
-    limits: Limits = Limits()
-    room: Room = USUAL  # how much of the output the model sees
-    show: Show | None = None  # receives the output while the program runs
+    limits: CommandLimits = CommandLimits()
+    room: ResultLimits = DEFAULT_LIMITS  # how much of the output the model sees
+    show: ShowOutput | None = None  # receives the output while the program runs
     _last: HomeFiles | None = field(default=None, init=False)
 
-    def run(self, order: Order) -> str:
+    def run(self, order: ProgramCall) -> str:
         """Run it and report how it ended. Raises ToolProblem when it cannot be started."""
         try:
             return self._run(order, self.unconfined() is None)
         except OSError as error:  # from a file that openclaw writes for it: the disk is full
             raise ToolProblem(f"It could not be run: {error}.") from error
 
-    def _run(self, order: Order, confined: bool) -> str:
+    def _run(self, order: ProgramCall, confined: bool) -> str:
         root = Path(os.path.realpath(self.home.root))
         layered = confined and not order.reads and self.layered(root)
         fixed = sandbox.FIXED_FILES if confined else ()
         changed: list[str] = []
         notes: list[str] = []
         with ExitStack() as stack:
-            layer = stack.enter_context(sandbox.layer(root)) if layered else None
+            layer = stack.enter_context(sandbox.open_layer(root)) if layered else None
             alone = order.reads or layered
-            others = None if alone else stack.enter_context(watching(root, fixed))
+            others = None if alone else stack.enter_context(watch_writes(root, fixed))
             before = scan_home(self.home, self._last, contents=not order.reads)
-            room = sandbox.Room(
+            room = sandbox.SandboxOptions(
                 self.home,
                 read_only=order.reads,
                 keep_memory=self.ledger.tainted,
@@ -204,7 +206,7 @@ class Runner:
                     theirs = sandbox.unchangeable_names(room) if confined else THEIRS
                     changed = self._record_changes(before, theirs, others.written())
         offline = confined and not room.network
-        printed = strip(finished.text)
+        printed = strip_hidden(finished.text)
         # Unless it only read the home or had no network, anybody may have written the output.
         if printed.strip() and not (order.reads or order.stays or offline):
             printed = self._fence_output(printed, f"command: {order.name}", finished)
@@ -214,14 +216,18 @@ class Runner:
         self, root: Path, before: HomeFiles, layer: sandbox.Layer | None
     ) -> tuple[Path, ...]:
         """The paths that a command does not see. Sockets need no hiding in a layer."""
-        found = credentials(root)
-        if why := found.crowded(root):
+        found = find_credentials(root)
+        if why := found.why_not_hidden(root):
             raise ToolProblem(f"It was not run: {why}.")
         return (*found.paths, *(() if layer else before.special[:MOST_HIDDEN]))
 
     def _execute(
-        self, order: Order, room: sandbox.Room, confined: bool, layer: sandbox.Layer | None
-    ) -> Finished:
+        self,
+        order: ProgramCall,
+        room: sandbox.SandboxOptions,
+        confined: bool,
+        layer: sandbox.Layer | None,
+    ) -> FinishedRun:
         argv: Sequence[str] = order.argv
         if os.name == "posix":
             argv = with_limits(argv, self.limits, own_users=confined)
@@ -258,10 +264,10 @@ class Runner:
         watch = process.LimitWatch(self.limits, layer.upper if layer else root)
         return watch if layer or not fixed else _watch_fixed_files(root, watch)
 
-    def _fence_output(self, printed: str, source: str, finished: Finished) -> str:
+    def _fence_output(self, printed: str, source: str, finished: FinishedRun) -> str:
         """Fence what a command printed as data; the file with all of it counts as data too."""
         if finished.spilled:
-            Learned(self.home).note(self.home.relative(finished.spilled), source, "")
+            ForeignFiles(self.home).note(self.home.relative(finished.spilled), source, "")
         return as_data(printed, source, self.ledger, replace(self.room, chars=2 * self.room.page))
 
     def _record_changes(
@@ -286,24 +292,24 @@ class Runner:
         for name in found:  # the model's copy is out of date
             self.ledger.read.pop(name, None)
 
-        def was(name: str) -> Held:
+        def was(name: str) -> FileContent:
             content = found[name]
             data = None if content is UNKNOWN else content
             return None if content is None else (data, name in before.programs)
 
-        self.ledger.altered(found, was, lambda name: held(after.root, name))
+        self.ledger.altered(found, was, lambda name: read_content(after.root, name))
         return list(found)
 
     def _bring_into_home(
-        self, before: HomeFiles, layer: sandbox.Layer, room: sandbox.Room
+        self, before: HomeFiles, layer: sandbox.Layer, room: sandbox.SandboxOptions
     ) -> tuple[list[str], list[str]]:
         """Move what the command wrote into the home. Returns the changed files and the notes."""
         self._last = before
-        found = read(layer.root, layer.upper, sandbox.unchangeable_names(room))
+        found = read_changes(layer.root, layer.upper, sandbox.unchangeable_names(room))
         counts = found.counts, process.count_written(layer.upper)  # the latter as while it ran
         if why := next(filter(None, (self.limits.exceeded(*each) for each in counts)), ""):
             return [], [f"nothing of what it wrote was kept, as it {why}"]
-        bringing = Bringing(found, before, self.ledger)
+        bringing = ChangeMover(found, before, self.ledger)
         bringing.bring()
         for name in bringing.changed:
             self.ledger.read.pop(name, None)
@@ -318,7 +324,7 @@ def _is_below(places: Collection[str], name: str) -> bool:
 
 
 def _sha256(root: Path, name: str) -> str:
-    found = held(root, name)
+    found = read_content(root, name)
     return hashlib.sha256(found[0]).hexdigest() if found and found[0] is not None else ""
 
 
@@ -343,7 +349,11 @@ def _inode(path: Path) -> int:
 
 
 def describe_run(
-    finished: Finished, home: Home, offline: bool, names: Sequence[str], notes: Sequence[str] = ()
+    finished: FinishedRun,
+    home: Home,
+    offline: bool,
+    names: Sequence[str],
+    notes: Sequence[str] = (),
 ) -> str:
     """The report for the model: how a command ended, what it printed and changed, and hints."""
     if finished.code is None:

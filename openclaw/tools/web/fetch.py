@@ -17,13 +17,13 @@ from openclaw.security.network import (
     urls_in,
 )
 from openclaw.security.vault import MASK
-from openclaw.tools.tool import Form, Tool, tool
+from openclaw.tools.tool import CallForm, Tool, tool
 from openclaw.tools.web.page import INSTEAD, read_page_in_child
-from openclaw.tools.web.web_search import Fetched, Seen
-from openclaw.types import Action, ForeignProblem, Ledger, ToolProblem
+from openclaw.tools.web.web_search import Fetched, SeenPages
+from openclaw.types import Action, ForeignProblem, ToolProblem, TurnChanges
 
 if TYPE_CHECKING:
-    from openclaw.tools.web.http_get import Reply
+    from openclaw.tools.web.http_get import HttpReply
 
 
 PAGE_CHARS = 8_000
@@ -37,8 +37,8 @@ class WebPages:
     is called before a redirect to another host, and raises ToolProblem for a no. A page is shown in
     parts of `page_chars` characters."""
 
-    ledger: Ledger
-    seen: Seen = field(default_factory=Seen)
+    ledger: TurnChanges
+    seen: SeenPages = field(default_factory=SeenPages)
     allow_hosts: Collection[str] = ()
     permit: Callable[[str], None] | None = None
     resolve: Resolve = system_resolve
@@ -46,7 +46,7 @@ class WebPages:
     page_chars: int = PAGE_CHARS
 
     def tools(self) -> list[Tool]:
-        forms = (Form("get", arguments=("url",)), Form("get", arguments=("url", "page")))
+        forms = (CallForm("get", arguments=("url",)), CallForm("get", arguments=("url", "page")))
         return [tool(self.fetch_url, forms=forms, action=self.action, foreign="web", masks="url")]
 
     def action(self, arguments: Mapping[str, Any]) -> Action:
@@ -77,10 +77,12 @@ class WebPages:
         return _format_part(fetched, asked, number)
 
     def _fetched(self, url: Url) -> Fetched:
-        from openclaw.tools.web.http_get import Way, get
+        from openclaw.tools.web.http_get import FetchOptions, fetch
 
         try:
-            reply = get(url, Way(tuple(self.allow_hosts), self.permit, self.resolve, self.seconds))
+            reply = fetch(
+                url, FetchOptions(tuple(self.allow_hosts), self.permit, self.resolve, self.seconds)
+            )
         except ForeignProblem as problem:
             self.seen.read(str(problem))
             raise
@@ -123,7 +125,7 @@ def _count_parts(count: int) -> str:
     return f"{count} page{'' if count == 1 else 's'}"
 
 
-def _failure_line(reply: Reply) -> str:
+def _failure_line(reply: HttpReply) -> str:
     """The status and the server's explanation in one line."""
     try:
         phrase = f" {HTTPStatus(reply.status).phrase}"

@@ -46,7 +46,7 @@ def html_page(source: str, url: str) -> Page:
         return Page("", "")
     title = _title(root)
     base = _base(root, url)
-    drop_unseen(root)
+    drop_hidden(root)
     body = root.find("body") if root.find("body") is not None else root
     _make_links_absolute(body, base)
     chosen = _main_part(body)
@@ -254,7 +254,7 @@ _WHITES = frozenset({"white", "#fff", "#ffffff", "rgb(255,255,255)", "snow", "iv
 _NAMES = {"white": "#ffffff", "black": "#000000", "rgb(255,255,255)": "#ffffff"}
 
 
-def drop_unseen(root: HtmlElement) -> None:
+def drop_hidden(root: HtmlElement) -> None:
     """Remove hidden elements and their content from the tree. The text after them stays."""
     classes, ids = _hidden_by_rules(root)
     for element in [*root.iter(*_TAGS), *_find_hidden(root, classes, ids)]:

@@ -24,11 +24,11 @@ import httpcore
 from openclaw.security.network import (
     Resolve,
     Url,
-    addresses,
-    allows,
     check_peer,
     check_url_allowed,
-    join,
+    is_allowed_host,
+    join_redirect,
+    resolve_allowed,
     system_resolve,
 )
 from openclaw.tools.web.page import INSTEAD
@@ -44,7 +44,7 @@ HEADERS = {
 
 
 @cache
-def trusting() -> ssl.SSLContext:
+def trusted_authorities() -> ssl.SSLContext:
     """The certificate authorities of the system, or certifi's when it has none. 40 ms, once."""
     import certifi
 
@@ -54,7 +54,7 @@ def trusting() -> ssl.SSLContext:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class FetchOptions:
     """How pages are fetched."""
 
     allow: tuple[str, ...] = ()  # the setting `web.allow_hosts`
@@ -65,11 +65,11 @@ class Way:
     seconds: float = 15.0  # for everything, name look-ups and redirects included
     most_bytes: int = 5_000_000  # of the unpacked body
     redirects: int = 5
-    tls: Callable[[], ssl.SSLContext] = trusting
+    tls: Callable[[], ssl.SSLContext] = trusted_authorities
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class HttpReply:
     """The server's last answer; header names in lower case, the body unpacked."""
 
     url: Url
@@ -78,7 +78,7 @@ class Reply:
     body: bytes
 
 
-def get(url: Url, way: Way) -> Reply:
+def fetch(url: Url, way: FetchOptions) -> HttpReply:
     """Fetch a URL and follow redirects. Raises ToolProblem for every obstacle."""
     clock = Clock(way.seconds, url.host)
     check_url_allowed(url, way.allow, way.resolve)
@@ -88,7 +88,7 @@ def get(url: Url, way: Way) -> Reply:
         location = reply.headers.get("location", "")
         if reply.status not in REDIRECTS or not location:
             return reply
-        target = join(url, location)
+        target = join_redirect(url, location)
         if target in seen:
             raise ToolProblem(f"{url.host} redirects in a circle. {INSTEAD}")
         if len(seen) > way.redirects:
@@ -98,11 +98,11 @@ def get(url: Url, way: Way) -> Reply:
         url = target
 
 
-def check_redirect(url: Url, target: Url, way: Way) -> None:
+def check_redirect(url: Url, target: Url, way: FetchOptions) -> None:
     """Raise ToolProblem for a redirect that must not be followed."""
     if url.scheme == "https" and target.scheme == "http":
         raise ToolProblem(f"Refused: {url.host} redirects from https to http.")
-    if allows(way.allow, target) and not allows(way.allow, url):
+    if is_allowed_host(way.allow, target) and not is_allowed_host(way.allow, url):
         # The user allows the agent to go there, but no page may send it there.
         raise ToolProblem(f"Refused: {url.host} redirects to the local host {target.netloc}.")
     check_url_allowed(target, way.allow, way.resolve)
@@ -118,9 +118,9 @@ def site(url: Url) -> str:
     return url.host.removeprefix("www.")
 
 
-def _request_once(url: Url, way: Way, clock: Clock) -> Reply:
+def _request_once(url: Url, way: FetchOptions, clock: Clock) -> HttpReply:
     """One request and its answer. The body of a redirect is not read."""
-    guard = Guard(way.resolve, clock, local=allows(way.allow, url))
+    guard = Guard(way.resolve, clock, local=is_allowed_host(way.allow, url))
     address = httpcore.URL(scheme=url.scheme, host=url.host, port=url.port, target=url.target)
     asked = [("Host", url.netloc), *HEADERS.items()]
     tls = way.tls() if url.scheme == "https" else None
@@ -135,7 +135,7 @@ def _request_once(url: Url, way: Way, clock: Clock) -> Reply:
             }
             redirected = response.status in REDIRECTS and "location" in headers
             body = b"" if redirected else _read_body(response.iter_stream(), headers, url, way)
-            return Reply(url, response.status, headers, body)
+            return HttpReply(url, response.status, headers, body)
     except httpcore.TimeoutException:
         raise clock.late() from None
     except (httpcore.NetworkError, httpcore.ProtocolError, OSError, UnicodeError) as error:
@@ -150,7 +150,9 @@ def _header_value(raw: bytes) -> str:
         return raw.decode("latin-1")
 
 
-def _read_body(chunks: Iterable[bytes], headers: Mapping[str, str], url: Url, way: Way) -> bytes:
+def _read_body(
+    chunks: Iterable[bytes], headers: Mapping[str, str], url: Url, way: FetchOptions
+) -> bytes:
     declared = headers.get("content-length", "")
     most = f"{way.most_bytes / 1e6:g} MB"
     large = ToolProblem(f"{url.host}: larger than {most}; not fetched. {INSTEAD}")
@@ -252,7 +254,9 @@ class Guard(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
-        found = self._clock.hold(lambda: addresses(host, port, self._resolve, local=self._local))
+        found = self._clock.hold(
+            lambda: resolve_allowed(host, port, self._resolve, local=self._local)
+        )
         for place, ip in enumerate(found, 1):
             last = place == len(found)
             try:

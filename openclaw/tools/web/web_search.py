@@ -9,7 +9,7 @@ from typing import Any
 
 from openclaw.security.network import Url, urls_in
 from openclaw.tools.tool import Tool, tool
-from openclaw.types import Action, Ledger, ToolProblem
+from openclaw.types import Action, ToolProblem, TurnChanges
 
 TIMEOUT_SECONDS = 10
 LONGEST_SNIPPET = 300
@@ -17,7 +17,7 @@ LONGEST_SNIPPET = 300
 CONTROL = "weather"
 HOST = "duckduckgo.com"  # the host in a grant; ddgs may ask other engines too
 
-Search = Callable[[str, str, int], Sequence[Mapping[str, str]]]
+SearchFunction = Callable[[str, str, int], Sequence[Mapping[str, str]]]
 """Takes query, region and number of results; returns results with title, href and body. Raises
 what ddgs raises: no result and a blocked client look alike there."""
 
@@ -33,7 +33,7 @@ def ddgs_search(query: str, region: str, count: int) -> Sequence[Mapping[str, st
 
 
 @dataclass(slots=True)
-class Seen:
+class SeenPages:
     """Fetched pages and links, in memory only. `links` are addresses that others wrote and the
     model read: such an address carries nothing of the home (see `security.network.effect_of`)."""
 
@@ -65,11 +65,11 @@ class Seen:
 class WebTools:
     """The web tools. `region` as DuckDuckGo writes it ("wt-wt" for no region)."""
 
-    ledger: Ledger
+    ledger: TurnChanges
     region: str = "wt-wt"
     results: int = 3
-    search: Search = ddgs_search
-    seen: Seen = field(default_factory=Seen)
+    search: SearchFunction = ddgs_search
+    seen: SeenPages = field(default_factory=SeenPages)
 
     def tools(self) -> list[Tool]:
         return [tool(self.web_search, effect="get", action=_action, foreign="web")]

@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.agent.protocols.base import RunningTurn
 from openclaw.agent.protocols.json_steps import JsonSteps
 from openclaw.agent.protocols.step_schema import step_schema
-from openclaw.cli.approval import beforehand
+from openclaw.cli.approval import yes_unless_untrusted
 from openclaw.config import Settings
 from openclaw.messages import Entry, ToolCall, ToolUse
 from openclaw.models.base import Reply
-from openclaw.nlp.intent import cues
+from openclaw.nlp.intent import read_cues
 from openclaw.storage.home import Home
-from openclaw.tools.skill_tools import Shelf
+from openclaw.tools.skill_tools import TurnSkills
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import Ledger, Mode
+from openclaw.types import Mode, TurnChanges
 from tests.fakes.talk import call, done, new_home, shown, talk
 
 SKILLS = {
@@ -57,15 +57,18 @@ class Case:
             text = f"---\nname: {name}\ndescription: {about}\n---\n\n{body}\n"
             (root / "skills" / name / "SKILL.md").write_text(text, "utf-8")
 
-        self.app = app = App.open(
-            Home(root), Settings(), mode=mode, ask=beforehand(None, print) if asked else None
+        self.app = app = Agent.open(
+            Home(root),
+            Settings(),
+            mode=mode,
+            ask=yes_unless_untrusted(None, print) if asked else None,
         )
-        self.box: Toolbox = app.toolbox(Ledger())
+        self.box: Toolbox = app.toolbox(TurnChanges())
         self.steps = JsonSteps()
         files = ["notes/trip.md", "notes/plan.md", "memory/TODO.md"]
-        skills = Shelf(app.skills()).blurbs
+        skills = TurnSkills(app.skills()).blurbs
         todos = [todo.text for todo in app.todos.items() if not todo.done]
-        seen = cues(request, files, skills, app.todos.lists(), todos)
+        seen = read_cues(request, files, skills, app.todos.lists(), todos)
         self.turn = RunningTurn(Entry("user", request), cues=seen)
         self.turn.entries.append(self.turn.user)
 
@@ -347,7 +350,7 @@ def test_a_skill_whose_name_is_said_is_read_first(root: Path) -> None:
 def test_the_instructions_of_a_skill_are_read_before_its_files(root: Path) -> None:
     case = Case(root, "Do some bread baking for me")
     (root / "skills" / "bread-baking" / "flours.md").write_text("Rye.\n", "utf-8")
-    case.box = case.app.toolbox(Ledger())
+    case.box = case.app.toolbox(TurnChanges())
     assert {"kind", "tool", "name", "file"} in [
         {*shape["properties"], "kind"} for shape in case.box.shapes(frozenset({"read"}))
     ]

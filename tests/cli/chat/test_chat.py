@@ -19,8 +19,8 @@ from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from openclaw.agent.greeting import Greeting
-from openclaw.agent.todo_offers import Offer
-from openclaw.agent.undo import TakenBack
+from openclaw.agent.todo_offers import TodoOffer
+from openclaw.agent.undo import UndoResult
 from openclaw.cli.chat.chat import Chat
 from openclaw.cli.chat.completion import COMMANDS, CompletionSources
 from openclaw.cli.chat.prompt_line import PipedLines, TypedLines
@@ -58,7 +58,7 @@ class FakeApp:
     model_name: str = "fake/model"
     notices: list[str] = field(default_factory=list)
     typed: list[bool] = field(default_factory=list)
-    offered: Offer | None = None
+    offered: TodoOffer | None = None
     settings: Settings = Settings(ollama=Ollama("http://127.0.0.1:9"))
     saving: bool = True
 
@@ -76,10 +76,10 @@ class FakeApp:
 
     def undo(
         self, count: int = 1, scope: Scope = "all", session: str = "", keep: bool = False
-    ) -> TakenBack:
+    ) -> UndoResult:
         raise UsageError("there is nothing to undo")
 
-    def redo(self, count: int = 1, session: str = "", keep: bool = False) -> TakenBack:
+    def redo(self, count: int = 1, session: str = "", keep: bool = False) -> UndoResult:
         raise UsageError("there is nothing to redo")
 
     def skills(self) -> list[Skill]:
@@ -94,10 +94,10 @@ class FakeApp:
     def greeting(self, *, offering: bool = True) -> Greeting:
         return Greeting(("Due: rent (today).",), self.offered)
 
-    def offer(self, session: Session, receipt: Receipt) -> Offer | None:
+    def offer(self, session: Session, receipt: Receipt) -> TodoOffer | None:
         return None
 
-    def accept(self, offer: Offer, session: Session) -> Iterator[Event]:
+    def accept(self, offer: TodoOffer, session: Session) -> Iterator[Event]:
         raise UsageError("nothing was offered")
 
     def compact(
@@ -300,7 +300,7 @@ def test_a_prompt_that_never_arrived_is_asked_again_and_no_other_is_taken_back(
 
 
 def test_an_offer_that_is_asked_again_is_still_not_what_the_user_typed(app: FakeApp) -> None:
-    app.offered = Offer("To-do: shall I?", "find a dentist")
+    app.offered = TodoOffer("To-do: shall I?", "find a dentist")
     app.replies = [ServerAway("Ollama does not answer"), "Found."]
     talk(app, "yes", "/retry")
     assert [text for _, text, _ in app.asked] == ["find a dentist"] * 2

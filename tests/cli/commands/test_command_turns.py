@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.cli.main import run
 from openclaw.config import load_settings
 from openclaw.history.history import History, command
@@ -249,7 +249,7 @@ def test_an_import_of_many_notes_is_one_turn(
 
 def test_a_grant_for_good_in_a_turn_is_a_turn_of_its_own(place: Place) -> None:
     before = place.files()
-    app = App.open(place.home, load_settings(place.home))
+    app = Agent.open(place.home, load_settings(place.home))
     app.grant(Grant("command", "make test"), lasting=True)
     (turn,) = place.turns()
     assert turn.subject == "always: command make test"

@@ -8,20 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.cli.charts import ASCII, BLOCKS, Canvas, bar, canvas, shares
+from openclaw.cli.charts import ASCII, BLOCKS, Canvas, bar, canvas, share_columns
 from openclaw.cli.commands.context import report_json, report_lines
-from openclaw.inspection.context import ContextReport, Part
+from openclaw.inspection.context import ContextReport, RequestPart
 from openclaw.messages import TurnRecord
 from openclaw.models.base import Request
 
 PLAIN = Canvas(80, ASCII)
 
 
-def part(name: str, tokens: int, path: str = "", *, cut: bool = False) -> Part:
-    return Part(name, path, tokens, 4 * tokens, cut)
+def part(name: str, tokens: int, path: str = "", *, cut: bool = False) -> RequestPart:
+    return RequestPart(name, path, tokens, 4 * tokens, cut)
 
 
-def report(*parts: Part, window: int = 8000, reply: int = 1000, **more: Any) -> ContextReport:
+def report(
+    *parts: RequestPart, window: int = 8000, reply: int = 1000, **more: Any
+) -> ContextReport:
     used = sum(each.tokens for each in parts)
     return ContextReport(window, used, parts, Request((), max_tokens=reply), b"", **more)
 
@@ -107,7 +109,7 @@ def test_as_json_the_parts_keep_their_five_keys() -> None:
 def test_columns_are_given_out_whole_and_what_is_something_is_seen(
     amounts: list[int], columns: int
 ) -> None:
-    given_out = shares(amounts, columns)
+    given_out = share_columns(amounts, columns)
     assert sum(given_out) == (columns if sum(amounts) else 0)
     assert all(size >= 1 for amount, size in zip(amounts, given_out, strict=True) if amount)
     assert all(size == 0 for amount, size in zip(amounts, given_out, strict=True) if not amount)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.cli.charts import Canvas
-from openclaw.cli.commands.doctor import Check, examine, shown
+from openclaw.cli.commands.doctor import Check, check_lines, examine
 from openclaw.cli.main import run
 from openclaw.config import load_settings
 from openclaw.errors import Damaged
@@ -253,11 +253,11 @@ def test_settings_in_another_encoding_are_mended_before_they_are_read(home: Home
 def test_on_a_terminal_lines_are_broken_at_its_width_and_states_coloured() -> None:
     found = "word " * 20 + "end"
     checks = [Check("git", "warning", found, "openclaw doctor --fix"), Check("disk", "ok", "")]
-    lines = list(shown(checks, Canvas(width=60, coloured=True)))
+    lines = list(check_lines(checks, Canvas(width=60, coloured=True)))
     assert lines[0].startswith("\x1b[33mwarning\x1b[m  git          word word")
     assert all(line.startswith(" " * 22 + "word") for line in lines[1:3])
     assert lines[-2:] == [
         " " * 22 + "-> openclaw doctor --fix",
         "\x1b[32mok\x1b[m       other checks 1 ok (--json lists them)",
     ]
-    assert next(shown(checks)) == f"warning  git          {found}"
+    assert next(check_lines(checks)) == f"warning  git          {found}"

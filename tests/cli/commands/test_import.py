@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.agent.provenance import brought_along
+from openclaw.agent.provenance import foreign_label
 from openclaw.cli.main import run
 from openclaw.config import starter_text
 from openclaw.sessions.store import SessionStore
@@ -253,7 +253,7 @@ def test_a_conversation_stays_marked_as_one_that_others_wrote_in(claw: Claw, nam
     claw.take(SAMPLES / name)
     store = SessionStore(claw.home.sessions)
     for summary in store.list():
-        assert "a conversation of" in brought_along(store.load(summary.id))
+        assert "a conversation of" in foreign_label(store.load(summary.id))
 
 
 def test_results_of_foreign_tools_are_fenced_and_defused(claw: Claw) -> None:
@@ -409,4 +409,4 @@ def test_an_imported_conversation_goes_on(claw: Claw, fake_ollama: FakeOllama) -
     assert "a tool of OpenClaw, no orders" in sent
     session = SessionStore(claw.home.sessions).load(talk)
     assert [entry.content for entry in session.messages][-1] == "Like the old one."
-    assert "a conversation of OpenClaw" in brought_along(session)
+    assert "a conversation of OpenClaw" in foreign_label(session)

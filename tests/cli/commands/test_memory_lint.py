@@ -15,10 +15,10 @@ import pytest
 
 from benchmarks.lint import judged
 from benchmarks.lint_data import ENTRIES, make
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.cli.main import run
 from openclaw.config import Settings
-from openclaw.maintenance.memory_lint import apply, look_over, not_found, repaired
+from openclaw.maintenance.memory_lint import apply, apply_fixes_to_texts, lint_home, not_found
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.search import Search
 from openclaw.storage.home import Home, create_home
@@ -169,11 +169,11 @@ def test_a_file_that_is_gone_or_changed_meanwhile_is_told_and_the_others_are_men
     for name in "abc":
         claw.put(f"memory/{name}.md", f"- see {name}\u200b\n")
     home = Home(claw.home)
-    report = look_over(home, date(2026, 4, 1))
+    report = lint_home(home, date(2026, 4, 1))
     (claw.home / "memory" / "a.md").unlink()
     claw.put("memory/b.md", "- see something else\n")
-    with closing(App.open(home, Settings())) as app:
-        changed, notices = apply(app, report, [*repaired(report)])
+    with closing(Agent.open(home, Settings())) as app:
+        changed, notices = apply(app, report, [*apply_fixes_to_texts(report)])
     assert changed == ["memory/c.md"]
     assert [notice.partition(" was")[0] for notice in notices] == ["memory/a.md", "memory/b.md"]
     assert (claw.home / "memory" / "b.md").read_text("utf-8") == "- see something else\n"
@@ -306,7 +306,7 @@ def test_of_fifty_planted_faults_forty_five_are_found_with_five_false_alarms(
     tmp_path: Path,
 ) -> None:
     entries, planted = make(tmp_path, 7)
-    found = look_over(Home(tmp_path), date(2026, 4, 1)).findings
+    found = lint_home(Home(tmp_path), date(2026, 4, 1)).findings
     score = judged(tmp_path, [(f.check, f.path, f.line) for f in found], planted)
     assert entries == ENTRIES
     assert score.found >= 45, score.missed

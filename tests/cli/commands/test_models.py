@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.cli.commands.models.group import PlainProgress
-from openclaw.cli.model_names import checked_model, known_models
+from openclaw.cli.model_names import known_models, resolve_installed_model
 from openclaw.errors import ModelMissing
 from openclaw.models import catalog
 from openclaw.storage import program
@@ -111,14 +111,14 @@ def test_a_model_that_is_not_there_is_refused_and_the_nearest_named(
 ) -> None:
     fake_ollama.models += [FakeModel("qwen3:4b"), FakeModel("all-minilm:latest", family="bert")]
     url = fake_ollama.url
-    assert checked_model("qwen3:4b", url) == "ollama/qwen3:4b"
+    assert resolve_installed_model("qwen3:4b", url) == "ollama/qwen3:4b"
     for name in ("ollama/qwen3", "qwen3", "ollama/qwne3:4b"):
         with pytest.raises(ModelMissing) as caught:
-            checked_model(name, url)
+            resolve_installed_model(name, url)
         assert "did you mean ollama/qwen3:4b?" in caught.value.hint
         assert "there are: ollama/fake:1b, ollama/qwen3:4b" in caught.value.hint
-    assert checked_model("ollama/any", "http://127.0.0.1:9") == "ollama/any"
-    assert checked_model("openai/any", url) == "openai/any"
+    assert resolve_installed_model("ollama/any", "http://127.0.0.1:9") == "ollama/any"
+    assert resolve_installed_model("openai/any", url) == "openai/any"
     assert not any("minilm" in name for name in known_models(url))
 
 

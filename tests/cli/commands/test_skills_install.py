@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.errors import OpenclawError
-from openclaw.skills.install import accept, remove, stage
+from openclaw.skills.install import install_staged, remove, stage_skill
 from openclaw.skills.sources import Origin
 from openclaw.storage.home import Home
 from openclaw.types import Unrecorded
@@ -313,8 +313,9 @@ def test_a_killed_install_leaves_only_what_the_next_one_clears(
 ) -> None:
     script = (
         "import os, sys; from pathlib import Path; from openclaw.storage.home import Home\n"
-        "from openclaw.skills.install import stage; from openclaw.skills.sources import Origin\n"
-        "with stage(Home(Path(sys.argv[1])), Origin('folder', sys.argv[2])):\n"
+        "from openclaw.skills.install import stage_skill\n"
+        "from openclaw.skills.sources import Origin\n"
+        "with stage_skill(Home(Path(sys.argv[1])), Origin('folder', sys.argv[2])):\n"
         "    os.kill(os.getpid(), 9)"
     )
     words = [sys.executable, "-c", script, str(claw.home.root), str(weather)]
@@ -327,10 +328,10 @@ def test_a_killed_install_leaves_only_what_the_next_one_clears(
 
 def test_a_failing_note_of_the_origin_undoes_the_install(home: Home, weather: Path) -> None:
     put(home.skills, {"weather/SKILL.md": "mine"})
-    with stage(home, Origin("folder", str(weather))) as staged:
+    with stage_skill(home, Origin("folder", str(weather))) as staged:
         (home.skills / ".sources.yaml").mkdir()
         with pytest.raises((OpenclawError, OSError)):
-            accept(home, staged, force=True)
+            install_staged(home, staged, force=True)
     assert tree(home.skills) == {"weather/SKILL.md": "mine"}
 
 
@@ -346,8 +347,8 @@ class Stopped(Unrecorded):
 def test_ctrl_c_while_it_is_put_in_or_taken_out_leaves_all_as_it_was(
     home: Home, weather: Path
 ) -> None:
-    with stage(home, Origin("folder", str(weather))) as staged:
-        folder = accept(home, staged)
+    with stage_skill(home, Origin("folder", str(weather))) as staged:
+        folder = install_staged(home, staged)
     before = tree(home.skills)
     with pytest.raises(KeyboardInterrupt):
         remove(home, folder, Stopped())
@@ -355,9 +356,9 @@ def test_ctrl_c_while_it_is_put_in_or_taken_out_leaves_all_as_it_was(
     put(weather, {"new.txt": "new"})
     with (
         pytest.raises(KeyboardInterrupt),
-        stage(home, Origin("folder", str(weather))) as staged,
+        stage_skill(home, Origin("folder", str(weather))) as staged,
     ):
-        accept(home, staged, Stopped(), force=True)
+        install_staged(home, staged, Stopped(), force=True)
     assert tree(home.skills) == before
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from openclaw.cli.chat.chat import Chat
 from openclaw.cli.chat.prompt_line import PipedLines
-from openclaw.cli.formatting import coloured
-from openclaw.cli.history_lines import marks
+from openclaw.cli.formatting import colour_diff
+from openclaw.cli.history_lines import state_words
 from openclaw.cli.main import run
 from openclaw.cli.render import PlainText
 from openclaw.history.turns import Turn
@@ -274,10 +274,10 @@ def test_an_empty_log_says_so(it: GitTalk, openclaw: Run) -> None:
 
 
 def test_what_is_to_be_known_of_a_turn_is_marked() -> None:
-    assert marks(Turn("1")) == ""
-    assert marks(Turn("1", state="interrupted", undone="all")) == "undone, interrupted"
-    assert marks(Turn("1"), "a merge is not finished") == "not committed"
-    assert marks(Turn("1", commit="abc"), "a merge is not finished") == ""
+    assert state_words(Turn("1")) == ""
+    assert state_words(Turn("1", state="interrupted", undone="all")) == "undone, interrupted"
+    assert state_words(Turn("1"), "a merge is not finished") == "not committed"
+    assert state_words(Turn("1", commit="abc"), "a merge is not finished") == ""
 
 
 # -------- diff and show
@@ -381,7 +381,7 @@ def test_what_a_file_holds_does_nothing_to_a_terminal(
 
 def test_a_diff_is_coloured_as_by_git() -> None:
     lines = ["Prompt:", "- no diff yet", "diff --git a/x b/x", "--- a/x", "@@ -1 +1 @@", "-a", "+b"]
-    shown = list(coloured(lines))
+    shown = list(colour_diff(lines))
     assert shown[:2] == lines[:2]
     assert shown[2:4] == ["\x1b[1mdiff --git a/x b/x\x1b[m", "\x1b[1m--- a/x\x1b[m"]
     assert shown[4:] == ["\x1b[36m@@ -1 +1 @@\x1b[m", "\x1b[31m-a\x1b[m", "\x1b[32m+b\x1b[m"]

@@ -14,15 +14,15 @@ from pathlib import Path
 import pytest
 
 from openclaw.errors import OpenclawError
-from openclaw.maintenance.doctor.checkup import CHECKS, Result, checkup
+from openclaw.maintenance.doctor.checkup import CHECKS, CheckResult, checkup
 from openclaw.maintenance.doctor.finding import Finding, View
 from openclaw.maintenance.doctor.home_files import rights, space
 from openclaw.memory.todos import TodoFile
 from openclaw.retrieval.records import connect
-from openclaw.security.foreign_files import Learned
+from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.vault import Vault
 from openclaw.storage.home import Home, create_home
-from openclaw.storage.lock import locked
+from openclaw.storage.lock import hold_lock
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
 YEAR = 366 * 24 * 3600.0
@@ -34,18 +34,18 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path / "home")
 
 
-def look(home: Home, name: str, *, fix: bool = False, deep: bool = False) -> list[Result]:
+def look(home: Home, name: str, *, fix: bool = False, deep: bool = False) -> list[CheckResult]:
     """What one check says, without what was kept."""
     found = checkup(home, fix=fix, deep=deep, checks={name: CHECKS[name]})
     return [result for result in found if result.name == name]
 
 
-def one(home: Home, name: str) -> Result:
+def one(home: Home, name: str) -> CheckResult:
     (result,) = look(home, name)
     return result
 
 
-def repaired(home: Home, name: str) -> Result:
+def repaired(home: Home, name: str) -> CheckResult:
     """The one finding of a check, repaired; the check is then silent."""
     before = snapshot(home)
     (found,) = look(home, name)
@@ -302,7 +302,7 @@ def test_half_written_files_are_taken_away_when_they_are_old(home: Home) -> None
 
 def test_notes_of_dead_lock_holders_do_no_harm_and_are_taken_away(home: Home) -> None:
     locks = home.private / "locks"
-    with locked(locks / "held.lock"):
+    with hold_lock(locks / "held.lock"):
         put(home, ".openclaw/locks/dead.lock.owner", "999999")
         before = sorted(locks.iterdir())
         found = one(home, "locks")
@@ -393,12 +393,12 @@ def test_secrets_that_others_may_read_are_closed(home: Home) -> None:
 def test_lines_of_learned_json_that_can_be_read_are_saved(home: Home) -> None:
     put(home, "workspace/a.md", "x")
     put(home, "workspace/b.md", "x")
-    Learned(home).note("workspace/a.md", "web: a.test")
-    Learned(home).note("workspace/b.md", "web: b.test")
+    ForeignFiles(home).note("workspace/a.md", "web: a.test")
+    ForeignFiles(home).note("workspace/b.md", "web: b.test")
     path = home.private / "learned.json"
     path.write_bytes(path.read_bytes()[:-20])
     assert "no longer known" in repaired(home, "private").fixed
-    assert Learned(home).source("workspace/a.md") == "web: a.test"
+    assert ForeignFiles(home).source("workspace/a.md") == "web: a.test"
 
 
 @pytest.mark.parametrize("name", ["secrets.json", "learned.json"])
@@ -428,7 +428,7 @@ def test_a_folder_that_git_has_comes_back(home: Home) -> None:
     (fixed,) = look(home, "folders", fix=True)
     assert fixed.fixed == "memory/ is back with 2 files"
     assert (home.memory / "TODO.md").read_bytes() == todos
-    assert look(home, "folders") == [Result("folders", "ok")]
+    assert look(home, "folders") == [CheckResult("folders", "ok")]
 
 
 def test_a_folder_that_was_never_there_is_missed_if_it_is_the_memory(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from openclaw.sessions.session import Session, from_json, to_json
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.git import Git
 from openclaw.storage.home import Home, create_home
-from openclaw.storage.lock import locked
+from openclaw.storage.lock import hold_lock
 from tests.maintenance.doctor.test_checkup import kept, look, one, put, repaired
 
 needs_git = pytest.mark.skipif(not shutil.which("git"), reason="no git here")
@@ -173,7 +173,7 @@ def test_looking_moves_nothing_aside(home: Home) -> None:
 
 def test_a_session_in_use_is_left_to_who_uses_it(home: Home) -> None:
     put(home, "sessions/talk.json", b"{")
-    with locked(home.private / "locks" / "session-talk.lock"):
+    with hold_lock(home.private / "locks" / "session-talk.lock"):
         (result,) = look(home, "sessions", fix=True)
     assert result.state == "fault" and "conversation talk is in use" in result.advice
     assert path_of(home).read_bytes() == b"{"
@@ -351,7 +351,7 @@ def test_sessions_with_different_archives_are_not_joined() -> None:
 def test_a_turn_of_a_killed_process_is_told_and_closed(home: Home) -> None:
     session = talk(home)
     record.begin(journal.place_of(home), Turn("1234abcd", subject="add milk", session=session.id))
-    with locked(home.private / "locks" / f"session-{session.id}.lock"):
+    with hold_lock(home.private / "locks" / f"session-{session.id}.lock"):
         assert one(home, "turns").state == "ok"
     assert "'add milk'" in one(home, "turns").found
     (result,) = look(home, "turns", fix=True)
@@ -370,7 +370,7 @@ def test_a_record_whose_first_line_is_on_its_way_is_left(home: Home) -> None:
     put(home, ".openclaw/history/turns/1-1234abcd/running", b"")
     assert one(home, "turns").found == ""
     aged(path)
-    with locked(home.private / "locks" / "session-other.lock"):
+    with hold_lock(home.private / "locks" / "session-other.lock"):
         (result,) = look(home, "turns", fix=True)
     assert "in use" in result.advice and path.exists()
     (finding,) = turns(View(home))

@@ -14,7 +14,7 @@ from openclaw.config import starter_text
 from openclaw.errors import UsageError
 from openclaw.maintenance.importers.plan import carry_out, plan_import
 from openclaw.maintenance.importers.source import MOST_BYTES
-from openclaw.maintenance.importers.steps import Plan, Step
+from openclaw.maintenance.importers.steps import ImportPlan, ImportStep
 from openclaw.storage.home import Home, create_home
 from tests.cli.commands.test_import import SAMPLES, sample, state
 from tests.end_to_end.test_faults import common, limited, posix, started
@@ -37,7 +37,7 @@ def vault(tmp_path: Path) -> Path:
     return folder
 
 
-def taken(home: Home, folder: Path) -> dict[str, Step]:
+def taken(home: Home, folder: Path) -> dict[str, ImportStep]:
     """Import a folder; its steps by their source."""
     return {step.source: step for step in carry_out(plan_import(home, folder)).steps}
 
@@ -238,10 +238,10 @@ class Broken(Exception):
     """What ends a process, for a test."""
 
 
-def broken_off(plan: Plan, after: int) -> None:
-    done: list[Step] = []
+def broken_off(plan: ImportPlan, after: int) -> None:
+    done: list[ImportStep] = []
 
-    def count(step: Step) -> None:
+    def count(step: ImportStep) -> None:
         done.append(step)
         if len(done) == after:
             raise Broken

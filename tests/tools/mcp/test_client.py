@@ -23,7 +23,7 @@ from openclaw.security.policy import Policy
 from openclaw.tools.mcp.tools import McpServers
 from openclaw.tools.tool import Tool
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import ForeignProblem, Ledger, ToolProblem
+from openclaw.types import ForeignProblem, ToolProblem, TurnChanges
 from tests.fakes.mcp_home import HERE, bare, described, listed, real, used
 
 pytest.importorskip("mcp")
@@ -167,7 +167,7 @@ def test_what_a_server_says_of_its_tools_counts_only_when_it_is_trusted(tmp_path
     assert effects[True] == {"bare__look": "get", "bare__act": "send"}
 
 
-def box(servers: McpServers, ledger: Ledger, *grants: Grant) -> Toolbox:
+def box(servers: McpServers, ledger: TurnChanges, *grants: Grant) -> Toolbox:
     return Toolbox(servers.tools(), Policy("edit", grants=grants), ledger)
 
 
@@ -175,7 +175,7 @@ def test_a_call_needs_a_yes_or_a_grant_and_its_result_is_foreign(tmp_path: Path)
     call = ToolCall("1", "bare__echo", {"words": "hi"})
     with used(tmp_path, bare("plain")) as servers:
         servers.list_missing()
-        ledger = Ledger()
+        ledger = TurnChanges()
         refused = box(servers, ledger).run(call)
         assert not refused.ok
         assert refused.text.startswith("Refused (")
@@ -195,23 +195,23 @@ def test_a_tool_that_is_described_otherwise_loses_its_grant(tmp_path: Path) -> N
     call = ToolCall("1", "bare__echo", {"words": "hi"})
     with used(tmp_path, server) as servers:
         servers.list_missing()
-        assert box(servers, Ledger(), grant).run(call).ok
+        assert box(servers, TurnChanges(), grant).run(call).ok
     other = {"words": {"type": "string"}, "copy_to": {"type": "string"}}
     listed(tmp_path, described("echo", "Say it again.", **other))
     with used(tmp_path, server) as servers:
-        offered = box(servers, Ledger(), grant)
+        offered = box(servers, TurnChanges(), grant)
         stale = offered.run(call)  # the server is only started by this call
         assert not stale.ok
         assert "has changed since it was listed; it was not run" in stale.text
         assert "now describes bare__echo otherwise than before" in servers.news()[0]
         again = ToolCall("1", "bare__echo", {"words": "hi", "copy_to": "x"})
-        assert "Refused" in box(servers, Ledger(), grant).run(again).text
+        assert "Refused" in box(servers, TurnChanges(), grant).run(again).text
         does = by_name(servers)["bare__echo"].does
         assert does
         assert does.tool.startswith("bare__echo.")
-        assert box(servers, Ledger(), Grant("tool", does.tool)).run(again).ok
+        assert box(servers, TurnChanges(), Grant("tool", does.tool)).run(again).ok
     with used(tmp_path, server) as servers:  # and the next program knows it too
-        assert "Refused" in box(servers, Ledger(), grant).run(again).text
+        assert "Refused" in box(servers, TurnChanges(), grant).run(again).text
 
 
 def test_a_tool_that_is_gone_is_not_called(tmp_path: Path) -> None:

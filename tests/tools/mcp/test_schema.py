@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.tools.mcp.schema import MOST_ARGUMENTS, flatten, nest, plain_about, plain_name
-from openclaw.tools.tool import fit, signature_text
+from openclaw.tools.tool import parse_arguments, signature_text
 from openclaw.types import ToolProblem
 
 
@@ -79,7 +79,7 @@ def test_flat_arguments_come_out_as_the_server_wants_them() -> None:
         "whatever": "just words",
         "kind_": "x",
     }
-    assert nest(flat, fit("t", flat.parameters, written)) == {
+    assert nest(flat, parse_arguments("t", flat.parameters, written)) == {
         "title": "Tea",
         "place": {"folder": "kitchen", "size": {"width": 3}},
         "level": 2,

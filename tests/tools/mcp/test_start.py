@@ -20,9 +20,9 @@ from openclaw.config import load_settings
 from openclaw.config.mcp_settings import Server, read_servers
 from openclaw.errors import AwayError
 from openclaw.storage.home import Home, Trust
-from openclaw.tools.mcp.client import Door, Surroundings
+from openclaw.tools.mcp.client import McpConnector, StartContext
 from openclaw.tools.mcp.schema import read_cache
-from openclaw.tools.mcp.start import KIND, Start, Starts
+from openclaw.tools.mcp.start import KIND, ServerStarter, Start
 from openclaw.tools.mcp.tools import McpServers
 from tests.data.sample import sample
 from tests.fakes.mcp_home import HERE, as_settings
@@ -69,12 +69,12 @@ def installed(home: Home, module: str = "told_server") -> dict[str, str]:
 @contextmanager
 def used(home: Home, one: Server, *, yes: bool = False) -> Iterator[McpServers]:
     trust = Trust(home.root.parent / "trust.json")
-    starts = Starts(home, [one], trust)
+    starts = ServerStarter(home, [one], trust)
     if yes:
         starts.allow(starts.asked())
-    around = Surroundings(home.root, home.root.parent / "logs", os.environ, starts.prepare)
+    around = StartContext(home.root, home.root.parent / "logs", os.environ, starts.prepare)
     cache = read_cache(home.root.parent / "mcp.json")
-    found = McpServers([one], cache, lambda: Door(around))
+    found = McpServers([one], cache, lambda: McpConnector(around))
     try:
         yield found
     finally:
@@ -154,7 +154,7 @@ def test_what_a_server_only_works_with_needs_no_yes(home: Home, words: list[str]
     (home.workspace / "graph.json").touch()
     filled = [word.replace("{home}", str(home.root)) for word in words]
     one = Server("x", command=filled[0], args=tuple(filled[1:]))
-    assert Starts(home, [one]).asked().servers == ()
+    assert ServerStarter(home, [one]).asked().servers == ()
 
 
 def test_a_path_of_the_home_is_still_found_from_elsewhere(home: Home) -> None:
@@ -242,7 +242,7 @@ def test_what_runs_files_of_the_home_needs_a_yes(
         put(home, path)
     filled = json.loads(json.dumps([words, more]).replace("{home}", home.root.as_posix()))
     one = Server("told", command=filled[0][0], args=tuple(filled[0][1:]), **filled[1])
-    starts = Starts(home, [one], Trust(home.root.parent / "trust.json"))
+    starts = ServerStarter(home, [one], Trust(home.root.parent / "trust.json"))
     assert starts.asked().servers == (one,)
     assert "you have not allowed it yet (openclaw mcp trust)" in refused(home, one)
 
@@ -294,7 +294,7 @@ def test_no_yes_is_possible_to_a_folder_that_changes_daily(home: Home, folder: s
 
 def test_a_yes_to_hooks_is_none_to_servers(home: Home) -> None:
     one = server(home, put(home, "tools/server.py"))
-    starts = Starts(home, [one], Trust(home.root.parent / "trust.json"))
+    starts = ServerStarter(home, [one], Trust(home.root.parent / "trust.json"))
     starts.trust.allow(home, starts.asked().mark)
     assert starts.state(starts.asked()) == "new"
     starts.allow(starts.asked())
@@ -371,7 +371,7 @@ def test_a_talk_asks_for_the_yes(home: Home, reply: str, state: str) -> None:
     told: list[str] = []
     ask_servers_trust(home, lambda question: reply, told.append)
     assert "  tools/server.py" in told
-    starts = Starts(home, read_servers({"mcpServers": as_settings(one)})[0])
+    starts = ServerStarter(home, read_servers({"mcpServers": as_settings(one)})[0])
     assert starts.state(starts.asked()) == state
 
 
@@ -394,7 +394,7 @@ def test_where_no_server_runs_a_file_of_the_home_there_is_nothing_to_say(
 @pytest.mark.skipif(os.name == "nt", reason="files in use")
 def test_a_program_that_is_exchanged_all_the_time_is_never_the_other_one(home: Home) -> None:
     one = server(home, put(home, "server.py"))
-    starts = Starts(home, [one], Trust(home.root.parent / "trust.json"))
+    starts = ServerStarter(home, [one], Trust(home.root.parent / "trust.json"))
     starts.allow(starts.asked())
     script, bad, other = (home.root / name for name in ("server.py", "bad.md", "other"))
     bad.write_text(PLANTED, "utf-8")

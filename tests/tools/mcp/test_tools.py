@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from openclaw.messages import ToolCall
-from openclaw.nlp.relevance import Blurb, fitting
+from openclaw.nlp.relevance import Blurb, match_tools
 from openclaw.security.policy import Policy
-from openclaw.tools.mcp.servers import shared_out
-from openclaw.tools.tool import Form, Tool
+from openclaw.tools.mcp.servers import split_tools
+from openclaw.tools.tool import CallForm, Tool
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import Ledger, ToolProblem
+from openclaw.types import ToolProblem, TurnChanges
 from tests.fakes.mcp_home import as_settings, bare, described, listed, real, used
 from tests.fakes.talk import Protocol, Talk, answer, call, calls, done, notices, results, talk
 
@@ -235,7 +235,7 @@ def test_a_real_server_in_json_steps(tmp_path: Path) -> None:
 
 
 def some(count: int, group: str = "") -> list[Tool]:
-    form = (Form("read"),)
+    form = (CallForm("read"),)
     schema = {"type": "object", "properties": {}, "required": []}
     return [Tool(f"{group}t{n}", f"About {n}", schema, form, lambda: "") for n in range(count)]
 
@@ -244,10 +244,10 @@ def some(count: int, group: str = "") -> list[Tool]:
     ("built_in", "servers", "head"), [(8, 0, 8), (8, 4, 12), (8, 5, 10), (20, 1, 22), (20, 0, 20)]
 )
 def test_up_to_twelve_tools_all_stand_in_the_head(built_in: int, servers: int, head: int) -> None:
-    listed, beyond = shared_out(some(built_in), some(servers, "x__"), "")
+    listed, beyond = split_tools(some(built_in), some(servers, "x__"), "")
     assert len(listed) == head
     assert (beyond is None) is (head in (built_in, 12))
-    toolbox = Toolbox(listed, Policy("full"), Ledger(), beyond=beyond)
+    toolbox = Toolbox(listed, Policy("full"), TurnChanges(), beyond=beyond)
     assert len(toolbox.specs()) == head
     shapes = toolbox.shapes(frozenset({"read"}))
     in_steps = {shape["properties"]["tool"]["const"] for shape in shapes}
@@ -256,8 +256,8 @@ def test_up_to_twelve_tools_all_stand_in_the_head(built_in: int, servers: int, h
 
 
 def test_the_gateway_names_what_is_valid() -> None:
-    listed, beyond = shared_out(some(12), some(3, "x__"), "")
-    toolbox = Toolbox(listed, Policy("full"), Ledger(), beyond=beyond)
+    listed, beyond = split_tools(some(12), some(3, "x__"), "")
+    toolbox = Toolbox(listed, Policy("full"), TurnChanges(), beyond=beyond)
     for given in ({}, {"name": "nothing"}, {"name": 3, "arguments": []}):
         outcome = toolbox.run(ToolCall("1", "use_tool", given))
         assert outcome.text == "use_tool needs the name of a tool that more_tools has shown."
@@ -284,9 +284,9 @@ def test_of_two_hundred_tools_the_few_that_fit_are_told() -> None:
         "put dinner with Ann into my calendar": "calendar__create_event",
     }
     for request, name in best.items():
-        assert fitting(request, tools)[0].name == name
+        assert match_tools(request, tools)[0].name == name
     for request in ("hello", "add milk to my list", "list the files in my folder", ""):
-        assert fitting(request, tools) == []
+        assert match_tools(request, tools) == []
 
 
 def test_the_servers_are_ended_with_the_app(tmp_path: Path) -> None:

@@ -18,9 +18,9 @@ from openclaw.config import set_value
 from openclaw.memory.todos import TodoFile
 from openclaw.storage.home import Home
 from openclaw.tools.shell import sandbox
-from openclaw.tools.shell.process import Limits
-from openclaw.tools.shell.shell import Order, Runner, shell
-from openclaw.types import Ledger
+from openclaw.tools.shell.process import CommandLimits
+from openclaw.tools.shell.shell import ProgramCall, Runner, shell_argv
+from openclaw.types import TurnChanges
 
 HOME = {
     "openclaw.yaml": "mode: edit\n",
@@ -46,11 +46,11 @@ def home(tmp_path: Path) -> Home:
 
 @pytest.fixture
 def runner(home: Home) -> Runner:
-    return Runner(home, Ledger(), timeout=20)
+    return Runner(home, TurnChanges(), timeout=20)
 
 
 def sh(runner: Runner, line: str) -> str:
-    return runner.run(Order(shell(line), "sh"))
+    return runner.run(ProgramCall(shell_argv(line), "sh"))
 
 
 def layers() -> list[Path]:
@@ -141,7 +141,7 @@ def test_without_the_programs_for_it_there_is_no_layer(
     shutil.copytree(home.root, tmp_path / "other")
     other = Home((tmp_path / "other").resolve())
     assert not sandbox.is_overlay_available(other.root)
-    assert "[Changed: x]" in sh(Runner(other, Ledger(), timeout=20), "echo x > x")
+    assert "[Changed: x]" in sh(Runner(other, TurnChanges(), timeout=20), "echo x > x")
     assert (other.root / "x").read_text() == "x\n" and layers() == []
 
 
@@ -270,7 +270,7 @@ def test_a_socket_of_the_home_cannot_be_reached(
 
 
 def test_nothing_is_kept_of_a_command_that_makes_too_many_files(home: Home) -> None:
-    runner = Runner(home, Ledger(), timeout=20, limits=Limits(files=200))
+    runner = Runner(home, TurnChanges(), timeout=20, limits=CommandLimits(files=200))
     before = tree(home)
     text = sh(runner, "i=0; while :; do i=$((i+1)); : > workspace/$i; done")
     assert text.startswith("Stopped") and "it wrote more than 200 files" in text

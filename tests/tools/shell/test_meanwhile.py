@@ -28,7 +28,7 @@ WISH = "I don't drink alcohol. Remember that."
 @pytest.fixture(params=["layer", "sandbox", "bare"])
 def kind(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """How commands run: the program for the rest fails."""
-    if request.param != "bare" and sandbox.available() is not None:
+    if request.param != "bare" and sandbox.why_unavailable() is not None:
         pytest.skip("there is no sandbox")
     if request.param == "layer" and not sandbox.is_overlay_available(tmp_path.resolve()):
         pytest.skip("there is no overlay")

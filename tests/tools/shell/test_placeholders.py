@@ -11,12 +11,12 @@ import pytest
 
 from openclaw.storage.home import Home
 from openclaw.tools.shell import sandbox
-from openclaw.tools.shell.process import Limits
-from openclaw.tools.shell.shell import Order, Runner
-from openclaw.types import Ledger
+from openclaw.tools.shell.process import CommandLimits
+from openclaw.tools.shell.shell import ProgramCall, Runner
+from openclaw.types import TurnChanges
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the sandbox is Linux's")
-REASON = sandbox.available()
+REASON = sandbox.why_unavailable()
 confined_only = pytest.mark.skipif(REASON is not None, reason=f"no sandbox: {REASON}")
 
 
@@ -33,7 +33,7 @@ def standing(home: Home) -> set[str]:
 
 
 def test_the_last_one_takes_them_away_whoever_made_them(home: Home) -> None:
-    first, second = (sandbox.placeholders(sandbox.Room(home)) for _ in range(2))
+    first, second = (sandbox.placeholders(sandbox.SandboxOptions(home)) for _ in range(2))
     first.__enter__()
     made = standing(home)
     assert "workspace/HEARTBEAT.md" in made and "openclaw.yaml" in made
@@ -51,7 +51,7 @@ def test_what_a_crash_left_goes_and_what_has_a_text_or_is_the_users_stays(home: 
     for name in ("TOOLS.md", "mine.md", "IDENTITY.md"):
         (home.workspace / name).touch()
     (home.workspace / "USER.md").write_text("# Me\n")
-    with sandbox.placeholders(sandbox.Room(home)):
+    with sandbox.placeholders(sandbox.SandboxOptions(home)):
         pass
     left = {path.name for path in home.workspace.iterdir()}
     assert left == {"mine.md", "IDENTITY.md", "USER.md"}
@@ -60,8 +60,10 @@ def test_what_a_crash_left_goes_and_what_has_a_text_or_is_the_users_stays(home: 
 @confined_only
 def test_a_command_that_ends_takes_the_protection_of_no_other_away(home: Home) -> None:
     def command(line: str) -> str:
-        runner = Runner(home, Ledger(), timeout=10, limits=Limits(), layered=lambda _: False)
-        return runner.run(Order(("/bin/sh", "-c", line), "sh"))
+        runner = Runner(
+            home, TurnChanges(), timeout=10, limits=CommandLimits(), layered=lambda _: False
+        )
+        return runner.run(ProgramCall(("/bin/sh", "-c", line), "sh"))
 
     ended = home.workspace / "ended"
     started = "touch workspace/started; while ! test -e workspace/started2; do sleep 0.02; done"

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from openclaw.tools.shell.output import KEPT, LONGEST_LINE, Output, excerpt, plain, wrap_lines
 from openclaw.tools.shell.process import (
     CMD,
-    Finished,
-    Limits,
+    CommandLimits,
+    FinishedRun,
     LimitWatch,
     control_group,
     join_group,
@@ -39,7 +39,7 @@ def python(
     timeout: float = 20,
     max_chars: int = 2_000,
     env: Mapping[str, str] = ENV,
-) -> Finished:
+) -> FinishedRun:
     argv = [sys.executable, "-I", "-c", code]
     kind = {"SYSTEMROOT": os.environ["SYSTEMROOT"]} if os.name == "nt" else {}
     return run(
@@ -52,7 +52,7 @@ def python(
     )
 
 
-def sh(folder: Path, line: str, timeout: float = 20) -> Finished:
+def sh(folder: Path, line: str, timeout: float = 20) -> FinishedRun:
     return run(
         ["/bin/sh", "-c", line],
         cwd=folder,
@@ -301,7 +301,7 @@ def test_cmd_gets_its_line_as_it_was_shown() -> None:
 
 class TestWatch:
     def test_lets_a_quiet_command_be(self, tmp_path: Path) -> None:
-        assert LimitWatch(Limits(), tmp_path)(os.getpid()) == ""
+        assert LimitWatch(CommandLimits(), tmp_path)(os.getpid()) == ""
 
     @linux
     def test_counts_the_threads_of_a_process_and_of_its_children(self) -> None:
@@ -326,7 +326,7 @@ class TestWatch:
             timeout=8,
             max_chars=500,
             spill=tmp_path,
-            watch=LimitWatch(Limits(processes=6), tmp_path),
+            watch=LimitWatch(CommandLimits(processes=6), tmp_path),
         )
         assert finished.stopped == "it started more than 6 processes"
         assert not finished.timed_out
@@ -335,7 +335,7 @@ class TestWatch:
     def test_does_not_blame_a_command_for_what_others_write(self, tmp_path: Path) -> None:
         mine, others = tmp_path / "mine", tmp_path / "others"
         mine.mkdir()
-        watch = LimitWatch(Limits(disk_mb=5), mine)
+        watch = LimitWatch(CommandLimits(disk_mb=5), mine)
         others.write_bytes(bytes(90_000_000))
         assert watch(os.getpid()) == ""
 
@@ -348,7 +348,7 @@ class TestWatch:
             timeout=8,
             max_chars=500,
             spill=tmp_path,
-            watch=LimitWatch(Limits(disk_mb=5), tmp_path),
+            watch=LimitWatch(CommandLimits(disk_mb=5), tmp_path),
         )
         assert finished.stopped == "it wrote more than 5 MB"
 

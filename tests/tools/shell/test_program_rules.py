@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.storage.home import Home
-from openclaw.tools.shell.program_rules import doubt, settings_doubt
+from openclaw.tools.shell.program_rules import git_doubt, settings_doubt
 from openclaw.tools.shell.read_only import read_line
 from openclaw.tools.shell.shell import environment
 from tests.data.shell_lines import READS
@@ -54,14 +54,14 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_a_repository_as_git_makes_it_raises_no_doubt(home: Path) -> None:
-    assert doubt(home, home) == ""
-    assert doubt(home / "memory", home) == ""
+    assert git_doubt(home, home) == ""
+    assert git_doubt(home / "memory", home) == ""
     assert settings_doubt(PLAIN) == ""
     assert settings_doubt(PLAIN.replace("\n", "\r\n")) == ""
 
 
 def test_a_folder_without_a_repository_raises_no_doubt(tmp_path: Path) -> None:
-    assert doubt(tmp_path, tmp_path) == ""
+    assert git_doubt(tmp_path, tmp_path) == ""
 
 
 @pytest.mark.parametrize(
@@ -103,34 +103,34 @@ def test_settings_that_may_name_a_program_raise_doubt(text: str, reason: str) ->
 
 
 def test_a_repository_above_the_home_raises_doubt(home: Path) -> None:
-    assert "outside" in doubt(home / "memory", home / "memory")
+    assert "outside" in git_doubt(home / "memory", home / "memory")
 
 
 def test_data_that_lie_elsewhere_raise_doubt(home: Path) -> None:
     (home / "inner").mkdir()
     (home / "inner" / ".git").write_text("gitdir: ../.git\n")
-    assert "elsewhere" in doubt(home / "inner", home)
+    assert "elsewhere" in git_doubt(home / "inner", home)
     (home / ".git" / "commondir").write_text("..\n")
-    assert "elsewhere" in doubt(home, home)
+    assert "elsewhere" in git_doubt(home, home)
 
 
 def test_a_folder_that_poses_as_a_repository_raises_doubt(home: Path) -> None:
     (home / "memory" / "objects").mkdir()
     (home / "memory" / "HEAD").write_text("ref: refs/heads/main\n")
-    assert "poses" in doubt(home / "memory", home)
+    assert "poses" in git_doubt(home / "memory", home)
 
 
 def test_a_repository_that_holds_another_raises_doubt(home: Path) -> None:
     git(home, "init", "-q", "inner")
     git(home / "inner", "commit", "-q", "--allow-empty", "-m", "first")
-    assert doubt(home, home) == ""
+    assert git_doubt(home, home) == ""
     git(home, "-c", "advice.addEmbeddedRepo=false", "add", "inner")
-    assert "holds others" in doubt(home, home)
+    assert "holds others" in git_doubt(home, home)
 
 
 def test_settings_in_the_home_raise_doubt(home: Path) -> None:
     (home / ".gitconfig").write_text("[diff]\n\texternal = ./x\n")
-    assert "settings of git" in doubt(home, home)
+    assert "settings of git" in git_doubt(home, home)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the lines are for POSIX shells")
@@ -148,7 +148,7 @@ def test_the_git_lines_that_only_read_change_nothing_and_start_nothing(home: Pat
     lines = [line for line in READS if line.startswith("git ")]
     assert len(lines) > 30
     for line in lines:
-        reading = read_line(line, home=str(home), git=lambda at: doubt(home / at, home))
+        reading = read_line(line, home=str(home), git=lambda at: git_doubt(home / at, home))
         assert reading.safe, line
         subprocess.run(["sh", "-c", line], cwd=home, env=env, capture_output=True, timeout=30)
     assert {path: path.stat().st_mtime_ns for path in home.parent.rglob("*")} == before
@@ -166,4 +166,4 @@ def test_git_would_start_what_the_settings_name(home: Path) -> None:
     env = environment(Home(home), os.environ, confined=False, reading=True)
     subprocess.run(["git", "status"], cwd=home, env=env, capture_output=True, timeout=30)
     assert ran.exists()
-    assert doubt(home, home) == "the repository sets filter.x.clean"
+    assert git_doubt(home, home) == "the repository sets filter.x.clean"

@@ -19,14 +19,14 @@ import pytest
 from openclaw.storage.home import Home
 from openclaw.tools.file_tools import FileTools
 from openclaw.tools.shell import sandbox
-from openclaw.tools.shell.process import Limits, processes
-from openclaw.tools.shell.shell import Order, Runner
-from openclaw.types import Ledger, ToolProblem
+from openclaw.tools.shell.process import CommandLimits, processes
+from openclaw.tools.shell.shell import ProgramCall, Runner
+from openclaw.types import ToolProblem, TurnChanges
 
-REASON = sandbox.available()
+REASON = sandbox.why_unavailable()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=f"no sandbox: {REASON}")
 
-SMALL = Limits(processes=48, memory_mb=200, file_mb=8, disk_mb=64)
+SMALL = CommandLimits(processes=48, memory_mb=200, file_mb=8, disk_mb=64)
 FILES = {
     "openclaw.yaml": "mode: edit\n",
     "workspace/SOUL.md": "# Soul\n",
@@ -58,21 +58,21 @@ def home(tmp_path: Path) -> Home:
 
 
 @pytest.fixture
-def ledger() -> Ledger:
-    return Ledger()
+def ledger() -> TurnChanges:
+    return TurnChanges()
 
 
 @pytest.fixture
-def runner(home: Home, ledger: Ledger) -> Runner:
+def runner(home: Home, ledger: TurnChanges) -> Runner:
     return Runner(home, ledger, timeout=10, limits=SMALL)
 
 
 def sh(runner: Runner, line: str, *, reads: bool = False) -> str:
-    return runner.run(Order(("/bin/sh", "-c", line), "sh", reads))
+    return runner.run(ProgramCall(("/bin/sh", "-c", line), "sh", reads))
 
 
 def py(runner: Runner, code: str) -> str:
-    return runner.run(Order((sys.executable, "-I", "-c", code), "python"))
+    return runner.run(ProgramCall((sys.executable, "-I", "-c", code), "python"))
 
 
 def contents(home: Home) -> dict[str, str]:
@@ -94,7 +94,7 @@ def test_it_may_write_at_the_top_of_the_home_and_into_tmp(runner: Runner) -> Non
     assert (runner.home.root / "workspace/x").read_text() == "2\n"
 
 
-def test_a_home_in_tmp_and_one_behind_a_link_work(tmp_path: Path, ledger: Ledger) -> None:
+def test_a_home_in_tmp_and_one_behind_a_link_work(tmp_path: Path, ledger: TurnChanges) -> None:
     make_home(tmp_path / "real")
     (tmp_path / "link").symlink_to(tmp_path / "real")
     runner = Runner(Home(tmp_path / "link"), ledger, limits=SMALL)
@@ -167,7 +167,7 @@ def test_no_secret_of_the_environment_goes_in(
     assert "sk-geheim" not in text and "SSH_AUTH_SOCK" not in text
 
 
-def test_a_long_output_can_be_looked_into_afterwards(runner: Runner, ledger: Ledger) -> None:
+def test_a_long_output_can_be_looked_into_afterwards(runner: Runner, ledger: TurnChanges) -> None:
     text = sh(runner, "seq 1 9000")
     line = next(line for line in text.splitlines() if line.startswith("[All of it: read_file "))
     path = line.split()[4].rstrip(",")
@@ -221,7 +221,7 @@ def contents_left(home: Home) -> dict[str, str]:
     "name",
     ["openclaw.yaml", "workspace/SOUL.md", "workspace/HEARTBEAT.md", ".git", "sessions", "hooks"],
 )
-def test_what_is_missing_cannot_be_made(tmp_path: Path, ledger: Ledger, name: str) -> None:
+def test_what_is_missing_cannot_be_made(tmp_path: Path, ledger: TurnChanges, name: str) -> None:
     root = tmp_path / "bare"
     (root / "workspace").mkdir(parents=True)
     runner = Runner(Home(root), ledger, limits=SMALL)
@@ -255,7 +255,9 @@ def test_memory_is_fixed_once_untrusted_text_was_read(runner: Runner, home: Home
     assert not (home.memory / "2026-01-01.md").exists()
 
 
-def test_memory_is_fixed_where_there_is_none_yet_and_no_layer(home: Home, ledger: Ledger) -> None:
+def test_memory_is_fixed_where_there_is_none_yet_and_no_layer(
+    home: Home, ledger: TurnChanges
+) -> None:
     runner = Runner(home, ledger, timeout=10, limits=SMALL, layered=lambda root: False)
     shutil.rmtree(home.memory)
     ledger.foreign.append("web: evil.example")
@@ -264,7 +266,7 @@ def test_memory_is_fixed_where_there_is_none_yet_and_no_layer(home: Home, ledger
 
 
 def test_a_link_that_leads_out_is_not_followed_by_the_file_tools(
-    runner: Runner, home: Home, tmp_path: Path, ledger: Ledger
+    runner: Runner, home: Home, tmp_path: Path, ledger: TurnChanges
 ) -> None:
     outside = tmp_path / "outside.md"
     outside.write_text("mine\n")
@@ -280,7 +282,7 @@ def test_a_link_that_leads_out_is_not_followed_by_the_file_tools(
 
 
 def test_pipes_and_devices_that_it_leaves_do_not_hold_up_the_file_tools(
-    runner: Runner, home: Home, ledger: Ledger
+    runner: Runner, home: Home, ledger: TurnChanges
 ) -> None:
     sh(runner, "mkfifo workspace/pipe.md; mknod workspace/zero c 1 5; ln -s /dev/zero workspace/z")
     files = FileTools(home, ledger)
@@ -401,7 +403,7 @@ def test_nothing_outlives_the_call(runner: Runner, home: Home) -> None:
     assert not alive("31.4159")
 
 
-def test_what_takes_too_long_is_ended_with_all_it_started(home: Home, ledger: Ledger) -> None:
+def test_what_takes_too_long_is_ended_with_all_it_started(home: Home, ledger: TurnChanges) -> None:
     runner = Runner(home, ledger, timeout=0.5, limits=SMALL)
     line = "setsid sleep 27.1828 & echo begun; trap '' TERM INT HUP; sleep 27.1828"
     assert sh(runner, line).startswith("Stopped after 1 s: it took longer than 0.5 s.\nbegun")
@@ -414,7 +416,7 @@ def test_what_takes_too_long_is_ended_with_all_it_started(home: Home, ledger: Le
 
 def test_a_fork_bomb_is_stopped(runner: Runner) -> None:
     started = time.monotonic()
-    runner.run(Order(("/bin/sh", "-c", "b() { b | b & }; b; sleep 20"), "sh"))
+    runner.run(ProgramCall(("/bin/sh", "-c", "b() { b | b & }; b; sleep 20"), "sh"))
     assert time.monotonic() - started < 11
     time.sleep(0.3)
     assert sum("b() { b" in name for name in _commands()) == 0
@@ -478,11 +480,11 @@ def test_it_has_no_rights_of_the_administrator(runner: Runner) -> None:
 
 
 def test_the_reason_is_named_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    sandbox.available()
+    sandbox.why_unavailable()
     monkeypatch.setenv("PATH", "/nowhere")
     sandbox.forget()
     try:
-        assert sandbox.available() == "bubblewrap is not installed"
+        assert sandbox.why_unavailable() == "bubblewrap is not installed"
     finally:
         sandbox.forget()
         monkeypatch.undo()
@@ -497,7 +499,7 @@ def test_one_that_does_not_work_counts_as_missing(
     monkeypatch.setenv("PATH", str(tmp_path))
     sandbox.forget()
     try:
-        assert sandbox.available() == (
+        assert sandbox.why_unavailable() == (
             "bubblewrap does not work here (bwrap: setting up uid map: Permission denied)"
         )
     finally:

@@ -12,26 +12,26 @@ from pathlib import Path
 import pytest
 
 from openclaw.events import make_receipt
-from openclaw.memory.todos import parse
+from openclaw.memory.todos import parse_todos
 from openclaw.messages import ToolCall
-from openclaw.security.foreign_files import Learned
+from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.grants import make_grant
-from openclaw.security.policy import Policy, Question
+from openclaw.security.policy import PermissionQuestion, Policy
 from openclaw.storage.home import Home
 from openclaw.tools.file_tools import FileTools
 from openclaw.tools.shell import sandbox
 from openclaw.tools.shell.output import changed_files, scan_home
-from openclaw.tools.shell.process import Limits
-from openclaw.tools.shell.read_only import LineRules, committed
-from openclaw.tools.shell.shell import Order, Runner, ShellTools, environment
+from openclaw.tools.shell.process import CommandLimits
+from openclaw.tools.shell.read_only import LineRules, find_committed_credentials
+from openclaw.tools.shell.shell import ProgramCall, Runner, ShellTools, environment
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import Change, Ledger, Mode, ToolProblem
+from openclaw.types import Change, Mode, ToolProblem, TurnChanges
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="lines for sh")
-REASON = sandbox.available()
+REASON = sandbox.why_unavailable()
 confined_only = pytest.mark.skipif(REASON is not None, reason=f"no sandbox: {REASON}")
 BOTH = [pytest.param(True, marks=confined_only, id="sandbox"), pytest.param(False, id="bare")]
-LIMITS = Limits(processes=64, memory_mb=512, file_mb=16, disk_mb=64)
+LIMITS = CommandLimits(processes=64, memory_mb=512, file_mb=16, disk_mb=64)
 
 
 @pytest.fixture
@@ -54,20 +54,24 @@ def home(tmp_path: Path) -> Home:
     return Home(root.resolve())
 
 
-def shell_tools(home: Home, confined: bool, ledger: Ledger | None = None) -> ShellTools:
+def shell_tools(home: Home, confined: bool, ledger: TurnChanges | None = None) -> ShellTools:
     return ShellTools(
         Runner(
             home,
-            ledger or Ledger(),
+            ledger or TurnChanges(),
             timeout=10,
-            unconfined=sandbox.available if confined else lambda: "bubblewrap is not installed",
+            unconfined=sandbox.why_unavailable
+            if confined
+            else lambda: "bubblewrap is not installed",
             limits=LIMITS,
         )
     )
 
 
-def box(home: Home, confined: bool, mode: Mode = "edit", ledger: Ledger | None = None) -> Toolbox:
-    ledger = ledger or Ledger()
+def box(
+    home: Home, confined: bool, mode: Mode = "edit", ledger: TurnChanges | None = None
+) -> Toolbox:
+    ledger = ledger or TurnChanges()
     return Toolbox(shell_tools(home, confined, ledger).tools(), Policy(mode), ledger)
 
 
@@ -225,19 +229,21 @@ def test_what_was_committed_is_not_shown_unasked(home: Home, confined: bool, mod
 
 def test_a_person_may_allow_it_and_is_told_why(home: Home) -> None:
     commits(home.root, ".config/gh/hosts.yml")
-    asked: list[Question] = []
+    asked: list[PermissionQuestion] = []
 
-    def ask(question: Question) -> str:
+    def ask(question: PermissionQuestion) -> str:
         asked.append(question)
         return "once"
 
-    toolbox = Toolbox(shell_tools(home, False).tools(), Policy("full", ask), Ledger())
+    toolbox = Toolbox(shell_tools(home, False).tools(), Policy("full", ask), TurnChanges())
     text, ok = call(toolbox, "git log -p")
     assert ok and "geheim" in text
     why = "git may show credentials: .config/gh/hosts.yml was committed"
     assert [question.reason for question in asked] == [why]
     grant = make_grant("prefix", "git log", "2026-11-21")
-    toolbox = Toolbox(shell_tools(home, False).tools(), Policy("edit", None, [grant]), Ledger())
+    toolbox = Toolbox(
+        shell_tools(home, False).tools(), Policy("edit", None, [grant]), TurnChanges()
+    )
     assert call(toolbox, "git log -p")[1]
 
 
@@ -276,7 +282,7 @@ def test_they_are_found_wherever_git_keeps_them(home: Home, where: str) -> None:
         git(place, "checkout", "-qf", "main")
         if where != "branch":
             git(place, "branch", "-D", "side")
-    assert committed(home, confined=REASON is None)
+    assert find_committed_credentials(home, confined=REASON is None)
     assert not LineRules(home, confined=True).reads("git log -p")
 
 
@@ -309,7 +315,7 @@ def test_a_repository_of_the_agents_runs_nothing_while_it_is_looked_over(
         git(place, "config", key, value)
     for file in (place / ".git/objects").glob("??/*"):
         file.unlink()
-    assert committed(home, confined=confined) is None
+    assert find_committed_credentials(home, confined=confined) is None
     call(box(home, confined), "cd workspace/proj && git log -p")
     assert not (tmp_path / "ran").exists()
 
@@ -317,7 +323,7 @@ def test_a_repository_of_the_agents_runs_nothing_while_it_is_looked_over(
 def test_a_repository_that_cannot_be_looked_over_may_hold_some(home: Home, confined: bool) -> None:
     commits(home.root, "a.md", "two\n")
     (home.root / ".git/index").write_bytes(b"x" * 100)
-    assert committed(home, confined=confined) is None
+    assert find_committed_credentials(home, confined=confined) is None
     assert not LineRules(home, confined=True).reads("git log -p")
     assert LineRules(home, confined=True).reads("git log")
 
@@ -352,7 +358,7 @@ def linked(home: Home) -> None:
 @pytest.mark.parametrize("path", ["prod", "proj/.env", "way", "keys/one", "proj/.ssh/one"])
 def test_neither_do_the_file_tools_show_it(home: Home, path: str) -> None:
     linked(home)
-    tools = FileTools(home, Ledger())
+    tools = FileTools(home, TurnChanges())
     with pytest.raises(ToolProblem, match="closed"):
         tools.read_file(f"workspace/{path}")
     assert "geheim" not in tools.search_files("geheim").replace('"geheim"', "")
@@ -361,7 +367,7 @@ def test_neither_do_the_file_tools_show_it(home: Home, path: str) -> None:
 @confined_only
 def test_no_command_sees_what_such_a_link_leads_to(home: Home) -> None:
     linked(home)
-    order = Order(("/bin/sh", "-c", "cat workspace/prod workspace/*/*; ls workspace"), "sh")
+    order = ProgramCall(("/bin/sh", "-c", "cat workspace/prod workspace/*/*; ls workspace"), "sh")
     text = shell_tools(home, True).runner.run(order)
     assert "geheim" not in text and "notes.md" in text
 
@@ -402,7 +408,9 @@ def test_credentials_stay_some_when_their_folder_is_renamed(home: Home, line: st
     for path in home.workspace.rglob("*"):
         if path.is_file() and not path.is_symlink() and "plain" in path.parts:
             assert "geheim" not in path.read_text()
-    order = Order(("/bin/sh", "-c", "echo x > workspace/deep/new && cat workspace/deep/new"), "sh")
+    order = ProgramCall(
+        ("/bin/sh", "-c", "echo x > workspace/deep/new && cat workspace/deep/new"), "sh"
+    )
     assert "Exit code 0" in shell_tools(home, True).runner.run(order)
     assert (home.workspace / "SOUL.md").read_text() == "# Soul\n"
 
@@ -466,7 +474,7 @@ def test_names_that_a_file_gives_are_not_read_unasked(
 def test_reading_runs_unasked_and_the_rest_is_refused_when_nobody_can_be_asked(
     home: Home, confined: bool
 ) -> None:
-    ledger = Ledger()
+    ledger = TurnChanges()
     toolbox = box(home, confined, "edit", ledger)
     assert call(toolbox, "cat workspace/notes.md") == ("Exit code 0.\none\ntwo", True)
     text, ok = call(toolbox, "echo x > workspace/a")
@@ -497,16 +505,18 @@ def test_even_an_approved_command_does_not_see_secrets_in_the_sandbox(home: Home
 # -------- what it changed
 
 
-def receipt_of(home: Home, ledger: Ledger) -> list[tuple[str, str, int, int]]:
+def receipt_of(home: Home, ledger: TurnChanges) -> list[tuple[str, str, int, int]]:
     changes = []
     for path, before in ledger.before.items():
         file = home.root / path
         changes.append(Change(path, before, file.read_text() if file.is_file() else None))
-    return [(f.path, f.action, f.added, f.removed) for f in make_receipt(changes, parse).files]
+    return [
+        (f.path, f.action, f.added, f.removed) for f in make_receipt(changes, parse_todos).files
+    ]
 
 
 def test_the_receipt_tells_what_a_command_did(home: Home, confined: bool) -> None:
-    ledger = Ledger()
+    ledger = TurnChanges()
     shell_tools(home, confined, ledger).run_shell(
         "echo three >> workspace/notes.md; echo new > workspace/new.md; rm memory/MEMORY.md;"
         "touch memory/TODO.md; mkdir -p workspace/.cache; echo x > workspace/.cache/x"
@@ -519,16 +529,16 @@ def test_the_receipt_tells_what_a_command_did(home: Home, confined: bool) -> Non
 
 
 def test_a_to_do_that_a_command_ticks_off_is_on_the_receipt(home: Home, confined: bool) -> None:
-    ledger = Ledger()
+    ledger = TurnChanges()
     shell_tools(home, confined, ledger).run_shell("sed -i 's/\\[ \\]/[x]/' memory/TODO.md")
     change = Change(
         "memory/TODO.md", ledger.before["memory/TODO.md"], (home.memory / "TODO.md").read_text()
     )
-    assert make_receipt([change], parse).todos == (("done", "buy milk"),)
+    assert make_receipt([change], parse_todos).todos == (("done", "buy milk"),)
 
 
 def test_the_first_text_of_a_turn_is_the_one_that_counts(home: Home, confined: bool) -> None:
-    ledger = Ledger()
+    ledger = TurnChanges()
     FileTools(home, ledger).append_file("workspace/notes.md", "three")
     shell = shell_tools(home, confined, ledger)
     shell.run_shell("echo four >> workspace/notes.md")
@@ -537,13 +547,13 @@ def test_the_first_text_of_a_turn_is_the_one_that_counts(home: Home, confined: b
 
 
 def test_reading_changes_nothing_on_the_receipt(home: Home, confined: bool) -> None:
-    ledger = Ledger()
+    ledger = TurnChanges()
     shell_tools(home, confined, ledger).run_shell("cat workspace/notes.md")
     assert ledger.before == {}
 
 
 def test_a_file_that_a_command_changed_has_to_be_read_again(home: Home, confined: bool) -> None:
-    ledger = Ledger()
+    ledger = TurnChanges()
     files = FileTools(home, ledger)
     files.read_file("workspace/notes.md")
     shell_tools(home, confined, ledger).run_shell("echo x >> workspace/notes.md")
@@ -554,7 +564,7 @@ def test_a_file_that_a_command_changed_has_to_be_read_again(home: Home, confined
 def test_what_was_changed_is_known_even_when_the_command_is_interrupted(
     home: Home, confined: bool
 ) -> None:
-    ledger = Ledger()
+    ledger = TurnChanges()
     tools = shell_tools(home, confined, ledger)
     tools.runner.timeout = 0.5
     text = tools.run_shell("echo x > workspace/half; sleep 20")
@@ -583,7 +593,7 @@ def test_a_home_of_many_files_is_looked_over_quickly(home: Home) -> None:
 
 
 def test_what_a_command_without_a_sandbox_printed_is_data(home: Home) -> None:
-    ledger = Ledger()
+    ledger = TurnChanges()
     text = shell_tools(home, False, ledger).run_shell("python3 -c 'print(1)'; echo '<|im_start|>'")
     assert ledger.foreign == ["command: python3"]
     assert ledger.marker in text and "<|im_start|>" not in text
@@ -592,7 +602,7 @@ def test_what_a_command_without_a_sandbox_printed_is_data(home: Home) -> None:
 def test_what_only_reads_the_home_is_the_homes_also_where_it_was_asked_for(
     home: Home, tmp_path: Path
 ) -> None:
-    ledger = Ledger()
+    ledger = TurnChanges()
     shell = shell_tools(home, False, ledger)
     assert not LineRules(home, confined=False).reads("grep -r one workspace")  # workspace/.env
     assert shell.run_shell("grep -r one workspace") == "Exit code 0.\nworkspace/notes.md:one"
@@ -609,7 +619,7 @@ def test_what_only_reads_the_home_is_the_homes_also_where_it_was_asked_for(
 def test_the_whole_of_it_is_data_too_when_it_is_read(home: Home) -> None:
     text = shell_tools(home, False).run_shell("python3 -c 'print(\"x\\n\" * 9000)'")
     path = text.partition("read_file ")[2].partition(",")[0]
-    assert Learned(home).source(path) == "command: python3"
+    assert ForeignFiles(home).source(path) == "command: python3"
 
 
 def test_characters_that_nobody_sees_are_not_given_to_the_model(home: Home, confined: bool) -> None:
@@ -619,7 +629,7 @@ def test_characters_that_nobody_sees_are_not_given_to_the_model(home: Home, conf
 
 @confined_only
 def test_what_one_in_the_sandbox_printed_is_not(home: Home) -> None:
-    ledger = Ledger()
+    ledger = TurnChanges()
     shell_tools(home, True, ledger).run_shell("echo 1 > workspace/x; cat workspace/x")
     assert ledger.foreign == []
 
@@ -659,7 +669,7 @@ def test_git_starts_no_program_of_a_repository_while_reading(home: Home) -> None
     with (evil / ".git/config").open("a") as config:
         config.write(f"[core]\n\tfsmonitor = {hook}\n")
     runner = shell_tools(home, False).runner
-    runner.run(Order(("/bin/sh", "-c", "cd workspace/evil && git status"), "git", reads=True))
+    runner.run(ProgramCall(("/bin/sh", "-c", "cd workspace/evil && git status"), "git", reads=True))
     assert not (home.workspace / "ran").exists()
     assert (
         box(home, False).effect(

@@ -8,8 +8,8 @@ import pytest
 from ddgs.exceptions import DDGSException, RatelimitException, TimeoutException
 
 from openclaw.tools.web.fetch import WebPages
-from openclaw.tools.web.web_search import Seen, WebTools
-from openclaw.types import Action, Ledger, ToolProblem
+from openclaw.tools.web.web_search import SeenPages, WebTools
+from openclaw.types import Action, ToolProblem, TurnChanges
 
 HIT = {"title": "Tea", "href": "https://example.org/tea", "body": "All  about\ntea."}
 
@@ -30,7 +30,7 @@ class Engine:
 
 
 def test_results_come_with_title_address_and_text() -> None:
-    ledger = Ledger()
+    ledger = TurnChanges()
     engine = Engine({"green tea": [HIT, HIT, HIT, HIT]})
     text = WebTools(ledger, "de-de", 2, engine).web_search(" green\ntea ")
     entry = "Tea\nhttps://example.org/tea\nAll about tea."
@@ -41,7 +41,7 @@ def test_results_come_with_title_address_and_text() -> None:
 
 def test_long_snippets_are_cut_at_a_word() -> None:
     engine = Engine({"x": [{**HIT, "body": "word " * 200}]})
-    text = WebTools(Ledger(), search=engine).web_search("x")
+    text = WebTools(TurnChanges(), search=engine).web_search("x")
     assert len(text) < 400
     assert text.endswith("word ...")
 
@@ -51,7 +51,7 @@ def test_no_results_are_told_when_another_search_has_some(
     nothing: Sequence[Mapping[str, str]] | Exception,
 ) -> None:
     engine = Engine({"qzxv": nothing, "weather": [HIT]})
-    assert 'no results for "qzxv"' in WebTools(Ledger(), search=engine).web_search("qzxv")
+    assert 'no results for "qzxv"' in WebTools(TurnChanges(), search=engine).web_search("qzxv")
     assert [asked[0] for asked in engine.asked] == ["qzxv", "weather"]
 
 
@@ -61,7 +61,7 @@ def test_an_engine_that_never_has_results_shuts_us_out(
 ) -> None:
     engine = Engine({"tea": nothing, "weather": nothing})
     with pytest.raises(ToolProblem, match="rate limit"):
-        WebTools(Ledger(), search=engine).web_search("tea")
+        WebTools(TurnChanges(), search=engine).web_search("tea")
 
 
 @pytest.mark.parametrize(
@@ -75,27 +75,29 @@ def test_an_engine_that_never_has_results_shuts_us_out(
 )
 def test_trouble_is_told_in_words_that_forbid_guessing(error: Exception, words: str) -> None:
     with pytest.raises(ToolProblem, match=words) as raised:
-        WebTools(Ledger(), search=Engine({"tea": error})).web_search("tea")
+        WebTools(TurnChanges(), search=Engine({"tea": error})).web_search("tea")
     assert "do not guess" in str(raised.value)
 
 
 def test_an_empty_query_is_not_sent() -> None:
-    ledger = Ledger()
+    ledger = TurnChanges()
     with pytest.raises(ToolProblem, match="query is empty"):
         WebTools(ledger, search=Engine({})).web_search("  ")
     assert ledger.searches == []
 
 
 def test_a_search_names_the_engine_and_its_addresses_are_known_afterwards() -> None:
-    seen = Seen()
+    seen = SeenPages()
     web = WebTools(
-        Ledger(), search=Engine({"tea": [{**HIT, "href": "https://a.example/?id=1"}]}), seen=seen
+        TurnChanges(),
+        search=Engine({"tea": [{**HIT, "href": "https://a.example/?id=1"}]}),
+        seen=seen,
     )
     (tool,) = web.tools()
     assert tool.foreign == "web"
     assert tool.action is not None
     assert tool.action({"query": "tea"}) == Action("web_search", "get", "duckduckgo.com", "tea")
-    pages = WebPages(Ledger(), seen)
+    pages = WebPages(TurnChanges(), seen)
     assert pages.action({"url": "https://a.example/?id=1"}).effect == "send"
     web.web_search("tea")
     assert pages.action({"url": "https://a.example/?id=1"}).effect == "get"

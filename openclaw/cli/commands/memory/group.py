@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openclaw.cli.commands.memory.shared import notes_of, past_day, problems_as_usage, shape, where
-from openclaw.cli.common import as_turn, current_home, print_json, table, tell_undo
+from openclaw.cli.commands.memory.shared import (
+    note_json,
+    notes_of,
+    parse_past_day,
+    raise_usage_errors,
+    where,
+)
+from openclaw.cli.common import current_home, print_json, print_undo_hint, record_as_turn, table
 from openclaw.cli.formatting import one_line
-from openclaw.cli.questions import confirmed
+from openclaw.cli.questions import confirm
 from openclaw.errors import UsageError
 from openclaw.memory.entries import CATEGORIES as KNOWN
 from openclaw.memory.entries import Meta
-from openclaw.memory.notes import Known, Remembered
+from openclaw.memory.notes import AlreadyKnownError, SavedNote
 
 if TYPE_CHECKING:
     from openclaw.memory.notes import Note
@@ -49,14 +55,14 @@ def show_all(
     """List what is remembered: lasting facts, then the days, newest first."""
     home = current_home(ctx, reading=True)
     _check_category(category)
-    first = past_day(since)
+    first = parse_past_day(since)
     notes = [
         note
         for note in notes_of(home).list(everything)
         if category in ("", note.category) and first <= note.date
     ]
     if as_json:
-        print_json([shape(home, note) for note in notes])
+        print_json([note_json(home, note) for note in notes])
     elif notes:
         typer.echo(table(_rows(home, notes), ("WHERE", "DATE", "CATEGORY", "TEXT")))
     else:
@@ -91,19 +97,19 @@ def add(
     _check_category(category)
     meta = Meta(category, importance=importance)
     fact = " ".join(text)
-    with problems_as_usage(), as_turn(home, f"memory add {fact}") as turn:
+    with raise_usage_errors(), record_as_turn(home, f"memory add {fact}") as turn:
         notes = notes_of(home)
         notes.keep = turn.keep
         try:
             kept = notes.remember(
                 fact, "today" if today else "lasting", meta=meta, replaces=replaces
             )
-        except Known as known:
-            kept = Remembered(known.note, known=True)
+        except AlreadyKnownError as known:
+            kept = SavedNote(known.note, known=True)
     if as_json:
-        replaced = [shape(home, note) for note in kept.superseded]
+        replaced = [note_json(home, note) for note in kept.superseded]
         more = {"replaced": replaced, "known": kept.known, "turn": turn.turn}
-        print_json({**shape(home, kept.note), **more})
+        print_json({**note_json(home, kept.note), **more})
         return
     typer.echo(f"{'already' if kept.known else 'remembered'} in {where(home, kept.note)}")
     for note in kept.superseded:
@@ -123,22 +129,22 @@ def forget(
     home = current_home(ctx)
     notes = notes_of(home)
     note = _one(home, notes.find(" ".join(words)), " ".join(words))
-    with problems_as_usage():
+    with raise_usage_errors():
         lines = notes.lines(note)
         if not (yes and as_json):
             for number, line in enumerate(lines, note.line):
                 typer.echo(one_line(f"{home.relative(note.path)}:{number}: {line}"), err=True)
-        if not confirmed("Forget this?", yes=yes):
+        if not confirm("Forget this?", yes=yes):
             typer.echo("nothing was changed", err=True)
             raise typer.Exit(1)
-        with as_turn(home, f"memory forget {where(home, note)}") as turn:
+        with record_as_turn(home, f"memory forget {where(home, note)}") as turn:
             notes.keep = turn.keep
             notes.forget(note)
     if as_json:
-        print_json([{**shape(home, note), "lines": list(lines)}])
+        print_json([{**note_json(home, note), "lines": list(lines)}])
     else:
         typer.echo(one_line(f"forgotten: {note.text}"))
-        tell_undo()
+        print_undo_hint()
 
 
 def _rows(home: Home, notes: Sequence[Note]) -> Iterator[tuple[str, ...]]:

@@ -15,24 +15,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.common import current_home, print_json
-from openclaw.cli.formatting import colours, one_line, put, readable, warn
+from openclaw.cli.formatting import has_colours, one_line, print_lines, replace_bad_bytes, warn
 from openclaw.cli.opening import open_app
-from openclaw.cli.questions import confirmed
+from openclaw.cli.questions import confirm
 from openclaw.errors import UsageError
 from openclaw.maintenance.memory_lint import (
     apply,
+    apply_fixes_to_texts,
     chosen_paths,
-    look_over,
-    of_commit,
-    repaired,
-    staged,
+    lint_home,
+    staged_findings,
+    staged_lines,
 )
-from openclaw.memory.lint import diff, is_fault
-from openclaw.security.untrusted import visible
+from openclaw.memory.lint import format_diff, is_fault
+from openclaw.security.untrusted import show_hidden
 
 if TYPE_CHECKING:
     from openclaw.maintenance.memory_lint import LintReport
-    from openclaw.memory.findings import Finding
+    from openclaw.memory.findings import LintFinding
     from openclaw.storage.home import Home
 
 
@@ -83,16 +83,16 @@ def _check(*, fix: bool, apply_it: bool, staged: bool) -> None:
 
 
 def _whole(home: Home) -> LintReport:
-    return look_over(home, date.today())
+    return lint_home(home, date.today())
 
 
 def _staged(home: Home) -> LintReport:
-    documents, lines = staged(home)
-    report = look_over(home, date.today(), documents)
-    return replace(report, findings=of_commit(report.findings, lines))
+    documents, lines = staged_lines(home)
+    report = lint_home(home, date.today(), documents)
+    return replace(report, findings=staged_findings(report.findings, lines))
 
 
-def _faults(found: Sequence[Finding]) -> int:
+def _faults(found: Sequence[LintFinding]) -> int:
     return sum(map(is_fault, found))
 
 
@@ -108,7 +108,7 @@ def _print_findings(report: LintReport, *, as_json: bool) -> None:
     _tell_sum(report)
 
 
-def _shape(finding: Finding) -> dict[str, Any]:
+def _shape(finding: LintFinding) -> dict[str, Any]:
     other = finding.other
     return {
         "check": finding.check,
@@ -123,10 +123,10 @@ def _shape(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _lines(found: Sequence[Finding]) -> Iterator[str]:
+def _lines(found: Sequence[LintFinding]) -> Iterator[str]:
     """Two lines for each finding: where and what, and what to do; wrapped on a terminal."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-    paint = colours(sys.stdout, os.environ)
+    paint = has_colours(sys.stdout, os.environ)
     for finding in found:
         place = one_line(f"{finding.path}:{finding.line}:")
         first = f"{place} {finding.level}: {one_line(finding.message)} [{finding.check}]"
@@ -173,21 +173,21 @@ def _sum(report: LintReport) -> str:
 
 
 def _diff(report: LintReport, after: dict[str, str]) -> list[str]:
-    lines = diff({document.path: document.text for document in report.documents}, after)
-    return [visible(line) for line in lines] if sys.stdout.isatty() else [*lines]
+    lines = format_diff({document.path: document.text for document in report.documents}, after)
+    return [show_hidden(line) for line in lines] if sys.stdout.isatty() else [*lines]
 
 
 def _show_fixes(report: LintReport, *, as_json: bool) -> None:
-    after = repaired(report)
+    after = apply_fixes_to_texts(report)
     if as_json:
         shapes = [_shape(finding) for finding in report.findings]
         diffs = [
-            {"path": path, "diff": readable("\n".join([*_diff(report, {path: text}), ""]))}
+            {"path": path, "diff": replace_bad_bytes("\n".join([*_diff(report, {path: text}), ""]))}
             for path, text in sorted(after.items())
         ]
         print_json({"findings": shapes, "files": diffs})
         return
-    put(_diff(report, after))
+    print_lines(_diff(report, after))
     typer.echo(_left(report, after), err=True)
 
 
@@ -203,7 +203,7 @@ def _apply(
     ctx: typer.Context, home: Home, report: LintReport, *, yes: bool, as_json: bool
 ) -> LintReport:
     """Ask for each file, write, and check again. Return the report of what is left."""
-    accepted = _accepted(report, repaired(report), yes=yes, as_json=as_json)
+    accepted = _accepted(report, apply_fixes_to_texts(report), yes=yes, as_json=as_json)
     with closing(open_app(ctx)) as app:
         warn(app.recover())
         changed, notices = apply(app, report, accepted) if accepted else ([], [])
@@ -223,7 +223,7 @@ def _accepted(report: LintReport, after: dict[str, str], *, yes: bool, as_json: 
     accepted = []
     for path, text in sorted(after.items()):
         if not (yes and as_json):
-            put(_diff(report, {path: text}))
-        if confirmed(f"Change {path}?", yes=yes):
+            print_lines(_diff(report, {path: text}))
+        if confirm(f"Change {path}?", yes=yes):
             accepted.append(path)
     return accepted

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.commands.memory.shared import notes_of, problems_as_usage, shape, where
-from openclaw.cli.common import as_turn, current_home, print_json, table
+from openclaw.cli.commands.memory.shared import note_json, notes_of, raise_usage_errors, where
+from openclaw.cli.common import current_home, print_json, record_as_turn, table
 from openclaw.cli.formatting import one_line
 from openclaw.cli.reply import read_reply
 from openclaw.errors import UsageError
-from openclaw.memory.notes import find
+from openclaw.memory.notes import find_notes
 
 if TYPE_CHECKING:
     from openclaw.memory.notes import Note, Notes
@@ -39,7 +39,7 @@ def review(
     if accept or reject:
         _decide(home, notes, waiting, accept or [], reject or [], as_json)
     elif as_json:
-        print_json([{"n": n, **shape(home, note)} for n, note in enumerate(waiting, 1)])
+        print_json([{"n": n, **note_json(home, note)} for n, note in enumerate(waiting, 1)])
     elif not waiting:
         typer.echo("nothing to review", err=True)
     elif sys.stdin.isatty() and sys.stdout.isatty():
@@ -66,7 +66,7 @@ def _decide(
     if yes.keys() & no.keys():
         raise UsageError("the same one cannot be accepted and rejected")
     done = []
-    with as_turn(home, "memory review") as turn:
+    with record_as_turn(home, "memory review") as turn:
         notes.keep = turn.keep
         for note in waiting:
             if note in yes or note in no:
@@ -85,7 +85,7 @@ def _find_candidates(waiting: Sequence[Note], word: str) -> Sequence[Note]:
     if word.isdecimal():
         found = [note for n, note in enumerate(waiting, 1) if n == int(word)]
     else:
-        found = [*find(word, waiting)]
+        found = [*find_notes(word, waiting)]
     if not found:
         raise UsageError(f"there is no {word} to review", "see them all: openclaw memory review")
     if len(found) > 1:
@@ -98,7 +98,7 @@ def _decide_one(home: Home, notes: Notes, note: Note, yes: bool) -> list[dict[st
     """Accept or reject a candidate where it stands by now, and say so; ignore one that is gone."""
     for now in notes.candidates():
         if (now.path, now.text) == (note.path, note.text):
-            with problems_as_usage():
+            with raise_usage_errors():
                 return [_accepted(home, notes, now) if yes else _rejected(notes, now)]
     typer.echo(one_line(f"no longer in {where(home, note)}"), err=True)
     return []
@@ -107,8 +107,8 @@ def _decide_one(home: Home, notes: Notes, note: Note, yes: bool) -> list[dict[st
 def _accepted(home: Home, notes: Notes, note: Note) -> dict[str, Any]:
     kept = notes.accept(note)
     did = "known" if kept.known else "accepted"
-    replaced = [shape(home, old) for old in kept.superseded]
-    return {"did": did, **shape(home, kept.note), "replaced": replaced}
+    replaced = [note_json(home, old) for old in kept.superseded]
+    return {"did": did, **note_json(home, kept.note), "replaced": replaced}
 
 
 def _rejected(notes: Notes, note: Note) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def _ask(home: Home, notes: Notes, waiting: Sequence[Note]) -> None:
         if reply == "q":
             return
         if reply in ("y", "n"):
-            with as_turn(home, f"memory review: {note.text}") as turn:
+            with record_as_turn(home, f"memory review: {note.text}") as turn:
                 notes.keep = turn.keep
                 done = _decide_one(home, notes, note, reply == "y")
             for one in done:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.commands.memory.shared import past_day
+from openclaw.cli.commands.memory.shared import parse_past_day
 from openclaw.cli.common import current_home, print_json
 from openclaw.cli.formatting import one_line, warn
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
-from openclaw.retrieval.scan import index_options, notes_elsewhere
+from openclaw.retrieval.scan import find_notes_outside, index_options
 from openclaw.retrieval.search import open_search
-from openclaw.tools.memory_tools import flat
+from openclaw.tools.memory_tools import clean_passage
 
 if TYPE_CHECKING:
     from openclaw.retrieval.passages import Passage
@@ -66,7 +66,7 @@ def search(
     with opened(ctx) as found:
         if batch:
             queries = _queries(batch)
-            completed(found)  # many questions are worth all vectors
+            update_index(found)  # many questions are worth all vectors
             for line in queries:
                 _print_line([_json(p, explain) for p in _ask(found, line, k, path, day)])
         else:
@@ -89,7 +89,7 @@ def index(
     """Bring the index up to date, vectors too. Every search does so for what has changed."""
     with opened(ctx) as found:
         try:
-            report = completed(found, force=force)
+            report = update_index(found, force=force)
         except KeyboardInterrupt:
             typer.echo("", err=True)
             warn([f"interrupted; kept: {_count_index(found)}; go on with: openclaw memory index"])
@@ -131,7 +131,7 @@ def opened(ctx: typer.Context) -> Iterator[Search]:
 def _not_searched(ctx: typer.Context) -> Iterator[str]:
     """Return a line on the notes of the home that no search reads, if there are some."""
     home = current_home(ctx, notes=True, reading=True)
-    if left := notes_elsewhere(home, index_options(load_settings(home))):
+    if left := find_notes_outside(home, index_options(load_settings(home))):
         yield (
             f"Markdown files outside memory/ and workspace/ are not searched, such as {left[0]}"
             f" ({len(left):,} in all; search the whole home: openclaw config set index.paths .)"
@@ -142,7 +142,7 @@ def _ask(found: Search, query: str, k: int, path: str, since: str) -> list[Passa
     return found.search(query, k, path=path, since=since) if query.strip() else []
 
 
-def completed(found: Search, *, force: bool = False) -> Any:
+def update_index(found: Search, *, force: bool = False) -> Any:
     """Bring the index up to date with all vectors, with a progress bar when that takes its time.
     The seconds of the report are those of both.
     """
@@ -240,7 +240,7 @@ def _show(passages: list[Passage], explain: bool) -> None:
         if passage.end_line > passage.start_line:
             lines += f"-{passage.end_line}"
         typer.echo(one_line(f"{passage.path}:{lines}  {passage.score:.2f}"))
-        text = flat(passage.text)
+        text = clean_passage(passage.text)
         if len(text) > SHOWN_CHARACTERS:
             text = text[: SHOWN_CHARACTERS - 1] + "\u2026"
         for line in text.splitlines():
@@ -253,4 +253,4 @@ def _show(passages: list[Passage], explain: bool) -> None:
 
 
 def _day(text: str) -> str:
-    return past_day(text)
+    return parse_past_day(text)

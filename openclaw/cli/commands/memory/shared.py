@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from openclaw.errors import UsageError
 from openclaw.memory.notes import Notes
-from openclaw.nlp.dates import day_of
+from openclaw.nlp.dates import parse_day
 from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def notes_of(home: Home) -> Notes:
 
 
 @contextmanager
-def problems_as_usage() -> Iterator[None]:
+def raise_usage_errors() -> Iterator[None]:
     """Turn what a store refuses into a UsageError."""
     try:
         yield
@@ -36,7 +36,7 @@ def where(home: Home, note: Note) -> str:
     return f"{home.relative(note.path)}:{note.line}"
 
 
-def shape(home: Home, note: Note) -> dict[str, Any]:
+def note_json(home: Home, note: Note) -> dict[str, Any]:
     """A note as JSON."""
     return {
         "path": home.relative(note.path),
@@ -51,9 +51,9 @@ def shape(home: Home, note: Note) -> dict[str, Any]:
     }
 
 
-def past_day(text: str) -> str:
+def parse_past_day(text: str) -> str:
     """The ISO day that a phrase such as "last week" means; "" for none."""
-    day = day_of(text, date.today(), "past") if text else None
+    day = parse_day(text, date.today(), "past") if text else None
     if text and day is None:
         raise UsageError(f"{text} is not a date", "write it as 2026-11-01, yesterday or last week")
     return day.isoformat() if day else ""

@@ -8,16 +8,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.commands.memory.search import completed, opened
+from openclaw.cli.commands.memory.search import opened, update_index
 from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import one_line, warn
 from openclaw.errors import UsageError
-from openclaw.evals.memory_test import cases_of, expectation, has_table, measure, outcome, with_case
-from openclaw.memory.markdown import rewrite, text_of
-from openclaw.tools.memory_tools import flat
+from openclaw.evals.memory_test import (
+    has_table,
+    insert_case,
+    parse_expectation,
+    rank_answer,
+    read_cases,
+    score_ranking,
+)
+from openclaw.memory.markdown import change_file, read_markdown
+from openclaw.tools.memory_tools import clean_passage
 
 if TYPE_CHECKING:
-    from openclaw.evals.memory_test import Case, Measure, Outcome
+    from openclaw.evals.memory_test import CaseResult, MemoryCase, RankingScore
     from openclaw.retrieval.passages import Passage
     from openclaw.storage.home import Home
 
@@ -31,8 +38,8 @@ SHOWN_WORDS = 70
 class TriedCase:
     """A case and its result."""
 
-    case: Case
-    outcome: Outcome
+    case: MemoryCase
+    outcome: CaseResult
 
 
 def test(
@@ -94,17 +101,17 @@ def add_case(home: Home, question: str, expected: str) -> int:
             'openclaw memory test --add "QUESTION" --expect FILE:LINE',
         )
     path = home.root / PATH
-    for case in cases_of(text_of(path)):
+    for case in read_cases(read_markdown(path)):
         if case.question.casefold() == question.casefold():
             raise UsageError(f"{PATH}:{case.line} has this question", "change it there")
-    text = rewrite(path, lambda text: with_case(text, question, expected))
-    return next((case.line for case in reversed(cases_of(text)) if case.question == question), 0)
+    text = change_file(path, lambda text: insert_case(text, question, expected))
+    return next((case.line for case in reversed(read_cases(text)) if case.question == question), 0)
 
 
-def _cases(home: Home) -> list[Case]:
+def _cases(home: Home) -> list[MemoryCase]:
     """Return the cases that can be tried; warn of incomplete rows. UsageError for none."""
-    text = text_of(home.root / PATH)
-    found = cases_of(text)
+    text = read_markdown(home.root / PATH)
+    found = read_cases(text)
     whole = [case for case in found if case.question and case.expected]
     for case in found:
         if case not in whole:
@@ -120,26 +127,26 @@ def _cases(home: Home) -> list[Case]:
 
 
 def _try_cases(
-    ctx: typer.Context, cases: Sequence[Case], k: int
+    ctx: typer.Context, cases: Sequence[MemoryCase], k: int
 ) -> tuple[list[TriedCase], list[str]]:
     """Return each case with its outcome, and what the user should know of the search."""
     tried = []
     with opened(ctx) as search:
-        report = completed(search)  # all vectors: the figures are to be the same next time
+        report = update_index(search)  # all vectors: the figures are to be the same next time
         for case in cases:
-            wanted = [expectation(text) for text in case.expected]
-            tried.append(TriedCase(case, outcome(search.ranked(case.question, k), wanted)))
+            wanted = [parse_expectation(text) for text in case.expected]
+            tried.append(TriedCase(case, rank_answer(search.ranked(case.question, k), wanted)))
         notices = list(search.notices)
     if not report.chunks:
         notices.append("nothing is indexed: memory and workspace hold no text")
     return tried, notices
 
 
-def _measures(tried: Sequence[TriedCase], k: int) -> dict[str, Measure]:
+def _measures(tried: Sequence[TriedCase], k: int) -> dict[str, RankingScore]:
     """Return the figures by ranking; that of the vectors only where there are some."""
     by_meaning = any(each.outcome.has_meaning for each in tried)
     return {
-        name: measure((each.outcome.ranks[name] for each in tried), k)
+        name: score_ranking((each.outcome.ranks[name] for each in tried), k)
         for name in NAMES
         if name != "meaning" or by_meaning
     }
@@ -174,7 +181,7 @@ def _report(
     yield f"{len(missed)} not among the first {k}" if missed else f"all among the first {k}"
 
 
-def _hits(figures: Measure, k: int) -> dict[int, int]:
+def _hits(figures: RankingScore, k: int) -> dict[int, int]:
     return {1: figures.first, 3: figures.three, k: figures.within}
 
 
@@ -192,9 +199,9 @@ def _miss_lines(home: Home, tried: TriedCase, names: Sequence[str]) -> Iterator[
     yield from (f"  {line}" for line in _missing_files(home, case))
 
 
-def _missing_files(home: Home, case: Case) -> Iterator[str]:
+def _missing_files(home: Home, case: MemoryCase) -> Iterator[str]:
     """Return the expected files that are missing."""
-    for wanted in map(expectation, case.expected):
+    for wanted in map(parse_expectation, case.expected):
         if "/" in wanted.path and not (home.root / wanted.path).exists():
             yield one_line(f"there is no file {wanted.path}")
 
@@ -205,7 +212,7 @@ def _place(passage: Passage) -> str:
 
 
 def _words(passage: Passage) -> str:
-    return one_line(" ".join(flat(passage.text).split()), SHOWN_WORDS)
+    return one_line(" ".join(clean_passage(passage.text).split()), SHOWN_WORDS)
 
 
 # -------- for programs
@@ -221,7 +228,7 @@ def _json(tried: Sequence[TriedCase], k: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _figures(figures: Measure, k: int) -> Mapping[str, float]:
+def _figures(figures: RankingScore, k: int) -> Mapping[str, float]:
     count = max(figures.cases, 1)
     hits = {f"hit@{top}": round(hit / count, 4) for top, hit in _hits(figures, k).items()}
     return {**hits, "mrr": round(figures.mrr, 4)}

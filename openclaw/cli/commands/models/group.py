@@ -11,8 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import as_turn, current_home, print_json, settings_of, table
-from openclaw.cli.model_names import _is_ollama, all_models, at_hand, checked_model, named_model
+from openclaw.cli.common import (
+    current_home,
+    load_settings_or_defaults,
+    print_json,
+    record_as_turn,
+    table,
+)
+from openclaw.cli.model_names import (
+    _is_ollama,
+    all_models,
+    find_auto_model,
+    resolve_installed_model,
+    resolve_model,
+)
 from openclaw.config import set_value
 from openclaw.errors import ModelMissing, OpenclawError, ServerAway, UsageError
 from openclaw.models import catalog
@@ -42,7 +54,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 @app.command("list")
 def list_models(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List the models of the catalogue, of the models folder and of Ollama."""
-    rows, away = all_models(settings_of(ctx).ollama.host)
+    rows, away = all_models(load_settings_or_defaults(ctx).ollama.host)
     if as_json:
         print_json(rows)
         return
@@ -70,14 +82,14 @@ def pull(
     if if_needed:
         if name:
             raise UsageError("--if-needed takes no NAME", f"openclaw models pull {name}")
-        _pull_what_is_missing(settings_of(ctx))
+        _pull_what_is_missing(load_settings_or_defaults(ctx))
         return
     if _is_ollama(name):
         bare = name.removeprefix("ollama/").strip()
         if not bare:
             raise UsageError("no model is named", "openclaw models pull ollama/NAME")
         with _progress(PlainProgress()) as on_progress:
-            _pull_by_ollama(bare, settings_of(ctx).ollama.host, on_progress)
+            _pull_by_ollama(bare, load_settings_or_defaults(ctx).ollama.host, on_progress)
         typer.echo(f"ollama/{bare} is ready")
         return
     _fetch(name, PlainProgress())
@@ -93,8 +105,12 @@ def use(
 ) -> None:
     """Make a model the one that answers (`model` in openclaw.yaml)."""
     home = current_home(ctx)
-    setting = named_model(name) if force else checked_model(name, settings_of(ctx).ollama.host)
-    with as_turn(home, f"models use {name}") as turn:
+    setting = (
+        resolve_model(name)
+        if force
+        else resolve_installed_model(name, load_settings_or_defaults(ctx).ollama.host)
+    )
+    with record_as_turn(home, f"models use {name}") as turn:
         set_value(home, "model", setting, turn.keep)
     typer.echo(f"model: {setting}")
 
@@ -111,7 +127,7 @@ def _pull_what_is_missing(settings: Settings) -> None:
             _fetch(entry.name, lines)
         except OpenclawError as error:
             typer.echo(f"memory search goes by words only: {error}", err=True)
-    if found := at_hand(settings.ollama.host):
+    if found := find_auto_model(settings.ollama.host):
         typer.echo(f"nothing to fetch: {found} is here", err=True)
     else:
         _fetch("", lines)

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import print_json, settings_of
+from openclaw.cli.common import load_settings_or_defaults, print_json
 from openclaw.cli.formatting import one_line, warn
-from openclaw.cli.model_names import at_hand, named_model
+from openclaw.cli.model_names import find_auto_model, resolve_model
 from openclaw.errors import ModelMissing, OpenclawError, UsageError
-from openclaw.evals.model_test import Fit
+from openclaw.evals.model_test import ModelTest
 from openclaw.models.machine import is_elsewhere
-from openclaw.models.profile import key_of, known_profiles, write_profile
+from openclaw.models.profile import full_name, known_profiles, write_profile
 from openclaw.models.registry import split_name
 from openclaw.storage.program import profiles_folder
 
@@ -54,7 +54,7 @@ def test(
     One to two minutes a model. What is found is kept, and read by the choice of protocol, window
     and limits from then on (docs/model-tests.md). Ctrl-C keeps what was measured.
     """
-    settings = settings_of(ctx)
+    settings = load_settings_or_defaults(ctx)
     if only_list:
         show_known(names or [], as_json=as_json)
         return
@@ -65,7 +65,7 @@ def test(
 def test_models(names: Sequence[str], settings: Settings, *, quick: bool, as_json: bool) -> int:
     """Test them one after the other, print what was found, and return the exit code: 0, that of the
     first one that could not be tested, or 130."""
-    tests = [Fit(name, settings, quick) for name in dict.fromkeys(names)]
+    tests = [ModelTest(name, settings, quick) for name in dict.fromkeys(names)]
     code, failures = 0, list[dict[str, Any]]()
     for number, test in enumerate(tests, 1):
         try:
@@ -112,12 +112,12 @@ def _test_one(name: str, settings: Settings) -> str:
     ModelMissing when there is none, UsageError for a name that is none.
     """
     if name == "auto":
-        if found := at_hand(settings.ollama.host):
-            return key_of(found)
+        if found := find_auto_model(settings.ollama.host):
+            return full_name(found)
         raise ModelMissing("there is no model to test", "openclaw models pull")
-    found = named_model(name)
+    found = resolve_model(name)
     split_name(found)
-    return key_of(found)
+    return full_name(found)
 
 
 def _keep(profile: Profile | None, faults: Sequence[str]) -> None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openclaw.cli.common import as_turn, current_home, print_json, table, tell_undo
+from openclaw.cli.common import current_home, print_json, print_undo_hint, record_as_turn, table
 from openclaw.cli.formatting import harmless, one_line, warn
-from openclaw.cli.questions import confirmed
+from openclaw.cli.questions import confirm
 from openclaw.errors import UsageError
 from openclaw.sessions.export import export_markdown
 from openclaw.sessions.store import SessionStore
@@ -109,7 +109,10 @@ def restore(ctx: typer.Context, ref: Ref) -> None:
     home = current_home(ctx)
     store = _store_of(home)
     session_id = store.load(ref).id
-    with as_turn(home, f"sessions restore {session_id}") as turn, store.writing(session_id, 1.0):
+    with (
+        record_as_turn(home, f"sessions restore {session_id}") as turn,
+        store.writing(session_id, 1.0),
+    ):
         store.keep = turn.keep
         session = store.load(session_id)
         count = store.restore(session)
@@ -126,7 +129,7 @@ def rename(
     """Give a conversation another title."""
     home = current_home(ctx)
     store = _store_of(home)
-    with as_turn(home, f"sessions rename {ref} {title}") as turn:
+    with record_as_turn(home, f"sessions rename {ref} {title}") as turn:
         store.keep = turn.keep
         session = store.rename(ref, title)
     typer.echo(one_line(f"{session.id}: {session.title}"))
@@ -142,14 +145,14 @@ def delete(
     home = current_home(ctx)
     store = _store_of(home)
     session_id = store.find(ref)
-    if not confirmed(f"Delete conversation {session_id}?", yes=yes):
+    if not confirm(f"Delete conversation {session_id}?", yes=yes):
         typer.echo(f"kept {session_id}", err=True)
         raise typer.Exit(1)
-    with as_turn(home, f"sessions delete {session_id}") as turn:
+    with record_as_turn(home, f"sessions delete {session_id}") as turn:
         store.keep = turn.keep
         store.delete(session_id)
     typer.echo(f"deleted {session_id}")
-    tell_undo()
+    print_undo_hint()
     warn(store.problems)
 
 
@@ -189,7 +192,7 @@ def fork(
     """Begin a new conversation with the first messages of another."""
     home = current_home(ctx)
     store = _store_of(home)
-    with as_turn(home, f"sessions fork {ref}") as turn:
+    with record_as_turn(home, f"sessions fork {ref}") as turn:
         store.keep = turn.keep
         session = store.fork(ref, at)
     typer.echo(one_line(f"{session.id}: {session.title}"))

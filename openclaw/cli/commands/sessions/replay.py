@@ -20,15 +20,15 @@ from openclaw.config import load_settings
 from openclaw.errors import UsageError
 from openclaw.evals.recorded import recorded_turns
 from openclaw.evals.replay import Replay
-from openclaw.evals.replay_home import staged
-from openclaw.evals.replay_suite import files_of, judged, put, read_case
+from openclaw.evals.replay_home import open_replay_home
+from openclaw.evals.replay_suite import add_to_suite, check_case, files_of, read_case
 from openclaw.sessions.store import SessionStore
 
 if TYPE_CHECKING:
-    from openclaw.evals.recorded import Recorded
-    from openclaw.evals.replay_compare import Difference, Piece, Replayed
-    from openclaw.evals.replay_home import Stage
-    from openclaw.evals.replay_suite import Case, Judged
+    from openclaw.evals.recorded import RecordedTurn
+    from openclaw.evals.replay_compare import Piece, ReplayedTurn, TurnDifference
+    from openclaw.evals.replay_home import ReplayHome
+    from openclaw.evals.replay_suite import CheckedTurn, SuiteCase
     from openclaw.messages import Usage
     from openclaw.sessions.session import Session
     from openclaw.sessions.store import SessionStore
@@ -74,7 +74,7 @@ def replay(
     warn(store.problems)
     if not as_json:
         typer.echo(heading(session, turns))
-    with _ended(), staged(home, load_settings(home), model or "", live=live) as stage:
+    with _ended(), open_replay_home(home, load_settings(home), model or "", live=live) as stage:
         run = Replay(stage, session, live=live, chained=chained).run(turns)
         done = _print_turns(run, as_json)
     if as_json:
@@ -85,10 +85,10 @@ def replay(
         raise typer.Exit(1)
 
 
-def _print_turns(run: Iterable[Replayed], as_json: bool) -> list[Replayed]:
+def _print_turns(run: Iterable[ReplayedTurn], as_json: bool) -> list[ReplayedTurn]:
     """Return all turns; each is printed as it comes, because a model takes its time."""
 
-    done: list[Replayed] = []
+    done: list[ReplayedTurn] = []
     told: set[tuple[str, ...]] = set()
     for turn in run:
         done.append(turn)
@@ -118,14 +118,14 @@ def test(
     home = current_home(ctx)
     if source is not None:
         store = SessionStore(home.sessions, home.private / "locks")
-        target, notes = put(store, source, folder)
+        target, notes = add_to_suite(store, source, folder)
         warn([f"wrote {each}" for each in (target, notes) if each])
         return
     cases = [read_case(path) for path in files_of(folder)]
-    done: list[tuple[Case, list[Judged]]] = []
+    done: list[tuple[SuiteCase, list[CheckedTurn]]] = []
     settings = load_settings(home)
     # Not the recorded model: somebody else's file is not to choose where texts of this home go.
-    with _ended(), staged(home, settings, model or settings.model, live=live) as stage:
+    with _ended(), open_replay_home(home, settings, model or settings.model, live=live) as stage:
         for case in cases:
             done.append((case, _print_judged(stage, case, live, as_json)))
     if as_json:
@@ -136,12 +136,14 @@ def test(
         raise typer.Exit(1)
 
 
-def _print_judged(stage: Stage, case: Case, live: bool, as_json: bool) -> list[Judged]:
+def _print_judged(
+    stage: ReplayHome, case: SuiteCase, live: bool, as_json: bool
+) -> list[CheckedTurn]:
     """Return all turns of a case; each is printed as it comes, because a model takes its time."""
-    found: list[Judged] = []
+    found: list[CheckedTurn] = []
     if not as_json:
         typer.echo("\n".join(case_lines(case)))
-    for each in judged(stage, case, live=live):
+    for each in check_case(stage, case, live=live):
         found.append(each)
         if not as_json:
             typer.echo("\n".join(judged_lines(each)))
@@ -179,7 +181,7 @@ def _load_reference(store: SessionStore, ref: str) -> tuple[Session, int]:
     return store.load(ref), 0
 
 
-def _select_turns(turns: list[Recorded], session: Session, number: int) -> list[Recorded]:
+def _select_turns(turns: list[RecordedTurn], session: Session, number: int) -> list[RecordedTurn]:
     found = [turn for turn in turns if number in (0, turn.number)]
     if not found:
         what = f"there is no turn {number} in {session.id}" if number else "nothing was said in it"
@@ -195,14 +197,14 @@ LONGEST_SAME, KEPT = 160, 60
 RED, GREEN, BOLD, PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[1m", "\x1b[0m"
 
 
-def heading(session: Session, turns: Sequence[Recorded]) -> str:
+def heading(session: Session, turns: Sequence[RecordedTurn]) -> str:
     """Describe the conversation: the number of its turns, and what it was recorded with."""
     models = dict.fromkeys(t.model or session.model for t in turns)
     many = f"{len(turns)} turn{'s' if len(turns) != 1 else ''}"
     return one_line(f"{session.id}  {many}, recorded with {', '.join(filter(None, models))}")
 
 
-def turn_lines(turn: Replayed, told: set[tuple[str, ...]]) -> Iterator[str]:
+def turn_lines(turn: ReplayedTurn, told: set[tuple[str, ...]]) -> Iterator[str]:
     """Return a turn and its differences. `told` are the diffs that were shown already; it grows."""
     verdict = turn.verdict
     name = f"turn {turn.recorded.number}"
@@ -219,7 +221,7 @@ def turn_lines(turn: Replayed, told: set[tuple[str, ...]]) -> Iterator[str]:
         yield _field("tokens", _tokens(turn))
 
 
-def closing(done: Sequence[Replayed]) -> str:
+def closing(done: Sequence[ReplayedTurn]) -> str:
     """Return how many turns came out the same."""
     counts = {name: sum(t.verdict == name for t in done) for name in ("same", "differs", "not run")}
     words = [f"{counts['same']} same", f"{counts['differs']} differ{_s(counts['differs'])}"]
@@ -231,14 +233,14 @@ def _s(count: int) -> str:
     return "s" if count == 1 else ""
 
 
-def _difference(each: Difference, *, again: bool) -> Iterator[str]:
+def _difference(each: TurnDifference, *, again: bool) -> Iterator[str]:
     kind = each.kind if each.counts else f"({each.kind})"
     if each.kind == "answer" and each.pieces:
         prefix = "" if each.text == "answer" else f"{each.text}: "
-        yield _field(kind, prefix + marked(each.pieces))
+        yield _field(kind, prefix + mark_changes(each.pieces))
         return
     text = one_line(each.text) + (", as above" if again else "")
-    yield _field(kind, text + (f" {marked(each.pieces)}" if each.pieces else ""))
+    yield _field(kind, text + (f" {mark_changes(each.pieces)}" if each.pieces else ""))
     several = sum(line.startswith("@@") for line in each.lines) > 1
     lines = [line for line in each.lines if line[1:].strip() and (several or line[:2] != "@@")]
     for line in () if again else lines[:MOST_LINES]:
@@ -248,7 +250,7 @@ def _difference(each: Difference, *, again: bool) -> Iterator[str]:
         yield f"  {INDENT}... and {len(lines) - MOST_LINES} more lines (--json shows all)"
 
 
-def marked(pieces: Sequence[Piece]) -> str:
+def mark_changes(pieces: Sequence[Piece]) -> str:
     """Mark the words that changed from [-before-] to {+now+}, as git does."""
     shown = []
     for kind, text in pieces:
@@ -263,7 +265,7 @@ def marked(pieces: Sequence[Piece]) -> str:
     return "".join(shown)
 
 
-def _tokens(turn: Replayed) -> str:
+def _tokens(turn: ReplayedTurn) -> str:
     then, now = turn.tokens
     return (
         f"{now.prompt_tokens:,} read, {now.generated_tokens:,} written"
@@ -291,14 +293,14 @@ def _coloured(text: str, code: str) -> str:
 # -------- suites
 
 
-def case_lines(case: Case) -> Iterator[str]:
+def case_lines(case: SuiteCase) -> Iterator[str]:
     """Describe a conversation of a suite, and what of it cannot be read."""
     title = "" if case.session.title in ("", case.session.id) else f"  {case.session.title}"
     yield one_line(f"{case.session.id}{title}", _columns())
     yield from (one_line(f"  FAIL  {problem}") for problem in case.problems)
 
 
-def judged_lines(each: Judged) -> Iterator[str]:
+def judged_lines(each: CheckedTurn) -> Iterator[str]:
     """Describe a turn of a suite, and where it was not as expected."""
     turn = each.replayed.recorded
     verdict = "ok  " if each.passed else _coloured("FAIL", RED)
@@ -307,7 +309,7 @@ def judged_lines(each: Judged) -> Iterator[str]:
     yield from (f"        {one_line(failure)}" for failure in each.failures)
 
 
-def suite_closing(done: Sequence[tuple[Case, Sequence[Judged]]]) -> str:
+def suite_closing(done: Sequence[tuple[SuiteCase, Sequence[CheckedTurn]]]) -> str:
     turns = [each for _, found in done for each in found]
     failed = sum(not each.passed for each in turns)
     faults = sum(len(case.problems) for case, _ in done)
@@ -321,7 +323,7 @@ def suite_closing(done: Sequence[tuple[Case, Sequence[Judged]]]) -> str:
 # -------- JSON
 
 
-def replay_json(session: Session, done: Sequence[Replayed]) -> dict[str, Any]:
+def replay_json(session: Session, done: Sequence[ReplayedTurn]) -> dict[str, Any]:
     """Return the result of a replay, for programs."""
     return {
         "id": session.id,
@@ -332,7 +334,7 @@ def replay_json(session: Session, done: Sequence[Replayed]) -> dict[str, Any]:
     }
 
 
-def suite_json(done: Sequence[tuple[Case, Sequence[Judged]]]) -> dict[str, Any]:
+def suite_json(done: Sequence[tuple[SuiteCase, Sequence[CheckedTurn]]]) -> dict[str, Any]:
     """Return the result of a suite, for programs."""
     sessions = [
         {
@@ -355,7 +357,7 @@ def suite_json(done: Sequence[tuple[Case, Sequence[Judged]]]) -> dict[str, Any]:
     return {"passed": passed, "sessions": sessions}
 
 
-def _turn_json(turn: Replayed) -> dict[str, Any]:
+def _turn_json(turn: ReplayedTurn) -> dict[str, Any]:
     then, now = turn.tokens
     recorded, played = turn.recorded, turn.played
     made = [(use.tool, use.input) for use in recorded.uses]
@@ -372,7 +374,7 @@ def _turn_json(turn: Replayed) -> dict[str, Any]:
     }
 
 
-def _difference_json(each: Difference) -> dict[str, Any]:
+def _difference_json(each: TurnDifference) -> dict[str, Any]:
     return {
         "kind": each.kind,
         "text": each.text,

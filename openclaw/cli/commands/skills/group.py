@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import as_turn, current_home, print_json, table
+from openclaw.cli.common import current_home, print_json, record_as_turn, table
 from openclaw.cli.formatting import harmless, one_line, warn
 from openclaw.config import load_settings, set_value
 from openclaw.errors import OpenclawError, UsageError
-from openclaw.skills.skill import check, installed, shown_path
+from openclaw.skills.skill import check_skill, list_installed, shown_path
 
 if TYPE_CHECKING:
     from openclaw.skills.frontmatter import Problem
-    from openclaw.skills.skill import Listed, Skill
+    from openclaw.skills.skill import ListedSkill, Skill
     from openclaw.storage.home import Home
 
 
@@ -80,7 +80,7 @@ def validate(
     if len(path.parts) == 1 and not os.path.lexists(path):
         with suppress(OpenclawError):  # no home is needed, and what is missing is told by `check`
             path = _find_skill(_list_installed(current_home(ctx, reading=True)), str(path)).path
-    problems = check(path)
+    problems = check_skill(path)
     loads = all(problem.level != "error" for problem in problems)
     valid = loads and not (strict and problems)
     if as_json:
@@ -106,13 +106,13 @@ def disable(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
     _switch(current_home(ctx), name, on=False, as_json=as_json)
 
 
-def _list_installed(home: Home) -> list[Listed]:
-    return installed(home, load_settings(home))
+def _list_installed(home: Home) -> list[ListedSkill]:
+    return list_installed(home, load_settings(home))
 
 
-def _find_skill(found: Iterable[Listed], name: str) -> Listed:
+def _find_skill(found: Iterable[ListedSkill], name: str) -> ListedSkill:
     """Return the entry of this name, a usable one first; UsageError when there is none."""
-    by_name: dict[str, Listed] = {}
+    by_name: dict[str, ListedSkill] = {}
     for entry in found:
         by_name.setdefault(entry.name, entry)
     if name not in by_name:
@@ -122,7 +122,7 @@ def _find_skill(found: Iterable[Listed], name: str) -> Listed:
     return by_name[name]
 
 
-def _entry_json(entry: Listed, home: Home) -> dict[str, Any]:
+def _entry_json(entry: ListedSkill, home: Home) -> dict[str, Any]:
     """Return an entry as in the JSON output."""
     return {
         "name": entry.name,
@@ -134,7 +134,7 @@ def _entry_json(entry: Listed, home: Home) -> dict[str, Any]:
     }
 
 
-def _path(entry: Listed, home: Home) -> str:
+def _path(entry: ListedSkill, home: Home) -> str:
     if entry.source in ("home", "agents"):
         return shown_path(entry.path.relative_to(home.root))
     return shown_path(entry.path)
@@ -154,14 +154,14 @@ def _details(skill: Skill) -> dict[str, Any]:
     }
 
 
-def _state(entry: Listed) -> str:
+def _state(entry: ListedSkill) -> str:
     codes = ", ".join(dict.fromkeys(problem.code for problem in entry.problems))
     if entry.eligible:
         return f"ok ({codes})" if codes else "ok"
     return codes
 
 
-def _explain(found: Iterable[Listed]) -> None:
+def _explain(found: Iterable[ListedSkill]) -> None:
     """One line for each reason why a skill cannot be used."""
     lines = [
         one_line(f"{entry.name}: {problem.message}")
@@ -174,7 +174,7 @@ def _explain(found: Iterable[Listed]) -> None:
         typer.echo("\nNot used:\n" + "\n".join(f"  {line}" for line in lines))
 
 
-def _say_what(entry: Listed, skill: Skill) -> None:
+def _say_what(entry: ListedSkill, skill: Skill) -> None:
     """Print on stderr what exists besides the instructions."""
     lines = [f"{problem.level}: {problem.message} ({problem.code})" for problem in entry.problems]
     if skill.compatibility:
@@ -194,7 +194,7 @@ def _switch(home: Home, name: str, *, on: bool, as_json: bool) -> None:
     changed = (name in off) == on
     if changed:
         names = [known for known in off if known != name] if on else [*off, name]
-        with as_turn(home, f"skills {'enable' if on else 'disable'} {name}") as turn:
+        with record_as_turn(home, f"skills {'enable' if on else 'disable'} {name}") as turn:
             set_value(home, "skills.off", json.dumps(names), turn.keep)
     if as_json:
         print_json({"name": name, "enabled": on, "changed": changed})

@@ -10,33 +10,33 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import as_turn, current_home, print_json, tell_undo
+from openclaw.cli.common import current_home, print_json, print_undo_hint, record_as_turn
 from openclaw.cli.formatting import harmless, one_line
-from openclaw.cli.questions import can_ask, confirmed
+from openclaw.cli.questions import can_ask, confirm
 from openclaw.cli.reply import read_reply
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
 from openclaw.skills.install import (
-    accept,
     check_free,
-    installed,
-    is_here,
+    check_update,
+    find_installed,
+    install_staged,
+    is_installed,
     is_pinned,
-    news,
     origin_of,
-    stage,
-    tracked,
+    stage_skill,
+    tracked_skills,
 )
 from openclaw.skills.install import remove as remove_skill
-from openclaw.skills.proposals import create
-from openclaw.skills.skill import gatekeeper
+from openclaw.skills.proposals import create_skill
+from openclaw.skills.skill import make_blocker_check
 from openclaw.skills.sources import read_origin
 from openclaw.storage.text import read_text
 
 if TYPE_CHECKING:
-    from openclaw.skills.inspect import Look
-    from openclaw.skills.install import Staged
-    from openclaw.skills.unpack import Changes
+    from openclaw.skills.inspect import ReviewPoint
+    from openclaw.skills.install import StagedSkill
+    from openclaw.skills.unpack import FolderChanges
     from openclaw.storage.home import Home
 
 
@@ -65,15 +65,15 @@ def install(
 ) -> None:
     """Install a skill after showing what it contains. Nothing of it is run."""
     home = current_home(ctx)
-    with stage(home, read_origin(source, Path.cwd()), choice=name) as staged:
+    with stage_skill(home, read_origin(source, Path.cwd()), choice=name) as staged:
         check_free(home, staged.name, force=force)
         _show(staged, as_json)
         _say(_needs(home, staged), as_json)
         if not _ask_to_install(staged, "Install it?", yes=yes):
             typer.echo("nothing was installed", err=True)
             raise typer.Exit(1)
-        with as_turn(home, f"skills install {staged.name}") as turn:
-            folder = accept(home, staged, turn, force=force, pinned=pin)
+        with record_as_turn(home, f"skills install {staged.name}") as turn:
+            folder = install_staged(home, staged, turn, force=force, pinned=pin)
     if as_json:
         print_json({**_as_json(home, staged, folder), "turn": turn.turn})
     else:
@@ -92,7 +92,7 @@ def update(
     """Fetch installed skills again, show what has changed, and replace them."""
     home = current_home(ctx)
     done = []
-    entries = tracked(home, name)
+    entries = tracked_skills(home, name)
     for one, fields in entries.items():
         try:
             result = _update_one(home, one, fields, yes=yes, force=force, as_json=as_json)
@@ -120,18 +120,18 @@ def remove(
 ) -> None:
     """Delete a skill's folder from the home's skills folder."""
     home = current_home(ctx)
-    folder = installed(home, name)
+    folder = find_installed(home, name)
     path = home.relative(folder)
-    if not confirmed(one_line(f"Delete {path} with all that is in it?"), yes=yes):
+    if not confirm(one_line(f"Delete {path} with all that is in it?"), yes=yes):
         typer.echo("nothing was removed", err=True)
         raise typer.Exit(1)
-    with as_turn(home, f"skills remove {name}") as turn:
+    with record_as_turn(home, f"skills remove {name}") as turn:
         remove_skill(home, folder, turn)
     if as_json:
         print_json({"name": name, "path": path, "removed": True, "turn": turn.turn})
     else:
         typer.echo(one_line(f"removed {path}"))
-        tell_undo()
+        print_undo_hint()
 
 
 def new(
@@ -149,8 +149,8 @@ def new(
 ) -> None:
     """Write the SKILL.md of a new skill, to be filled in."""
     home = current_home(ctx)
-    with as_turn(home, f"skills new {name}") as turn:
-        path = create(home.skills, name, description, turn.keep)
+    with record_as_turn(home, f"skills new {name}") as turn:
+        path = create_skill(home.skills, name, description, turn.keep)
     if as_json:
         print_json({"name": name, "path": home.relative(path)})
     else:
@@ -163,11 +163,11 @@ def _update_one(
     """Update one installed skill; return what happened to it."""
     if is_pinned(fields):
         return {"name": name, "state": "pinned", "message": "install it again to change that"}
-    if not is_here(home, name):
+    if not is_installed(home, name):
         return {"name": name, "state": "gone", "message": "its folder is not there any more"}
     origin = origin_of(home, fields)
-    with stage(home, origin, choice=fields.get("chosen", ""), name=name) as staged:
-        found = news(home, staged, fields)
+    with stage_skill(home, origin, choice=fields.get("chosen", ""), name=name) as staged:
+        found = check_update(home, staged, fields)
         if found.state == "unchanged":
             return {"name": name, "state": "unchanged"}
         result = {"name": name, "state": "updated", **_lists(found.changes)}
@@ -180,15 +180,15 @@ def _update_one(
             return {**result, "state": "waiting", "message": "this asks first; add --yes"}
         if not _ask_to_install(staged, one_line(f"Replace skills/{name}?"), yes=yes):
             return {**result, "state": "declined"}
-        with as_turn(home, f"skills update {name}") as turn:
-            accept(home, staged, turn, force=True)
+        with record_as_turn(home, f"skills update {name}") as turn:
+            install_staged(home, staged, turn, force=True)
         return result
 
 
-def _ask_to_install(staged: Staged, question: str, *, yes: bool) -> bool:
+def _ask_to_install(staged: StagedSkill, question: str, *, yes: bool) -> bool:
     """Return True with `--yes`; else ask the user, who may read the SKILL.md first."""
     if yes or not can_ask():
-        return confirmed(question, yes=yes)
+        return confirm(question, yes=yes)
     asked, word = f"{question} [y]es  [v]iew its SKILL.md  [N]o ", "v"
     with suppress(EOFError):
         while (word := read_reply(asked, sys.stderr).strip().lower()) == "v":
@@ -196,14 +196,15 @@ def _ask_to_install(staged: Staged, question: str, *, yes: bool) -> bool:
     return word in ("y", "yes")
 
 
-def _needs(home: Home, staged: Staged) -> list[str]:
+def _needs(home: Home, staged: StagedSkill) -> list[str]:
     """Return the requirements of the skill that this machine lacks."""
     return [
-        f"for now: {reason.message}" for reason in gatekeeper(load_settings(home))(staged.skill)
+        f"for now: {reason.message}"
+        for reason in make_blocker_check(load_settings(home))(staged.skill)
     ]
 
 
-def _lists(changes: Changes) -> dict[str, list[str]]:
+def _lists(changes: FolderChanges) -> dict[str, list[str]]:
     return {
         "added": list(changes.added),
         "changed": list(changes.changed),
@@ -211,7 +212,7 @@ def _lists(changes: Changes) -> dict[str, list[str]]:
     }
 
 
-def _change_lines(changes: Changes) -> list[str]:
+def _change_lines(changes: FolderChanges) -> list[str]:
     kinds = _lists(changes)
     return [f"  {kind}: {name}" for kind, names in kinds.items() for name in names]
 
@@ -220,7 +221,7 @@ def _result_row(result: Mapping[str, Any]) -> list[str]:
     return [result["name"], result["state"], result.get("message", "")]
 
 
-def _show(staged: Staged, as_json: bool) -> None:
+def _show(staged: StagedSkill, as_json: bool) -> None:
     """Show what was fetched, for the user's decision; on stderr when stdout is for a program."""
     about = staged.provenance
     mark = about.get("commit") or about.get("sha256") or ""
@@ -242,7 +243,7 @@ def _show(staged: Staged, as_json: bool) -> None:
         _say(["warnings:", *lines], as_json)
 
 
-def _file_lines(staged: Staged) -> list[str]:
+def _file_lines(staged: StagedSkill) -> list[str]:
     scripts = frozenset(staged.scripts)
     return [
         f"{size:>10,}  {name}{'  (a script)' if name in scripts else ''}"
@@ -250,7 +251,7 @@ def _file_lines(staged: Staged) -> list[str]:
     ]
 
 
-def _notes(staged: Staged) -> list[str]:
+def _notes(staged: StagedSkill) -> list[str]:
     """What is worth knowing and nothing unusual, each kind on a line with its files."""
     kinds: dict[str, dict[str, None]] = {}
     for look in staged.looks:
@@ -269,7 +270,7 @@ def _say(lines: list[str], as_json: bool) -> None:
         typer.echo(one_line(line), err=as_json)
 
 
-def _as_json(home: Home, staged: Staged, folder: Path) -> dict[str, Any]:
+def _as_json(home: Home, staged: StagedSkill, folder: Path) -> dict[str, Any]:
     return {
         "name": staged.name,
         "path": home.relative(folder),
@@ -287,5 +288,5 @@ def _as_json(home: Home, staged: Staged, folder: Path) -> dict[str, Any]:
     }
 
 
-def _plain(look: Look) -> dict[str, Any]:
+def _plain(look: ReviewPoint) -> dict[str, Any]:
     return {"path": look.path, "line": look.line, "kind": look.kind, "text": look.text}

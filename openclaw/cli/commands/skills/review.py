@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import as_turn, current_home, print_json
+from openclaw.cli.common import current_home, print_json, record_as_turn
 from openclaw.cli.formatting import harmless, one_line
 from openclaw.cli.reply import read_reply
-from openclaw.skills.proposals import accept, find, proposals, reject
+from openclaw.skills.proposals import accept_proposal, find_proposal, proposals, reject_proposal
 
 if TYPE_CHECKING:
     from openclaw.skills.proposals import Proposal
@@ -35,7 +35,7 @@ def review(
     home = current_home(ctx)
     chosen = [(name, "accept") for name in accept or ()] + [(n, "reject") for n in reject or ()]
     for name, _ in chosen:
-        find(home, name)  # before anything is done
+        find_proposal(home, name)  # before anything is done
     if chosen:
         done = [_apply_verdict(home, name, verdict) for name, verdict in chosen]
         _print_results(done, as_json)
@@ -59,11 +59,11 @@ REPLIES = {"y": "accept", "yes": "accept", "n": "reject", "no": "reject"}
 
 
 def _apply_verdict(home: Home, name: str, verdict: str) -> dict[str, Any]:
-    with as_turn(home, f"skills review --{verdict} {name}") as turn:
+    with record_as_turn(home, f"skills review --{verdict} {name}") as turn:
         if verdict == "reject":
-            reject(home, name, turn)
+            reject_proposal(home, name, turn)
             return {"name": name, "state": "deleted"}
-        folder = accept(home, name, turn)
+        folder = accept_proposal(home, name, turn)
     return {"name": name, "state": "accepted", "path": home.relative(folder)}
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.agent.agent import App
+from openclaw.agent.agent import Agent
 from openclaw.cli.common import current_home, print_json
 from openclaw.cli.formatting import one_line
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
-from openclaw.evals.skill_test import guesses, trials
-from openclaw.skills.skill import installed
+from openclaw.evals.skill_test import guess_trials, run_trials
+from openclaw.skills.skill import list_installed
 from openclaw.skills.triggers import read_triggers
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def test(
     skill = next(each for each in skills if each.name == name)
     triggers = read_triggers(skill.folder)
     if no_model:
-        done = _print_trials(guesses(skills, skill, triggers), as_json)
+        done = _print_trials(guess_trials(skills, skill, triggers), as_json)
     else:
         done = _with_model(home, settings, model, skill, triggers, as_json)
     if as_json:
@@ -68,16 +68,16 @@ def _with_model(
     triggers: Triggers,
     as_json: bool,
 ) -> list[Trial]:
-    app = App.open(home, settings, model=model)
+    app = Agent.open(home, settings, model=model)
     try:
-        return _print_trials(trials(app, skill, triggers), as_json)
+        return _print_trials(run_trials(app, skill, triggers), as_json)
     finally:
         app.close()
 
 
 def _usable(home: Home, settings: Settings, name: str) -> list[Skill]:
     """Return the skills that may be used now, with this one. UsageError when it may not."""
-    listed = installed(home, settings)
+    listed = list_installed(home, settings)
     found = [entry.skill for entry in listed if entry.eligible and entry.skill]
     mine = next((skill for skill in found if skill.name == name), None)
     if mine and mine.model_invocable:
