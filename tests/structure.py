@@ -38,7 +38,7 @@ LATE_IMPORTS: dict[str, set[str]] = {
     "openclaw.agent.promised_todos": {"openclaw.nlp.promises"},
     "openclaw.agent.provenance": {"openclaw.tools.shell.read_only"},
     "openclaw.agent.request": {"openclaw.agent.compaction", "openclaw.models.ollama_server"},
-    "openclaw.agent.toolset": {"openclaw.agent.builtin_tools", "openclaw.security.program_trust"},
+    "openclaw.agent.toolset": {"openclaw.security.program_trust"},
     "openclaw.cli.commands.ask": {"openclaw.cli.commands.chat", "openclaw.cli.one_shot"},
     "openclaw.cli.common": {
         "openclaw.cli.home_trust",
@@ -52,6 +52,7 @@ LATE_IMPORTS: dict[str, set[str]] = {
     "openclaw.models.registry": {"openclaw.models.catalog", "openclaw.models.embedded"},
     "openclaw.retrieval.search": {"openclaw.retrieval.llamaindex", "openclaw.retrieval.milvus"},
     "openclaw.tools.mcp.client": {"openclaw.tools.mcp.transport"},
+    "openclaw.tools.mcp.tools": {"openclaw.tools.mcp.client"},
     "openclaw.tools.mcp.servers": {"openclaw.tools.mcp.tools"},
     "openclaw.tools.shell.shell": {"openclaw.tools.shell.read_only"},
     "openclaw.tools.web.fetch": {"openclaw.tools.web.http_get"},

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from openclaw.agent.builtin_tools import build_tools
 from openclaw.agent.provenance import Provenance, foreign_label
 from openclaw.agent.window import INPUT_SHARE
 from openclaw.errors import OpenclawError
@@ -96,8 +97,6 @@ def _home_tools(
     watch: Provenance | None,
     room: ResultLimits,
 ) -> list[Tool]:
-    from openclaw.agent.builtin_tools import build_tools
-
     shell = open_home.settings.shell
     todos = open_home.todos
     todos.keep = ledger.keep

@@ -17,7 +17,6 @@ from openclaw.config import Settings
 from openclaw.config.mcp_settings import Server, read_servers
 from openclaw.errors import AwayError, CallFailedError
 from openclaw.storage.home import Home
-from openclaw.tools.mcp.client import McpConnector, StartContext
 from openclaw.tools.mcp.schema import (
     ServerCache,
     ServerTool,
@@ -301,5 +300,7 @@ def open_servers(
 
 def make_connector(home: Home, servers: Sequence[Server]) -> McpConnector:
     """Make the connector to the servers of a home. It gets all servers, as one yes is for all."""
+    from openclaw.tools.mcp.client import McpConnector, StartContext
+
     starts = ServerStarter(home, enabled(servers))
     return McpConnector(StartContext(home.root, home.private / "logs", os.environ, starts.prepare))
