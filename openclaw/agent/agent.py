@@ -128,9 +128,9 @@ class Agent(OpenHome):
         """Set the date of an offer that the user accepted."""
         return offer.accept(self, session)
 
-    def toolbox(self, ledger: TurnChanges, shelf: TurnSkills | None = None) -> Toolbox:
+    def toolbox(self, turn_changes: TurnChanges, turn_skills: TurnSkills | None = None) -> Toolbox:
         """Return the tools of a turn."""
-        return toolbox(self, ledger, shelf or self.shelf())
+        return toolbox(self, turn_changes, turn_skills or self.turn_skills())
 
     def compact(
         self, session: Session, focus: str = "", *, dry_run: bool = False
@@ -147,18 +147,18 @@ class Agent(OpenHome):
                     f" {len(starts)}",
                     "it is done by itself when the window is full",
                 )
-            fitting = self._fitting(session, self.shelf())
+            builder = self._fitting(session, self.turn_skills())
             focus = self.vault.mask(focus)
             if dry_run:
-                yield from fitting.compact(starts[-KEPT], fitting.tools, focus, dry_run=True)
-                fitting.keep_learned()
+                yield from builder.compact(starts[-KEPT], builder.tools, focus, dry_run=True)
+                builder.keep_learned()
                 return
             request, session.model = f"/compact {focus}".strip(), self.model.card.name
             commit = self.history.head()
             with record_turn(self, session, TurnChanges(), request, 0, commit) as recording:
                 yield from map(events.Notice, update_working_notes(self, session))
-                yield from fitting.compact(starts[-KEPT], fitting.tools, focus)
-                fitting.keep_learned()
+                yield from builder.compact(starts[-KEPT], builder.tools, focus)
+                builder.keep_learned()
                 yield from map(events.Notice, recording.close("done"))
 
     def undoable(self, scope: Scope = "all", session: str = "") -> Iterator[Turn]:
@@ -185,12 +185,12 @@ class Agent(OpenHome):
 
     def next_request(self, session: Session) -> Request:
         """Return the beginning of the next prompt's request, for the model to read it ahead."""
-        return self._fitting(session.copy(), self.shelf()).beginning(".")
+        return self._fitting(session.copy(), self.turn_skills()).beginning(".")
 
-    def _fitting(self, session: Session, shelf: TurnSkills) -> RequestBuilder:
+    def _fitting(self, session: Session, turn_skills: TurnSkills) -> RequestBuilder:
         masking.mask_session(self.vault, session)
         protocol = choose_protocol(self.settings.protocol, self.model.card)
-        return make_request_builder(self, session, protocol, shelf, TurnChanges())
+        return make_request_builder(self, session, protocol, turn_skills, TurnChanges())
 
 
 def run_turn(
@@ -206,7 +206,9 @@ def run_turn(
     made = yield from prepare_turn(open_home, text, session, material, skill, typed=typed)
     new_title = not session.title
     number, request = 1 + session.turns, made.turn.user.content
-    with record_turn(open_home, session, made.ledger, request, number, made.commit) as recording:
+    with record_turn(
+        open_home, session, made.turn_changes, request, number, made.commit
+    ) as recording:
         if session.messages:
             yield from map(events.Notice, update_working_notes(open_home, session))
         try:
@@ -217,7 +219,7 @@ def run_turn(
             open_home.sessions.save(session)
             raise
         finally:
-            made.fitting.keep_learned()
+            made.builder.keep_learned()
     if new_title and session.title:
         yield events.Title(session.title)
 
@@ -231,20 +233,20 @@ def _run_and_save(
 ) -> Iterator[events.Event]:
     """Yield the events of a run, save each entry at once and commit all at the end. A Ctrl-C during
     the display or saving of an event is passed to the run, which then ends as interrupted."""
-    ledger, watch = made.ledger, made.watch
+    turn_changes, watch = made.turn_changes, made.watch
     happening = next(run, None)
     while happening is not None:
         try:
             if isinstance(happening, Entry):
-                said = _add_sources(made.fitting, session, happening)
+                said = _add_sources(made.builder, session, happening)
                 session.messages.append(masking.mask_entry(open_home.vault, said))
-                renew(session, made.fitting)
-                session.note(SessionState(read=dict(ledger.read)))
+                renew(session, made.builder)
+                session.note(SessionState(read=dict(turn_changes.read)))
                 watch.save()
                 try:
                     if _is_last(happening):  # notes first: the session says how far they go
                         yield from map(
-                            events.Notice, update_working_notes(open_home, session, ledger)
+                            events.Notice, update_working_notes(open_home, session, turn_changes)
                         )
                 finally:
                     open_home.sessions.save(session)
@@ -252,7 +254,7 @@ def _run_and_save(
             elif isinstance(happening, events.Done):
                 yield from map(events.Notice, (*open_home.served.news(), *watch.news()))
                 yield from map(events.Trouble, open_home.hooks.news() if open_home.hooks else ())
-                refused = tuple(ledger.refused)
+                refused = tuple(turn_changes.refused)
                 state: State = "interrupted" if happening.stop_reason == "interrupted" else "done"
                 if state == "done" and open_home.saving:
                     yield from _remember_and_save(open_home, watch, happening.answer)
@@ -273,13 +275,13 @@ def _run_and_save(
             happening = next(run, None)
 
 
-def _add_sources(fitting: RequestBuilder, session: Session, said: Entry) -> Entry:
+def _add_sources(builder: RequestBuilder, session: Session, said: Entry) -> Entry:
     """Return a new message; the last one of a turn gets its citations and sources, if any, in its
     record."""
-    if said.record.stop is None or not may_cite(fitting, session, said.content):
+    if said.record.stop is None or not may_cite(builder, session, said.content):
         return said
 
-    return with_sources(fitting, session, said)
+    return with_sources(builder, session, said)
 
 
 def _remember_and_save(
@@ -298,14 +300,14 @@ def _is_last(said: Entry) -> bool:
 
 
 def update_working_notes(
-    open_home: OpenHome, session: Session, ledger: TurnChanges | None = None
+    open_home: OpenHome, session: Session, turn_changes: TurnChanges | None = None
 ) -> list[str]:
     """Add new messages to the working notes; return notices for the user."""
     if not open_home.saving or session.state.noted == session.archived + len(session.messages):
         return []
     from openclaw.agent.note_taking import update_notes
 
-    changed = changes(open_home, ledger) if ledger else ()
+    changed = changes(open_home, turn_changes) if turn_changes else ()
     return update_notes(open_home.sessions.folder, session, changed, open_home.vault.mask)
 
 
@@ -315,12 +317,12 @@ class PreparedTurn:
 
     turn: RunningTurn
     loop: Loop
-    fitting: RequestBuilder
+    builder: RequestBuilder
     watch: Provenance
 
     @property
-    def ledger(self) -> TurnChanges:
-        return self.watch.ledger
+    def turn_changes(self) -> TurnChanges:
+        return self.watch.turn_changes
 
     @property
     def commit(self) -> str:
@@ -344,9 +346,9 @@ def prepare_turn(
     text, material, notice = _mask_prompt(open_home, text, session, material)
     drawn = _draw_nonce(open_home, session, text)
     watch = _start_provenance(open_home, text, session, drawn)
-    watch.ledger.typed = typed
-    shelf = open_home.shelf(text)
-    seen, followed = _read_cues(open_home, text, shelf, skill, watch.ledger)
+    watch.turn_changes.typed = typed
+    turn_skills = open_home.turn_skills(text)
+    seen, followed = _read_cues(open_home, text, turn_skills, skill, watch.turn_changes)
     if needs_recall(open_home, text, seen):
         open_home.recall.start()  # first, so that it is ready when the model is
     yield from _start_events(open_home, session, notice)
@@ -360,30 +362,32 @@ def prepare_turn(
     yield from map(events.Notice, reload_images(open_home.home.root, session, open_home.model.card))
     material = [each for each in material if not each.image]
     protocol = choose_protocol(open_home.settings.protocol, open_home.model.card)
-    fitting = make_request_builder(open_home, session, protocol, shelf, watch.ledger, watch)
-    yield from _head_notices(open_home, fitting)
-    watch.room = material_limits(open_home, fitting.meter, len(material) + len(added))
+    builder = make_request_builder(
+        open_home, session, protocol, turn_skills, watch.turn_changes, watch
+    )
+    yield from _head_notices(open_home, builder)
+    watch.room = material_limits(open_home, builder.meter, len(material) + len(added))
     for each in material:
         if not watch.room.holds(each.text):
             yield events.Notice(f"{each.label} is too long: the model sees its beginning and end")
-    beside = hooks.shown(added, watch.ledger, watch.room) if hooks else ()
+    beside = hooks.shown(added, watch.turn_changes, watch.room) if hooks else ()
     attached = "\n\n".join(filter(None, (followed, watch.materials(material), *beside)))
-    found = yield from _find_passages(open_home, text, attached, seen, fitting, ahead=ahead)
+    found = yield from _find_passages(open_home, text, attached, seen, builder, ahead=ahead)
     passages = watch.passages(
         [(p["path"], f"{passage_place(p)}: {clean_passage(p['text'])}") for p in found]
     )
     if session.archived and (seen.asks or "?" in text):
         passages += watch.earlier(find_archived(open_home, session, text))
-    lines = [*seen.lines, *fitting.box.beside(native=protocol.name == "native")]
-    context = read_tail(open_home, fitting.sources, fitting.changed, attached, lines, passages)
+    lines = [*seen.lines, *builder.box.beside(native=protocol.name == "native")]
+    context = read_tail(open_home, builder.sources, builder.changed, attached, lines, passages)
     limits = _make_limits(open_home, open_home.model.card, drawn)
     record = replace(
-        request_record(open_home.model.card, fitting, limits),
+        request_record(open_home.model.card, builder, limits),
         commit=open_home.history.head(),
         mode=open_home.mode,
         asked=open_home.ask_user is not None,
         memory=open_home.use_memory,
-        marker=watch.ledger.marker,
+        marker=watch.turn_changes.marker,
         cues=said_of(seen),
         found=bool(passages),
         skill=skill,
@@ -392,14 +396,18 @@ def prepare_turn(
     )
     user = Entry("user", text, context=context, at=timestamp(), images=images).with_record(record)
     watch.inherit()
-    rules = prompt.hard_rules(fitting.sources)
+    rules = prompt.hard_rules(builder.sources)
     turn = RunningTurn(user, rules, seen, found=bool(passages), skill=followed)
-    return PreparedTurn(turn, _make_loop(open_home, fitting, watch.ledger, limits), fitting, watch)
+    return PreparedTurn(
+        turn, _make_loop(open_home, builder, watch.turn_changes, limits), builder, watch
+    )
 
 
-def changes(open_home: OpenHome, ledger: TurnChanges) -> list[Change]:
+def changes(open_home: OpenHome, turn_changes: TurnChanges) -> list[Change]:
     """Return the files that the tools of a turn wrote, with their content before and now."""
-    return [Change(p, before, _current_text(open_home, p)) for p, before in ledger.before.items()]
+    return [
+        Change(p, before, _current_text(open_home, p)) for p, before in turn_changes.before.items()
+    ]
 
 
 def _mask_prompt(
@@ -417,21 +425,23 @@ def _mask_prompt(
 
 
 def _start_provenance(open_home: OpenHome, text: str, session: Session, drawn: bytes) -> Provenance:
-    ledger = TurnChanges(read=dict(session.state.read or {}), request=text, marker=drawn[:4].hex())
+    turn_changes = TurnChanges(
+        read=dict(session.state.read or {}), request=text, marker=drawn[:4].hex()
+    )
     log = open_home.home.private / "logs" / ACTIONS
     audit = Audit(log, session.id, 1 + session.turns, open_home.vault.mask, open_home.now)
-    return Provenance(open_home.home, ledger, session, audit)
+    return Provenance(open_home.home, turn_changes, session, audit)
 
 
 def _read_cues(
-    open_home: OpenHome, text: str, shelf: TurnSkills, skill: str, ledger: TurnChanges
+    open_home: OpenHome, text: str, turn_skills: TurnSkills, skill: str, turn_changes: TurnChanges
 ) -> tuple[Cues, str]:
     """Return the cues in the prompt and the instructions of the skill that the user asks for."""
-    seen = cues_of(open_home, text, shelf)
+    seen = cues_of(open_home, text, turn_skills)
     if not skill:
         return seen, ""
     asked = find_user_skill(open_home.skills(), skill)
-    ledger.allowed = asked.allowed_tools
+    turn_changes.allowed = asked.allowed_tools
     # The user has said what to do; words of the prompt do not say it again.
     return Cues(known_lists=seen.known_lists), fill_instructions(asked, text)
 
@@ -449,15 +459,15 @@ def _start_events(open_home: OpenHome, session: Session, notice: str) -> Iterato
     yield from map(events.Notice, open_home.served.begin())
 
 
-def _head_notices(open_home: OpenHome, fitting: RequestBuilder) -> Iterator[events.Event]:
+def _head_notices(open_home: OpenHome, builder: RequestBuilder) -> Iterator[events.Event]:
     """Yield notices about files of the head that are missing, unreadable or cut."""
     left = find_unreadable(open_home)
     for path, reason in left.items():
         yield events.Notice(f"{path} is not read: {reason}; put the file itself in its place")
     for name in REQUIRED:
-        if name not in fitting.sources and SOURCES[name] not in left:
+        if name not in builder.sources and SOURCES[name] not in left:
             yield events.Notice(f"{SOURCES[name]} is missing; `openclaw init` puts it back")
-    for part in fitting.parts:
+    for part in builder.parts:
         if part.cut:
             share = head_share(part)
             yield events.Notice(
@@ -466,13 +476,15 @@ def _head_notices(open_home: OpenHome, fitting: RequestBuilder) -> Iterator[even
 
 
 def _make_loop(
-    open_home: OpenHome, fitting: RequestBuilder, ledger: TurnChanges, limits: TurnLimits
+    open_home: OpenHome, builder: RequestBuilder, turn_changes: TurnChanges, limits: TurnLimits
 ) -> Loop:
     def receipt() -> Receipt:
-        return make_receipt(changes(open_home, ledger), parse_todos, ledger.searches, ledger.sent)
+        return make_receipt(
+            changes(open_home, turn_changes), parse_todos, turn_changes.searches, turn_changes.sent
+        )
 
     return Loop(
-        open_home.model, fitting.protocol, fitting.box, fitting.fit, receipt, limits, fitting.meter
+        open_home.model, builder.protocol, builder.box, builder.fit, receipt, limits, builder.meter
     )
 
 
@@ -497,19 +509,19 @@ def _find_passages(
     text: str,
     attached: str,
     seen: Cues,
-    fitting: RequestBuilder,
+    builder: RequestBuilder,
     *,
     ahead: bool,
 ) -> Generator[events.Event, None, list[Mapping[str, Any]]]:
     """Find passages for the tail; with `ahead` the model reads the head during the search. Return
     none for a prompt that is too long to be sent; the loop reports that."""
-    known = {*SOURCES.values()} - {part.path for part in fitting.parts if part.cut}
-    if not needs_recall(open_home, text, seen, known) or not fitting.can_send(text, attached):
+    known = {*SOURCES.values()} - {part.path for part in builder.parts if part.cut}
+    if not needs_recall(open_home, text, seen, known) or not builder.can_send(text, attached):
         return []
     page = page_chars(open_home.model.card.window)
     open_home.recall.begin(text, known, find_long_files(open_home.home, seen, page))
     if ahead and not open_home.recall.answered:
-        for waiting in open_home.model.warm(fitting.beginning(text)):
+        for waiting in open_home.model.warm(builder.beginning(text)):
             if waiting.message:
                 yield events.waiting_event(waiting)
     open_home.tell("searching memory")

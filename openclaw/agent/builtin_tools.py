@@ -21,7 +21,7 @@ from openclaw.types import TurnChanges
 
 def build_tools(
     home: Home,
-    ledger: TurnChanges,
+    turn_changes: TurnChanges,
     *,
     todos: TodoStore,
     notes: NoteStore,
@@ -38,20 +38,20 @@ def build_tools(
     runner: Runner | None = None,
     room: ResultLimits = DEFAULT_LIMITS,
 ) -> list[Tool]:
-    """Return the tools for one home; they record their changes in `ledger`. Without a searcher no
-    tool searches memory, without `talks` none searches conversations, without a runner none runs
+    """Return the tools for one home; they record what they change. Without a searcher no tool
+    searches memory, without `talks` none searches conversations, without a runner none runs
     commands. `seen` is what the conversation has seen of the web."""
     seen = seen or SeenPages()
-    files = FileTools(home, ledger, vault, room)
+    files = FileTools(home, turn_changes, vault, room)
     return [
         *files.tools(),
         *(RecallTools(searcher).tools() if searcher else ()),
-        *(SessionTools(talks, ledger, room).tools() if talks else ()),
-        *KnowledgeTools(home, ledger, todos, notes, origin).tools(),
-        *SkillTools(skills, ledger).tools(),
+        *(SessionTools(talks, turn_changes, room).tools() if talks else ()),
+        *KnowledgeTools(home, turn_changes, todos, notes, origin).tools(),
+        *SkillTools(skills, turn_changes).tools(),
         tool(calculate),
-        *WebTools(ledger, region, results, search, seen).tools(),
-        *WebPages(ledger, seen, allow_hosts, page_chars=room.page * 4 // 3).tools(),
+        *WebTools(turn_changes, region, results, search, seen).tools(),
+        *WebPages(turn_changes, seen, allow_hosts, page_chars=room.page * 4 // 3).tools(),
         *(ShellTools(runner, vault).tools() if runner else ()),
         *ProposeTools(files).tools(),
     ]

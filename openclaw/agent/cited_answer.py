@@ -96,16 +96,16 @@ class HomeLines:
         return re.split(r"\r\n|\n|\r", self.mask(text)) if text else ()
 
 
-def with_sources(fitting: RequestBuilder, session: Session, said: Entry) -> Entry:
+def with_sources(builder: RequestBuilder, session: Session, said: Entry) -> Entry:
     """Return the last message of a turn with its citations and sources, if any, in its record."""
-    open_home = fitting.open_home
+    open_home = builder.open_home
     found = find_sources(
         AnswerContext(
             said.content,
             session.messages,
             HomeLines(open_home.home.inside, open_home.vault.mask),
-            fitting.sources,
-            fitting.head,
+            builder.sources,
+            builder.head,
             session.shortened,
             session.compressed_context,
         )

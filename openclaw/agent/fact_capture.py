@@ -51,20 +51,20 @@ def capture(open_home: OpenHome, watch: Provenance, answer: str) -> Iterator[eve
         or not open_home.use_memory
     ):
         return
-    session, ledger = watch.session, watch.ledger
-    if not ledger.typed:
+    session, turn_changes = watch.session, watch.turn_changes
+    if not turn_changes.typed:
         return
     had = max(0, session.state.captured or 0)
     if had >= MOST:
         return
-    if not may_state_fact(ledger.request):
+    if not may_state_fact(turn_changes.request):
         return
     from openclaw.nlp.fact_candidates import find_candidates
 
-    found = find_candidates(ledger.request)
+    found = find_candidates(turn_changes.request)
     if not found:
         return
-    keeping = _FactWriter(open_home, session, ledger)
+    keeping = _FactWriter(open_home, session, turn_changes)
     for candidate in found:
         if had >= MOST:
             return
@@ -88,16 +88,16 @@ def why_not_writable(home: Home, path: Path) -> str:
 class _FactWriter:
     """Writes the candidates of one turn into the memory folder."""
 
-    def __init__(self, open_home: OpenHome, session: Session, ledger: TurnChanges) -> None:
-        self._rooms, self._ledger = open_home, ledger
+    def __init__(self, open_home: OpenHome, session: Session, turn_changes: TurnChanges) -> None:
+        self._rooms, self._ledger = open_home, turn_changes
         self._source = f"session {session.id} turn {session.turns}"
         self._notes = Notes(
             open_home.home.memory,
             today=lambda: open_home.now().date(),
             source=lambda: self._source,
-            keep=ledger.keep,
+            keep=turn_changes.keep,
         )
-        self._saved = _new_lines(open_home, ledger)
+        self._saved = _new_lines(open_home, turn_changes)
 
     def _waits(self, candidate: FactCandidate) -> bool:
         """Return True when a candidate needs the user's yes."""
@@ -179,10 +179,10 @@ def _files(open_home: OpenHome, notes: Notes) -> Iterator[Path]:
     yield from (path for path in paths if is_ordinary(path))
 
 
-def _new_lines(open_home: OpenHome, ledger: TurnChanges) -> Sequence[str]:
+def _new_lines(open_home: OpenHome, turn_changes: TurnChanges) -> Sequence[str]:
     """Return the lines that this turn's calls added to memory and to the files of the head."""
     added: list[str] = []
-    for name, before in ledger.before.items():
+    for name, before in turn_changes.before.items():
         if name.startswith("memory/") or name.removeprefix("workspace/") in HEAD_FILES:
             known = set((before or "").splitlines())
             now = _text(open_home.home.root / name) or ""

@@ -55,8 +55,8 @@ def note_promises(open_home: OpenHome, watch: Provenance, answer: str) -> Iterat
         or not open_home.use_memory
     ):
         return
-    session, ledger = watch.session, watch.ledger
-    if not ledger.typed:
+    session, turn_changes = watch.session, watch.turn_changes
+    if not turn_changes.typed:
         return
     said = answer.casefold()
     if not any(sign in said for sign in _SIGNS):
@@ -65,21 +65,21 @@ def note_promises(open_home: OpenHome, watch: Provenance, answer: str) -> Iterat
     from openclaw.nlp.promises import find_promises
 
     today = open_home.now().date()
-    for promise in find_promises(answer, ledger.request):
+    for promise in find_promises(answer, turn_changes.request):
         day = promise.day_from(today)
         if promise.day and day is None:
             continue
-        what = _promised_text(promise, ledger.request)
+        what = _promised_text(promise, turn_changes.request)
         _check_writable(open_home, open_home.todos.path)
-        if _is_noted(open_home, ledger, what, day):
+        if _is_noted(open_home, turn_changes, what, day):
             continue
-        theirs = ledger.tainted or watch.tainted(_ADD, {"items": [what]})
+        theirs = turn_changes.tainted or watch.tainted(_ADD, {"items": [what]})
         what = open_home.vault.mask(what)
         with suppress(ToolProblem):  # nothing is left of it, or it is known
             if theirs:
                 yield from _add_to_inbox(open_home, watch, what, day)
             else:
-                yield from _add_todo(open_home, session, ledger, what, day)
+                yield from _add_todo(open_home, session, turn_changes, what, day)
 
 
 def _promised_text(promise: Promise, request: str) -> str:
@@ -96,21 +96,23 @@ def _promised_text(promise: Promise, request: str) -> str:
     return f'{what}, for "{cut}"'
 
 
-def _is_noted(open_home: OpenHome, ledger: TurnChanges, what: str, day: date | None) -> bool:
+def _is_noted(open_home: OpenHome, turn_changes: TurnChanges, what: str, day: date | None) -> bool:
     """Return True when the turn's own calls noted a promise, or an open to-do of that day does."""
     items = [todo for todo in open_home.todos.items() if not todo.done]
-    mine = _added_now(open_home, ledger, items)
+    mine = _added_now(open_home, turn_changes, items)
     iso = day.isoformat() if day else None
     if any(todo.due == iso or _is_same_todo(todo.text, what) for todo in mine):
         return True
     return any(todo.due == iso and _is_same_todo(todo.text, what) for todo in items)
 
 
-def _added_now(open_home: OpenHome, ledger: TurnChanges, items: Sequence[Todo]) -> Sequence[Todo]:
+def _added_now(
+    open_home: OpenHome, turn_changes: TurnChanges, items: Sequence[Todo]
+) -> Sequence[Todo]:
     name = open_home.home.relative(open_home.todos.path)
-    if name not in ledger.before:
+    if name not in turn_changes.before:
         return ()
-    before = {todo.text for todo in parse_todos(ledger.before[name] or "")}
+    before = {todo.text for todo in parse_todos(turn_changes.before[name] or "")}
     return [todo for todo in items if todo.text not in before and todo.list != LIST]
 
 
@@ -121,12 +123,12 @@ def _is_same_todo(left: str, right: str) -> bool:
 
 
 def _add_todo(
-    open_home: OpenHome, session: Session, ledger: TurnChanges, what: str, day: date | None
+    open_home: OpenHome, session: Session, turn_changes: TurnChanges, what: str, day: date | None
 ) -> Iterator[events.Event]:
     todos = open_home.todos
-    todos.keep = ledger.keep
+    todos.keep = turn_changes.keep
     due = f" due:{day.isoformat()}" if day else ""
-    _note_before(open_home, ledger, todos.path)
+    _note_before(open_home, turn_changes, todos.path)
     [todo] = todos.add(LIST, [f"{what}{due} (promised in {session.id}:{session.turns})"])
     when = f" for {day.isoformat()}" if day else ""
     yield events.Notice(
@@ -138,14 +140,16 @@ def _add_todo(
 def _add_to_inbox(
     open_home: OpenHome, watch: Provenance, what: str, day: date | None
 ) -> Iterator[events.Event]:
-    ledger = watch.ledger
-    notes = Notes(open_home.home.memory, today=lambda: open_home.now().date(), keep=ledger.keep)
-    sources = (*ledger.foreign, *ledger.inherited) or (watch.origin(what),)
+    turn_changes = watch.turn_changes
+    notes = Notes(
+        open_home.home.memory, today=lambda: open_home.now().date(), keep=turn_changes.keep
+    )
+    sources = (*turn_changes.foreign, *turn_changes.inherited) or (watch.origin(what),)
     source = ", ".join(dict.fromkeys(sources))
     when = f" for {day.isoformat()}" if day else ""
     path = notes.inbox()
     _check_writable(open_home, path)
-    _note_before(open_home, ledger, path)
+    _note_before(open_home, turn_changes, path)
     notes.propose(defuse(f"Promised{when}: {what}"), plain_source(source))
     yield events.Notice(
         f"a promise is in the inbox for review, as it may be in the words of others: {what}{when}"
@@ -159,10 +163,10 @@ def _check_writable(open_home: OpenHome, path: Path) -> None:
         raise OpenclawError(f"a promise was not noted: {reason}")
 
 
-def _note_before(open_home: OpenHome, ledger: TurnChanges, path: Path) -> None:
+def _note_before(open_home: OpenHome, turn_changes: TurnChanges, path: Path) -> None:
     """Note the content of a file before the turn, for the receipt."""
     try:
         text = read_text(path)
     except FileNotFoundError:
         text = None
-    ledger.before.setdefault(open_home.home.relative(path), text)
+    turn_changes.before.setdefault(open_home.home.relative(path), text)

@@ -284,14 +284,14 @@ def read_head(
     sources: Mapping[str, HeadFile],
     protocol: StepProtocol,
     toolbox: Toolbox,
-    shelf: TurnSkills,
+    turn_skills: TurnSkills,
     window: int,
 ) -> tuple[tuple[HeadPart, ...], list[str]]:
     heads = HeadCache(open_home.home.private / "cache" / "heads")
     found = heads.head(
         session,
         sources,
-        lambda: head(sources, protocol.rules(toolbox), shelf.blurbs, window),
+        lambda: head(sources, protocol.rules(toolbox), turn_skills.blurbs, window),
         protocol.name,
     )
     specs = toolbox.specs() if protocol.name == "native" else ()
@@ -330,7 +330,7 @@ def due(open_home: OpenHome) -> list[Any]:
     return [todo for todo in items if not todo.done and todo.due and str(todo.due) <= today]
 
 
-def cues_of(open_home: OpenHome, text: str, shelf: TurnSkills) -> Cues:
+def cues_of(open_home: OpenHome, text: str, turn_skills: TurnSkills) -> Cues:
     lists: list[str] = []
     open_todos: list[str] = []
     with suppress(OSError):
@@ -340,7 +340,7 @@ def cues_of(open_home: OpenHome, text: str, shelf: TurnSkills) -> Cues:
     files = [
         open_home.home.relative(path) for path in visible_files(open_home.home, open_home.home.root)
     ]
-    return read_cues(text, files, shelf.blurbs, lists, open_todos)
+    return read_cues(text, files, turn_skills.blurbs, lists, open_todos)
 
 
 def needs_recall(

@@ -71,7 +71,7 @@ class Provenance:
     """
 
     home: Home
-    ledger: TurnChanges
+    turn_changes: TurnChanges
     session: Session
     audit: Audit
     room: ResultLimits = ResultLimits(2 * MOST_CHARS)
@@ -105,12 +105,12 @@ class Provenance:
             ]
 
     def _inherit(self, sources: Iterable[str]) -> None:
-        self.ledger.inherited = tuple(dict.fromkeys((*self.ledger.inherited, *sources)))
+        self.turn_changes.inherited = tuple(dict.fromkeys((*self.turn_changes.inherited, *sources)))
 
     def save(self) -> None:
         """Write the foreign sources of this turn into the session."""
-        kept = dict.fromkeys(self.ledger.inherited, self._at) | _foreign_sources(self.session)
-        kept |= dict.fromkeys(self.ledger.foreign, self._at)
+        kept = dict.fromkeys(self.turn_changes.inherited, self._at) | _foreign_sources(self.session)
+        kept |= dict.fromkeys(self.turn_changes.foreign, self._at)
         names = self._names if kept else []
         self.session.note(SessionState(foreign=kept or None, named=names or None))
         self.session.forget(*(key for key, v in ((FOREIGN, kept), (NAMED, names)) if not v))
@@ -124,20 +124,22 @@ class Provenance:
 
     def _material(self, material: Material) -> str:
         if not material.path:
-            return as_data(material.text, material.label, self.ledger, self.room)
+            return as_data(material.text, material.label, self.turn_changes, self.room)
         # The model sees only both ends of a longer one.
         ends = f"{material.text[:MOST_CHARS]}\n{material.text[MOST_CHARS:][-MOST_CHARS:]}"
         if source := self.learned.source(material.path) or self.learned.known(ends):
             label = f"{material.label}, {source}"
-            return as_data(material.text, label, self.ledger, self.room)
+            return as_data(material.text, label, self.turn_changes, self.room)
         self._note_own_file(material.path)
         text, note = cut_to_limits(material.text, self.room)
-        return fence(text, material.label, self.ledger.marker, own=True) + note
+        return fence(text, material.label, self.turn_changes.marker, own=True) + note
 
     def images(self, images: Sequence[Image]) -> None:
         """Note the images of a prompt. An image that is not the user's own is foreign."""
         sources = filter(None, (self._source_of(each.path) for each in images))
-        self.ledger.foreign += [s for s in dict.fromkeys(sources) if s not in self.ledger.foreign]
+        self.turn_changes.foreign += [
+            s for s in dict.fromkeys(sources) if s not in self.turn_changes.foreign
+        ]
 
     def passages(self, found: Iterable[tuple[str, str]]) -> list[str]:
         """Return passages (path and shown text) as fenced blocks: those of the user's own files,
@@ -150,14 +152,14 @@ class Provenance:
             else:
                 own.append(text)
                 self.seen += [] if _is_own(path) else [(path, text)]
-        blocks = [fence("\n".join(own), OWN_FILES, self.ledger.marker)] if own else []
+        blocks = [fence("\n".join(own), OWN_FILES, self.turn_changes.marker)] if own else []
         return blocks + [self.foreign("\n".join(texts), by) for by, texts in others.items()]
 
     def earlier(self, lines: Sequence[str]) -> list[str]:
         """Return lines of the archived part of the conversation as a fenced block."""
         text = "\n".join(lines)
         self.seen += [(HERE, text)] if text else []
-        return [fence(text, HERE, self.ledger.marker)] if text else []
+        return [fence(text, HERE, self.turn_changes.marker)] if text else []
 
     def listing(self, tools: Sequence[Tool], text: str = "") -> str:
         """Return the tool descriptions of servers, fenced. They are foreign, but nobody asked for
@@ -166,23 +168,23 @@ class Provenance:
             self._listed[tool.name] = f"tools of {tool.foreign}"
         sources = dict.fromkeys(self._listed[tool.name] for tool in tools)
         self._inherit(sources)
-        return fence(text, ", ".join(sources), self.ledger.marker) if text else ""
+        return fence(text, ", ".join(sources), self.turn_changes.marker) if text else ""
 
     def foreign(self, text: str, source: str) -> str:
         """Return a foreign text, fenced; from here on the turn is tainted."""
-        return as_data(text, source, self.ledger, ResultLimits(MOST_CHARS))
+        return as_data(text, source, self.turn_changes, ResultLimits(MOST_CHARS))
 
     # -------- the source of words
 
     def origin(self, text: str) -> str:
         """Return the source of the words of a text, "" when they may count as the user's."""
-        if self.ledger.foreign:
-            return _join_sources(self.ledger.foreign)
-        missing = missing_words(text, self.ledger.request)
+        if self.turn_changes.foreign:
+            return _join_sources(self.turn_changes.foreign)
+        missing = missing_words(text, self.turn_changes.request)
         if not missing:
             return ""
-        if self.ledger.inherited:
-            return _join_sources(self.ledger.inherited)
+        if self.turn_changes.inherited:
+            return _join_sources(self.turn_changes.inherited)
         if self.data:
             return _join_sources(self.data)
         said = self._user_words()
@@ -195,15 +197,17 @@ class Provenance:
         words, self._naming = " ".join(_argument_texts(arguments)), ""
         if action.effect == "write" and action.tool == "todo":
             words += f" {self._new_list(arguments)}"
-            missing = bool(missing_words(words, self.ledger.request))
-            return missing and (self.ledger.tainted or bool(self._unasked_source(words)))
+            missing = bool(missing_words(words, self.turn_changes.request))
+            return missing and (self.turn_changes.tainted or bool(self._unasked_source(words)))
         if action.effect == "write" and _LASTING.match(action.target):
             return bool(self.origin(f"{words} {self._new_file(action.target)}"))
         if action.effect == "write" and is_identity(action.target) and self.origin(words):
             return True
         # A server's description may be behind a call of its own tool: that is its purpose.
         own = self._listed.get(action.tool.partition(".")[0])
-        return any(source != own for source in (*self.ledger.foreign, *self.ledger.inherited))
+        return any(
+            source != own for source in (*self.turn_changes.foreign, *self.turn_changes.inherited)
+        )
 
     def _new_list(self, arguments: Mapping[str, Any]) -> str:
         """Return the name of a list that a call of `todo` removes, or creates with a name that says
@@ -233,12 +237,12 @@ class Provenance:
     def _user_words(self) -> str:
         """Return the user's words in this conversation."""
         earlier = (entry.content for entry in self.session.messages if entry.role == "user")
-        return "\n".join((*earlier, self.ledger.request))
+        return "\n".join((*earlier, self.turn_changes.request))
 
     def _unasked_source(self, words: str) -> str:
         """Return the source of the words of a to-do, "" when the user spoke of to-dos: then the
         user wants them from there."""
-        said = self.ledger.request
+        said = self.turn_changes.request
         spoke = LIST_WORDS.intersection(re.findall(r"[\w-]+", said.lower()))
         return "" if spoke or DONE_WORDS.search(said) else self.origin(words)
 
@@ -310,33 +314,33 @@ class Provenance:
         """Note the files that were just changed and hold foreign text: new words, or text that
         stood elsewhere before, as a program may move text without showing it."""
         was: dict[str, str] = {}
-        for path, before in self.ledger.before.items():
+        for path, before in self.turn_changes.before.items():
             old = self._sums.get(path, md5((before or "").encode(errors="replace")))
             self._sums[path] = now = self._sum(path)
             if now != old:
                 was[path] = old
-        find = self._new_text if self.ledger.tainted else self._moved_text
+        find = self._new_text if self.turn_changes.tainted else self._moved_text
         if found := [*find(was)]:
             self.learned.note_all(found)
 
     def _new_text(self, was: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
         """Yield the changed files with new text, in a turn that has seen foreign text: path,
         sources and text."""
-        by = _join_sources((*self.ledger.foreign, *self.ledger.inherited))
+        by = _join_sources((*self.turn_changes.foreign, *self.turn_changes.inherited))
         own = dict(self._own_lines())
         for path in was:
             if _HEAD.match(path) or not self._sums[path]:
                 continue
-            before = self.ledger.before[path]
+            before = self.turn_changes.before[path]
             others = (lines for name, lines in own.items() if name != path)
             known = {*(before or "").splitlines()}.union(*others)
             text = read_text(self.home.root / path)
             new = [line for line in text.splitlines() if line not in known]
-            missing = missing_words("\n".join(new), self.ledger.request)
+            missing = missing_words("\n".join(new), self.turn_changes.request)
             theirs = [line for line in new if missing & significant_words(line)]
             if before is None and self._is_telling_name(path):
                 theirs += [path, Path(path).name]
-            if self.ledger.foreign or theirs:
+            if self.turn_changes.foreign or theirs:
                 yield path, by, "\n".join(theirs)
 
     def _is_telling_name(self, path: str) -> bool:
@@ -353,9 +357,9 @@ class Provenance:
 
     def _own_lines(self) -> Iterator[tuple[str, list[str]]]:
         """Yield the user's files that were read or written in this turn, with their lines."""
-        for path, mark in self.ledger.read.items():
-            if mark in self.ledger.held and not self._source_of(path):
-                yield path, decode(self.ledger.held[mark]).splitlines()
+        for path, mark in self.turn_changes.read.items():
+            if mark in self.turn_changes.held and not self._source_of(path):
+                yield path, decode(self.turn_changes.held[mark]).splitlines()
 
     def _moved_text(self, was: Mapping[str, str]) -> Iterator[tuple[str, str, None]]:
         """Yield the changed files with foreign text that stood elsewhere before, and its source.
@@ -365,7 +369,7 @@ class Provenance:
         went = next(filter(None, gone), "")
         most = MOST_LOOKED_AT // max(len(was), 1)
         for path in filter(self._sums.get, was):
-            now, is_new = self._sums[path], self.ledger.before[path] is None
+            now, is_new = self._sums[path], self.turn_changes.before[path] is None
             source = sources.get(now, went) if is_new else ""
             if now not in sources and not _HEAD.match(path):
                 source = self.learned.copied(read_text(self.home.root / path, most)) or source

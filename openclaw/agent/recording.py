@@ -71,7 +71,7 @@ class Recording:
 def record_turn(
     open_home: OpenHome,
     session: Session,
-    ledger: TurnChanges,
+    turn_changes: TurnChanges,
     request: str,
     number: int,
     commit: str,
@@ -87,7 +87,7 @@ def record_turn(
         model=session.model,
     )
     journal = Journal.begin(open_home.home, turn, commit)
-    ledger.keeper, ledger.altered = journal.writes, journal.changed
+    turn_changes.keeper, turn_changes.altered = journal.writes, journal.changed
     recording = Recording(open_home, session, journal)
     try:
         journal.talk(open_home.sessions.files_of(session.id))
@@ -96,13 +96,13 @@ def record_turn(
         recording.close("interrupted")
 
 
-def request_record(card: ModelCard, fitting: RequestBuilder, limits: TurnLimits) -> TurnRecord:
+def request_record(card: ModelCard, builder: RequestBuilder, limits: TurnLimits) -> TurnRecord:
     """The model, the options and the sums of head and tools, and what was cut."""
     return replace(
-        fitted(fitting),
+        fitted(builder),
         model=card.name,
         digest=card.digest,
-        protocol=fitting.protocol.name,
+        protocol=builder.protocol.name,
         window=card.window,
         options={
             "temperature": limits.temperature,
@@ -111,21 +111,21 @@ def request_record(card: ModelCard, fitting: RequestBuilder, limits: TurnLimits)
             "seed": limits.seed,
             "think": limits.think,
         },
-        tools=_sha256(compact([dict(spec) for spec in fitting.tools])),
+        tools=_sha256(compact([dict(spec) for spec in builder.tools])),
     )
 
 
-def fitted(fitting: RequestBuilder) -> TurnRecord:
+def fitted(builder: RequestBuilder) -> TurnRecord:
     """What a compaction in the middle of the turn changes of it."""
-    return TurnRecord(head=_sha256(fitting.head), cut=_cut(fitting.session, fitting))
+    return TurnRecord(head=_sha256(builder.head), cut=_cut(builder.session, builder))
 
 
-def renew(session: Session, fitting: RequestBuilder) -> None:
+def renew(session: Session, builder: RequestBuilder) -> None:
     """Note on the turn's message of the user how it was fitted in the end."""
     for at in range(len(session.messages) - 1, -1, -1):
         entry = session.messages[at]
         if entry.role == "user":
-            session.messages[at] = entry.with_record(fitted(fitting))
+            session.messages[at] = entry.with_record(fitted(builder))
             return
 
 
@@ -140,11 +140,11 @@ def said_of(seen: Cues) -> dict[str, Any]:
     return told
 
 
-def _cut(session: Session, fitting: RequestBuilder) -> list[dict[str, str]]:
+def _cut(session: Session, builder: RequestBuilder) -> list[dict[str, str]]:
     """What of the home's files and of the conversation the model is not shown as it is."""
     rules = [
         {"part": part.name, "path": part.path, "rule": f"{head_share(part)} of the window"}
-        for part in fitting.parts
+        for part in builder.parts
         if part.cut
     ]
     path = f"sessions/{session.id}.json"
@@ -166,12 +166,12 @@ def head_share(part: prompt.HeadPart) -> str:
     return f"{round(100 * prompt.SHARES.get(part.name, 0))} %"
 
 
-def may_cite(fitting: RequestBuilder, session: Session, answer: str) -> bool:
+def may_cite(builder: RequestBuilder, session: Session, answer: str) -> bool:
     """Return True when an answer may have citations or sources; most short answers have none, and
     the first search costs some milliseconds."""
     if "." in answer and (":" in answer or "line" in answer) and any(c.isdigit() for c in answer):
         return True
-    given = any(part.name == REMEMBERED for part in fitting.parts)
+    given = any(part.name == REMEMBERED for part in builder.parts)
     turn = newest_turn(session.messages)
     return given or any("<<data " in entry.context or entry.tool_calls for entry in turn)
 

@@ -56,8 +56,8 @@ def make_request_builder(
     open_home: OpenHome,
     session: Session,
     protocol: StepProtocol,
-    shelf: TurnSkills,
-    ledger: TurnChanges,
+    turn_skills: TurnSkills,
+    turn_changes: TurnChanges,
     watch: Provenance | None = None,
 ) -> RequestBuilder:
     """Make the request builder for a turn of this session, with its tools, head and meter."""
@@ -67,8 +67,8 @@ def make_request_builder(
         name, READING_RATE
     )
     source = f"session {session.id} turn {session.turns + 1}"
-    box = toolbox(open_home, ledger, shelf, source, watch, meter)
-    return RequestBuilder(open_home, session, protocol, shelf, box, meter, name)
+    box = toolbox(open_home, turn_changes, turn_skills, source, watch, meter)
+    return RequestBuilder(open_home, session, protocol, turn_skills, box, meter, name)
 
 
 @dataclass(slots=True)
@@ -86,7 +86,7 @@ class RequestBuilder:
     open_home: OpenHome
     session: Session
     protocol: StepProtocol
-    shelf: TurnSkills
+    turn_skills: TurnSkills
     box: Toolbox
     meter: Meter
     name: str
@@ -111,7 +111,7 @@ class RequestBuilder:
             self.sources,
             self.protocol,
             self.box,
-            self.shelf,
+            self.turn_skills,
             self.window,
         )
         self.head = self.open_home.vault.mask(prompt.render(self.parts))

@@ -59,16 +59,16 @@ class TodoOffer:
         when the file cannot be written or the to-do is gone."""
         if reason := why_not_writable(open_home.home, open_home.todos.path):
             raise UsageError(f"the to-do was not dated: {reason}")
-        ledger = TurnChanges()
+        turn_changes = TurnChanges()
         request = f"yes: due:{self.due}"
         with (
             open_home.sessions.writing(session.id, timeout=2.0),
             record_turn(
-                open_home, session, ledger, request, 0, open_home.history.head()
+                open_home, session, turn_changes, request, 0, open_home.history.head()
             ) as recording,
         ):
             todos = open_home.todos
-            todos.keep = ledger.keep
+            todos.keep = turn_changes.keep
             try:
                 todo = todos.set_due(self.todo, self.due)
             except ToolProblem as problem:

@@ -44,8 +44,8 @@ TAIL_LINES = 3
 
 def toolbox(
     open_home: OpenHome,
-    ledger: TurnChanges,
-    shelf: TurnSkills,
+    turn_changes: TurnChanges,
+    turn_skills: TurnSkills,
     source: str = "",
     watch: Provenance | None = None,
     meter: Meter | None = None,
@@ -61,8 +61,8 @@ def toolbox(
         *_home_programs(open_home),
     )
     room = _result_limits(open_home, meter) if meter else ResultLimits()
-    tools = _home_tools(open_home, ledger, shelf, source, watch, room)
-    listed, beyond = open_home.served.share(tools, shelf.request)
+    tools = _home_tools(open_home, turn_changes, turn_skills, source, watch, room)
+    listed, beyond = open_home.served.share(tools, turn_skills.request)
     if watch and beyond:
         beyond.show = watch.listing
     elif watch:
@@ -70,12 +70,12 @@ def toolbox(
     return Toolbox(
         listed,
         policy,
-        ledger,
+        turn_changes,
         beyond=beyond,
         room=room,
         watch=watch,
         apart=open_home.vault,
-        around=open_home.hooks.around(ledger) if open_home.hooks else None,
+        around=open_home.hooks.around(turn_changes) if open_home.hooks else None,
     )
 
 
@@ -91,26 +91,26 @@ def _home_programs(open_home: OpenHome) -> tuple[bool, Sequence[str]]:
 
 def _home_tools(
     open_home: OpenHome,
-    ledger: TurnChanges,
-    shelf: TurnSkills,
+    turn_changes: TurnChanges,
+    turn_skills: TurnSkills,
     source: str,
     watch: Provenance | None,
     room: ResultLimits,
 ) -> list[Tool]:
     shell = open_home.settings.shell
     todos = open_home.todos
-    todos.keep = ledger.keep
+    todos.keep = turn_changes.keep
     return build_tools(
         open_home.home,
-        ledger,
+        turn_changes,
         todos=todos,
         notes=Notes(
             open_home.home.memory,
             today=lambda: open_home.now().date(),
             source=lambda: source,
-            keep=ledger.keep,
+            keep=turn_changes.keep,
         ),
-        skills=shelf,
+        skills=turn_skills,
         searcher=open_home.recall
         if open_home.settings.recall != "off" and open_home.use_memory
         else None,
@@ -124,7 +124,7 @@ def _home_tools(
         vault=open_home.vault,
         runner=Runner(
             open_home.home,
-            ledger,
+            turn_changes,
             shell.timeout,
             shell.env,
             shell.network,

@@ -84,61 +84,69 @@ class Replay:
         self.stage.prepare(self.session, recorded)
         card = self.stage.card(recorded.model or self.session.model)
         other = self.stage.named and record.model not in (None, card.name)
-        ledger = TurnChanges(request=recorded.user.content)
-        ledger.marker = record.marker or ledger.marker
-        shelf = open_home.shelf(recorded.user.content)
-        turn = self._restore_turn(recorded, shelf, ledger)
-        fitting = self._restore_request(
-            recorded, self._protocol(record, other=other), shelf, ledger
+        turn_changes = TurnChanges(request=recorded.user.content)
+        turn_changes.marker = record.marker or turn_changes.marker
+        turn_skills = open_home.turn_skills(recorded.user.content)
+        turn = self._restore_turn(recorded, turn_skills, turn_changes)
+        builder = self._restore_request(
+            recorded, self._protocol(record, other=other), turn_skills, turn_changes
         )
         then = self.stage.head_of(record.head or "")
         if then:
-            fitting.parts = with_memory_of(fitting.parts, then)
-            fitting.head = open_home.vault.mask(prompt.render(fitting.parts))
-        self._shorten(fitting, recorded)
-        turn.rules = prompt.hard_rules(fitting.sources)
+            builder.parts = with_memory_of(builder.parts, then)
+            builder.head = open_home.vault.mask(prompt.render(builder.parts))
+        self._shorten(builder, recorded)
+        turn.rules = prompt.hard_rules(builder.sources)
         player = Playback(
-            fitting.box, real_calls(recorded), live=self.live, mask=open_home.vault.mask
+            builder.box, real_calls(recorded), live=self.live, mask=open_home.vault.mask
         )
         played = self._run_loop(
-            self._loop(fitting, player, recorded, ledger), turn, recorded, player
+            self._loop(builder, player, recorded, turn_changes), turn, recorded, player
         )
         if self.chained:
             self._new += [recorded.user, *played.said]
-        return compare(recorded, played, fitting, card, then, other=other)
+        return compare(recorded, played, builder, card, then, other=other)
 
     def _loop(
-        self, fitting: RequestBuilder, player: Playback, recorded: RecordedTurn, ledger: TurnChanges
+        self,
+        builder: RequestBuilder,
+        player: Playback,
+        recorded: RecordedTurn,
+        turn_changes: TurnChanges,
     ) -> Loop:
         open_home = self.stage.open_home
         return Loop(
             open_home.model,
-            fitting.protocol,
+            builder.protocol,
             player,
-            fitting.fit,
-            lambda: self._receipt(recorded, player, ledger),
+            builder.fit,
+            lambda: self._receipt(recorded, player, turn_changes),
             limits_of(recorded.record, open_home.settings),
-            fitting.meter,
+            builder.meter,
         )
 
     # -------- the parts of a turn
 
     def _restore_request(
-        self, recorded: RecordedTurn, protocol: StepProtocol, shelf: TurnSkills, ledger: TurnChanges
+        self,
+        recorded: RecordedTurn,
+        protocol: StepProtocol,
+        turn_skills: TurnSkills,
+        turn_changes: TurnChanges,
     ) -> RequestBuilder:
         """Restore head, tools and conversation of that time, except the parts under test."""
         open_home, talk = self.stage.open_home, self._restore_session(recorded)
         name = open_home.model.card.name
         audit = Audit(open_home.home.private / "logs" / ACTIONS, talk.id, recorded.number)
-        watch = Provenance(open_home.home, ledger, talk, audit)
+        watch = Provenance(open_home.home, turn_changes, talk, audit)
         watch.inherit()
         meter = open_home.meters.meter(f"{name} {protocol.name}")
         open_home.ask_user = None
-        box = toolbox(open_home, ledger, shelf, "", watch, meter)
+        box = toolbox(open_home, turn_changes, turn_skills, "", watch, meter)
         if not self.live and could_ask(recorded, box, open_home.mode):
             open_home.ask_user = lambda question: "once"  # the recorded calls were allowed then
-            box = toolbox(open_home, ledger, shelf, "", watch, meter)
-        return FixedRequestBuilder(open_home, talk, protocol, shelf, box, meter, name)
+            box = toolbox(open_home, turn_changes, turn_skills, "", watch, meter)
+        return FixedRequestBuilder(open_home, talk, protocol, turn_skills, box, meter, name)
 
     def _protocol(self, record: TurnRecord, *, other: bool) -> StepProtocol:
         """Return the recorded protocol; another model gets the one chosen for it."""
@@ -159,46 +167,48 @@ class Replay:
         return talk
 
     def _restore_turn(
-        self, recorded: RecordedTurn, shelf: TurnSkills, ledger: TurnChanges
+        self, recorded: RecordedTurn, turn_skills: TurnSkills, turn_changes: TurnChanges
     ) -> RunningTurn:
         """Return the turn at its start, with the recorded cues."""
         record, open_home = recorded.record, self.stage.open_home
         seen = (
-            cues_of(open_home, recorded.user.content, shelf)
+            cues_of(open_home, recorded.user.content, turn_skills)
             if record.cues is None
             else cues_from(record.cues)
         )
         followed = ""
         name = record.skill or ""
         if asked := next((each for each in open_home.skills() if each.name == name), None):
-            ledger.allowed = asked.allowed_tools
+            turn_changes.allowed = asked.allowed_tools
             followed = fill_instructions(asked, recorded.user.content)
         elif name:  # the skill is gone: its instructions are behind the tail's block
             followed = recorded.user.context.partition("</context>")[2].strip()
         return RunningTurn(recorded.user, (), seen, found=bool(record.found), skill=followed)
 
-    def _shorten(self, fitting: RequestBuilder, recorded: RecordedTurn) -> None:
+    def _shorten(self, builder: RequestBuilder, recorded: RecordedTurn) -> None:
         """Shorten the results that were in one line then, as the turns before did it."""
-        entries, session = fitting.session.messages, fitting.session
+        entries, session = builder.session.messages, builder.session
         if not recorded.shortened or self.chained:
             return
         starts = [at for at, entry in enumerate(entries) if entry.role == "user"]
         for end in starts[1:]:
-            short = fitting.plan(entries[:end], fitting.tools).short
+            short = builder.plan(entries[:end], builder.tools).short
             session.note(SessionState(shortened=min(short, recorded.shortened)))
 
     # -------- the run and its result
 
-    def _receipt(self, recorded: RecordedTurn, player: Playback, ledger: TurnChanges) -> Receipt:
+    def _receipt(
+        self, recorded: RecordedTurn, player: Playback, turn_changes: TurnChanges
+    ) -> Receipt:
         """Return the recorded changes, once a call that made them was played back; with `live` also
         the changes on the copy."""
         files: list[FileChange] = []
-        sent = list(ledger.sent)
+        sent = list(turn_changes.sent)
         if player.changes > count_unchanging(recorded, player):
             for path in recorded.end.changed or ():
                 files.append(FileChange(path, "changed", 0, 0))
         if self.live:
-            made = changes(self.stage.open_home, ledger)
+            made = changes(self.stage.open_home, turn_changes)
             files += [FileChange(c.path, "changed", 0, 0) for c in made if c.before != c.after]
         return Receipt(tuple(files), sent=tuple(sent))
 

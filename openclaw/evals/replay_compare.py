@@ -86,7 +86,7 @@ class ReplayedTurn:
 def compare(
     recorded: RecordedTurn,
     played: ReplayResult,
-    fitting: RequestBuilder,
+    builder: RequestBuilder,
     card: ModelCard,
     then: Sequence[prompt.HeadPart],
     *,
@@ -95,7 +95,7 @@ def compare(
     """Compare a replayed turn with the recorded one. `then` are the parts of the recorded head,
     empty when they are lost; with `other` differences due to another model do not count."""
     found = [
-        *_request_differences(recorded.record, fitting, card, then, other=other),
+        *_request_differences(recorded.record, builder, card, then, other=other),
         *_calls(recorded, played),
         *_texts(recorded, played),
     ]
@@ -117,7 +117,7 @@ def total_usage(said: Sequence[Entry]) -> Usage:
 
 def _request_differences(
     record: TurnRecord,
-    fitting: RequestBuilder,
+    builder: RequestBuilder,
     card: ModelCard,
     then: Sequence[prompt.HeadPart],
     *,
@@ -127,19 +127,19 @@ def _request_differences(
         ("model", record.model, card.name),
         ("model", record.digest, card.digest),
         ("window", record.window, card.window),
-        ("protocol", record.protocol, fitting.protocol.name),
+        ("protocol", record.protocol, builder.protocol.name),
     ]
     for kind, was, now in facts:
         if was is not None and was != now:
             yield TurnDifference(
                 kind, f"{was or 'unknown'} -> {now or 'unknown'}", counts=not other
             )
-    if record.head not in (None, sha256_of(fitting.head)):
-        lines = tuple(head_diff(then, fitting.parts)) if then else ()
-        paths = changed_parts(then, fitting.parts) if then else []
+    if record.head not in (None, sha256_of(builder.head)):
+        lines = tuple(head_diff(then, builder.parts)) if then else ()
+        paths = changed_parts(then, builder.parts) if then else []
         text = ", ".join(paths) or "changed (no copy of the recorded one is left to compare with)"
         yield TurnDifference("head", text, lines, counts=not other or _is_users_file(paths))
-    tools = sha256_of(compact([dict(spec) for spec in fitting.tools]))
+    tools = sha256_of(compact([dict(spec) for spec in builder.tools]))
     if record.tools not in (None, tools):
         yield TurnDifference("tools", "the description of the tools has changed", counts=not other)
 

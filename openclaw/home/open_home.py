@@ -213,7 +213,7 @@ class OpenHome:
         listed = list_installed(self.home, self.settings)
         return [entry.skill for entry in listed if entry.eligible and entry.skill]
 
-    def shelf(self, request: str = "") -> TurnSkills:
+    def turn_skills(self, request: str = "") -> TurnSkills:
         """The skills that the model may use by itself, those of the home first: the first ones are
         listed in the head of the prompt."""
         skills = [skill for skill in self.skills() if skill.model_invocable]

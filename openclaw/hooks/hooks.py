@@ -124,21 +124,25 @@ class Hooks:
         self._report_once(f"words of {name} count with `trusted: true` only" for name in untrusted)
         return " ".join(filter(None, (focus, *words))) if words else focus
 
-    def around(self, ledger: TurnChanges) -> ToolHooks:
+    def around(self, turn_changes: TurnChanges) -> ToolHooks:
         """The hooks around the tools of a turn."""
-        return ToolHooks(self, ledger)
+        return ToolHooks(self, turn_changes)
 
-    def shown(self, texts: Sequence[Text], ledger: TurnChanges, room: ResultLimits) -> list[str]:
+    def shown(
+        self, texts: Sequence[Text], turn_changes: TurnChanges, room: ResultLimits
+    ) -> list[str]:
         """Fence the texts of hooks for the model. The output of a program may have anybody's words,
         so it counts as text of others unless the user says otherwise."""
-        return [self._fence_text(hook, text, ledger, room) for hook, text in texts]
+        return [self._fence_text(hook, text, turn_changes, room) for hook, text in texts]
 
-    def _fence_text(self, hook: Hook, text: str, ledger: TurnChanges, room: ResultLimits) -> str:
+    def _fence_text(
+        self, hook: Hook, text: str, turn_changes: TurnChanges, room: ResultLimits
+    ) -> str:
         source = f"hook {hook.label}"
         if not hook.trusted:
-            return as_data(text, source, ledger, room)
+            return as_data(text, source, turn_changes, room)
         kept, note = cut_to_limits(text, room)
-        return fence(kept, source, ledger.marker, own=True) + note
+        return fence(kept, source, turn_changes.marker, own=True) + note
 
     # -------- running
 
@@ -214,7 +218,7 @@ class ToolHooks:
     """Runs the hooks before and after each tool; see `openclaw.tools.toolbox.CallHooks`."""
 
     hooks: Hooks
-    ledger: TurnChanges
+    turn_changes: TurnChanges
 
     def before(self, action: Action, arguments: Mapping[str, Any]) -> str:
         return self.hooks.tool("before_tool", action.tool, _call_facts(action, arguments)).refused
@@ -229,7 +233,7 @@ class ToolHooks:
     ) -> str:
         facts = {**_call_facts(action, arguments), "output": output, "ok": ok}
         texts = self.hooks.tool("after_tool", action.tool, facts).texts
-        return "\n".join(self.hooks.shown(texts, self.ledger, room))
+        return "\n".join(self.hooks.shown(texts, self.turn_changes, room))
 
 
 def open_hooks(home: Home, settings: Settings, mask: Callable[[str], str] = str) -> Hooks:

@@ -99,15 +99,15 @@ def report(
 ) -> ContextReport:
     """Return the report on the first request of the prepared turn."""
     made, happened = _run_to_end(preparing)
-    fitting, turn = made.fitting, made.turn
-    request, plan = fitting.first(turn, made.loop.request(turn))
-    parts = [_measured(p.name, p.path, p.text, p.cut) for p in fitting.parts]
+    builder, turn = made.builder, made.turn
+    request, plan = builder.first(turn, made.loop.request(turn))
+    parts = [_measured(p.name, p.path, p.text, p.cut) for p in builder.parts]
     if request.tools:
         parts.append(_measured("tool schemas", "", token_count.request_text((), request.tools)))
-    path = f"sessions/{fitting.session.id}.json"
-    if earlier := fitting.session.compressed_context:
+    path = f"sessions/{builder.session.id}.json"
+    if earlier := builder.session.compressed_context:
         parts.append(_measured("earlier", path, earlier))
-    newest = fitting.protocol.wire(turn.user)
+    newest = builder.protocol.wire(turn.user)
     said = list(request.messages[1 : len(request.messages) - len(newest)])
     if earlier and said and said[0].content.startswith(earlier):
         said[0] = replace(said[0], content=said[0].content[len(earlier) :].lstrip())
@@ -116,7 +116,7 @@ def report(
     parts += _newest(turn.user, token_count.request_text(newest))
     parts += (part for message in request.messages for part in _images(message))
     return ContextReport(
-        fitting.window,
+        builder.window,
         sum(part.tokens for part in parts),
         tuple(parts),
         request,
@@ -268,11 +268,11 @@ def _nobody(question: PermissionQuestion) -> str:
 
 def _fresh(open_home: OpenHome) -> tuple[tuple[prompt.HeadPart, ...], Sequence[Mapping[str, Any]]]:
     """Return the head that a new conversation would get, and the specs of its native tools."""
-    card, shelf = open_home.model.card, open_home.shelf()
+    card, turn_skills = open_home.model.card, open_home.turn_skills()
     protocol = choose_protocol(open_home.settings.protocol, card)
-    box = toolbox(open_home, TurnChanges(), shelf)
+    box = toolbox(open_home, TurnChanges(), turn_skills)
     rules = protocol.rules(box)
-    parts = prompt.head(read_sources(open_home), rules, shelf.blurbs, card.window)
+    parts = prompt.head(read_sources(open_home), rules, turn_skills.blurbs, card.window)
     return parts, protocol.demand(AgentTurn(Entry("user", "")), box).tools
 
 

@@ -192,16 +192,16 @@ def read_cues(
         asked_lists = _find_new_list(request)
     about_todos = done or (about_lists and bool(asked_lists or said & TODO_WORDS))
     fact = "" if asks else _fact_to_remember(request)
-    fitting = [] if about_todos or fact else rank_blurbs(request, skills)
+    builder = [] if about_todos or fact else rank_blurbs(request, skills)
     wanted = read_errands(request)
     if named or wanted.tools:  # needs no skill, unless the request names one
-        fitting = [each for each in fitting if each.name in said]
-    skill = next((each.name for each in fitting if is_clear_match(request, each)), "")
+        builder = [each for each in builder if each.name in said]
+    skill = next((each.name for each in builder if is_clear_match(request, each)), "")
     language = _guess_language(said)
     lines += [f"{name} is a to-do list." for name in asked_lists if about_lists and name in lists]
     lines += [f"Open to-do: {text}" for text in matching[:3]]
     lines += [f"The skill {skill} fits."] if skill else []
-    offered = fitting[0] if fitting and not skill else None
+    offered = builder[0] if builder and not skill else None
     lines += [f"Skill that may fit: {offered.line(LONGEST_ABOUT)}"] if offered else []
     if not (named or about_todos or fact):
         near = [

@@ -63,8 +63,8 @@ def skills_in_head(skills: Sequence[Blurb]) -> Sequence[Blurb]:
     """Return the skills that the head lists: all of a few, else the first ones that fit with short
     descriptions. The order is that of `skills`, so that the head stays the same."""
     ends = accumulate(len(each.line(SHORT_ABOUT)) + len("- \n") for each in skills)
-    fitting = sum(1 for _ in takewhile(lambda end: end <= LONGEST_LIST, ends))
-    return skills[: max(MOST_LISTED, fitting)]
+    builder = sum(1 for _ in takewhile(lambda end: end <= LONGEST_LIST, ends))
+    return skills[: max(MOST_LISTED, builder)]
 
 
 def nearest_unlisted(request: str, skills: Sequence[Blurb]) -> list[Blurb]:

@@ -194,9 +194,9 @@ class OllamaEmbedder:
 
     def documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Shape (n, d). Raises ServerAway, ModelMissing, or ModelFailed for unusable vectors."""
-        fitting = [cut(text, self.window) for text in texts]
+        builder = [cut(text, self.window) for text in texts]
         batches = [
-            fitting[start : start + OLLAMA_BATCH] for start in range(0, len(texts), OLLAMA_BATCH)
+            builder[start : start + OLLAMA_BATCH] for start in range(0, len(texts), OLLAMA_BATCH)
         ]
         if not batches:
             return np.empty((0, self._dimensions), np.float32)

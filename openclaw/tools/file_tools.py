@@ -70,7 +70,7 @@ class FileTools:
     is written as the secret where the file had it. `room` sets the length of a page."""
 
     home: Home
-    ledger: TurnChanges
+    turn_changes: TurnChanges
     vault: Vault | None = None
     room: ResultLimits = DEFAULT_LIMITS
 
@@ -258,21 +258,21 @@ class FileTools:
 
     def _base_as_read(self, name: str, now: bytes) -> bytes:
         """The content that the model read: the base of its change."""
-        known = self.ledger.read.get(name)
+        known = self.turn_changes.read.get(name)
         if known is None:
             raise ToolProblem(
                 f"{name} exists and was not read. Use edit_file or append_file, or read it first."
             )
         if known == md5(now):
             return now
-        if known not in self.ledger.held:
+        if known not in self.turn_changes.held:
             raise ToolProblem(f"{name} was changed meanwhile. Read it again first.")
-        return self.ledger.held[known]
+        return self.turn_changes.held[known]
 
     def _note_read(self, name: str, data: bytes) -> None:
-        mark = self.ledger.read[name] = md5(data)
+        mark = self.turn_changes.read[name] = md5(data)
         if len(data) <= HELD_BYTES:
-            self.ledger.held[mark] = data
+            self.turn_changes.held[mark] = data
 
     def _save_or_refuse(self, target: Path, name: str, base: bytes | None, new: str) -> str:
         """Write `new` in place of `base`. Returns a note for the model about others' changes in the
@@ -284,13 +284,13 @@ class FileTools:
         return MERGED if saved.merged else ""
 
     def _write(self, target: Path, name: str, base: bytes | None, new: str) -> Saved:
-        known = self.ledger.read.get(name)
+        known = self.turn_changes.read.get(name)
         data = encode_like(base, new, target)
-        saved = save_over(target, base, data, self.ledger.keep)
+        saved = save_over(target, base, data, self.turn_changes.keep)
         before = None if saved.before is None else decode(saved.before)
-        self.ledger.before.setdefault(name, before)
+        self.turn_changes.before.setdefault(name, before)
         if saved.merged:  # the model has not seen all of it
-            self.ledger.read.pop(name, None)
+            self.turn_changes.read.pop(name, None)
         elif not (base or b"").strip() or known == md5(base or b""):
             self._note_read(name, saved.after)
         return saved

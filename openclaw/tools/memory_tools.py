@@ -108,7 +108,7 @@ class KnowledgeTools:
     the user's own: all others wait for the user's yes."""
 
     home: Home
-    ledger: TurnChanges
+    turn_changes: TurnChanges
     todos: TodoStore
     notes: NoteStore
     origin: Callable[[str], str] = lambda text: ""
@@ -164,7 +164,7 @@ class KnowledgeTools:
         old = {path: _text(path) for path in places}
         kept = self.notes.remember(fact, where)
         for path in dict.fromkeys(item.path for item in (kept.note, *kept.superseded)):
-            self.ledger.before.setdefault(self.home.relative(path), old[path])
+            self.turn_changes.before.setdefault(self.home.relative(path), old[path])
         told = f"Remembered in {self.home.relative(kept.note.path)}, line {kept.note.line}."
         corrected = "; ".join(item.text for item in kept.superseded)
         return f"{told} It replaces, struck through: {corrected}" if corrected else told
@@ -174,7 +174,7 @@ class KnowledgeTools:
         old = _text(path)
         candidate = self.notes.propose(defuse(fact), plain_source(source))
         name = self.home.relative(candidate.path)
-        self.ledger.before.setdefault(name, old)
+        self.turn_changes.before.setdefault(name, old)
         return (
             f"Put into the inbox ({name}), not into memory: its words come from {source}. "
             "The user decides: openclaw memory review."
@@ -274,7 +274,7 @@ class KnowledgeTools:
 
     def _note_before(self) -> None:
         path = self.todos.path
-        self.ledger.before.setdefault(self.home.relative(path), _text(path))
+        self.turn_changes.before.setdefault(self.home.relative(path), _text(path))
 
 
 def _text(path: Path) -> str | None:

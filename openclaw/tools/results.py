@@ -80,12 +80,12 @@ def _line_length(text: str, room: ResultLimits) -> int:
     return length
 
 
-def as_data(text: str, source: str, ledger: TurnChanges, room: ResultLimits) -> str:
-    """Fence text from outside as data, without hidden characters; note its source in the ledger."""
-    if source not in ledger.foreign:
-        ledger.foreign.append(source)
+def as_data(text: str, source: str, turn_changes: TurnChanges, room: ResultLimits) -> str:
+    """Fence text from outside as data, without hidden characters; note where it came from."""
+    if source not in turn_changes.foreign:
+        turn_changes.foreign.append(source)
     kept, note = cut_to_limits(strip_hidden(text), room, source)
-    return fence(kept, source, ledger.marker) + note
+    return fence(kept, source, turn_changes.marker) + note
 
 
 def to_tool_problem(error: OSError) -> ToolProblem | OpenclawError:

@@ -47,7 +47,7 @@ class ConversationSearch(Protocol):
 @dataclass(frozen=True, slots=True)
 class SessionTools:
     talks: ConversationSearch
-    ledger: TurnChanges
+    turn_changes: TurnChanges
     room: ResultLimits = DEFAULT_LIMITS
 
     def tools(self) -> list[Tool]:
@@ -68,5 +68,5 @@ class SessionTools:
         blocks = ["".join(cut_to_limits(own, self.room))]
         for source in dict.fromkeys(said.source for said in found if said.source):
             lines = "\n".join(said.line() for said in found if said.source == source)
-            blocks.append(as_data(lines, source, self.ledger, self.room))
+            blocks.append(as_data(lines, source, self.turn_changes, self.room))
         return "\n".join(filter(None, blocks))

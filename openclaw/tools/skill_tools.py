@@ -45,34 +45,36 @@ class SkillStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SkillTools:
-    """The tools for skills. The ledger notes which tools the last read skill permits."""
+    """The tools for skills. They note which tools the last read skill permits."""
 
-    shelf: SkillStore
-    ledger: TurnChanges
+    turn_skills: SkillStore
+    turn_changes: TurnChanges
 
     def tools(self) -> list[Tool]:
         """`read_skill`, with an argument for a file only when a skill has files; `find_skill` only
         when not all skills are listed. What cannot be used must not cost tokens."""
         forms = [CallForm("read", arguments=("name",))]
         run = self.read_skill
-        more = len(self.shelf.names) > len(self.shelf.listed)
-        if more or any(self.shelf.files(name) for name in self.shelf.names):
+        more = len(self.turn_skills.names) > len(self.turn_skills.listed)
+        if more or any(self.turn_skills.files(name) for name in self.turn_skills.names):
             forms.append(CallForm("read", arguments=("name", "file")))
             run = self.read_skill_or_file
-        read = tool(run, forms=forms, legal=lambda: {"name": self.shelf.offered}, action=self._act)
+        read = tool(
+            run, forms=forms, legal=lambda: {"name": self.turn_skills.offered}, action=self._act
+        )
         return [replace(read, name="read_skill"), *([tool(self.find_skill)] if more else ())]
 
     def _act(self, arguments: Mapping[str, Any]) -> Action:
-        found = _find_skill_name(str(arguments["name"]), self.shelf.names)
+        found = _find_skill_name(str(arguments["name"]), self.turn_skills.names)
         file = str(arguments.get("file") or "").strip() or "SKILL.md"
         return Action("read_skill", "read", f"skills/{found}/{file}" if found else "")
 
     def read_skill(self, name: str) -> str:
         """Read the instructions of a skill before a task it fits."""
         found = self._named(name)
-        text = f"Skill {found}:\n{self.shelf.body(found)}"
-        self.ledger.allowed = self.shelf.allowed(found)
-        files = self.shelf.files(found)
+        text = f"Skill {found}:\n{self.turn_skills.body(found)}"
+        self.turn_changes.allowed = self.turn_skills.allowed(found)
+        files = self.turn_skills.files(found)
         if not files:
             return text
         rest = f" and {len(files) - MOST_FILES} more" if len(files) > MOST_FILES else ""
@@ -84,26 +86,26 @@ class SkillTools:
             return self.read_skill(name)
         found = self._named(name)
         wanted = re.sub(r"^(\./)+", "", file.strip().replace("\\", "/"))
-        files = self.shelf.files(found)
+        files = self.turn_skills.files(found)
         if wanted not in files:
             near = [each for each in files if each.casefold().endswith(wanted.casefold())]
             if len(near) != 1:
                 names = ", ".join(files[:MOST_FILES]) or "none"
                 raise ToolProblem(f"Skill {found} has no file {file}. Its files: {names}.")
             wanted = near[0]
-        return f"{wanted} of skill {found}:\n{self.shelf.read(found, wanted)}"
+        return f"{wanted} of skill {found}:\n{self.turn_skills.read(found, wanted)}"
 
     def find_skill(self, words: str) -> str:
         """Find skills for a task."""
-        found = self.shelf.find(words)[:MOST_FOUND]
+        found = self.turn_skills.find(words)[:MOST_FOUND]
         if not found:
             raise ToolProblem(f'No skill is about "{words}". Go on without one.')
         return "\n".join(f"{name}: {about}" for name, about in found)
 
     def _named(self, name: str) -> str:
-        found = _find_skill_name(name, self.shelf.names)
+        found = _find_skill_name(name, self.turn_skills.names)
         if found is None:
-            known = self.shelf.offered[:MOST_NAMES]
+            known = self.turn_skills.offered[:MOST_NAMES]
             raise ToolProblem(f"There is no skill {name}. Skills: {', '.join(known) or 'none'}.")
         return found
 

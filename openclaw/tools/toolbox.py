@@ -86,14 +86,14 @@ class CallResult:
 
 
 class Toolbox:
-    """The tools of one run. `ledger` gets a line for every refused call. `apart` hides secrets from
-    the model and puts them into calls that were allowed. `around` runs the user's hooks."""
+    """The tools of one run. `turn_changes` gets a line for every refused call. `apart` hides
+    secrets from the model and puts them into allowed calls. `around` runs the user's hooks."""
 
     def __init__(
         self,
         tools: Sequence[Tool],
         policy: Policy,
-        ledger: TurnChanges,
+        turn_changes: TurnChanges,
         *,
         beyond: UnlistedTools | None = None,
         room: ResultLimits = DEFAULT_LIMITS,
@@ -103,7 +103,7 @@ class Toolbox:
     ) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._policy = policy
-        self._ledger = ledger
+        self._ledger = turn_changes
         self._beyond = beyond
         self._room = room
         self._watch = watch
@@ -417,22 +417,22 @@ class Permit:
 
 def check_permission(
     policy: Policy,
-    ledger: TurnChanges,
+    turn_changes: TurnChanges,
     action: Action,
     arguments: Mapping[str, Any],
     *,
     tainted: bool,
     preview: Callable[[], Change | None] = lambda: None,
 ) -> Permit:
-    """Let the call through, or raise RefusedCall with a line in `ledger.refused`. `tainted` tells
-    that others than the user may be behind it; `preview` gives the change to a file."""
+    """Let the call through, or raise RefusedCall with a line in `turn_changes.refused`. `tainted`:
+    others than the user may be behind it; `preview` gives the change to a file."""
     verdict = policy.decide(action, tainted=tainted)
     if verdict.decision == "allow":
         return Permit(action, verdict, "grant" if verdict.grant else "mode")
     why, advice, instead = verdict.reason, "", ""
     if verdict.decision == "ask":
         if policy.ask is not None:
-            sources = tuple(dict.fromkeys((*ledger.inherited, *ledger.foreign)))
+            sources = tuple(dict.fromkeys((*turn_changes.inherited, *turn_changes.foreign)))
             offers = policy.offers(action, tainted=tainted)
             try:
                 by = policy.ask(
@@ -447,14 +447,14 @@ def check_permission(
             why += "; nobody is there to ask"
             advice = _advice(policy, action, tainted=tainted)
     target = f" {action.target}" if action.target else ""
-    ledger.refused.append(f"{action.tool}{target} ({action.effect}): {why}{advice}")
+    turn_changes.refused.append(f"{action.tool}{target} ({action.effect}): {why}{advice}")
     raise RefusedCall(action.tool, verdict, why, policy.ask is not None, instead)
 
 
-def refuse_by_hook(ledger: TurnChanges, action: Action, why: str) -> RefusedCall:
-    """Refuse a call for one of the user's programs, with a line in `ledger.refused`."""
+def refuse_by_hook(turn_changes: TurnChanges, action: Action, why: str) -> RefusedCall:
+    """Refuse a call for one of the user's programs, with a line in `turn_changes.refused`."""
     target = f" {action.target}" if action.target else ""
-    ledger.refused.append(f"{action.tool}{target} ({action.effect}): {why}")
+    turn_changes.refused.append(f"{action.tool}{target} ({action.effect}): {why}")
     return RefusedCall(action.tool, Verdict("deny", why, rule=HOOK), why, answered=False)
 
 

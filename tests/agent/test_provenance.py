@@ -276,9 +276,9 @@ def test_a_file_written_earlier_or_in_the_users_words_stays_his_own(it: Talk) ->
 def test_passages_of_foreign_files_are_fenced_separately_and_taint(it: Talk) -> None:
     ForeignFiles(it.app.home).note("workspace/page.md", "web: evil.example")
     put(it, "workspace/page.md", "x\n")
-    ledger = TurnChanges()
+    turn_changes = TurnChanges()
     audit = Audit(it.root / "log")
-    watch = Provenance(it.app.home, ledger, Session("s"), audit)
+    watch = Provenance(it.app.home, turn_changes, Session("s"), audit)
     own, web, elsewhere = watch.passages(
         [
             ("memory/a.md", "memory/a.md:1: tea"),
@@ -289,7 +289,7 @@ def test_passages_of_foreign_files_are_fenced_separately_and_taint(it: Talk) -> 
     )
     assert "tea\nworkspace/b.md:2: milk" in own and "the user's files" in own
     assert "from web: evil.example" in web and "from file /etc/motd" in elsewhere
-    assert ledger.foreign == ["web: evil.example", "file /etc/motd"]
+    assert turn_changes.foreign == ["web: evil.example", "file /etc/motd"]
 
 
 # -------- wherever that text goes
@@ -353,7 +353,7 @@ def test_foreign_text_is_recognised_in_any_other_file(tainted: Talk, path: str, 
     assert "inbox" in results(said)[0]
     watch = Provenance(fresh.app.home, TurnChanges(), Session("s"), Audit(fresh.root / "log"))
     [block] = watch.passages([(path, f"{path}:3-4: {' '.join(text.split())}")])
-    assert watch.ledger.foreign == ["standard input"] and "standard input" in block
+    assert watch.turn_changes.foreign == ["standard input"] and "standard input" in block
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,8 @@ def test_the_benchmark_finds_what_is_lost(tmp_path: Path) -> None:
 
 
 def test_a_file_that_the_user_saved_since_it_was_read_gets_both_changes(home: Home) -> None:
-    ledger = TurnChanges()
-    files = FileTools(home, ledger)
+    turn_changes = TurnChanges()
+    files = FileTools(home, turn_changes)
     plan = home.workspace / "plan.md"
     files.read_file("plan.md")
     plan.write_bytes(b"# Plan\n\nbuy paint\n\nask Maria\nask Paul\n")
@@ -57,7 +57,9 @@ def test_a_file_that_the_user_saved_since_it_was_read_gets_both_changes(home: Ho
 
     assert "The user had changed it meanwhile; both changes are in it." in said
     assert plan.read_bytes() == b"# Plan\n\nbuy green paint\n\nask Maria\nask Paul\n"
-    assert ledger.before["workspace/plan.md"] == "# Plan\n\nbuy paint\n\nask Maria\nask Paul\n"
+    assert (
+        turn_changes.before["workspace/plan.md"] == "# Plan\n\nbuy paint\n\nask Maria\nask Paul\n"
+    )
 
 
 def test_what_was_merged_has_to_be_read_before_it_is_replaced_again(home: Home) -> None:

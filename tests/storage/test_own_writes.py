@@ -38,10 +38,10 @@ def home(tmp_path: Path) -> Home:
     return Home(root)
 
 
-def runner(home: Home, confined: bool, ledger: TurnChanges | None = None) -> Runner:
+def runner(home: Home, confined: bool, turn_changes: TurnChanges | None = None) -> Runner:
     return Runner(
         home,
-        ledger or TurnChanges(),
+        turn_changes or TurnChanges(),
         timeout=10,
         unconfined=sandbox.why_unavailable if confined else lambda: "bubblewrap is not installed",
         layered=lambda _: False,
@@ -73,7 +73,7 @@ def test_what_openclaw_wrote_meanwhile_is_not_the_commands(home: Home, confined:
 
     running = runner(home, confined)
     beside(running, "sleep 0.5; echo x > workspace/out.txt", others)
-    assert list(running.ledger.before) == ["began", "workspace/out.txt"]
+    assert list(running.turn_changes.before) == ["began", "workspace/out.txt"]
     assert list((home.root / PLACE).iterdir()) == []
 
 

@@ -40,13 +40,13 @@ def home(tmp_path: Path) -> Home:
 
 
 @pytest.fixture
-def ledger() -> TurnChanges:
+def turn_changes() -> TurnChanges:
     return TurnChanges()
 
 
 @pytest.fixture
-def files(home: Home, ledger: TurnChanges) -> FileTools:
-    return FileTools(home, ledger)
+def files(home: Home, turn_changes: TurnChanges) -> FileTools:
+    return FileTools(home, turn_changes)
 
 
 def problem(call: object, *arguments: object) -> str:
@@ -82,11 +82,13 @@ def test_a_big_folder_is_listed_in_part_and_says_so(files: FileTools, home: Home
     assert "workspace/ (362 more files)" in lines
 
 
-def test_reading_gives_a_header_and_the_plain_text(files: FileTools, ledger: TurnChanges) -> None:
+def test_reading_gives_a_header_and_the_plain_text(
+    files: FileTools, turn_changes: TurnChanges
+) -> None:
     assert files.read_file("workspace/config.ini") == (
         "workspace/config.ini, lines 1-6 of 6:\n" + CONFIG.rstrip("\n")
     )
-    assert "workspace/config.ini" in ledger.read
+    assert "workspace/config.ini" in turn_changes.read
 
 
 @pytest.mark.parametrize(
@@ -122,7 +124,9 @@ def test_a_path_outside_is_refused_by_every_tool(files: FileTools, home: Home, p
     assert (home.root.parent / "x").read_text(encoding="utf-8") == "private"
 
 
-def test_long_files_are_read_in_pages(files: FileTools, home: Home, ledger: TurnChanges) -> None:
+def test_long_files_are_read_in_pages(
+    files: FileTools, home: Home, turn_changes: TurnChanges
+) -> None:
     lines = [f"line {number}" for number in range(1, 451)]
     (home.workspace / "long.txt").write_text("\n".join(lines), encoding="utf-8")
     seen: list[str] = []
@@ -130,7 +134,7 @@ def test_long_files_are_read_in_pages(files: FileTools, home: Home, ledger: Turn
     for expected in (201, 401, None):
         page = files.read_file("long.txt", start).split("\n")
         assert page[0] == f"workspace/long.txt, lines {start}-{(expected or 451) - 1} of 450:"
-        assert ("workspace/long.txt" in ledger.read) is (expected is None)
+        assert ("workspace/long.txt" in turn_changes.read) is (expected is None)
         if expected is None:
             seen += page[1:]
             break
@@ -223,25 +227,25 @@ def test_many_hits_are_capped(files: FileTools, home: Home) -> None:
 
 
 def test_a_new_file_goes_to_the_workspace_and_into_the_ledger(
-    files: FileTools, home: Home, ledger: TurnChanges
+    files: FileTools, home: Home, turn_changes: TurnChanges
 ) -> None:
     assert files.write_file("list.md", "a\nb") == "Created workspace/list.md (2 lines)."
     assert (home.workspace / "list.md").read_bytes() == b"a\nb\n"
-    assert ledger.before == {"workspace/list.md": None}
+    assert turn_changes.before == {"workspace/list.md": None}
     assert files.write_file("list.md", "c").startswith("Replaced")
-    assert ledger.before == {"workspace/list.md": None}
+    assert turn_changes.before == {"workspace/list.md": None}
 
 
 def test_an_unread_file_is_not_overwritten(
-    files: FileTools, home: Home, ledger: TurnChanges
+    files: FileTools, home: Home, turn_changes: TurnChanges
 ) -> None:
     assert "was not read" in problem(files.write_file, "workspace/config.ini", "x")
     assert "was not read" in problem(files.write_file, "MEMORY.md", "x")
     assert (home.workspace / "config.ini").read_bytes() == CONFIG.encode()
-    assert ledger.before == {}
+    assert turn_changes.before == {}
     files.read_file("config.ini")
     assert files.write_file("config.ini", "new\n") == "Replaced workspace/config.ini (1 line)."
-    assert ledger.before == {"workspace/config.ini": CONFIG}
+    assert turn_changes.before == {"workspace/config.ini": CONFIG}
 
 
 def test_a_file_changed_since_it_was_read_is_not_overwritten_but_can_be_edited(
@@ -256,21 +260,23 @@ def test_a_file_changed_since_it_was_read_is_not_overwritten_but_can_be_edited(
     assert "changed meanwhile" in problem(files.write_file, "config.ini", "x")
 
 
-def test_writing_the_same_again_is_no_change(files: FileTools, ledger: TurnChanges) -> None:
+def test_writing_the_same_again_is_no_change(files: FileTools, turn_changes: TurnChanges) -> None:
     files.read_file("config.ini")
     assert "already" in problem(files.write_file, "config.ini", CONFIG)
-    assert ledger.before == {}
+    assert turn_changes.before == {}
 
 
 # ---- edit
 
 
-def test_an_edit_shows_what_changed(files: FileTools, home: Home, ledger: TurnChanges) -> None:
+def test_an_edit_shows_what_changed(
+    files: FileTools, home: Home, turn_changes: TurnChanges
+) -> None:
     assert files.edit_file("config.ini", "port = 8080", "port = 8215") == (
         "Changed workspace/config.ini, line 3:\n- port = 8080\n+ port = 8215"
     )
     assert (home.workspace / "config.ini").read_text("utf-8") == CONFIG.replace("8080", "8215")
-    assert ledger.before == {"workspace/config.ini": CONFIG}
+    assert turn_changes.before == {"workspace/config.ini": CONFIG}
 
 
 @pytest.mark.parametrize(
@@ -318,14 +324,14 @@ def test_an_edit_that_cannot_be_made_says_why(
 
 
 def test_append_begins_on_a_line_of_its_own(
-    files: FileTools, home: Home, ledger: TurnChanges
+    files: FileTools, home: Home, turn_changes: TurnChanges
 ) -> None:
     path = home.workspace / "log.txt"
     path.write_bytes(b"first")
     assert files.append_file("log.txt", "second") == "Appended to workspace/log.txt:\n+ second"
     assert path.read_bytes() == b"first\nsecond\n"
-    assert ledger.before == {"workspace/log.txt": "first"}
-    assert "workspace/log.txt" not in ledger.read
+    assert turn_changes.before == {"workspace/log.txt": "first"}
+    assert "workspace/log.txt" not in turn_changes.read
 
 
 def test_append_keeps_crlf_and_makes_a_missing_file(files: FileTools, home: Home) -> None:
@@ -373,12 +379,14 @@ def test_a_preview_is_what_the_call_then_writes(files: FileTools, home: Home) ->
         assert file.read_text("utf-8") == planned.after
 
 
-def test_a_preview_writes_nothing_and_shows_no_secret(home: Home, ledger: TurnChanges) -> None:
+def test_a_preview_writes_nothing_and_shows_no_secret(
+    home: Home, turn_changes: TurnChanges
+) -> None:
     token = "ghp_" + "a8Fk2LmQ9zXw4TbV7nRc1YpD6sHj3GuE0oKi"
     target = home.workspace / "key.md"
     target.write_text(f"old {token}\n", "utf-8")
     vault = Vault(home.private / "secrets.json")
-    shown = previews(FileTools(home, ledger, vault))["append_file"](
+    shown = previews(FileTools(home, turn_changes, vault))["append_file"](
         {"path": "workspace/key.md", "text": "more"}
     )
     assert shown and shown.after and shown.after.endswith("more\n")
@@ -387,7 +395,7 @@ def test_a_preview_writes_nothing_and_shows_no_secret(home: Home, ledger: TurnCh
 
 
 def test_nobody_is_asked_for_what_would_fail_and_a_very_long_text_has_no_preview(
-    home: Home, ledger: TurnChanges
+    home: Home, turn_changes: TurnChanges
 ) -> None:
     asked: list[PermissionQuestion] = []
 
@@ -395,7 +403,7 @@ def test_nobody_is_asked_for_what_would_fail_and_a_very_long_text_has_no_preview
         asked.append(question)
         return ""
 
-    box = Toolbox(FileTools(home, ledger).tools(), Policy("ask", ask), ledger)
+    box = Toolbox(FileTools(home, turn_changes).tools(), Policy("ask", ask), turn_changes)
     for name, given in (
         ("edit_file", {"path": "workspace/config.ini", "find": "nowhere", "replace": "x"}),
         ("write_file", {"path": "workspace/config.ini", "content": "not read before"}),

@@ -60,20 +60,20 @@ class World:
         (root / "memory").mkdir(parents=True)
         self.file = root / "memory" / "TODO.md"
         self.file.write_text(TODO, encoding="utf-8", newline="")
-        self.ledger = TurnChanges()
+        self.turn_changes = TurnChanges()
         home = Home(root.resolve())
         notes = Notes(
             home.memory, today=lambda: date(2026, 11, 21), source=lambda: "session 4f turn 3"
         )
         tools = build_tools(
             home,
-            self.ledger,
+            self.turn_changes,
             todos=TodoFile(home.memory / "TODO.md", today=lambda: date(2026, 11, 21)),
             notes=notes,
             skills=Shelf(),
             search=lambda query, region, count: [],
         )
-        self.box = Toolbox(tools, Policy("edit"), self.ledger)
+        self.box = Toolbox(tools, Policy("edit"), self.turn_changes)
 
     def run(self, tool: str, /, **arguments: Any) -> CallResult:
         return self.box.run(ToolCall("1", tool, arguments))
@@ -110,7 +110,7 @@ def test_adding_several_at_once_shows_the_list_and_fills_the_ledger(world: World
     assert outcome.text == (
         "Added to Groceries: milk, eggs.\nGroceries:\n- bread\n- olive oil\n- milk\n- eggs"
     )
-    assert world.ledger.before == {"memory/TODO.md": TODO}
+    assert world.turn_changes.before == {"memory/TODO.md": TODO}
     assert world.text().count("- [ ]") == 5
 
 
@@ -176,7 +176,7 @@ def test_an_unknown_to_do_is_answered_with_the_list(world: World) -> None:
     assert outcome.text.startswith("There is no to-do cheese. To-dos:\nOpen to-dos:\n- bread")
     assert world.todo("remove", item="cheese").text.startswith("There is no to-do")
     assert world.text() == TODO
-    assert world.ledger.before == {}
+    assert world.turn_changes.before == {}
 
 
 def test_a_text_that_fits_several_is_not_guessed(world: World) -> None:
@@ -236,7 +236,7 @@ def test_a_damaged_call_for_to_dos_is_explained(world: World) -> None:
 def test_remembering_writes_one_line_and_not_twice(world: World) -> None:
     outcome = world.run("remember", fact="The user likes tea.")
     assert outcome == CallResult("Remembered in memory/MEMORY.md, line 3.", True)
-    assert world.ledger.before == {"memory/MEMORY.md": None}
+    assert world.turn_changes.before == {"memory/MEMORY.md": None}
     again = world.run("remember", fact="user likes tea", where="today")
     assert not again.ok
     assert '"The user likes tea."' in again.text
@@ -255,7 +255,7 @@ def test_a_memory_names_the_turn_that_it_comes_from(world: World) -> None:
 
 def test_a_corrected_fact_is_told_and_both_files_are_in_the_ledger(world: World) -> None:
     world.run("remember", fact="The standup is at 9:30", where="today")
-    world.ledger.before.clear()
+    world.turn_changes.before.clear()
     day = (world.file.parent / "2026-11-21.md").read_text("utf-8")
     outcome = world.run("remember", fact="The standup is now at 10:00")
     assert outcome == CallResult(
@@ -263,7 +263,7 @@ def test_a_corrected_fact_is_told_and_both_files_are_in_the_ledger(world: World)
         " It replaces, struck through: The standup is at 9:30",
         True,
     )
-    assert world.ledger.before == {"memory/MEMORY.md": None, "memory/2026-11-21.md": day}
+    assert world.turn_changes.before == {"memory/MEMORY.md": None, "memory/2026-11-21.md": day}
     again = world.run("remember", fact="The standup is at 10:30")
     assert again.text.endswith("It replaces, struck through: The standup is now at 10:00")
 

@@ -26,9 +26,9 @@ def put(root: Path, name: str, about: str = "Does a thing.", **files: str) -> No
 
 
 def box(root: Path, request: str = "") -> Toolbox:
-    shelf = TurnSkills(read_skills(root)[0], request)
-    ledger = TurnChanges()
-    return Toolbox(SkillTools(shelf, ledger).tools(), Policy("edit"), ledger)
+    turn_skills = TurnSkills(read_skills(root)[0], request)
+    turn_changes = TurnChanges()
+    return Toolbox(SkillTools(turn_skills, turn_changes).tools(), Policy("edit"), turn_changes)
 
 
 def run(toolbox: Toolbox, tool: str, **arguments: str) -> CallResult:

@@ -138,8 +138,8 @@ def skill_calls(skill: str, toolbox: Toolbox) -> list[Schema]:
         named |= WRITING | {"read_file"}
     forms = [s for s in _calls("change", ALL, toolbox) if _tool(s) in named - {"read_skill"}]
     spoken = [s for s in forms if (action := _action(s)) and re.search(rf"`{action}`", skill)]
-    fitting = [s for s in forms if not _action(s)] + (spoken or [s for s in forms if _action(s)])
-    return [_in_line_form(step, skill) for step in fitting]
+    builder = [s for s in forms if not _action(s)] + (spoken or [s for s in forms if _action(s)])
+    return [_in_line_form(step, skill) for step in builder]
 
 
 def skill_goes_on(skill: str, uses: Sequence[ToolUse], toolbox: Toolbox) -> bool:

@@ -156,7 +156,7 @@ class ChangeMover:
 
     found: ChangeSet
     before: HomeFiles
-    ledger: TurnChanges
+    turn_changes: TurnChanges
     changed: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     _void: Callable[[str], None] = field(default=lambda _: None, init=False)
@@ -168,9 +168,9 @@ class ChangeMover:
         names = self._differing()
         self.changed = [name for name in names if is_visible(name)]
         for name in self.changed[:MOST_CHANGES]:
-            self.ledger.before.setdefault(name, self._text(name))
+            self.turn_changes.before.setdefault(name, self._text(name))
         clean = [name for name in self.changed if self._is_untouched(name)]
-        self._void = self.ledger.altered(clean, self._held_before, self._held_after)
+        self._void = self.turn_changes.altered(clean, self._held_before, self._held_after)
         self._waiting = dict.fromkeys(clean)
         try:
             self._bring_files(names)
@@ -265,12 +265,12 @@ class ChangeMover:
             read_plain_file(self.found.root, name, 0)  # no link
             now = atomic.read_settled(path)
             both = _merge_texts(self.before.contents.get(name, b""), now or b"", temp.read_bytes())
-            save_over(path, now, both, self.ledger.keep)
+            save_over(path, now, both, self.turn_changes.keep)
         except (OpenclawError, NotPlain, ValueError):
             aside = PurePosixPath(name).with_suffix(f".{token_hex(2)}{PurePosixPath(name).suffix}")
             os.link(temp, folder / aside.name)
-            self.ledger.before.setdefault(str(aside), None)
-            self.ledger.altered([str(aside)], lambda _: None, self._held_now)
+            self.turn_changes.before.setdefault(str(aside), None)
+            self.turn_changes.altered([str(aside)], lambda _: None, self._held_now)
             self._keep_theirs(
                 name, f"others changed it meanwhile; what the command made of it is {aside}"
             )

@@ -156,7 +156,7 @@ class Runner:
     """Runs programs over one home."""
 
     home: Home
-    ledger: TurnChanges
+    turn_changes: TurnChanges
     timeout: float = TIMEOUT_SECONDS
     env: tuple[str, ...] = ()  # names of variables that a command also gets
     network: bool = False  # allow the network, until untrusted text was read
@@ -190,15 +190,15 @@ class Runner:
             room = sandbox.SandboxOptions(
                 self.home,
                 read_only=order.reads,
-                keep_memory=self.ledger.tainted,
-                network=self.network and not order.reads and not self.ledger.tainted,
+                keep_memory=self.turn_changes.tainted,
+                network=self.network and not order.reads and not self.turn_changes.tainted,
                 hidden=self._hidden(root, before, layer) if confined else (),
                 shown=order.shown,
                 layered=layer is not None,
             )
             try:
                 finished = self._execute(order, room, confined, layer)
-                self.ledger.exit = finished.code
+                self.turn_changes.exit = finished.code
             finally:
                 if layer:
                     changed, notes = self._bring_into_home(before, layer, room)
@@ -268,15 +268,17 @@ class Runner:
         """Fence what a command printed as data; the file with all of it counts as data too."""
         if finished.spilled:
             ForeignFiles(self.home).note(self.home.relative(finished.spilled), source, "")
-        return as_data(printed, source, self.ledger, replace(self.room, chars=2 * self.room.page))
+        return as_data(
+            printed, source, self.turn_changes, replace(self.room, chars=2 * self.room.page)
+        )
 
     def _record_changes(
         self, before: HomeFiles, theirs: Collection[str], written: Mapping[str, str]
     ) -> list[str]:
-        """Record the changed files in the ledger; for the receipt, which is for people, at most
-        200. `theirs` are files and folders that the command did not change, `written` the hashes
-        of files that openclaw wrote meanwhile. When the command changed such a file too, its
-        content before is unknown."""
+        """Record the changed files for the receipt, which is for people: at most 200. `theirs` are
+        files and folders that the command did not change, `written` the hashes of files that
+        openclaw wrote meanwhile. When the command changed such a file too, its content before is
+        unknown."""
         after = scan_home(self.home, before)
         drop_setuid(after)
         self._last = after
@@ -288,16 +290,16 @@ class Runner:
             elif mine:
                 found[name] = UNKNOWN
         for name, content in list(found.items())[:MOST_CHANGES]:
-            self.ledger.before.setdefault(name, as_text(content))
+            self.turn_changes.before.setdefault(name, as_text(content))
         for name in found:  # the model's copy is out of date
-            self.ledger.read.pop(name, None)
+            self.turn_changes.read.pop(name, None)
 
         def was(name: str) -> FileContent:
             content = found[name]
             data = None if content is UNKNOWN else content
             return None if content is None else (data, name in before.programs)
 
-        self.ledger.altered(found, was, lambda name: read_content(after.root, name))
+        self.turn_changes.altered(found, was, lambda name: read_content(after.root, name))
         return list(found)
 
     def _bring_into_home(
@@ -309,10 +311,10 @@ class Runner:
         counts = found.counts, process.count_written(layer.upper)  # the latter as while it ran
         if why := next(filter(None, (self.limits.exceeded(*each) for each in counts)), ""):
             return [], [f"nothing of what it wrote was kept, as it {why}"]
-        bringing = ChangeMover(found, before, self.ledger)
+        bringing = ChangeMover(found, before, self.turn_changes)
         bringing.bring()
         for name in bringing.changed:
-            self.ledger.read.pop(name, None)
+            self.turn_changes.read.pop(name, None)
         return bringing.changed, bringing.notes
 
 

@@ -37,7 +37,7 @@ class WebPages:
     is called before a redirect to another host, and raises ToolProblem for a no. A page is shown in
     parts of `page_chars` characters."""
 
-    ledger: TurnChanges
+    turn_changes: TurnChanges
     seen: SeenPages = field(default_factory=SeenPages)
     allow_hosts: Collection[str] = ()
     permit: Callable[[str], None] | None = None
@@ -59,7 +59,7 @@ class WebPages:
         check_url_allowed(url, self.allow_hosts, self.resolve)
         if MASK.search(text):  # a secret replaces it before the page is fetched
             return Action("fetch_url", "send", url.host, text.strip())
-        typed = urls_in(self.ledger.request) if self.ledger.typed else ()
+        typed = urls_in(self.turn_changes.request) if self.turn_changes.typed else ()
         known = (*self.seen.links, *typed)
         return Action("fetch_url", effect_of(text, known), url.host, str(url))
 

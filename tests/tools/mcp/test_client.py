@@ -167,25 +167,25 @@ def test_what_a_server_says_of_its_tools_counts_only_when_it_is_trusted(tmp_path
     assert effects[True] == {"bare__look": "get", "bare__act": "send"}
 
 
-def box(servers: McpServers, ledger: TurnChanges, *grants: Grant) -> Toolbox:
-    return Toolbox(servers.tools(), Policy("edit", grants=grants), ledger)
+def box(servers: McpServers, turn_changes: TurnChanges, *grants: Grant) -> Toolbox:
+    return Toolbox(servers.tools(), Policy("edit", grants=grants), turn_changes)
 
 
 def test_a_call_needs_a_yes_or_a_grant_and_its_result_is_foreign(tmp_path: Path) -> None:
     call = ToolCall("1", "bare__echo", {"words": "hi"})
     with used(tmp_path, bare("plain")) as servers:
         servers.list_missing()
-        ledger = TurnChanges()
-        refused = box(servers, ledger).run(call)
+        turn_changes = TurnChanges()
+        refused = box(servers, turn_changes).run(call)
         assert not refused.ok
         assert refused.text.startswith("Refused (")
         assert not (tmp_path / "logs" / "x").exists()
-        assert ledger.foreign == []
-        done = box(servers, ledger, Grant("tool", "bare__echo")).run(call)
+        assert turn_changes.foreign == []
+        done = box(servers, turn_changes, Grant("tool", "bare__echo")).run(call)
         assert done.ok
         assert '{"words": "hi"}' in done.text
-        assert ledger.foreign == ["mcp bare"]
-        assert ledger.marker in done.text
+        assert turn_changes.foreign == ["mcp bare"]
+        assert turn_changes.marker in done.text
 
 
 def test_a_tool_that_is_described_otherwise_loses_its_grant(tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ def test_without_the_programs_for_it_there_is_no_layer(
 def test_only_what_was_changed_is_told(home: Home, runner: Runner) -> None:
     before = (home.workspace / "plan.md").stat()
     text = sh(runner, "touch -d 2020-01-01 workspace/box/lid.md; cat workspace/plan.md; ls -R")
-    assert "[" not in text and runner.ledger.before == {}
+    assert "[" not in text and runner.turn_changes.before == {}
     assert (home.workspace / "plan.md").stat() == before
     assert (home.workspace / "box/lid.md").stat().st_mtime < before.st_mtime - 9_000
     text = sh(runner, "chmod +x workspace/plan.md; cp /bin/sh .sh; chmod 6755 .sh")
@@ -175,7 +175,7 @@ def test_what_others_save_meanwhile_is_not_the_commands(home: Home, runner: Runn
 
     line = "touch began; sleep 0.5; echo x > workspace/out.txt"
     assert "[Changed: began, workspace/out.txt]" in beside(runner, line, others)
-    assert list(runner.ledger.before) == ["began", "workspace/out.txt"]
+    assert list(runner.turn_changes.before) == ["began", "workspace/out.txt"]
     assert (home.workspace / "diary.md").read_text() == "by hand\n"
     assert "by hand" in (home.workspace / "plan.md").read_text()
     assert "call the bank" in (home.memory / "TODO.md").read_text()
@@ -188,7 +188,7 @@ def test_a_text_that_both_change_has_both_changes(home: Home, runner: Runner) ->
     text = beside(runner, line, lambda: plan.write_text("one\ntwo\nthree\nby hand\n"))
     assert "others changed it too" in text
     assert plan.read_text() == "ONE\ntwo\nthree\nby hand\n"
-    assert runner.ledger.before["workspace/plan.md"] == "one\ntwo\nthree\nby hand\n"
+    assert runner.turn_changes.before["workspace/plan.md"] == "one\ntwo\nthree\nby hand\n"
 
 
 def test_what_others_added_first_stays_once(home: Home, runner: Runner) -> None:
@@ -276,7 +276,7 @@ def test_nothing_is_kept_of_a_command_that_makes_too_many_files(home: Home) -> N
     assert text.startswith("Stopped") and "it wrote more than 200 files" in text
     text = sh(runner, "for i in $(seq 300); do mkdir d$i; done")
     assert "nothing of what it wrote was kept" in text and tree(home) == before
-    assert runner.ledger.before == {} and "Changed" in sh(runner, "echo x > x")
+    assert runner.turn_changes.before == {} and "Changed" in sh(runner, "echo x > x")
 
 
 def test_the_layer_of_a_killed_process_is_removed(home: Home, runner: Runner) -> None:

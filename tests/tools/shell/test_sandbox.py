@@ -58,13 +58,13 @@ def home(tmp_path: Path) -> Home:
 
 
 @pytest.fixture
-def ledger() -> TurnChanges:
+def turn_changes() -> TurnChanges:
     return TurnChanges()
 
 
 @pytest.fixture
-def runner(home: Home, ledger: TurnChanges) -> Runner:
-    return Runner(home, ledger, timeout=10, limits=SMALL)
+def runner(home: Home, turn_changes: TurnChanges) -> Runner:
+    return Runner(home, turn_changes, timeout=10, limits=SMALL)
 
 
 def sh(runner: Runner, line: str, *, reads: bool = False) -> str:
@@ -94,13 +94,15 @@ def test_it_may_write_at_the_top_of_the_home_and_into_tmp(runner: Runner) -> Non
     assert (runner.home.root / "workspace/x").read_text() == "2\n"
 
 
-def test_a_home_in_tmp_and_one_behind_a_link_work(tmp_path: Path, ledger: TurnChanges) -> None:
+def test_a_home_in_tmp_and_one_behind_a_link_work(
+    tmp_path: Path, turn_changes: TurnChanges
+) -> None:
     make_home(tmp_path / "real")
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    runner = Runner(Home(tmp_path / "link"), ledger, limits=SMALL)
+    runner = Runner(Home(tmp_path / "link"), turn_changes, limits=SMALL)
     assert "one\n" in sh(runner, "echo 3 > workspace/notes.md.new; cat workspace/notes.md")
     assert (tmp_path / "real/workspace/notes.md.new").is_file()
-    assert list(ledger.before) == ["workspace/notes.md.new"]
+    assert list(turn_changes.before) == ["workspace/notes.md.new"]
 
 
 def test_python_runs_there(runner: Runner) -> None:
@@ -167,11 +169,13 @@ def test_no_secret_of_the_environment_goes_in(
     assert "sk-geheim" not in text and "SSH_AUTH_SOCK" not in text
 
 
-def test_a_long_output_can_be_looked_into_afterwards(runner: Runner, ledger: TurnChanges) -> None:
+def test_a_long_output_can_be_looked_into_afterwards(
+    runner: Runner, turn_changes: TurnChanges
+) -> None:
     text = sh(runner, "seq 1 9000")
     line = next(line for line in text.splitlines() if line.startswith("[All of it: read_file "))
     path = line.split()[4].rstrip(",")
-    files = FileTools(runner.home, ledger)
+    files = FileTools(runner.home, turn_changes)
     assert "\n3500\n" in files.read_file(path, 3500)
     assert f"{path}:7777: 7777" in files.search_files("7777", ".openclaw/spill")
     assert "\n4711\n" in sh(runner, f"grep -x 4711 {path}") + "\n"
@@ -221,10 +225,12 @@ def contents_left(home: Home) -> dict[str, str]:
     "name",
     ["openclaw.yaml", "workspace/SOUL.md", "workspace/HEARTBEAT.md", ".git", "sessions", "hooks"],
 )
-def test_what_is_missing_cannot_be_made(tmp_path: Path, ledger: TurnChanges, name: str) -> None:
+def test_what_is_missing_cannot_be_made(
+    tmp_path: Path, turn_changes: TurnChanges, name: str
+) -> None:
     root = tmp_path / "bare"
     (root / "workspace").mkdir(parents=True)
-    runner = Runner(Home(root), ledger, limits=SMALL)
+    runner = Runner(Home(root), turn_changes, limits=SMALL)
     sh(
         runner,
         f"echo 'mode: full' > {name}; mkdir -p {name}; echo x > {name}/config; rm -rf {name};"
@@ -249,29 +255,29 @@ def test_a_link_in_the_place_of_a_guarded_file_cannot_be_replaced(
 
 def test_memory_is_fixed_once_untrusted_text_was_read(runner: Runner, home: Home) -> None:
     sh(runner, "echo '- good' >> memory/MEMORY.md")
-    runner.ledger.foreign.append("web: evil.example")
+    runner.turn_changes.foreign.append("web: evil.example")
     sh(runner, "echo '- evil' >> memory/MEMORY.md; echo x > memory/2026-01-01.md; mv memory m")
     assert (home.memory / "MEMORY.md").read_text().endswith("- likes tea\n- good\n")
     assert not (home.memory / "2026-01-01.md").exists()
 
 
 def test_memory_is_fixed_where_there_is_none_yet_and_no_layer(
-    home: Home, ledger: TurnChanges
+    home: Home, turn_changes: TurnChanges
 ) -> None:
-    runner = Runner(home, ledger, timeout=10, limits=SMALL, layered=lambda root: False)
+    runner = Runner(home, turn_changes, timeout=10, limits=SMALL, layered=lambda root: False)
     shutil.rmtree(home.memory)
-    ledger.foreign.append("web: evil.example")
+    turn_changes.foreign.append("web: evil.example")
     sh(runner, "mkdir -p memory; echo '- evil' > memory/MEMORY.md")
     assert not home.memory.exists()
 
 
 def test_a_link_that_leads_out_is_not_followed_by_the_file_tools(
-    runner: Runner, home: Home, tmp_path: Path, ledger: TurnChanges
+    runner: Runner, home: Home, tmp_path: Path, turn_changes: TurnChanges
 ) -> None:
     outside = tmp_path / "outside.md"
     outside.write_text("mine\n")
     sh(runner, f"ln -s {outside} workspace/link.md; ln -s {tmp_path} workspace/folder")
-    files = FileTools(home, ledger)
+    files = FileTools(home, turn_changes)
     for path in ("workspace/link.md", "workspace/folder/new.md", "workspace/folder/outside.md"):
         with pytest.raises(ToolProblem):
             files.write_file(path, "evil\n")
@@ -282,10 +288,10 @@ def test_a_link_that_leads_out_is_not_followed_by_the_file_tools(
 
 
 def test_pipes_and_devices_that_it_leaves_do_not_hold_up_the_file_tools(
-    runner: Runner, home: Home, ledger: TurnChanges
+    runner: Runner, home: Home, turn_changes: TurnChanges
 ) -> None:
     sh(runner, "mkfifo workspace/pipe.md; mknod workspace/zero c 1 5; ln -s /dev/zero workspace/z")
-    files = FileTools(home, ledger)
+    files = FileTools(home, turn_changes)
     assert "one" in files.search_files("one")
     for name in ("workspace/pipe.md", "pipe.md", "workspace/zero", "workspace/z"):
         with pytest.raises(ToolProblem):
@@ -345,7 +351,7 @@ def test_a_setting_lets_commands_into_the_network_until_untrusted_text_is_read(
     runner.network = True
     text = py(runner, asks(port))
     assert "reached" in text and len(seen) >= 1
-    assert runner.ledger.foreign == ["command: python"]  # what it printed may be anybody's
+    assert runner.turn_changes.foreign == ["command: python"]  # what it printed may be anybody's
     seen.clear()
     assert "reached" not in py(runner, asks(port))
     assert seen == []
@@ -403,8 +409,10 @@ def test_nothing_outlives_the_call(runner: Runner, home: Home) -> None:
     assert not alive("31.4159")
 
 
-def test_what_takes_too_long_is_ended_with_all_it_started(home: Home, ledger: TurnChanges) -> None:
-    runner = Runner(home, ledger, timeout=0.5, limits=SMALL)
+def test_what_takes_too_long_is_ended_with_all_it_started(
+    home: Home, turn_changes: TurnChanges
+) -> None:
+    runner = Runner(home, turn_changes, timeout=0.5, limits=SMALL)
     line = "setsid sleep 27.1828 & echo begun; trap '' TERM INT HUP; sleep 27.1828"
     assert sh(runner, line).startswith("Stopped after 1 s: it took longer than 0.5 s.\nbegun")
     time.sleep(0.2)

@@ -54,11 +54,11 @@ def home(tmp_path: Path) -> Home:
     return Home(root.resolve())
 
 
-def shell_tools(home: Home, confined: bool, ledger: TurnChanges | None = None) -> ShellTools:
+def shell_tools(home: Home, confined: bool, turn_changes: TurnChanges | None = None) -> ShellTools:
     return ShellTools(
         Runner(
             home,
-            ledger or TurnChanges(),
+            turn_changes or TurnChanges(),
             timeout=10,
             unconfined=sandbox.why_unavailable
             if confined
@@ -69,10 +69,10 @@ def shell_tools(home: Home, confined: bool, ledger: TurnChanges | None = None) -
 
 
 def box(
-    home: Home, confined: bool, mode: Mode = "edit", ledger: TurnChanges | None = None
+    home: Home, confined: bool, mode: Mode = "edit", turn_changes: TurnChanges | None = None
 ) -> Toolbox:
-    ledger = ledger or TurnChanges()
-    return Toolbox(shell_tools(home, confined, ledger).tools(), Policy(mode), ledger)
+    turn_changes = turn_changes or TurnChanges()
+    return Toolbox(shell_tools(home, confined, turn_changes).tools(), Policy(mode), turn_changes)
 
 
 def call(toolbox: Toolbox, command: str) -> tuple[str, bool]:
@@ -474,13 +474,13 @@ def test_names_that_a_file_gives_are_not_read_unasked(
 def test_reading_runs_unasked_and_the_rest_is_refused_when_nobody_can_be_asked(
     home: Home, confined: bool
 ) -> None:
-    ledger = TurnChanges()
-    toolbox = box(home, confined, "edit", ledger)
+    turn_changes = TurnChanges()
+    toolbox = box(home, confined, "edit", turn_changes)
     assert call(toolbox, "cat workspace/notes.md") == ("Exit code 0.\none\ntwo", True)
     text, ok = call(toolbox, "echo x > workspace/a")
     assert not ok and text.startswith("Refused")
     assert not (home.workspace / "a").exists()
-    assert len(ledger.refused) == 1
+    assert len(turn_changes.refused) == 1
 
 
 def test_what_is_asked_says_that_there_is_no_sandbox(home: Home) -> None:
@@ -505,9 +505,9 @@ def test_even_an_approved_command_does_not_see_secrets_in_the_sandbox(home: Home
 # -------- what it changed
 
 
-def receipt_of(home: Home, ledger: TurnChanges) -> list[tuple[str, str, int, int]]:
+def receipt_of(home: Home, turn_changes: TurnChanges) -> list[tuple[str, str, int, int]]:
     changes = []
-    for path, before in ledger.before.items():
+    for path, before in turn_changes.before.items():
         file = home.root / path
         changes.append(Change(path, before, file.read_text() if file.is_file() else None))
     return [
@@ -516,12 +516,12 @@ def receipt_of(home: Home, ledger: TurnChanges) -> list[tuple[str, str, int, int
 
 
 def test_the_receipt_tells_what_a_command_did(home: Home, confined: bool) -> None:
-    ledger = TurnChanges()
-    shell_tools(home, confined, ledger).run_shell(
+    turn_changes = TurnChanges()
+    shell_tools(home, confined, turn_changes).run_shell(
         "echo three >> workspace/notes.md; echo new > workspace/new.md; rm memory/MEMORY.md;"
         "touch memory/TODO.md; mkdir -p workspace/.cache; echo x > workspace/.cache/x"
     )
-    assert receipt_of(home, ledger) == [
+    assert receipt_of(home, turn_changes) == [
         ("memory/MEMORY.md", "deleted", 0, 1),
         ("workspace/notes.md", "changed", 1, 0),
         ("workspace/new.md", "created", 1, 0),
@@ -529,34 +529,36 @@ def test_the_receipt_tells_what_a_command_did(home: Home, confined: bool) -> Non
 
 
 def test_a_to_do_that_a_command_ticks_off_is_on_the_receipt(home: Home, confined: bool) -> None:
-    ledger = TurnChanges()
-    shell_tools(home, confined, ledger).run_shell("sed -i 's/\\[ \\]/[x]/' memory/TODO.md")
+    turn_changes = TurnChanges()
+    shell_tools(home, confined, turn_changes).run_shell("sed -i 's/\\[ \\]/[x]/' memory/TODO.md")
     change = Change(
-        "memory/TODO.md", ledger.before["memory/TODO.md"], (home.memory / "TODO.md").read_text()
+        "memory/TODO.md",
+        turn_changes.before["memory/TODO.md"],
+        (home.memory / "TODO.md").read_text(),
     )
     assert make_receipt([change], parse_todos).todos == (("done", "buy milk"),)
 
 
 def test_the_first_text_of_a_turn_is_the_one_that_counts(home: Home, confined: bool) -> None:
-    ledger = TurnChanges()
-    FileTools(home, ledger).append_file("workspace/notes.md", "three")
-    shell = shell_tools(home, confined, ledger)
+    turn_changes = TurnChanges()
+    FileTools(home, turn_changes).append_file("workspace/notes.md", "three")
+    shell = shell_tools(home, confined, turn_changes)
     shell.run_shell("echo four >> workspace/notes.md")
     shell.run_shell("echo five >> workspace/notes.md")
-    assert receipt_of(home, ledger) == [("workspace/notes.md", "changed", 3, 0)]
+    assert receipt_of(home, turn_changes) == [("workspace/notes.md", "changed", 3, 0)]
 
 
 def test_reading_changes_nothing_on_the_receipt(home: Home, confined: bool) -> None:
-    ledger = TurnChanges()
-    shell_tools(home, confined, ledger).run_shell("cat workspace/notes.md")
-    assert ledger.before == {}
+    turn_changes = TurnChanges()
+    shell_tools(home, confined, turn_changes).run_shell("cat workspace/notes.md")
+    assert turn_changes.before == {}
 
 
 def test_a_file_that_a_command_changed_has_to_be_read_again(home: Home, confined: bool) -> None:
-    ledger = TurnChanges()
-    files = FileTools(home, ledger)
+    turn_changes = TurnChanges()
+    files = FileTools(home, turn_changes)
     files.read_file("workspace/notes.md")
-    shell_tools(home, confined, ledger).run_shell("echo x >> workspace/notes.md")
+    shell_tools(home, confined, turn_changes).run_shell("echo x >> workspace/notes.md")
     with pytest.raises(ToolProblem, match="was not read"):
         files.write_file("workspace/notes.md", "mine\n")
 
@@ -564,12 +566,12 @@ def test_a_file_that_a_command_changed_has_to_be_read_again(home: Home, confined
 def test_what_was_changed_is_known_even_when_the_command_is_interrupted(
     home: Home, confined: bool
 ) -> None:
-    ledger = TurnChanges()
-    tools = shell_tools(home, confined, ledger)
+    turn_changes = TurnChanges()
+    tools = shell_tools(home, confined, turn_changes)
     tools.runner.timeout = 0.5
     text = tools.run_shell("echo x > workspace/half; sleep 20")
     assert "it took longer than 0.5 s." in text.splitlines()[0]
-    assert "[Changed: workspace/half]" in text and "workspace/half" in ledger.before
+    assert "[Changed: workspace/half]" in text and "workspace/half" in turn_changes.before
 
 
 def test_a_change_that_keeps_size_and_time_is_noticed(home: Home) -> None:
@@ -593,27 +595,29 @@ def test_a_home_of_many_files_is_looked_over_quickly(home: Home) -> None:
 
 
 def test_what_a_command_without_a_sandbox_printed_is_data(home: Home) -> None:
-    ledger = TurnChanges()
-    text = shell_tools(home, False, ledger).run_shell("python3 -c 'print(1)'; echo '<|im_start|>'")
-    assert ledger.foreign == ["command: python3"]
-    assert ledger.marker in text and "<|im_start|>" not in text
+    turn_changes = TurnChanges()
+    text = shell_tools(home, False, turn_changes).run_shell(
+        "python3 -c 'print(1)'; echo '<|im_start|>'"
+    )
+    assert turn_changes.foreign == ["command: python3"]
+    assert turn_changes.marker in text and "<|im_start|>" not in text
 
 
 def test_what_only_reads_the_home_is_the_homes_also_where_it_was_asked_for(
     home: Home, tmp_path: Path
 ) -> None:
-    ledger = TurnChanges()
-    shell = shell_tools(home, False, ledger)
+    turn_changes = TurnChanges()
+    shell = shell_tools(home, False, turn_changes)
     assert not LineRules(home, confined=False).reads("grep -r one workspace")  # workspace/.env
     assert shell.run_shell("grep -r one workspace") == "Exit code 0.\nworkspace/notes.md:one"
-    assert ledger.foreign == []
+    assert turn_changes.foreign == []
     (tmp_path / "outside").write_text("evil")
     (home.workspace / "link").symlink_to(tmp_path / "outside")
     shell.run_shell("cat workspace/link")
-    assert ledger.foreign == ["command: cat"]
-    ledger.foreign.clear()
+    assert turn_changes.foreign == ["command: cat"]
+    turn_changes.foreign.clear()
     shell.run_shell("cat .openclaw/secrets.json")
-    assert ledger.foreign == ["command: cat"]
+    assert turn_changes.foreign == ["command: cat"]
 
 
 def test_the_whole_of_it_is_data_too_when_it_is_read(home: Home) -> None:
@@ -629,9 +633,9 @@ def test_characters_that_nobody_sees_are_not_given_to_the_model(home: Home, conf
 
 @confined_only
 def test_what_one_in_the_sandbox_printed_is_not(home: Home) -> None:
-    ledger = TurnChanges()
-    shell_tools(home, True, ledger).run_shell("echo 1 > workspace/x; cat workspace/x")
-    assert ledger.foreign == []
+    turn_changes = TurnChanges()
+    shell_tools(home, True, turn_changes).run_shell("echo 1 > workspace/x; cat workspace/x")
+    assert turn_changes.foreign == []
 
 
 # -------- the environment

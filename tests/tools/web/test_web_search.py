@@ -30,13 +30,13 @@ class Engine:
 
 
 def test_results_come_with_title_address_and_text() -> None:
-    ledger = TurnChanges()
+    turn_changes = TurnChanges()
     engine = Engine({"green tea": [HIT, HIT, HIT, HIT]})
-    text = WebTools(ledger, "de-de", 2, engine).web_search(" green\ntea ")
+    text = WebTools(turn_changes, "de-de", 2, engine).web_search(" green\ntea ")
     entry = "Tea\nhttps://example.org/tea\nAll about tea."
     assert text == f"1. {entry}\n\n2. {entry}"
     assert engine.asked == [("green tea", "de-de", 2)]
-    assert ledger.searches == ["green tea"]
+    assert turn_changes.searches == ["green tea"]
 
 
 def test_long_snippets_are_cut_at_a_word() -> None:
@@ -80,10 +80,10 @@ def test_trouble_is_told_in_words_that_forbid_guessing(error: Exception, words: 
 
 
 def test_an_empty_query_is_not_sent() -> None:
-    ledger = TurnChanges()
+    turn_changes = TurnChanges()
     with pytest.raises(ToolProblem, match="query is empty"):
-        WebTools(ledger, search=Engine({})).web_search("  ")
-    assert ledger.searches == []
+        WebTools(turn_changes, search=Engine({})).web_search("  ")
+    assert turn_changes.searches == []
 
 
 def test_a_search_names_the_engine_and_its_addresses_are_known_afterwards() -> None:
