@@ -20,7 +20,8 @@ from openclaw.config.settings import keys
 from tests.fakes.command import openclaw
 
 TOP = Path(__file__).parents[2]
-PAGES = [TOP / "README.md", TOP / "CHANGELOG.md", *sorted((TOP / "docs").glob("*.md"))]
+TOP_PAGES = ("README.md", "CONTRIBUTING.md", "AGENTS.md", "SECURITY.md", "CHANGELOG.md")
+PAGES = [*(TOP / name for name in TOP_PAGES), *sorted((TOP / "docs").glob("*.md"))]
 LINK = re.compile(r"\[[^\]]*\]\((?!https?:|mailto:)([^)\s]+)\)")
 BLOCK = re.compile(r"```sh\n(.*?)```", re.DOTALL)
 NAMED = re.compile(r"(?<![\w/~.-])openclaw ([a-z]+(?: [a-z]+)?)")
