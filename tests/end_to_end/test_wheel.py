@@ -77,5 +77,6 @@ def test_a_second_name_stands_beside_another_openclaw(site: Path, tmp_path: Path
 
 def test_the_wheel_carries_the_package_and_nothing_beside_it(site: Path) -> None:
     assert (site / "openclaw" / "models" / "catalog.json").is_file()
+    assert (site / "openclaw" / "py.typed").is_file()
     packages = {path.name for path in site.iterdir() if path.suffix != ".dist-info"}
     assert packages == {"openclaw", "bin"}
