@@ -116,7 +116,7 @@ def request_record(card: ModelCard, builder: RequestBuilder, limits: TurnLimits)
 
 
 def fitted(builder: RequestBuilder) -> TurnRecord:
-    """What a compaction in the middle of the turn changes of it."""
+    """Return the part of the record that a compaction within the turn changes."""
     return TurnRecord(head=_sha256(builder.head), cut=_cut(builder.session, builder))
 
 
@@ -130,7 +130,7 @@ def renew(session: Session, builder: RequestBuilder) -> None:
 
 
 def said_of(seen: Cues) -> dict[str, Any]:
-    """What was seen in the request's words, without what was not."""
+    """Return the cues that were found in the request, without the empty ones."""
     nothing = Cues()
     found = {item.name: getattr(seen, item.name) for item in fields(seen)}
     told = {name: each for name, each in found.items() if each != getattr(nothing, name)}
@@ -141,7 +141,7 @@ def said_of(seen: Cues) -> dict[str, Any]:
 
 
 def _cut(session: Session, builder: RequestBuilder) -> list[dict[str, str]]:
-    """What of the home's files and of the conversation the model is not shown as it is."""
+    """Return the files of the head that were cut, and how much of the conversation was."""
     rules = [
         {"part": part.name, "path": part.path, "rule": f"{head_share(part)} of the window"}
         for part in builder.parts

@@ -237,11 +237,11 @@ class History:
                     shutil.rmtree(check_no_links(folder), ignore_errors=True)
 
     def has_waiting(self) -> bool:
-        """Whether there are finished records that are not committed."""
+        """Return True when finished records are not committed yet."""
         return bool(self.in_git and marked(self.place, READY))
 
     def has_work(self) -> bool:
-        """Whether something waits to be committed, or was left by a kill, or still runs."""
+        """Return True when a turn waits to be committed, was left by a kill, or still runs."""
         return has_marked(self.place, RUNNING, READY)
 
     # -------- what a kill has left

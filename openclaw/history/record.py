@@ -173,7 +173,7 @@ class Record:
         self._tell()
 
     def void(self, number: int) -> None:
-        """What was about to be written was not."""
+        """Note that an announced write was not made."""
         self.steps[number] = None
         self.add(void=number)
         self._tell()
@@ -265,7 +265,7 @@ def marked(place: Path, mark: str) -> list[Record]:
 
 
 def has_marked(place: Path, *marks: str) -> bool:
-    """Whether there is a folder with one of these marks, whatever else is in it."""
+    """Return True when a folder has one of these marks, whatever else is in it."""
     return bool(_folders(place, *marks))
 
 
@@ -396,7 +396,7 @@ def _step(line: Mapping[str, Any]) -> TurnStep | None:
 
 
 def _is_cut(file: BinaryIO) -> bool:
-    """Whether the last line has no end."""
+    """Return True when the last line has no end."""
     if not file.seek(0, os.SEEK_END):
         return False
     file.seek(-1, os.SEEK_END)

@@ -94,7 +94,7 @@ class Undo:
             plan.programs[step.path] = self.is_program(step.before)
 
     def _take_back(self, plan: Plan, path: str, before: bytes | None, after: bytes | None) -> bool:
-        """Whether the file has become what it was, not only a part of it."""
+        """Return True when the whole file is as it was, not only a part of it."""
         if path not in plan.now:
             try:
                 found = self.look(path)

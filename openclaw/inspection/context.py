@@ -171,7 +171,7 @@ def _measured(name: str, path: str, text: str, was_cut: bool = False) -> Request
 MOST_VERSIONS = 100
 """Versions of a file that are looked at."""
 OPTIONS = ("mode", "asked", "memory")
-"""What of the options of a turn its head depends on, as its record names it."""
+"""The options of a turn on which its head depends, as its record names them."""
 SKILL_LINE = re.compile(r"^[+-]- ([a-z0-9][a-z0-9-]*):", re.MULTILINE)
 
 

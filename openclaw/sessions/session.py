@@ -136,7 +136,7 @@ class Session:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether others wrote in it; also when what says so was damaged."""
+        """True when others wrote in it, and when the mark that says so was damaged."""
         return bool(self.extra.get(FOREIGN))
 
     @property

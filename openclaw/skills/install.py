@@ -339,7 +339,7 @@ def is_pinned(fields: Mapping[str, str]) -> bool:
 
 
 def check_update(home: Home, staged: StagedSkill, fields: Mapping[str, str]) -> UpdateCheck:
-    """What a freshly staged skill would change of the installed one of its name."""
+    """Return the changes of a staged skill to the installed one of its name."""
     here = fingerprints(_folder(home, staged.name))
     there = fingerprints(staged.folder)
     changes = compare_fingerprints(here, there)

@@ -297,7 +297,7 @@ SKIPPED_NAMES = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class FolderChanges:
-    """What differs between two folders, as sorted paths with slashes."""
+    """Return the paths that differ between two folders, sorted, with slashes."""
 
     added: tuple[str, ...]
     changed: tuple[str, ...]

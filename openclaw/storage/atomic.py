@@ -195,7 +195,7 @@ def _put_new(folder: Folder, temp: str, name: str) -> bool:
 
 
 def exchanged(folder: Folder, temp: str, name: str) -> bool:
-    """Whether the two names were exchanged in one step, which not every file system can."""
+    """Exchange two names in one step; False where the file system cannot."""
     if os.name == "nt":
         return False
     import ctypes

@@ -81,7 +81,7 @@ class Git:
     _environ: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def run(self, *words: str, data: bytes = b"", **env: str) -> bytes:
-        """What git prints, given `data` on standard input. GitError with its last words."""
+        """Return what git prints, given `data` on standard input. GitError has its last words."""
         import subprocess
 
         try:
@@ -229,12 +229,12 @@ def folder_of(root: Path) -> Path | None:
 
 
 def is_source(root: Path) -> bool:
-    """Whether a home is the program's own source, where nothing is committed by itself."""
+    """Return True for the program's own source, where nothing is committed by itself."""
     return (root / "openclaw" / "__main__.py").is_file() and (root / "pyproject.toml").is_file()
 
 
 def is_own(root: Path) -> bool:
-    """Whether the home is a repository of its own that turns may be committed to, and there is a
+    """Return True when the home is a repository that turns may be committed to, and there is a
     git to do it."""
     folder = folder_of(root)
     if folder is None or is_source(root) or find_repository_problem(root, folder):
@@ -244,7 +244,7 @@ def is_own(root: Path) -> bool:
 
 
 def busy(root: Path) -> str:
-    """What of the user's a commit has to wait for, "" for nothing."""
+    """Return the user's operation that a commit has to wait for, "" for none."""
     folder = folder_of(root)
     if folder is None:
         return ""
