@@ -182,7 +182,7 @@ def load(name: str, inner: str = "") -> Command:
             place = import_module(late[each])
             found.command(each)(getattr(place, each))
     group = typer.main.get_group(found)
-    order = [*ORDER.get(name, ()), *group.commands]
+    order = [*ORDER.get(name, ()), *(own for own in group.commands if own not in late), *late]
     group.commands = {each: group.commands[each] for each in order if each in group.commands}
     group.name = name
     group.subcommand_metavar = "[COMMAND] [ARGS]..."

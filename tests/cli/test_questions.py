@@ -205,6 +205,6 @@ def test_a_yes_that_a_prompt_finds_typed_is_no_reply_to_an_offer() -> None:
     from openclaw.cli.chat.prompt_line import TypedLines
 
     with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
-        lines = TypedLines(None, CompletionSources(lambda: ()))
+        lines = TypedLines(None, CompletionSources(lambda: ()), clock=lambda: 0.0)
         keys.send_text("yes\ry\rgo on\r")
         assert lines.read(lambda: "") == "go on"

@@ -110,7 +110,7 @@ def test_whether_a_schema_holds_is_told_by_what_nobody_would_say(reply: str, hol
 
 
 @pytest.mark.parametrize(
-    ("value", "fitting"),
+    ("value", "fits"),
     [
         ({"kind": "answer", "answer": "x"}, True),
         ({"kind": "answer", "answer": "x", "sure": None}, True),
@@ -120,7 +120,7 @@ def test_whether_a_schema_holds_is_told_by_what_nobody_would_say(reply: str, hol
         ("answer", False),
     ],
 )
-def test_a_union_of_objects_is_understood(value: object, builder: bool) -> None:
+def test_a_union_of_objects_is_understood(value: object, fits: bool) -> None:
     answer = {"kind": {"const": "answer"}, "answer": {"type": "string"}}
     answer["sure"] = {"type": ["boolean", "null"]}  # type: ignore[dict-item]
     schema = {
@@ -129,7 +129,7 @@ def test_a_union_of_objects_is_understood(value: object, builder: bool) -> None:
             {"type": "object", "properties": {"kind": {"const": "more"}}, "required": ["kind"]},
         ]
     }
-    assert matches_schema(value, schema) is builder
+    assert matches_schema(value, schema) is fits
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def read_page(path: str, from_line: int = 1) -> str:
     return f"{path}@{from_line}"
 
 
-def turn_skills(
+def shelf(
     action: Literal["list", "add", "done"], items: list[str] | None = None, item: str = ""
 ) -> str:
     """Show or change."""
@@ -60,7 +60,7 @@ def legal() -> Mapping[str, Sequence[str]]:
 
 
 def make_tools() -> list[Tool]:
-    return [tool(read_page), tool(turn_skills, forms=FORMS, legal=legal), tool(fail)]
+    return [tool(read_page), tool(shelf, forms=FORMS, legal=legal), tool(fail)]
 
 
 def make_box(
@@ -82,7 +82,7 @@ def test_a_typed_function_becomes_a_flat_schema_and_one_line() -> None:
         "required": ["path"],
     }
     assert made.forms == (CallForm("read", arguments=("path",)),)
-    assert tool(turn_skills).parameters["properties"] == {
+    assert tool(shelf).parameters["properties"] == {
         "action": {"type": "string", "enum": ["list", "add", "done"]},
         "items": {"type": "array", "items": {"type": "string"}},
         "item": {"type": "string"},

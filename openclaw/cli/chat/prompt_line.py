@@ -120,10 +120,15 @@ class TypedLines:
     interactive = True
 
     def __init__(
-        self, history: Path | None, sources: CompletionSources, keys: str = "emacs"
+        self,
+        history: Path | None,
+        sources: CompletionSources,
+        keys: str = "emacs",
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         from prompt_toolkit import PromptSession
 
+        self._clock = clock
         self._pastes = Pastes()
         self._typed = TypedAhead(self._pastes.fold)
         self._session: PromptSession[str] = PromptSession(
@@ -147,7 +152,7 @@ class TypedLines:
                 self._typed.hold(default)
             leaving = False
             while True:
-                shown = time.monotonic()
+                shown = self._clock()
                 text, sent = self._typed.take()
                 if sent and not is_shell_line(text):  # the user looks at a shell line first
                     return self._to_input(self._echo(text))
@@ -165,7 +170,7 @@ class TypedLines:
                     sys.stdout.flush()
                     continue
                 # A yes that came before the user could read the offer does not count.
-                if not is_yes(text) or time.monotonic() - shown >= TOO_SOON_SECONDS:
+                if not is_yes(text) or self._clock() - shown >= TOO_SOON_SECONDS:
                     return self._to_input(text)
 
     def _to_input(self, text: str) -> str:
