@@ -299,9 +299,9 @@ def record(it: Hostile) -> None:
     head |= {"at": "2026-11-20T10:00:00+00:00", "subject": "x", "session": SESSION, "number": 1}
     lines: list[Any] = [head, step, {"sealed": True}]
     it.put(it.root / RECORD / "turn.jsonl", b"".join(json.dumps(x).encode() + b"\n" for x in lines))
-    (it.root / RECORD / Path(content).name).write_bytes(zlib.compress(data))
+    it.put(it.root / RECORD / Path(content).name, zlib.compress(data))
     mark = it.chance.choice(["running", "ready", "other"])
-    (it.root / RECORD / mark).write_bytes(b"")
+    it.put(it.root / RECORD / mark, b"")
 
 
 JSON_FILES = [
