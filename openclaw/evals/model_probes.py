@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from http.client import HTTPException
 from statistics import median
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
@@ -31,8 +32,8 @@ from openclaw.models.base import (
 from openclaw.models.gguf import MemoryNeed, memory_need
 from openclaw.models.http_client import BackgroundCall, Feed
 from openclaw.models.machine import free_memory, is_loopback
-from openclaw.models.ollama import client
-from openclaw.models.ollama_server import base_url
+from openclaw.models.ollama_client import OllamaClient, OllamaRefusal
+from openclaw.models.ollama_server import base_url, field
 from openclaw.models.profile import full_name
 
 Found = dict[str, Any]
@@ -472,26 +473,25 @@ class RunningModel:
 def find_running_model(name: str, host: str) -> RunningModel | None:
     """Ask the server at `host` about a running model; None when it does not run it, is away, or its
     reply is unreadable. That is no error."""
-    import httpx
-    import ollama
-
     url = base_url(host)
-    asked = client(url, timeout=PATIENCE_SECONDS)
+    asked = OllamaClient(url, PATIENCE_SECONDS, PATIENCE_SECONDS)
     tagged = full_name(f"ollama/{name}").removeprefix("ollama/")
     try:
-        running = [model for model in asked.ps().models if tagged in (model.model, model.name)]
-        values = asked.show(name).modelinfo or {}
-    except (httpx.HTTPError, ollama.ResponseError, ConnectionError, ValueError):
+        running = [m for m in asked.running() if tagged in (m.get("model"), m.get("name"))]
+        values = field(asked.show(name), "model_info", dict, {})
+        if not running:
+            return None
+        size, on_gpu, window = (
+            field(running[0], key, int, 0) for key in ("size", "size_vram", "context_length")
+        )
+    except (OllamaRefusal, HTTPException, OSError, ValueError):
         return None
     finally:
-        asked.close()  # type: ignore[no-untyped-call]
-    if not running:
-        return None
-    size, window = int(running[0].size or 0), int(running[0].context_length or 0)
+        asked.close()
     # The reported size includes the window's part already.
     known = memory_need(values, 0)
     need = known and MemoryNeed(max(0, size - known.token * window), known.token, known.window)
-    return RunningModel(size, int(running[0].size_vram or 0), window, need, is_loopback(url))
+    return RunningModel(size, on_gpu, window, need, is_loopback(url))
 
 
 def window_of(known: RunningModel, asked: int) -> tuple[int, str]:

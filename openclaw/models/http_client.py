@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import http.client
 import json
 import math
 import queue
 import re
 import selectors
 import socket
+import ssl
 import sys
 import threading
 import time
+from base64 import b64encode
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, suppress
+from http.client import HTTPConnection, HTTPSConnection
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from openclaw.errors import ModelFailed, PromptTooLarge, ServerAway
 from openclaw.messages import Waiting
@@ -91,19 +93,69 @@ def _announce_silence(
     return cast("tuple[T]", found)[0]
 
 
+class ConnectFailed(OSError):
+    """No connection to a server came about; its cause says why."""
+
+
+def connect(url: str, seconds: float) -> tuple[HTTPConnection, str]:
+    """An open connection to the server of a URL, and the URL's path as the server or the proxy of
+    the environment wants it. No proxy is used for loopback. Raises ConnectFailed, after `seconds`
+    at the latest."""
+    parts = urlsplit(url)
+    host, port, path = parts.hostname or "127.0.0.1", parts.port, parts.path
+    is_secure = parts.scheme == "https"
+    proxy = None if is_loopback(url) else _find_proxy(parts.scheme, host)
+    at = (proxy.hostname or "", proxy.port) if proxy else (host, port)
+    try:
+        if is_secure:
+            connection: HTTPConnection = HTTPSConnection(*at, timeout=seconds, context=_trusted())
+            if proxy:
+                connection.set_tunnel(host, port, _proxy_authorization(proxy))
+        else:
+            connection = HTTPConnection(*at, timeout=seconds)
+            path = url if proxy else path
+        connection.connect()
+    except OSError as error:
+        raise ConnectFailed(*error.args) from error
+    return connection, path
+
+
+def _find_proxy(scheme: str, host: str) -> SplitResult | None:
+    import urllib.request
+
+    if urllib.request.proxy_bypass(host):
+        return None
+    proxies = urllib.request.getproxies()
+    found = proxies.get(scheme) or proxies.get("all")
+    return urlsplit(found if "://" in found else f"http://{found}") if found else None
+
+
+def _proxy_authorization(proxy: SplitResult) -> dict[str, str]:
+    if not proxy.username:
+        return {}
+    named = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+    return {"Proxy-Authorization": f"Basic {b64encode(named.encode()).decode()}"}
+
+
+def _trusted() -> ssl.SSLContext:
+    """The certificates of the system and, as some systems show none to OpenSSL, of certifi."""
+    import certifi
+
+    context = ssl.create_default_context()
+    context.load_verify_locations(certifi.where())
+    return context
+
+
 def post_json(
     url: str, body: Mapping[str, Any], headers: Mapping[str, str]
 ) -> Generator[Waiting, None, bytes]:
     """POST an object as JSON and return the answer, with a beat every 0.05 s. Closing the generator
     closes the connection, which ends the server's work. Raises OSError or HTTPException. Uses
     http.client, because a wait of httpx cannot be interrupted and continued."""
-    parts = urlsplit(url)
-    is_secure = parts.scheme == "https"
-    kind = http.client.HTTPSConnection if is_secure else http.client.HTTPConnection
-    connection = kind(parts.hostname or "127.0.0.1", parts.port, timeout=CONNECT_SECONDS)
+    connection, path = connect(url, CONNECT_SECONDS)
     with closing(connection), selectors.DefaultSelector() as ready:
         sent = {"Content-Type": "application/json", **headers}
-        connection.request("POST", parts.path, json.dumps(body), sent)
+        connection.request("POST", path, json.dumps(body), sent)
         ready.register(connection.sock, selectors.EVENT_READ)
         while not ready.select(BEAT_SECONDS):
             yield Waiting("")

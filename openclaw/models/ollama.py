@@ -1,4 +1,4 @@
-"""Models of an Ollama server, through the `ollama` library's `/api/chat`.
+"""Models of an Ollama server, through its `/api/chat`.
 
 Every call sends the window, also the one for preloading: Ollama's default is 4,096 tokens, and a
 call with another window loads the model again. `usage.prompt_tokens` is the server's count of the
@@ -11,40 +11,34 @@ earlier turns, so that everything after them would be read again.
 
 from __future__ import annotations
 
-import http.client
 import json
-import os
 import re
 import time
 from base64 import b64encode
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Any, cast
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
 from openclaw.messages import Message, ToolCall, Usage, Waiting
 from openclaw.models import http_client
 from openclaw.models.base import (
-    LIMIT,
     Chunk,
     ModelCard,
     Reply,
     Request,
     Text,
     Thinking,
-    bytes_for,
     text_matches_schema,
 )
-from openclaw.models.http_client import Sockets
-from openclaw.models.ollama_server import base_url, read_card
+from openclaw.models.ollama_client import OllamaClient, OllamaRefusal, authorization, dump
+from openclaw.models.ollama_server import base_url, field, read_card
 from openclaw.models.profile import full_name, with_profile
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import httpx
-    import ollama
 
 
 START_IT = "start it with `ollama serve`, or name its host in OLLAMA_HOST"
@@ -78,12 +72,10 @@ class OllamaModel:
         self._keep_alive = _duration(keep_alive)
         self._waits = retry_waits
         self._card: ModelCard | None = None
-        self._opened: ollama.Client | None = None
-        self._sockets = Sockets()
+        self._client = OllamaClient(self._url)
         self._last_used = float("-inf")
         self._session: str | None = None
         self.reading_rate = 0.0
-        http_client.lighten_httpx()
 
     @property
     def card(self) -> ModelCard:
@@ -121,15 +113,15 @@ class OllamaModel:
         yield reply
 
     def wire(self, request: Request) -> bytes:
-        """See `Model`. The `ollama` library makes the request; a transport catches it."""
+        """See `Model`."""
         card = self.card
-        return capture_body(self._url, self._body(request, self._think_value(request, card), card))
+        return dump(self._body(request, self._think_value(request, card), card))
 
     def warm(self, request: Request) -> Iterator[Waiting]:
         """See `Model`. Sends a chat of one token, otherwise equal to the next one, so that the
         server loads the model once and caches the prompt. Does nothing when the model is loaded
         and its last request was in this conversation."""
-        with suppress(OpenclawError, OSError, http.client.HTTPException):
+        with suppress(OpenclawError, OSError, HTTPException):
             card = yield from self._read_card()
             if not request.messages:
                 return
@@ -141,10 +133,8 @@ class OllamaModel:
             first = replace(
                 request, messages=shared_start(request.messages), schema=None, max_tokens=1
             )
-            body = self._body(first, self._think_value(request, card), card)
-            # Written by the library: its changes to the tools are part of the prompt.
-            sent = {**json.loads(capture_body(self._url, body)), "stream": False}
-            told = yield from http_client.post_json(f"{self._url}/api/chat", sent, _authorization())
+            body = {**self._body(first, self._think_value(request, card), card), "stream": False}
+            told = yield from http_client.post_json(f"{self._url}/api/chat", body, authorization())
             self._last_used, self._session = time.monotonic(), request.session
             if loads:  # nothing of the prompt can be cached
                 count, seconds = parse_reading(told)
@@ -152,27 +142,20 @@ class OllamaModel:
 
     def cut(self) -> None:
         """See `openclaw.evals.model_probes.Cuttable`."""
-        self._sockets.cut()
+        self._client.cut()
 
     def close(self) -> None:
-        if self._opened is not None:
-            self._opened.close()  # type: ignore[no-untyped-call]
-            self._opened = None
-
-    @property
-    def _client(self) -> ollama.Client:
-        if self._opened is None:
-            self._opened = client(self._url, self._sockets)
-        return self._opened
+        self._client.close()
 
     def _read_card(self) -> Generator[Waiting, None, ModelCard]:
         if self._card is None:
             shown = yield from http_client.retry_refused(self._show, self._server, self._waits)
-            card = read_card(self._name, self._window, shown)
+            with self._translate_errors():
+                card = read_card(self._name, self._window, shown)
             self._card = with_profile(replace(card, server=self._url), self._profiles)
         return self._card
 
-    def _show(self) -> ollama.ShowResponse:
+    def _show(self) -> Mapping[str, Any]:
         with self._translate_errors():
             return self._client.show(self._name)
 
@@ -191,15 +174,16 @@ class OllamaModel:
             return False
         try:
             with self._translate_errors():
-                running = self._client.ps().models
+                running = self._client.running()
         except (ModelFailed, ModelMissing):  # a server too old to know /api/ps
             return False
         return not any(self._is_this(model, card.window) for model in running)
 
-    def _is_this(self, model: ollama.ProcessResponse.Model, window: int) -> bool:
+    def _is_this(self, model: Mapping[str, Any], window: int) -> bool:
         """Return True when a running model is this one with this window."""
         tagged = full_name(f"ollama/{self._name}").removeprefix("ollama/")
-        return tagged in (model.model, model.name) and model.context_length in (None, 0, window)
+        names = model.get("model"), model.get("name")
+        return tagged in names and model.get("context_length") in (None, 0, window)
 
     def _can_stop(self, request: Request, card: ModelCard) -> bool:
         """Return True unless it is gpt-oss with a schema, which then returns nothing without
@@ -221,13 +205,16 @@ class OllamaModel:
         )
         with closing(parts):
             while part is not None:
-                yield from heard.take(part)
+                with self._translate_errors(heard.pieces):
+                    pieces = heard.take(part)
+                yield from pieces
                 self._last_used = time.monotonic()
                 part = self._next(parts, heard.pieces)
         if heard.last is None:
             raise http_client.to_broken_stream(self._server, heard.pieces)
         self._session = request.session
-        reply = heard.reply(heard.last)
+        with self._translate_errors(heard.pieces):
+            reply = heard.reply(heard.last)
         used = reply.usage.prompt_tokens + reply.usage.generated_tokens
         if used > card.window:
             yield Waiting(
@@ -239,7 +226,7 @@ class OllamaModel:
     def _reading_estimate(self, body: Mapping[str, Any]) -> str:
         """How long the first token may take, "" when that is unknown or short. Ollama does not tell
         how much of the prompt is cached."""
-        size = sum(len(said["content"]) for said in body["messages"])
+        size = sum(len(said.get("content", "")) for said in body["messages"])
         seconds = size / CHARACTERS_A_TOKEN / self.reading_rate if self.reading_rate else 0
         return f"reading the whole prompt takes about {seconds:.0f} s" if seconds >= 5 else ""
 
@@ -261,44 +248,41 @@ class OllamaModel:
             options["seed"] = request.seed
         if request.stop:
             options["stop"] = list(request.stop)
-        return {
-            "model": self._name,
-            "messages": [message(said) for said in request.messages],
-            "tools": list(request.tools) or None,
-            "format": None if request.schema is None else dict(request.schema),
-            "think": think,
-            "options": options,
-            "keep_alive": self._keep_alive,
-        }
+        body: dict[str, Any] = {"model": self._name, "stream": True, "options": options}
+        if request.schema is not None:
+            body["format"] = dict(request.schema)
+        # The library writes a number of seconds so; it is part of no prompt.
+        alive = self._keep_alive
+        body["keep_alive"] = float(alive) if isinstance(alive, int) else alive
+        body["messages"] = [message(said) for said in request.messages]
+        body["tools"] = [known_fields(tool) for tool in request.tools]
+        if think is not None:
+            body["think"] = think
+        # `shift` is not sent: since Ollama 0.30 another value than that at load time loads the
+        # model again.
+        return {**body, "truncate": False}
 
     def _open(
         self, body: Mapping[str, Any]
-    ) -> tuple[Generator[ollama.ChatResponse, None, None], ollama.ChatResponse | None]:
+    ) -> tuple[Generator[Mapping[str, Any], None, None], Mapping[str, Any] | None]:
         """The stream and its first part. Only reading the first part connects."""
-        parts = cast(
-            "Generator[ollama.ChatResponse, None, None]", self._client.chat(**body, stream=True)
-        )
+        parts = cast("Generator[Mapping[str, Any], None, None]", self._client.chat(body))
         return parts, self._next(parts, 0)
 
-    def _next(
-        self, parts: Iterator[ollama.ChatResponse], pieces: int
-    ) -> ollama.ChatResponse | None:
+    def _next(self, parts: Iterator[Mapping[str, Any]], pieces: int) -> Mapping[str, Any] | None:
         with self._translate_errors(pieces):
             return next(parts, None)
 
     @contextmanager
     def _translate_errors(self, pieces: int = 0) -> Iterator[None]:
-        """Turn the library's exceptions into our errors."""
-        import httpx
-        import ollama
-
+        """Turn the client's exceptions into our errors."""
         try:
             yield
-        except ollama.ResponseError as error:
+        except OllamaRefusal as error:
             raise self._to_openclaw_error(error) from error
-        except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout) as error:
+        except http_client.ConnectFailed as error:
             raise http_client.to_server_away(self._server, error, START_IT) from error
-        except httpx.HTTPError as error:
+        except (OSError, HTTPException) as error:
             raise http_client.to_broken_stream(self._server, pieces, str(error)) from error
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise ModelFailed(
@@ -306,19 +290,19 @@ class OllamaModel:
                 "ask again; if it stays, update Ollama or look at what stands between",
             ) from error
 
-    def _to_openclaw_error(self, error: ollama.ResponseError) -> ModelFailed | ModelMissing:
-        text = error.error if isinstance(error.error, str) else json.dumps(error.error)
-        if error.status_code == 404 and "page not found" not in text:
+    def _to_openclaw_error(self, error: OllamaRefusal) -> ModelFailed | ModelMissing:
+        text = str(error)
+        if error.status == 404 and "page not found" not in text:
             return ModelMissing(
                 f"{self._server} has no model {self._name}",
                 f"openclaw models pull ollama/{self._name}",
             )
-        if error.status_code in (401, 403):
+        if error.status in (401, 403):
             return ModelFailed(
-                f"{self._server} refuses the request (HTTP {error.status_code})",
+                f"{self._server} refuses the request (HTTP {error.status})",
                 "for a cloud model `ollama signin`, else set OLLAMA_API_KEY",
             )
-        return http_client.failure(self._server, text, error.status_code)
+        return http_client.failure(self._server, text, error.status)
 
 
 def _without_text(asking: Generator[Chunk, None, Reply]) -> Generator[Chunk, None, Reply]:
@@ -341,11 +325,6 @@ def _find_fault(reply: Reply, schema: Mapping[str, Any] | None) -> str:
     return ""
 
 
-def _authorization() -> dict[str, str]:
-    key = os.environ.get("OLLAMA_API_KEY", "")
-    return {"Authorization": f"Bearer {key}"} if key else {}
-
-
 def _duration(text: str) -> int | str:
     """Ollama reads seconds only as a number; as text they would lack a unit."""
     return int(text) if re.fullmatch(r"-?\d+", text) else text
@@ -357,17 +336,36 @@ LEAST = 64
 
 def message(said: Message) -> dict[str, Any]:
     """One message as JSON. Calls have no id in this API; results name their tool, in order."""
-    body: dict[str, Any] = {"role": said.role, "content": said.content}
+    body: dict[str, Any] = {"role": said.role}
+    if said.content:
+        body["content"] = said.content
+    if said.images:
+        body["images"] = [b64encode(image.data or b"").decode() for image in said.images]
+    if said.role == "tool":
+        body["tool_name"] = said.tool_name
     if said.tool_calls:
         body["tool_calls"] = [
             {"function": {"name": call.name, "arguments": dict(call.arguments)}}
             for call in said.tool_calls
         ]
-    if said.role == "tool":
-        body["tool_name"] = said.tool_name
-    if said.images:
-        body["images"] = [b64encode(image.data or b"").decode() for image in said.images]
     return body
+
+
+def known_fields(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool with the parts of its schema that the `ollama` library sends, in its order."""
+    sent = _only(tool["function"], "name", "description")
+    if (schema := tool["function"].get("parameters")) is not None:
+        sent["parameters"] = {"type": "object", **_only(schema, "items", "required")}
+        if (properties := schema.get("properties")) is not None:
+            parts = "type", "items", "description", "enum"
+            named = {name: _only(each, *parts) for name, each in properties.items()}
+            sent["parameters"]["properties"] = named
+        sent["parameters"] |= _only(schema, "$defs")
+    return {"type": "function", "function": sent}
+
+
+def _only(value: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value[name] for name in names if value.get(name) is not None}
 
 
 def shared_start(messages: Sequence[Message]) -> tuple[Message, ...]:
@@ -418,7 +416,7 @@ class ReplyBuilder:
 
     def __init__(self, calls_so_far: int) -> None:
         self.pieces = 0
-        self.last: ollama.ChatResponse | None = None
+        self.last: Mapping[str, Any] | None = None
         self._calls_so_far = calls_so_far
         self._began = time.monotonic()
         self._first: float | None = None
@@ -426,33 +424,34 @@ class ReplyBuilder:
         self._thinking: list[str] = []
         self._calls: list[ToolCall] = []
 
-    def take(self, part: ollama.ChatResponse) -> Iterator[Text | Thinking]:
-        said, thought = part.message.content or "", part.message.thinking or ""
-        if part.done:
+    def take(self, part: Mapping[str, Any]) -> list[Text | Thinking]:
+        """Return the text of a part. Raises ValueError when it is no part of a chat."""
+        told = field(part, "message", dict, {})
+        said, thought = field(told, "content", str, ""), field(told, "thinking", str, "")
+        if field(part, "done", bool, False):
             self.last = part
         else:
             self.pieces += 1
         if self._first is None:
             self._first = time.monotonic() - self._began
-        for call in part.message.tool_calls or ():
+        for call in field(told, "tool_calls", list, []):
             number = self._calls_so_far + len(self._calls) + 1
-            function = call.function
-            self._calls.append(ToolCall(f"call_{number}", function.name, dict(function.arguments)))
-        if thought:
-            self._thinking.append(thought)
-            yield Thinking(thought)
-        if said:
-            self._text.append(said)
-            yield Text(said)
+            function = field(call, "function", dict, {})
+            name, given = field(function, "name", str, ""), field(function, "arguments", dict, {})
+            self._calls.append(ToolCall(f"call_{number}", name, given))
+        self._thinking.append(thought)
+        self._text.append(said)
+        return [*([Thinking(thought)] if thought else ()), *([Text(said)] if said else ())]
 
-    def reply(self, last: ollama.ChatResponse) -> Reply:
+    def reply(self, last: Mapping[str, Any]) -> Reply:
+        """The whole reply, with the counts of its last part."""
         usage = Usage(
-            prompt_tokens=last.prompt_eval_count or 0,
-            generated_tokens=last.eval_count or 0,
+            prompt_tokens=field(last, "prompt_eval_count", int, 0),
+            generated_tokens=field(last, "eval_count", int, 0),
             first_token_seconds=self._first or 0.0,
             total_seconds=time.monotonic() - self._began,
             calls=1,
-            read_seconds=(last.prompt_eval_duration or 0) / 1e9,
+            read_seconds=field(last, "prompt_eval_duration", int, 0) / 1e9,
         )
         return Reply(
             text="".join(self._text),
@@ -462,57 +461,8 @@ class ReplyBuilder:
                 "tool_calls"
                 if self._calls
                 else "length"
-                if last.done_reason == "length"
+                if last.get("done_reason") == "length"
                 else "stop"
             ),
             usage=usage,
         )
-
-
-def client(url: str, sockets: Sockets | None = None, **options: Any) -> ollama.Client:
-    """A client of the server at `url`. `options` go to `httpx.Client`; `sockets` can cut its
-    connections."""
-    import ollama
-
-    hooks = [_prepare_chat, *([sockets.watch] if sockets else [])]
-    return ollama.Client(url, **(http_client.client_options(url, *hooks) | options))
-
-
-def capture_body(url: str, body: Mapping[str, Any]) -> bytes:
-    """The body of the request that `client(url).chat(**body, stream=True)` sends."""
-    import httpx
-
-    def catch(request: httpx.Request) -> httpx.Response:
-        raise _CapturedRequest(b"".join(request.stream))  # type: ignore[arg-type]
-
-    sender = client(url, transport=httpx.MockTransport(catch))
-    try:
-        next(iter(sender.chat(**body, stream=True)))
-    except _CapturedRequest as found:
-        return found.body
-    finally:
-        sender.close()  # type: ignore[no-untyped-call]
-    raise AssertionError("a request goes through its transport")
-
-
-class _CapturedRequest(BaseException):
-    """Carries a request past the library, which turns exceptions into its own."""
-
-    def __init__(self, body: bytes) -> None:
-        super().__init__()
-        self.body = body
-
-
-def _prepare_chat(request: httpx.Request) -> None:
-    """Ask for an error instead of a silent cut, which `Client.chat` (ollama 0.6) cannot, and set
-    the limit of the reply. `shift` is not sent: since Ollama 0.30 another value than that at load
-    time loads the model again."""
-    import httpx
-
-    if not request.url.path.endswith("/api/chat"):
-        return
-    body = {**json.loads(request.content), "truncate": False}
-    request.extensions[LIMIT] = bytes_for(body["options"]["num_predict"])
-    raw = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-    request.headers["Content-Length"] = str(len(raw))
-    request.stream = httpx.ByteStream(raw)

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import http.client
-import json
 import os
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from http.client import HTTPException
+from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 from openclaw.errors import ServerAway, UsageError
-from openclaw.models.base import MOST_LINE, ModelCard
+from openclaw.models.base import ModelCard
 from openclaw.models.machine import is_loopback
+from openclaw.models.ollama_client import OllamaClient, OllamaRefusal
 
-if TYPE_CHECKING:
-    import ollama
-
-
+T = TypeVar("T")
 DEFAULT_PORT = 11434
 SCALES = {"K": 1e-6, "M": 1e-3, "B": 1.0, "T": 1e3}
 
@@ -47,40 +45,60 @@ def base_url(host: str) -> str:
     return f"{scheme}://{f'[{name}]' if ':' in name else name}:{port}{path}"
 
 
-def read_card(name: str, window: int, shown: ollama.ShowResponse) -> ModelCard:
-    """The card from the answer of `/api/show`; `window` is the configured one."""
-    facts = shown.modelinfo or {}
+def read_card(name: str, window: int, shown: Mapping[str, Any]) -> ModelCard:
+    """The card from the answer of `/api/show`; `window` is the configured one. Raises ValueError
+    when the answer has another form."""
+    facts, details = field(shown, "model_info", dict, {}), field(shown, "details", dict, {})
     own = next((n for key, n in facts.items() if key.endswith(".context_length")), 0) or window
-    template = shown.template or ""
-    capabilities = shown.capabilities
-    if capabilities is None:  # servers before 0.6.4
-        capabilities = ["tools"] if ".Tools" in template else []
+    template = field(shown, "template", str, "")
+    # Servers before 0.6.4 do not tell them.
+    by_template = ["tools"] if ".Tools" in template else []
+    capabilities: list[Any] = field(shown, "capabilities", list, by_template)
     return ModelCard(
         name=f"ollama/{name}",
         window=min(window, int(own)),
         tools="tools" in capabilities,
         thinking="thinking" in capabilities,
-        family=(shown.details.family if shown.details else None) or "",
-        parameters=_billions(facts, shown.details.parameter_size if shown.details else None),
-        digest=_model_digest(shown),
+        family=field(details, "family", str, ""),
+        parameters=_billions(facts, field(details, "parameter_size", str, "")),
+        digest=_model_digest(shown, template),
         vision="vision" in capabilities,
     )
 
 
-def _model_digest(shown: ollama.ShowResponse) -> str:
+def field(value: Mapping[str, Any], key: str, kind: type[T], absent: Any) -> T:
+    """A field of an answer, `absent` when it is missing or null. Raises ValueError when it is of
+    another type, or `value` is no object."""
+    found = value.get(key) if isinstance(value, Mapping) else value
+    if found is None:
+        return cast(T, absent)
+    if not isinstance(found, kind):
+        raise ValueError(f"{key} is no {kind.__name__}: {str(found)[:80]}")
+    return found
+
+
+def _model_digest(shown: Mapping[str, Any], template: str) -> str:
     """16 hex digits for exactly this model: of its weights' blob in the Modelfile, its template and
     its parameters; without a blob, the time of change."""
-    blobs = re.findall(r"sha256[-:]([0-9a-f]{64})", shown.modelfile or "")
-    changed = [] if blobs else [str(shown.modified_at)]
-    told = [*blobs, *changed, shown.template or "", shown.parameters or ""]
+    blobs = re.findall(r"sha256[-:]([0-9a-f]{64})", field(shown, "modelfile", str, ""))
+    changed = [] if blobs else [_moment(field(shown, "modified_at", str, ""))]
+    told = [*blobs, *changed, template, field(shown, "parameters", str, "")]
     return hashlib.sha256("\0".join(told).encode()).hexdigest()[:16]
 
 
-def _billions(facts: Mapping[str, Any], size: str | None) -> float:
+def _moment(text: str) -> str:
+    """A time as Python writes it, as earlier digests were made so; "None" for none."""
+    try:
+        return str(datetime.fromisoformat(text)) if text else "None"
+    except ValueError:
+        return text
+
+
+def _billions(facts: Mapping[str, Any], size: str) -> float:
     """The number of parameters, from the exact count or a text such as "1.5B" or "494.03M"."""
     if count := facts.get("general.parameter_count"):
         return float(count) / 1e9
-    found = re.match(r"([\d.]+)\s*([KMBT])", size or "", re.IGNORECASE)
+    found = re.match(r"([\d.]+)\s*([KMBT])", size, re.IGNORECASE)
     return float(found[1]) * SCALES[found[2].upper()] if found else 0.0
 
 
@@ -132,7 +150,7 @@ def may_chat(model: Mapping[str, Any]) -> bool:
 def _can_chat(url: str, name: str) -> bool:
     """Return False when /api/show says that a model cannot chat (not before server 0.6.4)."""
     try:
-        shown = _get_json(url, "POST", "/api/show", json.dumps({"model": name}))
+        shown = _get_json(url, "POST", "/api/show", {"model": name})
     except ServerAway:  # it answered a moment ago: a real failure appears with the first request
         return True
     said = shown.get("capabilities")
@@ -145,27 +163,15 @@ def _list_models(url: str, path: str) -> list[Mapping[str, Any]]:
     return [m for m in models if isinstance(m, Mapping)] if isinstance(models, list) else []
 
 
-def _get_json(url: str, method: str, path: str, body: str | None = None) -> Mapping[str, Any]:
-    """The JSON answer of an Ollama, with http.client: importing the ollama library takes 0.3 s."""
-    parts = urlsplit(url)
-    is_secure = parts.scheme == "https"
-    kind = http.client.HTTPSConnection if is_secure else http.client.HTTPConnection
+def _get_json(url: str, method: str, path: str, body: object = None) -> Mapping[str, Any]:
     patience = LOOPBACK_PROBE_SECONDS if is_loopback(url) else REMOTE_PROBE_SECONDS
-    connection = kind(parts.hostname or "127.0.0.1", parts.port, timeout=patience)
-    key = os.environ.get("OLLAMA_API_KEY", "")
+    # Reading the list of models takes long, as the server reads manifests from the disk.
+    client = OllamaClient(url, patience, patience if path == "/api/ps" else LISTING_SECONDS)
     try:
-        connection.connect()
-        if connection.sock is not None and path != "/api/ps":  # reads manifests from disk
-            connection.sock.settimeout(LISTING_SECONDS)
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        connection.request(method, parts.path + path, body, headers)
-        answer = json.loads(connection.getresponse().read(MOST_LINE))
-        if not isinstance(answer, dict):
-            raise ValueError("no object")
-        return answer
-    except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError) as error:
+        return client.ask(method, path, body)
+    except (OllamaRefusal, OSError, HTTPException, ValueError) as error:
         raise ServerAway(
             f"no Ollama answers at {url}", "start it with `ollama serve`, or set OLLAMA_HOST"
         ) from error
     finally:
-        connection.close()
+        client.close()

@@ -1,20 +1,15 @@
-"""The embedding models of an Ollama server, and the prefixes and windows of model families.
-
-Choosing must not wait for httpx or llama_index.
-"""
+"""The embedding models of an Ollama server, and the prefixes and windows of model families."""
 
 from __future__ import annotations
 
-import http.client
-import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from http.client import HTTPException
 from typing import Any
 from urllib.parse import urlsplit
 
 from openclaw.errors import ServerAway
-from openclaw.models.base import MOST_LINE
+from openclaw.models.ollama_client import OllamaClient, OllamaRefusal
 
 LOOPBACK_SECONDS = 0.05  # to connect; Windows tries a refused port for two seconds
 REMOTE_SECONDS = 2.0
@@ -137,22 +132,14 @@ def _rank(name: str) -> int:
 
 
 def _ask(url: str) -> list[Mapping[str, Any]]:
-    """Ask /api/tags with http.client: importing the ollama library would take 0.3 s."""
-    parts = urlsplit(url)
-    host = parts.hostname or "127.0.0.1"
+    """Ask for the list of models. Raises OSError or ValueError when no Ollama answers."""
+    host = urlsplit(url).hostname or "127.0.0.1"
     is_near = host in ("localhost", "::1") or host.startswith("127.")
-    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(host, parts.port, timeout=LOOPBACK_SECONDS if is_near else REMOTE_SECONDS)
-    key = os.environ.get("OLLAMA_API_KEY", "")
+    client = OllamaClient(url, LOOPBACK_SECONDS if is_near else REMOTE_SECONDS, LISTING_SECONDS)
     try:
-        connection.connect()
-        if connection.sock is not None:
-            connection.sock.settimeout(LISTING_SECONDS)
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        connection.request("GET", f"{parts.path}/api/tags", headers=headers)
-        models = json.loads(connection.getresponse().read(MOST_LINE))["models"]
-    except http.client.HTTPException as error:
+        models = client.ask("GET", "/api/tags")["models"]
+    except (HTTPException, OllamaRefusal) as error:
         raise OSError(str(error)) from error
     finally:
-        connection.close()
+        client.close()
     return [model for model in models or () if isinstance(model, Mapping)]

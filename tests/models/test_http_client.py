@@ -20,6 +20,7 @@ from openclaw.errors import ModelFailed, OpenclawError
 from openclaw.messages import Message
 from openclaw.models.base import MOST_BYTES, Model, Reply, Request, replace_surrogates
 from openclaw.models.ollama import OllamaModel
+from openclaw.models.ollama_client import OllamaClient
 from openclaw.models.openai import OpenAIModel
 from openclaw.retrieval.embedding_backends import OllamaEmbedder
 from openclaw.retrieval.embedding_models import InstalledModel
@@ -108,6 +109,19 @@ def test_a_line_or_an_error_without_end_is_left(
         with pytest.raises(OpenclawError):
             ask(make(server))
         assert server.sent < 30_000_000
+
+
+def test_a_connection_that_the_server_closes_after_each_reply_is_opened_again() -> None:
+    with serving(lambda: [b'{"models": [{"name": "m"}]}']) as server:
+        client = OllamaClient(server.url)
+        assert [len(client.ask("GET", "/api/tags")["models"]) for _ in range(3)] == [1, 1, 1]
+        client.close()
+
+
+def test_a_server_that_has_moved_says_where() -> None:
+    moved = serving(lambda: [b""], 308, Location="https://new.example/")
+    with moved as server, pytest.raises(ModelFailed, match=r"moved to https://new\.example/"):
+        ask(ollama(server))
 
 
 @MAKES
