@@ -18,7 +18,7 @@ from openclaw.agent.toolset import page_chars
 from openclaw.errors import OpenclawError
 from openclaw.home.open_home import OpenHome
 from openclaw.home.recall import find_long_files, has_other_files, worth_looking_up
-from openclaw.models.token_count import count, cut, surely_fits
+from openclaw.models.token_count import SavedCounts, count, cut, surely_fits
 from openclaw.nlp.intent import Cues, read_cues
 from openclaw.nlp.relevance import SHORT_ABOUT, Blurb, skills_in_head
 from openclaw.sessions.session import Session, SessionState
@@ -106,25 +106,28 @@ def head(
     tool_rules: str,
     skills: Sequence[Blurb],
     window: int,
+    count: Callable[[str], int] = count,
 ) -> tuple[HeadPart, ...]:
     """Return the parts of the head in order, each cut to its share of the window (tokens).
 
     `sources` may hold identity, soul, agents, user, tools_md and memory; missing and empty ones
-    are left out.
+    are left out. `count` counts tokens.
     """
     parts = [HeadPart("rules", IDENTITY)]
     for name in ("identity", "soul", "agents", "user", "tools_md"):
-        parts += _file_parts(name, sources, window)
+        parts += _file_parts(name, sources, window, count)
     parts.append(HeadPart("tools", tool_rules))
     if skills:
         room = int(window * SHARES["skills"])
-        text, was_cut = _skill_list(skills, room)
+        text, was_cut = _skill_list(skills, room, count)
         parts.append(HeadPart("skills", text, "skills", was_cut))
-    parts += _file_parts("memory", sources, window)
+    parts += _file_parts("memory", sources, window, count)
     return tuple(part for part in parts if part.text)
 
 
-def _skill_list(skills: Sequence[Blurb], room: int) -> tuple[str, bool]:
+def _skill_list(
+    skills: Sequence[Blurb], room: int, count: Callable[[str], int]
+) -> tuple[str, bool]:
     """Return one line a skill in at most `room` tokens, and True when it was cut. Descriptions are
     shortened, then dropped, before a skill is left out. The last line says how many are left out.
     """
@@ -136,15 +139,17 @@ def _skill_list(skills: Sequence[Blurb], room: int) -> tuple[str, bool]:
         text = "\n".join(("# Skills", "", SKILLS_RULE, *lines))
         if surely_fits(text, room) or count(text) <= room:
             return text, False
-    return cut(text, room, "`openclaw skills list` names the rest")
+    return cut(text, room, "`openclaw skills list` names the rest", count)
 
 
-def _file_parts(name: str, sources: Mapping[str, HeadFile], window: int) -> list[HeadPart]:
+def _file_parts(
+    name: str, sources: Mapping[str, HeadFile], window: int, count: Callable[[str], int]
+) -> list[HeadPart]:
     source = sources.get(name)
     text = strip_hidden(source.text) if source else ""
     if not source or not re.sub(r"^#.*$", "", text, flags=re.M).strip():
         return []  # a file with only headings would waste tokens
-    text, was_cut = cut(text, int(window * SHARES[name]), f"read_file {source.path}")
+    text, was_cut = cut(text, int(window * SHARES[name]), f"read_file {source.path}", count)
     return [HeadPart(name, text, source.path, was_cut)]
 
 
@@ -287,11 +292,12 @@ def read_head(
     turn_skills: TurnSkills,
     window: int,
 ) -> tuple[tuple[HeadPart, ...], list[str]]:
-    heads = HeadCache(open_home.home.private / "cache" / "heads")
+    cache = open_home.home.private / "cache"
+    heads, counts = HeadCache(cache / "heads"), SavedCounts(cache / "counts.json")
     found = heads.head(
         session,
         sources,
-        lambda: head(sources, protocol.rules(toolbox), turn_skills.blurbs, window),
+        lambda: head(sources, protocol.rules(toolbox), turn_skills.blurbs, window, counts.count),
         protocol.name,
     )
     specs = toolbox.specs() if protocol.name == "native" else ()

@@ -33,7 +33,7 @@ from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import is_folder, read_bytes, reading
 from openclaw.types import Mode
 
-PRIVATE = ("learned.json", "cache/mcp.json", "cache/tokens.json")
+PRIVATE = ("learned.json", "cache/mcp.json", "cache/tokens.json", "cache/counts.json")
 """Private files that shape a prompt. Secrets are not copied: they stay in memory."""
 TODOS, MEMORY = "memory/TODO.md", SOURCES["memory"]
 PLAYED = (*SOURCES.values(), TODOS, "openclaw.yaml")

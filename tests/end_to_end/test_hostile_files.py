@@ -37,6 +37,7 @@ FILES = (
     *("sessions/old.notes.md", "sessions/archive/old/0001.json", "skills/a/SKILL.md"),
     *("skills/.sources.yaml", ".openclaw/learned.json", ".openclaw/secrets.json"),
     *(".openclaw/offered.txt", ".openclaw/skills.json", ".openclaw/cache/tokens.json"),
+    ".openclaw/cache/counts.json",
     *(".openclaw/cache/key", ".openclaw/cache/mcp.json", ".openclaw/logs/actions.jsonl"),
     *(".openclaw/locks/sandbox.lock", ".openclaw/locks/todo.lock", ".openclaw/locks/notes.lock"),
     *(".openclaw/locks/undo.lock", ".openclaw/index/index.sqlite", ".openclaw/history/chat"),

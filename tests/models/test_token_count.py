@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -12,7 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.messages import Message, ToolCall
-from openclaw.models.token_count import cost, count, cut, request_text, surely_fits
+from openclaw.models.token_count import (
+    MOST_SAVED,
+    SavedCounts,
+    cost,
+    count,
+    cut,
+    request_text,
+    surely_fits,
+)
 
 
 def test_the_tokenizer_needs_no_network(tmp_path: Path) -> None:
@@ -115,3 +124,27 @@ def test_short_prose_is_known_to_fit_without_the_tokenizer() -> None:
 def test_half_a_pair_of_surrogates_is_no_error() -> None:
     assert surely_fits("\ud83d", 10)
     assert count("\ud83d") >= 1
+
+
+def test_a_text_that_was_counted_before_is_not_counted_again(tmp_path: Path) -> None:
+    file = tmp_path / "counts.json"
+    assert SavedCounts(file).count("Hello, world.") == 4
+    file.write_text(file.read_text("utf-8").replace(": 4", ": 9"), "utf-8")
+    assert SavedCounts(file).count("Hello, world.") == 9
+    assert SavedCounts(file).count("Hello.") == 2
+
+
+@pytest.mark.parametrize("damaged", ["", "[]", '{"7d793037a0760186574b0282f2f435e7": "x"}', "\0"])
+def test_a_damaged_file_of_counts_is_made_again(tmp_path: Path, damaged: str) -> None:
+    file = tmp_path / "counts.json"
+    file.write_text(damaged, "utf-8")
+    assert SavedCounts(file).count("Hello, world.") == 4
+    assert 4 in json.loads(file.read_text("utf-8")).values()
+
+
+def test_the_file_of_counts_keeps_the_newest(tmp_path: Path) -> None:
+    file = tmp_path / "counts.json"
+    counts = SavedCounts(file)
+    for number in range(MOST_SAVED + 5):
+        counts.count(f"text {number}")
+    assert len(json.loads(file.read_text("utf-8"))) == MOST_SAVED
