@@ -9,14 +9,15 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, ClassVar, Protocol
 
+from openclaw.frozen import frozen
 from openclaw.messages import Usage, Waiting
 from openclaw.types import Change
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Start:
     """The turn begins. `window` in tokens."""
 
@@ -27,7 +28,7 @@ class Start:
     protocol: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Retrieval:
     """Passages put into the tail of the prompt, each with path, start_line, end_line, text."""
 
@@ -35,7 +36,7 @@ class Retrieval:
     passages: tuple[Mapping[str, Any], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Token:
     """A piece of the answer."""
 
@@ -43,7 +44,7 @@ class Token:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Thought:
     """A piece of the model's thinking before it acts or answers."""
 
@@ -51,7 +52,7 @@ class Thought:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolStart:
     kind: ClassVar[str] = "tool_start"
     id: str
@@ -59,7 +60,7 @@ class ToolStart:
     input: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolEnd:
     """output: the text that the model gets
     seconds: wall clock
@@ -75,7 +76,7 @@ class ToolEnd:
     said: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NewResponse:
     """A further model call begins; the answer streamed so far is complete."""
 
@@ -83,7 +84,7 @@ class NewResponse:
     step: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Notice:
     """One line for the user: a missing file, a loading model, a repeated call, a cut."""
 
@@ -91,12 +92,12 @@ class Notice:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trouble(Notice):
     """A notice that is shown even without a terminal: about hooks, the memory's index or git."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Progress:
     """The activity until the next event, shown for the moment only.
 
@@ -111,7 +112,7 @@ class Progress:
     tail: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compaction:
     """The first `messages` messages of the conversation were archived and replaced by `summary`.
     The tokens are those of a request without a new message."""
@@ -123,7 +124,7 @@ class Compaction:
     summary: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReceiptMade:
     """The real changes of the turn, and claims of the reply that nothing backs."""
 
@@ -132,7 +133,7 @@ class ReceiptMade:
     unbacked: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Done:
     """The turn is over.
 
@@ -155,13 +156,13 @@ class Done:
     sources: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Title:
     kind: ClassVar[str] = "title"
     title: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Error:
     """The turn failed; `exit_code` is that of the command."""
 
@@ -217,7 +218,7 @@ class TodoLike(Protocol):
     def done(self) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileChange:
     """A changed file: lines added and removed; `action` is created, changed or deleted."""
 
@@ -227,7 +228,7 @@ class FileChange:
     removed: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Receipt:
     """The changes of a turn.
 

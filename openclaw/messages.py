@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
+from openclaw.frozen import frozen
+
 Role = Literal["system", "user", "assistant", "tool"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolCall:
     """A call as the model asked for it; `arguments` are not yet checked."""
 
@@ -21,7 +23,7 @@ class ToolCall:
 MOST_IMAGE_BYTES = 10_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Image:
     """An image that goes with a message of the user.
 
@@ -36,7 +38,7 @@ class Image:
     data: bytes | None = field(default=None, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Message:
     """One message as it goes to a model. `tool_name` and `tool_call_id` only for role "tool",
     `images`, each with its bytes, only for role "user"."""
@@ -49,7 +51,7 @@ class Message:
     images: tuple[Image, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Usage:
     """Token counts and wall-clock seconds of one or more model calls. `read_seconds` is the time
     for reading the prompt, where the server reports it."""
@@ -75,7 +77,7 @@ class Usage:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolUse:
     """A call that was made: `input` as parsed, `output` as the model got it."""
 
@@ -188,7 +190,7 @@ NO_RECORD = TurnRecord()
 _OF_A_RECORD = {each.name: READERS[str(each.type)] for each in fields(TurnRecord)}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry:
     """One message of a session file.
 
@@ -234,7 +236,7 @@ class Entry:
         return replace(self, record_json={**self.record_json, **record.as_json()})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Material:
     """Text or an image that the user attaches to the prompt. `path` is relative to the home; "" for
     standard input and files elsewhere."""
@@ -245,7 +247,7 @@ class Material:
     image: Image | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Waiting:
     """The model is not ready yet.
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from openclaw.frozen import frozen
+
 Effect = Literal["read", "write", "read-elsewhere", "write-elsewhere", "run", "get", "send"]
 Mode = Literal["read-only", "ask", "edit", "full"]
 
@@ -15,7 +17,7 @@ CHANGING: frozenset[Effect] = frozenset({"write", "write-elsewhere", "run", "sen
 """Effects that may change something."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Action:
     """What a call would do, as its tool derives it from the arguments.
 
@@ -44,7 +46,7 @@ class ForeignProblem(ToolProblem):
     """A problem in foreign words (a server's error text): as untrusted as a result."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Change:
     """A file of the home that a turn changed, or would change. None means "no file"."""
 
@@ -53,7 +55,7 @@ class Change:
     after: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallRecord:
     """A requested call and its outcome, for the audit log.
 
@@ -183,7 +185,7 @@ class TurnChanges:
 Category = Literal["preference", "fact", "decision", "entity", "other"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Page:
     """A page as text. `title` is one line, "" when it has none."""
 

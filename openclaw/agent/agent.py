@@ -37,6 +37,7 @@ from openclaw.agent.undo import recover, redo, undo, undoable
 from openclaw.agent.window import KEPT, mark_refused
 from openclaw.errors import OpenclawError, PromptTooLarge, UsageError
 from openclaw.events import Receipt, make_receipt
+from openclaw.frozen import frozen
 from openclaw.history.turns import Scope, State, Turn
 from openclaw.home.open_home import OpenHome
 from openclaw.home.recall import find_long_files
@@ -311,7 +312,7 @@ def update_working_notes(
     return update_notes(open_home.sessions.folder, session, changed, open_home.vault.mask)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PreparedTurn:
     """A turn that is ready to run."""
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from openclaw.frozen import frozen
 from openclaw.messages import Entry, ToolUse
 from openclaw.nlp.words import significant_words
 from openclaw.storage.text import without_comments
@@ -49,7 +49,7 @@ MOST_LINES = 1000
 """Lines that one citation can name."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Citation:
     """Lines of a file that an answer names. `verified`: the model saw them."""
 
@@ -59,7 +59,7 @@ class Citation:
     verified: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SeenTexts:
     """The texts that a model saw.
 
@@ -281,7 +281,7 @@ _NUMBERED = re.compile(r" *(?P<number>\d+)  (?P<text>.*)")
 _WORDS = re.compile(r"[\W_]+")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ShownLine:
     """One or more lines of a file as the model saw them; `around` is their passage."""
 
@@ -297,7 +297,7 @@ class ShownLine:
         return f"{self.path}:{self.start_line}{more}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ShownPassage:
     """Lines of a file as the model saw them; `lines` may be fewer, as comments are left out."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import TYPE_CHECKING
 
 from openclaw.agent.citations import (
@@ -26,6 +26,7 @@ from openclaw.agent.citations import (
 )
 from openclaw.agent.prompt import HeadFile
 from openclaw.agent.recording import REMEMBERED, newest_turn
+from openclaw.frozen import frozen
 from openclaw.messages import Entry, ToolUse, TurnRecord
 from openclaw.storage.readers import kind_by_name
 from openclaw.storage.text import read_text
@@ -45,7 +46,7 @@ _PROGRAMS = frozenset(("run_shell", "run_python"))
 _GREP = re.compile(r"^(?P<path>memory/[^\n:]{1,300}):(?P<line>\d{1,7}):(?P<text>.+)$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnswerContext:
     """An answer, and what its model saw.
 
@@ -66,7 +67,7 @@ class AnswerContext:
     summary: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HomeLines:
     """Returns the masked lines of the home's files. Each file is read once; see
     `openclaw.agent.citations.ReadLines`."""

@@ -7,12 +7,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from openclaw import events
 from openclaw.agent.window import SentConversation, Wire, messages
 from openclaw.errors import OpenclawError
+from openclaw.frozen import frozen
 from openclaw.memory.notes import Notes
 from openclaw.messages import Entry, Message, Waiting
 from openclaw.models.base import Model, Reply, Request
@@ -34,7 +35,7 @@ LEAST_EXCHANGES = 3
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlannedCompaction:
     """A planned compaction: the summary that will replace the first `upto` messages, and candidates
     for the memory."""
@@ -44,7 +45,7 @@ class PlannedCompaction:
     facts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compaction:
     """Compacts conversations of one home. `memory` is None when nothing may be remembered; `mask`
     replaces secrets, which the user may have written into the notes, by their names."""
@@ -143,7 +144,7 @@ with one JSON object: "facts": a list of at most 4, each with "fact", one senten
 the user's own words for it. An empty list when there are none. No tasks, no questions."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Summarizer:
     """Asks a model about a conversation, in requests that fit its window."""
 
@@ -299,7 +300,7 @@ WHERE = "What was said then is kept whole: search_sessions finds it."
 Count = Callable[[str], int]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outline:
     """The facts needed to go on with a conversation, a line an item."""
 

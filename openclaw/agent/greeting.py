@@ -6,11 +6,11 @@ No model is asked. Three lines at most, made for 80 columns.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
 from openclaw.agent.todo_offers import LONGEST_PROMPT, TodoOffer, offer_at_start
+from openclaw.frozen import frozen
 from openclaw.memory.entries import entries_of
 from openclaw.memory.todos import plain_text
 from openclaw.storage.home import PROPOSED
@@ -28,7 +28,7 @@ SHORT_PROMPT = 48
 """Characters of a prompt that fit one line; longer ones take a second."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Greeting:
     """Lines to show, and the offer in the last of them, None without one."""
 

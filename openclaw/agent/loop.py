@@ -11,6 +11,7 @@ from openclaw import events
 from openclaw.agent.protocols.base import ModelStep, RunningTurn, StepProtocol
 from openclaw.errors import OpenclawError, PromptTooLarge
 from openclaw.events import Receipt
+from openclaw.frozen import frozen
 from openclaw.messages import NO_RECORD, Entry, ToolCall, ToolUse, TurnRecord, Usage, Waiting
 from openclaw.models.base import Model, Reply, Request, Text, Thinking
 from openclaw.models.token_count import Meter
@@ -30,7 +31,7 @@ TurnOutput = events.Event | Entry
 BuildRequest = Callable[[RunningTurn, Request], Generator[events.Event, None, Request]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TurnLimits:
     """max_steps: model calls a turn
     max_tokens: tokens of one reply

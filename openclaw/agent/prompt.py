@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from openclaw.agent.protocols.base import StepProtocol
 from openclaw.agent.toolset import page_chars
 from openclaw.errors import OpenclawError
+from openclaw.frozen import frozen
 from openclaw.home.open_home import OpenHome
 from openclaw.home.recall import find_long_files, has_other_files, worth_looking_up
 from openclaw.models.token_count import SavedCounts, count, cut, surely_fits
@@ -77,7 +77,7 @@ MOST_BYTES = 1_000_000
 """Bytes read of a file of the head; a window holds far less."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HeadPart:
     """A named piece of the prompt. `path` is relative to the home, "" for text that code adds."""
 
@@ -87,7 +87,7 @@ class HeadPart:
     cut: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HeadFile:
     """A file of the home that goes into the head."""
 
@@ -192,7 +192,7 @@ def tail(
     return f"<context>\n{body}\n</context>"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HeadCache:
     """Copies of heads by their SHA-256 in a folder that may be deleted at any time."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -20,6 +19,7 @@ from openclaw.agent.fact_capture import why_not_writable
 from openclaw.agent.promised_todos import LIST
 from openclaw.agent.recording import record_turn
 from openclaw.errors import UsageError
+from openclaw.frozen import frozen
 from openclaw.memory.todos import plain_text
 from openclaw.nlp.dates import find_named_day, parse_day
 from openclaw.nlp.sentences import sentences
@@ -44,7 +44,7 @@ _LINK = re.compile(r"://|\bwww\.|\b[\w-]{2,}\.[a-z]{2,}(?:\b|/)", re.IGNORECASE)
 _LIST_OF_SHOPPING = re.compile(r"shop|grocer|einkauf|courses|compra|spesa", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TodoOffer:
     """`line` is shown. A yes runs `prompt`, whose words are in the line, or, without one, gives the
     to-do `todo` the date `due` (ISO)."""

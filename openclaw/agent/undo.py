@@ -6,13 +6,13 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from openclaw.agent.loop import timestamp
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.events import FileChange, file_change
+from openclaw.frozen import frozen
 from openclaw.history.journal import Journal, new_id, now, subject_of
 from openclaw.history.record import Record, read
 from openclaw.history.rollback import FileConflict, Plan, Undo, read_home_file, write_if_unchanged
@@ -30,7 +30,7 @@ ATTEMPTS = 5
 LOCK_SECONDS = 2.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UndoResult:
     """The result of an undo or a redo.
 
@@ -103,7 +103,7 @@ def _nothing_error(open_home: OpenHome, kind: Kind, session: str) -> UsageError:
     return UsageError(f"there is nothing to {kind}{where}", "see what was done: openclaw log")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _UndoTask:
     """The turns to undo, and how."""
 

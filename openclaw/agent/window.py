@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from openclaw.frozen import frozen
 from openclaw.messages import Entry, Message, ToolUse, TurnRecord
 from openclaw.models.token_count import Meter
 
@@ -42,7 +43,7 @@ LONGEST_ARGUMENT = 120
 Wire = Callable[[Entry], list[Message]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SentConversation:
     """A conversation as it was last sent.
 
@@ -60,7 +61,7 @@ class SentConversation:
     session: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Size:
     """The size of an entry in tokens.
 
@@ -76,7 +77,7 @@ class Size:
     last: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CutPlan:
     """The cuts of a request.
 

@@ -15,7 +15,6 @@ import stat
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
 from mimetypes import types_map
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from openclaw.cli.formatting import warn
 from openclaw.errors import UsageError
+from openclaw.frozen import frozen
 from openclaw.messages import MOST_IMAGE_BYTES, Image, Material
 from openclaw.security.credentials import why_denied
 from openclaw.storage.child import NoText, paged_text
@@ -53,7 +53,7 @@ LEFT_ALONE = (
 WAITING = "reading standard input to its end (--no-stdin leaves it alone)"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mention:
     """A file or folder that the prompt names; `first` and `last` are lines, 0 for the whole."""
 

@@ -6,10 +6,10 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TextIO
 
 from openclaw.cli.formatting import has_colours
+from openclaw.frozen import frozen
 
 PIPED_WIDTH = 100
 LEAST_WIDTH = 40
@@ -19,7 +19,7 @@ white and black do not."""
 DIM, PLAIN = "\x1b[2m", "\x1b[m"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Marks:
     """The characters that plots are drawn with.
 
@@ -39,7 +39,7 @@ BLOCKS = Marks("\u2588", "\u2591", "\u00b7", "\u254c", "\u258f\u258e\u258d\u258c
 ASCII = Marks("#", ":", ".", "-", "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Canvas:
     """What an output can show: its width in columns, its characters, and colours or none."""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from openclaw.cli.formatting import first_line, harmless, main_argument, one_line, replace_bad_bytes
 from openclaw.errors import OpenclawError, UsageError
+from openclaw.frozen import frozen
 from openclaw.history.differences import blame, differences
 from openclaw.sessions.session import from_json
 from openclaw.storage.safe_open import read_bytes
@@ -302,7 +303,7 @@ class Contents(Protocol):
     def read(self, name: str | None) -> bytes | None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Exchange:
     """The prompt and the answer of a turn, "" when not known, and the calls between them."""
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from openclaw.frozen import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Options:
     """The options that stand before the command."""
 

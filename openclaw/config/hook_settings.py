@@ -13,13 +13,13 @@ and reported; the others run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from openclaw.config.file import FILE, compose
+from openclaw.frozen import frozen
 
 Event = Literal["before_turn", "after_turn", "before_tool", "after_tool", "before_compact"]
 EVENTS: tuple[Event, ...] = get_args(Event)
@@ -29,7 +29,7 @@ SECONDS, LONGEST_SECONDS = 10.0, 600.0
 LONGEST_LABEL = 60
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hook:
     """A program and when it runs: a text for the shell, or the program with its arguments.
 
@@ -66,7 +66,7 @@ class Hook:
         return not self.match or any(fnmatchcase(tool, glob) for glob in self.match)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HookFault:
     """A mistake in the settings of a hook.
 

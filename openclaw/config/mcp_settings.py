@@ -14,8 +14,10 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
+
+from openclaw.frozen import frozen
 
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_. -]{0,38}[A-Za-z0-9])?")
 NAMED = "a server's name is made of letters, digits, '-', '_', '.' and blanks; at most 40, no '__'"
@@ -27,7 +29,7 @@ IGNORED = frozenset({"autoApprove", "alwaysAllow", "description", "icon"})
 """Keys of other programs that would take away a question, or are only for show."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Server:
     """An MCP server: a `command` to start or a `url` to reach.
 
@@ -58,7 +60,7 @@ class Server:
 STARTS = ("command", "args", "env", "cwd", "url", "headers")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerFault:
     """A mistake in the settings of a server; `path` are the keys below `mcp` that lead to it."""
 

@@ -6,12 +6,13 @@ Plain dataclasses and not pydantic, whose import alone would cost more than `ope
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache
 from typing import Any, Literal, get_type_hints
 
 from openclaw.errors import UsageError
+from openclaw.frozen import frozen
 from openclaw.types import Mode
 
 
@@ -30,14 +31,14 @@ def _key(
     return field(default=default, metadata={"about": about, **narrowed})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ollama:
     host: str = _key(
         "", "address of the server; empty: OLLAMA_HOST, else localhost:11434", asks=True
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OpenAI:
     base_url: str = _key(
         "", "any OpenAI-compatible server, e.g. http://localhost:8000/v1", asks=True
@@ -45,7 +46,7 @@ class OpenAI:
     api_key_env: str = _key("OPENAI_API_KEY", "environment variable that holds the key", asks=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Embedded:
     threads: int = _key(0, "0: as many as there are real cores", least=0)
     kv_cache_mb: int = _key(
@@ -53,7 +54,7 @@ class Embedded:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Web:
     region: str = _key("wt-wt", "region of web searches, e.g. de-de; wt-wt: none")
     results: int = _key(3, "results of one web search", least=1)
@@ -64,7 +65,7 @@ class Web:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shell:
     timeout: float = _key(30.0, "seconds after which a command is ended", least=1, most=3600)
     env: tuple[str, ...] = _key(
@@ -77,7 +78,7 @@ class Shell:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Index:
     paths: tuple[str, ...] = _key((), "more files and folders that memory search reads", asks=True)
     sessions: bool = _key(False, "memory search reads old conversations too")
@@ -88,23 +89,23 @@ class Index:
     vectors_uri: str = _key("", "file or address of that store; empty: its default", asks=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Skills:
     off: tuple[str, ...] = _key((), "skills that are not used (openclaw skills disable)")
     user: bool = _key(False, "read skills of ~/.agents/skills too")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Git:
     auto_commit: bool = _key(True, "make each turn a commit of the home's git (docs/history.md)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Heartbeat:
     timeout: float = _key(600.0, "seconds after which openclaw heartbeat is ended", least=1)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Settings:
     model: str = _key("auto", "auto, ollama/NAME, embedded/NAME, openai/NAME or a .gguf file")
     fallbacks: tuple[str, ...] = _key((), "models to try in order when that one is not reachable")
@@ -164,7 +165,7 @@ class Settings:
     heartbeat: Heartbeat = Heartbeat()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Key:
     """A key of the settings: its dotted name, its type, and what narrows its values."""
 

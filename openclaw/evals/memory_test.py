@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from openclaw.frozen import frozen
 from openclaw.memory.markdown import Page, read_page
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ _SEVERAL = re.compile(r';(?=(?:[^"]*"[^"]*")*[^"]*$)')
 """A semicolon outside quotes."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemoryCase:
     """A question and the expectations, one of which is enough. `line` in the file, from 1. Either
     may be empty where a row is not filled in."""
@@ -51,7 +52,7 @@ class MemoryCase:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Row:
     """A row of a table of cases: line index, cells, and the columns of question and expectation."""
 
@@ -163,7 +164,7 @@ _PLACE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expected:
     """An expected passage: lines `first` to `last` of a file (0: any), or all `words`; words in
     quotes must match exactly. A path that ends with / is a folder, a bare file name one in any
@@ -187,7 +188,7 @@ class Expected:
         return passage.start_line <= self.last and self.first <= passage.end_line
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CaseResult:
     """The result of one question: the rank of the answer in each ranking, from 1; 0: not found.
 
@@ -202,7 +203,7 @@ class CaseResult:
     has_meaning: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RankingScore:
     """The number of `cases` questions answered by the first, the first three, and the first `k`
     passages; and the mean reciprocal rank."""

@@ -12,12 +12,12 @@ import re
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from http.client import HTTPException
 from statistics import median
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from openclaw.errors import ModelFailed
+from openclaw.frozen import frozen
 from openclaw.messages import Message, ToolCall, Waiting
 from openclaw.models.base import (
     Chunk,
@@ -57,7 +57,7 @@ _FENCE = re.compile(r"\A```\w*\s*(.*?)\s*```\Z", re.DOTALL)
 _TAGS = re.compile(r"<think(?:ing)?>(.*?)(?:</think(?:ing)?>|\Z)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProbeReply:
     """A reply, perhaps cut off by us. `loaded`: the model was loaded for it."""
 
@@ -458,7 +458,7 @@ PATIENCE_SECONDS = 10.0
 """For an answer from memory, as /api/ps and /api/show are."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunningModel:
     """A running model: its bytes, those in GPU memory, and its window (tokens, 0 when an old server
     does not say). `is_here`: the server is on this machine."""

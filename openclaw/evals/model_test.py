@@ -28,6 +28,7 @@ from openclaw.evals.model_probes import (
     window_of,
 )
 from openclaw.events import Done, ToolEnd
+from openclaw.frozen import frozen
 from openclaw.messages import Material, ToolCall
 from openclaw.models.base import Model, Profile, Score
 from openclaw.models.catalog import gguf_path
@@ -43,7 +44,7 @@ VERIFIED_BYTES = 8_000_000_000
 Probe = tuple[str, Iterator[model_probes.Found]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelTestLimits:
     """Limits of a test in seconds.
 
@@ -350,7 +351,7 @@ def _todos(home: Home) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskOutcome:
     """The outcome of a task: the answer, the end of the turn, the tools that succeeded, changed
     paths, claims that nothing backs, and the to-do file after it."""
@@ -368,7 +369,7 @@ class TaskOutcome:
         return all(word.casefold() in said for word in words)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Task:
     """A task of the test; `name` is its name in the report."""
 

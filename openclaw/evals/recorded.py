@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from openclaw.frozen import frozen
 from openclaw.history.history import History
 from openclaw.history.turns import Turn
 from openclaw.messages import NO_RECORD, Entry, ToolUse, TurnRecord
@@ -17,7 +18,7 @@ UNREADABLE = "the archive before it cannot be read"
 UNANSWERED = "it broke off before anything was said"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordedTurn:
     """A recorded turn.
 

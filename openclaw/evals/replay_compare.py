@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from openclaw.agent import prompt
@@ -13,6 +13,7 @@ from openclaw.agent.request import RequestBuilder
 from openclaw.evals.playback import call_key
 from openclaw.evals.recorded import RecordedTurn, answer_of
 from openclaw.evals.replay_home import sha256_of
+from openclaw.frozen import frozen
 from openclaw.messages import Entry, ToolCall, ToolUse, TurnRecord, Usage
 from openclaw.models.base import ModelCard
 from openclaw.models.token_count import compact
@@ -22,7 +23,7 @@ Piece = tuple[Literal["same", "then", "now"], str]
 WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TurnDifference:
     """A difference from the recorded turn.
 
@@ -38,7 +39,7 @@ class TurnDifference:
     counts: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReplayResult:
     """The result of a replayed turn. `missing` is the call without a recorded result that ended it;
     `played` are the recorded calls that the model made again."""
@@ -60,7 +61,7 @@ class ReplayResult:
         return made + [call for call in last if call not in made[-1:]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReplayedTurn:
     """A turn and its result, or why it was not run (`lost`). `seconds` of wall-clock time."""
 

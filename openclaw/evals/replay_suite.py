@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +14,7 @@ from openclaw.evals.recorded import RecordedTurn, recorded_turns
 from openclaw.evals.replay import Replay
 from openclaw.evals.replay_compare import ReplayedTurn
 from openclaw.evals.replay_home import ReplayHome
+from openclaw.frozen import frozen
 from openclaw.sessions.archive import FOLDER
 from openclaw.sessions.session import Session, from_json, to_json
 from openclaw.sessions.store import SessionStore
@@ -30,7 +30,7 @@ What is expected of session {id} when it is run again: `openclaw sessions test`.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SuiteCase:
     """A conversation of a suite. `problems` are its unreadable parts; `written`: there is a file of
     expectations."""
@@ -46,7 +46,7 @@ class SuiteCase:
         return [each for each in self.expected if each.turn in (EVERY, turn.number)]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckedTurn:
     """A replayed turn, the number of expectations, and those that failed."""
 
@@ -206,7 +206,7 @@ _NOTHING = frozenset({"nothing", "no tool", "no tools", "any tool", "anything", 
 _REGEX = re.compile(r"/(?P<pattern>.*)/(?P<flags>[imsx]*)$", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expectation:
     """An expectation about a turn.
 
@@ -233,7 +233,7 @@ class Expectation:
         return words[self.check]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TurnResult:
     """The new and the recorded result of a turn: answers and names of called tools."""
 

@@ -7,12 +7,13 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from openclaw.agent.agent import Agent
 from openclaw.config import Settings
 from openclaw.events import Done, ToolEnd
+from openclaw.frozen import frozen
 from openclaw.models.base import Model
 from openclaw.nlp.intent import read_cues
 from openclaw.nlp.relevance import Blurb
@@ -25,7 +26,7 @@ from openclaw.storage.safe_open import is_folder, is_ordinary
 COPIED = ("workspace", "memory", "skills", ".agents")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trial:
     """The result of one prompt.
 

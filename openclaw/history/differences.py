@@ -8,6 +8,7 @@ from difflib import SequenceMatcher
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from openclaw.frozen import frozen
 from openclaw.history.turns import UNKNOWN
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ MANY = 2_000
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Difference:
     """One file before and after.
 
@@ -185,7 +186,7 @@ def _escape_char(sign: str) -> str:
     return _ESCAPES.get(sign, sign if plain else f"\\{ord(sign):03o}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Line:
     """One line of a file, from 1. `turn` is the entry of the history that wrote it, None for one
     that is in no entry yet."""

@@ -8,10 +8,11 @@ import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from openclaw.frozen import frozen
 from openclaw.history.turns import GIT, Turn, TurnStep
 from openclaw.storage.git import Git, GitError, quoted
 from openclaw.storage.home import is_inside
@@ -22,7 +23,7 @@ ARGUMENTS = 20_000
 ZEROS = "0" * 40
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Blob:
     """A file in a tree or in the index: mode and object id, both "" where there is none."""
 

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from openclaw.errors import Damaged, OpenclawError
+from openclaw.frozen import frozen
 from openclaw.history.turns import EXECUTABLE, UNKNOWN, State, Turn, TurnStep
 from openclaw.storage.home import is_inside
 from openclaw.storage.lock import hold_lock
@@ -59,7 +60,7 @@ class ForeignRecord(ValueError):
     """A record that this user did not write on this machine, or that was changed since."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call:
     """A call of a tool that was begun; `output` is None when its end was never seen."""
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
+from openclaw.frozen import frozen
 from openclaw.history.turns import Scope, Turn, TurnStep
 from openclaw.storage.home import is_inside
 from openclaw.storage.merge import Conflict, Merged, merge_bytes
@@ -26,7 +27,7 @@ Merge = Callable[[str, bytes, bytes, bytes | None], tuple[bytes, bool] | None]
 """Merges files of which the lines say nothing: path, base, ours, theirs; None for the others."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileConflict:
     """A file that cannot be taken back as a whole. `text` are the places, marked as git marks them:
     what is there now, what the turn had left, what it was before."""
@@ -64,7 +65,7 @@ class Plan:
         return wanted != self.now[path] or program
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Undo:
     """How to read contents and the home's files, and to merge what is no text."""
 

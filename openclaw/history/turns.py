@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
+
+from openclaw.frozen import frozen
 
 Kind = Literal["turn", "outside", "undo", "redo"]
 Scope = Literal["all", "files", "talk"]
@@ -21,7 +23,7 @@ TALK = "sessions/"
 """Files below this are the conversation of a turn; the others are its files."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TurnStep:
     """A change of one file.
 
@@ -38,7 +40,7 @@ class TurnStep:
         return self.path.startswith(TALK)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Turn:
     """One entry of the history.
 

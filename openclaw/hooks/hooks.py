@@ -17,6 +17,7 @@ from openclaw.config.file import settings_text
 from openclaw.config.hook_settings import REFUSING, Event, Hook, HookFault, fault_line, read_hooks
 from openclaw.errors import Refused
 from openclaw.events import Done
+from openclaw.frozen import frozen
 from openclaw.hooks.runner import HookReply, run_hook, safe_line
 from openclaw.security.program_trust import TrustRequest, make_trust_request, why_untrusted
 from openclaw.security.untrusted import fence
@@ -31,7 +32,7 @@ TRUST = "openclaw hooks trust"
 Text = tuple[Hook, str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HookAnswer:
     """The result of all hooks of an event: texts that they add, or why they refuse it."""
 
@@ -213,7 +214,7 @@ class Hooks:
         self._news += new
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolHooks:
     """Runs the hooks before and after each tool; see `openclaw.tools.toolbox.CallHooks`."""
 

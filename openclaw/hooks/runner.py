@@ -6,11 +6,11 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from openclaw.config.hook_settings import Hook
+from openclaw.frozen import frozen
 from openclaw.security.program_files import (
     FileCopies,
     ProgramFile,
@@ -35,7 +35,7 @@ OWN = ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA")
 """Variables for the folders of the user's settings, which the agent does not write."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HookReply:
     """The reply of a hook. All texts but `text` are one line."""
 

@@ -6,7 +6,7 @@ import difflib
 import hashlib
 import re
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Any, TypeVar, get_args
 
@@ -18,6 +18,7 @@ from openclaw.agent.protocols.base import RunningTurn as AgentTurn
 from openclaw.agent.protocols.choice import choose_protocol
 from openclaw.agent.toolset import toolbox
 from openclaw.errors import UsageError
+from openclaw.frozen import frozen
 from openclaw.history.turns import Turn
 from openclaw.home.open_home import OpenHome
 from openclaw.messages import NO_RECORD, Entry, Material, Message, TurnRecord
@@ -36,7 +37,7 @@ END_OF_TAIL, FENCE = "</context>", "\n<<data "
 `openclaw.security.untrusted`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RequestPart:
     """A part of the next request: where it comes from and what it costs."""
 
@@ -47,7 +48,7 @@ class RequestPart:
     cut: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ContextReport:
     """The next request: the window and the tokens of each part; `raw` is the request as it is sent.
 
@@ -175,7 +176,7 @@ OPTIONS = ("mode", "asked", "memory")
 SKILL_LINE = re.compile(r"^[+-]- ([a-z0-9][a-z0-9-]*):", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HeadPartChange:
     """A part of the head that differs from the one that was sent.
 
@@ -199,7 +200,7 @@ class HeadPartChange:
         yield from difflib.unified_diff(old, new, f"a/{name}", f"b/{name}", lineterm="")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HeadChanges:
     """How the head of a conversation's last turn differs from the files as they are now.
 
@@ -327,7 +328,7 @@ def _writers_of(open_home: OpenHome, name: str, path: str, sent: str) -> Iterato
         yield writer
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Shown:
     """Returns what the head shows of a version of a file."""
 

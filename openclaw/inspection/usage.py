@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from statistics import median
 
+from openclaw.frozen import frozen
 from openclaw.messages import Entry, Usage
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import SessionStore
@@ -21,7 +21,7 @@ STOPPED = "I stopped: "
 DAY = len("2026-11-21")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TurnUsage:
     """The cost of one turn. Tokens and seconds are as in `Usage`, summed over the turn's calls.
 
@@ -52,7 +52,7 @@ class TurnUsage:
         return self.at[:DAY]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sums:
     """The sum of several turns.
 

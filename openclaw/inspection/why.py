@@ -5,18 +5,19 @@ model thought and did, and what the answer rests on.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from openclaw.agent.citations import context_passages, find_repeated_lines, passages_of
 from openclaw.errors import UsageError
+from openclaw.frozen import frozen
 from openclaw.messages import Entry, ToolUse, TurnRecord
 
 Found = Mapping[str, Any]
 NO_RECORD = "no record was kept of this turn: shown is what its messages say"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelStep:
     """One reply of the model: its thoughts, its text, its calls with their results, and the hints
     that it was given besides.
@@ -28,7 +29,7 @@ class ModelStep:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Why:
     """What is known of one turn. `recorded`: the session has kept what the turn was made of;
     without it `offered` has only places, and nothing is known of `left_out`, `cut` and

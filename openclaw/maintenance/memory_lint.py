@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openclaw.errors import OpenclawError, UsageError
+from openclaw.frozen import frozen
 from openclaw.history.history import command
 from openclaw.home.open_home import OpenHome
 from openclaw.memory.findings import LEVELS, Document, LintContext, LintFinding
@@ -43,7 +44,7 @@ LOCK_SECONDS = 10.0
 SKIPPED = ("memory/TESTS.md",)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LintReport:
     """What was found in which files, and how many entries they have."""
 

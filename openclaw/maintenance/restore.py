@@ -11,11 +11,11 @@ import shutil
 import stat
 import tarfile
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from openclaw.errors import Damaged, UsageError
+from openclaw.frozen import frozen
 from openclaw.maintenance.backup import (
     BLOCK,
     BROKEN,
@@ -34,7 +34,7 @@ from openclaw.storage.text import unwritable
 LARGEST_MANIFEST = 200_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Restored:
     """The result of a restore.
 
@@ -49,7 +49,7 @@ class Restored:
     own: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Unpacked:
     """The content of an archive: SHA-256 by path, links, folders with their modes and times."""
 

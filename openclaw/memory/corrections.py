@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from openclaw.frozen import frozen
 from openclaw.nlp.lexicon import correction_words as w
 
 _VALUE = re.compile(
@@ -28,7 +28,7 @@ _VALUE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Token:
     """A word or a value of a kind; `word` is folded, `raw` as written."""
 

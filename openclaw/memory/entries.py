@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import get_args
 
+from openclaw.frozen import frozen
 from openclaw.memory.markdown import Bullet, Page, indent_width, line_ending, read_page, to_display
 from openclaw.storage.text import comments
 from openclaw.storage.text import without_comments as outside_comments
@@ -30,7 +30,7 @@ _SOURCE = re.compile(r"(?:source|from)[ :=]+(?P<source>\S.*)", re.IGNORECASE)
 _CATEGORY = re.compile(rf"(?:category[ :=]+)?({'|'.join(CATEGORIES)})s?", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Meta:
     """The metadata in an entry's comment; empty where it says nothing.
 
@@ -44,7 +44,7 @@ class Meta:
     importance: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemoryEntry:
     """A remembered list item.
 

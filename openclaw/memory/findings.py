@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from openclaw.frozen import frozen
 from openclaw.memory.entries import MemoryEntry, entries_of
 from openclaw.memory.markdown import Page, read_page, to_display
 from openclaw.memory.notes import DAILY
@@ -36,7 +37,7 @@ REDACTED = "[secret]"
 _ISO = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Edit:
     """Replaces the lines `start` to before `end` (indexes) of a file by `text`, "" for none."""
 
@@ -46,7 +47,7 @@ class Edit:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LintFinding:
     """One thing that a check found.
 
@@ -150,7 +151,7 @@ class Document:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LintContext:
     """What the checks know of the home besides the texts.
 

@@ -10,12 +10,12 @@ import difflib
 import posixpath
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import Literal
 from urllib.parse import unquote
 
+from openclaw.frozen import frozen
 from openclaw.memory.entries import MemoryEntry, Meta, format_entry, split_tail
 from openclaw.memory.findings import (
     LEVELS,
@@ -42,7 +42,7 @@ _COMPARED_MOST = 40
 """Most words of an entry that is compared word by word. Longer entries are compared whole."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Pair:
     """The numbers of two items that say the same; `sure` when no word of them differs."""
 
@@ -224,7 +224,7 @@ _ATTRIBUTES = w.NAMED | w.PLAIN | w.WORDY
 _LONG = 6
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LintItem:
     """An entry of a document.
 
@@ -418,7 +418,7 @@ _SLUG = re.compile(r"[^\w\- ]")
 _CLOSE = 0.75
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Link:
     at: int
     target: str

@@ -17,6 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
+from openclaw.frozen import frozen
 from openclaw.storage.atomic import read_settled
 from openclaw.storage.text import BOM, check_not_utf_16, write_if_same
 from openclaw.types import BeforeWrite, record_no_write
@@ -34,7 +35,7 @@ _FENCE = re.compile(r"[ \t]*(`{3,}(?!.*`)|~{3,})")
 _YAML = re.compile(r"[\w-]+[ \t]*:(?:\s|$)|[ \t]+\S|-[ \t]|#|$")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bullet:
     """A list item's first line.
 
@@ -51,7 +52,7 @@ class Bullet:
     start: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Section:
     """A heading and what follows to the next one: line indexes `start` to before `end`. The text
     before the first heading is a section without a heading line (`level` 0)."""
@@ -210,7 +211,7 @@ _ID = re.compile(r"(?:^|[ \t]+)\^(?P<id>[A-Za-z0-9-]+)$")
 _DUE = re.compile(r"(?<![\w:-])due:(\d{4}-\d{2}-\d{2})(?![\w-])")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskItem:
     """A task line.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Literal
 
+from openclaw.frozen import frozen
 from openclaw.memory.corrections import corrects
 from openclaw.memory.entries import (
     MemoryEntry,
@@ -41,7 +42,7 @@ _EMPTY_INBOX = re.compile(r"\s*(?:# Inbox \d{4}-\d{2}-\d{2}\s*)?")
 _START = re.compile(r"^(?:[-*+#>]+\s+)+")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SavedNote:
     """A memory that was written, and the notes it replaced. `known`: it stood there before."""
 
@@ -289,7 +290,7 @@ DAILY = re.compile(r"(\d{4}-\d{2}-\d{2})\.md")
 _PLACE = re.compile(r"(?P<path>\S.*\.md):(?P<line>\d+)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Note:
     """A remembered line of a file.
 

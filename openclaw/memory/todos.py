@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
 
+from openclaw.frozen import frozen
 from openclaw.memory.markdown import (
     DEFAULT_LIST,
     Section,
@@ -38,7 +38,7 @@ LOCK_SECONDS = 10.0
 _BOX = re.compile(r"^(?:[-*]\s+)?\[[ xX]\]\s*")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Todo:
     """One to-do.
 

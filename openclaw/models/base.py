@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from typing import TYPE_CHECKING, Any, AnyStr, Literal, Protocol
 
+from openclaw.frozen import frozen
 from openclaw.messages import Message, ToolCall, Usage, Waiting
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 StopReason = Literal["stop", "length", "tool_calls"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelCard:
     """The abilities of a model.
 
@@ -44,7 +45,7 @@ class ModelCard:
     vision: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """One call of a model.
 
@@ -65,21 +66,21 @@ class Request:
     session: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Text:
     """A piece of the reply."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Thinking:
     """A piece of the model's thinking, which is shown but is not part of the reply."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reply:
     """The whole reply: the last chunk of every stream that was not interrupted."""
 
@@ -188,7 +189,7 @@ BOUND_TO_PLACE = (
 """Fields that hold only for one machine or server."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Score:
     """How many answers of a test were right."""
 
@@ -203,7 +204,7 @@ class Score:
         return f"{self.right} of {self.of}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Profile:
     """The results of one test of a model. None, "" and 0-of-0 scores mean "not measured".
 

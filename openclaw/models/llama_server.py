@@ -19,12 +19,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Generator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
+from openclaw.frozen import frozen
 from openclaw.models.http_client import BackgroundCall, Feed, Stopped
 from openclaw.storage.program import python_command
 
@@ -271,7 +272,7 @@ def wire(body: Mapping[str, Any]) -> bytes:
 _BATCH = 128
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoadRequest:
     """The model to load.
 

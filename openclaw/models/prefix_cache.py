@@ -18,10 +18,10 @@ import struct
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from openclaw.frozen import frozen
 from openclaw.messages import Waiting
 from openclaw.models.llama_server import Engine, EngineError
 from openclaw.storage.safe_open import check_no_links, make_folder, open_file, reading, remove
@@ -40,7 +40,7 @@ INSTRUCTIONS = "reading the instructions, once for this model"
 KeepsState = Callable[[str], bool]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReadCost:
     """New tokens that were read into the slot, and the seconds it took."""
 

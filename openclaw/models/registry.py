@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from openclaw.config import Settings
@@ -21,6 +20,7 @@ from openclaw.errors import (
     ServerAway,
     UsageError,
 )
+from openclaw.frozen import frozen
 from openclaw.messages import Waiting
 from openclaw.models.base import Chunk, Model, ModelCard, Request, is_patient
 from openclaw.models.ollama import OllamaModel
@@ -74,7 +74,7 @@ def open_named_model(
     return FallbackModel([(name, offers.opener(name)) for name in (settings_model, *fallbacks)])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelOpener:
     """Opens models by name, with the settings of each provider; fields as in `choose`."""
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.errors import OpenclawError, PromptTooLarge
+from openclaw.frozen import frozen
 from openclaw.messages import Message
 from openclaw.models.base import Request
 from openclaw.storage.readers import parse_foreign_json
@@ -231,7 +232,7 @@ VERSION = 1
 """Of the file. A file of another version is ignored, and models are measured again."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Meters:
     """One JSON file with the ratio of each model and protocol to the tokens of cl100k_base, and
     the tokens it reads per second. When it is deleted, the next reply is measured again."""

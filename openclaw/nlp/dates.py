@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cache
 from typing import Any, Literal
 
+from openclaw.frozen import frozen
 from openclaw.types import ToolProblem
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")
@@ -327,7 +327,7 @@ _TODAY = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NamedDay:
     """A day that a sentence names.
 

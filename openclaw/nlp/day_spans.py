@@ -10,9 +10,10 @@ import calendar
 import re
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
+
+from openclaw.frozen import frozen
 
 Span = tuple[date, date]
 
@@ -21,7 +22,7 @@ LONGEST_LEAP_GAP = 8
 HALF_YEAR = 183
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NamedTime:
     """A time that a text names.
 
@@ -217,7 +218,7 @@ def mark_of(*kinds: str) -> str:
     return f"(?:[{''.join(kinds)}][{chr(_FIRST)}-{chr(_LAST)}])"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReadTime:
     """A time and the words it was read from. `searchable`: an entry may have these words too."""
 
@@ -289,7 +290,7 @@ class MarkedText:
 ToTime = Callable[[MarkedText, re.Match[str]], NamedTime | None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DayRule:
     """A rule that finds times of a kind.
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from openclaw.frozen import frozen
 from openclaw.nlp.facts import category_of, has_relative_day, is_not_own_statement, is_secret
 from openclaw.nlp.lexicon.quote_words import ORDER_TO_AN_AGENT, SHORT_QUOTE
 from openclaw.nlp.notable import may_state_fact, statement_before_question
@@ -33,7 +34,7 @@ _SIGNATURE = re.compile(
 """A name after a dash at the end: that person wrote the text."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FactCandidate:
     """A fact that may be kept.
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from openclaw.frozen import frozen
 from openclaw.nlp.relevance import (
     LONGEST_ABOUT,
     Blurb,
@@ -110,7 +110,7 @@ ENGLISH = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Errands:
     """What a request wants of the web or of programs.
 
@@ -124,7 +124,7 @@ class Errands:
     tools: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cues:
     """What the words of a request say about its intent.
 

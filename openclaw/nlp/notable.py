@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from openclaw.frozen import frozen
 from openclaw.messages import ToolUse
 from openclaw.nlp.identifiers import exact_strings, has_own_shape, identifiers
 from openclaw.nlp.sentences import (
@@ -51,7 +51,7 @@ _POLITE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NoteAdditions:
     """What a turn adds to the working notes.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 
+from openclaw.frozen import frozen
 from openclaw.nlp.dates import NamedDay, find_named_day, parse_day
 from openclaw.nlp.sentences import blank_quotes, own_words, sentences
 
@@ -15,7 +16,7 @@ LONGEST = 240
 _EDGE = " ,.;:!-\u2013\u2014"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Promise:
     """A promise in an answer.
 

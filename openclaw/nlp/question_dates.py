@@ -15,9 +15,9 @@ Ambiguous words are read so:
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import date
 
+from openclaw.frozen import frozen
 from openclaw.nlp import day_spans
 from openclaw.nlp.day_spans import (
     BARE,
@@ -40,7 +40,7 @@ LONG_SPAN = 28
 """Days; a span of so many gives way to a shorter one within it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Days:
     """The days that a text names.
 

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
 
+from openclaw.frozen import frozen
+
 # A line is: reason | paths below any folder, with * for characters other than a slash.
 _ANYWHERE = """
 SSH keys | .ssh
@@ -235,7 +237,7 @@ SETTLED_NS = 1_000_000_000
 """A folder that was changed less than this ago may change again with the same time stamp."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Folder:
     """The entries of one folder."""
 

@@ -6,10 +6,10 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from openclaw.errors import Damaged, OpenclawError
+from openclaw.frozen import frozen
 from openclaw.storage.home import PROPOSED, Home
 from openclaw.storage.lock import hold_lock
 from openclaw.storage.readers import parse_foreign_json
@@ -40,7 +40,7 @@ _SHOWN_PLACE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ForeignFiles:
     """The known foreign files of one home. The file is read each time, as another process may
     change it."""

@@ -10,10 +10,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import date
 from typing import Literal, get_args
 
+from openclaw.frozen import frozen
 from openclaw.types import Action
 
 GrantKind = Literal["command", "prefix", "host", "tool"]
@@ -67,7 +67,7 @@ BY_TARGET: dict[str, tuple[GrantKind, ...]] = {
 """Tools whose calls name their target, with the kinds of grants that can cover a call."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Grant:
     """One permission. `since` is an ISO day, "" for a grant of this session only."""
 

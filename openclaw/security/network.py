@@ -11,10 +11,10 @@ import ipaddress
 import re
 import socket
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from urllib.parse import quote, urljoin
 
+from openclaw.frozen import frozen
 from openclaw.types import Effect, ToolProblem
 
 Resolve = Callable[[str, int], Sequence[str]]
@@ -182,7 +182,7 @@ _URL_IN_TEXT = re.compile(
 _SAFE = "/:@!$&'()*+,;=~-._%"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Url:
     """A URL without its fragment, which is never sent."""
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from openclaw.frozen import frozen
 from openclaw.security.credentials import why_name_denied
 from openclaw.security.grants import BY_TARGET, Grant, offered_grants
 from openclaw.types import Action, Change, Effect, Mode
@@ -63,7 +63,7 @@ _NO_PATHS = frozenset(("run_shell", "fetch_url"))
 _OUTWARD: frozenset[Effect] = frozenset({"send", "get", "run", "write-elsewhere"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PolicyRule:
     """A rule that comes before the table."""
 
@@ -124,7 +124,7 @@ COMMITTED = PolicyRule(
 RULES = (CREDENTIALS, IDENTITY_FILES, HOOKED_FILES, LASTING_FILES, OUTWARD, COMMITTED)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Verdict:
     """A decision and its reason."""
 
@@ -136,7 +136,7 @@ class Verdict:
     """The name of the rule that decided; "" for the table."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PermissionQuestion:
     """A question to the user about a call."""
 
@@ -160,7 +160,7 @@ class Declined(Exception):
     """The user said no. The message is what the user wants done instead."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Policy:
     """The policy of one run."""
 

@@ -18,9 +18,10 @@ import shlex
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from openclaw.frozen import frozen
 from openclaw.storage.home import Home
 from openclaw.storage.scratch import link_folder, scratch
 
@@ -46,7 +47,7 @@ _STARTER_OPTION = re.compile(r"--(?!exclude)|-\w*[IFT]|[A-Za-z]*[IFT][A-Za-z]*$"
 """Options by which such a program may start another one (`tar -I`)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProgramFile:
     """A file as it is in the hash."""
 
@@ -58,7 +59,7 @@ class ProgramFile:
     """The path that a link leads to; "" when the file is no link."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Programs:
     """The files of a home that commands may run. Paths are relative to the home."""
 
@@ -437,7 +438,7 @@ class UncopiedProgramError(ValueError):
     """A command would run a program of the home itself and not its copy."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileCopies:
     """Copies of a home's files."""
 

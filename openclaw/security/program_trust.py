@@ -8,12 +8,13 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from openclaw.config.hook_settings import Hook, read_hooks
 from openclaw.config.mcp_settings import Server, fill_variables, read_servers
+from openclaw.frozen import frozen
 from openclaw.security.program_files import (
     AGENT_FOLDERS,
     PYTHON,
@@ -34,7 +35,7 @@ from openclaw.security.program_files import (
 from openclaw.storage.home import Home, State
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TrustRequest:
     """The hooks or MCP servers of a home and the files that they run, for which a yes is asked."""
 

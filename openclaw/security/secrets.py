@@ -14,10 +14,11 @@ import re
 from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
 from urllib.parse import quote
+
+from openclaw.frozen import frozen
 
 SecretSpan = tuple[str, int, int]
 """Kind, start and end of a secret in a text."""
@@ -47,7 +48,7 @@ _NEAR = 200
 _TRIVIAL = frozenset("pass password passwd pw pwd secret user username token key test".split())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Secret:
     """The place of a secret in a text. Start and end count characters."""
 
@@ -164,7 +165,7 @@ def _is_trivial(password: str) -> bool:
 Check = Callable[[str], bool]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TokenForm:
     """How the tokens of one service look."""
 

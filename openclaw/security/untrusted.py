@@ -14,11 +14,11 @@ import hmac
 import os
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
+from openclaw.frozen import frozen
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import write_private
 
@@ -202,7 +202,7 @@ KEY_SIZE = 32
 _process_key = os.urandom(KEY_SIZE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Nonces:
     """Computes nonces by a key in a private file of the user.
 

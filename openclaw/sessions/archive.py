@@ -12,12 +12,12 @@ import contextlib
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from openclaw.errors import Damaged, OpenclawError
+from openclaw.frozen import frozen
 from openclaw.messages import Entry
 from openclaw.sessions.session import (
     PART_FILE,
@@ -43,7 +43,7 @@ def _read(path: Path, stamp: tuple[int, ...]) -> Session:
     return from_json(read_bytes(path).removeprefix(BOM).decode("utf-8"), path.stem)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Archive:
     """The archive of one session. `folder` exists once something was compacted. `keep` is called
     with each file before it is written or removed."""

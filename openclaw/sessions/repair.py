@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from openclaw.frozen import frozen
 from openclaw.messages import Entry
 from openclaw.sessions.archive import Archive
 from openclaw.sessions.folder import SessionFolder, in_words
@@ -271,7 +271,7 @@ ASIDE = re.compile(r"(?P<id>[^.]+)\.damaged-[0-9]{8}-[0-9]{6}(?:-[0-9]+)?")
 Trouble = Literal["newer", "conflict", "damaged"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BrokenFile:
     """A file of a session or of its archive that does not load."""
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
+from openclaw.frozen import frozen
 from openclaw.messages import READERS, Entry, Image, ToolUse, Usage, fields_from, fields_to
 
 VERSION = 2
@@ -29,7 +30,7 @@ OF_THE_REQUEST = ("head", "history_from")
 PART_FILE = re.compile(r"[0-9]{4,9}\.json")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArchivePart:
     """One part of a session's archive, as the session's file lists it."""
 

@@ -17,6 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from openclaw.frozen import frozen
 from openclaw.messages import Entry
 from openclaw.sessions.session import Session
 from openclaw.storage.safe_open import reading
@@ -36,7 +37,7 @@ REPLY_LENGTH = 160
 MOST_INEXACT = 20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionSummary:
     """A session as a line of the list."""
 
@@ -49,7 +50,7 @@ class SessionSummary:
     """Their number, archived ones included."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionHit:
     """A message that a search has found."""
 
@@ -291,7 +292,7 @@ _SMALL = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Term:
     """A word of a search, or a phrase."""
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+from openclaw.frozen import frozen
 
 MAX_BYTES = 16 * 1024
 """Largest frontmatter. 30,000 nested brackets overflow the stack inside PyYAML's C code, which no
@@ -258,7 +259,7 @@ UnplacedProblem = tuple[ProblemLevel, str, str]
 """A problem without its path: level, code, message."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Problem:
     """Something wrong with the SKILL.md at `path`. An error means that it is not loaded."""
 

@@ -6,10 +6,11 @@ import os
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 
+from openclaw.frozen import frozen
 from openclaw.security.untrusted import find_hidden
 from openclaw.skills.inspect_rules import (
     CODE,
@@ -47,7 +48,7 @@ _SUM = re.compile(rf"{_PIECE}(?:\s?\+\s?{_PIECE}){{1,20}}")
 _JOINED = re.compile(rf"\[(\s?{_PIECE}(?:\s?,\s?{_PIECE}){{1,20}},?\s?)\](?:\.join\(({_PIECE})\))?")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReviewPoint:
     """A line that the user should see.
 

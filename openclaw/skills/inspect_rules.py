@@ -8,14 +8,15 @@ nothing else tells the act. Every repetition is bounded, so that no line takes l
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from openclaw.frozen import frozen
 
 PROSE, FENCE, SCRIPT, DATA = 1, 2, 4, 8
 """Where a rule searches: text for people and models, code in such a text, scripts, other files."""
 CODE = FENCE | SCRIPT | DATA
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rule:
     """A pattern with its conditions.
 

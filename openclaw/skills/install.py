@@ -11,12 +11,12 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Literal
 
 from openclaw.errors import OpenclawError, UsageError
+from openclaw.frozen import frozen
 from openclaw.skills.frontmatter import Problem
 from openclaw.skills.inspect import ReviewPoint, find_review_points, is_script
 from openclaw.skills.skill import MAX_NAME, NAME, Root, Skill, list_skills, read_skill_file
@@ -42,7 +42,7 @@ from openclaw.types import UNRECORDED, Recorder
 MAX_LISTED = 30
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StagedSkill:
     """A skill that waits in a hidden folder.
 
@@ -300,7 +300,7 @@ def _check_below(home: Home, folder: Path) -> None:
 UpdateState = Literal["unchanged", "changed", "edited"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UpdateCheck:
     """The result of comparing an installed skill with its source.
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 import os
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 from openclaw.errors import UsageError
+from openclaw.frozen import frozen
 from openclaw.skills.frontmatter import Problem
 from openclaw.skills.inspect import ReviewPoint, find_review_points
 from openclaw.skills.install import StagedSkill, stage_skill, strict_name
@@ -23,7 +23,7 @@ from openclaw.storage.text import read_text, unwritable, write_if_same
 from openclaw.types import UNRECORDED, BeforeWrite, Recorder, record_no_write
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Proposal:
     """A skill that waits for the user.
 

@@ -10,10 +10,10 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from openclaw.config.settings import Settings, keys
+from openclaw.frozen import frozen
 from openclaw.skills.frontmatter import SkillError, read_yaml
 
 OWNERS = ("openclaw", "clawdbot", "moltbot", "clawdis")
@@ -33,7 +33,7 @@ _COMMANDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InstallHint:
     """How the author says that programs are installed; `os` as in `Requirements`."""
 
@@ -42,7 +42,7 @@ class InstallHint:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Requirements:
     """What a skill needs.
 

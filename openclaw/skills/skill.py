@@ -12,13 +12,14 @@ import time
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from openclaw import __version__
 from openclaw.config.settings import Settings
 from openclaw.errors import OpenclawError
+from openclaw.frozen import frozen
 from openclaw.skills.frontmatter import (
     Problem,
     SkillError,
@@ -57,7 +58,7 @@ _NO_VALUE = frozenset(("null", "Null", "NULL", "~"))  # YAML's words for it
 _TOOLS = re.compile(r"[^\s,()]+(?:\([^()]*\))?")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Skill:
     """A skill that can be read.
 
@@ -101,7 +102,7 @@ class Skill:
         return body.strip()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListedSkill:
     """A SKILL.md that was found.
 
@@ -118,7 +119,7 @@ class ListedSkill:
     skill: Skill | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Root:
     """A folder of skills."""
 

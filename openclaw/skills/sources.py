@@ -10,12 +10,12 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from openclaw.errors import OpenclawError, UsageError
+from openclaw.frozen import frozen
 from openclaw.skills.unpack import SUFFIXES, check_parts, refusal, write_new_file
 
 OriginKind = Literal["folder", "archive", "git"]
@@ -27,7 +27,7 @@ _REF = re.compile(r"[A-Za-z0-9_][\w./+@-]{0,199}")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:(//|:)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Origin:
     """Where a skill comes from.
 

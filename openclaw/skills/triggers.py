@@ -13,11 +13,12 @@ evals/triggers.yaml in the skill's folder:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from openclaw.errors import UsageError
+from openclaw.frozen import frozen
 from openclaw.skills.frontmatter import SkillError, read_yaml
 from openclaw.storage.safe_open import reading
 
@@ -32,7 +33,7 @@ KEYS = frozenset({"should", "should_not"})
 FORM = "should: and should_not: are lists of prompts, each a text, or prompt: and expect: together"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Triggers:
     """Prompts for which a model should read a skill, prompts for which it should not, and the words
     that some answers must have."""

@@ -13,11 +13,11 @@ import unicodedata
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from openclaw.errors import OpenclawError, Refused, UsageError
+from openclaw.frozen import frozen
 from openclaw.storage.home import name_trouble
 from openclaw.storage.safe_open import open_file, reading
 from openclaw.storage.text import unwritable
@@ -39,7 +39,7 @@ MAC_FILES = frozenset({"__MACOSX", ".DS_Store"})
 UTF8_NAME, ENCRYPTED = 0x800, 0x41
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArchiveMember:
     """One member of an archive. `size` is the size in the header; `read` opens the bytes."""
 
@@ -295,7 +295,7 @@ SKIPPED_NAMES = frozenset({
 })  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FolderChanges:
     """Return the paths that differ between two folders, sorted, with slashes."""
 

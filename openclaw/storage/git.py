@@ -13,10 +13,11 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
+from openclaw.frozen import frozen
 from openclaw.storage.git_settings import common_of, find_repository_problem, git_environment
 from openclaw.storage.safe_open import appending, check_no_links, make_folder, remove
 from openclaw.storage.text import read_text
@@ -71,7 +72,7 @@ class GitDied(GitError):
     """git was killed, also by us as it took too long: its locks may still be there."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Git:
     """git in the repository whose working tree is `root`, or with `around` in the one that `root`
     lies in."""

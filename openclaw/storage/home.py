@@ -12,13 +12,13 @@ import shutil
 import unicodedata
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from openclaw.errors import Damaged, OpenclawError
+from openclaw.frozen import frozen
 from openclaw.storage.git import Git, GitError, first_commit
 from openclaw.storage.lock import hold_lock
 from openclaw.storage.program import data_folder
@@ -46,7 +46,7 @@ PROPOSED = "skills/.proposed"
 ON_WINDOWS = os.name == "nt"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Home:
     """A folder of Markdown and JSON that an agent lives in.
 
@@ -339,7 +339,7 @@ def trust_file() -> Path:
     return data_folder() / FILE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trust:
     """The list of yeses in a file."""
 

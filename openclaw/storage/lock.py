@@ -15,12 +15,13 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from openclaw.errors import OpenclawError
+from openclaw.frozen import frozen
 from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import check_no_links, make_folder, read_bytes, remove, writing
 from openclaw.storage.text import unwritable
@@ -36,7 +37,7 @@ PATIENCE = 30
 LONGEST_COMMAND = 40
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Owner:
     """Who holds a lock. `since` is seconds since 1970, `command` one line ("openclaw chat")."""
 

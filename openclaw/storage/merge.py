@@ -12,11 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
+from openclaw.frozen import frozen
+
 MAX_EDITS = 600
 """Where two texts differ in more common lines than this, a rougher comparison is good enough."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Conflict:
     """A place that both sides changed, each in its own way. `at` is the index in the merged lines
     where `ours` stands."""
@@ -27,7 +29,7 @@ class Conflict:
     theirs: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Merged:
     """The lines with the changes of both sides; in a conflict they are ours."""
 
@@ -35,7 +37,7 @@ class Merged:
     conflicts: tuple[Conflict, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LineChange:
     """base[start:end] became side[new_start:new_end]."""
 

@@ -16,9 +16,9 @@ import os
 import secrets
 import time
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from openclaw.frozen import frozen
 from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import (
     NotOrdinary,
@@ -34,7 +34,7 @@ LONGEST_WAIT = 60.0
 WAIT_SECONDS = 0.02
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WriteNotes:
     """The writes to the home since a command began; `path` is the file with the notes."""
 

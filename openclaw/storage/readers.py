@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import os
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
+from openclaw.frozen import frozen
 from openclaw.storage.safe_open import NotOrdinary, descend
 from openclaw.types import FileContent
 
@@ -23,7 +23,7 @@ class NotPlain(Exception):
     """A link, a pipe or a device stands in the way; the text is the path."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlainFile:
     """A regular file: its bytes, None when they are more than was asked for; whether it can be
     run."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
+from openclaw.frozen import frozen
 from openclaw.storage import atomic
 from openclaw.storage.merge import Merged, merge_bytes
 from openclaw.storage.safe_open import target_of
@@ -15,7 +15,7 @@ from openclaw.types import BeforeWrite, record_no_write
 ATTEMPTS = 50
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Saved:
     """The result of a save.
 

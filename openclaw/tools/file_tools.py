@@ -6,11 +6,11 @@ import difflib
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from openclaw.frozen import frozen
 from openclaw.security.secrets import find_key_begin
 from openclaw.security.vault import Vault
 from openclaw.storage.child import NoText, paged_text
@@ -51,7 +51,7 @@ CHANGED = "{} was changed meanwhile in the same lines; nothing was written. Read
 WAITS = " It counts once the user accepts it: openclaw skills review"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Plan:
     """A planned change of a file."""
 
@@ -63,7 +63,7 @@ class _Plan:
     line: int = 0  # the first changed line, 0 when unknown
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileTools:
     """The six file tools over one home. They raise ToolProblem for what the model can mend and
     OpenclawError for what the user must (disk full, read-only). With a vault, the name of a secret

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from openclaw import types
+from openclaw.frozen import frozen
 from openclaw.security.untrusted import defuse, plain_source
 from openclaw.storage.home import Home
 from openclaw.storage.text import read_text, without_comments
@@ -102,7 +102,7 @@ class NoteStore(Protocol):
     def propose(self, text: str, source: str, /) -> InboxEntry: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KnowledgeTools:
     """The tools `todo` and `remember`. `origin` tells where the words of a memory come from, "" for
     the user's own: all others wait for the user's yes."""
@@ -360,7 +360,7 @@ class Searcher(Protocol):
     def get(self, path: str, start: int, end: int, /) -> str: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecallTools:
     searcher: Searcher
 

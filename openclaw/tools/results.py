@@ -7,10 +7,11 @@ import errno
 import hashlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
+from openclaw.frozen import frozen
 from openclaw.security.untrusted import fence, strip_hidden
 from openclaw.storage.safe_open import check_no_links, remove
 from openclaw.storage.text import write_text
@@ -26,7 +27,7 @@ _ERRORS_FOR_USER = {errno.ENOSPC, errno.EROFS, errno.EIO, errno.EMFILE, errno.EN
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ResultLimits:
     """How long a result may be."""
 

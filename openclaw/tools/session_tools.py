@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
+from openclaw.frozen import frozen
 from openclaw.security.untrusted import break_tokens
 from openclaw.tools.results import DEFAULT_LIMITS, ResultLimits, as_data, cut_to_limits
 from openclaw.tools.tool import Tool, tool
@@ -16,7 +17,7 @@ SNIPPET = 300
 REPLY = 120
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoundMessage:
     """A message that was found. `talk` is the title of its conversation, "" for this one; `reply`
     is the answer to it; `source` names others whose words it may contain, "" for nobody."""
@@ -44,7 +45,7 @@ class ConversationSearch(Protocol):
     def any(self) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionTools:
     talks: ConversationSearch
     turn_changes: TurnChanges

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from openclaw.errors import UsageError
+from openclaw.frozen import frozen
 from openclaw.nlp.relevance import SHORTLIST, Blurb, nearest_unlisted, search_skills, skills_in_head
 from openclaw.skills.skill import Skill
 from openclaw.storage.safe_open import read_bytes
@@ -43,7 +44,7 @@ class SkillStore(Protocol):
     def find(self, words: str, /) -> Sequence[tuple[str, str]]: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SkillTools:
     """The tools for skills. They note which tools the last read skill permits."""
 
@@ -126,7 +127,7 @@ def _find_skill_name(name: str, names: Sequence[str]) -> str | None:
 LONGEST_NAME = 64
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProposeTools:
     """The tool `propose_skill`, which writes with the file tools."""
 

@@ -7,9 +7,10 @@ import inspect
 import json
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from openclaw.frozen import frozen
 from openclaw.security.vault import MaskMode
 from openclaw.types import Action, Change, Effect, ToolProblem
 
@@ -26,7 +27,7 @@ _WORST_FIRST: tuple[Effect, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallForm:
     """One legal shape of a call, e.g. `todo` with action "add"."""
 
@@ -36,7 +37,7 @@ class CallForm:
     optional: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tool:
     """A function that the model may call.
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from openclaw.errors import OpenclawError
+from openclaw.frozen import frozen
 from openclaw.messages import ToolCall
 from openclaw.security.grants import find_lasting_facts
 from openclaw.security.policy import Declined, PermissionQuestion, Policy, Verdict
@@ -73,7 +74,7 @@ class UnlistedTools(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallResult:
     """The result of a call."""
 
@@ -405,7 +406,7 @@ class RefusedCall(ToolProblem):
         self.answered = answered
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Permit:
     """A call that may run: its action, the verdict, and who allowed it ("mode", "grant", or the
     user's answer)."""

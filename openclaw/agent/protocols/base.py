@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from openclaw.frozen import frozen
 from openclaw.messages import Entry, Message, ToolCall, ToolUse
 from openclaw.models.base import Reply, replace_surrogates
 from openclaw.nlp.intent import Cues
@@ -48,7 +49,7 @@ class RunningTurn:
         return text if len(text) <= 600 else text[:450] + " ... " + text[-140:]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Demand:
     """The constraints on the next reply: tools to offer, or a JSON schema."""
 
@@ -109,7 +110,7 @@ EMPTY_WRAP = re.compile(r"</?(?:tool_call|function_call)>|```\w*\s*```")
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelStep:
     """A reply of the model as answer or calls. `kind` only where the step schema asks for it."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
@@ -21,6 +21,7 @@ from openclaw.cli.history_lines import (
 )
 from openclaw.cli.play import skill_prompt
 from openclaw.errors import OpenclawError, UsageError
+from openclaw.frozen import frozen
 
 if TYPE_CHECKING:
     from openclaw.agent.undo import UndoResult
@@ -44,7 +45,7 @@ class PastApp(HomeWithHistory, Protocol):
     def redo(self, count: int = 1, session: str = "", keep: bool = False) -> UndoResult: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LastPrompt:
     """The last prompt of a conversation, as /retry and /edit ask it again.
 

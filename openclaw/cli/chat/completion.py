@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 from openclaw.cli.formatting import one_line
 from openclaw.cli.model_names import known_models
 from openclaw.errors import OpenclawError
+from openclaw.frozen import frozen
 from openclaw.types import Mode
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Completion(NamedTuple):
     meaning: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CompletionSources:
     """Where completions come from.
 

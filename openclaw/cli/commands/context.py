@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from string import ascii_letters
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,6 +31,7 @@ from openclaw.cli.play import open_session, skill_prompt
 from openclaw.cli.questions import can_ask
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
+from openclaw.frozen import frozen
 from openclaw.inspection.context import context_report, head_changes
 from openclaw.sessions.store import SessionStore
 
@@ -153,7 +154,7 @@ CUT_AS = {"earlier": "history", "history": "results"}
 MOST_COLUMNS = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Row:
     """A part of the window as it is drawn: its letter in the bar (`mark`) and the character behind
     it (`fill`).
@@ -365,7 +366,7 @@ WIDTHS = (7, 16, 7, 7, 6, 11)
 MOST_BAR = 40
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelCall:
     """A model call: the number of the message that it made, the tokens of its request, those of
     them that were cached, and seconds.

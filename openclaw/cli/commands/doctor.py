@@ -10,7 +10,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -24,6 +24,7 @@ from openclaw.config import load_settings
 from openclaw.config.mcp_settings import read_servers
 from openclaw.errors import Damaged, ModelMissing, OpenclawError, Refused, UsageError
 from openclaw.evals.model_probes import Listener, probe_schema_enforcement
+from openclaw.frozen import frozen
 from openclaw.maintenance.doctor.checkup import checkup
 from openclaw.models import token_count
 from openclaw.retrieval.embedders import open_embedder
@@ -321,7 +322,7 @@ def _wrap_text(front: str, text: str, on: Canvas | None) -> Iterator[str]:
 State = Literal["ok", "warning", "fault"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Check:
     """The result of one check: its state, what was found, and what to do about it.
 

@@ -6,7 +6,7 @@ It says nothing when there is nothing to say: what it prints is worth a mail fro
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,6 +32,7 @@ from openclaw.cli.render import Listener, verdict_lines
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
 from openclaw.events import Done, Trouble
+from openclaw.frozen import frozen
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import Agent
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from openclaw.storage.home import Home
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HeartbeatResult:
     """The result of a heartbeat: `answer` is for the user, "" for nothing to say; `why` then says
     why not.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from openclaw.errors import OpenclawError
+from openclaw.frozen import frozen
 from openclaw.maintenance.doctor import home_files, private_files, repository, saved_sessions
 from openclaw.maintenance.doctor.finding import Finding, RepairCopies, State, View
 from openclaw.storage.home import Home
@@ -36,7 +37,7 @@ CHECKS: Mapping[str, Check] = {
 """In this order: what is repaired first lets the checks after it see more."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckResult:
     """The result of a named check: `found` in one line and `advice` on what to do. `fixed` says
     what was repaired; the state is "ok" then.

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from openclaw.errors import OpenclawError
+from openclaw.frozen import frozen
 from openclaw.storage.home import MARKS, Home
 from openclaw.storage.safe_open import (
     check_no_links,
@@ -101,7 +102,7 @@ Repair = Callable[[RepairCopies], str]
 """Repairs one finding after it kept a copy; returns what it did. OpenclawError when it cannot."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """One thing that is not as it should be. `fix` says what `doctor --fix` does about it, "" for
     nothing; `advice` what the user can do. `exit_code` is for a fault."""
@@ -126,7 +127,7 @@ PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", ".venv", ".git"}
 PLACES = (*MARKS, ".agents", ".gitignore", ".gitattributes")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HomeFile:
     """A file or folder of the home: its path relative to it, with slashes, and its status."""
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, get_args
 
 from openclaw.errors import OpenclawError, UsageError
+from openclaw.frozen import frozen
 from openclaw.maintenance.importers.source import Source, databases, decode_text
 
 Format = Literal["openclaw", "nanobot", "hermes", "notes"]
@@ -34,7 +34,7 @@ NOTES = (".md", ".markdown", ".txt", ".org")
 MOST_LOOKED_AT = 2000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layout:
     """The program that a folder belongs to, and the place of its workspace: "" for the folder
     itself, None for no workspace.
@@ -170,7 +170,7 @@ _TOP = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SourceItem:
     """A file of the source with its kind.
 

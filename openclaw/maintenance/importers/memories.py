@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 
 from openclaw.errors import OpenclawError
+from openclaw.frozen import frozen
 from openclaw.maintenance.importers.detect import SourceItem
 from openclaw.maintenance.importers.source import Source
 from openclaw.maintenance.importers.steps import Deed, ImportStep
@@ -38,7 +39,7 @@ that is searched. A quarter of it is about the number of tokens."""
 LOCK_SECONDS = 5.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Memories:
     """Plans and writes memories, notes of days and to-dos. `today` stands in the heading."""
 
@@ -149,7 +150,7 @@ BESIDE = "workspace/imported"
 _TELLS_OF_TOOLS = ("AGENTS.md", "TOOLS.md", "HEARTBEAT.md")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Files:
     """Plans and writes files that are taken over whole."""
 

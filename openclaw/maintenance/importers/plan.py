@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from openclaw.errors import OpenclawError, UsageError
+from openclaw.frozen import frozen
 from openclaw.maintenance.importers.conversations import ConversationImporter
 from openclaw.maintenance.importers.detect import (
     LABELS,
@@ -35,7 +36,7 @@ def _now() -> datetime:
     return datetime.now().astimezone()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Rooms:
     """Who plans and does what."""
 

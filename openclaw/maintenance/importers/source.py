@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.request import pathname2url
 
 from openclaw.errors import OpenclawError
+from openclaw.frozen import frozen
 from openclaw.security.credentials import why_name_denied
 from openclaw.storage.text import BOM
 
@@ -27,7 +28,7 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SkippedPath:
     """A path of the source that is not imported, and the reason."""
 

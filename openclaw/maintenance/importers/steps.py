@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
+from openclaw.frozen import frozen
 from openclaw.maintenance.importers.detect import LABELS, Layout, SourceItem
 from openclaw.maintenance.importers.source import Source
 from openclaw.storage.home import Home
@@ -16,7 +17,7 @@ DOES: tuple[Deed, ...] = ("write", "append", "install", "hold")
 NOTHING = SourceItem("file", "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ImportStep:
     """What is done with one file or skill of the source.
 
@@ -40,7 +41,7 @@ class ImportStep:
         return replace(self, deed=deed, detail=detail)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ImportPlan:
     """All steps of an import, with what is left out at the end."""
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from openclaw.frozen import frozen
 from openclaw.maintenance.importers.detect import SourceItem
 from openclaw.maintenance.importers.source import Source
 from openclaw.memory.entries import break_comment_marks, entries_of, without_comments
@@ -147,7 +148,7 @@ _RULE = re.compile(r"\s*(?:[-*_]\s*){3,}")
 _TITLE = re.compile(r"(?:[\w.-]+ )?memory|long-?term memory|memory\.md|\d{4}-\d{2}-\d{2}.*", re.I)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Block:
     """Lines that belong together, without a newline at the end, and the heading over them."""
 

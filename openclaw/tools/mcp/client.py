@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from openclaw import __version__
 from openclaw.config.mcp_settings import Server, fill_variables, tool_name_part
 from openclaw.errors import AwayError, CallFailedError
+from openclaw.frozen import frozen
 from openclaw.storage.scratch import scratch
 from openclaw.tools.mcp.start import Start
 from openclaw.tools.shell.shell import program_path
@@ -264,7 +265,7 @@ Prepare = Callable[[Server, Start], AbstractContextManager[Start]]
 server that may not start."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StartContext:
     """Where a server is started: the home, the folder of its log, and our environment."""
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from openclaw.config.mcp_settings import Server, tool_name_part
+from openclaw.frozen import frozen
 from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import write_text
@@ -55,7 +56,7 @@ ORDERS_IN_NAMES = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Slot:
     """Where a flat argument goes: the keys of its path, and the form of its value there."""
 
@@ -65,7 +66,7 @@ class Slot:
     items: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FlatArguments:
     """A tool's flat arguments: a JSON schema for `openclaw.tools.tool`, and where each goes."""
 
@@ -287,7 +288,7 @@ CHANGES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerTool:
     """A tool of a server, ready for use."""
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from pathlib import Path
 
 from openclaw.config.file import FILE, line_of, settings_text
 from openclaw.config.mcp_settings import Server, ServerFault
 from openclaw.errors import AwayError
+from openclaw.frozen import frozen
 from openclaw.security.program_files import (
     PYTHON,
     FileCopies,
@@ -41,7 +42,7 @@ KIND = "mcp"
 TRUST = "openclaw mcp trust"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Start:
     """How a server process is started: its command words, its folder, its variables."""
 
@@ -50,7 +51,7 @@ class Start:
     environment: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerStarter:
     """Starts the servers of a home. One yes covers all servers that run files of the home."""
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
 
+from openclaw.frozen import frozen
 from openclaw.tools.shell.parser import Unsafe, Word
 
 _NUMBER = re.compile(r"-\d+(\.\d+)?")
@@ -183,7 +184,7 @@ Takes = Literal["", ":", "?", "@"]
 Operands = Literal["paths", "pattern", "words"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Program:
     """The arguments that a program may get.
 

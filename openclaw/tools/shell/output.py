@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from openclaw.frozen import frozen
 from openclaw.security.secrets import find_secrets
 from openclaw.storage.home import Home
 from openclaw.storage.safe_open import read_bytes
@@ -102,7 +103,7 @@ def _pieces(line: str, longest: int) -> Iterator[str]:
     yield line[start:]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Excerpt:
     """Beginning and end of a text. `gap` is the number of the first omitted line, 0 for none."""
 

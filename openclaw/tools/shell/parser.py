@@ -14,6 +14,8 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from openclaw.frozen import frozen
+
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\[.*\])?\+?=")
 _RESERVED = frozenset(
     "if then else elif fi do done case esac while until for in select function time coproc [["
@@ -26,7 +28,7 @@ _MOST = 50  # commands of one line
 _DEEPEST = 20  # brackets inside each other
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Command:
     """A simple command: its words, and the files that `<` reads for it."""
 
@@ -284,7 +286,7 @@ class Unreadable(Unsafe):
     """The line is ambiguous or beyond this parser; the text tells why."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Word:
     """One word of a command.
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from openclaw.errors import OpenclawError
+from openclaw.frozen import frozen
 from openclaw.storage.program import RUN_VARIABLE
 from openclaw.tools.results import spill as keep
 from openclaw.tools.shell.output import Output, excerpt, wrap_lines
@@ -41,7 +42,7 @@ ShowOutput = Callable[[str], None]
 """Receives the newest lines of a program from time to time while it runs."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FinishedRun:
     """How a program ended."""
 
@@ -233,7 +234,7 @@ def _kill(process: subprocess.Popen[bytes], token: str) -> None:
 PROC = Path("/proc")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Process:
     pid: int
     parent: int
@@ -298,7 +299,7 @@ PAUSE_SECONDS = 0.5
 have removed as much as the command wrote, and some file systems do not count their files."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommandLimits:
     """The limits of a command; 0 in `memory_mb` and `file_mb` means no limit."""
 

@@ -28,6 +28,7 @@ from itertools import islice
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
+from openclaw.frozen import frozen
 from openclaw.security.credentials import Credentials, find_credentials, why_name_denied
 from openclaw.storage.git import Git, environ, folder_of
 from openclaw.storage.home import Home, name_trouble
@@ -52,7 +53,7 @@ MOST_LOOKED_AT = 50
 MOST_BYTES = 200_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LineReading:
     """What is known of a line. Names are as the line has them, relative to where it runs; links are
     not resolved. All but `programs` is filled for a safe line only.
@@ -76,7 +77,7 @@ class LineReading:
     history: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LineRules:
     """What is known of command lines before they run in a home.
 
@@ -384,7 +385,7 @@ def find_committed_credentials(home: Home, *, confined: bool) -> str | None:
     return next(filter(None, held), None if unknown else "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _RepositorySearch:
     """One search through the repositories of a home, up to a deadline."""
 

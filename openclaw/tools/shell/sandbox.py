@@ -18,11 +18,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
+from openclaw.frozen import frozen
 from openclaw.security.credentials import why_name_denied
 from openclaw.storage.home import Home
 from openclaw.storage.program import cache_folder
@@ -62,7 +62,7 @@ ETC_NETWORK = (
 UNSHARE = ("--unshare-user", "--unshare-all", "--disable-userns")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SandboxOptions:
     """What a command may see and do in the sandbox."""
 
@@ -342,7 +342,7 @@ _MOUNT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layer:
     """A layer over the home at `root`: its folder, with the written files in `upper`."""
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from openclaw.frozen import frozen
 from openclaw.security.credentials import MOST_HIDDEN, find_credentials
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.untrusted import strip_hidden
@@ -58,7 +59,7 @@ SCRIPT = "/tmp/script.py"  # noqa: S108  in the sandbox, whose /tmp is its own
 NAME = "script.py"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ShellTools:
     """The tools that run programs. The vault learns the secrets in the files that a line reads
     unasked, and so recognizes them when they come out backwards or in base64."""
@@ -140,7 +141,7 @@ _NO_NETWORK = ("could not resolve", "name resolution", "network is unreachable",
 _FIXED = "skills, sessions, settings, git data and the agent's own files cannot be changed here"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProgramCall:
     """A program to run."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from openclaw.frozen import frozen
 from openclaw.security.network import (
     Resolve,
     Url,
@@ -31,7 +32,7 @@ LONGEST_ERROR = 300
 SECONDS = 15.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WebPages:
     """The tool `fetch_url`. `allow_hosts` are hosts that may be local (`localhost:8080`). `permit`
     is called before a redirect to another host, and raises ToolProblem for a no. A page is shown in

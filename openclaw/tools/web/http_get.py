@@ -21,6 +21,7 @@ from typing import Any
 
 import httpcore
 
+from openclaw.frozen import frozen
 from openclaw.security.network import (
     Resolve,
     Url,
@@ -53,7 +54,7 @@ def trusted_authorities() -> ssl.SSLContext:
     return context
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FetchOptions:
     """How pages are fetched."""
 
@@ -68,7 +69,7 @@ class FetchOptions:
     tls: Callable[[], ssl.SSLContext] = trusted_authorities
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HttpReply:
     """The server's last answer; header names in lower case, the body unpacked."""
 

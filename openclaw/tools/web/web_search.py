@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from openclaw.frozen import frozen
 from openclaw.security.network import Url, urls_in
 from openclaw.tools.tool import Tool, tool
 from openclaw.types import Action, ToolProblem, TurnChanges
@@ -61,7 +62,7 @@ class SeenPages:
             del self.links[next(iter(self.links))]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WebTools:
     """The web tools. `region` as DuckDuckGo writes it ("wt-wt" for no region)."""
 
@@ -124,7 +125,7 @@ MOST_PAGES = 10
 MOST_LINKS = 2_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fetched:
     """A fetched page: its final URL, and its text cut into parts."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,6 +20,7 @@ from openclaw.evals.memory_test import (
     read_cases,
     score_ranking,
 )
+from openclaw.frozen import frozen
 from openclaw.memory.markdown import change_file, read_markdown
 from openclaw.tools.memory_tools import clean_passage
 
@@ -34,7 +35,7 @@ NAMES = {"words": "BM25", "meaning": "vectors", "hybrid": "hybrid"}
 SHOWN_WORDS = 70
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TriedCase:
     """A case and its result."""
 
