@@ -14,9 +14,9 @@ from openclaw.agent.prompt import (
     REQUIRED,
     SOURCES,
     cues_of,
-    find_unreadable,
     needs_recall,
     read_tail,
+    read_todos,
 )
 from openclaw.agent.protocols.base import RunningTurn
 from openclaw.agent.protocols.choice import choose_protocol
@@ -41,7 +41,7 @@ from openclaw.frozen import frozen
 from openclaw.history.turns import Scope, State, Turn
 from openclaw.home.open_home import OpenHome
 from openclaw.home.recall import find_long_files
-from openclaw.memory.todos import parse_todos
+from openclaw.memory.todos import Todos, parse_todos
 from openclaw.messages import Entry, Material
 from openclaw.models.base import ModelCard, Request
 from openclaw.models.profile import reply_limits, window_notice
@@ -349,8 +349,10 @@ def prepare_turn(
     watch = _start_provenance(open_home, text, session, drawn)
     watch.turn_changes.typed = typed
     turn_skills = open_home.turn_skills(text)
-    seen, followed = _read_cues(open_home, text, turn_skills, skill, watch.turn_changes)
-    if needs_recall(open_home, text, seen):
+    todos, unreadable = read_todos(open_home)
+    seen, followed = _read_cues(open_home, text, turn_skills, skill, watch.turn_changes, todos)
+    looks_up = needs_recall(open_home, text, seen)
+    if looks_up:
         open_home.recall.start()  # first, so that it is ready when the model is
     yield from _start_events(open_home, session, notice)
     images = images_of(material, open_home.model.card, open_home.settings.ollama.host)
@@ -360,27 +362,31 @@ def prepare_turn(
         labels = [each.label for each in material]
         added = hooks.before_turn(session.id, 1 + session.turns, text, labels)
         yield from map(events.Trouble, hooks.news())
+        todos, unreadable = read_todos(open_home)
     yield from map(events.Notice, reload_images(open_home.home.root, session, open_home.model.card))
     material = [each for each in material if not each.image]
     protocol = choose_protocol(open_home.settings.protocol, open_home.model.card)
     builder = make_request_builder(
         open_home, session, protocol, turn_skills, watch.turn_changes, watch
     )
-    yield from _head_notices(open_home, builder)
+    yield from _head_notices(builder, {**builder.unreadable, **unreadable})
     watch.room = material_limits(open_home, builder.meter, len(material) + len(added))
     for each in material:
         if not watch.room.holds(each.text):
             yield events.Notice(f"{each.label} is too long: the model sees its beginning and end")
     beside = hooks.shown(added, watch.turn_changes, watch.room) if hooks else ()
     attached = "\n\n".join(filter(None, (followed, watch.materials(material), *beside)))
-    found = yield from _find_passages(open_home, text, attached, seen, builder, ahead=ahead)
+    found = yield from _find_passages(
+        open_home, text, attached, seen, builder, looks_up=looks_up, ahead=ahead
+    )
     passages = watch.passages(
         [(p["path"], f"{passage_place(p)}: {clean_passage(p['text'])}") for p in found]
     )
     if session.archived and (seen.asks or "?" in text):
         passages += watch.earlier(find_archived(open_home, session, text))
     lines = [*seen.lines, *builder.box.beside(native=protocol.name == "native")]
-    context = read_tail(open_home, builder.sources, builder.changed, attached, lines, passages)
+    due = todos.due(open_home.now().date())
+    context = read_tail(open_home, builder.sources, builder.changed, attached, lines, passages, due)
     limits = _make_limits(open_home, open_home.model.card, drawn)
     record = replace(
         request_record(open_home.model.card, builder, limits),
@@ -435,10 +441,15 @@ def _start_provenance(open_home: OpenHome, text: str, session: Session, drawn: b
 
 
 def _read_cues(
-    open_home: OpenHome, text: str, turn_skills: TurnSkills, skill: str, turn_changes: TurnChanges
+    open_home: OpenHome,
+    text: str,
+    turn_skills: TurnSkills,
+    skill: str,
+    turn_changes: TurnChanges,
+    todos: Todos,
 ) -> tuple[Cues, str]:
     """Return the cues in the prompt and the instructions of the skill that the user asks for."""
-    seen = cues_of(open_home, text, turn_skills)
+    seen = cues_of(open_home, text, turn_skills, todos)
     if not skill:
         return seen, ""
     asked = find_user_skill(open_home.skills(), skill)
@@ -460,13 +471,12 @@ def _start_events(open_home: OpenHome, session: Session, notice: str) -> Iterato
     yield from map(events.Notice, open_home.served.begin())
 
 
-def _head_notices(open_home: OpenHome, builder: RequestBuilder) -> Iterator[events.Event]:
-    """Yield notices about files of the head that are missing, unreadable or cut."""
-    left = find_unreadable(open_home)
-    for path, reason in left.items():
+def _head_notices(builder: RequestBuilder, unreadable: Mapping[str, str]) -> Iterator[events.Event]:
+    """Yield notices about files of the prompt that are missing, unreadable or cut."""
+    for path, reason in unreadable.items():
         yield events.Notice(f"{path} is not read: {reason}; put the file itself in its place")
     for name in REQUIRED:
-        if name not in builder.sources and SOURCES[name] not in left:
+        if name not in builder.sources and SOURCES[name] not in unreadable:
             yield events.Notice(f"{SOURCES[name]} is missing; `openclaw init` puts it back")
     for part in builder.parts:
         if part.cut:
@@ -512,12 +522,16 @@ def _find_passages(
     seen: Cues,
     builder: RequestBuilder,
     *,
+    looks_up: bool,
     ahead: bool,
 ) -> Generator[events.Event, None, list[Mapping[str, Any]]]:
     """Find passages for the tail; with `ahead` the model reads the head during the search. Return
     none for a prompt that is too long to be sent; the loop reports that."""
-    known = {*SOURCES.values()} - {part.path for part in builder.parts if part.cut}
-    if not needs_recall(open_home, text, seen, known) or not builder.can_send(text, attached):
+    cut = {part.path for part in builder.parts if part.cut}
+    known = {*SOURCES.values()} - cut
+    if not looks_up and cut:  # the search may find what was cut off
+        looks_up = needs_recall(open_home, text, seen, known)
+    if not looks_up or not builder.can_send(text, attached):
         return []
     page = page_chars(open_home.model.card.window)
     open_home.recall.begin(text, known, find_long_files(open_home.home, seen, page))

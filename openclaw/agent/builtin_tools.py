@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from openclaw.security.vault import Vault
 from openclaw.storage.home import Home
 from openclaw.tools.calculate import calculate
 from openclaw.tools.file_tools import FileTools
-from openclaw.tools.memory_tools import KnowledgeTools, NoteStore, RecallTools, Searcher, TodoStore
+from openclaw.tools.memory_tools import KnowledgeTools, RecallTools, Searcher
 from openclaw.tools.results import DEFAULT_LIMITS, ResultLimits
 from openclaw.tools.session_tools import ConversationSearch, SessionTools
 from openclaw.tools.shell.shell import Runner, ShellTools
-from openclaw.tools.skill_tools import ProposeTools, SkillStore, SkillTools
+from openclaw.tools.skill_tools import ProposeTools, SkillTools, TurnSkills
 from openclaw.tools.tool import Tool, tool
 from openclaw.tools.web.fetch import WebPages
 from openclaw.tools.web.web_search import SearchFunction, SeenPages, WebTools, ddgs_search
 from openclaw.types import TurnChanges
+
+if TYPE_CHECKING:
+    from openclaw.memory.notes import Notes
+    from openclaw.memory.todos import TodoFile
 
 
 def build_tools(
     home: Home,
     turn_changes: TurnChanges,
     *,
-    todos: TodoStore,
-    notes: NoteStore,
-    skills: SkillStore,
+    todos: TodoFile,
+    notes: Notes,
+    skills: TurnSkills,
     searcher: Searcher | None = None,
     talks: ConversationSearch | None = None,
     search: SearchFunction = ddgs_search,

@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from openclaw.agent.protocols.base import StepProtocol
 from openclaw.agent.toolset import page_chars
@@ -18,12 +17,13 @@ from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.home.open_home import OpenHome
 from openclaw.home.recall import find_long_files, has_other_files, worth_looking_up
+from openclaw.memory.todos import Todos
 from openclaw.models.token_count import SavedCounts, count, cut, surely_fits
-from openclaw.nlp.intent import Cues, read_cues
+from openclaw.nlp.intent import FILE, Cues, read_cues
 from openclaw.nlp.relevance import SHORT_ABOUT, Blurb, skills_in_head
 from openclaw.sessions.session import Session, SessionState
 from openclaw.storage.readers import parse_foreign_json
-from openclaw.storage.safe_open import read_bytes, reading
+from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import md5, read_text, write_text
 from openclaw.tools.paths import visible_files
 from openclaw.tools.skill_tools import TurnSkills
@@ -257,30 +257,42 @@ def _head_diff(path: str, old: Sequence[HeadPart], new: Sequence[HeadPart]) -> s
     return "\n".join((path, *kept[:12])) if kept else ""
 
 
-def read_sources(open_home: OpenHome) -> dict[str, HeadFile]:
-    found = {}
+@frozen
+class HeadSources:
+    """The files of the head, by the names of `SOURCES`.
+
+    files: those that were read, without secrets
+    unreadable: the reason for each path that exists but cannot be read
+    """
+
+    files: Mapping[str, HeadFile]
+    unreadable: Mapping[str, str]
+
+
+def read_sources(open_home: OpenHome) -> HeadSources:
+    """Read the files of the head, MEMORY.md only where memory is used."""
+    files, unreadable = {}, {}
     for name, path in SOURCES.items():
         if name == "memory" and not open_home.use_memory:
             continue
-        with suppress(OSError):
+        try:
             text = read_text(open_home.home.root / path, MOST_BYTES)
-            found[name] = HeadFile(path, open_home.vault.mask(text))
-    return found
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            unreadable[path] = error.strerror or str(error)
+        else:
+            files[name] = HeadFile(path, open_home.vault.mask(text))
+    return HeadSources(files, unreadable)
 
 
-def find_unreadable(open_home: OpenHome) -> dict[str, str]:
-    """Return the files of the head and the to-do file that exist but cannot be read, with the
-    reason of each."""
-    found = {}
-    for path in (*SOURCES.values(), TODOS):
-        if open_home.use_memory or not path.startswith("memory/"):
-            try:
-                reading(open_home.home.root / path).close()
-            except FileNotFoundError:
-                continue
-            except OSError as error:
-                found[path] = error.strerror or str(error)
-    return found
+def read_todos(open_home: OpenHome) -> tuple[Todos, Mapping[str, str]]:
+    """Read the to-dos; return them, and the reason by path when the file cannot be read."""
+    try:
+        return open_home.todos.read(), {}
+    except OSError as error:
+        reason = error.strerror or str(error)
+        return Todos(), {TODOS: reason} if open_home.use_memory else {}
 
 
 def read_head(
@@ -313,13 +325,15 @@ def read_tail(
     material: str,
     notes: Sequence[str],
     passages: Sequence[str] = (),
+    due: Sequence[str] = (),
 ) -> str:
+    """Return the tail of a prompt; `due` are the texts of the to-dos that are due."""
     if open_home.settings.language != "auto":
         notes = [*notes, f"Answer in {open_home.settings.language}."]
     block = tail(
         open_home.now().replace(second=0),
         hard_rules(sources),
-        [todo.text for todo in due(open_home)] if open_home.use_memory else [],
+        due if open_home.use_memory else (),
         changed,
         passages,
         notes,
@@ -327,26 +341,13 @@ def read_tail(
     return open_home.vault.mask(f"{block}\n\n{material}" if material else block)
 
 
-def due(open_home: OpenHome) -> list[Any]:
-    try:
-        items = open_home.todos.items()
-    except OSError:
-        return []
-    today = open_home.now().date().isoformat()
-    return [todo for todo in items if not todo.done and todo.due and str(todo.due) <= today]
-
-
-def cues_of(open_home: OpenHome, text: str, turn_skills: TurnSkills) -> Cues:
-    lists: list[str] = []
-    open_todos: list[str] = []
-    with suppress(OSError):
-        lists = open_home.todos.lists()
-        open_todos = [todo.text for todo in open_home.todos.items() if not todo.done]
-
-    files = [
-        open_home.home.relative(path) for path in visible_files(open_home.home, open_home.home.root)
-    ]
-    return read_cues(text, files, turn_skills.blurbs, lists, open_todos)
+def cues_of(open_home: OpenHome, text: str, turn_skills: TurnSkills, todos: Todos) -> Cues:
+    """Return the cues of a prompt. The home's files are listed only for a prompt that may name
+    one: there may be thousands."""
+    home, files = open_home.home, []
+    if FILE.search(text):
+        files = [home.relative(path) for path in visible_files(home, home.root)]
+    return read_cues(text, files, turn_skills.blurbs, todos.lists, todos.open_texts())
 
 
 def needs_recall(

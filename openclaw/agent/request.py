@@ -77,6 +77,7 @@ class RequestBuilder:
 
     name: the meter's name in the store
     sources: the files of the head
+    unreadable: the reason for each file of the head that cannot be read
     parts: the parts of the head
     changed: changes in these files since the conversation began
     before: number of the session's messages before the turn
@@ -91,6 +92,7 @@ class RequestBuilder:
     meter: Meter
     name: str
     sources: Mapping[str, prompt.HeadFile] = field(default_factory=dict)
+    unreadable: Mapping[str, str] = field(default_factory=dict)
     parts: Parts = ()
     changed: Sequence[str] = ()
     before: int = 0
@@ -104,7 +106,8 @@ class RequestBuilder:
 
     def read_head(self) -> None:
         """Take the head that the conversation began with, or make one from the present files."""
-        self.sources = read_sources(self.open_home)
+        found = read_sources(self.open_home)
+        self.sources, self.unreadable = found.files, found.unreadable
         self.parts, self.changed = head_of(
             self.open_home,
             self.session,

@@ -16,7 +16,7 @@ from openclaw import events
 from openclaw.agent import prompt
 from openclaw.agent.agent import changes
 from openclaw.agent.loop import FAILED_BEFORE, REPEATED, Loop, TurnLimits
-from openclaw.agent.prompt import cues_of
+from openclaw.agent.prompt import cues_of, read_todos
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
 from openclaw.agent.protocols.choice import choose_protocol
 from openclaw.agent.provenance import Provenance
@@ -172,7 +172,7 @@ class Replay:
         """Return the turn at its start, with the recorded cues."""
         record, open_home = recorded.record, self.stage.open_home
         seen = (
-            cues_of(open_home, recorded.user.content, turn_skills)
+            cues_of(open_home, recorded.user.content, turn_skills, read_todos(open_home)[0])
             if record.cues is None
             else cues_from(record.cues)
         )

@@ -273,7 +273,7 @@ def _fresh(open_home: OpenHome) -> tuple[tuple[prompt.HeadPart, ...], Sequence[M
     protocol = choose_protocol(open_home.settings.protocol, card)
     box = toolbox(open_home, TurnChanges(), turn_skills)
     rules = protocol.rules(box)
-    parts = prompt.head(read_sources(open_home), rules, turn_skills.blurbs, card.window)
+    parts = prompt.head(read_sources(open_home).files, rules, turn_skills.blurbs, card.window)
     return parts, protocol.demand(AgentTurn(Entry("user", "")), box).tools
 
 
@@ -285,7 +285,7 @@ def _changes(
 ) -> Iterator[HeadPartChange]:
     before = {part.name: part for part in old}
     after = {part.name: part for part in new}
-    sums = {s.path: md5(s.text.encode()) for s in read_sources(open_home).values()}
+    sums = {s.path: md5(s.text.encode()) for s in read_sources(open_home).files.values()}
     for name in dict.fromkeys((*before, *after)):
         was, now = before.get(name), after.get(name)
         texts = (was.text if was else "", now.text if now else "")

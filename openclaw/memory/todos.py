@@ -92,6 +92,23 @@ def _list_names_once(text: str) -> tuple[str, ...]:
     return tuple(list_names(read_task_page(text)))
 
 
+@frozen
+class Todos:
+    """All to-dos at one moment, and the names of their lists."""
+
+    items: Sequence[Todo] = ()
+    lists: Sequence[str] = ()
+
+    def open_texts(self) -> list[str]:
+        """Return the texts of the to-dos that are not done."""
+        return [todo.text for todo in self.items if not todo.done]
+
+    def due(self, today: date) -> list[str]:
+        """Return the texts of the open to-dos that are due on this day or were due before."""
+        open_todos = (todo for todo in self.items if not todo.done and todo.due)
+        return [todo.text for todo in open_todos if str(todo.due) <= today.isoformat()]
+
+
 class TodoFile:
     """The to-do file of a home. A missing file is an empty one; the first to-do makes it. `keep` is
     called before each change.
@@ -111,6 +128,11 @@ class TodoFile:
         self.lock_seconds = LOCK_SECONDS
         self.keep = keep
         self._lock = lock or path.parent.parent / ".openclaw" / "locks" / "todo.lock"
+
+    def read(self) -> Todos:
+        """Return the to-dos and the lists. Raises OSError when the file cannot be read."""
+        text = self._text()
+        return Todos(_parse_once(text), _list_names_once(text))
 
     def items(self) -> list[Todo]:
         return list(_parse_once(self._text()))

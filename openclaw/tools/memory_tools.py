@@ -1,8 +1,4 @@
-"""The tools for to-dos, for memories, and for the search in them.
-
-The stores behind them come in as protocols, so that this package imports neither `memory` nor
-`retrieval`.
-"""
+"""The tools for to-dos, for memories, and for the search in them."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from openclaw import types
 from openclaw.frozen import frozen
@@ -19,6 +15,10 @@ from openclaw.storage.home import Home
 from openclaw.storage.text import read_text, without_comments
 from openclaw.tools.tool import CallForm, Tool, tool
 from openclaw.types import ToolProblem, TurnChanges
+
+if TYPE_CHECKING:
+    from openclaw.memory.notes import Notes
+    from openclaw.memory.todos import Todo, TodoFile
 
 DEFAULT_LIST = "Tasks"
 SHOWN_DONE = 5
@@ -40,68 +40,6 @@ _NO_LIST = frozenset(
 )
 
 
-class TodoItem(Protocol):
-    @property
-    def id(self) -> str: ...
-    @property
-    def list(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def done(self) -> bool: ...
-
-
-class TodoStore(Protocol):
-    """The to-do file. `similar` returns the open to-do of a list that means the same."""
-
-    @property
-    def path(self) -> Path: ...
-    def items(self) -> Sequence[TodoItem]: ...
-    def lists(self) -> Sequence[str]: ...
-    def find(self, text: str, /) -> Sequence[TodoItem]: ...
-    def add(self, list_name: str, texts: Sequence[str], /) -> Sequence[TodoItem]: ...
-    def similar(self, list_name: str, text: str, /) -> TodoItem | None: ...
-    def set_done(self, ident: str, done: bool, /) -> None: ...
-    def remove(self, ident: str, /) -> None: ...
-    def remove_list(self, name: str, /) -> Sequence[TodoItem]: ...
-
-
-class NoteItem(Protocol):
-    @property
-    def path(self) -> Path: ...
-    @property
-    def line(self) -> int: ...
-    @property
-    def text(self) -> str: ...
-
-
-class InboxEntry(Protocol):
-    """An entry of the inbox that waits for the user's yes."""
-
-    @property
-    def path(self) -> Path: ...
-    @property
-    def line(self) -> int: ...
-
-
-class RememberedNote(Protocol):
-    """A memory that was written, and the memories that it replaced."""
-
-    @property
-    def note(self) -> NoteItem: ...
-    @property
-    def superseded(self) -> Sequence[NoteItem]: ...
-
-
-class NoteStore(Protocol):
-    """The memory folder. `remember` and `propose` raise ToolProblem for a fact that is known."""
-
-    def target(self, where: MemoryPlace, /) -> Path: ...
-    def remember(self, text: str, where: MemoryPlace, /) -> RememberedNote: ...
-    def inbox(self) -> Path: ...
-    def propose(self, text: str, source: str, /) -> InboxEntry: ...
-
-
 @frozen
 class KnowledgeTools:
     """The tools `todo` and `remember`. `origin` tells where the words of a memory come from, "" for
@@ -109,8 +47,8 @@ class KnowledgeTools:
 
     home: Home
     turn_changes: TurnChanges
-    todos: TodoStore
-    notes: NoteStore
+    todos: TodoFile
+    notes: Notes
     origin: Callable[[str], str] = lambda text: ""
 
     def tools(self) -> list[Tool]:
@@ -181,13 +119,14 @@ class KnowledgeTools:
         )
 
     def _legal_todos(self) -> Mapping[str, Sequence[str]]:
-        items = self.todos.items()
+        todos = self.todos.read()
+        items = todos.items
         return {
             "done.item": _labels(items, [todo for todo in items if not todo.done]),
             "undone.item": _labels(items, [todo for todo in items if todo.done]),
             "remove.item": _labels(items, items),
-            "list.list": self.todos.lists(),
-            "remove_list.list": self.todos.lists(),
+            "list.list": todos.lists,
+            "remove_list.list": todos.lists,
         }
 
     def _show_list(self, name: str) -> str:
@@ -247,9 +186,7 @@ class KnowledgeTools:
         gone = self.todos.remove_list(list_name)
         return f"Removed the list {list_name} with {len(gone)} to-dos.\n{self._show_list('')}"
 
-    def _find_todo(
-        self, text: str, items: Sequence[TodoItem], name: str, action: Action
-    ) -> TodoItem:
+    def _find_todo(self, text: str, items: Sequence[Todo], name: str, action: Action) -> Todo:
         """Find the to-do that a model names by id or text; of several, prefer those that the action
         can change."""
         list_name = self._list_name(name) if name.strip() else ""
@@ -311,7 +248,7 @@ def _singular(name: str) -> str:
     return re.sub(r"(?<=\w\w)s$", "", re.sub(r"ies$", "y", name.casefold()))
 
 
-def _labels(items: Sequence[TodoItem], chosen: Sequence[TodoItem]) -> list[str]:
+def _labels(items: Sequence[Todo], chosen: Sequence[Todo]) -> list[str]:
     """The labels of to-dos: their texts, with the id when two have the same text."""
     texts = Counter(todo.text.casefold() for todo in items)
     return [
@@ -320,7 +257,7 @@ def _labels(items: Sequence[TodoItem], chosen: Sequence[TodoItem]) -> list[str]:
     ]
 
 
-def _list_lines(name: str, items: Sequence[TodoItem]) -> str:
+def _list_lines(name: str, items: Sequence[Todo]) -> str:
     """Format a list for the model: open to-dos, then the last done ones."""
     own = [todo for todo in items if todo.list == name]
     undone = [todo for todo in own if not todo.done]
@@ -334,7 +271,7 @@ def _list_lines(name: str, items: Sequence[TodoItem]) -> str:
     return "\n".join([f"{name}:" if own else f"{name} is empty.", *lines])
 
 
-def _open_lines(items: Sequence[TodoItem]) -> str:
+def _open_lines(items: Sequence[Todo]) -> str:
     """All open to-dos, each with its list. Under headings a small model takes the list's name for
     a to-do, and a done to-do for an open one."""
     undone = [todo for todo in items if not todo.done]

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
@@ -27,28 +27,11 @@ MOST_FOUND = 5
 MOST_NAMES = 12
 
 
-class SkillStore(Protocol):
-    """The skills of one turn. `listed` are the names in the head (all, when there are few skills);
-    `offered` are all names that the model has seen."""
-
-    @property
-    def names(self) -> Sequence[str]: ...
-    @property
-    def listed(self) -> Sequence[str]: ...
-    @property
-    def offered(self) -> Sequence[str]: ...
-    def body(self, name: str, /) -> str: ...
-    def allowed(self, name: str, /) -> tuple[str, ...]: ...
-    def files(self, name: str, /) -> Sequence[str]: ...
-    def read(self, name: str, file: str, /) -> str: ...
-    def find(self, words: str, /) -> Sequence[tuple[str, str]]: ...
-
-
 @frozen
 class SkillTools:
     """The tools for skills. They note which tools the last read skill permits."""
 
-    turn_skills: SkillStore
+    turn_skills: TurnSkills
     turn_changes: TurnChanges
 
     def tools(self) -> list[Tool]:

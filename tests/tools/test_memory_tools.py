@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,12 @@ from openclaw.memory.notes import Notes
 from openclaw.memory.todos import TodoFile
 from openclaw.messages import ToolCall
 from openclaw.security.policy import Policy
+from openclaw.skills.skill import read_skills
 from openclaw.storage.home import Home
+from openclaw.tools.skill_tools import TurnSkills
 from openclaw.tools.toolbox import CallResult, Toolbox
 from openclaw.types import Effect, TurnChanges
+from tests.fakes.skills import front, put
 
 TODO = """\
 # To-dos
@@ -34,25 +36,6 @@ TODO = """\
 ALL: frozenset[Effect] = frozenset({"read", "write", "get"})
 
 
-class Shelf:
-    names = listed = offered = ("commit-message", "plan-day")
-
-    def body(self, name: str) -> str:
-        return f"# How to {name}"
-
-    def allowed(self, name: str) -> tuple[str, ...]:
-        return ()
-
-    def files(self, name: str) -> Sequence[str]:
-        return ()
-
-    def read(self, name: str, file: str) -> str:
-        raise AssertionError("there are no files")
-
-    def find(self, words: str) -> Sequence[tuple[str, str]]:
-        return ()
-
-
 class World:
     """A home with some to-dos and its toolbox."""
 
@@ -65,12 +48,14 @@ class World:
         notes = Notes(
             home.memory, today=lambda: date(2026, 11, 21), source=lambda: "session 4f turn 3"
         )
+        for name in ("commit-message", "plan-day"):
+            put(root / "skills", name, front(name=name) + f"# How to {name}\n")
         tools = build_tools(
             home,
             self.turn_changes,
             todos=TodoFile(home.memory / "TODO.md", today=lambda: date(2026, 11, 21)),
             notes=notes,
-            skills=Shelf(),
+            skills=TurnSkills(read_skills(root / "skills")[0]),
             search=lambda query, region, count: [],
         )
         self.box = Toolbox(tools, Policy("edit"), self.turn_changes)
