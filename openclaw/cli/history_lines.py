@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from openclaw.cli.formatting import first_line, harmless, main_argument, one_line, replace_bad_bytes
 from openclaw.errors import OpenclawError, UsageError
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from openclaw.history.differences import Difference, Line
     from openclaw.history.history import History
     from openclaw.history.turns import Turn
+    from openclaw.home.open_home import OpenHome
     from openclaw.messages import Entry
     from openclaw.sessions.session import Session
     from openclaw.sessions.store import SessionStore
@@ -33,15 +34,6 @@ NOT_RECORDED = "not recorded"
 YOU = "you"
 _LINES = re.compile(r"(.+):(\d+)(?:-(\d+))?")
 _SUBJECT_WIDTH = 40
-
-
-class AppWithHistory(Protocol):
-    """The part of openclaw.agent.agent.Agent that most functions here use."""
-
-    @property
-    def history(self) -> History: ...
-    @property
-    def sessions(self) -> SessionStore: ...
 
 
 def minute(at: str) -> str:
@@ -113,7 +105,7 @@ def head_lines(turn: Turn, waiting: str = "") -> Iterator[str]:
     yield from (f"{name + ':':<12}{one_line(value)}" for name, value in facts.items() if value)
 
 
-def show_lines(app: AppWithHistory, turn: Turn) -> Iterator[str]:
+def show_lines(app: OpenHome, turn: Turn) -> Iterator[str]:
     """All of one entry: head, prompt and answer, calls, files, and the diff."""
     history = app.history
     yield from head_lines(turn, history.waiting)
@@ -151,14 +143,7 @@ def _file_json(each: Difference, *, diff: bool) -> dict[str, Any]:
     return found | ({"diff": replace_bad_bytes("\n".join([*each.unified(), ""]))} if diff else {})
 
 
-class HomeWithHistory(AppWithHistory, Protocol):
-    """The part of openclaw.agent.agent.Agent that `blamed` uses."""
-
-    @property
-    def home(self) -> Home: ...
-
-
-def find_blame(app: HomeWithHistory, where: str) -> tuple[str, list[Line]]:
+def find_blame(app: OpenHome, where: str) -> tuple[str, list[Line]]:
     """The file that `where` names, relative to the home, and its lines with their writers. Raises
     UsageError when the file or the lines do not exist."""
     file, first, last = _parse_place(app.home, where)
@@ -171,7 +156,7 @@ def find_blame(app: HomeWithHistory, where: str) -> tuple[str, list[Line]]:
 
 
 def blame_lines(
-    app: AppWithHistory, path: str, lines: Sequence[Line], show: str = "openclaw show"
+    app: OpenHome, path: str, lines: Sequence[Line], show: str = "openclaw show"
 ) -> Iterator[str]:
     """Each line with its writer in front. For a single line its turn, and the command `show` that
     shows the turn in full."""
@@ -186,7 +171,7 @@ def blame_lines(
         yield f"{cells}  {line.number:>{digits}}| {harmless(line.text)}"
 
 
-def blamed_turn_lines(app: AppWithHistory, lines: Sequence[Line]) -> Iterator[str]:
+def blamed_turn_lines(app: OpenHome, lines: Sequence[Line]) -> Iterator[str]:
     """Show in full each turn that wrote one of the lines. Raises OpenclawError when no turn did."""
     turns: dict[str, Turn] = {}
     for line in lines:
@@ -199,7 +184,7 @@ def blamed_turn_lines(app: AppWithHistory, lines: Sequence[Line]) -> Iterator[st
         yield from show_lines(app, turn)
 
 
-def blame_json(app: AppWithHistory, path: str, lines: Sequence[Line]) -> list[dict[str, Any]]:
+def blame_json(app: OpenHome, path: str, lines: Sequence[Line]) -> list[dict[str, Any]]:
     """The lines as JSON, each with its writer, and the prompt when a turn wrote it."""
     prompts: dict[str, str] = {}
     found = []
@@ -275,9 +260,7 @@ def _writer(turn: Turn | None) -> tuple[str, str, str, str]:
     )
 
 
-def _line_report(
-    app: AppWithHistory, path: str, line: Line, turn: Turn, show: str
-) -> Iterator[str]:
+def _line_report(app: OpenHome, path: str, line: Line, turn: Turn, show: str) -> Iterator[str]:
     yield f"{one_line(path)}:{line.number}  {harmless(line.text)}"
     if turn.kind == "outside":
         yield f"  by you, {minute(turn.at)}: {one_line(turn.subject)}"
@@ -297,12 +280,6 @@ def _line_report(
     yield f"  all of it: {show} {turn.id}"
 
 
-class Contents(Protocol):
-    """The part of openclaw.history.history.History that is used here."""
-
-    def read(self, name: str | None) -> bytes | None: ...
-
-
 @frozen
 class Exchange:
     """The prompt and the answer of a turn, "" when not known, and the calls between them."""
@@ -312,7 +289,7 @@ class Exchange:
     calls: tuple[str, ...] = ()
 
 
-def find_exchange(turn: Turn, contents: Contents, store: SessionStore) -> Exchange:
+def find_exchange(turn: Turn, contents: History, store: SessionStore) -> Exchange:
     """The prompt, answer and calls of a turn, whose number counts the user's messages of the
     conversation. All are empty for an undo."""
     if not (turn.session and turn.number):
@@ -328,7 +305,7 @@ def find_exchange(turn: Turn, contents: Contents, store: SessionStore) -> Exchan
         return Exchange()
 
 
-def session_after(turn: Turn, contents: Contents) -> Session | None:
+def session_after(turn: Turn, contents: History) -> Session | None:
     """The session as the turn left it; None when it was not kept or cannot be read."""
     path = f"sessions/{turn.session}.json"
     names = [step.after for step in turn.steps if step.path == path]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from openclaw.cli import questions
 from openclaw.cli.attachments import attach, missing_files
@@ -26,18 +26,13 @@ from openclaw.cli.render import Listener
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.events import Compaction, Done, Event, Notice, Start
 from openclaw.messages import Material
-from openclaw.types import Mode
 
 if TYPE_CHECKING:
-    from openclaw.agent.greeting import Greeting
+    from openclaw.agent.agent import Agent
     from openclaw.agent.todo_offers import TodoOffer
     from openclaw.cli.chat.prompt_line import Lines
-    from openclaw.config import Settings
-    from openclaw.events import Receipt
-    from openclaw.memory.todos import TodoFile
     from openclaw.sessions.session import Session
     from openclaw.sessions.store import SessionStore
-    from openclaw.skills.skill import Skill
 
 DRY_RUN = "--dry-run"
 ENDING = 200
@@ -54,42 +49,12 @@ TYPED_WIDTH = 20
 """Columns of the inputs that /help lists."""
 
 
-class ChatApp(chat_history.PastApp, Protocol):
-    """The part of openclaw.agent.agent.Agent that a conversation uses."""
-
-    mode: Mode
-    model_name: str
-    notices: list[str]
-    settings: Settings
-
-    @property
-    def todos(self) -> TodoFile: ...
-    def ask(
-        self,
-        text: str,
-        session: Session,
-        material: Sequence[Material] = (),
-        skill: str = "",
-        *,
-        typed: bool = True,
-    ) -> Iterator[Event]: ...
-    def compact(
-        self, session: Session, focus: str = "", *, dry_run: bool = False
-    ) -> Iterator[Event]: ...
-    def greeting(self, *, offering: bool = True) -> Greeting: ...
-    def offer(self, session: Session, receipt: Receipt) -> TodoOffer | None: ...
-    def accept(self, offer: TodoOffer, session: Session) -> Iterator[Event]: ...
-    def skills(self) -> list[Skill]: ...
-    def use_model(self, name: str) -> None: ...
-    def rest(self, session: Session | None = None) -> None: ...
-
-
 class Chat:
     """One conversation. `listener` shows the turns, `say` prints a line of anything else."""
 
     def __init__(
         self,
-        app: ChatApp,
+        app: Agent,
         session: Session,
         lines: Lines,
         listener: Listener,

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING, Protocol, TextIO, cast
+from typing import TYPE_CHECKING, TextIO
 
 import typer
 
@@ -48,11 +48,9 @@ from openclaw.tools.paths import SPILL
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import Agent
-    from openclaw.cli.commands.why import WhySource
     from openclaw.cli.questions import Choice
     from openclaw.sessions.session import Session
     from openclaw.sessions.store import SessionStore
-    from openclaw.storage.home import Home
 
 
 GROUPS = {
@@ -128,16 +126,7 @@ def is_command(text: str) -> bool:
     return word.startswith("/") and "/" not in word[1:]
 
 
-class InsideApp(Protocol):
-    """The part of openclaw.agent.agent.Agent that these commands use."""
-
-    @property
-    def home(self) -> Home: ...
-    @property
-    def sessions(self) -> SessionStore: ...
-
-
-def context(app: InsideApp, session: Session, rest: str, say: Say) -> None:
+def context(app: Agent, session: Session, rest: str, say: Say) -> None:
     """Show what the next request costs, with the words of `rest` as its prompt. With --cache show
     how much of each request the model had read before, with --diff how the head has changed."""
     if rest in ("--cache", "--diff"):
@@ -146,12 +135,10 @@ def context(app: InsideApp, session: Session, rest: str, say: Say) -> None:
     if rest.startswith("-"):
         raise UsageError(f"what is '{one_line(rest)}'?", "/context [PROMPT], or --cache or --diff")
     material = attach(rest, "", Path.cwd(), app.home.root)
-    say_all(
-        report_lines(context_report(cast("Agent", app), session, rest, material), canvas()), say
-    )
+    say_all(report_lines(context_report(app, session, rest, material), canvas()), say)
 
 
-def usage(app: InsideApp, session: Session, rest: str, say: Say) -> None:
+def usage(app: Agent, session: Session, rest: str, say: Say) -> None:
     """Show what the turns of this conversation have cost; with --all those of every one."""
 
     if rest not in ("", "--all"):
@@ -163,12 +150,12 @@ def usage(app: InsideApp, session: Session, rest: str, say: Say) -> None:
         say_all(usage_command.session_lines(session.id, turns, canvas()), say)
 
 
-def why(app: WhySource, session: Session, rest: str, say: Say) -> None:
+def why(app: Agent, session: Session, rest: str, say: Say) -> None:
     """Show what the last answer, or the named turn, is made of; --full shortens nothing."""
     why_in_chat(app, session, rest, say)
 
 
-def output(app: InsideApp, session: Session, rest: str, say: Say) -> None:
+def output(app: Agent, session: Session, rest: str, say: Say) -> None:
     """Show the output of the last tool call, or of the Nth call from the end. An output that was
     too long for the model is read from the file that keeps it."""
     uses = [use for entry in session.messages for use in entry.tool_calls]
@@ -182,7 +169,7 @@ def output(app: InsideApp, session: Session, rest: str, say: Say) -> None:
     if spilled := _SPILL_LINE.search(text):
         with suppress(OpenclawError, OSError):  # old files are deleted when there are many
             whole = read_text(app.home.root / spilled[1])
-            text = cast("Agent", app).vault.mask_for_display(strip_hidden(whole))
+            text = app.vault.mask_for_display(strip_hidden(whole))
     lines = text.splitlines()
     say_all((f"  {harmless(line)}" for line in lines[:MOST_LINES]), say)
     if len(lines) > MOST_LINES:
@@ -198,7 +185,7 @@ def forgotten_lines(session: Session, prompt: str) -> list[str]:
     return [f"{what} /expect FILE:LINE or WORDS"] if question else []
 
 
-def add_memory_test(app: InsideApp, session: Session, rest: str, say: Say) -> None:
+def add_memory_test(app: Agent, session: Session, rest: str, say: Say) -> None:
     """Make a memory test of the last question; `rest` tells where its answer stands."""
     question = last_question(session)
     if not question:
@@ -218,12 +205,12 @@ def last_question(session: Session) -> str:
     return next((" ".join(text.split()) for text in asked if not is_complaint(text)), "")
 
 
-def _cache(app: InsideApp, session: Session) -> Iterable[str]:
+def _cache(app: Agent, session: Session) -> Iterable[str]:
     return cache_lines(session.id, calls_of(app.sessions.messages(session)), canvas())
 
 
-def _diff(app: InsideApp, session: Session) -> Iterable[str]:
-    return for_stdout(change_lines(head_changes(cast("Agent", app), session)))
+def _diff(app: Agent, session: Session) -> Iterable[str]:
+    return for_stdout(change_lines(head_changes(app, session)))
 
 
 def say_all(lines: Iterable[str], say: Say) -> None:

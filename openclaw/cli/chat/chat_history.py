@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from openclaw.cli.chat.chat_commands import Say, say_all
 from openclaw.cli.commands.log import log_lines
 from openclaw.cli.commands.undo import conflict_lines, refused, scope_of, undo_lines
 from openclaw.cli.formatting import for_stdout, one_line
 from openclaw.cli.history_lines import (
-    HomeWithHistory,
     blame_lines,
     diff_lines,
     find_blame,
@@ -24,25 +23,15 @@ from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
 
 if TYPE_CHECKING:
+    from openclaw.agent.agent import Agent
     from openclaw.agent.undo import UndoResult
-    from openclaw.history.turns import Scope, Turn
+    from openclaw.history.turns import Turn
     from openclaw.messages import Material
     from openclaw.sessions.session import Session
 
 
 SHOWN_TURNS = 10
 UNDO_OPTIONS = ("--files", "--talk", "--keep")
-
-
-class PastApp(HomeWithHistory, Protocol):
-    """The part of openclaw.agent.agent.Agent that these commands use."""
-
-    saving: bool
-
-    def undo(
-        self, count: int = 1, scope: Scope = "all", session: str = "", keep: bool = False
-    ) -> UndoResult: ...
-    def redo(self, count: int = 1, session: str = "", keep: bool = False) -> UndoResult: ...
 
 
 @frozen
@@ -76,7 +65,7 @@ def find_last_prompt(session: Session) -> LastPrompt:
     raise UsageError("nothing was asked yet", "type a question first")
 
 
-def take_back(app: PastApp, session: Session, say: Say) -> Session:
+def take_back(app: Agent, session: Session, say: Say) -> Session:
     """Take back the last turn of this conversation, with its files, so that it can be asked in
     another way; returns the session to continue."""
     turn = next((turn for turn in _turns_of(app, session) if turn.leaves("all")), None)
@@ -100,7 +89,7 @@ def _drop_last_turn(session: Session) -> None:
         pass
 
 
-def undo(app: PastApp, session: Session, rest: str, say: Say) -> Session:
+def undo(app: Agent, session: Session, rest: str, say: Say) -> Session:
     """Take back turns of this conversation; returns the session to continue."""
     count, options = _parse_words("undo", rest, UNDO_OPTIONS)
     scope = scope_of(files="--files" in options, talk="--talk" in options)
@@ -108,44 +97,44 @@ def undo(app: PastApp, session: Session, rest: str, say: Say) -> Session:
     return _finish(app, session, taken, "undo", say)
 
 
-def redo(app: PastApp, session: Session, rest: str, say: Say) -> Session:
+def redo(app: Agent, session: Session, rest: str, say: Say) -> Session:
     """Put back turns of this conversation that were taken back; returns the session to continue."""
     count, options = _parse_words("redo", rest, ("--keep",))
     taken = app.redo(count, session.id, "--keep" in options)
     return _finish(app, session, taken, "redo", say)
 
 
-def log(app: PastApp, rest: str, say: Say) -> None:
+def log(app: Agent, rest: str, say: Say) -> None:
     """List the newest turns of the home, of all conversations."""
     count, _ = _parse_words("log", rest, (), default=SHOWN_TURNS)
     say_all(log_lines(app.history, islice(app.history.turns(), count)) or ["no turns yet"], say)
 
 
-def diff(app: PastApp, rest: str, say: Say) -> None:
+def diff(app: Agent, rest: str, say: Say) -> None:
     """Show what a turn changed; without words the newest one that was not taken back."""
     turn = _find_turn(app, rest)
     found = turn_differences(app.history, turn)
     say_all(for_stdout(diff_lines(found)) if found else [f"{turn.id} changed no files"], say)
 
 
-def show(app: PastApp, rest: str, say: Say) -> None:
+def show(app: Agent, rest: str, say: Say) -> None:
     """Show all of a turn; without words the newest one that was not taken back."""
     say_all(for_stdout(show_lines(app, _find_turn(app, rest))), say)
 
 
-def blame(app: PastApp, rest: str, say: Say) -> None:
+def blame(app: Agent, rest: str, say: Say) -> None:
     """Show who wrote the lines of a file."""
     if not rest:
         raise UsageError("which file?", "/blame FILE:LINE")
     say_all(for_stdout(blame_lines(app, *find_blame(app, rest), show="/show")), say)
 
 
-def _turns_of(app: PastApp, session: Session) -> Iterable[Turn]:
+def _turns_of(app: Agent, session: Session) -> Iterable[Turn]:
     turns = app.history.turns()
     return (turn for turn in turns if turn.kind == "turn" and turn.session == session.id)
 
 
-def _find_turn(app: PastApp, ref: str) -> Turn:
+def _find_turn(app: Agent, ref: str) -> Turn:
     """The turn that `ref` names; for "" the newest one that was not taken back. An undo is skipped,
     as nobody wants to look at it."""
     turns = () if ref else app.history.turns()
@@ -170,7 +159,7 @@ def _parse_words(
     return int(numbers[0]), found
 
 
-def _finish(app: PastApp, session: Session, taken: UndoResult, verb: str, say: Say) -> Session:
+def _finish(app: Agent, session: Session, taken: UndoResult, verb: str, say: Say) -> Session:
     return (
         _refresh_session(app, session, say) if _say_result(taken, session, verb, say) else session
     )
@@ -187,7 +176,7 @@ def _say_result(taken: UndoResult, session: Session, verb: str, say: Say) -> boo
     return not refused(taken)
 
 
-def _refresh_session(app: PastApp, session: Session, say: Say) -> Session:
+def _refresh_session(app: Agent, session: Session, say: Say) -> Session:
     """The session as it is saved now. A session whose first turn was taken back no longer exists: a
     new one gets its name, and the next redo brings the old one back."""
     if (app.sessions.folder / f"{session.id}.json").exists():

@@ -10,7 +10,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,7 +23,7 @@ from openclaw.inspection.why import NO_RECORD
 from openclaw.inspection.why import why as told
 
 if TYPE_CHECKING:
-    from openclaw.history.history import History
+    from openclaw.home.open_home import OpenHome
     from openclaw.inspection.why import ModelStep, Why
     from openclaw.messages import ToolUse
     from openclaw.sessions.session import Session
@@ -32,15 +32,6 @@ if TYPE_CHECKING:
 
 FULL = "--full"
 _NUMBER = re.compile(r"[1-9]\d{0,6}")
-
-
-class WhySource(Protocol):
-    """What is asked of an open home here; see openclaw.agent.agent.Agent."""
-
-    @property
-    def history(self) -> History: ...
-    @property
-    def sessions(self) -> SessionStore: ...
 
 
 def why(
@@ -70,7 +61,7 @@ def why(
             typer.echo(line)
 
 
-def why_in_chat(app: WhySource, session: Session, rest: str, say: Callable[[str], None]) -> None:
+def why_in_chat(app: OpenHome, session: Session, rest: str, say: Callable[[str], None]) -> None:
     """Handle /why in a chat: for its last answer, or for the turn that is named."""
     words = rest.split()
     ref = " ".join(word for word in words if word != FULL)
@@ -79,7 +70,7 @@ def why_in_chat(app: WhySource, session: Session, rest: str, say: Callable[[str]
         say(line)
 
 
-def found_turn(app: WhySource, ref: str, session_id: str = "", here: Session | None = None) -> Why:
+def found_turn(app: OpenHome, ref: str, session_id: str = "", here: Session | None = None) -> Why:
     """Return the explanation of the turn that `ref` means: a number of the session (the latest, or
     that of a chat), SESSION:N, or an id of the history. UsageError when there is none.
     """

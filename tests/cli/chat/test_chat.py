@@ -18,6 +18,7 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from openclaw.agent.agent import Agent
 from openclaw.agent.greeting import Greeting
 from openclaw.agent.todo_offers import TodoOffer
 from openclaw.agent.undo import UndoResult
@@ -29,9 +30,7 @@ from openclaw.config import Settings
 from openclaw.config.settings import Ollama
 from openclaw.errors import OpenclawError, ServerAway, UsageError
 from openclaw.events import Compaction, Done, Event, Notice, Receipt, Start, Token
-from openclaw.history.history import History
 from openclaw.history.turns import Scope
-from openclaw.memory.todos import TodoFile
 from openclaw.messages import Entry, Material, Usage
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import SessionStore
@@ -47,32 +46,17 @@ LOG = "".join(f"line {n}\n" for n in range(1, 2_001))
 
 
 @dataclass
-class FakeApp:
-    """An app that answers from a list and records what it was asked."""
+class FakeApp(Agent):
+    """An agent that answers from a list and records what it was asked."""
 
-    home: Home
+    settings: Settings = Settings(ollama=Ollama("http://127.0.0.1:9"))
+    mode: Mode = "ask"
+    model_name: str = "fake/model"
     replies: list[Reply] = field(default_factory=list)
     asked: list[tuple[str, str, Sequence[Material]]] = field(default_factory=list)
     followed: list[str] = field(default_factory=list)
-    mode: Mode = "ask"
-    model_name: str = "fake/model"
-    notices: list[str] = field(default_factory=list)
     typed: list[bool] = field(default_factory=list)
     offered: TodoOffer | None = None
-    settings: Settings = Settings(ollama=Ollama("http://127.0.0.1:9"))
-    saving: bool = True
-
-    @property
-    def sessions(self) -> SessionStore:
-        return SessionStore(self.home.sessions)
-
-    @property
-    def todos(self) -> TodoFile:
-        return TodoFile(self.home.memory / "TODO.md")
-
-    @property
-    def history(self) -> History:
-        return History(self.home)
 
     def undo(
         self, count: int = 1, scope: Scope = "all", session: str = "", keep: bool = False
