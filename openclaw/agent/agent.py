@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
+from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 from openclaw import events
 from openclaw.agent import prompt
-from openclaw.agent.cited_answer import with_sources
 from openclaw.agent.loop import Loop, TurnLimits, TurnOutput, timestamp
 from openclaw.agent.prompt import (
     REQUIRED,
@@ -35,7 +37,7 @@ from openclaw.agent.request import RequestBuilder, images_of, make_request_build
 from openclaw.agent.toolset import find_archived, material_limits, page_chars, toolbox
 from openclaw.agent.undo import recover, redo, undo, undoable
 from openclaw.agent.window import KEPT, mark_refused
-from openclaw.errors import OpenclawError, PromptTooLarge, UsageError
+from openclaw.errors import PromptTooLarge, UsageError
 from openclaw.events import Receipt, make_receipt
 from openclaw.frozen import frozen
 from openclaw.history.turns import Scope, State, Turn
@@ -57,6 +59,7 @@ from openclaw.tools.toolbox import Toolbox
 from openclaw.types import Change, ToolProblem, TurnChanges
 
 if TYPE_CHECKING:
+    from openclaw.agent.after_answer import AfterAnswer
     from openclaw.agent.greeting import Greeting
     from openclaw.agent.todo_offers import TodoOffer
     from openclaw.agent.undo import UndoResult
@@ -66,6 +69,9 @@ MOST_ON_RECEIPT = 1_000_000
 """Bytes of a file that a receipt compares."""
 LARGEST_SEED = 2**31 - 1
 """Servers take a signed number of 32 bits."""
+AFTER_REQUEST = ("openclaw.nlp.claims", "openclaw.agent.after_answer")
+SENT_SECONDS = 0.02
+"""After this time the request has been sent."""
 
 
 @dataclass(slots=True)
@@ -214,7 +220,8 @@ def run_turn(
             yield from map(events.Notice, update_working_notes(open_home, session))
         try:
             run = made.loop.run(made.turn)
-            yield from _run_and_save(open_home, run, session, made, recording)
+            with _loading_meanwhile():
+                yield from _run_and_save(open_home, run, session, made, recording)
         except PromptTooLarge:
             session.messages[-1] = mark_refused(session.messages[-1])
             open_home.sessions.save(session)
@@ -258,7 +265,8 @@ def _run_and_save(
                 refused = tuple(turn_changes.refused)
                 state: State = "interrupted" if happening.stop_reason == "interrupted" else "done"
                 if state == "done" and open_home.saving:
-                    yield from _remember_and_save(open_home, watch, happening.answer)
+                    after = _after_answer(open_home, session)
+                    yield from after.remember(watch, happening.answer)
                 yield from map(events.Trouble, recording.close(state))
                 finished = replace(happening, session_id=session.id, refused=refused)
                 finished = with_citations(finished, session)
@@ -282,17 +290,7 @@ def _add_sources(builder: RequestBuilder, session: Session, said: Entry) -> Entr
     if said.record.stop is None or not may_cite(builder, session, said.content):
         return said
 
-    return with_sources(builder, session, said)
-
-
-def _remember_and_save(
-    open_home: OpenHome, watch: Provenance, answer: str
-) -> Iterator[events.Event]:
-    session = watch.session
-    captured = session.state.captured
-    yield from remember_after_turn(open_home, watch, answer)
-    if session.state.captured != captured:
-        open_home.sessions.save(session)
+    return _after_answer(builder.open_home, session).with_sources(builder, said)
 
 
 def _is_last(said: Entry) -> bool:
@@ -306,10 +304,26 @@ def update_working_notes(
     """Add new messages to the working notes; return notices for the user."""
     if not open_home.saving or session.state.noted == session.archived + len(session.messages):
         return []
-    from openclaw.agent.note_taking import update_notes
-
     changed = changes(open_home, turn_changes) if turn_changes else ()
-    return update_notes(open_home.sessions.folder, session, changed, open_home.vault.mask)
+    return _after_answer(open_home, session).update_notes(changed)
+
+
+def _after_answer(open_home: OpenHome, session: Session) -> AfterAnswer:
+    from openclaw.agent.after_answer import AfterAnswer
+
+    return AfterAnswer(open_home, session)
+
+
+@contextmanager
+def _loading_meanwhile() -> Iterator[None]:
+    """Load the modules that follow the request while the model reads it."""
+    loading = Timer(SENT_SECONDS, lambda: [import_module(name) for name in AFTER_REQUEST])
+    loading.daemon = True
+    loading.start()
+    try:
+        yield
+    finally:
+        loading.cancel()
 
 
 @frozen
@@ -557,24 +571,3 @@ def _current_text(open_home: OpenHome, path: str) -> str | None:
     except ToolProblem:
         return None
     return read_text(file, MOST_ON_RECEIPT) if file.is_file() else None
-
-
-AfterTurnStep = Callable[[OpenHome, Provenance, str], Iterator[events.Event]]
-
-
-def remember_after_turn(
-    open_home: OpenHome, watch: Provenance, answer: str
-) -> Iterator[events.Event]:
-    """Remember lasting facts from the prompt and promises in the answer. An error becomes a notice:
-    the turn itself is done and saved."""
-    for step in _after_turn_steps():
-        try:
-            yield from step(open_home, watch, answer)
-        except (OpenclawError, OSError, ToolProblem) as error:
-            yield events.Notice(str(error))
-
-
-def _after_turn_steps() -> tuple[AfterTurnStep, ...]:
-    from openclaw.agent import fact_capture, promised_todos
-
-    return fact_capture.capture, promised_todos.note_promises

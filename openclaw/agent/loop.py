@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from types import ModuleType
 
 from openclaw import events
 from openclaw.agent.protocols.base import ModelStep, RunningTurn, StepProtocol
@@ -15,7 +16,6 @@ from openclaw.frozen import frozen
 from openclaw.messages import NO_RECORD, Entry, ToolCall, ToolUse, TurnRecord, Usage, Waiting
 from openclaw.models.base import Model, Reply, Request, Text, Thinking
 from openclaw.models.token_count import Meter
-from openclaw.nlp.claims import count_releasable, find_claims
 from openclaw.tools.toolbox import CallResult, Toolbox
 from openclaw.types import CHANGING
 
@@ -168,7 +168,9 @@ class Loop:
                         return Reply("")
                     state.partial = self.protocol.spoken(heard, turn)
                     shown = len(state.shown)
-                    end = len(state.partial) if backed else count_releasable(state.partial, shown)
+                    end = len(state.partial)
+                    if not backed:
+                        end = _load_claims().count_releasable(state.partial, shown)
                     if end > shown:
                         yield events.Token(state.partial[shown:end])
                         state.shown = state.partial[:end]
@@ -249,7 +251,9 @@ class Loop:
         model gets one chance to correct it."""
         receipt = self.receipt()
         answer = step.answer or EMPTY
-        unbacked = () if receipt else find_claims(answer, turn.user.content)
+        unbacked: tuple[str, ...] = ()
+        if not receipt:
+            unbacked = _load_claims().find_claims(answer, turn.user.content)
         if unbacked and not state.corrected:
             state.corrected = True
             turn.closing, turn.kind = "no", "change"
@@ -335,6 +339,13 @@ class Loop:
     def _add(self, turn: RunningTurn, entry: Entry) -> Iterator[TurnOutput]:
         turn.entries.append(entry)
         yield entry
+
+
+def _load_claims() -> ModuleType:
+    """Load the module when an answer comes: the request goes out sooner without it."""
+    from openclaw.nlp import claims
+
+    return claims
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from openclaw.agent.prompt import read_head as head_of
 from openclaw.agent.prompt import read_sources
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
 from openclaw.agent.provenance import Provenance
-from openclaw.agent.toolset import toolbox
+from openclaw.agent.toolset import open_notes, toolbox
 from openclaw.agent.window import (
     INPUT_SHARE,
     MOST_SHARE,
@@ -28,10 +28,10 @@ from openclaw.agent.window import (
 )
 from openclaw.errors import PromptTooLarge, ServerAway, UsageError
 from openclaw.home.open_home import OpenHome
-from openclaw.memory.notes import Notes
 from openclaw.messages import MOST_IMAGE_BYTES, Entry, Image, Material, Message
 from openclaw.models import token_count
 from openclaw.models.base import ModelCard, Request
+from openclaw.models.ollama_server import list_models, may_chat
 from openclaw.models.profile import reply_limits
 from openclaw.models.token_count import Meter
 from openclaw.security.credentials import why_denied
@@ -278,8 +278,7 @@ class RequestBuilder:
         open_home = self.open_home
         constrained = self.protocol.name != "native"
         asking = Summarizer(open_home.model, self.protocol.wire, self.meter, constrained)
-        today = Notes(open_home.home.memory, today=lambda: open_home.now().date())
-        memory = today if open_home.use_memory and open_home.saving else None
+        memory = open_notes(open_home) if open_home.use_memory and open_home.saving else None
         return Compaction(open_home.sessions, asking, memory, open_home.vault.mask)
 
     def _too_large(self, turn: RunningTurn, tools: Sequence[Any], tokens: int) -> str:
@@ -311,9 +310,6 @@ def images_of(material: Sequence[Material], card: ModelCard, host: str) -> tuple
 
 
 def _vision_hint(host: str) -> str:
-    # The HTTP client takes 11 ms to import; other prompts should not wait for it.
-    from openclaw.models.ollama_server import list_models, may_chat
-
     there = []
     with suppress(ServerAway):
         chats = [model for model in list_models(host) if may_chat(model)]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from openclaw.agent.builtin_tools import build_tools
 from openclaw.agent.provenance import Provenance, foreign_label
@@ -13,7 +15,6 @@ from openclaw.agent.window import INPUT_SHARE
 from openclaw.errors import OpenclawError
 from openclaw.events import Progress
 from openclaw.home.open_home import OpenHome
-from openclaw.memory.notes import Notes
 from openclaw.models.token_count import Meter
 from openclaw.security.credentials import why_denied, why_name_denied
 from openclaw.security.foreign_files import ForeignFiles
@@ -31,7 +32,10 @@ from openclaw.tools.shell.shell import Runner
 from openclaw.tools.skill_tools import TurnSkills
 from openclaw.tools.tool import Tool
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import TurnChanges
+from openclaw.types import BeforeWrite, TurnChanges, record_no_write
+
+if TYPE_CHECKING:
+    from openclaw.memory.notes import Notes
 
 USUAL_HEAD = 1_000
 """Tokens of the starter home's first request."""
@@ -104,12 +108,7 @@ def _home_tools(
         open_home.home,
         turn_changes,
         todos=todos,
-        notes=Notes(
-            open_home.home.memory,
-            today=lambda: open_home.now().date(),
-            source=lambda: source,
-            keep=turn_changes.keep,
-        ),
+        open_notes=lambda: open_notes(open_home, source, turn_changes.keep),
         skills=turn_skills,
         searcher=open_home.recall
         if open_home.settings.recall != "off" and open_home.use_memory
@@ -133,6 +132,16 @@ def _home_tools(
         ),
         room=room,
     )
+
+
+def open_notes(open_home: OpenHome, source: str = "", keep: BeforeWrite = record_no_write) -> Notes:
+    """Return the notes. A prompt's request does not need them, so they are loaded here."""
+    from openclaw.memory.notes import Notes
+
+    def today() -> date:
+        return open_home.now().date()
+
+    return Notes(open_home.home.memory, today=today, source=lambda: source, keep=keep)
 
 
 def _show_tail(open_home: OpenHome, tell: Callable[[Progress], None]) -> ShowOutput:

@@ -48,7 +48,7 @@ class KnowledgeTools:
     home: Home
     turn_changes: TurnChanges
     todos: TodoFile
-    notes: Notes
+    open_notes: Callable[[], Notes]
     origin: Callable[[str], str] = lambda text: ""
 
     def tools(self) -> list[Tool]:
@@ -98,9 +98,10 @@ class KnowledgeTools:
         """Keep a fact in memory."""
         if source := self.origin(fact):
             return self._propose(fact, source)
-        places = (self.notes.target("lasting"), self.notes.target("today"))
+        notes = self.open_notes()
+        places = (notes.target("lasting"), notes.target("today"))
         old = {path: _text(path) for path in places}
-        kept = self.notes.remember(fact, where)
+        kept = notes.remember(fact, where)
         for path in dict.fromkeys(item.path for item in (kept.note, *kept.superseded)):
             self.turn_changes.before.setdefault(self.home.relative(path), old[path])
         told = f"Remembered in {self.home.relative(kept.note.path)}, line {kept.note.line}."
@@ -108,9 +109,10 @@ class KnowledgeTools:
         return f"{told} It replaces, struck through: {corrected}" if corrected else told
 
     def _propose(self, fact: str, source: str) -> str:
-        path = self.notes.inbox()
+        notes = self.open_notes()
+        path = notes.inbox()
         old = _text(path)
-        candidate = self.notes.propose(defuse(fact), plain_source(source))
+        candidate = notes.propose(defuse(fact), plain_source(source))
         name = self.home.relative(candidate.path)
         self.turn_changes.before.setdefault(name, old)
         return (

@@ -54,7 +54,7 @@ class World:
             home,
             self.turn_changes,
             todos=TodoFile(home.memory / "TODO.md", today=lambda: date(2026, 11, 21)),
-            notes=notes,
+            open_notes=lambda: notes,
             skills=TurnSkills(read_skills(root / "skills")[0]),
             search=lambda query, region, count: [],
         )

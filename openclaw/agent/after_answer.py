@@ -1,0 +1,49 @@
+"""What follows an answer: its sources, the working notes, lasting facts and promised to-dos."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from openclaw import events
+from openclaw.agent.cited_answer import with_sources
+from openclaw.agent.fact_capture import capture
+from openclaw.agent.note_taking import update_notes
+from openclaw.agent.promised_todos import note_promises
+from openclaw.agent.provenance import Provenance
+from openclaw.agent.request import RequestBuilder
+from openclaw.errors import OpenclawError
+from openclaw.frozen import frozen
+from openclaw.home.open_home import OpenHome
+from openclaw.messages import Entry
+from openclaw.sessions.session import Session
+from openclaw.types import Change, ToolProblem
+
+
+@frozen
+class AfterAnswer:
+    """The work that follows an answer in a conversation."""
+
+    open_home: OpenHome
+    session: Session
+
+    def with_sources(self, builder: RequestBuilder, said: Entry) -> Entry:
+        """Return the turn's last message with its citations and sources, if any, in its record."""
+        return with_sources(builder, self.session, said)
+
+    def update_notes(self, changes: Sequence[Change] = ()) -> list[str]:
+        """Add the new messages to the working notes, with what the newest turn has changed; return
+        notices for the user."""
+        folder, mask = self.open_home.sessions.folder, self.open_home.vault.mask
+        return update_notes(folder, self.session, changes, mask)
+
+    def remember(self, watch: Provenance, answer: str) -> Iterator[events.Event]:
+        """Remember lasting facts from the prompt and promises in the answer. An error becomes a
+        notice: the turn itself is done and saved."""
+        captured = self.session.state.captured
+        for step in (capture, note_promises):
+            try:
+                yield from step(self.open_home, watch, answer)
+            except (OpenclawError, OSError, ToolProblem) as error:
+                yield events.Notice(str(error))
+        if self.session.state.captured != captured:
+            self.open_home.sessions.save(self.session)
