@@ -44,7 +44,7 @@ def make_home(root: Path, chunks: int, seed: int = 1) -> None:
     `root`/memory. What else lies there is left alone."""
     folder = root / "memory"
     folder.mkdir(parents=True, exist_ok=True)
-    lines = _lines(chunks, seed)
+    lines = note_lines(chunks, seed)
     day = LAST_DAY
     while page := "".join(islice(lines, LINES_A_DAY)):
         (folder / f"{day}.md").write_text(page, encoding="utf-8", newline="\n")
@@ -53,7 +53,7 @@ def make_home(root: Path, chunks: int, seed: int = 1) -> None:
 
 def questions(count: int, chunks: int, seed: int = 1) -> list[str]:
     """Questions of some rarer words of a line each, the same lines that `make_home` writes."""
-    items = [line for line in _lines(chunks, seed) if line.startswith("- ")]
+    items = [line for line in note_lines(chunks, seed) if line.startswith("- ")]
     return [_question(line) for line in items[:: max(1, len(items) // count)][:count]]
 
 
@@ -111,7 +111,7 @@ class RandomEmbedder:
         """Nothing is held."""
 
 
-def _lines(count: int, seed: int) -> Iterator[str]:
+def note_lines(count: int, seed: int) -> Iterator[str]:
     """Lines of notes: a heading for each day and each section, else list items of about 25 words,
     one in five of them with a number as tickets have."""
     chance = random.Random(seed)

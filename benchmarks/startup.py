@@ -2,10 +2,14 @@
 
     python benchmarks/startup.py [RUNS]
 
-Prints a Markdown table: medians of RUNS runs (default 7), all interleaved in the same minutes, with
-modules byte-compiled. "first request" is the time from exec to the first byte of the first request
-at a loopback server that speaks Ollama's API; "chat request" to that of the prompt itself; "after
-the answer" is the time from the last byte of the reply to the exit.
+Prints two Markdown tables: medians of RUNS runs (default 9), all interleaved in the same minutes,
+with modules byte-compiled. "first request" is the time from exec to the first byte of the first
+request at a loopback server that speaks Ollama's API; "chat request" to that of the prompt itself;
+"after the answer" is the time from the last byte of the reply to the exit.
+
+The second table is of homes with notes, indexed but for the last one, and without an embedding
+model. Its ratios are medians over the rounds of the time until the chat request, divided by that of
+`import ollama` and by that of bare Python which sends the same bytes, both of the same round.
 """
 
 from __future__ import annotations
@@ -18,12 +22,18 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 TOP = Path(__file__).parent.parent
+sys.path.insert(0, str(TOP))  # for `python benchmarks/startup.py`
+
+from benchmarks.notes import note_lines, questions  # noqa: E402
+
 OPENCLAW = [sys.executable, "-m", "openclaw"]
 PEAK = (
     "import resource, subprocess, sys;"
@@ -40,6 +50,7 @@ class Server:
 
     def __init__(self) -> None:
         self.first = self.chat = self.last = 0.0
+        self.body = b""
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._http.daemon_threads = True
         threading.Thread(target=self._http.serve_forever, daemon=True).start()
@@ -71,14 +82,15 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             came = time.perf_counter()
-            body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or "{}")
+            data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            body = json.loads(data or "{}")
             if self.path != "/api/chat":
                 facts = {"qwen3.context_length": 32768, "general.architecture": "qwen3"}
                 details = {"family": "qwen3", "parameter_size": "4B"}
                 able = ["completion", "tools"]
                 self._send({"capabilities": able, "model_info": facts, "details": details})
                 return
-            server.chat = server.chat or came
+            server.chat, server.body = server.chat or came, data
             said = ANSWER
             if body.get("format"):
                 said = json.dumps({"thought": "A greeting.", "answer": ANSWER})
@@ -182,6 +194,89 @@ def measure(runs: int) -> list[tuple[str, str, str]]:
     return rows
 
 
+@dataclass(frozen=True, slots=True)
+class NotedHome:
+    """A home with notes of some lines each, and a prompt in it.
+
+    aim  of the time until the chat request, divided by that of `import ollama`
+    """
+
+    name: str
+    notes: int
+    prompt: str
+    aim: str = ""
+    indexed: bool = True
+
+    def make(self, root: Path, host: str) -> dict[str, str]:
+        """Make the home unless it is there; return the environment of its commands."""
+        home = root / f"{self.notes}{'' if self.indexed else ' unread'}"
+        environ = {**environment(home, host), "XDG_DATA_HOME": str(root / "data")}
+        if not home.exists():
+            seconds([*OPENCLAW, "init", str(home)], environ)
+            write_notes(home / "memory", self.notes)
+            if self.notes and self.indexed:
+                seconds([*OPENCLAW, "memory", "index"], environ)
+        return environ
+
+
+def write_notes(folder: Path, count: int) -> None:
+    """Write notes of six lines each, 100 in a folder."""
+    lines = islice(note_lines(count * LINES, seed=1), count * LINES)
+    for number, page in enumerate(zip(*[lines] * LINES, strict=True)):
+        path = folder / f"{number // 100}" / f"note-{number}.md"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("".join(page), encoding="utf-8", newline="\n")
+
+
+LINES = 6
+BARE = (
+    "import http.client, sys; body = open(sys.argv[2], 'rb').read();"
+    "line = http.client.HTTPConnection(sys.argv[1]); line.request('POST', '/api/chat', body);"
+    "line.getresponse().read()"
+)
+HELLO = "Say hello."
+HOMES = (
+    NotedHome("no note", 0, HELLO, "0.9"),
+    NotedHome("1 note", 1, HELLO, "0.9"),
+    NotedHome("1,000 notes", 1_000, HELLO, "0.9"),
+    NotedHome("1,000 notes, a question that they answer", 1_000, ""),
+    NotedHome("10,000 notes", 10_000, HELLO, "1.2"),
+    NotedHome("10,000 notes, a question that they answer", 10_000, ""),
+    NotedHome("10,000 notes, not indexed yet", 10_000, HELLO, "", indexed=False),
+)
+
+
+def measure_homes(runs: int) -> Iterator[Sequence[str]]:
+    """Rows of the second table."""
+    times: dict[str, list[tuple[float, ...]]] = {home.name: [] for home in HOMES}
+    with tempfile.TemporaryDirectory() as folder:
+        root, server = Path(folder), Server()
+        for _ in range(runs + 1):
+            imported = seconds([sys.executable, "-c", "import ollama"], dict(os.environ))
+            for home in HOMES:
+                environ = home.make(root, server.host)
+                prompt = home.prompt or questions(1, home.notes * LINES)[0]
+                words = [*OPENCLAW, "--model", "ollama/bench:4b", prompt]
+                _, chat, after, _ = prompt_times(words, server, environ)
+                (root / "body").write_bytes(server.body)
+                bare = [sys.executable, "-c", BARE, server.host, str(root / "body")]
+                _, plain, _, _ = prompt_times(bare, server, environ)
+                times[home.name].append((chat, chat / imported, chat / plain, after))
+        server.close()
+    for home in HOMES:
+        chat, to_import, to_bare, after = map(
+            statistics.median, zip(*times[home.name][1:], strict=True)
+        )
+        yield (
+            home.name,
+            f"{chat:.3f} s",
+            f"{to_import:.2f}",
+            home.aim,
+            f"{to_bare:.1f}",
+            f"{after:.3f} s",
+        )
+
+
 PARTS = ("exec to first request", "exec to chat request", "after the answer", "one prompt in all")
 AIMS = {
     "openclaw --version": "0.05 s",
@@ -193,10 +288,21 @@ AIMS = {
 
 def main(report: Callable[[str], object] = print) -> None:
     """Print the table."""
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 7
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 9
     report(f"| median of {runs} | | aim |\n|---|---:|---:|")
     for row in measure(runs):
         report("| " + " | ".join(row) + " |")
+    heads = (
+        "home",
+        "chat request",
+        "to `import ollama`",
+        "aim",
+        "to bare Python",
+        "after the answer",
+    )
+    report("\n| " + " | ".join(heads) + " |\n|---|" + "---:|" * (len(heads) - 1))
+    for each in measure_homes(runs):
+        report("| " + " | ".join(each) + " |")
 
 
 if __name__ == "__main__":
