@@ -22,6 +22,10 @@ from openclaw.types import ToolProblem
 
 TOOL_SECONDS = 60.0
 TODO_FILE = "memory/TODO.md"
+LEAST_READING_SECONDS = 0.5
+"""For so long the rate of reading files is measured before a prompt goes on without them."""
+_left: list[SearchProcess] = []
+"""Processes that finish the index. Python would warn of one that is forgotten."""
 MOST_CHARACTERS = 1000
 """Only the beginning of a longer prompt is searched for."""
 
@@ -50,6 +54,7 @@ def launch(root: Path) -> SearchProcess:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         encoding="utf-8",
+        start_new_session=True,  # it may outlive the terminal, see `Recall.close`
     )
 
 
@@ -91,9 +96,9 @@ class Recall:
 
     def passages(self, patience: float) -> list[dict[str, Any]]:
         """The passages for the question of `begin`; none when they take longer than `patience`
-        seconds from now."""
+        seconds from now, or will surely do so."""
         try:
-            found: dict[str, Any] = self._result(patience)
+            found: dict[str, Any] = self._result(patience, for_reading=False)
         except ToolProblem:
             self.notices.append(BROKEN)
             return []
@@ -127,9 +132,15 @@ class Recall:
         self._send("rest")
 
     def close(self) -> None:
-        """Kill the process: its transactions are complete, and the index can be made again."""
+        """Kill the process: its transactions are complete, and the index can be made again. A
+        process that is reading files is left to finish the index, which the next prompt then has.
+        """
         process, self._process = self._process, None
-        if process is not None:
+        if process is not None and self._reading:
+            with suppress(OSError):
+                _pipe(process.stdin).close()
+            _left.append(process)
+        elif process is not None:
             process.kill()
             with suppress(OSError):
                 _pipe(process.stdin).close()
@@ -166,10 +177,13 @@ class Recall:
         self._process = process
         return process
 
-    def _result(self, seconds: float) -> Any:
-        """The reply to the newest request. Late replies to earlier requests are dropped."""
+    def _result(self, seconds: float, *, for_reading: bool = True) -> Any:
+        """The reply to the newest request. Late replies to earlier requests are dropped. Raises
+        TimeoutError; unless it waits `for_reading`, as soon as the files will not be read in time.
+        """
         end = time.monotonic() + seconds
         self._reading = None
+        began: tuple[float, int] | None = None
         while True:
             try:
                 reply = self._replies.get(timeout=max(0.0, end - time.monotonic()))
@@ -181,6 +195,9 @@ class Recall:
             if "reading" in reply:
                 done, total = reply["reading"]
                 self._reading = (done, total) if done < total else None
+                began = began or (time.monotonic(), done)
+                if not for_reading and _is_too_slow(began, done, total, end):
+                    raise TimeoutError
                 continue
             if reply["id"] != self._asked:
                 continue
@@ -191,13 +208,21 @@ class Recall:
             return reply["result"]
 
 
+def _is_too_slow(began: tuple[float, int], done: int, total: int, end: float) -> bool:
+    """Return True when files will not be read until `end`, at the rate since (time, files) `began`;
+    never in the first moments."""
+    spent, left = time.monotonic() - began[0], end - time.monotonic()
+    return spent >= LEAST_READING_SECONDS and (total - done) * spent > left * (done - began[1])
+
+
 def too_late(seconds: float, reading: tuple[int, int] | None) -> str:
     """The notice for the user when a search took too long: why, and what helps."""
     told = f"memory search was not ready in {seconds:g} s; answered without it"
     if reading:
         done, total = reading
         return (
-            f"{told} ({done:,} of {total:,} new files were read; read all: openclaw memory index)"
+            f"memory is still being read ({done:,} of {total:,} new files), in the background;"
+            " answered without it"
         )
     return f"{told} (to wait longer: openclaw config set recall_wait {max(10, 2 * seconds):g})"
 

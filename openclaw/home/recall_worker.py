@@ -5,7 +5,8 @@
 Its imports take long, and llama.cpp holds the interpreter while it loads a model: as a process of
 its own the search costs a turn nothing. Passages for a prompt are ranked without LlamaIndex, whose
 import takes most of a second and 60 MB; a tool's search loads it. After "rest" it watches the
-folders and makes missing vectors until the next question. It ends with its input.
+folders and makes missing vectors until the next question. It ends with its input, but finishes the
+index first when it is reading many files: then it outlives the prompt that has started it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
@@ -83,8 +84,9 @@ def serve(search: Search, lines: queue.Queue[str], out: IO[str]) -> None:
 
 
 def _write_reply(out: IO[str], reply: Mapping[str, Any]) -> None:
-    out.write(json.dumps(reply, ensure_ascii=False) + "\n")
-    out.flush()
+    with suppress(OSError):  # nobody listens any more; what is being read is read to its end
+        out.write(json.dumps(reply, ensure_ascii=False) + "\n")
+        out.flush()
 
 
 def answer(search: Search, request: Mapping[str, Any]) -> dict[str, Any]:

@@ -54,11 +54,22 @@ class LiveIndex:
         self._lock = threading.RLock()
         self._opened: tuple[IndexStore, Indexer] | None = None
 
-    def refresh(self, *, force: bool = False, on_progress: Progress | None = None) -> IndexReport:
-        """Read what changed since the last time; `force` reads all files anew."""
+    def refresh(
+        self,
+        *,
+        force: bool = False,
+        on_progress: Progress | None = None,
+        leave_many: bool = False,
+    ) -> IndexReport:
+        """Read what changed since the last time; `force` reads all files anew. With `leave_many`
+        many new files are left to another process that is reading them."""
         store, upkeep = self._open()
-        report = upkeep.refresh(force=force, on_progress=on_progress or self.on_reading)
+        report = upkeep.refresh(
+            force=force, on_progress=on_progress or self.on_reading, leave_many=leave_many
+        )
         self._take_notices(store)
+        if report.left:
+            self.tell(LEFT, f"memory is still being read: {report.left:,} files are not known yet")
         return report
 
     def embed(
@@ -86,7 +97,7 @@ class LiveIndex:
     def current(self, seconds: float | None, on_progress: Progress | None = None) -> Snapshot:
         """Read changed files, embed passages for at most `seconds`, and return a snapshot.
         Raises sqlite3.Error, which the caller hands to `recover`."""
-        self.refresh()
+        self.refresh(leave_many=True)
         store, upkeep = self._open()
         snapshot = store.snapshot()
         have, wanted = self.meaning.counts(snapshot)
@@ -176,6 +187,7 @@ class LiveIndex:
 # The embedder is not asked again for this long after a failure.
 REST_SECONDS = 30.0
 LAST_NAME = "embedder"
+LEFT = "files left"
 # Keys of notices that stay true until the user changes something: not shown with every prompt.
 NONE, MISSING = STANDING = ("no embedder", "no vectors yet")
 

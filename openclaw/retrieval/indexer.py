@@ -6,12 +6,14 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openclaw import __version__
+from openclaw.errors import OpenclawError
 from openclaw.retrieval import vector_upkeep
 from openclaw.retrieval.chunking import split
 from openclaw.retrieval.documents import (
@@ -28,6 +30,7 @@ from openclaw.retrieval.snapshot import postings
 from openclaw.retrieval.vector_upkeep import VectorFiller
 from openclaw.retrieval.writer import FileReading, Writer
 from openclaw.storage.home import Home
+from openclaw.storage.lock import hold_lock, owner
 from openclaw.storage.readers import kind_by_name
 from openclaw.storage.text import md5
 
@@ -45,6 +48,8 @@ BROKEN_OFF = "reading it was interrupted each time; openclaw memory reindex trie
 # A transaction ends after this many chunks or seconds, so that a killed process loses little.
 BATCH_CHUNKS = 4000
 BATCH_SECONDS = 1.0
+MANY = 200
+"""More new files than these are read by one process only; a search does not wait for it."""
 
 Split = Callable[[str, str, str], "list[Chunk]"]
 # Returns for each word the ordinals of its chunks with its counts there, and all chunks' lengths.
@@ -55,7 +60,7 @@ Progress = Callable[[int, int], None]
 @dataclass(frozen=True, slots=True)
 class IndexReport:
     """The result of a refresh: numbers of files, (path, reason) of unreadable files, all chunks of
-    the index, and the duration in seconds."""
+    the index, the duration in seconds, and the new files that were left to another process."""
 
     added: int = 0
     changed: int = 0
@@ -64,6 +69,7 @@ class IndexReport:
     problems: list[tuple[str, str]] = field(default_factory=list)
     chunks: int = 0
     seconds: float = 0.0
+    left: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +116,24 @@ class Indexer:
         self._clock = clock
         self._turn = threading.RLock()
         self._memo = ("", IgnoreCache())
+        self._reading_lock = home.private / "locks" / "index.lock"
 
-    def refresh(self, *, force: bool = False, on_progress: Progress | None = None) -> IndexReport:
+    def refresh(
+        self,
+        *,
+        force: bool = False,
+        on_progress: Progress | None = None,
+        leave_many: bool = False,
+    ) -> IndexReport:
         """Bring the index up to date. `force` also reads files that look unchanged.
-        `on_progress` is called with (files read, files to read). Never raises for a file or for
-        the index: see `IndexReport.problems` and `IndexStore.notices`."""
+        `on_progress` is called with (files read, files to read). With `leave_many` many new files
+        are left to another process that is reading them. Never raises for a file or for the index:
+        see `IndexReport.problems` and `IndexStore.notices`."""
         started = time.perf_counter()
         with self._turn:
             for _ in range(ATTEMPTS):
                 try:
-                    return self._refresh(force, on_progress, started)
+                    return self._refresh(force, on_progress, started, leave_many=leave_many)
                 except sqlite3.Error as error:
                     problem = ("", f"the memory index cannot be used: {error}")
                     self.store.recover(error)
@@ -154,7 +168,9 @@ class Indexer:
         except (OSError, Unreadable):
             return []
 
-    def _refresh(self, force: bool, on_progress: Progress | None, started: float) -> IndexReport:
+    def _refresh(
+        self, force: bool, on_progress: Progress | None, started: float, *, leave_many: bool
+    ) -> IndexReport:
         known = self.store.files()
         scan = Scan(self.home, self.options, known, self._last_cache())
         now, seen, stale = self._clock(), set(), []
@@ -165,7 +181,16 @@ class Indexer:
         gone = known.keys() - seen
         if gone or scan.memo != self._memo[1]:
             self._remove(gone, scan.memo)
-        counts = self._read_all(stale, force, on_progress)
+        with ExitStack() as stack:
+            if len(stale) > MANY:
+                try:
+                    stack.enter_context(hold_lock(self._reading_lock, timeout=0))
+                except OpenclawError:  # held, or the folder cannot be written
+                    if leave_many and owner(self._reading_lock):
+                        counts = {"added": 0, "changed": 0}
+                        report = self._report(counts, len(gone), scan.problems, started)
+                        return replace(report, left=len(stale))
+            counts = self._read_all(stale, force, on_progress)
         return self._report(counts, len(gone), scan.problems, started)
 
     def _last_cache(self) -> IgnoreCache:

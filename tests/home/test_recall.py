@@ -6,18 +6,28 @@ import io
 import json
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
 
 from openclaw.config import load_settings
 from openclaw.events import Event, Retrieval, Trouble
-from openclaw.home.recall import BROKEN, Recall, launch, too_late, worth_looking_up
+from openclaw.home.recall import (
+    BROKEN,
+    LEAST_READING_SECONDS,
+    Recall,
+    launch,
+    too_late,
+    worth_looking_up,
+)
 from openclaw.home.recall_worker import at_most_tokens, lines_of, serve
 from openclaw.nlp.intent import Cues, read_cues
+from openclaw.retrieval.indexer import MANY
 from openclaw.retrieval.search import open_search
 from openclaw.storage.home import Home
 from openclaw.tools.memory_tools import RecallTools, clean_passage, passage_place
@@ -174,8 +184,9 @@ def test_a_search_that_was_too_late_is_told_with_its_limit_and_what_helps() -> N
         " (to wait longer: openclaw config set recall_wait 10)"
     )
     assert "recall_wait 24)" in too_late(12.0, None)
-    assert too_late(4.0, (570, 10_000)).endswith(
-        "(570 of 10,000 new files were read; read all: openclaw memory index)"
+    assert too_late(4.0, (570, 10_000)) == (
+        "memory is still being read (570 of 10,000 new files), in the background;"
+        " answered without it"
     )
 
 
@@ -195,20 +206,62 @@ class StillReading:
     def __init__(self, root: Path) -> None:
         reading, self._writing = os.pipe()
         self.stdin, self.stdout = io.StringIO(), os.fdopen(reading, encoding="utf-8")
-        os.write(self._writing, b'{"reading": [570, 900]}\n')
+        self.tell(570)
+
+    def tell(self, done: int) -> None:
+        os.write(self._writing, b'{"reading": [%d, 900]}\n' % done)
 
     def kill(self) -> None:
-        os.close(self._writing)
+        raise AssertionError("it is left to finish the index")
 
     def wait(self) -> None: ...
 
+    def end(self) -> None:
+        os.close(self._writing)
 
-def test_a_search_that_still_reads_files_is_told_as_such(tmp_path: Path) -> None:
-    recall = Recall(Home(tmp_path), launch=StillReading)
+
+def reading_recall(folder: Path) -> tuple[Recall, StillReading]:
+    """A recall whose search is reading files."""
+    search = StillReading(folder)
+    return Recall(Home(folder), launch=lambda root: search), search
+
+
+def test_a_search_that_still_reads_files_is_told_as_such_and_left_to_it(tmp_path: Path) -> None:
+    recall, search = reading_recall(tmp_path)
     recall.begin("When does the plumber come?", ())
     assert recall.passages(patience=0.2) == []
     assert recall.news() == [too_late(0.2, (570, 900))]
     recall.close()
+    assert search.stdin.closed
+    search.end()
+
+
+def test_files_that_will_not_be_read_in_time_are_not_waited_for(tmp_path: Path) -> None:
+    recall, search = reading_recall(tmp_path)
+    recall.begin("When does the plumber come?", ())
+    later = Timer(LEAST_READING_SECONDS, search.tell, [571])
+    later.start()
+    began = time.monotonic()
+    assert recall.passages(patience=60.0) == []
+    assert time.monotonic() - began < 30
+    assert recall.news() == [too_late(60.0, (571, 900))]
+    later.join()
+    recall.close()
+    search.end()
+
+
+def test_a_prompt_that_ends_does_not_keep_the_index_from_being_made(tmp_path: Path) -> None:
+    files = {f"memory/n{number}.md": f"- Note {number}.\n" for number in range(MANY + 300)}
+    home = Home(home_with(tmp_path / "home", files))
+    process = launch(home.root)
+    assert process.stdin and process.stdout
+    asked = {"id": 1, "do": "recall", "question": "note 7", "skip": [], "only": []}
+    process.stdin.write(json.dumps(asked) + "\n")
+    process.stdin.close()
+    process.stdout.close()  # as when the prompt's process has ended
+    process.wait()
+    with closing(open_search(home, load_settings(home))) as search:
+        assert search.held()[0] == len(files) + 5
 
 
 def test_the_setting_says_how_long_a_prompt_waits(tmp_path: Path) -> None:

@@ -15,8 +15,10 @@ import pytest
 
 from openclaw.errors import ServerAway
 from openclaw.retrieval.index_store import IndexStore
-from openclaw.retrieval.indexer import Indexer, IndexReport
+from openclaw.retrieval.indexer import MANY, Indexer, IndexReport
 from openclaw.retrieval.scan import IndexOptions
+from openclaw.storage.home import Home
+from openclaw.storage.lock import hold_lock
 from tests.data.sample import sample
 from tests.fakes.index import (
     FakeEmbedder,
@@ -94,7 +96,6 @@ def test_the_report_counts_what_was_done(home: Path, store: IndexStore) -> None:
 def test_the_real_splitter_and_words_are_the_default(home: Path, store: IndexStore) -> None:
     put(home, "memory/sea.md", "# Sea\n\n- Blue whales are singing\n- Port: 8080\n")
     put(home, "workspace/page.html", "<h1>Ships</h1>\n<p>A frigate</p>\n")
-    from openclaw.storage.home import Home
 
     report = Indexer(Home(home), store, IndexOptions()).refresh()
     assert counts(report) == (2, 0, 0, 0)
@@ -617,3 +618,21 @@ def test_lines_that_say_nothing_get_no_vector(home: Path, store: IndexStore) -> 
     assert upkeep.embed_pending(embedder) == 0
     assert embedder.seen == ["one"]
     assert store.snapshot().matrix(embedder.name)[1].tolist() == [True, False]
+
+
+def test_many_new_files_are_read_by_one_process_at_a_time(home: Path, store: IndexStore) -> None:
+    for number in range(MANY + 1):
+        put(home, f"memory/n{number}.md", f"- Note {number}.\n")
+    upkeep = Indexer(Home(home), store, IndexOptions())
+    with hold_lock(home / ".openclaw" / "locks" / "index.lock"):  # by another process
+        report = upkeep.refresh(leave_many=True)
+        assert (report.left, report.added, report.chunks) == (MANY + 1, 0, 0)
+    report = upkeep.refresh(leave_many=True)
+    assert (report.left, report.added) == (0, MANY + 1)
+
+
+def test_who_asks_for_the_index_reads_all_the_same(home: Path, store: IndexStore) -> None:
+    for number in range(MANY + 1):
+        put(home, f"memory/n{number}.md", f"- Note {number}.\n")
+    with hold_lock(home / ".openclaw" / "locks" / "index.lock"):
+        assert Indexer(Home(home), store, IndexOptions()).refresh().added == MANY + 1
