@@ -14,7 +14,6 @@ from typing import Any
 
 from openclaw import events
 from openclaw.agent import prompt
-from openclaw.agent.agent import changes
 from openclaw.agent.loop import FAILED_BEFORE, REPEATED, Loop, TurnLimits
 from openclaw.agent.prompt import cues_of, read_todos
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
@@ -22,6 +21,7 @@ from openclaw.agent.protocols.choice import choose_protocol
 from openclaw.agent.provenance import Provenance
 from openclaw.agent.request import RequestBuilder
 from openclaw.agent.toolset import toolbox
+from openclaw.agent.turn import changes
 from openclaw.errors import ModelFailed, OpenclawError
 from openclaw.evals.playback import NotRecorded, Playback
 from openclaw.evals.recorded import RecordedTurn

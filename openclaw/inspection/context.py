@@ -12,11 +12,11 @@ from typing import Any, TypeVar, get_args
 
 from openclaw import events
 from openclaw.agent import prompt
-from openclaw.agent.agent import PreparedTurn, prepare_turn
 from openclaw.agent.prompt import SOURCES, HeadCache, read_sources
 from openclaw.agent.protocols.base import RunningTurn as AgentTurn
 from openclaw.agent.protocols.choice import choose_protocol
 from openclaw.agent.toolset import toolbox
+from openclaw.agent.turn import PreparedTurn, prepare_turn
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
 from openclaw.history.turns import Turn

@@ -1,0 +1,479 @@
+"""One turn, from the words of a prompt to its commit."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib import import_module
+from threading import Timer
+from typing import TYPE_CHECKING, Any
+
+from openclaw import events
+from openclaw.agent import prompt
+from openclaw.agent.loop import Loop, TurnLimits, TurnOutput, timestamp
+from openclaw.agent.prompt import (
+    REQUIRED,
+    SOURCES,
+    cues_of,
+    needs_recall,
+    read_tail,
+    read_todos,
+)
+from openclaw.agent.protocols.base import RunningTurn
+from openclaw.agent.protocols.choice import choose_protocol
+from openclaw.agent.provenance import Provenance
+from openclaw.agent.recording import (
+    Recording,
+    head_share,
+    may_cite,
+    record_turn,
+    renew,
+    request_record,
+    said_of,
+    with_citations,
+)
+from openclaw.agent.request import RequestBuilder, images_of, make_request_builder, reload_images
+from openclaw.agent.toolset import find_archived, material_limits, page_chars
+from openclaw.agent.window import mark_refused
+from openclaw.errors import PromptTooLarge
+from openclaw.events import Receipt, make_receipt
+from openclaw.frozen import frozen
+from openclaw.history.turns import State
+from openclaw.home.open_home import OpenHome
+from openclaw.home.recall import find_long_files
+from openclaw.memory.todos import Todos, parse_todos
+from openclaw.messages import Entry, Material
+from openclaw.models.base import ModelCard
+from openclaw.models.profile import reply_limits, window_notice
+from openclaw.nlp.intent import Cues
+from openclaw.security.audit import ACTIONS, Audit
+from openclaw.security.untrusted import Nonces
+from openclaw.sessions import masking
+from openclaw.sessions.session import Session, SessionState
+from openclaw.storage.text import read_text
+from openclaw.tools.memory_tools import clean_passage, passage_place
+from openclaw.tools.results import ResultLimits
+from openclaw.tools.skill_tools import TurnSkills, fill_instructions, find_user_skill
+from openclaw.types import Change, ToolProblem, TurnChanges
+
+if TYPE_CHECKING:
+    from openclaw.agent.after_answer import AfterAnswer
+
+
+MOST_ON_RECEIPT = 1_000_000
+"""Bytes of a file that a receipt compares."""
+LARGEST_SEED = 2**31 - 1
+"""Servers take a signed number of 32 bits."""
+AFTER_REQUEST = ("openclaw.nlp.claims", "openclaw.agent.after_answer")
+SENT_SECONDS = 0.02
+"""After this time the request has been sent."""
+
+
+def run_turn(
+    open_home: OpenHome,
+    text: str,
+    session: Session,
+    material: Sequence[Material],
+    skill: str,
+    *,
+    typed: bool = True,
+) -> Iterator[events.Event]:
+    """Run one turn: prepare it, ask the model until it answers, save each message before it is
+    shown, and commit. The caller holds the lock of `session`. See `Agent.ask`."""
+    made = yield from prepare_turn(open_home, text, session, material, skill, typed=typed)
+    new_title = not session.title
+    number, request = 1 + session.turns, made.turn.user.content
+    with record_turn(
+        open_home, session, made.turn_changes, request, number, made.commit
+    ) as recording:
+        if session.messages:
+            yield from map(events.Notice, update_working_notes(open_home, session))
+        try:
+            run = made.loop.run(made.turn)
+            with _loading_meanwhile():
+                yield from _run_and_save(open_home, run, session, made, recording)
+        except PromptTooLarge:
+            session.messages[-1] = mark_refused(session.messages[-1])
+            open_home.sessions.save(session)
+            raise
+        finally:
+            made.builder.keep_learned()
+    if new_title and session.title:
+        yield events.Title(session.title)
+
+
+@frozen
+class PreparedTurn:
+    """A turn that is ready to run."""
+
+    turn: RunningTurn
+    loop: Loop
+    builder: RequestBuilder
+    watch: Provenance
+
+    @property
+    def turn_changes(self) -> TurnChanges:
+        return self.watch.turn_changes
+
+    @property
+    def commit(self) -> str:
+        """The home's newest commit, "" without one."""
+        return self.turn.user.record.commit or ""
+
+
+def prepare_turn(
+    open_home: OpenHome,
+    text: str,
+    session: Session,
+    material: Sequence[Material],
+    skill: str,
+    *,
+    typed: bool = True,
+    ahead: bool = True,
+) -> Generator[events.Event, None, PreparedTurn]:
+    """Prepare a turn; only caches in the home change. The same prompt in the same minute with the
+    same conversation and files gives the same request. With `ahead` the model loads and reads
+    during the search for passages."""
+    # 1. No secret goes further than here.
+    text, material, notice = _mask_prompt(open_home, text, session, material)
+
+    # 2. The words say what the prompt may be about.
+    watch, seed = _start_provenance(open_home, text, session, typed=typed)
+    turn_skills, (todos, unreadable) = open_home.turn_skills(text), read_todos(open_home)
+    cues, followed = _read_cues(open_home, text, turn_skills, skill, watch.turn_changes, todos)
+
+    # 3. The search starts beside the rest, so that it is ready when the model is.
+    looks_up = needs_recall(open_home, text, cues)
+    if looks_up:
+        open_home.recall.start()
+    yield from _start_events(open_home, session, notice)
+    card = open_home.model.card
+
+    # 4. The user's programs may add texts and change files.
+    images = images_of(material, card, open_home.settings.ollama.host)
+    watch.images(images)
+    added: Sequence[tuple[Any, str]] = ()
+    if hooks := open_home.hooks:
+        labels = [each.label for each in material]
+        added = hooks.before_turn(session.id, 1 + session.turns, text, labels)
+        yield from map(events.Trouble, hooks.news())
+        todos, unreadable = read_todos(open_home)
+
+    # 5. Tools, the head of the prompt, and the conversation so far.
+    yield from map(events.Notice, reload_images(open_home.home.root, session, card))
+    protocol = choose_protocol(open_home.settings.protocol, card)
+    builder = make_request_builder(
+        open_home, session, protocol, turn_skills, watch.turn_changes, watch
+    )
+    yield from _head_notices(builder, {**builder.unreadable, **unreadable})
+
+    # 6. Texts that go along, and passages of the user's files.
+    texts = [each for each in material if not each.image]
+    watch.room = material_limits(open_home, builder.meter, len(texts) + len(added))
+    yield from _length_notices(texts, watch.room)
+    beside = hooks.shown(added, watch.turn_changes, watch.room) if hooks else ()
+    attached = "\n\n".join(filter(None, (followed, watch.materials(texts), *beside)))
+    found = yield from _find_passages(
+        open_home, text, attached, cues, builder, looks_up=looks_up, ahead=ahead
+    )
+    passages = watch.passages(
+        [(p["path"], f"{passage_place(p)}: {clean_passage(p['text'])}") for p in found]
+    )
+    if session.archived and (cues.asks or "?" in text):
+        passages += watch.earlier(find_archived(open_home, session, text))
+
+    # 7. The message: these facts of the moment in front of the words.
+    lines = [*cues.lines, *builder.box.beside(native=protocol.name == "native")]
+    due = todos.due(open_home.now().date())
+    context = read_tail(open_home, builder.sources, builder.changed, attached, lines, passages, due)
+    limits = _make_limits(open_home, card, seed)
+    record = replace(
+        request_record(card, builder, limits),
+        commit=open_home.history.head(),
+        mode=open_home.mode,
+        asked=open_home.ask_user is not None,
+        memory=open_home.use_memory,
+        marker=watch.turn_changes.marker,
+        cues=said_of(cues),
+        found=bool(passages),
+        skill=skill,
+        offered=[{k: v for k, v in passage.items() if k != "text"} for passage in found],
+        left_out=open_home.recall.take_left_out(),
+    )
+    user = Entry("user", text, context=context, at=timestamp(), images=images).with_record(record)
+    watch.inherit()
+    rules = prompt.hard_rules(builder.sources)
+    turn = RunningTurn(user, rules, cues, found=bool(passages), skill=followed)
+    return PreparedTurn(
+        turn, _make_loop(open_home, builder, watch.turn_changes, limits), builder, watch
+    )
+
+
+def _run_and_save(
+    open_home: OpenHome,
+    run: Iterator[TurnOutput],
+    session: Session,
+    made: PreparedTurn,
+    recording: Recording,
+) -> Iterator[events.Event]:
+    """Yield the events of a run, save each message at once and commit all at the end. A Ctrl-C
+    during the display or saving of an event is passed to the run, which then ends as interrupted.
+    """
+    happening = next(run, None)
+    while happening is not None:
+        try:
+            if isinstance(happening, Entry):
+                yield from _save_message(open_home, session, made, recording, happening)
+            elif isinstance(happening, events.Done):
+                yield from _end_turn(open_home, session, made, recording, happening)
+            else:
+                recording.hear(happening)
+                yield happening
+        except KeyboardInterrupt as interrupt:
+            if not isinstance(run, Generator) or isinstance(happening, events.Done):
+                raise
+            happening = run.throw(interrupt)
+        else:
+            happening = next(run, None)
+
+
+def _save_message(
+    open_home: OpenHome,
+    session: Session,
+    made: PreparedTurn,
+    recording: Recording,
+    message: Entry,
+) -> Iterator[events.Event]:
+    """Add a message to the conversation, without secrets, and save it."""
+    said = _add_sources(made.builder, session, message)
+    session.messages.append(masking.mask_entry(open_home.vault, said))
+    renew(session, made.builder)
+    session.note(SessionState(read=dict(made.turn_changes.read)))
+    made.watch.save()
+    try:
+        if _is_last(message):  # notes first: the session says how far they go
+            yield from map(
+                events.Notice, update_working_notes(open_home, session, made.turn_changes)
+            )
+    finally:
+        open_home.sessions.save(session)
+    recording.journal.saved()
+
+
+def _end_turn(
+    open_home: OpenHome,
+    session: Session,
+    made: PreparedTurn,
+    recording: Recording,
+    end: events.Done,
+) -> Iterator[events.Event]:
+    """Remember what the turn has brought, commit it, and tell its end."""
+    hooks = open_home.hooks
+    yield from map(events.Notice, (*open_home.served.news(), *made.watch.news()))
+    yield from map(events.Trouble, hooks.news() if hooks else ())
+    state: State = "interrupted" if end.stop_reason == "interrupted" else "done"
+    if state == "done" and open_home.saving:
+        yield from _after_answer(open_home, session).remember(made.watch, end.answer)
+    yield from map(events.Trouble, recording.close(state))
+    finished = replace(end, session_id=session.id, refused=tuple(made.turn_changes.refused))
+    finished = with_citations(finished, session)
+    if hooks:
+        hooks.ended(finished)
+    yield finished
+
+
+def _add_sources(builder: RequestBuilder, session: Session, said: Entry) -> Entry:
+    """Return a new message; the last one of a turn gets its citations and sources, if any, in its
+    record."""
+    if said.record.stop is None or not may_cite(builder, session, said.content):
+        return said
+
+    return _after_answer(builder.open_home, session).with_sources(builder, said)
+
+
+def _is_last(said: Entry) -> bool:
+    """Return True when a message may be the turn's answer."""
+    return said.role == "assistant" and not said.tool_calls and not said.hint
+
+
+def update_working_notes(
+    open_home: OpenHome, session: Session, turn_changes: TurnChanges | None = None
+) -> list[str]:
+    """Add new messages to the working notes; return notices for the user."""
+    if not open_home.saving or session.state.noted == session.archived + len(session.messages):
+        return []
+    changed = changes(open_home, turn_changes) if turn_changes else ()
+    return _after_answer(open_home, session).update_notes(changed)
+
+
+def _after_answer(open_home: OpenHome, session: Session) -> AfterAnswer:
+    from openclaw.agent.after_answer import AfterAnswer
+
+    return AfterAnswer(open_home, session)
+
+
+@contextmanager
+def _loading_meanwhile() -> Iterator[None]:
+    """Load the modules that follow the request while the model reads it."""
+    loading = Timer(SENT_SECONDS, lambda: [import_module(name) for name in AFTER_REQUEST])
+    loading.daemon = True
+    loading.start()
+    try:
+        yield
+    finally:
+        loading.cancel()
+
+
+def changes(open_home: OpenHome, turn_changes: TurnChanges) -> list[Change]:
+    """Return the files that the tools of a turn wrote, with their content before and now."""
+    return [
+        Change(p, before, _current_text(open_home, p)) for p, before in turn_changes.before.items()
+    ]
+
+
+def _mask_prompt(
+    open_home: OpenHome, text: str, session: Session, material: Sequence[Material]
+) -> tuple[str, Sequence[Material], str]:
+    """Return prompt and material without secrets, and a notice about the secrets."""
+    given = (text, *(each.text for each in material))
+    text, material = open_home.vault.mask(text), masking.mask_materials(open_home.vault, material)
+    masking.mask_session(open_home.vault, session)
+    return (
+        text,
+        material,
+        masking.format_masked_notice(given, (text, *(each.text for each in material))),
+    )
+
+
+def _start_provenance(
+    open_home: OpenHome, text: str, session: Session, *, typed: bool
+) -> tuple[Provenance, int]:
+    """Return the record of where the turn's texts come from, and a seed for the model. Both the
+    marker that fences foreign text and the seed are drawn from what no outsider can guess."""
+    nonces = Nonces(open_home.home.private / "cache" / "key")
+    minute = open_home.now().replace(second=0, microsecond=0).isoformat()
+    drawn = nonces.draw(session.turns, len(session.messages), minute, text)
+    turn_changes = TurnChanges(
+        read=dict(session.state.read or {}), request=text, marker=drawn[:4].hex(), typed=typed
+    )
+    log = open_home.home.private / "logs" / ACTIONS
+    audit = Audit(log, session.id, 1 + session.turns, open_home.vault.mask, open_home.now)
+    seed = int.from_bytes(drawn[4:8], "big") & LARGEST_SEED
+    return Provenance(open_home.home, turn_changes, session, audit), seed
+
+
+def _read_cues(
+    open_home: OpenHome,
+    text: str,
+    turn_skills: TurnSkills,
+    skill: str,
+    turn_changes: TurnChanges,
+    todos: Todos,
+) -> tuple[Cues, str]:
+    """Return the cues in the prompt and the instructions of the skill that the user asks for."""
+    seen = cues_of(open_home, text, turn_skills, todos)
+    if not skill:
+        return seen, ""
+    asked = find_user_skill(open_home.skills(), skill)
+    turn_changes.allowed = asked.allowed_tools
+    # The user has said what to do; words of the prompt do not say it again.
+    return Cues(known_lists=seen.known_lists), fill_instructions(asked, text)
+
+
+def _start_events(open_home: OpenHome, session: Session, notice: str) -> Iterator[events.Event]:
+    """Yield the first events: the model that answers, and notices for the user."""
+    card = open_home.model.card
+    protocol = choose_protocol(open_home.settings.protocol, card)
+    session.model = card.name
+    yield events.Start(session.id, card.name, card.window, protocol.name)
+    news, open_home.vault.notices = open_home.vault.notices, []
+    notices = (notice, *news, "" if session.messages else window_notice(card))
+    yield from map(events.Notice, filter(None, notices))
+    yield from map(events.Notice, open_home.reread_grants())
+    yield from map(events.Notice, open_home.served.begin())
+
+
+def _head_notices(builder: RequestBuilder, unreadable: Mapping[str, str]) -> Iterator[events.Event]:
+    """Yield notices about files of the prompt that are missing, unreadable or cut."""
+    for path, reason in unreadable.items():
+        yield events.Notice(f"{path} is not read: {reason}; put the file itself in its place")
+    for name in REQUIRED:
+        if name not in builder.sources and SOURCES[name] not in unreadable:
+            yield events.Notice(f"{SOURCES[name]} is missing; `openclaw init` puts it back")
+    for part in builder.parts:
+        if part.cut:
+            share = head_share(part)
+            yield events.Notice(
+                f"{part.path} is longer than its share of the window ({share}) and was cut"
+            )
+
+
+def _length_notices(texts: Sequence[Material], room: ResultLimits) -> Iterator[events.Event]:
+    for each in texts:
+        if not room.holds(each.text):
+            yield events.Notice(f"{each.label} is too long: the model sees its beginning and end")
+
+
+def _make_loop(
+    open_home: OpenHome, builder: RequestBuilder, turn_changes: TurnChanges, limits: TurnLimits
+) -> Loop:
+    def receipt() -> Receipt:
+        return make_receipt(
+            changes(open_home, turn_changes), parse_todos, turn_changes.searches, turn_changes.sent
+        )
+
+    return Loop(
+        open_home.model, builder.protocol, builder.box, builder.fit, receipt, limits, builder.meter
+    )
+
+
+def _make_limits(open_home: OpenHome, card: ModelCard, seed: int) -> TurnLimits:
+    settings = open_home.settings
+    most, think = reply_limits(settings, card)
+    chosen = seed if settings.seed is None else settings.seed
+    return TurnLimits(settings.max_steps, most, settings.temperature, think, chosen)
+
+
+def _find_passages(
+    open_home: OpenHome,
+    text: str,
+    attached: str,
+    seen: Cues,
+    builder: RequestBuilder,
+    *,
+    looks_up: bool,
+    ahead: bool,
+) -> Generator[events.Event, None, list[Mapping[str, Any]]]:
+    """Find passages for the tail; with `ahead` the model reads the head during the search. Return
+    none for a prompt that is too long to be sent; the loop reports that."""
+    cut = {part.path for part in builder.parts if part.cut}
+    known = {*SOURCES.values()} - cut
+    if not looks_up and cut:  # the search may find what was cut off
+        looks_up = needs_recall(open_home, text, seen, known)
+    if not looks_up or not builder.can_send(text, attached):
+        return []
+    page = page_chars(open_home.model.card.window)
+    open_home.recall.begin(text, known, find_long_files(open_home.home, seen, page))
+    if ahead and not open_home.recall.answered:
+        for waiting in open_home.model.warm(builder.beginning(text)):
+            if waiting.message:
+                yield events.waiting_event(waiting)
+    open_home.tell("searching memory")
+    found = open_home.recall.passages(open_home.settings.recall_wait)
+    open_home.tell("")
+    yield from map(events.Trouble, open_home.recall.news())
+    masked = [{**passage, "text": open_home.vault.mask(passage["text"])} for passage in found]
+    if masked:
+        yield events.Retrieval(tuple(masked))
+    return list(masked)
+
+
+def _current_text(open_home: OpenHome, path: str) -> str | None:
+    """Return a file's present text (the beginning of a large one), None without a file. A link out
+    of the home, which a command may have made, counts as no file."""
+    try:
+        file = open_home.home.inside(path)
+    except ToolProblem:
+        return None
+    return read_text(file, MOST_ON_RECEIPT) if file.is_file() else None
