@@ -30,12 +30,15 @@ LATE_IMPORTS: dict[str, set[str]] = {
     "openclaw.agent.agent": {"openclaw.agent.greeting", "openclaw.agent.todo_offers"},
     "openclaw.agent.fact_capture": {"openclaw.nlp.fact_candidates"},
     "openclaw.agent.loop": {"openclaw.nlp.claims"},
-    "openclaw.agent.promised_todos": {"openclaw.nlp.promises"},
     "openclaw.agent.provenance": {"openclaw.tools.shell.read_only"},
     "openclaw.agent.request": {"openclaw.agent.compaction"},
     "openclaw.agent.toolset": {"openclaw.memory.notes", "openclaw.security.program_trust"},
     "openclaw.agent.turn": {"openclaw.agent.after_answer"},
-    "openclaw.cli.commands.ask": {"openclaw.cli.commands.chat", "openclaw.cli.one_shot"},
+    "openclaw.cli.commands.ask": {
+        "openclaw.cli.commands.chat",
+        "openclaw.cli.one_shot",
+        "openclaw.home.recall",
+    },
     "openclaw.cli.common": {
         "openclaw.cli.home_trust",
         "openclaw.config",

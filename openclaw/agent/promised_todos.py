@@ -14,6 +14,7 @@ from openclaw.agent.fact_capture import why_not_writable
 from openclaw.errors import OpenclawError
 from openclaw.memory.notes import Notes
 from openclaw.memory.todos import parse_todos, plain_text
+from openclaw.nlp.promises import Promise, find_promises
 from openclaw.nlp.words import content_words
 from openclaw.security.untrusted import defuse, plain_source, strip_hidden
 from openclaw.storage.text import read_text
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from openclaw.agent.provenance import Provenance
     from openclaw.home.open_home import OpenHome
     from openclaw.memory.todos import Todo
-    from openclaw.nlp.promises import Promise
     from openclaw.sessions.session import Session
     from openclaw.types import TurnChanges
 
@@ -62,8 +62,6 @@ def note_promises(open_home: OpenHome, watch: Provenance, answer: str) -> Iterat
     if not any(sign in said for sign in _SIGNS):
         return
     # Imported late, as most answers have no promise: the patterns take 30 ms to load.
-    from openclaw.nlp.promises import find_promises
-
     today = open_home.now().date()
     for promise in find_promises(answer, turn_changes.request):
         day = promise.day_from(today)

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from openclaw.storage.home import Home
 
 
+SEARCH = "openclaw.search"
+"""The key of a search of memory that was started early, in the context of a command."""
+
+
 def current_home(ctx: typer.Context, *, notes: bool = False, reading: bool = False) -> Home:
     """The home that the command works in; with `notes` a folder that only has memory/ counts.
 

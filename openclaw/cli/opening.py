@@ -7,7 +7,7 @@ from dataclasses import replace
 import typer
 
 from openclaw.agent.agent import Agent
-from openclaw.cli.common import current_home
+from openclaw.cli.common import SEARCH, current_home
 from openclaw.cli.options import Modes
 from openclaw.config import load_settings
 
@@ -34,4 +34,5 @@ def open_app(
         mode=mode.value if mode else None,
         use_memory=not no_memory,
         saving=not no_save,
+        recall=ctx.meta.get(SEARCH),
     )

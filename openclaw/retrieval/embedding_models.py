@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from http.client import HTTPException
 from typing import Any
 from urllib.parse import urlsplit
 
 from openclaw.errors import ServerAway
+from openclaw.frozen import frozen
 from openclaw.models.ollama_client import OllamaClient, OllamaRefusal
 
 LOOPBACK_SECONDS = 0.05  # to connect; Windows tries a refused port for two seconds
@@ -19,7 +19,7 @@ HEAVY_BYTES = 2_000_000_000
 _PASSAGES = "Represent this sentence for searching relevant passages:"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelFamily:
     """A family of embedding models.
 
@@ -67,7 +67,7 @@ FAMILIES = (
 UNKNOWN = ModelFamily("", 512)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InstalledModel:
     """A model that Ollama lists. `digest` is the manifest's, `size` is in bytes."""
 

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from openclaw.retrieval.vector_store import VectorEngine
 
 
+AHEAD_SECONDS = 1.0
+"""A refresh ahead of the first question counts for so long."""
+
+
 class LiveIndex:
     """The index of a home with its files, words and vectors. Several threads may use it.
 
@@ -53,6 +57,13 @@ class LiveIndex:
         self._said_keys: set[str] = set()
         self._lock = threading.RLock()
         self._opened: tuple[IndexStore, Indexer] | None = None
+        self._refreshed_ahead = float("-inf")
+
+    def refresh_ahead(self) -> None:
+        """Refresh before the first question, which follows in a moment and then needs not do so."""
+        began = time.monotonic()
+        self.refresh(leave_many=True)
+        self._refreshed_ahead = began
 
     def refresh(
         self,
@@ -97,7 +108,9 @@ class LiveIndex:
     def current(self, seconds: float | None, on_progress: Progress | None = None) -> Snapshot:
         """Read changed files, embed passages for at most `seconds`, and return a snapshot.
         Raises sqlite3.Error, which the caller hands to `recover`."""
-        self.refresh(leave_many=True)
+        ahead, self._refreshed_ahead = self._refreshed_ahead, float("-inf")
+        if time.monotonic() - ahead > AHEAD_SECONDS:
+            self.refresh(leave_many=True)
         store, upkeep = self._open()
         snapshot = store.snapshot()
         have, wanted = self.meaning.counts(snapshot)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from openclaw import __version__
 from openclaw.errors import OpenclawError
+from openclaw.frozen import frozen
 from openclaw.retrieval import vector_upkeep
 from openclaw.retrieval.chunking import split
 from openclaw.retrieval.documents import (
@@ -57,7 +58,7 @@ CountWords = Callable[["Sequence[Chunk]"], tuple[Mapping[str, Any], Any]]
 Progress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IndexReport:
     """The result of a refresh: numbers of files, (path, reason) of unreadable files, all chunks of
     the index, the duration in seconds, and the new files that were left to another process."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +32,7 @@ from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 from llama_index.retrievers.bm25 import BM25Retriever
 
 from openclaw.errors import ModelFailed
+from openclaw.frozen import frozen
 from openclaw.retrieval import ranking, snapshot
 from openclaw.retrieval.ranking import K1, POOL, B, RowScores, fused, scale, weigh_words
 from openclaw.retrieval.records import ENGINE
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from openclaw.retrieval.snapshot import Snapshot
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VectorSource:
     """A vector store to search.
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from openclaw.frozen import frozen
+
 if TYPE_CHECKING:
     from openclaw.retrieval.ranking import FusedRow
     from openclaw.retrieval.records import StoredChunk
@@ -78,7 +80,7 @@ def normalize_text(text: str) -> str:
     return " ".join(word for line in lines for word in _MARKS.sub("", line).split())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PassageLimits:
     """Limits of the passages in a prompt.
 
@@ -107,7 +109,7 @@ class LeftOut:
     rule: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChosenPassages:
     """The passages that a search shows, best first, and at most `MOST_LEFT_OUT` others."""
 

@@ -6,10 +6,10 @@ Pure functions by rules, cheap to import.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import date
 
 from openclaw.errors import UsageError
+from openclaw.frozen import frozen
 from openclaw.nlp.lexicon.day_words import COUNT, UNIT
 from openclaw.nlp.question_dates import read_days
 from openclaw.retrieval.tokens import STOP, words
@@ -45,7 +45,7 @@ _NOT_LATEST = re.compile(
 _NAME = re.compile(r"[^\W\d_][\w'\u2019-]*")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question:
     """The parts of a question.
 
@@ -116,7 +116,7 @@ def _names(text: str) -> tuple[str, ...]:
 LONGEST_QUESTION = 2_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Query:
     """A question with the files, days and number of passages that may answer it."""
 

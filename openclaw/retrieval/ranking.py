@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from openclaw.frozen import frozen
 from openclaw.retrieval import snapshot
 from openclaw.retrieval.embedding_backends import NAME as MINILM
 from openclaw.retrieval.question import Question, read_question
@@ -87,7 +88,7 @@ NO_ROWS = np.empty(0, np.int64)
 Postings = Callable[[str], tuple[npt.NDArray[np.integer], npt.NDArray[np.floating]]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RowScores:
     """Rows with their raw scores (BM25, or cosine), in any order; both arrays of shape [n]."""
 

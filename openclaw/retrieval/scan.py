@@ -19,7 +19,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from openclaw.security.credentials import why_name_denied
+from openclaw.frozen import frozen
+from openclaw.security.credentials import user_folder, why_name_denied
 from openclaw.storage.home import Home
 from openclaw.storage.safe_open import NotOrdinary, check_no_links, read_bytes
 from openclaw.storage.text import decode, md5
@@ -40,7 +41,7 @@ NOT_MEMORY = frozenset((INBOX, TESTS))
 BUILT_IN = ("memory", "workspace")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IndexOptions:
     """The files to index besides memory and workspace.
 
@@ -111,7 +112,7 @@ class Scan:
         self.memo = IgnoreCache()
         self.problems: list[tuple[str, str]] = []
         self._old = memo or IgnoreCache()
-        self._root = os.path.realpath(home.root)
+        self._root, self._user = os.path.realpath(home.root), user_folder()
         self._seen: set[str] = set()
         self._entered: set[tuple[int, int] | str] = set()
         self._links: list[tuple[str, str, IgnoreRules, str]] = []
@@ -192,7 +193,7 @@ class Scan:
         return not ignored
 
     def _is_indexed(self, path: str, chain: IgnoreRules) -> bool:
-        if path in self._seen or why_name_denied(path):
+        if path in self._seen or why_name_denied(path, self._user):
             return False
         if not chain.rules or (chain.trusted and path in self.known):
             return True
@@ -362,7 +363,7 @@ class IgnoreFile:
         return self._spec.check_file(path[len(self.prefix) :]).include
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IgnoreRules:
     """The .gitignore files that apply in a folder, nearest last. `trusted`: none has changed since
     the last scan."""

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from openclaw.config import Settings
 from openclaw.errors import ModelFailed, OpenclawError, UsageError
+from openclaw.frozen import frozen
 from openclaw.retrieval import ranking
 from openclaw.retrieval.documents import Unreadable, read_document
 from openclaw.retrieval.embedders import Embedder, EmbedderChoice, open_embedder
@@ -102,6 +103,10 @@ class Search:
         """Read the files that changed since the last time; `force` reads all files.
         `on_progress` is called with (files read, all files)."""
         return self._index.refresh(force=force, on_progress=on_progress)
+
+    def refresh_ahead(self) -> None:
+        """Refresh for the first question, when it will come in a moment."""
+        self._index.refresh_ahead()
 
     def embed(
         self,
@@ -327,7 +332,7 @@ class Search:
         return retriever
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rankings:
     """The passages for a question.
 

@@ -140,9 +140,14 @@ def why_denied(path: Path) -> str:
     return why_name_denied(real) if real != named else ""
 
 
-def why_name_denied(path: str) -> str:
-    """Do the same for a path as it is written, absolute or not; links are not followed."""
-    return _why_denied(path, os.path.expanduser("~"))  # noqa: PTH111
+def why_name_denied(path: str, user: str = "") -> str:
+    """Do the same for a path as it is written, absolute or not; links are not followed. Whoever
+    asks for thousands of paths hands the user's folder in (`user_folder`)."""
+    return _why_denied(path, user or user_folder())
+
+
+def user_folder() -> str:
+    return os.path.expanduser("~")  # noqa: PTH111
 
 
 @lru_cache(maxsize=16_384)

@@ -22,6 +22,7 @@ from openclaw.home.recall import (
     LEAST_READING_SECONDS,
     Recall,
     launch,
+    start_early,
     too_late,
     worth_looking_up,
 )
@@ -248,6 +249,23 @@ def test_files_that_will_not_be_read_in_time_are_not_waited_for(tmp_path: Path) 
     later.join()
     recall.close()
     search.end()
+
+
+def test_a_home_that_was_searched_before_is_searched_early(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    home = Home(home_with(tmp_path / "home"))
+    assert start_early(home) is None
+    with closing(open_search(home, load_settings(home))) as search:
+        search.refresh()
+    recall = start_early(home)
+    assert recall and recall.running
+    recall.begin("When does the plumber come?", ())
+    assert "Thursday" in recall.passages(patience=60.0)[0]["text"]
+    recall.close()
+    (home.root / "openclaw.yaml").write_text("recall: off\n", "utf-8")
+    assert start_early(home) is None
 
 
 def test_a_prompt_that_ends_does_not_keep_the_index_from_being_made(tmp_path: Path) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from openclaw.cli.common import SEARCH, find_named_home
 from openclaw.cli.dispatch import IMPLICIT, check_prompt
 from openclaw.cli.options import (
     Continue,
@@ -21,6 +23,8 @@ from openclaw.cli.options import (
     Words,
     Yes,
 )
+from openclaw.errors import OpenclawError
+from openclaw.storage.home import is_trusted
 
 
 class Output(StrEnum):
@@ -78,6 +82,8 @@ def ask(
         options = (continue_, session, model, yes, mode, no_memory, max_steps, skill, no_save)
         chat(ctx, None, *options)
         return
+    if not no_memory:
+        _start_search(ctx)
     from openclaw.cli.one_shot import answer_once
 
     answer_once(
@@ -91,6 +97,16 @@ def ask(
         quiet=quiet,
         opening=(model, mode, no_memory, max_steps, no_save),
     )
+
+
+def _start_search(ctx: typer.Context) -> None:
+    """Let the search of memory start while the agent is loaded. Errors are left to the agent."""
+    from openclaw.home.recall import start_early
+
+    with suppress(OpenclawError):
+        home = find_named_home(ctx)
+        if is_trusted(home):
+            ctx.meta[SEARCH] = start_early(home)
 
 
 def _is_terminal() -> bool:
