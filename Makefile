@@ -75,6 +75,7 @@ docs: $(BIN)/.dev   ## writes docs/commands.md, docs/settings.md and docs/policy
 
 bench: $(BIN)/.embedded $(BIN)/.dev
 	$(BIN)/python -m benchmarks.startup
+	$(BIN)/python -m benchmarks.one_prompt
 	$(BIN)/python -m benchmarks.prompt
 	$(BIN)/python -m benchmarks.prefix
 	$(BIN)/python -m benchmarks.skills

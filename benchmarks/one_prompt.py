@@ -3,9 +3,9 @@
     python -m benchmarks.one_prompt [--list]
 
 Counts from the start of the program until the request with the prompt arrives at a loopback server
-that speaks Ollama's API, in a home that has answered a prompt before. Counted are calls of the
-package's own Python functions in all threads, but not comprehensions, what runs while a module is
-imported, and the methods of frozen classes.
+that speaks Ollama's API, in a home with one to-do that has answered a prompt before. Counted are
+calls of the package's own Python functions in all threads, but not comprehensions, what runs while
+a module is imported, and the methods of frozen classes.
 
     files      files of the package with a function that was called
     functions  functions that were called
@@ -162,20 +162,27 @@ def main(report: Callable[[str], object] = print) -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "home"
         environ = {**environment(home, ""), "OPENAI_API_KEY": "none", "PYTHONPATH": str(TOP)}
-        seconds([sys.executable, "-m", "openclaw", "init", str(home)], environ)
+        openclaw = [sys.executable, "-m", "openclaw"]
         asked = ("--model", f"ollama/{MODEL}", PROMPT)
-        server = Server()
-        first = {**environ, "OLLAMA_HOST": server.host}
-        seconds([sys.executable, "-m", "openclaw", *asked], first)
-        server.close()
-        rows: dict[str, tuple[str, Sequence[str]]] = {"openclaw": ("openclaw", asked)}
-        rows |= {name: each for name, each in PEERS.items() if importlib.util.find_spec(name)}
-        lists = []
-        for name, (module, asking) in rows.items():
-            found = counted(name, module, asking, environ, Path(folder) / f"{name}.json")
-            report(f"| {name} | " + " | ".join(str(found["counts"][n]) for n in names) + " |")
-            lists += [f"{path} {n}" for path, n in found["files"] if name == "openclaw"]
-            lists += [f"{path} {n} times" for path, n in found["opened"].items()]
+        seconds([*openclaw, "init", str(home)], environ)
+        seconds([*openclaw, "todo", "add", "buy milk"], environ)
+        lists: list[str] = []
+
+        def row(title: str, package: str, module: str, words: Sequence[str]) -> None:
+            found = counted(package, module, words, environ, Path(folder) / f"{title}.json")
+            report(f"| {title} | " + " | ".join(str(found["counts"][n]) for n in names) + " |")
+            lists[:] = [f"{path} {n}" for path, n in found["files"]]
+            lists[:] += [f"{path} {n} times" for path, n in found["opened"].items()]
+
+        for name, (module, asking) in PEERS.items():
+            if importlib.util.find_spec(name):
+                row(name, name, module, asking)
+        for protocol in ("json", "native"):
+            seconds([*openclaw, "config", "set", "protocol", protocol], environ)
+            server = Server()
+            seconds([*openclaw, *asked], {**environ, "OLLAMA_HOST": server.host})
+            server.close()
+            row(f"openclaw, {protocol}", "openclaw", "openclaw", asked)
         report("| aim | " + " | ".join(str(AIMS.get(name, "")) for name in names) + " |")
         if "--list" in sys.argv:
             report("\n".join(("", *lists)))

@@ -97,6 +97,7 @@ class RequestBuilder:
     changed: Sequence[str] = ()
     before: int = 0
     head: str = ""
+    _tools: tuple[Mapping[str, Any], ...] | None = None
 
     def __post_init__(self) -> None:
         self.before = len(self.session.messages)
@@ -142,7 +143,9 @@ class RequestBuilder:
     @property
     def tools(self) -> tuple[Mapping[str, Any], ...]:
         """The tools that go with the messages, none where the head lists them."""
-        return self.protocol.demand(RunningTurn(Entry("user", "")), self.box).tools
+        if self._tools is None:
+            self._tools = self.protocol.tools(self.box)
+        return self._tools
 
     def beginning(self, text: str) -> Request:
         """Return the beginning of the next request, for the model to read it ahead."""

@@ -16,7 +16,7 @@ from typing import IO, Any, Protocol
 
 from openclaw.config import Settings, load_settings
 from openclaw.nlp.intent import Cues
-from openclaw.retrieval.scan import find_files, index_options
+from openclaw.retrieval.scan import MANY, find_files, index_options
 from openclaw.storage.home import Home
 from openclaw.storage.program import python_command
 from openclaw.types import ToolProblem
@@ -66,7 +66,7 @@ class Recall:
     notices   lines for the user
     left_out  hits that the newest `passages` did not take: path, start_line, end_line, score, rule
     answered  the process has answered once; then the next answer takes only milliseconds
-    _reading  (files read, all files) while the process reads files
+    _reading  (files read, all files) while the process reads many files
     """
 
     home: Home
@@ -195,9 +195,9 @@ class Recall:
                 raise ToolProblem("The search has failed; use search_files.")
             if "reading" in reply:
                 done, total = reply["reading"]
-                self._reading = (done, total) if done < total else None
+                self._reading = (done, total) if done < total and total > MANY else None
                 began = began or (time.monotonic(), done)
-                if not for_reading and _is_too_slow(began, done, total, end):
+                if self._reading and not for_reading and _is_too_slow(began, done, total, end):
                     raise TimeoutError
                 continue
             if reply["id"] != self._asked:

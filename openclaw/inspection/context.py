@@ -13,7 +13,6 @@ from typing import Any, TypeVar, get_args
 from openclaw import events
 from openclaw.agent import prompt
 from openclaw.agent.prompt import SOURCES, HeadCache, read_sources
-from openclaw.agent.protocols.base import RunningTurn as AgentTurn
 from openclaw.agent.protocols.choice import choose_protocol
 from openclaw.agent.toolset import toolbox
 from openclaw.agent.turn import PreparedTurn, prepare_turn
@@ -274,7 +273,7 @@ def _fresh(open_home: OpenHome) -> tuple[tuple[prompt.HeadPart, ...], Sequence[M
     box = toolbox(open_home, TurnChanges(), turn_skills)
     rules = protocol.rules(box)
     parts = prompt.head(read_sources(open_home).files, rules, turn_skills.blurbs, card.window)
-    return parts, protocol.demand(AgentTurn(Entry("user", "")), box).tools
+    return parts, protocol.tools(box)
 
 
 def _changes(

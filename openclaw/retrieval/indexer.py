@@ -26,7 +26,7 @@ from openclaw.retrieval.documents import (
 )
 from openclaw.retrieval.index_store import IndexStore
 from openclaw.retrieval.records import KnownFile, Stamp
-from openclaw.retrieval.scan import FoundFile, IgnoreCache, IndexOptions, Scan
+from openclaw.retrieval.scan import MANY, FoundFile, IgnoreCache, IndexOptions, Scan
 from openclaw.retrieval.snapshot import postings
 from openclaw.retrieval.vector_upkeep import VectorFiller
 from openclaw.retrieval.writer import FileReading, Writer
@@ -49,8 +49,6 @@ BROKEN_OFF = "reading it was interrupted each time; openclaw memory reindex trie
 # A transaction ends after this many chunks or seconds, so that a killed process loses little.
 BATCH_CHUNKS = 4000
 BATCH_SECONDS = 1.0
-MANY = 200
-"""More new files than these are read by one process only; a search does not wait for it."""
 
 Split = Callable[[str, str, str], "list[Chunk]"]
 # Returns for each word the ordinals of its chunks with its counts there, and all chunks' lengths.

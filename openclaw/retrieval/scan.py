@@ -39,6 +39,8 @@ TESTS = "memory/TESTS.md"
 """The questions of the memory test and the places of their answers."""
 NOT_MEMORY = frozenset((INBOX, TESTS))
 BUILT_IN = ("memory", "workspace")
+MANY = 200
+"""More new files than these are read by one process only; a search does not wait for it."""
 
 
 @frozen

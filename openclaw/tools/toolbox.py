@@ -9,10 +9,11 @@ import difflib
 import re
 import shlex
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
@@ -86,6 +87,16 @@ class CallResult:
     said: str = field(default="", compare=False)
 
 
+class LegalForm(NamedTuple):
+    """A form of a call that is legal at a moment: its tool and effect, the JSON schema of the call,
+    and whether the policy refuses it."""
+
+    tool: str
+    effect: Effect
+    shape: dict[str, Any]
+    refused: bool
+
+
 class Toolbox:
     """The tools of one run. `turn_changes` gets a line for every refused call. `apart` hides
     secrets from the model and puts them into allowed calls. `around` runs the user's hooks."""
@@ -110,6 +121,7 @@ class Toolbox:
         self._watch = watch
         self._apart = apart or NoMasking()
         self._around = around
+        self._frozen_forms: Sequence[LegalForm] = ()
 
     @property
     def near(self) -> tuple[str, ...]:
@@ -159,20 +171,32 @@ class Toolbox:
         the active skill would refuse, as a step spent on a refusal is lost. The tools in `asked`
         stay: there the refusal is the answer."""
         shapes: list[dict[str, Any]] = []
+        for form in self._frozen_forms or self._forms():
+            if form.effect not in effects or (form.refused and form.tool not in asked):
+                continue
+            if form.shape not in shapes:
+                shapes.append(form.shape)
+        return shapes
+
+    def at_this_moment(self) -> Toolbox:
+        """Return these tools with the calls that are legal now, so that one schema is made of one
+        look at the files and one question to the policy for each call."""
+        now = copy(self)
+        now._frozen_forms = [*self._forms()]
+        return now
+
+    def _forms(self) -> Iterator[LegalForm]:
+        """Yield the forms of calls that are legal now."""
         for each in self._callable():
             if not each.listed or not allows(self._ledger.allowed, each.name):
                 continue
             legal = each.legal()
             for form in each.forms:
-                does = each.does or Action(each.name, form.effect)
-                if form.effect not in effects:
-                    continue
-                if each.name not in asked and self._policy.refuses(does.effect, does.tool):
-                    continue
                 shape = call_schema(each, form, legal)
-                if shape is not None and shape not in shapes:
-                    shapes.append(shape)
-        return shapes
+                if shape is not None:
+                    does = each.does or Action(each.name, form.effect)
+                    refused = self._policy.refuses(does.effect, does.tool)
+                    yield LegalForm(each.name, form.effect, shape, refused)
 
     def effect(self, call: ToolCall) -> Effect | None:
         """The effect of a call, None for an unknown tool. When the arguments do not tell, it is the

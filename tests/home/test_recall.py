@@ -28,7 +28,7 @@ from openclaw.home.recall import (
 )
 from openclaw.home.recall_worker import at_most_tokens, lines_of, serve
 from openclaw.nlp.intent import Cues, read_cues
-from openclaw.retrieval.indexer import MANY
+from openclaw.retrieval.scan import MANY
 from openclaw.retrieval.search import open_search
 from openclaw.storage.home import Home
 from openclaw.tools.memory_tools import RecallTools, clean_passage, passage_place

@@ -15,8 +15,8 @@ import pytest
 
 from openclaw.errors import ServerAway
 from openclaw.retrieval.index_store import IndexStore
-from openclaw.retrieval.indexer import MANY, Indexer, IndexReport
-from openclaw.retrieval.scan import IndexOptions
+from openclaw.retrieval.indexer import Indexer, IndexReport
+from openclaw.retrieval.scan import MANY, IndexOptions
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
 from tests.data.sample import sample

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from openclaw.agent.protocols.base import (
     Demand,
@@ -100,6 +101,9 @@ class JsonSteps:
         results = [f"Result of {use.tool}:\n{use.output}" for use in entry.tool_calls]
         after = "\n\n".join((*results, entry.hint) if entry.hint else results)
         return [*messages, Message("user", after)] if after else messages
+
+    def tools(self, toolbox: Toolbox) -> tuple[Mapping[str, Any], ...]:
+        return ()
 
     def demand(self, turn: RunningTurn, toolbox: Toolbox) -> Demand:
         return Demand(schema=step_schema(turn, toolbox))

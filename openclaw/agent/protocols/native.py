@@ -6,7 +6,8 @@ Many local models print a call as text instead; it is run as well (`openclaw.age
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from openclaw.agent.protocols.base import (
     THINK,
@@ -53,8 +54,11 @@ class Native:
         ]
         return [*messages, Message("user", entry.hint)] if entry.hint else messages
 
+    def tools(self, toolbox: Toolbox) -> tuple[Mapping[str, Any], ...]:
+        return toolbox.specs()
+
     def demand(self, turn: RunningTurn, toolbox: Toolbox) -> Demand:
-        return Demand(tools=toolbox.specs())
+        return Demand(tools=self.tools(toolbox))
 
     def read(self, reply: Reply, turn: RunningTurn, toolbox: Toolbox) -> ModelStep:
         if reply.tool_calls:

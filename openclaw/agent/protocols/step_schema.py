@@ -33,6 +33,7 @@ def step_schema(turn: RunningTurn, toolbox: Toolbox) -> Schema:
     """
     if turn.closing != "no":
         return {"anyOf": [_answer("answer"), *([_object(kind="more")] * (turn.closing == "may"))]}
+    toolbox = toolbox.at_this_moment()
     steps = _first_steps(turn, toolbox) if len(turn.entries) < 2 else _next_steps(turn, toolbox)
     steps += [step for step in _server_calls(turn, toolbox) if step not in steps]
     return {"anyOf": steps or [_answer(turn.kind or "answer")]}
