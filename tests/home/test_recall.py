@@ -201,12 +201,27 @@ def test_a_search_says_how_many_files_it_has_read(tmp_path: Path) -> None:
     assert reply["id"] == 1 and reply["result"]
 
 
-class StillReading:
-    """A search that says how many files it has read, and never answers."""
+class Silent:
+    """A search that never answers."""
 
     def __init__(self, root: Path) -> None:
         reading, self._writing = os.pipe()
         self.stdin, self.stdout = io.StringIO(), os.fdopen(reading, encoding="utf-8")
+
+    def kill(self) -> None:
+        self.end()
+
+    def wait(self) -> None: ...
+
+    def end(self) -> None:
+        os.close(self._writing)
+
+
+class StillReading(Silent):
+    """A search that says how many files it has read, and never answers."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
         self.tell(570)
 
     def tell(self, done: int) -> None:
@@ -214,11 +229,6 @@ class StillReading:
 
     def kill(self) -> None:
         raise AssertionError("it is left to finish the index")
-
-    def wait(self) -> None: ...
-
-    def end(self) -> None:
-        os.close(self._writing)
 
 
 def reading_recall(folder: Path) -> tuple[Recall, StillReading]:
@@ -284,6 +294,7 @@ def test_a_prompt_that_ends_does_not_keep_the_index_from_being_made(tmp_path: Pa
 
 def test_the_setting_says_how_long_a_prompt_waits(tmp_path: Path) -> None:
     it = talk(home_with(tmp_path / "home"), recall="auto", recall_wait=0.0)
+    it.app.recall.launch = Silent
     happened = it.say("When does the plumber come?", answer("I do not know."))
     assert Trouble(too_late(0.0, None)) in happened
     it.app.close()
