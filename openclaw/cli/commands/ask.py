@@ -103,7 +103,7 @@ def _start_search(ctx: typer.Context) -> None:
     """Let the search of memory start while the agent is loaded. Errors are left to the agent."""
     from openclaw.home.recall import start_early
 
-    with suppress(OpenclawError):
+    with suppress(OpenclawError, OSError):
         home = find_named_home(ctx)
         if is_trusted(home):
             ctx.meta[SEARCH] = start_early(home)
