@@ -9,7 +9,8 @@ request at a loopback server that speaks Ollama's API; "chat request" to that of
 
 The second table is of homes with notes, indexed but for the last one, and without an embedding
 model. Its ratios are medians over the rounds of the time until the chat request, divided by that of
-`import ollama` and by that of bare Python which sends the same bytes, both of the same round.
+`import ollama` and by that of bare Python which sends the same bytes, both of the same round. The
+third table is of homes that have grown otherwise; its ratio is to an empty home in the same round.
 """
 
 from __future__ import annotations
@@ -247,6 +248,78 @@ HOMES = (
 )
 
 
+SKILL = """---
+name: skill-{number}
+description: Tells about {what}. Use when the user asks about {what}, its parts or its price.
+---
+
+# Skill {number}
+
+1. Call `search_files` with the part that the user names.
+2. Answer with what was found about {what}.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class GrownHome:
+    """A home with so many skills, or with a conversation of so many turns that is continued."""
+
+    name: str
+    skills: int = 0
+    turns: int = 0
+
+    def make(self, root: Path, host: str) -> dict[str, str]:
+        """Make the home unless it is there; return the environment of its commands."""
+        home = root / self.name
+        environ = {**environment(home, host), "XDG_DATA_HOME": str(root / "data")}
+        if not home.exists():
+            seconds([*OPENCLAW, "init", str(home)], environ)
+            for number in range(self.skills):
+                folder = home / "skills" / f"skill-{number}"
+                folder.mkdir()
+                what = f"machine {number}"
+                (folder / "SKILL.md").write_text(SKILL.format(number=number, what=what), "utf-8")
+            if self.turns:
+                seconds([*OPENCLAW, "--model", "ollama/bench:4b", "--no-memory", HELLO], environ)
+                _lengthen(next((home / "sessions").glob("*.json")), self.turns)
+        return environ
+
+
+def _lengthen(session: Path, turns: int) -> None:
+    """Repeat the first exchange of a conversation."""
+    stored = json.loads(session.read_text("utf-8"))
+    stored["messages"] = stored["messages"][:2] * turns
+    session.write_text(json.dumps(stored), "utf-8")
+
+
+GROWN = (
+    GrownHome("12 skills", skills=12),
+    GrownHome("200 skills", skills=200),
+    GrownHome("a conversation of 300 turns, continued", turns=300),
+)
+MOST_GROWTH = "1.2"
+
+
+def measure_growth(runs: int) -> Iterator[Sequence[str]]:
+    """Rows of the third table."""
+    homes = (GrownHome("empty"), *GROWN)
+    times: dict[str, list[float]] = {home.name: [] for home in homes}
+    with tempfile.TemporaryDirectory() as folder:
+        root, server = Path(folder), Server()
+        for number in range(runs + 1):
+            for home in homes:
+                environ = home.make(root, server.host)
+                words = [*OPENCLAW, "--model", "ollama/bench:4b", *(["-c"] if home.turns else [])]
+                _, chat, _, _ = prompt_times([*words, HELLO], server, environ)
+                if number:
+                    times[home.name].append(chat)
+        server.close()
+    for home in GROWN:
+        pairs = zip(times[home.name], times["empty"], strict=True)
+        ratio = statistics.median(grown / empty for grown, empty in pairs)
+        yield home.name, f"{statistics.median(times[home.name]):.3f} s", f"{ratio:.2f}", MOST_GROWTH
+
+
 def measure_homes(runs: int) -> Iterator[Sequence[str]]:
     """Rows of the second table."""
     times: dict[str, list[tuple[float, ...]]] = {home.name: [] for home in HOMES}
@@ -308,6 +381,9 @@ def main(report: Callable[[str], object] = print) -> None:
     report("\n| " + " | ".join(heads) + " |\n|---|" + "---:|" * (len(heads) - 1))
     for each in measure_homes(runs):
         report("| " + " | ".join(each) + " |")
+    report("\n| home | chat request | to an empty home | aim |\n|---|---:|---:|---:|")
+    for grown in measure_growth(runs):
+        report("| " + " | ".join(grown) + " |")
 
 
 if __name__ == "__main__":

@@ -71,6 +71,12 @@ def make_request_builder(
     return RequestBuilder(open_home, session, protocol, turn_skills, box, meter, name)
 
 
+MOST_BYTES_A_TOKEN = 6
+"""Of a whole request; English prose has between four and five."""
+CLEARLY = 0.75
+"""A request that is nearer to the limit is counted."""
+
+
 @dataclass(slots=True)
 class RequestBuilder:
     """Builds the requests of one turn.
@@ -220,13 +226,33 @@ class RequestBuilder:
             self.limit - token_count.count_overhead((Message("system", ""), *said))
         ) / self.meter.factor
         whole = "\n".join((self.head, token_count.request_text(said, tools)))
-        if token_count.surely_fits(whole, int(most)):
+        if token_count.surely_fits(whole, int(most)) or self._fits_as_measured(entries, whole):
             return CutPlan(0, self.session.shortened, 0)
         base = self.base(tools)
         known = self.meter.count(earlier) if earlier else 0
         more = max(0, summary_room(self.limit - base) - known)
         sizes = measure_entries(entries, wire, self.meter)
         return plan_cuts(sizes, self.session.shortened, base + known, self.window, more)
+
+    def _fits_as_measured(self, entries: Sequence[Entry], whole: str) -> bool:
+        """Return True when the request fits by the server's own count of the one before: a long
+        conversation then needs no tokenizer. Some servers count only what they have read anew: a
+        count that is small for the text proves nothing."""
+        at = next((n for n in range(len(entries) - 1, -1, -1) if entries[n].usage), 0)
+        known = entries[at].usage if entries else None
+        asked = next((each for each in entries[at::-1] if each.role == "user"), None)
+        if (
+            self.meter.was_refused
+            or not known
+            or not asked
+            or asked.record.model != self.open_home.model.card.name
+        ):
+            return False
+        new = [m for entry in entries[at:] for m in self.protocol.wire(entry)]
+        more = token_count.most_tokens(token_count.request_text(new)) * self.meter.factor
+        counted = known.prompt_tokens + more + token_count.count_overhead(new)
+        proves = counted * MOST_BYTES_A_TOKEN >= len(whole.encode(errors="replace"))
+        return proves and counted <= self.limit * CLEARLY
 
     def base(self, tools: Sequence[Any]) -> int:
         """Return the tokens of head and tools."""
