@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.tools.toolbox import allows
+from openclaw.tools.allowed_tools import allows
 
 
 @pytest.mark.parametrize(
