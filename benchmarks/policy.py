@@ -3,8 +3,8 @@
     python -m benchmarks.policy [RUNS]
 
 Prints Markdown tables: medians of RUNS runs (default 7). A decision is from the checked arguments
-of a call to the verdict: reading a command line or a URL, the rules, the grants. Aims: at most 1 ms
-a decision, at most 20 ms a command.
+of a call to the verdict: the rules, the grants. Aims: at most 1 ms a decision, at most 20 ms a
+command.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from openclaw.storage.home import (  # noqa: E402
     Home,
     create_home,
 )
-from openclaw.tools.shell.read_only import LineRules  # noqa: E402
 from openclaw.tools.shell.sandbox import (  # noqa: E402
     SandboxOptions,
     placeholders,
@@ -49,19 +48,12 @@ from openclaw.types import (  # noqa: E402
     TurnChanges,
 )
 
-HOME = Home(TOP)
 DECISIONS = 2_000
 COMMANDS = 20
 GRANTS = (0, 20, 200)
 TARGETS = (
     "workspace/notes.md", "workspace/SOUL.md", "memory/2026-11-21.md", "skills/tidy/SKILL.md",
     "/srv/data/table.csv", "docs.python.org", "git log --oneline -20", "",
-)  # fmt: skip
-LINES = (
-    "ls -la workspace", "git status --short", "cat memory/TODO.md | sort | head -20",
-    "rg -n 'to-do' workspace memory", "find . -name '*.md' -newer workspace/SOUL.md",
-    "make test && git add -A && git commit -m 'done: all of it'", "echo $(date) > now.txt",
-    "for f in workspace/*.md; do wc -l \"$f\"; done",
 )  # fmt: skip
 
 
@@ -89,21 +81,15 @@ def per_second(decide: Callable[[], object], count: int) -> float:
     return count / (time.perf_counter() - began)
 
 
-def decisions(number: int, count: int, *, lines: bool = False) -> float:
-    """Decisions a second with so many grants, over all modes, tainted and not; with `lines` of
-    command lines that have to be read first."""
+def decisions(number: int, count: int) -> float:
+    """Decisions a second with so many grants, over all modes, tainted and not."""
     modes: tuple[Mode, ...] = get_args(Mode)
     policies = [Policy(mode, grants=grants(number)) for mode in modes]
     given = [(p, a, t) for p in policies for a in actions() for t in (False, True)]
-    case, line = cycle(given), cycle(LINES)
+    case = cycle(given)
 
     def decide() -> object:
         policy, action, tainted = next(case)
-        if lines:
-            text = next(line)
-            action = Action(
-                "run_shell", "read" if LineRules(HOME, confined=True).reads(text) else "run", text
-            )
         return policy.decide(action, tainted=tainted)
 
     for _ in islice(given, 50):
@@ -112,11 +98,10 @@ def decisions(number: int, count: int, *, lines: bool = False) -> float:
 
 
 def decision_table(runs: int, count: int = DECISIONS) -> str:
-    rows = ["| grants | what is decided | decisions a second | ms each |", "|---|---|---|---|"]
+    rows = ["| grants | decisions a second | ms each |", "|---|---|---|"]
     for number in GRANTS:
-        for lines, what in ((False, "any call"), (True, "a command line, read first")):
-            rate = statistics.median(decisions(number, count, lines=lines) for _ in range(runs))
-            rows.append(f"| {number} | {what} | {rate:,.0f} | {1000 / rate:.3f} |")
+        rate = statistics.median(decisions(number, count) for _ in range(runs))
+        rows.append(f"| {number} | {rate:,.0f} | {1000 / rate:.3f} |")
     return "\n".join(rows)
 
 
@@ -154,10 +139,11 @@ def sandbox_table(runs: int, count: int = COMMANDS) -> str:
             inside = wrap(command, room)
             cases = {
                 "bubblewrap": (program(command), program(inside)),
-                "the tool, reading": (tool(home, command, bare=True), tool(home, command)),
-                "the tool": tuple(
-                    tool(home, command, bare=bare, reads=False) for bare in (True, False)
+                "the tool, trying": (
+                    tool(home, command, bare=True),
+                    tool(home, command, tried=True),
                 ),
+                "the tool": tuple(tool(home, command, bare=bare) for bare in (True, False)),
             }
             rows = [
                 "| what | bare, ms | in the sandbox, ms | added, ms |",
@@ -173,13 +159,14 @@ def sandbox_table(runs: int, count: int = COMMANDS) -> str:
 
 
 def tool(
-    home: Home, argv: tuple[str, ...], *, bare: bool = False, reads: bool = True
+    home: Home, argv: tuple[str, ...], *, bare: bool = False, tried: bool = False
 ) -> Callable[[], object]:
-    """A program as `run_shell` runs it; `bare` as where there is no sandbox."""
+    """A program as `run_shell` runs it, or tries it; `bare` as where there is no sandbox."""
     runner = Runner(
         home, TurnChanges(), unconfined=(lambda: "not wanted") if bare else why_unavailable
     )
-    return lambda: runner.run(ProgramCall(argv, "true", reads))
+    order = ProgramCall(argv, "true")
+    return lambda: runner.try_out(order) if tried else runner.run(order)
 
 
 def main() -> None:

@@ -65,6 +65,13 @@ Each call of a tool is judged by its effect on the world, not by its name. The m
 *ask* is a question on the terminal. Where nobody can be asked (a pipe, a script) it is a no: the
 command ends with exit code 7 and says why. `--yes` answers every question with yes.
 
+On Linux with bubblewrap a command line that is not allowed is tried first: in the sandbox, with the
+home read-only or below a layer that is thrown away, without network, files of credentials and the
+variables of `shell.env`. When it changed nothing, its result stands, and the call was `read`. When
+it wrote or wanted to (also outside the home), or failed for want of the network, it is `run`: it is
+asked for, and after a yes it runs from its beginning. A line with `git` in it is not tried where
+credentials were committed. Where no bubblewrap works, every line is `run`.
+
 Over the table stand these rules, whatever was granted but for the last two:
 
 | rule | holds for | decision |

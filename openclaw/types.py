@@ -151,6 +151,7 @@ class TurnChanges:
     request: the words of this turn
     typed: the user typed them; else they were piped in or come from an offered to-do
     exit: exit code of the newest call's program
+    only_read: that program changed no file and had no network
     allowed: `allowed-tools` of the skill that is followed; empty: all tools
     keeper: called before each file is written
     altered: called with the files that a command changes
@@ -168,6 +169,7 @@ class TurnChanges:
     request: str = ""
     typed: bool = True
     exit: int | None = None
+    only_read: bool = False
     allowed: tuple[str, ...] = ()
     keeper: BeforeWrite = record_no_write
     altered: BeforeCommand = record_no_changes

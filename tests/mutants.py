@@ -71,7 +71,8 @@ GUARDS = (
     *("security/program_files", "security/program_trust", "security/trust"),
     *("security/untrusted", "security/vault", "storage/git_settings", "storage/home"),
     *("storage/safe_open", "tools/mcp/start", "tools/shell/change_set"),
-    *("tools/shell/program_rules", "tools/shell/read_only", "tools/shell/sandbox"),
+    *("tools/shell/git_credentials", "tools/shell/named_files", "tools/shell/sandbox"),
+    *("tools/shell/shell",),
 )
 ATTACKS = (
     *("agent/test_provenance", "cli/test_approval", "cli/test_questions"),
@@ -82,7 +83,7 @@ ATTACKS = (
     *("security/test_trust_hooks", "security/test_untrusted", "security/test_vault"),
     *("security/test_untrusted_fingerprints", "storage/test_git", "storage/test_own_writes"),
     *("storage/test_safe_open", "tools/mcp/test_start", "tools/shell/test_change_set"),
-    *("tools/shell/test_meanwhile", "tools/shell/test_program_rules", "tools/shell/test_sandbox"),
+    *("tools/shell/test_meanwhile", "tools/shell/test_sandbox", "tools/shell/test_trial"),
 )
 NO_VERDICT = (3, 5)
 """Exit codes of pytest: an error of its own, no test collected."""

@@ -30,7 +30,6 @@ LATE_IMPORTS: dict[str, set[str]] = {
     "openclaw.agent.agent": {"openclaw.agent.greeting", "openclaw.agent.todo_offers"},
     "openclaw.agent.fact_capture": {"openclaw.nlp.fact_candidates"},
     "openclaw.agent.loop": {"openclaw.nlp.claims"},
-    "openclaw.agent.provenance": {"openclaw.tools.shell.read_only"},
     "openclaw.agent.request": {"openclaw.agent.compaction"},
     "openclaw.agent.toolset": {"openclaw.memory.notes", "openclaw.security.program_trust"},
     "openclaw.agent.turn": {"openclaw.agent.after_answer"},
@@ -53,7 +52,6 @@ LATE_IMPORTS: dict[str, set[str]] = {
     "openclaw.tools.mcp.client": {"openclaw.tools.mcp.transport"},
     "openclaw.tools.mcp.tools": {"openclaw.tools.mcp.client"},
     "openclaw.tools.mcp.servers": {"openclaw.tools.mcp.tools"},
-    "openclaw.tools.shell.shell": {"openclaw.tools.shell.read_only"},
     "openclaw.tools.web.fetch": {"openclaw.tools.web.http_get"},
     "openclaw.tools.web.page": {"openclaw.tools.web.html"},
 }

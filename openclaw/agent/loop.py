@@ -228,7 +228,7 @@ class Loop:
         ):
             return self._repeat_result(known, state)
         outcome = self.toolbox.run(call, share)
-        state.writes += effect in CHANGING and outcome.ok
+        state.writes += (outcome.effect or effect) in CHANGING and outcome.ok
         state.successes += outcome.ok
         state.past_calls[key] = PastCall(outcome, state.writes, state.successes, len(turn.entries))
         return outcome

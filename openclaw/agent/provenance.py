@@ -32,6 +32,7 @@ from openclaw.storage.home import PROPOSED, Home, starter_files
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import decode, md5, read_text
 from openclaw.tools.results import ResultLimits, as_data, cut_to_limits
+from openclaw.tools.shell.named_files import hides_names, named_files, split_words
 from openclaw.tools.tool import Tool
 from openclaw.types import Action, CallRecord, TurnChanges
 
@@ -268,12 +269,15 @@ class Provenance:
         """Return the foreign source of a file that a program names, whatever it prints of it."""
         if action.tool != "run_shell":
             return self.learned.source_named_in(action.code)
-        from openclaw.tools.shell.read_only import named_files
-
-        files = named_files(self.home, action.target)
-        if files is None:
-            return self.learned.source_named_in(action.target)
-        return next(filter(None, map(self._source_of, files)), "")
+        line = action.target
+        files = named_files(Path(os.path.realpath(self.home.root)), line)
+        if source := next(filter(None, map(self._source_of, files)), ""):
+            return source
+        if source := self.learned.source_named_in(f"{line}\n{' '.join(split_words(line))}"):
+            return source
+        # Nobody has seen this line before it ran, and it may name any file.
+        unseen = action.effect == "read" and hides_names(line)
+        return self.learned.any_source() if unseen else ""
 
     def _note_own_file(self, path: str) -> None:
         """Record a file of the user."""

@@ -102,7 +102,7 @@ def safe_line(text: str) -> str:
 def hook_environment(home: Home, hook: Hook) -> dict[str, str]:
     """The environment of a hook."""
     root = Path(os.path.realpath(home.root))
-    found = environment(home, os.environ, named=hook.env, confined=False, reading=False)
+    found = environment(home, os.environ, named=hook.env)
     found |= {name: os.environ[name] for name in OWN if name in os.environ}
     found |= {"HOME": users_home(), "PYTHONNOUSERSITE": "1"}
     if not starts_scripts(hook.run, root):

@@ -84,6 +84,13 @@ class ForeignFiles:
         names = ((path.rstrip("/").rpartition("/")[2], source) for path, source in known.items())
         return next((source for name, source in names if name in line), "")
 
+    def any_source(self) -> str:
+        """Return the source of any foreign file there is, but for conversations, "" for none."""
+        places = [(place, source) for place, source in _PLACES.items() if place != "sessions/"]
+        known = (*places, *_paths(self._read_sources()).items())
+        files = ((self.home.root / path, source) for path, source in known)
+        return next((s for file, s in files if file.is_file() or any(file.rglob("*"))), "")
+
     def source_shown_in(self, text: str) -> str:
         """Return the source of foreign text in a result, "" for none. The result names a file with
         a line number, as our own tools do, or holds known words."""

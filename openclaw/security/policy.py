@@ -115,8 +115,7 @@ OUTWARD = PolicyRule(
 )
 COMMITTED = PolicyRule(
     "committed",
-    "a command with `git` in it that may show lines of files, where credentials were committed and "
-    "no grant names it",
+    "a command with `git` in it, where credentials were committed and no grant names it",
     "ask",
     "git may show credentials: {held} was committed",
     grantable=True,
@@ -201,6 +200,8 @@ class Policy:
     def refuses(self, effect: Effect, tool: str = "") -> bool:
         """Return True when every call of the tool with this effect is refused: it is denied, or
         nobody can be asked and no grant could cover it."""
+        if effect == "read" and tool == "run_shell" and self.refuses("run", tool):
+            return self.unconfined() is not None  # only the sandbox shows that a line reads
         decision = TABLE[self.mode][effect]
         if decision != "ask" or self.ask is not None:
             return decision == "deny"

@@ -55,6 +55,8 @@ class Tool:
     available    tells whether the tool can be called now
     masks        what happens to the names of secrets in the arguments
     listed       False for a tool that runs when called, but that no prompt mentions
+    trial        runs a call where nothing that it does lasts. Returns its result, None when the
+                 call would do more than read.
     preview      the change that a call would make to a file, for the user who is asked; it may
                  raise ToolProblem
     """
@@ -72,6 +74,7 @@ class Tool:
     masks: MaskMode = "stay"
     listed: bool = True
     preview: Preview | None = None
+    trial: Callable[..., str | None] | None = None
 
 
 def tool(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
@@ -56,6 +56,8 @@ from openclaw.types import (
     TurnChanges,
 )
 
+Result = TypeVar("Result")
+
 
 class UnlistedTools(Protocol):
     """Tools that the head of the prompt does not list."""
@@ -85,6 +87,8 @@ class CallResult:
     seconds: float = field(default=0.0, compare=False)
     # What the call changed, for the user; "" for nothing.
     said: str = field(default="", compare=False)
+    # What the call did; None when it did not run.
+    effect: Effect | None = field(default=None, compare=False)
 
 
 class LegalForm(NamedTuple):
@@ -199,8 +203,8 @@ class Toolbox:
                     yield LegalForm(each.name, form.effect, shape, refused)
 
     def effect(self, call: ToolCall) -> Effect | None:
-        """The effect of a call, None for an unknown tool. When the arguments do not tell, it is the
-        tool's worst effect."""
+        """The effect that a call may have, None for an unknown tool. When the arguments do not
+        tell, it is the tool's worst effect."""
         try:
             call = self._resolve(call)
         except ToolProblem:
@@ -221,7 +225,7 @@ class Toolbox:
         calls whose results share the length of one."""
         room = self._room.part(share)
         began, running, outcome = time.monotonic(), RequestedCall(), CallResult("", False)
-        self._ledger.exit = None
+        self._ledger.exit, self._ledger.only_read = None, False
         try:
             outcome = self._with_hook_output(self._run_masked(call, running, room), running, room)
         finally:
@@ -230,7 +234,11 @@ class Toolbox:
                 size = len(outcome.text.encode(errors="replace"))
                 deed = running.deed(call.name, outcome.ok, self._ledger.exit, seconds, size)
                 self._watch.done(deed)
-        return replace(outcome, seconds=seconds, said=_change_line(running.action, outcome))
+        effect = running.action.effect if running.action and running.permit else None
+        if self._ledger.only_read and effect == "run":
+            effect = "read"
+        said = _change_line(running.action, outcome)
+        return replace(outcome, seconds=seconds, said=said, effect=effect)
 
     def _run_masked(self, call: ToolCall, running: RequestedCall, room: ResultLimits) -> CallResult:
         # Mask a second time: removing hidden characters may uncover a secret.
@@ -273,10 +281,12 @@ class Toolbox:
             tainted = True
             if self._ledger.tainted or not secrets <= {*masked_names(self._ledger.request)}:
                 policy = replace(policy, grants=())
+        text = self._try_call(tool, running, policy, tainted=tainted)
+        if text is not None:
+            return self._prepare_result(tool, running.action, text, room)
         asked = time.monotonic()
         try:
-            if self._around is not None and (why := self._around.before(action, arguments)):
-                raise refuse_by_hook(self._ledger, action, why)
+            self._ask_hooks(action, arguments)
             running.permit = check_permission(
                 policy,
                 self._ledger,
@@ -289,14 +299,50 @@ class Toolbox:
             running.refused = refused
             raise
         finally:
-            running.waited = time.monotonic() - asked
+            running.waited += time.monotonic() - asked
         try:
-            text = _call_tool(tool, arguments_for_call(self._apart, tool.masks, arguments))
+            given = arguments_for_call(self._apart, tool.masks, arguments)
+            text = _call_tool(tool.name, lambda: tool.run(**given))
         except ForeignProblem as problem:
             raise ToolProblem(self._prepare_result(tool, action, str(problem), room)) from problem
         if effect_of(tool, arguments) == "send":
             self._ledger.sent.append(tool.name)
         return self._prepare_result(tool, action, text, room)
+
+    def _try_call(
+        self, tool: Tool, running: RequestedCall, policy: Policy, *, tainted: bool
+    ) -> str | None:
+        """Try whether a call only reads, when its tool can do that. Returns its result, None when
+        it would do more or may run anyway; then the call is judged by that."""
+        trial, action = tool.trial, running.action
+        if trial is None or action is None:
+            return None
+        allowed = policy.decide(action, tainted=tainted).decision == "allow"
+        if allowed and self._around is None:  # a hook may refuse what does more than read
+            return None
+        reading = replace(action, effect="read")
+        verdict = policy.decide(reading, tainted=tainted)
+        if verdict.decision != "allow":
+            return None
+        asked = time.monotonic()
+        try:
+            self._ask_hooks(reading, running.arguments)
+        except RefusedCall as refused:
+            running.action, running.refused = reading, refused
+            raise
+        finally:
+            running.waited = time.monotonic() - asked
+        given = arguments_for_call(self._apart, tool.masks, running.arguments)
+        running.action, running.permit = reading, Permit(reading, verdict, "mode")
+        text = _call_tool(tool.name, lambda: trial(**given))
+        if text is None:
+            running.action, running.permit = action, None
+        return text
+
+    def _ask_hooks(self, action: Action, arguments: Mapping[str, Any]) -> None:
+        """Ask the user's hooks about a call; raises RefusedCall."""
+        if self._around is not None and (why := self._around.before(action, arguments)):
+            raise refuse_by_hook(self._ledger, action, why)
 
     def _prepare_result(self, tool: Tool, action: Action, text: str, room: ResultLimits) -> str:
         """Prepare a result for the model. Secrets are masked before it is cut."""
@@ -366,15 +412,15 @@ def _change_line(action: Action | None, outcome: CallResult) -> str:
     return line[:1].lower() + line[1:]
 
 
-def _call_tool(tool: Tool, arguments: Mapping[str, Any]) -> str:
+def _call_tool(name: str, run: Callable[[], Result]) -> Result:
     try:
-        return tool.run(**arguments)
+        return run()
     except (ToolProblem, OpenclawError):
         raise
     except OSError as error:
         raise to_tool_problem(error) from error
     except Exception as error:  # a tool that fails does not end the turn
-        raise ToolProblem(f"{tool.name} failed: {type(error).__name__}: {error}") from error
+        raise ToolProblem(f"{name} failed: {type(error).__name__}: {error}") from error
 
 
 HOOK = "hook"

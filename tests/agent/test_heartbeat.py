@@ -164,7 +164,7 @@ def test_hooks_that_do_not_run_are_named_even_in_silence(
 
 def test_what_needs_a_yes_is_refused_and_named(home: Path, fake_ollama: FakeOllama) -> None:
     write(home)
-    run = ("run_shell", {"command": "make clean"})
+    run = ("run_shell", {"command": "rm -r workspace"})
     fake_ollama.say(Answer(calls=[run]), "HEARTBEAT_OK")
     result = openclaw("heartbeat")
     assert (result.returncode, result.stdout) == (7, "")

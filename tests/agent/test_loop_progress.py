@@ -23,7 +23,7 @@ def test_the_tail_of_a_command_is_shown_in_whole_lines_without_secrets(tmp_path:
     line = "echo one; cat workspace/key; echo three; echo four; printf half; sleep 0.7"
     it.say("run it", call("run_shell", command=line), answer("There were lines."))
     tails = [each.tail for each in told if each.tail]
-    assert tails == [("{{secret:new}}", "three", "four")]
+    assert tails == [("{{secret:github-token-1}}", "three", "four")]
 
 
 def test_a_server_start_is_shown(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def test_what_a_session_file_allows_does_not_count_for_live_tools(
     world.app().sessions.save(session)
     out = tmp_path / "out.md"
     calls: list[tuple[str, dict[str, Any]]] = [
-        ("run_shell", {"command": f"echo x > {out}"}),
+        ("run_shell", {"command": f"echo x > {out}; echo x > workspace/made.md"}),
         ("fetch_url", {"url": "http://example.com/"}),
         ("web_search", {"query": "secret words"}),
         ("write_file", {"path": str(out), "content": "x"}),

@@ -14,8 +14,7 @@ from openclaw.storage.home import Home
 from openclaw.tools.shell import sandbox
 from openclaw.tools.shell.output import changed_files, drop_setuid, scan_home
 from openclaw.tools.shell.process import CommandLimits
-from openclaw.tools.shell.read_only import LineRules
-from openclaw.tools.shell.shell import ProgramCall, Runner
+from openclaw.tools.shell.shell import ProgramCall, Runner, ShellTools
 from openclaw.types import ToolProblem, TurnChanges
 
 REASON = sandbox.why_unavailable()
@@ -74,10 +73,8 @@ def test_no_command_sees_them(home: Home) -> None:
         write(home.workspace / f"certs/{number}.pem", "geheim\n")
     runner = Runner(home, TurnChanges(), timeout=10, limits=CommandLimits())
     for unasked in (True, False):
-        order = ProgramCall(
-            ("/bin/sh", "-c", "cat workspace/certs/7.pem; grep -r geheim ."), "sh", unasked
-        )
-        text = runner.run(order)
+        order = ProgramCall(("/bin/sh", "-c", "cat workspace/certs/7.pem; grep -r geheim ."), "sh")
+        text = (runner.try_out if unasked else runner.run)(order) or ""
         assert "WORD" not in text and "\ngeheim" not in text and "Exit code" in text
 
 
@@ -90,16 +87,17 @@ def test_too_many_to_hide_are_refused_with_the_name_of_their_folder(home: Home) 
         runner.run(ProgramCall(("/bin/sh", "-c", "ls"), "sh"))
 
 
-@pytest.mark.skipif(os.name == "nt", reason="lines for sh")
+@confined_only
 def test_where_not_all_are_known_nothing_runs_unasked(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(home.workspace / "notes.md")
-    assert LineRules(home, confined=True).reads("cat workspace/notes.md")
-    assert LineRules(home, confined=True).reads("grep -r x workspace")
-    assert not LineRules(home, confined=True).reads("cat workspace/node_modules/a/.env")
+    tools = ShellTools(Runner(home, TurnChanges()))
+    line = "cat workspace/notes.md workspace/node_modules/a/.env"
+    text = tools.try_shell(line)
+    assert text and "\nx\n" in text and "geheim" not in text
     monkeypatch.setattr(module, "MOST_ENTRIES", 3)
-    assert not LineRules(home, confined=True).reads("cat workspace/notes.md")
+    assert tools.try_shell(line) is None
 
 
 def test_in_a_home_of_too_many_files_only_what_a_command_touched_is_a_change(

