@@ -14,7 +14,7 @@ CHAT_MODEL := qwen2.5-coder-1.5b-instruct
 TRUST   := $(BIN)/openclaw --home . trust --yes 2>/dev/null
 TESTS   := $(BIN)/python -m tests.measured -n $(WORKERS) --dist worksteal
 
-.PHONY: run chat test test-all test-model smoke cover mutants check docs bench clean
+.PHONY: run chat test test-all test-model smoke cover mutants check docs train bench clean
 
 # `uv` installs in seconds; without it pip does, in a minute or two. pip is there in both cases, as
 # it also fetches models.
@@ -67,8 +67,12 @@ check: $(BIN)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.structure
+	$(BIN)/python -m training.train --check
 	$(BIN)/python docs/generate.py --check
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist
+
+train: $(BIN)/.dev   ## the classifier of messages and answers, from training/data
+	$(BIN)/python -m training.train
 
 docs: $(BIN)/.dev   ## writes docs/commands.md, docs/settings.md and docs/policy.md
 	$(BIN)/python docs/generate.py
@@ -77,6 +81,7 @@ bench: $(BIN)/.embedded $(BIN)/.dev
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.one_prompt
 	$(BIN)/python -m benchmarks.prompt
+	$(BIN)/python -m benchmarks.language
 	$(BIN)/python -m benchmarks.prefix
 	$(BIN)/python -m benchmarks.skills
 	$(BIN)/python -m benchmarks.recall

@@ -29,7 +29,7 @@ LATE_IMPORTS: dict[str, set[str]] = {
     "openclaw.__main__": {"openclaw.cli.main"},
     "openclaw.agent.agent": {"openclaw.agent.greeting", "openclaw.agent.todo_offers"},
     "openclaw.agent.fact_capture": {"openclaw.nlp.fact_candidates"},
-    "openclaw.agent.loop": {"openclaw.nlp.claims"},
+    "openclaw.agent.loop": {"openclaw.agent.answer_check"},
     "openclaw.agent.request": {"openclaw.agent.compaction"},
     "openclaw.agent.toolset": {"openclaw.memory.notes", "openclaw.security.program_trust"},
     "openclaw.agent.turn": {"openclaw.agent.after_answer"},

@@ -21,10 +21,6 @@ from openclaw.types import CHANGING
 
 REPEATED = "Already done in this turn; the result was:\n{result}\nDo not call it again."
 FAILED_BEFORE = "Tried before in this turn; it failed:\n{result}\nDo something else, or answer."
-UNBACKED = (
-    'Nothing was changed in this turn, yet you wrote: "{claim}". '
-    "Do it now with a tool, or say plainly that it was not done."
-)
 EMPTY = "The model gave an empty reply twice. Try again, or another model: openclaw models list"
 RETRY_TEMPERATURE = 0.5
 TurnOutput = events.Event | Entry
@@ -170,7 +166,7 @@ class Loop:
                     shown = len(state.shown)
                     end = len(state.partial)
                     if not backed:
-                        end = _load_claims().count_releasable(state.partial, shown)
+                        end = _load_check().count_releasable(state.partial, shown)
                     if end > shown:
                         yield events.Token(state.partial[shown:end])
                         state.shown = state.partial[:end]
@@ -251,16 +247,18 @@ class Loop:
         model gets one chance to correct it."""
         receipt = self.receipt()
         answer = step.answer or EMPTY
-        unbacked: tuple[str, ...] = ()
-        if not receipt:
-            unbacked = _load_claims().find_claims(answer, turn.user.content)
-        if unbacked and not state.corrected:
+        fault = _load_check().find_fault(answer, turn, changed=bool(receipt))
+        if fault and not state.corrected:
             state.corrected = True
-            turn.closing, turn.kind = "no", "change"
-            yield events.Notice("the reply claimed a change that did not happen; asking again")
-            hint = UNBACKED.format(claim=unbacked[0])
-            yield from self._add(turn, self._entry(answer, state, hint=hint))
+            if fault.claims:  # with all tools in reach
+                turn.closing, turn.kind = "no", "change"
+                turn.cues = replace(turn.cues, asks=False)
+            else:
+                turn.closing = "must"
+            yield events.Notice(fault.notice)
+            yield from self._add(turn, self._entry(answer, state, hint=fault.hint))
             return False
+        unbacked: tuple[str, ...] = fault.claims if fault else ()
         if len(answer) > len(state.shown) and answer.startswith(state.shown):
             yield events.Token(answer[len(state.shown) :])
         reason = "answer" if step.answer else "empty"
@@ -341,11 +339,11 @@ class Loop:
         yield entry
 
 
-def _load_claims() -> ModuleType:
+def _load_check() -> ModuleType:
     """Load the module when an answer comes: the request goes out sooner without it."""
-    from openclaw.nlp import claims
+    from openclaw.agent import answer_check
 
-    return claims
+    return answer_check
 
 
 @dataclass(slots=True)

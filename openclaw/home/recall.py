@@ -242,7 +242,7 @@ def too_late(seconds: float, reading: tuple[int, int] | None) -> str:
 
 def worth_looking_up(text: str, cues: Cues) -> bool:
     """Return True when a prompt may be about something in memory: no other cue explains it."""
-    told = cues.fact or cues.todos or cues.expression or cues.named or cues.skill
+    told = cues.fact or cues.todos or cues.expression or cues.named or cues.skill or cues.chats
     return not told and any(c.isalnum() for c in text)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from openclaw.nlp.classifier import read_answer, read_message
 from openclaw.nlp.dates import find_named_day
 from openclaw.nlp.intent import BEGS, QUESTION_MARK, only_asks
 from openclaw.nlp.words import content_words
@@ -84,6 +85,9 @@ LONGEST_PROMISE = 300
 """Characters of an answer that only promises; a longer one may already be what was promised."""
 SENTENCE_END = re.compile(r"(?<=[.!?:])\s+|\n+")
 FIRST_PERSON = re.compile(r"\b(?:I|ich|j['\u2019]ai|he|ho)\b", re.IGNORECASE)
+SENTENCE_MARKS = frozenset(".!\u3002\uff01")
+SHORTEST_CLAIM = 12
+"""Characters; the model has too little to go by in a shorter sentence."""
 LONGEST_UNFINISHED = 50_000
 """Characters; a longer unfinished answer is not checked until it has ended."""
 
@@ -107,7 +111,21 @@ def find_claims(answer: str, request: str) -> tuple[str, ...]:
         and not sentence.rstrip().endswith("?")
         and (not (asked or tells) or FIRST_PERSON.search(found.group()))
     )
-    return done if done or tells or only_asks(request) else _find_promises(answer, request)
+    if done or tells or only_asks(request):
+        return done
+    return _find_promises(answer, request) or _find_announced(answer, request)
+
+
+def _find_announced(answer: str, request: str) -> tuple[str, ...]:
+    """Return the last sentence of a short answer to an order when it surely announces an act, in
+    any language; text after such a sentence may be what it announces."""
+    last = SENTENCE_END.split(answer.strip())[-1].strip()
+    if not _may_promise(answer) or last[-1:] not in SENTENCE_MARKS or len(last) < SHORTEST_CLAIM:
+        return ()
+    if DENIAL.search(last) or LATER.search(last) or find_named_day(last):
+        return ()
+    ordered = not read_message(request).lacks("orders")
+    return (last,) if ordered and read_answer(last).has("announces") else ()
 
 
 def _find_promises(answer: str, request: str) -> tuple[str, ...]:

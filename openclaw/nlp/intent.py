@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 
 from openclaw.frozen import frozen
+from openclaw.nlp.classifier import read_message
 from openclaw.nlp.relevance import (
     LONGEST_ABOUT,
     Blurb,
@@ -90,6 +91,7 @@ TELLS = re.compile(
     r"\b(?:tell me|show me|say what|list what|let me know|what|which|how many)\b", re.I
 )
 LIST_WORDS = frozenset("list lists todo todos to-do to-dos task tasks liste aufgabe lista".split())
+TODO_LABELS = ("todo_add", "todo_done", "todo_remove", "todo_change", "todo_list")
 TODO_WORDS = frozenset("todo todos to-do to-dos".split())
 DONE_WORDS = re.compile(
     r"\b(?:done|finished|completed?|tick\w*|check(?:ed)? off|mark\w*|cross\w*|bought|sent|"
@@ -143,9 +145,10 @@ class Cues:
     today        the fact is a note of the day
     expression   a sum to work out
     orders       it says to do something
-    begs         it may say so as a question
+    begs         it may say so, if only as a question
     parts        it says to do more than one thing
     tells        it also asks to be told something
+    chats        it is small talk and nothing else
     errands      what it wants of the web or of programs
     """
 
@@ -167,6 +170,7 @@ class Cues:
     begs: bool = False
     parts: bool = False
     tells: bool = False
+    chats: bool = False
     errands: Errands = Errands()
 
 
@@ -180,14 +184,15 @@ def read_cues(
     """Read the intent of a request. `files` are the home's paths, `lists` the names of the to-do
     lists, `todos` the texts of the open to-dos."""
     lines, named, missing, similar = _find_files(request, files)
-    asks = only_asks(request)
-    orders = _is_order(request) and not asks
+    read = read_message(request)
+    asks = only_asks(request) and read.lacks("orders")
+    orders = (is_order(request) or read.has("orders")) and not asks
     outright = orders or not (asks or QUESTION_MARK.search(request))
     said = {word.lower() for word in re.findall(r"[\w-]+", request)}
     asked_lists = [name for name in lists if set(re.findall(r"[\w-]+", name.lower())) & said]
     about_lists = bool(said & LIST_WORDS) and not named
     matching = [] if named else _matching_todos(request, todos)
-    done = bool(matching and DONE_WORDS.search(request) and outright)
+    done = bool(matching and outright and (DONE_WORDS.search(request) or read.has("todo_done")))
     if not asked_lists and outright:
         asked_lists = _find_new_list(request)
     about_todos = done or (about_lists and bool(asked_lists or said & TODO_WORDS))
@@ -197,6 +202,8 @@ def read_cues(
     if named or wanted.tools:  # needs no skill, unless the request names one
         builder = [each for each in builder if each.name in said]
     skill = next((each.name for each in builder if is_clear_match(request, each)), "")
+    if not (builder or fact or named) and read.has(*TODO_LABELS):
+        about_todos = True
     language = _guess_language(said)
     lines += [f"{name} is a to-do list." for name in asked_lists if about_lists and name in lists]
     lines += [f"Open to-do: {text}" for text in matching[:3]]
@@ -227,9 +234,10 @@ def read_cues(
         today=bool(TODAY.search(request)),
         expression=find_expression(request, only_percentages=bool(FILE.search(request))),
         orders=orders,
-        begs=not (asks or orders) and bool(QUESTION_MARK.search(request) or BEGS.search(request)),
-        parts=len(ORDERS.findall(request)) > 1,
-        tells=bool(TELLS.search(request)),
+        begs=not asks and bool(orders or QUESTION_MARK.search(request) or BEGS.search(request)),
+        parts=len(ORDERS.findall(request)) > 1 or (orders and read.has("several")),
+        tells=bool(TELLS.search(request) or (orders and read.has("asks"))),
+        chats=read.has("chats") and read.lacks("asks", "orders", "tells"),
         errands=wanted,
     )
 
@@ -243,7 +251,7 @@ def only_asks(request: str) -> bool:
     )
 
 
-def _is_order(request: str) -> bool:
+def is_order(request: str) -> bool:
     """Return True when the request orders something, outright or as a known polite question."""
     for sentence in re.split(r"(?<=[.!?\uff1f])\s+", request.strip()):
         begs = not QUESTION_MARK.search(sentence) or BEGS.search(WONDERS.sub("", sentence))

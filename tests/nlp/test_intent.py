@@ -131,7 +131,6 @@ def test_a_request_in_the_form_of_a_question_may_want_something_done(request_: s
     [
         "Do you know whether I put milk on my errands list?",
         "Have I called the dentist, done with that?",
-        "Habe ich die Milch gekauft, also milk, fertig?",
         "The port is 8080?",
         "Is it on my shopping list, added by me?",
     ],
@@ -175,14 +174,12 @@ def test_an_order_is_no_question_however_polite(request_: str) -> None:
     [
         ("Would you mind crossing out the yoga line?", True),
         ("\u4f60\u53ef\u4ee5\u628a\u9762\u5305\u52a0\u5230\u6e05\u5355\u4e0a\u5417\uff1f", True),
-        ("Can you add milk to my errands list?", False),
+        ("Can you add milk to my errands list?", True),
         ("Who waters the plants?", False),
         ("Good morning!", False),
     ],
 )
-def test_a_request_that_may_be_polite_is_neither_order_nor_question(
-    request_: str, begs: bool
-) -> None:
+def test_a_request_that_may_want_something_done_is_seen(request_: str, begs: bool) -> None:
     assert cues_of(request_).begs == begs
 
 
@@ -192,7 +189,7 @@ def test_a_request_that_may_be_polite_is_neither_order_nor_question(
         ("Add eggs.", True, False, False),
         ("Add eggs and mark the milk as done.", True, True, False),
         ("Read notes/trip.md and tell me the date.", False, False, True),
-        ("Write the date down and tell me what it was.", True, False, True),
+        ("Write the date down and tell me what it was.", True, True, True),
         ("What would you change?", False, False, True),
         ("Good morning!", False, False, False),
         ("The address and the settings", False, False, False),
@@ -267,7 +264,7 @@ def test_domains_addresses_versions_and_times_are_no_files(request_: str) -> Non
         ("Add milk to the errands list", ("Errands",), True),
         ("Show me the to-dos", (), True),
         ("Add eggs to my shopping list", ("Shopping",), True),
-        ("Is it on my shopping list?", (), False),
+        ("Is it on my shopping list?", (), True),
         ("How did the errands go?", (), False),
         ("List the files", (), False),
         ("Put the errands list into notes/trip.md", (), False),

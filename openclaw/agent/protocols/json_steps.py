@@ -50,7 +50,7 @@ LOOKED_TO_DO = """\
 With this result, answer the user. The user asked:
 {request}
 (If it does not hold the answer, or something is still to be done: {{"kind":"more"}})"""
-CHANGED = "Done: {done}\nTell the user so in one plain sentence."
+CHANGED = "{done}\nTell the user so in one plain sentence."
 CHANGED_PART = """\
 Done. Tell the user in one plain sentence what was done. The user asked:
 {request}
@@ -128,7 +128,7 @@ class JsonSteps:
     def hint(self, turn: RunningTurn, uses: Sequence[ToolUse], toolbox: Toolbox) -> str:
         text, turn.closing = self._hint(turn, uses, toolbox)
         rules = "".join(f"\nRule: {rule}" for rule in turn.rules) if turn.closing != "no" else ""
-        done = uses[-1].output.splitlines()[0] if uses and uses[-1].output else ""
+        done = first_line(uses[-1].output) if uses else ""
         form = f":\n{told}\n" if (told := answer_form(turn.skill)) else ""
         return text.format(request=turn.request, done=done, form=form) + rules
 
@@ -160,6 +160,12 @@ class JsonSteps:
         if turn.kind == "change" or unread_names(turn, uses):
             return NEXT, "no"
         return (LOOKED_TO_DO if turn.cues.begs else LOOKED), "may"
+
+
+def first_line(output: str) -> str:
+    """Return the first line of a result as a sentence: a small model repeats it as its answer."""
+    line = output.partition("\n")[0]
+    return f"{line[:-1]}." if line.endswith(":") else line
 
 
 def _after_failure(last: ToolUse, turn: RunningTurn) -> tuple[str, str]:

@@ -1,0 +1,175 @@
+"""Reads from the words of a message or an answer what kind of sentence it is.
+
+Three linear models in one file, `classifier.bin`, trained by `python -m training.train` from the
+labelled sentences in `training/data`: what a user's message wants, what a sentence of an answer
+does, and the language of a text. A text becomes a set of hashed features: its word 1 to 3-grams,
+the letter 3 to 5-grams of its words, and a few exact marks. The model is a table of one row of
+small integers for each feature; a label's score is the sum of its column, turned into a
+probability that was calibrated on authors whom the model did not see. No library is needed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+from zlib import crc32
+
+from openclaw.frozen import frozen
+
+FILE = Path(__file__).with_name("classifier.bin")
+LANGUAGES = {
+    "en": "English",
+    "de": "German",
+    "fr": "French",
+    "es": "Spanish",
+    "it": "Italian",
+    "nl": "Dutch",
+    "pt": "Portuguese",
+    "zh": "Chinese",
+    "ja": "Japanese",
+}
+LONGEST = 600
+"""Characters; of a longer text only both ends are read."""
+
+_URL = re.compile(r"\bhttps?://\S+|\bwww\.\S+")
+_PATH = re.compile(r"(?<![\w@.])(?:[\w-]+/)*[\w-]+\.[a-z]\w{0,4}(?![\w/])")
+_QUOTED = re.compile('["\u201c\u201e\u00ab\u300c`]')
+_DIGITS = re.compile(r"\d+(?:[.,:]\d+)*")
+# Scripts without blanks between the words: each character is a word.
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+_WORD = re.compile(rf"[{_CJK}]|[^\W\d_{_CJK}]+(?:'[^\W\d_{_CJK}]+)?|0|[?!.,:;]|\u00b7\w+")
+
+
+@frozen
+class Labels:
+    """What a model says of a text: the probability of each label, and the one above which a label
+    may be trusted (0 for a label that never may)."""
+
+    probabilities: Mapping[str, float]
+    thresholds: Mapping[str, float]
+
+    def has(self, *labels: str) -> bool:
+        """Return True when one of the labels is surely right."""
+        return any(self.probabilities[one] >= self.thresholds[one] for one in labels)
+
+    def lacks(self, *labels: str) -> bool:
+        """Return True when each of the labels is improbable."""
+        return all(self.probabilities[one] < IMPROBABLE for one in labels)
+
+    def best(self, *labels: str) -> str:
+        """Return the most probable of the labels."""
+        return max(labels, key=lambda one: self.probabilities[one])
+
+
+IMPROBABLE = 0.5
+FEWEST_LETTERS = 4
+
+
+def read_message(text: str) -> Labels:
+    """Return what a user's message wants. For the labels see training/README.md."""
+    return _read("message", text)
+
+
+def read_answer(sentence: str) -> Labels:
+    """Return what a sentence of an answer does: announces, did, offers, asks_back ..."""
+    return _read("answer", sentence)
+
+
+def language_of(text: str) -> str:
+    """Return the language of a text as two letters, "" when it is too short to tell."""
+    if sum(map(str.isalpha, text[:LONGEST])) < FEWEST_LETTERS:
+        return ""
+    labels = _read("language", text)
+    best = labels.best(*labels.probabilities)
+    return best if labels.has(best) else ""
+
+
+@lru_cache(maxsize=256)
+def _read(model: str, text: str) -> Labels:
+    return _models()[model].read(text)
+
+
+@frozen
+class _Model:
+    """One linear model: `rows` has a signed byte for each bucket and label."""
+
+    labels: Sequence[str]
+    buckets: int
+    bias: Sequence[float]
+    scale: Sequence[float]
+    thresholds: Mapping[str, float]
+    rows: memoryview
+
+    def read(self, text: str) -> Labels:
+        width = len(self.labels)
+        scores = list(self.bias)
+        for group in features(text, self.buckets):
+            sums = [0] * width
+            for at in group:
+                sums = [a + b for a, b in zip(sums, self.rows[at * width :], strict=False)]
+            weight = 1 / math.sqrt(len(group) or 1)
+            scores = [
+                score + total * scale * weight
+                for score, total, scale in zip(scores, sums, self.scale, strict=True)
+            ]
+        told = (1 / (1 + math.exp(-max(-30.0, min(30.0, score)))) for score in scores)
+        return Labels(dict(zip(self.labels, told, strict=True)), self.thresholds)
+
+
+@cache
+def _models() -> Mapping[str, _Model]:
+    data = FILE.read_bytes()
+    end = data.index(b"\n")
+    rest = memoryview(data)[end + 1 :].cast("b")
+    made, start = {}, 0
+    for name, told in json.loads(data[:end])["models"].items():
+        size = told["buckets"] * len(told["labels"])
+        made[name] = _Model(
+            told["labels"],
+            told["buckets"],
+            told["bias"],
+            told["scale"],
+            told["thresholds"],
+            rest[start : start + size],
+        )
+        start += size
+    return made
+
+
+def features(text: str, buckets: int) -> tuple[Sequence[int], Sequence[int]]:
+    """Return the buckets (below `buckets`, each once) of the words and of the letters of a text."""
+    tokens = _tokens(text)
+    words = sorted({crc32(each.encode()) % buckets for each in _word_grams(tokens)})
+    letters = sorted({crc32(each.encode()) % buckets for each in _letter_grams(tokens)})
+    return words, letters
+
+
+def _tokens(text: str) -> list[str]:
+    """Return the words and marks of a text, in one form for each: case, numbers, paths and
+    addresses do not matter."""
+    if len(text) > LONGEST:
+        text = f"{text[: LONGEST // 2]} {text[-LONGEST // 2 :]}"
+    plain = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
+    plain = _PATH.sub(" \u00b7file ", _URL.sub(" \u00b7url ", plain))
+    return _WORD.findall(_QUOTED.sub(" \u00b7quote ", _DIGITS.sub("0", plain)))
+
+
+def _word_grams(tokens: Sequence[str]) -> Iterator[str]:
+    bounded = ["^", *tokens, "$"]
+    yield f"#{min(len(tokens), 12) // 3}"
+    for at, first in enumerate(bounded):
+        yield f"w{first}"
+        yield from (f"w{' '.join(bounded[at : at + n])}" for n in (2, 3) if at + n <= len(bounded))
+
+
+def _letter_grams(tokens: Sequence[str]) -> Iterator[str]:
+    for token in dict.fromkeys(tokens):
+        if len(token) > 1 and token[0] != "\u00b7":
+            padded = f" {token} "
+            for size in (3, 4, 5):
+                yield from (f"c{padded[at : at + size]}" for at in range(len(padded) - size + 1))

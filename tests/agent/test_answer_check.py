@@ -1,0 +1,82 @@
+"""An answer that is wrong in a way that code can tell is asked for once more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.talk import Talk, answer, call, done, notices, talk
+
+
+@pytest.fixture
+def it(tmp_path: Path) -> Talk:
+    return talk(tmp_path / "home")
+
+
+def test_an_answer_in_another_language_is_asked_for_again(it: Talk) -> None:
+    happened = it.say(
+        "Wann fährt morgen mein Zug nach Hamburg, und von welchem Gleis?",
+        "Your train to Hamburg leaves at half past nine from platform five.",
+        "Dein Zug nach Hamburg fährt um halb zehn von Gleis fünf.",
+    )
+    assert done(happened).answer.startswith("Dein Zug")
+    assert "not in German" in notices(happened)
+    assert "Say the same in German" in it.requests[1].messages[-1].content
+
+
+def test_a_text_that_is_to_be_translated_may_be_in_another_language(it: Talk) -> None:
+    happened = it.say(
+        "Übersetze bitte ins Englische: Wir sehen uns morgen früh am Bahnhof.",
+        "See you tomorrow morning at the station, everybody.",
+    )
+    assert done(happened).answer.startswith("See you")
+
+
+def test_a_date_that_only_the_clock_has_given_is_asked_away(it: Talk) -> None:
+    (it.root / "trip.md").write_text("The train leaves at 8:42 from platform 11.\n", "utf-8")
+    happened = it.say(
+        "When does my train leave?",
+        call("read_file", path="trip.md"),
+        "Your train leaves on 21 November 2026 at 8:42 from platform 11.",
+        "Your train leaves at 8:42 from platform 11.",
+    )
+    assert "2026" not in done(happened).answer
+    assert "The date 21 November 2026 is today's" in it.requests[2].messages[-1].content
+
+
+def test_todays_date_may_be_told_when_a_file_has_it_or_it_was_asked_for(it: Talk) -> None:
+    (it.root / "trip.md").write_text("We leave on 21 November 2026.\n", "utf-8")
+    told = "You leave on 21 November 2026."
+    assert done(it.say("When do we go?", call("read_file", path="trip.md"), told)).answer == told
+    told = "Today is Saturday, 21 November 2026."
+    assert done(it.say("What is the date today?", told)).answer == told
+
+
+def test_the_programs_own_hint_is_no_answer(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home", protocol="json")
+    hint = "Tell the user so in one plain sentence."
+    happened = it.say(
+        "Remember that I like tea",
+        call("remember", fact="I like tea", where="lasting", protocol="json"),
+        answer(hint, "json"),
+        answer("I will remember that you like tea.", "json"),
+    )
+    assert done(happened).answer == "I will remember that you like tea."
+
+
+def test_a_wrong_answer_is_asked_for_once_only(it: Talk) -> None:
+    wrong = "Your train to Hamburg leaves at half past nine from platform five."
+    happened = it.say("Wann fährt morgen mein Zug nach Hamburg, und woher?", wrong, wrong)
+    assert done(happened).answer == wrong
+
+
+def test_an_act_that_is_only_announced_is_a_claim(it: Talk) -> None:
+    happened = it.say(
+        "Would you mind putting sugar on my shopping list?",
+        "Sure, I'll add sugar to your shopping list.",
+        call("todo", action="add", list="Shopping", items=["sugar"]),
+        "Sugar is on the list.",
+    )
+    assert [todo.text for todo in it.app.todos.items()][-1:] == ["sugar"]
+    assert not done(happened).unbacked

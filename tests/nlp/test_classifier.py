@@ -1,0 +1,97 @@
+"""What a message wants, what a sentence of an answer does, and the language of a text."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from openclaw.nlp import classifier
+from openclaw.nlp.classifier import features, language_of, read_answer, read_message
+from training import train
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("which train did she take", "asks"),
+        ("what is the name of our vet?", "asks"),
+        ("wie viele Einwohner hat Bremen", "asks"),
+        ("add sugar to my shopping list", "orders"),
+        ("would you mind putting sugar on the list?", "orders"),
+        ("streich bitte den Zucker von der Liste", "orders"),
+        ("thank you so much", "chats"),
+    ],
+)
+def test_the_most_probable_kind_is_told(message: str, kind: str) -> None:
+    assert read_message(message).best("asks", "orders", "tells", "chats") == kind
+
+
+def test_case_figures_and_addresses_do_not_matter() -> None:
+    assert features("Read a.md at 5:30", 4096) == features("read  Notes.txt at 11:00", 4096)
+
+
+def test_a_label_is_trusted_from_its_threshold_on() -> None:
+    labels = classifier.Labels({"asks": 0.8, "orders": 0.1}, {"asks": 0.7, "orders": 0.7})
+    assert labels.has("asks") and not labels.has("orders") and labels.has("orders", "asks")
+    assert labels.lacks("orders") and not labels.lacks("orders", "asks")
+
+
+def test_a_sentence_of_an_answer_is_read() -> None:
+    kinds = ("announces", "did", "answers", "offers")
+    assert read_answer("I'll add sugar to your list.").best(*kinds) == "announces"
+    assert read_answer("The train leaves at 9:15 from platform 3.").best(*kinds) == "answers"
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("where did I leave the keys to the shed", "en"),
+        ("wo habe ich die Schlüssel für den Schuppen hingelegt", "de"),
+        ("où est-ce que j'ai posé les clés de la cabane", "fr"),
+        ("小屋的钥匙我放在哪里了", "zh"),
+        ("物置の鍵をどこに置きましたか", "ja"),
+        ("12:30", ""),
+        ("", ""),
+    ],
+)
+def test_the_language_of_a_text_is_told(text: str, language: str) -> None:
+    assert language_of(text) == language
+
+
+def test_a_very_long_message_is_read_by_its_ends() -> None:
+    middle = "and so on " * 100_000
+    assert features(f"{'a ' * 400}{middle}{'b ' * 400}", 512) == features(
+        "a " * 150 + "b " * 150, 512
+    )
+
+
+def test_no_library_is_needed_to_read_a_message() -> None:
+    code = "import sys; from openclaw.nlp.classifier import read_message; read_message('hello');"
+    code += "print('numpy' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "False"
+
+
+def test_the_file_belongs_to_the_data_and_is_small() -> None:
+    assert train.check() == ""
+    assert classifier.FILE.stat().st_size <= 1_500_000
+
+
+def test_every_line_of_the_data_can_be_read() -> None:
+    messages, answers = train.read_messages(), train.read_authors("answers-*.txt")
+    languages = {one.language for one in (*messages, *answers)}
+    assert languages == set(classifier.LANGUAGES)
+    own = [one.text for one in messages if one.known is None]
+    assert len(own) > 3_000
+
+
+def test_the_same_sentences_give_the_same_weights() -> None:
+    few = train.read_authors("en-nova.txt")[:60]
+    first, second = (train.Trained(("asks", "orders"), 1 << 10) for _ in range(2))
+    first.fit(few)
+    second.fit(few)
+    assert first.weights.tobytes() == second.weights.tobytes()
+    assert json.dumps(first.bias.tolist()) == json.dumps(second.bias.tolist())

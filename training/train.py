@@ -1,0 +1,397 @@
+"""Trains `openclaw/nlp/classifier.bin` from the labelled sentences in `training/data`.
+
+    python -m training.train            train, print the figures, write the file
+    python -m training.train --check    fail unless the file belongs to these data and features
+
+Logistic regression on the features of `openclaw.nlp.classifier`, one label against the rest, by
+stochastic gradient descent with AdaGrad steps (Duchi et al. 2011). No library of linear algebra is
+called, so the same data give the same bytes. The figures and the calibration (Platt 1999) come
+from five trainings, each scored on authors whom it has not seen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import exp
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from openclaw.nlp import classifier
+
+DATA = Path(__file__).with_name("data")
+MESSAGE = tuple(
+    "asks orders tells chats todo_add todo_done todo_remove todo_change todo_list remember forget "
+    "correct recall file web program sum clock know text fact preference decision appointment "
+    "promise day_note several refers".split()
+)
+ANSWER = ("announces", "did", "offers", "asks_back", "refuses", "answers", "smalltalk")
+BUCKETS = {"message": 1 << 15, "answer": 1 << 14, "language": 1 << 12}
+FOLDS = 5
+ROUNDS = 12
+RATE = 0.5
+DECAY = 1e-5
+TYPOS = 0.15
+"""Share of the sentences of which a copy with a typo is read too."""
+KINDS = frozenset(("asks", "orders", "tells", "chats"))
+SURE = {"message": 0.9, "answer": 0.95, "language": 0.97}
+SURE_OF_KIND = 0.95
+"""The precision on unseen authors that a label must have to be trusted."""
+FEWEST = 8
+"""A threshold must hold for so many sentences at least."""
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A sentence with its labels; `known` are the labels that its source tells, None for all."""
+
+    text: str
+    labels: frozenset[str]
+    author: str
+    language: str
+    known: frozenset[str] | None = None
+
+
+def read_authors(names: str) -> list[Example]:
+    """Return the sentences of our own authors: `labels | sentence` below a head that names the
+    language and the author. Raises ValueError for a line that cannot be read."""
+    found = []
+    for path in sorted(DATA.glob(names)):
+        language = author = ""
+        allowed = {*ANSWER} if path.name.startswith("answers-") else {*MESSAGE}
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if head := re.match(r"# (language|author): *(\w[\w-]*)", line):
+                language = head[2] if head[1] == "language" else language
+                author = head[2] if head[1] == "author" else author
+            elif line.strip() and not line.startswith("#"):
+                labels, bar, text = line.partition(" | ")
+                told = frozenset(labels.split())
+                if not (bar and text.strip() and told and told <= allowed and author):
+                    raise ValueError(f"{path.name}, line {number}: {line}")
+                found.append(Example(text.strip(), told, f"{language}-{author}", language))
+    return found
+
+
+ORDER = (
+    "_set _remove _createoradd _sendemail _post _order _lightchange _lightdim _lightoff _lighton "
+    "_lightup _cleaning _coffee _mute _up _down _on _off _addcontact play_ _taxi _ticket "
+    "_settings".split()
+)
+ASK = "_query _querycontact qa_ recommendation_ _recipe _convert _traffic".split()
+
+
+SLURP_TOPICS = {"lists_query": "todo_list", "qa_maths": "sum"}
+
+
+def read_slurp() -> Iterator[Example]:
+    """Yield the utterances of SLURP whose intent says that they ask or order."""
+    for line in (DATA / "slurp.jsonl").read_text(encoding="utf-8").splitlines():
+        told = json.loads(line)
+        intent, text = told["intent"], told["sentence"]
+        asks, orders = (any(part in intent for part in parts) for parts in (ASK, ORDER))
+        if asks == orders:
+            continue
+        topic = SLURP_TOPICS.get(intent)
+        labels = frozenset(filter(None, ("asks" if asks else "orders", topic)))
+        author = f"slurp{crc(text) % FOLDS}"
+        yield Example(text, labels, author, "en", KINDS | {*SLURP_TOPICS.values()})
+
+
+CLINC = {
+    "chats": "greeting goodbye thank_you yes no maybe are_you_a_bot do_you_have_pets "
+    "how_old_are_you meaning_of_life what_are_your_hobbies what_is_your_name where_are_you_from "
+    "who_made_you",
+    "asks": "definition weather time date calculator todo_list shopping_list calendar "
+    "exchange_rate traffic recipe translate spelling measurement_conversion timezone "
+    "meal_suggestion travel_suggestion flight_status distance directions nutrition_info "
+    "ingredients_list cook_time food_last restaurant_reviews next_holiday balance bill_due "
+    "user_name plug_type how_busy calories",
+    "orders": "todo_list_update shopping_list_update reminder_update alarm timer calendar_update "
+    "play_music book_flight book_hotel restaurant_reservation text make_call pay_bill transfer "
+    "schedule_meeting cancel_reservation update_playlist change_user_name smart_home order "
+    "car_rental pto_request change_volume",
+}
+CLINC_TOPICS = {
+    "calculator": "sum",
+    "time": "clock",
+    "date": "clock",
+    "timezone": "clock",
+    "todo_list": "todo_list",
+    "shopping_list": "todo_list",
+}
+CLINC_EACH = 30
+
+
+def read_clinc() -> Iterator[Example]:
+    """Yield utterances of CLINC150 of the intents that say clearly what they want."""
+    kinds = {intent: kind for kind, names in CLINC.items() for intent in names.split()}
+    for line in (DATA / "clinc150.jsonl").read_text(encoding="utf-8").splitlines():
+        told = json.loads(line)
+        intent, text = told["intent"], told["sentence"]
+        labels = frozenset(filter(None, (kinds[intent], CLINC_TOPICS.get(intent))))
+        author = f"clinc{crc(text) % FOLDS}"
+        yield Example(text, labels, author, "en", KINDS | {*CLINC_TOPICS.values()})
+
+
+def read_messages() -> list[Example]:
+    """Return all messages: of our own authors, and of the published sets."""
+    return [*read_authors("??-*.txt"), *read_slurp(), *read_clinc()]
+
+
+def source_of(one: Example) -> str:
+    """Return the language of an own sentence, the name of the set of a published one."""
+    return one.author.rstrip("01234") if one.known else one.language
+
+
+def crc(text: str) -> int:
+    return int(hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[:8], 16)
+
+
+def with_copies(examples: Iterable[Example]) -> Iterator[Example]:
+    """Yield each sentence, its copy without marks, and for some a copy with a typo."""
+    for one in examples:
+        yield one
+        bare = re.sub(
+            r"[?!.,;:\u3002\uff1f\uff01\u3001\uff0c\u00bf\u00a1](?=\s|$)|^[\u00bf\u00a1]",
+            "",
+            one.text,
+        )
+        if bare.strip() and bare != one.text:
+            yield Example(bare, one.labels, one.author, one.language, one.known)
+        drawn = random.Random(one.text)
+        if drawn.random() < TYPOS and len(one.text) > 8:
+            at = drawn.randrange(1, len(one.text) - 2)
+            swapped = one.text[:at] + one.text[at + 1] + one.text[at] + one.text[at + 2 :]
+            yield Example(swapped, one.labels, one.author, one.language, one.known)
+
+
+class Trained:
+    """Weights (float64[buckets, labels]) and bias of one model."""
+
+    def __init__(self, labels: Sequence[str], buckets: int) -> None:
+        self.labels, self.buckets = labels, buckets
+        self.weights: Floats = np.zeros((buckets, len(labels)))
+        self.bias: Floats = np.zeros(len(labels))
+
+    def fit(self, examples: Sequence[Example]) -> None:
+        rows = [(self._vector(e.text), *self._targets(e)) for e in with_copies(examples)]
+        steps = np.full_like(self.weights, 1e-2)
+        bias_steps = np.full_like(self.bias, 1.0)
+        total = np.zeros_like(self.weights)
+        drawn = random.Random(17)
+        for number in range(ROUNDS):
+            drawn.shuffle(rows)
+            for (at, values), target, known in rows:
+                told = self.weights[at]
+                wrong = (_sigmoid((told * values).sum(axis=0) + self.bias) - target) * known
+                slope = values * wrong + DECAY * told
+                grown = steps[at] + slope * slope
+                steps[at] = grown
+                self.weights[at] = told - RATE * slope / np.sqrt(grown)
+                bias_steps += wrong * wrong
+                self.bias -= 0.1 * wrong / np.sqrt(bias_steps)
+            if number >= ROUNDS // 2:
+                total += self.weights
+        self.weights = total / (ROUNDS - ROUNDS // 2)
+
+    def _vector(self, text: str) -> tuple[npt.NDArray[np.int64], Floats]:
+        words, letters = classifier.features(text, self.buckets)
+        values: dict[int, float] = {}
+        for group in (words, letters):
+            for at in group:
+                values[at] = values.get(at, 0.0) + 1 / (len(group) or 1) ** 0.5
+        return np.array([*values], np.int64), np.array([*values.values()])[:, None]
+
+    def _targets(self, one: Example) -> tuple[Floats, Floats]:
+        target = np.array([float(label in one.labels) for label in self.labels])
+        known = [one.known is None or label in one.known for label in self.labels]
+        return target, np.array(known, np.float64)
+
+    def scores(self, text: str) -> Floats:
+        at, values = self._vector(text)
+        scores: Floats = (self.weights[at] * values).sum(axis=0) + self.bias
+        return scores
+
+
+def _sigmoid(scores: Floats) -> Floats:
+    # math.exp, not numpy's: numpy picks another by the processor.
+    return np.array([1 / (1 + exp(-max(-30.0, min(30.0, each)))) for each in scores.tolist()])
+
+
+@dataclass
+class Figures:
+    """A label on unseen authors: the slope and offset of its calibration, its threshold, and the
+    probability and truth of each sentence."""
+
+    slope: float = 1.0
+    offset: float = 0.0
+    threshold: float = 2.0
+    pairs: list[tuple[float, bool, str]] = field(default_factory=list)
+
+
+def cross_validate(
+    labels: Sequence[str], buckets: int, examples: Sequence[Example], sure: float
+) -> Mapping[str, Figures]:
+    """Return each label's figures from `FOLDS` trainings, split by author."""
+    fold = _folds(examples)
+    rows: dict[str, list[tuple[float, bool, str]]] = {label: [] for label in labels}
+    for number in range(FOLDS):
+        model = Trained(labels, buckets)
+        model.fit([one for one in examples if fold[one.author] != number])
+        for one in examples:
+            if fold[one.author] == number:
+                for label, score in zip(labels, model.scores(one.text).tolist(), strict=True):
+                    if one.known is None or label in one.known:
+                        rows[label].append((score, label in one.labels, source_of(one)))
+    found = {}
+    for label, held in rows.items():
+        least = max(sure, SURE_OF_KIND) if label in KINDS else sure
+        slope, offset = _calibrate(held)
+        pairs = [
+            (1 / (1 + exp(-max(-30.0, min(30.0, slope * s + offset)))), t, o) for s, t, o in held
+        ]
+        own = [pair for pair in pairs if pair[2] in classifier.LANGUAGES]
+        threshold = max(_threshold(pairs, least), _threshold(own, least))
+        found[label] = Figures(slope, offset, threshold, pairs)
+    return found
+
+
+def _folds(examples: Iterable[Example]) -> Mapping[str, int]:
+    """Return the fold of each author; those of one language are in different ones."""
+    authors: dict[str, list[str]] = {}
+    for one in sorted(examples, key=lambda each: each.author):
+        known = authors.setdefault(one.language, [])
+        known += [] if one.author in known else [one.author]
+    return {
+        author: (at + crc(language)) % FOLDS
+        for language, known in authors.items()
+        for at, author in enumerate(known)
+    }
+
+
+def _calibrate(rows: Sequence[tuple[float, bool, str]]) -> tuple[float, float]:
+    """Return slope and offset of the logistic curve from scores to probabilities, by Newton's
+    method."""
+    slope, offset = 1.0, 0.0
+    for _ in range(30):
+        g0 = g1 = h00 = h01 = h11 = 0.0
+        for score, true, _ in rows:
+            p = 1 / (1 + exp(-max(-30.0, min(30.0, slope * score + offset))))
+            e, w = p - true, max(p * (1 - p), 1e-9)
+            g0, g1 = g0 + e * score, g1 + e
+            h00, h01, h11 = h00 + w * score * score, h01 + w * score, h11 + w
+        det = h00 * h11 - h01 * h01
+        if det <= 1e-9:
+            break
+        slope -= (h11 * g0 - h01 * g1) / det
+        offset -= (h00 * g1 - h01 * g0) / det
+        slope = max(0.05, min(slope, 20.0))
+    return slope, offset
+
+
+def _threshold(pairs: Sequence[tuple[float, bool, str]], sure: float) -> float:
+    """Return the lowest probability, at least 0.5, above which `sure` of the sentences are right;
+    2 when there is none."""
+    best, right = 2.0, 0
+    for count, (p, true, _) in enumerate(sorted(pairs, key=lambda each: -each[0]), 1):
+        right += true
+        if p < 0.5:
+            break
+        if count >= FEWEST and right >= sure * count:
+            best = p
+    return best
+
+
+def print_figures(name: str, figures: Mapping[str, Figures]) -> None:
+    print(f"\n{name}: on authors not seen; P precision, R recall of what is trusted\n")
+    print(f"{'label':13} {'n':>5} {'thresh':>6} {'P':>5} {'R':>5}   {'R by source'}")
+    for label, told in figures.items():
+        said = [true for p, true, _ in told.pairs if p >= told.threshold]
+        sources = sorted({source for *_, source in told.pairs})
+        by = " ".join(f"{source} {_recall(told, source)}" for source in sources)
+        print(
+            f"{label:13} {sum(true for _, true, _ in told.pairs):>5} {told.threshold:>6.2f}"
+            f" {_share(said):>5} {_recall(told):>5}   {by}"
+        )
+
+
+def _recall(told: Figures, source: str = "") -> str:
+    """Return the share of the label's sentences (of one source) in which it is trusted."""
+    held = [p for p, true, of in told.pairs if true and source in ("", of)]
+    return _share([p >= told.threshold for p in held])
+
+
+def _share(right: Sequence[bool]) -> str:
+    return f"{sum(right) / len(right):.2f}" if right else "-"
+
+
+def data_hash() -> str:
+    """Return the SHA-256 of the data, of this file, and of the features of some sentences."""
+    made = hashlib.sha256()
+    for path in (*sorted(DATA.iterdir()), Path(__file__)):
+        made.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    for one in read_messages()[::20]:
+        made.update(repr(classifier.features(one.text, 1 << 15)).encode())
+    return made.hexdigest()
+
+
+def train() -> None:
+    messages = read_messages()
+    answers = read_authors("answers-*.txt")
+    own = [one for one in (*messages, *answers) if one.known is None]
+    spoken = [Example(e.text, frozenset((e.language,)), e.author, e.language) for e in own]
+    jobs = (
+        ("message", MESSAGE, messages),
+        ("answer", ANSWER, answers),
+        ("language", tuple(classifier.LANGUAGES), spoken),
+    )
+    models, blocks = {}, []
+    for name, labels, examples in jobs:
+        if not examples:
+            continue
+        buckets = BUCKETS[name]
+        figures = cross_validate(labels, buckets, examples, SURE[name])
+        print_figures(name, figures)
+        model = Trained(labels, buckets)
+        model.fit(examples)
+        slopes = np.array([figures[label].slope for label in labels])
+        largest = np.maximum(np.abs(model.weights).max(axis=0), 1e-9)
+        blocks.append(np.rint(model.weights / largest * 127).astype(np.int8).tobytes())
+        offsets = [figures[label].offset for label in labels]
+        bias = model.bias * slopes + offsets
+        models[name] = {
+            "labels": labels,
+            "buckets": buckets,
+            "bias": [round(each, 5) for each in bias.tolist()],
+            "scale": [float(f"{each:.6g}") for each in (largest / 127 * slopes).tolist()],
+            "thresholds": {label: round(figures[label].threshold, 4) for label in labels},
+        }
+    head = json.dumps({"data": data_hash(), "models": models}).encode()
+    classifier.FILE.write_bytes(head + b"\n" + b"".join(blocks))
+    print(f"\n{classifier.FILE.name}: {classifier.FILE.stat().st_size:,} bytes")
+
+
+def check() -> str:
+    """Return what is wrong with the file, "" when it belongs to the data."""
+    try:
+        head = json.loads(classifier.FILE.read_bytes().partition(b"\n")[0])
+    except OSError:
+        return f"there is no {classifier.FILE.name}"
+    return "" if head["data"] == data_hash() else f"{classifier.FILE.name} is of other data"
+
+
+if __name__ == "__main__":
+    if "--check" in sys.argv:
+        if wrong := check():
+            sys.exit(f"{wrong}: run python -m training.train")
+    else:
+        train()
