@@ -20,7 +20,9 @@ from openclaw.errors import OpenclawError
 from openclaw.memory.markdown import read_task_page
 from openclaw.memory.todos import list_names
 from openclaw.messages import Image, Material, ToolUse
+from openclaw.nlp.classifier import language_of
 from openclaw.nlp.intent import DONE_WORDS, LIST_WORDS
+from openclaw.nlp.invented import Said, invented_names, invented_values
 from openclaw.nlp.words import missing_words, significant_words
 from openclaw.security.audit import Audit
 from openclaw.security.foreign_files import ForeignFiles
@@ -47,7 +49,14 @@ together, as several may be read as a sentence."""
 MOST_IN_A_PATH = 2
 """The same for any other file; a name with more is foreign text in a list of files."""
 TODO_FILE = "TODO.md"
+HEAD_PATHS = (
+    *(f"workspace/{name}.md" for name in ("SOUL", "USER", "AGENTS")),
+    *("memory/MEMORY.md", f"memory/{TODO_FILE}"),
+)
 _EMPTY = md5(b"")
+_TEXTS = frozenset((".md", ".txt", ".csv", ""))
+_SHORT = frozenset(("remember", "todo"))
+_NAMES_HAVE_CAPITALS = frozenset(("en", "fr", "es", "it", "nl", "pt"))
 _NAME_A_FILE = frozenset(("read_file", "memory_get", "read_skill"))
 _NAME_PLACES = frozenset(("memory_search", "search_files"))
 _SEARCHES = frozenset(("memory_search", "search_sessions"))
@@ -69,6 +78,7 @@ class Provenance:
     room: limits of each attachment
     data: the user's files whose text the model got from tools
     seen: pairs of source and text that the model got without a tool or in an earlier turn
+    refused_values: of each refused call the values that nobody has said
     """
 
     home: Home
@@ -78,6 +88,7 @@ class Provenance:
     room: ResultLimits = ResultLimits(2 * MOST_CHARS)
     data: list[str] = field(default_factory=list)
     seen: list[tuple[str, str]] = field(default_factory=list)
+    refused_values: list[list[str]] = field(default_factory=list)
     _names: list[str] = field(default_factory=list)
     _naming: str = ""
     _at: int = 0
@@ -247,6 +258,34 @@ class Provenance:
         spoke = LIST_WORDS.intersection(re.findall(r"[\w-]+", said.lower()))
         return "" if spoke or DONE_WORDS.search(said) else self.origin(words)
 
+    def invented(self, action: Action, arguments: Mapping[str, Any]) -> Sequence[str]:
+        """Return the values in what a call would write into a text of the home that the model can
+        have from nowhere: figures, dates and addresses; names only in memories and to-dos, as a
+        letter or a list of ideas may hold new ones."""
+        if action.effect != "write" or Path(action.target).suffix.lower() not in _TEXTS:
+            return ()
+        text = "\n".join(_argument_texts(arguments))
+        today = self.audit.now().date()
+        said = Said(self.turn_changes.request, [*self._known_texts(action)], today)
+        found = invented_values(text, said)
+        if action.tool in _SHORT and language_of(said.request) in _NAMES_HAVE_CAPITALS:
+            found += invented_names(text, said)
+        self.refused_values += [found] if found else []
+        return found
+
+    def _known_texts(self, action: Action) -> Iterator[str]:
+        """Yield the texts that the model has read, what it has said in earlier turns, and the file
+        that a call changes."""
+        yield self.session.compressed_context
+        earlier = self._at - self.session.archived
+        for at, entry in enumerate(self.session.messages):
+            if entry.role == "user" or at < earlier:
+                yield from (entry.content, entry.context)
+            yield from (use.output for use in entry.tool_calls if use.ok)
+        for path in dict.fromkeys((*HEAD_PATHS, action.target)):
+            with suppress(OSError, OpenclawError):
+                yield read_text(self.home.root / path, MOST_CHARS)
+
     # -------- results of tools
 
     def source(self, action: Action, text: str) -> str:
@@ -381,8 +420,12 @@ class Provenance:
                 yield path, source, None
 
     def news(self) -> list[str]:
-        """Return notices about the audit log."""
-        return [self.audit.trouble] if self.audit.trouble else []
+        """Return notices about the audit log, and about values that the model insisted on."""
+        told = [self.audit.trouble] if self.audit.trouble else []
+        if len(self.refused_values) > 1:
+            values = ", ".join(dict.fromkeys(each for row in self.refused_values for each in row))
+            told.append(f"not written, as nobody has said it: {values}")
+        return told
 
     def _sum(self, path: str) -> str:
         file = self.home.root / path

@@ -273,6 +273,8 @@ class Toolbox:
         action = running.action
         tainted = self._ledger.tainted
         if self._watch is not None:
+            if values := self._watch.invented(action, arguments):
+                raise ToolProblem(INVENTED.format(values=", ".join(values)))
             tainted = self._watch.tainted(action, arguments)
         policy = self._policy
         if secrets := secrets_used(self._apart, tool.masks, arguments):
@@ -423,6 +425,9 @@ def _call_tool(name: str, run: Callable[[], Result]) -> Result:
         raise ToolProblem(f"{name} failed: {type(error).__name__}: {error}") from error
 
 
+INVENTED = """\
+Not written: {values} was neither said by the user nor read anywhere. Write only what is known: \
+leave it out, or ask the user for it."""
 HOOK = "hook"
 """The decider on record when a program of the user refused a call."""
 
@@ -430,10 +435,12 @@ HOOK = "hook"
 class CallWatch(Protocol):
     """Observes the tools of a turn while they run. It raises nothing.
 
-    `tainted` tells whether others than the user may be behind a call. `source` names whose text a
+    `invented` names the values in a call that nobody has said. `tainted` tells whether others than
+    the user may be behind a call. `source` names whose text a
     result shows ("" for the user's own). `done` receives every requested call.
     """
 
+    def invented(self, action: Action, arguments: Mapping[str, Any], /) -> Sequence[str]: ...
     def tainted(self, action: Action, arguments: Mapping[str, Any], /) -> bool: ...
     def source(self, action: Action, text: str, /) -> str: ...
     def done(self, deed: CallRecord, /) -> None: ...

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from openclaw.agent.provenance import Provenance
-from openclaw.events import Event, ToolEnd
+from openclaw.events import Event, Notice, ToolEnd
 from openclaw.memory.notes import Notes
 from openclaw.messages import Material
 from openclaw.security.audit import Audit
@@ -664,3 +664,38 @@ def test_a_file_tool_cannot_bring_words_of_a_file_into_the_head(it: Talk, path: 
 def test_a_turn_without_files_remembers_in_the_models_words(it: Talk) -> None:
     it.say("I moved.", call("remember", fact="Has a new flat", where="lasting"), "Noted.")
     assert "Has a new flat" in memory(it) and inbox(it) == []
+
+
+# -------- values that nobody has said
+
+
+def test_a_figure_that_nobody_said_is_not_written(it: Talk) -> None:
+    put(it, "workspace/contacts.md", "- Anna: 555-0101\n")
+    made_up = call("write_file", path="workspace/contacts.md", content="- Anna: 123-456-7890\n")
+    happened = say(
+        it, "Save Anna's new number in contacts.md.", made_up, made_up, "What is the number?"
+    )
+    assert (it.root / "workspace" / "contacts.md").read_text("utf-8") == "- Anna: 555-0101\n"
+    assert "123-456-7890 was neither said by the user nor read" in results(happened)[0]
+
+
+def test_the_user_is_told_of_a_value_that_the_model_insists_on(it: Talk) -> None:
+    first = call("append_file", path="workspace/contacts.md", text="Anna 123-456-7890")
+    second = call("remember", fact="The number of Anna is 123-456-7890", where="lasting")
+    happened = say(it, "Save Anna's number.", first, second, "Which number has she?")
+    told = [each.text for each in happened if isinstance(each, Notice)]
+    assert "not written, as nobody has said it: 123-456-7890" in told
+
+
+def test_a_figure_from_an_earlier_answer_or_file_may_be_written(it: Talk) -> None:
+    put(it, "workspace/house.md", "The meter number is 4711-220.\n")
+    say(it, "Which meter?", call("read_file", path="workspace/house.md"), "It is 4711-220.")
+    noted = call("append_file", path="workspace/contacts.md", text="Meter 4711-220, 1250 days")
+    happened = say(it, "Put it into contacts.md; we have had it for 1,250 days.", noted, "Done.")
+    assert "4711-220" in (it.root / "workspace" / "contacts.md").read_text("utf-8"), happened
+
+
+def test_a_program_may_hold_any_figure(it: Talk) -> None:
+    written = call("write_file", path="workspace/server.py", content="PORT = 8377\n")
+    say(it, "Write a small server.", written, "Done.")
+    assert (it.root / "workspace" / "server.py").exists()
