@@ -1,4 +1,4 @@
-"""What follows an answer: its sources, the working notes, lasting facts and promised to-dos."""
+"""What follows an answer: its sources, the working notes and lasting facts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from openclaw import events
 from openclaw.agent.cited_answer import with_sources
 from openclaw.agent.fact_capture import capture
 from openclaw.agent.note_taking import update_notes
-from openclaw.agent.promised_todos import note_promises
 from openclaw.agent.provenance import Provenance
 from openclaw.agent.request import RequestBuilder
 from openclaw.errors import OpenclawError
@@ -36,14 +35,13 @@ class AfterAnswer:
         folder, mask = self.open_home.sessions.folder, self.open_home.vault.mask
         return update_notes(folder, self.session, changes, mask)
 
-    def remember(self, watch: Provenance, answer: str) -> Iterator[events.Event]:
-        """Remember lasting facts from the prompt and promises in the answer. An error becomes a
-        notice: the turn itself is done and saved."""
+    def remember(self, watch: Provenance) -> Iterator[events.Event]:
+        """Remember lasting facts from the prompt. An error becomes a notice: the turn itself is
+        done and saved."""
         captured = self.session.state.captured
-        for step in (capture, note_promises):
-            try:
-                yield from step(self.open_home, watch, answer)
-            except (OpenclawError, OSError, ToolProblem) as error:
-                yield events.Notice(str(error))
+        try:
+            yield from capture(self.open_home, watch)
+        except (OpenclawError, OSError, ToolProblem) as error:
+            yield events.Notice(str(error))
         if self.session.state.captured != captured:
             self.open_home.sessions.save(self.session)

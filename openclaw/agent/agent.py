@@ -20,7 +20,6 @@ from openclaw.agent.turn import run_turn, update_working_notes
 from openclaw.agent.undo import recover, redo, undo, undoable
 from openclaw.agent.window import KEPT
 from openclaw.errors import UsageError
-from openclaw.events import Receipt
 from openclaw.history.turns import Scope, Turn
 from openclaw.home.open_home import OpenHome
 from openclaw.messages import Material
@@ -86,14 +85,14 @@ class Agent(OpenHome):
 
         return greeting(self, offering=offering)
 
-    def offer(self, session: Session, receipt: Receipt) -> TodoOffer | None:
-        """Return the offer after a turn that changed to-dos; see `openclaw.agent.todo_offers`."""
-        if not receipt.todos:
-            return None
+    def offer(self, session: Session, end: events.Done) -> TodoOffer | None:
+        """Return the offer after a turn, about a to-do that it added or what its answer promises;
+        see `openclaw.agent.todo_offers`."""
+        from openclaw.agent.todo_offers import offer_after_change, offer_promised
 
-        from openclaw.agent.todo_offers import offer_after_change
-
-        return offer_after_change(self, session, receipt)
+        if end.receipt.todos:
+            return offer_after_change(self, session, end.receipt)
+        return offer_promised(self, session, end.answer)
 
     def accept(self, offer: TodoOffer, session: Session) -> Iterator[events.Event]:
         """Set the date of an offer that the user accepted."""

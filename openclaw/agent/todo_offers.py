@@ -1,4 +1,4 @@
-"""Offers to do or date a to-do, and notes the promises of an answer as to-dos.
+"""Offers to do or date a to-do, and to make one of what an answer has promised for a later day.
 
 An offer is made once for a to-do, and at most once in a conversation. No model is asked, and
 nothing is done before the user's yes. Offers are kept in .openclaw/offered.txt, one line each: the
@@ -16,15 +16,17 @@ from typing import TYPE_CHECKING
 
 from openclaw import events
 from openclaw.agent.fact_capture import why_not_writable
-from openclaw.agent.promised_todos import LIST
 from openclaw.agent.recording import record_turn
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
 from openclaw.memory.todos import plain_text
+from openclaw.nlp.classifier import read_answer
 from openclaw.nlp.dates import find_named_day, parse_day
 from openclaw.nlp.sentences import sentences
+from openclaw.security.untrusted import strip_hidden
 from openclaw.storage.safe_open import appending, make_folder, read_bytes
 from openclaw.storage.text import decode, read_text
+from openclaw.tools.memory_tools import DEFAULT_LIST
 from openclaw.types import ToolProblem, TurnChanges
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ FILE = "offered.txt"
 AT_START = "-"
 LONGEST_PROMPT = 120
 """Characters; the prompt is shown in full, so a longer one is not offered."""
+MOST_SEARCHED = 2_000
+"""Characters at the end of an answer that are searched for what it promises."""
 MOST_BYTES = 200_000
 PEOPLE = ("memory/MEMORY.md", "memory/people.md")
 _LINK = re.compile(r"://|\bwww\.|\b[\w-]{2,}\.[a-z]{2,}(?:\b|/)", re.IGNORECASE)
@@ -46,19 +50,20 @@ _LIST_OF_SHOPPING = re.compile(r"shop|grocer|einkauf|courses|compra|spesa", re.I
 
 @frozen
 class TodoOffer:
-    """`line` is shown. A yes runs `prompt`, whose words are in the line, or, without one, gives the
-    to-do `todo` the date `due` (ISO)."""
+    """`line` is shown. A yes runs `prompt`, whose words are in the line, or, without one, adds the
+    to-do `text`, or gives the to-do `todo` the date `due` (ISO)."""
 
     line: str
     prompt: str = ""
+    text: str = ""
     todo: str = ""
     due: str = ""
 
     def accept(self, open_home: OpenHome, session: Session) -> Iterator[events.Event]:
-        """Give the to-do its date, as a turn of its own that can be undone. Raises OpenclawError
-        when the file cannot be written or the to-do is gone."""
+        """Add or date the to-do, as a turn of its own that can be undone. Raises OpenclawError when
+        the file cannot be written or the to-do is gone."""
         if reason := why_not_writable(open_home.home, open_home.todos.path):
-            raise UsageError(f"the to-do was not dated: {reason}")
+            raise UsageError(f"the to-do was not written: {reason}")
         turn_changes = TurnChanges()
         request = f"yes: due:{self.due}"
         with (
@@ -70,10 +75,14 @@ class TodoOffer:
             todos = open_home.todos
             todos.keep = turn_changes.keep
             try:
-                todo = todos.set_due(self.todo, self.due)
+                if self.text:
+                    [todo] = todos.add(DEFAULT_LIST, [f"{self.text} due:{self.due}"])
+                else:
+                    todo = todos.set_due(self.todo, self.due)
             except ToolProblem as problem:
                 raise UsageError(str(problem), "see them: /todo") from None
-            yield events.Notice(f"to-do dated: {todo.text} (to take it back: openclaw undo)")
+            what = "added" if self.text else "dated"
+            yield events.Notice(f"to-do {what}: {todo.text} (to take it back: openclaw undo)")
             yield from map(events.Notice, recording.close("done"))
 
 
@@ -110,10 +119,9 @@ def offer_at_start(
 ) -> TodoOffer | None:
     """Return the offer for the start of a conversation: the first open to-do, due ones first, that
     can be done and was not offered before. `most`: characters of its prompt."""
-    today = open_home.now().date()
     offered, _ = _offer_log(open_home).read()
     for todo in sorted(todos, key=lambda todo: todo.due or "9999"):
-        if todo.done or todo.id in offered or _is_for_later(todo, today):
+        if todo.done or todo.id in offered:
             continue
         prompt = _prompt(open_home, todo)
         if prompt and len(prompt) <= most:
@@ -143,6 +151,22 @@ def offer_after_change(open_home: OpenHome, session: Session, receipt: Receipt) 
     return None
 
 
+def offer_promised(open_home: OpenHome, session: Session, answer: str) -> TodoOffer | None:
+    """Return the offer to note what an answer has announced for a day to come. Nothing runs on that
+    day unless it is a to-do. After text of others the words may be theirs: nothing is offered."""
+    if open_home.settings.proactive == "off" or not open_home.use_memory or session.is_foreign:
+        return None
+    today = open_home.now().date()
+    for sentence in sentences(answer[-MOST_SEARCHED:]):
+        named = find_named_day(sentence)
+        day = parse_day(named.day, today) if named else None
+        if day and day > today and read_answer(sentence).has("announces"):
+            text = " ".join(strip_hidden(sentence).split())[:LONGEST_PROMPT]
+            line = f'Shall I note this for {day.isoformat()}: "{text}"? (yes)'
+            return TodoOffer(line, text=text, due=day.isoformat())
+    return None
+
+
 def _offer_log(open_home: OpenHome) -> OfferLog:
     return OfferLog(open_home.home.private / FILE)
 
@@ -153,11 +177,6 @@ def _note_offer(
     words = offer.prompt or offer.line
     kept = _offer_log(open_home).add(open_home.now().date(), todo.id, session, words)
     return offer if kept else None
-
-
-def _is_for_later(todo: Todo, today: date) -> bool:
-    """Return True for a promise whose day is still to come."""
-    return todo.list == LIST and bool(todo.due) and str(todo.due) > today.isoformat()
 
 
 def _prompt(open_home: OpenHome, todo: Todo) -> str:
@@ -187,7 +206,7 @@ def _read_texts(open_home: OpenHome, names: Iterable[str]) -> Iterator[str]:
 
 def _offer_to_do(open_home: OpenHome, todo: Todo) -> TodoOffer | None:
     prompt = _prompt(open_home, todo)
-    if not prompt or len(prompt) > LONGEST_PROMPT or _is_for_later(todo, open_home.now().date()):
+    if not prompt or len(prompt) > LONGEST_PROMPT:
         return None
     return TodoOffer(f'Shall I do that now: "{prompt}"? (yes)', prompt)
 

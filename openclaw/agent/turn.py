@@ -65,7 +65,7 @@ MOST_ON_RECEIPT = 1_000_000
 """Bytes of a file that a receipt compares."""
 LARGEST_SEED = 2**31 - 1
 """Servers take a signed number of 32 bits."""
-AFTER_REQUEST = ("openclaw.nlp.claims", "openclaw.agent.after_answer")
+AFTER_REQUEST = ("openclaw.agent.answer_check", "openclaw.agent.after_answer")
 SENT_SECONDS = 0.02
 """After this time the request has been sent."""
 
@@ -274,7 +274,7 @@ def _end_turn(
     yield from map(events.Trouble, hooks.news() if hooks else ())
     state: State = "interrupted" if end.stop_reason == "interrupted" else "done"
     if state == "done" and open_home.saving:
-        yield from _after_answer(open_home, session).remember(made.watch, end.answer)
+        yield from _after_answer(open_home, session).remember(made.watch)
     yield from map(events.Trouble, recording.close(state))
     finished = replace(end, session_id=session.id, refused=tuple(made.turn_changes.refused))
     finished = with_citations(finished, session)

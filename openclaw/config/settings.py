@@ -145,7 +145,7 @@ class Settings:
         asks=True,
     )
     proactive: Literal["auto", "off"] = _key(
-        "auto", "first lines of a chat, offers, promises as to-dos (docs/ahead.md); off: none"
+        "auto", "first lines of a chat, offers (docs/ahead.md); off: none"
     )
     keys: Literal["emacs", "vi"] = _key("emacs", "keys of the input line of a chat: emacs or vi")
     links: tuple[str, ...] = _key(

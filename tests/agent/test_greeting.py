@@ -183,15 +183,6 @@ def test_a_todo_that_would_attach_a_file_or_is_too_long_to_show_is_not_offered(i
     assert it.app.greeting() == Greeting()
 
 
-def test_a_promise_is_offered_when_its_day_is_there(it: Talk) -> None:
-    promise = "Look up the price of flights due:2026-11-22 (promised in a:1)"
-    write(it, promise, name="Promised")
-    assert it.app.greeting().offer is None
-    it.app.now = lambda: NOON + timedelta(days=1)
-    offer = it.app.greeting().offer
-    assert offer and offer.prompt == "Look up the price of flights"
-
-
 def test_a_person_to_call_is_looked_up_in_the_notes(it: Talk) -> None:
     write(it, "Call Maria about the roof")
     assert it.app.greeting().offer is None

@@ -10,6 +10,7 @@ from openclaw.agent.todo_offers import TodoOffer, suggest_prompt
 from openclaw.cli.chat.prompt_line import PipedLines
 from openclaw.errors import UsageError
 from openclaw.memory.todos import plain_text
+from openclaw.messages import Material
 from openclaw.nlp.dates import find_named_day
 from openclaw.tools.web.fetch import WebPages
 from openclaw.types import TurnChanges
@@ -147,6 +148,37 @@ def test_most_todos_get_no_offer(it: Talk, text: str) -> None:
     assert OFFER not in type_lines(it, f"put {text} on my list")
 
 
+PROMISE = "I will remind you on Friday to call Maria."
+
+
+def test_a_promise_for_a_later_day_is_offered_as_a_todo_and_a_yes_notes_it(it: Talk) -> None:
+    it.model.say(PROMISE)
+    shown = type_lines(it, "remind me on friday to call Maria", "yes")
+    assert f'Shall I note this for 2026-11-27: "{PROMISE}"? (yes)' in shown
+    assert todos(it) == [f"{PROMISE} due:2026-11-27"]
+    it.app.undo()
+    assert todos(it) == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Maria will call you on Friday.",
+        "I will read the file now.",
+        "The bus leaves on Friday.",
+    ],
+)
+def test_what_is_no_promise_for_a_later_day_is_not_offered(it: Talk, answer: str) -> None:
+    it.model.say(answer)
+    assert OFFER not in type_lines(it, "what happens on friday")
+
+
+def test_a_promise_after_text_of_others_is_not_offered(it: Talk) -> None:
+    it.model.say("It is a letter.", PROMISE)
+    list(it.app.ask("What is this?", it.session, (Material("standard input", "a letter"),)))
+    assert OFFER not in type_lines(it, "remind me on friday to call Maria")
+
+
 def test_an_answer_that_asks_something_itself_is_not_followed_by_an_offer(it: Talk) -> None:
     script_todo(it, "call Maria on Friday", answer="Added. Shall I add her number?")
     assert OFFER not in type_lines(it, "put call Maria on Friday on my list")
@@ -163,8 +195,7 @@ def test_nothing_is_offered_where_it_is_off_or_nobody_could_say_yes(tmp_path: Pa
 
 def test_a_todo_that_was_removed_meanwhile_is_reported(it: Talk) -> None:
     script_todo(it, "call Maria on Friday")
-    receipt = done(it.say("put call Maria on Friday on my list")).receipt
-    offer = it.app.offer(it.session, receipt)
+    offer = it.app.offer(it.session, done(it.say("put call Maria on Friday on my list")))
     assert offer
     it.app.todos.remove(offer.todo)
     before = (it.root / "memory" / "TODO.md").read_bytes()

@@ -166,7 +166,7 @@ class Chat:
             self.lines.hold()
             self._code = code
         if isinstance(end, Done) and self.lines.interactive and "?" not in end.answer[-ENDING:]:
-            self._offer = self.app.offer(self.session, end.receipt)
+            self._offer = self.app.offer(self.session, end)
             if self._offer:
                 self._say(one_line(self._offer.line))
 

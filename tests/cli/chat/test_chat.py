@@ -78,7 +78,7 @@ class FakeApp(Agent):
     def greeting(self, *, offering: bool = True) -> Greeting:
         return Greeting(("Due: rent (today).",), self.offered)
 
-    def offer(self, session: Session, receipt: Receipt) -> TodoOffer | None:
+    def offer(self, session: Session, end: Done) -> TodoOffer | None:
         return None
 
     def accept(self, offer: TodoOffer, session: Session) -> Iterator[Event]:
