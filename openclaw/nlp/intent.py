@@ -91,7 +91,8 @@ TELLS = re.compile(
     r"\b(?:tell me|show me|say what|list what|let me know|what|which|how many)\b", re.I
 )
 LIST_WORDS = frozenset("list lists todo todos to-do to-dos task tasks liste aufgabe lista".split())
-TODO_LABELS = ("todo_add", "todo_done", "todo_remove", "todo_change", "todo_list")
+OTHER_TODO_LABELS = ("todo_done", "todo_remove", "todo_change", "todo_list")
+TODO_LABELS = ("todo_add", *OTHER_TODO_LABELS)
 TODO_WORDS = frozenset("todo todos to-do to-dos".split())
 DONE_WORDS = re.compile(
     r"\b(?:done|finished|completed?|tick\w*|check(?:ed)? off|mark\w*|cross\w*|bought|sent|"
@@ -141,6 +142,7 @@ class Cues:
     known_lists  all to-do lists
     todos        it is about to-dos
     done         it says that a to-do is done
+    adds         it wants something on a list, and no other change of a list
     fact         what it says to remember, in its own words
     today        the fact is a note of the day
     expression   a sum to work out
@@ -163,6 +165,7 @@ class Cues:
     known_lists: tuple[str, ...] = ()
     todos: bool = False
     done: bool = False
+    adds: bool = False
     fact: str = ""
     today: bool = False
     expression: str = ""
@@ -230,6 +233,7 @@ def read_cues(
         known_lists=tuple(dict.fromkeys((*lists, "Tasks"))),
         todos=about_todos,
         done=done,
+        adds=about_todos and read.has("todo_add") and read.lacks(*OTHER_TODO_LABELS),
         fact=fact,
         today=bool(TODAY.search(request)),
         expression=find_expression(request, only_percentages=bool(FILE.search(request))),

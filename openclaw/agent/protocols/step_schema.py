@@ -54,8 +54,11 @@ def _first_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     if cues.done and not cues.parts:
         return _only(changes, "todo", action=["done"])
     if cues.todos:
+        adding = _only(changes, "todo", action=["add"], list=cues.lists or cues.known_lists)
+        if cues.adds:
+            return adding
         changing = [s for s in _only(changes, "todo") if _action(s) not in ("list", "add")]
-        changing += _only(changes, "todo", action=["add"], list=cues.lists or cues.known_lists)
+        changing += adding
         if cues.orders:
             return changing
         there = [name for name in cues.lists if name in cues.known_lists]

@@ -155,7 +155,7 @@ def test_a_question_gets_no_step_that_changes_anything(request_: str, root: Path
 def test_an_order_about_a_list_gets_no_listing_and_no_answer(request_: str, root: Path) -> None:
     case = Case(root, request_)
     assert case.tools == {"todo"}
-    assert case.actions == {"add", "done", "undone", "remove", "remove_list"}
+    assert "add" in case.actions and "list" not in case.actions
     assert not case.may_answer
 
 
@@ -460,3 +460,8 @@ def test_a_file_with_nearly_the_name_is_read(root: Path) -> None:
     case = Case(root, "What is in the file trips.md?")
     assert case.tools == {"read_file"} and not case.may_answer
     assert case.values("read_file", "path") == ["notes/trip.md"]
+
+
+def test_who_says_what_is_missing_can_only_be_given_more_to_buy(root: Path) -> None:
+    case = Case(root, "We are out of dishwasher tablets, add them to the shopping list.")
+    assert (case.tools, case.actions) == ({"todo"}, {"add"})
