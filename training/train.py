@@ -149,7 +149,8 @@ def read_messages() -> list[Example]:
 
 def source_of(one: Example) -> str:
     """Return the language of an own sentence, the name of the set of a published one."""
-    return one.author.rstrip("01234") if one.known else one.language
+    published = one.author.startswith(("slurp", "clinc"))
+    return one.author.rstrip("01234") if published else one.language
 
 
 def crc(text: str) -> int:
@@ -206,9 +207,9 @@ class Trained:
     def _vector(self, text: str) -> tuple[npt.NDArray[np.int64], Floats]:
         words, letters = classifier.features(text, self.buckets)
         values: dict[int, float] = {}
-        for group in (words, letters):
+        for group, share in zip((words, letters), classifier.SHARES, strict=True):
             for at in group:
-                values[at] = values.get(at, 0.0) + 1 / (len(group) or 1) ** 0.5
+                values[at] = values.get(at, 0.0) + share / (len(group) or 1) ** 0.5
         return np.array([*values], np.int64), np.array([*values.values()])[:, None]
 
     def _targets(self, one: Example) -> tuple[Floats, Floats]:

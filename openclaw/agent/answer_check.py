@@ -8,14 +8,15 @@ be sure, not complete: a good answer that is asked for again costs the user seco
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 
 from openclaw.agent.protocols.base import RunningTurn
 from openclaw.agent.protocols.json_steps import first_line
 from openclaw.frozen import frozen
-from openclaw.nlp.claims import count_releasable, find_claims
-from openclaw.nlp.classifier import LANGUAGES, language_of, read_message
+from openclaw.nlp.claims import SHORTEST_CLAIM, count_releasable, find_claims
+from openclaw.nlp.classifier import LANGUAGES, language_of, read_answer, read_message
+from openclaw.nlp.sentences import sentences
 
 __all__ = ["Fault", "count_releasable", "find_fault"]
 
@@ -23,34 +24,62 @@ UNBACKED = (
     'Nothing was changed in this turn, yet you wrote: "{claim}". '
     "Do it now with a tool, or say plainly that it was not done."
 )
+NOT_LOOKED = (
+    "You have not looked. Find it with a tool, or answer from what stands above the request."
+)
+INVENTED = (
+    "{value} stands in no file, and the user has not said it. Look it up with a tool, or say that"
+    " you do not know it."
+)
 OTHER_LANGUAGE = "Say the same in {language}, the language of the user."
 OWN_WORDS = "These are not words for the user. Tell the user in one plain sentence what was done."
 ONLY_TODAY = "The date {day} is today's and stands in no file. Say the same without it."
 FEWEST_LETTERS = 25
 """A shorter text may be a name or a figure, which has no language."""
+FEWEST_SIGNS = 6
+"""The same in Chinese and Japanese."""
+LONGEST_REFUSAL = 300
+"""Characters; a longer answer has told something."""
+FEWEST_DIGITS, LEAST_UNDIVIDED = 7, 9
+"""Digits of a telephone number with and without marks between them; shorter figures are computed
+and rounded in many ways."""
 SHORTEST_HINT = 12
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 _CLOCK = re.compile(r"^Now: [^\n]*?(\d{4}-\d\d-\d\d)", re.MULTILINE)
 """The line of the tail that tells the time (`openclaw.agent.prompt.tail`)."""
 
 
 @frozen
 class Fault:
-    """What is wrong with an answer: a line for the user and a hint for the model; `claims` are
-    sentences that say something was done."""
+    """What is wrong with an answer.
+
+    notice: a line for the user
+    hint: what the model is told
+    claims: sentences that say something was done
+    kind: the kind of step that may mend it, "" for another answer
+    """
 
     notice: str
     hint: str
     claims: tuple[str, ...] = ()
+    kind: str = ""
 
 
-def find_fault(answer: str, turn: RunningTurn, *, changed: bool) -> Fault | None:
+def find_fault(
+    answer: str, turn: RunningTurn, *, changed: bool, invented: Callable[[str], Sequence[str]]
+) -> Fault | None:
     """Return the first thing that is wrong with an answer, None for a good one. `changed` tells
-    that the turn has changed something."""
+    that the turn has changed something, `invented` returns the values that nobody has said."""
     if not changed and (claims := find_claims(answer, turn.user.content)):
         told = "the reply claimed a change that did not happen; asking again"
-        return Fault(told, UNBACKED.format(claim=claims[0]), claims)
+        return Fault(told, UNBACKED.format(claim=claims[0]), claims, "change")
     if _is_ours(answer, turn):
         return Fault("the reply was no answer; asking again", OWN_WORDS)
+    if not changed and _gives_up_unlooked(answer, turn):
+        return Fault("the reply gave up without a look; asking again", NOT_LOOKED, kind="look")
+    if value := next(_invented_contacts(answer, turn, invented), ""):
+        told = "the reply holds a number or address that nobody has said; asking again"
+        return Fault(told, INVENTED.format(value=value), kind="look")
     if language := _wanted_language(answer, turn.user.content):
         told = f"the reply was not in {language}; asking again"
         return Fault(told, OTHER_LANGUAGE.format(language=language))
@@ -69,10 +98,38 @@ def _is_ours(answer: str, turn: RunningTurn) -> bool:
     return bool(said) and all(len(line) >= SHORTEST_HINT and line in own for line in said)
 
 
+def _gives_up_unlooked(answer: str, turn: RunningTurn) -> bool:
+    """Return True for a short answer without any call that says it does not know or cannot, to a
+    question about something that the user's files may hold."""
+    if len(turn.entries) > 1 or len(answer) > LONGEST_REFUSAL or turn.cues.chats:
+        return False
+    read = read_message(turn.user.content)
+    if read.lacks("asks") or not read.lacks("know", "text", "web", "chats"):
+        return False
+    long = (each for each in sentences(answer) if len(each) >= SHORTEST_CLAIM)
+    return any(read_answer(each).has("refuses") for each in long)
+
+
+def _invented_contacts(
+    answer: str, turn: RunningTurn, invented: Callable[[str], Sequence[str]]
+) -> Iterator[str]:
+    """Yield the telephone numbers and addresses of an answer that stand nowhere, unless it is
+    general knowledge or a text that the user wants written."""
+    if not read_message(turn.user.content).lacks("know", "text", "web", "program", "sum"):
+        return
+    for value in invented(answer):
+        whole = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", answer)  # no part of a checksum
+        least = LEAST_UNDIVIDED if value.isdigit() else FEWEST_DIGITS
+        if "@" in value or (whole and sum(map(str.isdigit, value)) >= least):
+            yield value
+
+
 def _wanted_language(answer: str, request: str) -> str:
     """Return the name of the request's language when the answer is surely in another, else "".
     A text that is to be written or translated may have any language."""
-    if min(len(answer), len(request)) < FEWEST_LETTERS or "```" in answer:
+    if len(answer) < FEWEST_LETTERS or "```" in answer:
+        return ""
+    if len(request) < FEWEST_LETTERS and len(_CJK.findall(request)) < FEWEST_SIGNS:
         return ""
     if not read_message(request).lacks("text"):
         return ""

@@ -247,14 +247,17 @@ class Loop:
         model gets one chance to correct it."""
         receipt = self.receipt()
         answer = step.answer or EMPTY
-        fault = _load_check().find_fault(answer, turn, changed=bool(receipt))
+        invented = self.toolbox.invented_values
+        fault = None
+        if step.answer:
+            check = _load_check().find_fault
+            fault = check(answer, turn, changed=bool(receipt), invented=invented)
         if fault and not state.corrected:
             state.corrected = True
+            turn.closing = "no" if fault.kind else "must"
+            turn.kind = fault.kind or turn.kind
             if fault.claims:  # with all tools in reach
-                turn.closing, turn.kind = "no", "change"
                 turn.cues = replace(turn.cues, asks=False)
-            else:
-                turn.closing = "must"
             yield events.Notice(fault.notice)
             yield from self._add(turn, self._entry(answer, state, hint=fault.hint))
             return False

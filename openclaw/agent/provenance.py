@@ -265,24 +265,33 @@ class Provenance:
         if action.effect != "write" or Path(action.target).suffix.lower() not in _TEXTS:
             return ()
         text = "\n".join(_argument_texts(arguments))
-        today = self.audit.now().date()
-        said = Said(self.turn_changes.request, [*self._known_texts(action)], today)
+        said = self._said(action.target)
         found = invented_values(text, said)
         if action.tool in _SHORT and language_of(said.request) in _NAMES_HAVE_CAPITALS:
             found += invented_names(text, said)
         self.refused_values += [found] if found else []
         return found
 
-    def _known_texts(self, action: Action) -> Iterator[str]:
-        """Yield the texts that the model has read, what it has said in earlier turns, and the file
-        that a call changes."""
+    def invented_values(self, text: str) -> Sequence[str]:
+        """Return the figures, dates and addresses of an answer that the model can have from
+        nowhere."""
+        return invented_values(text, self._said())
+
+    def _said(self, *files: str) -> Said:
+        """Return what the model's texts may be made from: the request, and what it has read."""
+        today = self.audit.now().date()
+        return Said(self.turn_changes.request, [*self._known_texts(files)], today)
+
+    def _known_texts(self, files: Sequence[str]) -> Iterator[str]:
+        """Yield the texts that the model has read, what it has said in earlier turns, and these
+        files."""
         yield self.session.compressed_context
         earlier = self._at - self.session.archived
         for at, entry in enumerate(self.session.messages):
             if entry.role == "user" or at < earlier:
                 yield from (entry.content, entry.context)
             yield from (use.output for use in entry.tool_calls if use.ok)
-        for path in dict.fromkeys((*HEAD_PATHS, action.target)):
+        for path in dict.fromkeys((*HEAD_PATHS, *files)):
             with suppress(OSError, OpenclawError):
                 yield read_text(self.home.root / path, MOST_CHARS)
 

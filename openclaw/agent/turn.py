@@ -46,7 +46,7 @@ from openclaw.memory.todos import Todos, parse_todos
 from openclaw.messages import Entry, Material
 from openclaw.models.base import ModelCard
 from openclaw.models.profile import reply_limits, window_notice
-from openclaw.nlp.intent import Cues
+from openclaw.nlp.intent import Cues, split_request
 from openclaw.security.audit import ACTIONS, Audit
 from openclaw.security.untrusted import Nonces
 from openclaw.sessions import masking
@@ -144,7 +144,8 @@ def prepare_turn(
     cues, followed = _read_cues(open_home, text, turn_skills, skill, watch.turn_changes, todos)
 
     # 3. The search starts beside the rest, so that it is ready when the model is.
-    looks_up = needs_recall(open_home, text, cues)
+    orders, asked = _split_orders(open_home, text, cues, turn_skills, todos)
+    looks_up = any(needs_recall(open_home, *each) for each in ((text, cues), *asked))
     if looks_up:
         open_home.recall.start()
     yield from _start_events(open_home, session, notice)
@@ -174,8 +175,9 @@ def prepare_turn(
     yield from _length_notices(texts, watch.room)
     beside = hooks.shown(added, watch.turn_changes, watch.room) if hooks else ()
     attached = "\n\n".join(filter(None, (followed, watch.materials(texts), *beside)))
+    question = " ".join(words for words, _ in asked) or text
     found = yield from _find_passages(
-        open_home, text, attached, cues, builder, looks_up=looks_up, ahead=ahead
+        open_home, text, question, attached, cues, builder, looks_up=looks_up, ahead=ahead
     )
     passages = watch.passages(
         [(p["path"], f"{passage_place(p)}: {clean_passage(p['text'])}") for p in found]
@@ -184,7 +186,11 @@ def prepare_turn(
         passages += watch.earlier(find_archived(open_home, session, text))
 
     # 7. The message: these facts of the moment in front of the words.
-    lines = [*cues.lines, *builder.box.beside(native=protocol.name == "native")]
+    lines = [
+        *cues.lines,
+        *[f"Do this first: {words}" for words, _ in orders[:1]],
+        *builder.box.beside(native=protocol.name == "native"),
+    ]
     due = todos.due(open_home.now().date())
     context = read_tail(open_home, builder.sources, builder.changed, attached, lines, passages, due)
     limits = _make_limits(open_home, card, seed)
@@ -205,6 +211,9 @@ def prepare_turn(
     watch.inherit()
     rules = prompt.hard_rules(builder.sources)
     turn = RunningTurn(user, rules, cues, found=bool(passages), skill=followed)
+    if orders:  # one after the other, each by the words that are about it
+        turn.rest = orders[1:]
+        turn.cues = orders[0][1]
     return PreparedTurn(
         turn, _make_loop(open_home, builder, watch.turn_changes, limits), builder, watch
     )
@@ -381,6 +390,20 @@ def _read_cues(
     return Cues(known_lists=seen.known_lists), fill_instructions(asked, text)
 
 
+def _split_orders(
+    open_home: OpenHome, text: str, cues: Cues, turn_skills: TurnSkills, todos: Todos
+) -> tuple[list[tuple[str, Cues]], list[tuple[str, Cues]]]:
+    """Return what a prompt that wants several things orders and asks, each with its cues."""
+    whole = cues.asks or cues.skill or cues.named or cues.errands.tools
+    orders, questions = ([], []) if whole else split_request(text)
+    asked = [(words, cues_of(open_home, words, turn_skills, todos)) for words in questions]
+    ordered = []
+    for words in orders:
+        seen = cues_of(open_home, words, turn_skills, todos)
+        ordered.append((words, replace(seen, todos=not seen.fact, tells=bool(asked))))
+    return ordered, asked
+
+
 def _start_events(open_home: OpenHome, session: Session, notice: str) -> Iterator[events.Event]:
     """Yield the first events: the model that answers, and notices for the user."""
     card = open_home.model.card
@@ -438,6 +461,7 @@ def _make_limits(open_home: OpenHome, card: ModelCard, seed: int) -> TurnLimits:
 def _find_passages(
     open_home: OpenHome,
     text: str,
+    question: str,
     attached: str,
     seen: Cues,
     builder: RequestBuilder,
@@ -445,8 +469,8 @@ def _find_passages(
     looks_up: bool,
     ahead: bool,
 ) -> Generator[events.Event, None, list[Mapping[str, Any]]]:
-    """Find passages for the tail; with `ahead` the model reads the head during the search. Return
-    none for a prompt that is too long to be sent; the loop reports that."""
+    """Find passages about `question` for the tail; with `ahead` the model reads the head during the
+    search. Return none for a prompt that is too long to be sent; the loop reports that."""
     cut = {part.path for part in builder.parts if part.cut}
     known = {*SOURCES.values()} - cut
     if not looks_up and cut:  # the search may find what was cut off
@@ -454,7 +478,7 @@ def _find_passages(
     if not looks_up or not builder.can_send(text, attached):
         return []
     page = page_chars(open_home.model.card.window)
-    open_home.recall.begin(text, known, find_long_files(open_home.home, seen, page))
+    open_home.recall.begin(question, known, find_long_files(open_home.home, seen, page))
     if ahead and not open_home.recall.answered:
         for waiting in open_home.model.warm(builder.beginning(text)):
             if waiting.message:

@@ -181,6 +181,13 @@ class TodoFile:
         new = self._change(lambda text: set_due_date(text, ident, due))
         return next(todo for todo in parse_todos(new) if todo.id.casefold() == ident.casefold())
 
+    def set_text(self, ident: str, words: str) -> Todo:
+        """Give a to-do other words, and its date unless they have one; returns it as it now stands.
+        Raises ToolProblem for an unknown id, and for a text that is empty or too long."""
+        dated = self._resolve_due(words)
+        new = self._change(lambda text: replace_text(text, ident, dated))
+        return next(todo for todo in parse_todos(new) if todo.id.casefold() == ident.casefold())
+
     def remove(self, ident: str) -> None:
         self._change(lambda text: remove_todo(text, ident))
 
@@ -271,6 +278,21 @@ def set_due_date(text: str, ident: str, due: str) -> str:
     bare = _DUE.sub("", line)
     at = bare.rindex(f" ^{item.id}")
     page.lines[item.at] = f"{bare[:at].rstrip(_BLANKS)} due:{due}{bare[at:]}"
+    return "".join(page.lines)
+
+
+def replace_text(text: str, ident: str, words: str) -> str:
+    """The text with other words for a to-do, which keeps its date unless they have one. Raises
+    ToolProblem for an unknown id, and for words that are none or too long."""
+    page = read_task_page(text)
+    item = _find_item(page, ident)
+    write_ids(page)
+    body, due = clean_text(words), due_of(item.text)
+    if due and not due_of(body):
+        body += f" due:{due}"
+    line = page.lines[item.at]
+    start, end = line.index("]") + 2, line.rindex(f" ^{item.id}")
+    page.lines[item.at] = f"{line[:start]}{body}{line[end:]}"
     return "".join(page.lines)
 
 

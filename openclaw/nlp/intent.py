@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 
 from openclaw.frozen import frozen
-from openclaw.nlp.classifier import read_message
+from openclaw.nlp.classifier import Labels, language_of, read_message
 from openclaw.nlp.relevance import (
     LONGEST_ABOUT,
     Blurb,
@@ -93,6 +93,16 @@ TELLS = re.compile(
 LIST_WORDS = frozenset("list lists todo todos to-do to-dos task tasks liste aufgabe lista".split())
 OTHER_TODO_LABELS = ("todo_done", "todo_remove", "todo_change", "todo_list")
 TODO_LABELS = ("todo_add", *OTHER_TODO_LABELS)
+ACTION_LABELS = {
+    "add": "todo_add",
+    "done": "todo_done",
+    "undone": "todo_change",
+    "change": "todo_change",
+    "remove": "todo_remove",
+    "remove_list": "todo_remove",
+}
+LEAST_TO_REMOVE = 0.15
+"""A request that is less likely than this to want a to-do removed gets no tool that removes one."""
 TODO_WORDS = frozenset("todo todos to-do to-dos".split())
 DONE_WORDS = re.compile(
     r"\b(?:done|finished|completed?|tick\w*|check(?:ed)? off|mark\w*|cross\w*|bought|sent|"
@@ -142,6 +152,8 @@ class Cues:
     known_lists  all to-do lists
     todos        it is about to-dos
     done         it says that a to-do is done
+    changes      what may be done to its to-dos: actions of the tool `todo`
+    takes_out    it wants a line of a file taken out
     adds         it wants something on a list, and no other change of a list
     fact         what it says to remember, in its own words
     today        the fact is a note of the day
@@ -165,6 +177,8 @@ class Cues:
     known_lists: tuple[str, ...] = ()
     todos: bool = False
     done: bool = False
+    changes: tuple[str, ...] = ("add", "done", "undone", "change", "remove", "remove_list")
+    takes_out: bool = False
     adds: bool = False
     fact: str = ""
     today: bool = False
@@ -209,7 +223,7 @@ def read_cues(
         about_todos = True
     language = _guess_language(said)
     lines += [f"{name} is a to-do list." for name in asked_lists if about_lists and name in lists]
-    lines += [f"Open to-do: {text}" for text in matching[:3]]
+    lines += [f"Still to do: {text}" for text in matching[:3]]
     lines += [f"The skill {skill} fits."] if skill else []
     offered = builder[0] if builder and not skill else None
     lines += [f"Skill that may fit: {offered.line(LONGEST_ABOUT)}"] if offered else []
@@ -233,6 +247,8 @@ def read_cues(
         known_lists=tuple(dict.fromkeys((*lists, "Tasks"))),
         todos=about_todos,
         done=done,
+        changes=_todo_actions(request, read),
+        takes_out=bool(named) and read.has("todo_remove"),
         adds=about_todos and read.has("todo_add") and read.lacks(*OTHER_TODO_LABELS),
         fact=fact,
         today=bool(TODAY.search(request)),
@@ -244,6 +260,53 @@ def read_cues(
         chats=read.has("chats") and read.lacks("asks", "orders", "tells"),
         errands=wanted,
     )
+
+
+# Between two requests in one sentence.
+BETWEEN = re.compile(
+    r"(?<=[.!?;:])\s+|(?<=[\u3002\uff01\uff1f\uff0c])|,?\s+(?:and|then|but|und|dann|aber|et|puis|mais|"
+    r"y|luego|pero|e|poi|ma|en|dan|maar)\s+|,\s+(?:so\s+)?",
+    re.I,
+)
+JOINS = re.compile(r"^(?:and|then|also|but|und|dann|aber|et|puis|y|luego|e|poi|en|dan)\s+", re.I)
+ACTS = (*TODO_LABELS, "remember", "forget", "file", "text", "web", "program", "sum")
+TO_NOTE = frozenset((*TODO_LABELS, "remember"))
+MAY_REFER = 0.35
+"""From this probability on a piece may not be understood without the one before: "tick it off"."""
+PART_WORDS = 3
+"""Fewer words are no request of their own: "eggs, milk and bread"."""
+
+
+def split_request(request: str) -> tuple[list[str], list[str]]:
+    """Return what a request orders and what it asks, each by itself, when it wants several things
+    and what it orders is about to-dos and memories; else nothing. "Tick the bread, add butter."
+    """
+    parts: list[tuple[str, str]] = []
+    for piece in filter(None, map(str.strip, BETWEEN.split(request))):
+        piece = JOINS.sub("", piece)
+        act = _act_of(piece)
+        if parts and (not act or act == parts[-1][1]):
+            words, known = parts[-1]
+            at = request.find(words)
+            end = request.find(piece, at + len(words)) + len(piece)
+            parts[-1] = request[at:end], known
+        elif act:
+            parts.append((piece, act))
+        else:
+            return [], []  # it begins with something else
+    orders = [words for words, act in parts if act != "asks"]
+    if len(parts) < 2 or not orders or any(act not in {*TO_NOTE, "asks"} for _, act in parts):
+        return [], []
+    return orders, [words for words, act in parts if act == "asks"]
+
+
+def _act_of(piece: str) -> str:
+    """Return what a piece of a request wants, "" when it goes on with the piece before."""
+    read = read_message(piece)
+    refers = read.probabilities["refers"] >= MAY_REFER
+    if len(piece.split()) < PART_WORDS or refers or read.lacks("orders", "asks"):
+        return ""
+    return "asks" if read.best("orders", "asks") == "asks" else read.best(*ACTS)
 
 
 def only_asks(request: str) -> bool:
@@ -297,6 +360,18 @@ def _matching_todos(request: str, todos: Sequence[str]) -> list[str]:
         if words and len(words & said) * 2 >= len(words):
             found.append(text)
     return found
+
+
+def _todo_actions(request: str, read: Labels) -> tuple[str, ...]:
+    """Return what a request may want done to its to-dos. What it surely wants excludes what is
+    improbable. A small model that is at a loss removes something: that needs a sign in itself, in
+    the languages that are known."""
+    if read.has(*ACTION_LABELS.values()):
+        likely = [name for name, label in ACTION_LABELS.items() if not read.lacks(label)]
+        return tuple(likely)
+    if read.probabilities["todo_remove"] < LEAST_TO_REMOVE and language_of(request):
+        return tuple(n for n, label in ACTION_LABELS.items() if label != "todo_remove")
+    return tuple(ACTION_LABELS)
 
 
 def _find_new_list(request: str) -> list[str]:

@@ -27,7 +27,8 @@ _SPECIAL = re.compile(r"[\\^$.|?*+()\[\]{}]")
 
 def search_text(home: Home, text: str, folder: Path) -> str:
     """Search lines, as `path:line: text`: first for the text itself in any case, then as a regular
-    expression, then for all of its words. Sessions only when their folder is named."""
+    expression, then for all of its words. Sessions and skills, whose examples a small model takes
+    for the user's notes, only when their folder is named."""
     wanted = text.strip()
     if not wanted:
         raise ToolProblem("text is empty: give a word to look for.")
@@ -80,10 +81,9 @@ def _stem(word: str) -> str:
 
 
 def _files(home: Home, folder: Path) -> Iterator[Path]:
-    talks = home.sessions.resolve()
-    inside_talks = folder == talks or talks in folder.parents
+    barred = {home.sessions.resolve(), home.skills.resolve()} - {folder, *folder.parents}
     for file in visible_files(home, folder, contents=True):
-        if (inside_talks or talks not in file.parents) and file.is_file():
+        if not barred.intersection(file.parents) and file.is_file():
             yield file
 
 

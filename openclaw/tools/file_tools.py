@@ -35,6 +35,7 @@ from openclaw.tools.tool import Act, Tool, tool
 from openclaw.types import Action, Change, Effect, ToolProblem, TurnChanges
 
 PAGE_LINES = 200
+TODO_FILE = "memory/TODO.md"
 LONGEST_LINE = 2_000
 FRAME = "workspace/folder/file.md, lines 1000-2000 of 9000 [7000 more lines: read_file ...]"
 """Roughly the text around a page, which must fit together with it."""
@@ -170,6 +171,8 @@ class FileTools:
         target = new_file(self.home, path)
         name = self.home.relative(target)
         base, old = self._read_current(target, name)
+        if old and old.strip() and name == TODO_FILE:
+            raise ToolProblem(f"{name} is changed by the tool todo: add, done, remove.")
         new = self._with_secrets(with_newline(content), old, name)
         if old == new and old.strip():
             raise ToolProblem(f"{name} already holds exactly this text.")
@@ -370,7 +373,7 @@ def replace_passage(text: str, find: str, replace: str) -> tuple[str, int]:
     if not find.strip():
         raise ToolProblem("find is empty: copy the text that is to be changed into it.")
     if find == replace:
-        raise ToolProblem("find and replace are the same; nothing would change.")
+        raise _same_problem(text, find)
     for pattern, strict in ((_exact_pattern(find), True), (_tolerant_pattern(find), False)):
         matches = _whole_words(text, list(pattern.finditer(text)))
         if len(matches) > 1:
@@ -382,6 +385,9 @@ def replace_passage(text: str, find: str, replace: str) -> tuple[str, int]:
             new = replace.replace("\n", _newline_of(text))
             if text[start:end] == new:
                 raise ToolProblem("That is how it already stands; nothing would change.")
+            if not new.strip() and _is_whole_line(text, start, end):  # no empty line stays
+                gap = re.match(_NEWLINE, text[end:])
+                new, end = "", end + (gap.end() if gap else 0)
             return text[:start] + new + text[end:], _line_of(text, start)
     raise _missing_problem(text, find, replace)
 
@@ -480,10 +486,23 @@ def _missing_problem(text: str, find: str, replace: str) -> ToolProblem:
         return ToolProblem(
             f"find is not in the file, but the text of replace already stands in line {at}."
         )
+    if find.strip() in replace:
+        return ToolProblem("find is not in the file; append_file adds a text to it.")
     near = _nearest_lines(text, find)
     if not near:
         return ToolProblem("find is not in the file. Read the file and copy the text exactly.")
     return ToolProblem(f"find is not in the file. The nearest lines:\n{near}\nCopy one exactly.")
+
+
+def _is_whole_line(text: str, start: int, end: int) -> bool:
+    before, after = text[:start].rpartition("\n")[2], re.split(_NEWLINE, text[end:])[0]
+    return not before.strip() and not after.strip()
+
+
+def _same_problem(text: str, find: str) -> ToolProblem:
+    near = _nearest_lines(text, find)
+    what = f"The nearest lines:\n{near}\nCopy one as find." if near else "append_file adds a line."
+    return ToolProblem(f"find and replace are the same; nothing would change. {what}")
 
 
 def _nearest_lines(text: str, find: str) -> str:

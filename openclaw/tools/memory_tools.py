@@ -29,7 +29,7 @@ _ORDER = re.compile(r"(?:put|add)\b.*\b(?:list|to-?dos?)\W*$", re.IGNORECASE)
 _TO_LIST = re.compile(r"\s+(?:on|onto|to) (?:my|the) [\w -]*\b(?:list|to-?dos?)\W*$", re.IGNORECASE)
 
 MemoryPlace = Literal["lasting", "today"]
-Action = Literal["list", "add", "done", "undone", "remove", "remove_list"]
+Action = Literal["list", "add", "done", "undone", "change", "remove", "remove_list"]
 
 # Names that models write for the default list.
 _NO_LIST = frozenset(
@@ -61,6 +61,7 @@ class KnowledgeTools:
                     CallForm("write", {"action": "add"}, ("list", "items")),
                     CallForm("write", {"action": "done"}, ("item",)),
                     CallForm("write", {"action": "undone"}, ("item",)),
+                    CallForm("write", {"action": "change"}, ("item", "items")),
                     CallForm("write", {"action": "remove"}, ("item",)),
                     CallForm("write", {"action": "remove_list"}, ("list",)),
                 ),
@@ -77,7 +78,7 @@ class KnowledgeTools:
         items: list[str] | None = None,
         item: str = "",
     ) -> str:
-        """Show or change to-dos: add items to a list, mark one item done."""
+        """Show or change to-dos: add items, mark one done."""
         match action:
             case "list":
                 return self._show_list(list)
@@ -85,9 +86,12 @@ class KnowledgeTools:
                 return self._add(list, items or ([item] if item else []))
             case "remove_list":
                 return self._remove_list(list or item)
+            case "change" if item and items:
+                return self._change_text(item, " ".join(items), list)
         texts = items or ([item] if item else [])
-        if not texts:
-            raise ToolProblem(f"{action} needs item. To-dos:\n{self._show_list('')}")
+        if not texts or action == "change":
+            needed = "item, and items with its new words" if action == "change" else "item"
+            raise ToolProblem(f"{action} needs {needed}. To-dos:\n{self._show_list('')}")
         return self._change(action, texts, list)
 
     def _act(self, arguments: Mapping[str, Any]) -> types.Action:
@@ -126,6 +130,7 @@ class KnowledgeTools:
         return {
             "done.item": _labels(items, [todo for todo in items if not todo.done]),
             "undone.item": _labels(items, [todo for todo in items if todo.done]),
+            "change.item": _labels(items, items),
             "remove.item": _labels(items, items),
             "list.list": todos.lists,
             "remove_list.list": todos.lists,
@@ -179,6 +184,13 @@ class KnowledgeTools:
         lists = dict.fromkeys(todo.list for todo in chosen)
         now = self.todos.items()
         return "\n".join([told, *(_list_lines(list_name, now) for list_name in lists)])
+
+    def _change_text(self, item: str, text: str, name: str) -> str:
+        old = self._find_todo(item, self.todos.items(), name, "change")
+        self._note_before()
+        new = self.todos.set_text(old.id, text)
+        told = f"Changed: {old.text} is now {new.text}."
+        return f"{told}\n{_list_lines(new.list, self.todos.items())}"
 
     def _remove_list(self, name: str) -> str:
         if not name.strip():

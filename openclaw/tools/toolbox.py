@@ -202,6 +202,10 @@ class Toolbox:
                     refused = self._policy.refuses(does.effect, does.tool)
                     yield LegalForm(each.name, form.effect, shape, refused)
 
+    def invented_values(self, text: str) -> Sequence[str]:
+        """Return the figures, dates and addresses of an answer that nobody has said."""
+        return self._watch.invented_values(text) if self._watch is not None else ()
+
     def effect(self, call: ToolCall) -> Effect | None:
         """The effect that a call may have, None for an unknown tool. When the arguments do not
         tell, it is the tool's worst effect."""
@@ -435,12 +439,14 @@ HOOK = "hook"
 class CallWatch(Protocol):
     """Observes the tools of a turn while they run. It raises nothing.
 
-    `invented` names the values in a call that nobody has said. `tainted` tells whether others than
+    `invented` names the values in a call that nobody has said, `invented_values` those in an
+    answer. `tainted` tells whether others than
     the user may be behind a call. `source` names whose text a
     result shows ("" for the user's own). `done` receives every requested call.
     """
 
     def invented(self, action: Action, arguments: Mapping[str, Any], /) -> Sequence[str]: ...
+    def invented_values(self, text: str, /) -> Sequence[str]: ...
     def tainted(self, action: Action, arguments: Mapping[str, Any], /) -> bool: ...
     def source(self, action: Action, text: str, /) -> str: ...
     def done(self, deed: CallRecord, /) -> None: ...

@@ -80,3 +80,48 @@ def test_an_act_that_is_only_announced_is_a_claim(it: Talk) -> None:
     )
     assert [todo.text for todo in it.app.todos.items()][-1:] == ["sugar"]
     assert not done(happened).unbacked
+
+
+def test_who_gives_up_without_a_look_is_told_to_look(it: Talk) -> None:
+    (it.root / "workspace" / "people.md").write_text("- Jan: 555-0123\n", "utf-8")
+    happened = it.say(
+        "What's Jan's number again?",
+        "I'm sorry, but I don't have any information about Jan's number.",
+        call("read_file", path="workspace/people.md"),
+        "It is 555-0123.",
+    )
+    assert done(happened).answer == "It is 555-0123."
+    assert "without a look" in notices(happened)
+
+
+def test_who_has_looked_may_say_that_nothing_is_there(it: Talk) -> None:
+    told = "I don't have any information about Jan's number."
+    happened = it.say("What's Jan's number again?", call("search_files", text="Jan"), told)
+    assert done(happened).answer == told
+
+
+def test_a_telephone_number_that_nobody_has_said_is_asked_away(it: Talk) -> None:
+    happened = it.say(
+        "What's Jan's number again?",
+        "Jan's number is 123-456-7890.",
+        call("search_files", text="Jan"),
+        "Jan's number stands nowhere.",
+    )
+    assert done(happened).answer == "Jan's number stands nowhere."
+    assert "123-456-7890 stands in no file" in it.requests[1].messages[-1].content
+
+
+def test_a_number_that_was_read_or_said_is_told(it: Talk) -> None:
+    (it.root / "workspace" / "people.md").write_text("- Jan: 0171 555 01 23\n", "utf-8")
+    told = "Jan's number is 0171-5550123."
+    read = call("read_file", path="workspace/people.md")
+    assert done(it.say("What's Jan's number again?", read, told)).answer == told
+
+
+def test_a_short_question_in_chinese_is_answered_in_chinese(it: Talk) -> None:
+    happened = it.say(
+        "\u6211\u7684\u62a4\u7167\u653e\u5728\u54ea\u91cc\u4e86\uff1f",
+        "Your passport lies in the upper drawer of the desk.",
+        "\u5728\u4e66\u684c\u4e0a\u9762\u7684\u62bd\u5c49\u91cc\u3002",
+    )
+    assert done(happened).answer.startswith("\u5728")

@@ -217,7 +217,7 @@ def test_a_turn_in_the_middle_of_a_conversation_leaves_the_later_ones(it: GitTal
     assert (first.number, second.number) == (1, 2)
     it.talk.app.undo(2)
     it.talk.app.redo()
-    it.talk.say("And now?", "Nothing more.")
+    it.talk.say("And now?", "The sun is out.")
     it.talk.app.undo(scope="talk")
     assert prompts(it) == [f"Write {A}.", f"Write {B}."]
 

@@ -21,6 +21,7 @@ from openclaw.memory.todos import (
     match_todos,
     parse_todos,
     remove_todo,
+    replace_text,
     without_list,
 )
 from openclaw.storage.lock import hold_lock
@@ -340,7 +341,7 @@ _MARKDOWN = st.lists(
               st.sampled_from(["\n", "\n", "\r\n"])), max_size=25
 ).map(lambda parts: "".join(line + end for line, end in parts))  # fmt: skip
 _STEPS = st.lists(
-    st.tuples(st.sampled_from(["add", "done", "undone", "remove", "remove_list"]),
+    st.tuples(st.sampled_from(["add", "done", "undone", "change", "remove", "remove_list"]),
               st.integers(0, 30), st.sampled_from(["Tasks", "work", "New list", ""])), max_size=6
 )  # fmt: skip
 
@@ -362,9 +363,20 @@ def _step(text: str, action: str, number: int, name: str) -> str:
     if not todos:
         return text
     ident = todos[number % len(todos)].id
+    if action == "change":
+        return replace_text(text, ident, f"now {number}")
     return (
         remove_todo(text, ident) if action == "remove" else mark_done(text, ident, action == "done")
     )
+
+
+def test_other_words_keep_the_date_unless_they_have_one(tmp_path: Path) -> None:
+    file = TodoFile(tmp_path / "memory" / "TODO.md")
+    (old,) = file.add("Trip", ["book the train due:2026-12-01"])
+    assert file.set_text(old.id, "book the bus").text == "book the bus due:2026-12-01"
+    assert file.set_text(old.id, "book the plane due:2026-12-03").due == "2026-12-03"
+    with pytest.raises(ToolProblem):
+        file.set_text(old.id, " ")
 
 
 @given(_MARKDOWN, _STEPS)

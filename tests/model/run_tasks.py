@@ -1,7 +1,7 @@
 """Run the tasks with a real model and tell which succeeded.
 
 python -m tests.model.run_tasks [--model NAME] [--only NAME,KIND] [--least N] [--verbose]
-                                [--protocol NAME]
+                                [--protocol NAME] [--fresh]
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from openclaw.models.registry import open_named_model
 from openclaw.security.grants import Grant
 from openclaw.storage.home import Home, create_home
 from tests.fakes.web_server import FakeSite, Said
+from tests.model.fresh_tasks import FRESH, SEEN
 from tests.model.tasks import TASKS, Result, Task
 
 
@@ -164,6 +165,7 @@ def main() -> int:
     words = argparse.ArgumentParser(description="Run the tasks with a real model.")
     words.add_argument("--model", default="auto")
     words.add_argument("--only", default="", help="names or kinds, comma separated")
+    words.add_argument("--fresh", action="store_true", help="requests in fresh wording")
     words.add_argument("--least", type=int, default=0, help="fail when fewer succeed")
     words.add_argument("--verbose", action="store_true", help="print the steps of every task")
     words.add_argument("--protocol", default="auto", choices=["auto", "native", "json"])
@@ -171,7 +173,8 @@ def main() -> int:
     settings = Settings(protocol=said.protocol)
     model = open_model(said.model, settings, Path(tempfile.gettempdir()) / "openclaw-kv")
     wanted = set(said.only.split(",")) - {""}
-    tasks = [task for task in TASKS if not wanted or wanted & {task.name, task.kind}]
+    known = (*SEEN, *FRESH) if said.fresh else TASKS
+    tasks = [task for task in known if not wanted or wanted & {task.name, task.kind}]
     try:
         outcomes = run_tasks(tasks, model, settings, verbose=said.verbose)
     finally:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.nlp.intent import Cues, only_asks, read_cues
+from openclaw.nlp.intent import Cues, only_asks, read_cues, split_request
 from openclaw.nlp.relevance import LONGEST_ABOUT, Blurb
 
 FILES = (
@@ -293,7 +293,7 @@ def test_a_request_about_lists_is_recognised(
 def test_a_to_do_is_found_when_the_request_says_it_is_done(request_: str, meant: str) -> None:
     found = cues_of(request_)
     assert found.done and found.todos
-    assert f"Open to-do: {meant}" in found.lines
+    assert f"Still to do: {meant}" in found.lines
 
 
 @pytest.mark.parametrize(
@@ -494,3 +494,65 @@ def test_any_text_has_cues(request_: str) -> None:
     assert not (found.skill and found.todos)
     assert not (found.skill and found.named) or found.skill in request_.lower()
     assert cues_of(request_) == found
+
+
+# -------- several requests, and what may be done to to-dos
+
+
+@pytest.mark.parametrize(
+    ("request_", "orders", "asked"),
+    [
+        (
+            "When is the dentist, and put floss on the shopping list.",
+            ["put floss on the shopping list."],
+            ["When is the dentist"],
+        ),
+        (
+            "The soup is done but we need pepper now.",
+            ["The soup is done", "we need pepper now."],
+            [],
+        ),
+        (
+            "please mark the dentist as done and add 'buy floss'",
+            ["please mark the dentist as done", "add 'buy floss'"],
+            [],
+        ),
+        (
+            "Remember that Lena likes tea and add tea to my shopping list",
+            ["Remember that Lena likes tea", "add tea to my shopping list"],
+            [],
+        ),
+    ],
+)
+def test_several_requests_about_to_dos_are_told_apart(
+    request_: str, orders: list[str], asked: list[str]
+) -> None:
+    assert split_request(request_) == (orders, asked)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "Add milk and eggs to the shopping list",
+        "Write a letter to Paul and Anna",
+        "Read trip.md and old.md and write who leaves first to out.md",
+        "rename a.md to b.md, then tell me what's in it",
+        "Hello, how are you?",
+        "",
+    ],
+)
+def test_one_request_and_those_about_files_stay_whole(request_: str) -> None:
+    assert split_request(request_) == ([], [])
+
+
+def test_what_is_surely_wanted_of_to_dos_excludes_what_is_not() -> None:
+    assert cues_of("Take the milk off my list, please.").changes == ("remove", "remove_list")
+    assert "remove" not in cues_of("Die Milch habe ich schon, kannst du sie abhaken?").changes
+    # Without a sign of it nothing is removed; in languages that are not known all may be done.
+    assert "remove" not in cues_of("Only two eggs in the house, by the way.").changes
+    assert "remove" in cues_of("Usu\u0144 mleko z listy zakup\u00f3w").changes
+
+
+def test_a_line_that_is_to_go_out_of_a_file_is_told() -> None:
+    assert cues_of("The SOUL.md line about tea can go.").takes_out
+    assert not cues_of("Add a line about tea to SOUL.md.").takes_out

@@ -200,6 +200,14 @@ def test_search_finds_text_in_any_case_but_not_in_talks(files: FileTools) -> Non
     assert "sessions/abc.json:1:" in files.search_files("hotel", "sessions")
 
 
+def test_search_finds_skills_only_in_their_folder(files: FileTools, home: Home) -> None:
+    skill = home.skills / "tea" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("Example: she sells a submarine.\n", "utf-8")
+    assert "skills/tea" not in files.search_files("submarine")
+    assert "skills/tea/SKILL.md:1" in files.search_files("submarine", "skills")
+
+
 def test_search_takes_a_regex_and_then_words_in_any_order(files: FileTools) -> None:
     assert files.search_files(r"tp\d+") == "workspace/notes/trip.md:1: Flight TP571"
     assert files.search_files("rio hotel") == "workspace/notes/trip.md:2: Hotel Casa do Rio"
@@ -282,7 +290,7 @@ def test_an_edit_shows_what_changed(
 @pytest.mark.parametrize(
     ("text", "find", "replace", "result"),
     [
-        ("a\nb\nc\n", "b", "", "a\n\nc\n"),
+        ("a\nb\nc\n", "b", "", "a\nc\n"),
         ("a\r\nb\r\nc\r\n", "a\nb", "x\ny\nz", "x\r\ny\r\nz\r\nc\r\n"),
         ("a\r\nb\nc\n", "b", "B", "a\r\nB\nc\n"),
         ("  key:   value\n", "key: value", "key: other", "  key: other\n"),
@@ -308,6 +316,8 @@ def test_an_edit_is_exact_first_and_then_minds_no_blanks(
         ("submarine", "x", ["not in the file", "Read the file"]),
         ("port = 9090", "port = 8080", ["already stands in line 3"]),
         ("port = 8080", "port = 8080", ["nothing would change"]),
+        ("charger", "charger", ["nothing would change", "append_file"]),
+        ("charger", "charger and plug", ["not in the file", "append_file"]),
         ("port  = 8080", "port = 8080", ["nothing would change"]),
         ("  ", "x", ["find is empty"]),
     ],

@@ -180,6 +180,14 @@ def test_what_is_done_already_says_so(world: World) -> None:
     assert "book the train is done already" in outcome.text
 
 
+def test_changing_the_words_of_one(world: World) -> None:
+    outcome = world.todo("change", item="olive oil", items=["sesame oil"])
+    assert outcome.text == (
+        "Changed: olive oil is now sesame oil.\nGroceries:\n- bread\n- sesame oil"
+    )
+    assert not world.todo("change", item="bread").ok
+
+
 def test_removing_one_and_a_list(world: World) -> None:
     outcome = world.todo("remove", item="invoice")
     assert outcome.text == "Removed: send the invoice.\nWork:\ndone: book the train"
@@ -208,7 +216,7 @@ def test_the_grammar_offers_what_can_be_changed_now(world: World) -> None:
 
 def test_each_action_has_its_effect(world: World) -> None:
     assert world.box.effect(ToolCall("1", "todo", {"action": "list"})) == "read"
-    for action in ("add", "done", "undone", "remove", "remove_list"):
+    for action in ("add", "done", "undone", "change", "remove", "remove_list"):
         assert world.box.effect(ToolCall("1", "todo", {"action": action})) == "write"
 
 

@@ -29,6 +29,8 @@ class RunningTurn:
     skill: the text of a skill that was read in this turn or that the user asked for
     looked: number of results that did not hold the answer
     forgotten: the results of so many first entries are shown in one line
+    rest: what the request orders besides, each with its cues
+    began: the number of entries when the present order began
     """
 
     user: Entry
@@ -41,6 +43,8 @@ class RunningTurn:
     skill: str = ""
     looked: int = 0
     forgotten: int = 0
+    rest: list[tuple[str, Cues]] = field(default_factory=list)
+    began: int = 1
 
     @property
     def request(self) -> str:

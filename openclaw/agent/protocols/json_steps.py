@@ -28,6 +28,7 @@ from openclaw.agent.protocols.step_schema import (
     step_schema,
     unread_names,
 )
+from openclaw.home.recall import TODO_FILE
 from openclaw.messages import Entry, Message, ToolUse
 from openclaw.models.base import Reply
 from openclaw.tools.toolbox import Toolbox
@@ -55,6 +56,11 @@ CHANGED_PART = """\
 Done. Tell the user in one plain sentence what was done. The user asked:
 {request}
 (If a part is still to do: {{"kind":"more"}})"""
+NEXT_PART = "{done}\nThe user also wants: {part}"
+ALL_DONE = """\
+{all}
+That is all that was to be done. Tell the user so in plain sentences. The user asked:
+{request}"""
 RAN = """\
 It was run. With this result, answer the user. The user asked:
 {request}
@@ -126,11 +132,13 @@ class JsonSteps:
         return partial_answer(text)
 
     def hint(self, turn: RunningTurn, uses: Sequence[ToolUse], toolbox: Toolbox) -> str:
+        part = turn.rest[0][0] if turn.rest else ""
         text, turn.closing = self._hint(turn, uses, toolbox)
         rules = "".join(f"\nRule: {rule}" for rule in turn.rules) if turn.closing != "no" else ""
         done = first_line(uses[-1].output) if uses else ""
         form = f":\n{told}\n" if (told := answer_form(turn.skill)) else ""
-        return text.format(request=turn.request, done=done, form=form) + rules
+        every = _all_done(turn, uses) if text is ALL_DONE else ""
+        return text.format(request=turn.request, done=done, form=form, part=part, all=every) + rules
 
     def _hint(
         self, turn: RunningTurn, uses: Sequence[ToolUse], toolbox: Toolbox
@@ -150,6 +158,11 @@ class JsonSteps:
         if turn.skill and toolbox.effect(to_call(last)) != "write":
             return (FOLLOW, "no") if skill_goes_on(turn.skill, uses, toolbox) else (IN_FORM, "must")
         if toolbox.effect(to_call(last)) == "write":
+            if turn.rest:
+                turn.cues, turn.began = turn.rest.pop(0)[1], len(turn.entries) + 1
+                return NEXT_PART, "no"
+            if turn.began > 1:
+                return ALL_DONE, "may" if turn.cues.tells else "must"
             if turn.cues.parts:
                 return CHANGED_PART, "may"
             return (CHANGED_TELL if turn.cues.tells and not turn.skill else CHANGED), "must"
@@ -168,12 +181,20 @@ def first_line(output: str) -> str:
     return f"{line[:-1]}." if line.endswith(":") else line
 
 
+def _all_done(turn: RunningTurn, uses: Sequence[ToolUse]) -> str:
+    """Return a line for each change that the turn has made."""
+    every = [*(use for entry in turn.entries for use in entry.tool_calls), *uses]
+    return "\n".join(first_line(use.output) for use in every if use.ok)
+
+
 def _after_failure(last: ToolUse, turn: RunningTurn) -> tuple[str, str]:
     if OUTSIDE_HOME in last.output or last.output.startswith("Refused"):
         return OUTSIDE, "must"
     cues = turn.cues
     if last.tool == "read_file" and cues.asks and cues.missing and not cues.similar:
         return NO_FILE, "must"
+    if last.input.get("path") == TODO_FILE:
+        return FAILED, "no"
     if last.tool == "edit_file" and NEAREST.search(last.output):
         return CORRECT_LINE, "no"
     return FAILED, "no"

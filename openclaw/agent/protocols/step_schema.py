@@ -10,7 +10,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from openclaw.agent.protocols.base import RunningTurn
+from openclaw.home.recall import TODO_FILE
 from openclaw.messages import ToolUse
+from openclaw.nlp.intent import FILE
+from openclaw.nlp.words import content_words
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import CHANGING, Effect
 
@@ -34,8 +37,12 @@ def step_schema(turn: RunningTurn, toolbox: Toolbox) -> Schema:
     if turn.closing != "no":
         return {"anyOf": [_answer("answer"), *([_object(kind="more")] * (turn.closing == "may"))]}
     toolbox = toolbox.at_this_moment()
-    steps = _first_steps(turn, toolbox) if len(turn.entries) < 2 else _next_steps(turn, toolbox)
+    begins = len(turn.entries) <= turn.began
+    steps = _first_steps(turn, toolbox) if begins else _next_steps(turn, toolbox)
     steps += [step for step in _server_calls(turn, toolbox) if step not in steps]
+    if not (turn.skill or turn.cues.skill):
+        meant = ("", "list", *turn.cues.changes)
+        steps = [step for step in steps if _tool(step) != "todo" or _action(step) in meant]
     return {"anyOf": steps or [_answer(turn.kind or "answer")]}
 
 
@@ -59,6 +66,8 @@ def _first_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
             return adding
         changing = [s for s in _only(changes, "todo") if _action(s) not in ("list", "add")]
         changing += adding
+        if cues.orders and "add" not in cues.changes and not cues.lists:
+            return [_answer("answer"), *changing]  # perhaps no to-do of that kind is there
         if cues.orders:
             return changing
         there = [name for name in cues.lists if name in cues.known_lists]
@@ -66,8 +75,9 @@ def _first_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
         return shown + changing
     if errand := _errand(turn, toolbox):
         return errand
-    if cues.named and cues.missing and changes:
-        # A file's content goes into a new file: it is read first, else the model makes it up.
+    if cues.named and changes and (cues.missing or cues.takes_out):
+        # A file's content goes into a new file, or a line goes out of it: it is read first, else
+        # the model makes it up.
         return _only(changes, "read_file", path=cues.named)
     if cues.named:
         known = [_answer("answer")] if turn.found else []
@@ -116,13 +126,24 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     calls = _calls(kind, READING if kind == "look" else ALL, toolbox)
     unread = _reads(calls, unread_names(turn, ()))
     last = turn.entries[-1].tool_calls[-1:]
-    if kind == "look":
+    to_dos = last and str(last[0].input.get("path")).endswith(TODO_FILE)
+    if kind == "look" or (unread and turn.kind == "look"):
         return unread or [_answer(kind), *calls]
+    if turn.cues.takes_out and last and last[0].tool == "read_file" and last[0].ok:
+        lines = [line for line in last[0].output.splitlines()[1:] if line.strip()]
+        said = {*content_words(FILE.sub(" ", turn.request))}
+        lines = [line for line in lines if said.intersection(content_words(line))] or lines
+        if taking := _only(calls, "edit_file", find=lines, replace=[""]):
+            return taking
     if turn.kind != "look" and last and last[0].tool in READERS and last[0].ok:
         return [*unread, *_calls(kind, frozenset({"write"}), toolbox)]
+    if last and not last[0].ok and last[0].tool in WRITING and to_dos:
+        return [_answer(kind), *(call for call in calls if _tool(call) not in WRITING)]
     if last and last[0].tool == "edit_file" and (lines := NEAREST.findall(last[0].output)):
         # The text to find was not in the file: it can only be one of the lines shown.
         return [_answer(kind), *_only(calls, "edit_file", find=lines)]
+    if last and not last[0].ok and last[0].tool in WRITING:  # a small model would do the same again
+        calls = [call for call in calls if _tool(call) != last[0].tool]
     return [_answer(kind), *calls]
 
 
@@ -244,7 +265,8 @@ def _allows(schema: Schema | None, values: Sequence[str]) -> bool:
 
 
 def _action(step: Schema) -> str:
-    return str(step["properties"].get("action", {}).get("const", ""))
+    action = step["properties"].get("action", {})
+    return str(action.get("const") or next(iter(action.get("enum", ())), ""))
 
 
 BLANK = re.compile(r"<[A-Za-z][^<>\n]{0,60}>")

@@ -6,6 +6,7 @@ home before and after.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import os
 import re
@@ -263,3 +264,17 @@ def _files(root: Path, skipped: Collection[str] = UNSEEN) -> Iterator[tuple[Path
 def is_hidden(name: str) -> bool:
     """Return True when the name of a file or of a folder above it begins with a dot."""
     return name.startswith(".") or "/." in name
+
+
+def with_print(code: str) -> str:
+    """Return code that prints nothing with its last expression printed, as the prompt of Python
+    does: a small model forgets it, and then makes the result up."""
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return code
+    last = tree.body[-1] if tree.body else None
+    if not isinstance(last, ast.Expr) or "print" in code:
+        return code
+    lines = code.splitlines()[: last.lineno - 1]
+    return "\n".join((*lines, f"_ = {ast.unparse(last.value)}", "_ is None or print(_)", ""))

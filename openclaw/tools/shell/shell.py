@@ -49,6 +49,7 @@ from openclaw.tools.shell.output import (
     changed_files,
     drop_setuid,
     scan_home,
+    with_print,
 )
 from openclaw.tools.shell.process import (
     CMD,
@@ -117,7 +118,7 @@ class ShellTools:
             raise ToolProblem("code is empty: give Python code that prints its result.")
         with tempfile.TemporaryDirectory(prefix="openclaw-") as folder:
             script = Path(folder, NAME)
-            script.write_text(code, encoding="utf-8", errors="replace")
+            script.write_text(with_print(code), encoding="utf-8", errors="replace")
             place = SCRIPT if self.runner.unconfined() is None else str(script)
             argv = (sys.executable, "-I", "-X", "utf8", place)
             return self.runner.run(ProgramCall(argv, "python", shown=((script, SCRIPT),)))

@@ -255,3 +255,68 @@ def test_a_step_cut_at_its_limit_is_reported_as_cut(it: Talk) -> None:
 def test_a_server_that_read_far_less_than_was_sent_is_not_believed(it: Talk) -> None:
     with pytest.raises(PromptTooLarge, match=r"read only 40 of about \d+ tokens"):
         it.say("Say hello.", Reply(str(answer("Hello.")), usage=Usage(prompt_tokens=40, calls=1)))
+
+
+# -------- several requests in one
+
+
+TODO = "# To-dos\n\n## Shopping\n\n- [ ] Bread ^aaaaaaa1\n"
+BOTH = "Bread is done but we need butter now."
+
+
+def test_several_requests_are_done_one_after_the_other(it: Talk) -> None:
+    (it.root / "memory" / "TODO.md").write_text(TODO, "utf-8")
+    happened = it.say(
+        BOTH,
+        call("todo", "change", action="done", item="Bread"),
+        call("todo", "change", action="add", list="Shopping", items=["butter"]),
+        answer("Bread is done, butter is on the list."),
+    )
+    first, second, last = it.requests
+    assert [step["action"]["enum"] for step in options(first)] == [["done"]]
+    assert "The user also wants: we need butter now." in second.messages[-1].content
+    assert tools(second) == {"todo"}
+    assert "Marked done: Bread." in last.messages[-1].content
+    assert "Added to Shopping: butter." in last.messages[-1].content
+    assert [step["kind"]["const"] for step in options(last)] == ["answer"]
+    assert done(happened).answer == "Bread is done, butter is on the list."
+
+
+def test_the_questions_among_them_are_answered_at_the_end(it: Talk) -> None:
+    it.say(
+        "When is the dentist, and put floss on the shopping list.",
+        call("todo", "change", action="add", list="Shopping", items=["floss"]),
+        answer("Floss is on the list; no file says when the dentist is."),
+    )
+    first, last = it.requests
+    assert "Do this first: put floss on the shopping list." in first.messages[-1].content
+    assert "When is the dentist" in last.messages[-1].content
+
+
+def test_a_write_that_failed_is_not_offered_again(it: Talk) -> None:
+    write = call("write_file", "change", path="workspace/USER.md", content="x")
+    it.say("Write x to workspace/USER.md", write, answer("It was not written."))
+    assert "write_file" in tools(it.requests[0])
+    assert "write_file" not in tools(it.requests[1])
+
+
+def test_to_dos_are_not_changed_by_the_tools_for_files_once_that_failed(it: Talk) -> None:
+    (it.root / "memory" / "TODO.md").write_text(TODO, "utf-8")
+    write = call("write_file", "change", path="memory/TODO.md", content="- soap")
+    happened = it.say("hm, soap", write, answer("Nothing was done."))
+    assert "is changed by the tool todo" in results(happened)[0]
+    assert not tools(it.requests[1]) & WRITING - {"remember"}
+
+
+def test_a_line_goes_out_of_a_file_whole(it: Talk) -> None:
+    path = it.root / "workspace" / "week.md"
+    path.write_text("# Week\n\n- Monday: yoga\n- Tuesday: choir\n", "utf-8")
+    it.say(
+        "The yoga line in week.md can go.",
+        call("read_file", "change", path="workspace/week.md"),
+        call("edit_file", "change", path="workspace/week.md", find="- Monday: yoga", replace=""),
+        answer("The line about yoga is gone."),
+    )
+    (edit,) = (step for step in options(it.requests[1]) if "find" in step)
+    assert edit["find"]["enum"] == ["- Monday: yoga"]
+    assert path.read_text("utf-8") == "# Week\n\n- Tuesday: choir\n"

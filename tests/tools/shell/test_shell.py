@@ -135,6 +135,12 @@ def test_python_prints_its_result_and_its_faults(home: Home, confined: bool) -> 
     assert "Exit code 1." in text and "line 2" in text and "ZeroDivisionError" in text
 
 
+def test_python_that_prints_nothing_shows_its_last_expression(home: Home, confined: bool) -> None:
+    shell = shell_tools(home, confined)
+    assert "\n42" in shell.run_python("x = 6\nx * 7")
+    assert "None" not in shell.run_python("x = []\nx.append(1)")
+
+
 def test_python_does_not_take_modules_from_the_home(home: Home, confined: bool) -> None:
     (home.root / "json.py").write_text("print('mine')")
     (home.workspace / "json.py").write_text("print('mine')")
