@@ -2,7 +2,7 @@
 
     python -m benchmarks.lint [SEED...]
 
-Prints Markdown tables. Each seed (default 1 to 6) is another made-up memory with 50 planted faults
+Prints Markdown tables. Each seed (default 1 to 6) is another made-up memory with 44 planted faults
 among some hundred lines that only look like faults (`benchmarks.lint_data`). A report of another
 line or by another check is a false alarm, whatever its level. Seeds 4 to 6 have their faults and
 near misses in words that the checks were not written with. Beside it a reference: exact duplicates
@@ -48,7 +48,6 @@ Report = tuple[str, str, int]
 """Check, path and line from 1."""
 GREP = {
     "secret": r"(?i)\b(?:token|password|api_key|secret|bearer)\b.{0,4}[:= ]\S{8,}|ghp_|sk-",
-    "mask": r"\[?REDACTED\]?|\*{3,}|X{4,}",
     "hidden": "[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]",
     "order": r"(?i)ignore (?:all )?previous|system prompt|you are now",
     "relative-date": r"(?i)\b(?:tomorrow|today|yesterday|next week|next month|last week)\b",

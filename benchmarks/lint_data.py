@@ -1,4 +1,4 @@
-"""A made-up memory of 2,000 entries with 50 planted faults, for `benchmarks.lint`.
+"""A made-up memory of 2,000 entries with 44 planted faults, for `benchmarks.lint`.
 
 Everything is drawn by a seeded generator: the same seed gives the same files on every system. Most
 of it is ordinary; some hundred lines look like faults and are none (`_near_misses`).

@@ -1,4 +1,4 @@
-"""The faults that `benchmarks.lint_data` plants, 50 in all, each with where it may be reported.
+"""The faults that `benchmarks.lint_data` plants, 44 in all, each with where it may be reported.
 
 There are two sets of wordings: `lint_words.TUNED`, which the checks were written with, and `HELD`,
 whose lines they had not seen.
@@ -18,7 +18,7 @@ Line = tuple[str, str]
 
 MEMORY, HOUSE, PEOPLE = "memory/MEMORY.md", "memory/household.md", "memory/people.md"
 PROJECTS, INBOX = "memory/projects.md", "memory/inbox/2026-03-20.md"
-PLANTED = 50
+PLANTED = 44
 SPAN = 80
 
 
@@ -34,8 +34,8 @@ class Plant:
 def plants(chance: random.Random, first_day: date, words: Words) -> list[Plant]:
     """The faults of one memory."""
     makers = (
-        *(_duplicates, _contradictions, _relative, _long, _secrets, _masks, _hidden, _orders),
-        *(_links, _lost),
+        *(_duplicates, _contradictions, _relative, _long, _secrets, _hidden, _orders),
+        _links,
     )
     found = [plant for make in makers for plant in make(chance, first_day, words)]
     if len(found) != PLANTED:
@@ -96,11 +96,6 @@ def _secrets(chance: random.Random, first: date, words: Words) -> Iterator[Plant
         yield Plant("secret", ((chance.choice((MEMORY, HOUSE, PROJECTS)), _dated(text, first)),))
 
 
-def _masks(chance: random.Random, first: date, words: Words) -> Iterator[Plant]:
-    for text in words.masks:
-        yield Plant("mask", ((chance.choice((MEMORY, HOUSE)), _dated(text, first)),))
-
-
 def _hidden(chance: random.Random, first: date, words: Words) -> Iterator[Plant]:
     for at, sign in enumerate(words.hidden):
         said = f"The shutter number {at + 40} of the workshop gets stuck in wet weather.".split()
@@ -119,9 +114,3 @@ def _orders(chance: random.Random, first: date, words: Words) -> Iterator[Plant]
 def _links(chance: random.Random, first: date, words: Words) -> Iterator[Plant]:
     for text in words.links:
         yield Plant("dead-link", ((chance.choice((MEMORY, HOUSE)), _dated(text, first)),))
-
-
-def _lost(chance: random.Random, first: date, words: Words) -> Iterator[Plant]:
-    """Entries of words that so many others have that no question brings them up."""
-    for text in words.lost:
-        yield Plant("not-found", ((chance.choice((MEMORY, HOUSE)), _dated(text, first)),))

@@ -5,37 +5,27 @@ Fixes are written as one turn of the history, which `undo` takes back.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import date, timedelta
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from openclaw.errors import OpenclawError, UsageError
+from openclaw.errors import UsageError
 from openclaw.frozen import frozen
 from openclaw.history.history import command
 from openclaw.home.open_home import OpenHome
-from openclaw.memory.findings import LEVELS, Document, LintContext, LintFinding
-from openclaw.memory.lint import apply_fixes, lint, sorted_findings
+from openclaw.memory.findings import Document, LintContext, LintFinding
+from openclaw.memory.lint import apply_fixes, lint
 from openclaw.memory.markdown import read_markdown
-from openclaw.messages import TurnRecord
-from openclaw.retrieval.chunking import Chunk, split
-from openclaw.retrieval.ranking import BONUS_ALL, K1, KEYWORDS, B
-from openclaw.retrieval.snapshot import Posting, postings
-from openclaw.retrieval.tokens import words
-from openclaw.security.vault import Vault, read_secrets_file
+from openclaw.security.vault import Vault
 from openclaw.storage.git import Git, GitError
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
 from openclaw.storage.safe_open import check_no_links, is_folder, is_ordinary, read_bytes
 from openclaw.storage.saving import SaveConflict, save_over
-from openclaw.storage.text import BOM, decode
+from openclaw.storage.text import BOM
 from openclaw.types import BeforeWrite
 
 ROUNDS = 4
@@ -70,10 +60,7 @@ def lint_home(home: Home, today: date, documents: Sequence[Document] | None = No
     """Lint a home's memory, or the given texts in place of those in the files."""
     known = read(home) if documents is None else documents
     around = _around(home, today)
-    found = [*lint(known, around), *_not_found(known)]
-    if documents is None:
-        found += never_offered(home, known, today)
-    return LintReport(known, sorted_findings(found), around)
+    return LintReport(known, lint(known, around), around)
 
 
 def read(home: Home) -> list[Document]:
@@ -121,7 +108,7 @@ def _around(home: Home, today: date) -> LintContext:
     def text(path: str) -> str:
         return read_markdown(home.root / path) if is_ordinary(home.root / path) else ""
 
-    return LintContext(today.isoformat(), _kept_secrets(home), exists, files, text)
+    return LintContext(today.isoformat(), exists, files, text)
 
 
 def _names(home: Home) -> Iterator[str]:
@@ -130,40 +117,6 @@ def _names(home: Home) -> Iterator[str]:
         for folder, folders, names in os.walk(top) if is_folder(top) else ():
             folders[:] = [name for name in folders if not name.startswith(".")]
             yield from (home.relative(Path(folder, name)) for name in names)
-
-
-def _kept_secrets(home: Home) -> Collection[str] | None:
-    """Return the names of the home's secrets; None when they are unknown, as in a fresh clone."""
-    try:
-        return [*read_secrets_file(decode(read_bytes(home.private / "secrets.json")))]
-    except (OSError, ValueError, OpenclawError):
-        return None
-
-
-def _not_found(documents: Sequence[Document]) -> Iterator[LintFinding]:
-    """Find lasting facts that a question made of their own words does not find.
-
-    A note of a day is found by its day as well, so it is left out.
-    """
-
-    known = {document.path: document for document in documents if document.kind != "inbox"}
-    lines = {
-        path: {entry.at + 1 for entry in document.entries if not entry.superseded}
-        for path, document in known.items()
-        if document.kind == "lasting"
-    }
-    texts = {path: document.text for path, document in known.items()}
-    for (path, line), (other, at) in not_found(texts, lines).items():
-        yield LintFinding(
-            "not-found",
-            LEVELS["not-found"],
-            path,
-            line,
-            f"its own words find {FIRST} others before it, first {other}:{at}",
-            "name what it is about: who, which, where",
-            line,
-            (other, at),
-        )
 
 
 # ---- fixes
@@ -261,103 +214,6 @@ def _mark(file: Path) -> bytes:
         return b""
 
 
-OLD_DAYS = 90
-LEAST_TURNS = 50
-"""With fewer recorded turns nothing is said: an entry had no chance yet."""
-MOST_FILES = 300
-MOST_BYTES = 20_000_000
-MOST_LINES = 12
-LASTING = "memory/MEMORY.md"
-
-
-@dataclass(slots=True)
-class _Offers:
-    """The number of recorded turns, the lines they offered by path, and their prompts' texts."""
-
-    turns: int = 0
-    lines: dict[str, set[int]] = field(default_factory=dict)
-    texts: list[str] = field(default_factory=list)
-
-
-def never_offered(home: Home, documents: Sequence[Document], today: date) -> Iterator[LintFinding]:
-    """Return one piece of advice for each file with entries older than `OLD_DAYS` that were given
-    to no recorded turn. MEMORY.md is given to every turn and is left out.
-    """
-    offers = _offers(home)
-    if offers.turns < LEAST_TURNS:
-        return
-    said, limit = "\n".join(offers.texts), (today - timedelta(days=OLD_DAYS)).isoformat()
-    for document in documents:
-        if document.kind not in ("lasting", "daily") or document.path == LASTING:
-            continue
-        old = [e for e in document.entries if not e.superseded and "" < document.date(e) < limit]
-        given = offers.lines.get(document.path, set())
-        unseen = [e.at + 1 for e in old if e.at + 1 not in given and e.text not in said]
-        if unseen:
-            yield _finding(document, unseen, len(old), offers.turns)
-
-
-def _finding(document: Document, unseen: Sequence[int], old: int, turns: int) -> LintFinding:
-    more = f" and {len(unseen) - MOST_LINES} more" if len(unseen) > MOST_LINES else ""
-    lines = ", ".join(map(str, unseen[:MOST_LINES])) + more
-    return LintFinding(
-        "never-offered",
-        LEVELS["never-offered"],
-        document.path,
-        unseen[0],
-        f"{len(unseen)} of {old} entries older than {OLD_DAYS} days were never given to any of"
-        f" {turns} turns: line{'s' * (len(unseen) > 1)} {lines}",
-        "see whether they still matter",
-        unseen[0],
-    )
-
-
-def _offers(home: Home) -> _Offers:
-    offers = _Offers()
-    for message in _messages(home):
-        noted = message.get("record")
-        record = TurnRecord.from_json(noted if isinstance(noted, dict) else {})
-        if record.found is None and record.offered is None:
-            continue
-        offers.turns += 1
-        offers.texts.append(str(message.get("context", "")))
-        for passage in record.offered or ():
-            first, last = passage.get("start_line"), passage.get("end_line")
-            if isinstance(first, int) and isinstance(last, int):
-                lines = offers.lines.setdefault(str(passage.get("path")), set())
-                lines.update(range(first, min(last, first + 1000) + 1))
-    return offers
-
-
-def _messages(home: Home) -> Iterator[Mapping[str, Any]]:
-    """Yield the messages of the newest conversations that can be read."""
-    left = MOST_BYTES
-    paths = [*home.sessions.glob("*.json"), *home.sessions.glob("archive/*/*.json")]
-    for path in sorted(paths, key=_changed, reverse=True)[:MOST_FILES]:
-        try:
-            data = read_bytes(path)
-            left -= len(data)
-            if left < 0:
-                return
-            shape = json.loads(data) if b'"record"' in data else {}
-        except (OSError, ValueError, RecursionError):
-            continue
-        messages = shape.get("messages") if isinstance(shape, dict) else shape
-        yield from _dicts(messages)
-
-
-def _changed(path: Path) -> float:
-    """Return the time of a file's last change; 0 for a broken link or a file that is gone."""
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
-
-
-def _dicts(value: Any) -> Iterable[Mapping[str, Any]]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-
-
 _HUNK = re.compile(rb"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 _DIFF = (
     *("diff", "--cached", "--relative", "--no-color", "--no-ext-diff", "--no-textconv"),
@@ -426,84 +282,3 @@ def _lines(git: Git, path: str, env: Mapping[str, str]) -> frozenset[int]:
     diff = git.run(*_DIFF, "--unified=0", "--", path, data=b"", **env)
     spans = ((int(first), int(count or 1)) for first, count in _HUNK.findall(diff))
     return frozenset(at for first, count in spans for at in range(first, first + count))
-
-
-FIRST = 3
-"""Among so many passages a line has to be: as many as a turn is usually given."""
-_EQUAL = 1e-4
-
-
-def not_found(
-    texts: Mapping[str, str], lines: Mapping[str, Collection[int]], first: int = FIRST
-) -> dict[tuple[str, int], tuple[str, int]]:
-    """Find lines that a question of their own words does not bring among the `first` passages.
-
-    Lines count from 1, by path. Each comes with the passage (path, line) that ranks first. Lines
-    that say the same as a better one are duplicates and are not counted.
-    """
-    places, chunks = [], []
-    for path, text in texts.items():
-        for chunk in split(text, "markdown", path):
-            places.append((path, chunk.start_line))
-            chunks.append(chunk)
-    if not chunks:
-        return {}
-    ranks = _Ranks(chunks)
-    lost = {}
-    for row, (path, line) in enumerate(places):
-        if line in lines.get(path, ()) and chunks[row].context:
-            best = ranks.before(row, first)
-            if best is not None:
-                lost[path, line] = places[best]
-    return lost
-
-
-class _Ranks:
-    """BM25 over chunks, all in memory; formula and weights as in `llama_words`."""
-
-    def __init__(self, chunks: list[Chunk]) -> None:
-        self._said = [chunk.parts[0] if chunk.parts else "" for chunk in chunks]
-        self._own = [tuple(dict.fromkeys(words(said))) for said in self._said]
-        self._postings, lengths = postings(chunks)
-        mean = float(lengths.mean()) or 1.0
-        self._norm = K1 * ((1 - B) + B * lengths / mean)
-        self._count = len(chunks)
-        self._weights: dict[str, Posting] = {}
-        self._struck = np.array([chunk.struck for chunk in chunks])
-
-    def before(self, row: int, first: int) -> int | None:
-        """The best row when `first` or more others come before this one, else None."""
-        terms = self._own[row]
-        if not terms:
-            return None
-        scores = np.zeros(self._count, np.float32)
-        for term in terms:
-            rows, weights = self._weight(term)
-            scores[rows] += weights
-        scores[self._struck] = 0
-        if len(terms) <= KEYWORDS:
-            self._add_look_up(scores, row)
-        ahead = np.flatnonzero(scores > scores[row] + _EQUAL)
-        if len(ahead) < first:
-            return None
-        order = ahead[np.argsort(-scores[ahead], kind="stable")].tolist()
-        texts = list(dict.fromkeys(self._said[at] for at in order))[:first]
-        return order[0] if len(texts) == first and self._said[row] not in texts else None
-
-    def _add_look_up(self, scores: npt.NDArray[np.float32], row: int) -> None:
-        """A question of few words is a look-up: lines that hold all of them come first."""
-        wanted, high = set(self._own[row]), float(scores.max()) or 1.0
-        for at in np.flatnonzero(scores).tolist():
-            if wanted.issubset(self._own[at]):
-                scores[at] += BONUS_ALL * high
-
-    def _weight(self, term: str) -> Posting:
-        """Return the rows that hold a word, and what it adds to their scores."""
-        if term not in self._weights:
-            rows, counts = self._postings.get(
-                term, (np.empty(0, np.int32), np.empty(0, np.float32))
-            )
-            idf = np.log(1 + (self._count - len(rows) + 0.5) / (len(rows) + 0.5))
-            weights = (idf * counts / (self._norm[rows] + counts)).astype(np.float32)
-            self._weights[term] = rows, weights
-        return self._weights[term]

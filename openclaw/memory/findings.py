@@ -25,10 +25,7 @@ LEVELS: Mapping[str, FindingLevel] = {
     "contradiction": "warning",
     "relative-date": "warning",
     "too-long": "warning",
-    "mask": "warning",
     "dead-link": "warning",
-    "not-found": "advice",
-    "never-offered": "advice",
 }
 """The level of each check by its name. Errors and warnings are faults."""
 MAX_QUOTED = 60
@@ -156,14 +153,12 @@ class LintContext:
     """What the checks know of the home besides the texts.
 
     today: an ISO day
-    secrets: the names of the kept secrets, None when unknown
     exists: tells whether the home has a file or folder of a path
     files: returns the paths of the home's notes, for links by name
     read: returns the text of a note
     """
 
     today: str
-    secrets: Collection[str] | None = None
     exists: Callable[[str], bool] = lambda path: False
     files: Callable[[], Collection[str]] = tuple
     read: Callable[[str], str] = lambda path: ""

@@ -27,7 +27,7 @@ from openclaw.memory.lint_contradictions import find_contradictions, find_relati
 from openclaw.memory.markdown import read_page
 from openclaw.memory.notes import MAX_CHARS
 from openclaw.security import secrets, untrusted
-from openclaw.security.vault import MASK, mask_of, masked_names
+from openclaw.security.vault import mask_of
 
 
 def lint(documents: Iterable[Document], around: LintContext) -> list[LintFinding]:
@@ -40,7 +40,7 @@ def lint(documents: Iterable[Document], around: LintContext) -> list[LintFinding
     found: list[LintFinding] = []
     for document in known:
         if document.kind != "todo":
-            found += check_document(document, around)
+            found += check_document(document)
         found += find_relative_dates(document)
         found += links.find_dead(document)
     same = list(find_duplicates(known))
@@ -58,39 +58,11 @@ def is_fault(finding: LintFinding) -> bool:
     return finding.level != "advice"
 
 
-_CODE = re.compile(r"(`{1,5})(?:(?!\1).){1,300}?\1")
-_QUOTED = re.compile(r"\"[^\"]{1,300}\"|\u201c[^\u201d]{1,300}\u201d|\u201e[^\u201c]{1,300}\u201c")
-_GONE = (
-    r"(?:redacted|masked|removed|censored|withheld|omitted|anonymi[sz]ed|scrubbed|blacked out"
-    r"|geschw\u00e4rzt|entfernt|supprim\u00e9)"
-)
-_LOST = re.compile(
-    rf"(?i:\((?:[\w-]+ ){{0,3}}(?:redacted|withheld|masked|censored)\)"
-    r"|(?<!\[)[\[<](?:value |text |name )?(?:hidden(?: by [\w ]{1,20})?|secret)[\]>](?!\()"
-    rf"|(?<!\[)[\[<](?:[\w-]+[ _-]){{0,3}}{_GONE}(?:[_:-] ?[\w -]{{1,30}})?[\]>](?!\())"
-    r"|(?<!\[)[\[<](?:PHONE|E?MAIL|IBAN|PERSON|CREDIT_CARD|SSN|PII|PASSWORD|ACCOUNT)"
-    r"(?:_[A-Z]{1,12})?[\]>](?!\()|\bREDACTED\b"
-    r"|(?:[:=]|\b(?:is|was|are|ist|war|est|es))[ \t]{1,3}[\"']?(?:\*{3,}|\u2022{3,}|[xX]{4,}|#{4,})"
-    r"(?=[\s\"'.,;)]|$)"
-    r"|(?<![\w*])(?:[Xx]{3,}-){1,8}[Xx]{2,}(?![\w*])|(?<![\w*-])\w{0,6}[-_]?\*{5,}\w{0,6}(?!\w|\*)"
-    r"|(?<!\*)\*{2,4}[ -]\*{3,4}(?=[\s.,;)-]|$)|(?<!\w)(?:[Xx]{2,4} ){2,8}[Xx]{2,4}(?!\w)"
-    r"|(?<!\w)\d{2,6}(?:[ -][Xx*]{3,6}){1,3}(?=[\s.,;)-]|$)|\u2022{5,}"
-    r"|\u2022{2,4}[ -]\u2022{2,}|[\u2588\u2593\u25a0]{3,}"
-)
-_RATING = re.compile(
-    r"\b(?:rat(?:ing|ed)|stars?|hotel|grade|score|review|sterne?|bewertung|\u00e9toiles)\b"
-    r"|\*{3,5} (?:of|out of|von|sur) ",
-    re.IGNORECASE,
-)
-_RULE = re.compile(r"[ \t]*(?:[*_-][ \t]*){3,}$")
-
-
-def check_document(document: Document, around: LintContext) -> Iterator[LintFinding]:
+def check_document(document: Document) -> Iterator[LintFinding]:
     """Find what is wrong with single lines and entries of a document."""
     yield from _check_hidden(document)
     yield from _check_secrets(document)
     yield from _check_orders(document)
-    yield from _check_masks(document, around)
     yield from _check_length(document)
 
 
@@ -159,26 +131,6 @@ def _check_orders(document: Document) -> Iterator[LintFinding]:
             f"words that give an agent orders: {quote(lines[at].strip(' -*+'))}",
             advice="if you did not write this, take it out",
         )
-
-
-def _check_masks(document: Document, around: LintContext) -> Iterator[LintFinding]:
-    for at, line in enumerate(document.page.lines):
-        if document.page.opaque.get(at) is not None:
-            continue
-        if around.secrets is not None and "{{" in line:
-            for name in masked_names(line):
-                if name not in around.secrets:
-                    message = f"{mask_of(name)} stands for a secret that is not kept here"
-                    yield document.finding("mask", at, message, advice="write the value again")
-        plain = _QUOTED.sub(" ", _CODE.sub(" ", MASK.sub(" ", line.rstrip("\r\n"))))
-        found = None if _RULE.match(plain) else _LOST.search(plain)
-        if found and not (found[0][-3:] == "***" and _RATING.search(plain)):
-            yield document.finding(
-                "mask",
-                at,
-                f"a mask in the place of a value: {quote(line.strip(' -*+' + chr(10)))}",
-                advice="write what was meant, or take the line out",
-            )
 
 
 def _check_length(document: Document) -> Iterator[LintFinding]:

@@ -32,12 +32,6 @@ from openclaw.nlp.lexicon import correction_words as w
 
 MOST_IN_GROUP = 60
 """Largest group of items that is compared. A larger group shares a form, not a subject."""
-_ORDERED = re.compile(
-    r"\d|\b(?:over|than|before|after|from|to|by|not|never|no|und|vor|nach)\b", re.IGNORECASE
-)
-_NAME = re.compile(r"(?<=\s)[^\W\d_a-z]\w+")
-_REORDERED_LEAST = 4
-_ROTATED_LEAST = 5
 _COMPARED_MOST = 40
 """Most words of an entry that is compared word by word. Longer entries are compared whole."""
 
@@ -75,26 +69,24 @@ def find_duplicates(documents: Sequence[Document]) -> Iterator[LintFinding]:
 
 def _find_pairs(items: Sequence[LintItem]) -> Iterator[_Pair]:
     """Find the pairs of items that say the same. Each pair comes once, the surest first."""
-    exact, moved, near = ItemGroups(), ItemGroups(), ItemGroups()
+    exact, near = ItemGroups(), ItemGroups()
     for number, item in enumerate(items):
         words = stems(item.entry.text)
         exact.add(words, number)
         if len(words) > _COMPARED_MOST:
             continue
-        if len(words) >= _REORDERED_LEAST:
-            moved.add(tuple(sorted(words)), number)
         for at in range(len(words)):
             near.add((str(len(words)), *words[:at], "", *words[at + 1 :]), number)
     told = set()
-    for places in (exact, moved, near):
+    for places in (exact, near):
         for group in places.groups():
             for pair in combinations(group[:MOST_IN_GROUP], 2):
                 one, other = items[pair[0]], items[pair[1]]
                 if pair in told or not _may_be_same(one, other):
                     continue
-                if places is exact or (_is_reordered if places is moved else _is_near)(one, other):
+                if places is exact or _is_near(one, other):
                     told.add(pair)
-                    yield _Pair(*pair, places is not near)
+                    yield _Pair(*pair, places is exact)
 
 
 def _may_be_same(one: LintItem, other: LintItem) -> bool:
@@ -107,35 +99,6 @@ def _may_be_same(one: LintItem, other: LintItem) -> bool:
 
 def _is_near(one: LintItem, other: LintItem) -> bool:
     return is_same_statement(one.entry.text, other.entry.text)
-
-
-def _is_reordered(one: LintItem, other: LintItem) -> bool:
-    """Return True for "behind the box hangs the key" and "the key hangs behind the box".
-
-    The phrase with the preposition has moved to the end, and the rest may be rotated. Where order
-    can matter (numbers, comparisons, two names) only the rotation of a whole sentence counts.
-    """
-    left, right = stems(one.entry.text), stems(other.entry.text)
-    if len(left) >= _ROTATED_LEAST and _is_rotation(left, right):
-        return True
-    both = one.entry.text, other.entry.text
-    names = {name.casefold() for text in both for name in _NAME.findall(text)}
-    if len(names) > 1 or any(map(_ORDERED.search, both)):
-        return False
-    fronted = [words_of(item)[0] in PREPOSITIONS for item in (one, other)]
-    return (fronted[0] and _is_fronted(left, right)) or (fronted[1] and _is_fronted(right, left))
-
-
-def _is_fronted(left: Sequence[str], right: Sequence[str]) -> bool:
-    """Return True when the beginning of `left` ends `right`, and the rest is rotated."""
-    return any(
-        left[:at] == right[-at:] and _is_rotation(left[at:], right[:-at])
-        for at in range(1, len(left) - 1)
-    )
-
-
-def _is_rotation(left: Sequence[str], right: Sequence[str]) -> bool:
-    return any((*left[at:], *left[:at]) == (*right,) for at in range(len(left)))
 
 
 def _sort_key(item: LintItem) -> tuple[bool, bool, str, int]:

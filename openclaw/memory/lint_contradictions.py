@@ -17,6 +17,7 @@ from openclaw.memory.lint_checks import (
     share_heading,
     stems,
 )
+from openclaw.nlp.lexicon.fact_words import FROM_NOW
 from openclaw.types import ToolProblem
 
 _NOT = re.compile(
@@ -146,40 +147,6 @@ def _strike_edits(item: LintItem, day: str) -> Iterator[Edit]:
         yield Edit(document.path, entry.at, entry.end, lines[entry.at])
 
 
-_UNIT = r"(?:hour|day|week|weekend|fortnight|month|year|decade)s?"
-_COUNT = (
-    r"(?:\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven"
-    r"|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|twenty|thirty|a few|a couple of"
-    r"|half an?|some|several|many|a dozen)"
-)
-_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-_TAG = (
-    r"(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|woche|wochenende|monat|jahr)"
-)
-_ZAHL = r"(?:\d{1,3}|eine[mnr]?|zwei|drei|vier|f\u00fcnf|sechs|sieben|acht|neun|zehn|ein paar)"
-_RELATIVE = re.compile(
-    r"\b(?:the day after tomorrow|the day before yesterday|tomorrow|today|tonight|yesterday"
-    rf"|(?:this|next|last|this coming) (?:week|weekend|month|quarter|year|{_DAY}"
-    r"|spring|summer|autumn|winter|morning|afternoon|evening|night)"
-    rf"|(?<!with)in {_COUNT} {_UNIT}(?: time)?|{_COUNT} (?:{_UNIT}|{_DAY}s) (?:ago|from now|hence)"
-    rf"|(?:the )?(?:{_DAY}|weekend|week|month|year|one) (?:after next|before last)"
-    rf"|(?:the )?coming (?:{_DAY}|week|weekend|month)|{_DAY} week"
-    rf"|(?:a week|a fortnight|two weeks) (?:on {_DAY}|from (?:today|tomorrow|{_DAY}))"
-    r"|\u00fcbermorgen|vorgestern|gestern|heute"
-    rf"|(?:n\u00e4chste|kommende|diese|letzte|vorige)[nrsm]? {_TAG}"
-    rf"|(?:in|vor) {_ZAHL} (?:tage?n?|wochen?|monate?n?|jahre?n?)"
-    r"|apr\u00e8s-demain|demain|avant-hier|aujourd'hui"
-    r"|(?:la semaine|le mois|l'ann\u00e9e) (?:prochaine?|derni\u00e8re?|dernier)"
-    r"|pasado ma\u00f1ana|anteayer|ayer|hoy"
-    r"|(?:la semana|el mes|el a\u00f1o) (?:que viene|pasad[oa])"
-    r"|la pr\u00f3xima semana|el pr\u00f3ximo (?:mes|a\u00f1o))\b"
-    r"|(?<!guten )(?<!am )(?<!jeden )\bmorgen\b(?! fr\u00fch ist)",
-    re.IGNORECASE,
-)
-_MORNING = re.compile(r"\b(?:Morgen|MORGEN)\b")
-_TITLE = re.compile(
-    r" (?:Show|Programme|Program|News|Magazine|Newspaper|Never|Times|Press|FM|TV)\b"
-)
 _QUOTES = re.compile(
     r"`[^`]{0,300}`|\"[^\"]{0,300}\"|\u201c[^\u201d]{0,300}\u201d|\u201e[^\u201c]{0,300}\u201c"
     r"|\u00ab[^\u00bb]{0,300}\u00bb|(?<!\w)'[^']{0,300}'(?!\w)|\]\([^)]{0,300}\)"
@@ -200,7 +167,6 @@ _HABIT = re.compile(
     re.IGNORECASE,
 )
 _DONE = re.compile(r"\[[xX]\]\s")
-_SENTENCE = re.compile(r"(?:^|[.!?:;]\s)\W*$")
 
 
 def find_relative_dates(document: Document) -> Iterator[LintFinding]:
@@ -230,12 +196,8 @@ def first_relative_date(text: str) -> str:
     plain = _QUOTES.sub(lambda found: " " * len(found[0]), text)
     if _HABIT.search(plain):
         return ""
-    for found in _RELATIVE.finditer(plain):
-        if _MORNING.fullmatch(found[0]):
-            continue
-        begins = _SENTENCE.search(plain[: found.start()])
-        name = found[0][0].isupper() and (not begins or _TITLE.match(plain, found.end()))
-        if not name:
+    for found in FROM_NOW.finditer(plain):
+        if found[0][0].islower() or not found.start():  # no name: "USA Today"
             return found[0]
     return ""
 

@@ -263,20 +263,23 @@ WHEN_DECIDED = re.compile(
     _I,
 )
 """When something was decided; not how long it holds."""
-RELATIVE = re.compile(
-    r"\b(?:today|tonight|tomorrow|yesterday|(?:this|next|last|coming) (?:\w+day|week|weekend|month|"
-    r"year|spring|summer|autumn|fall|winter|morning|evening)|(?:on|until|by|since|from) (?:mon|"
-    r"tues|"
-    r"wednes|thurs|fri|satur|sun)day|in (?:\w+ )?(?:\w+ )?(?:days?|weeks?|months?)\b|"
-    r"(?:days?|weeks?|months?|years?) ago|heute|morgen|übermorgen|gestern|(?:nächste|letzte|diese|"
-    r"kommende)[nrsm]? \w+|am (?:mon|diens|donners|frei|sams|sonn)tag|am mittwoch|vor \w+ (?:tagen|"
-    r"wochen|monaten)|aujourd['\u2019]hui|demain|hier|(?:lundi|mardi|mercredi|jeudi|vendredi|"
-    r"samedi|"
-    r"dimanche|semaine|mois|année) prochaine?|hoy|mañana|ayer|(?:el|la) (?:próxim[oa]|lunes|martes|"
-    r"miércoles|jueves|viernes|sábado|domingo|semana que viene))\b",
-    _I,
+_FROM_NOW = (
+    r"today|tonight|tomorrow|yesterday|(?:this|next|last|coming) (?:\w+day|week|weekend|month|year|"
+    r"spring|summer|autumn|fall|winter|morning|evening)|in (?:\w+ )?(?:\w+ )?(?:days?|weeks?|"
+    r"months?)\b|\w+ ago|from now(?! on)|before last|after next|heute|(?<!guten )morgen|übermorgen|"
+    r"gestern|(?:nächste|letzte|diese|kommende)[nrsm]? \w+|vor \w+ (?:tagen|wochen|monaten)|"
+    r"aujourd['\u2019]hui|demain|hier|(?:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|"
+    r"semaine|mois|année) prochaine?|hoy|mañana|ayer|(?:el|la) (?:próxim[oa]|semana que viene)"
 )
-"""A day relative to the day of writing."""
+_WEEKDAY = (
+    r"(?:on|until|by|since|from) (?:mon|tues|wednes|thurs|fri|satur|sun)day|am (?:mon|diens|"
+    r"donners|frei|sams|sonn)tag|am mittwoch|el (?:lunes|martes|miércoles|jueves|viernes|sábado|"
+    r"domingo)"
+)
+FROM_NOW = re.compile(rf"\b(?:{_FROM_NOW})\b", _I)
+"""A day that only the day of writing tells."""
+RELATIVE = re.compile(rf"\b(?:{_FROM_NOW}|{_WEEKDAY})\b", _I)
+"""The same, or a weekday, which may also be a habit."""
 
 EMAIL = re.compile(r"(?<![\w@])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
 ADDRESS = re.compile(rf"{EMAIL.pattern}|://|\bwww\.|\w\.[a-z]{{2,12}}/|(?<!\w)@\w{{2}}", _I)
