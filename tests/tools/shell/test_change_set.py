@@ -188,7 +188,7 @@ def test_what_others_save_meanwhile_is_not_the_commands(home: Home, runner: Runn
 
 def test_a_text_that_both_change_has_both_changes(home: Home, runner: Runner) -> None:
     plan = home.workspace / "plan.md"
-    line = "touch began; sed -i s/one/ONE/ workspace/plan.md; sleep 0.5"
+    line = "sed -i s/one/ONE/ workspace/plan.md; touch began; sleep 0.5"
     text = beside(runner, line, lambda: plan.write_text("one\ntwo\nthree\nby hand\n"))
     assert "others changed it too" in text
     assert plan.read_text() == "ONE\ntwo\nthree\nby hand\n"
