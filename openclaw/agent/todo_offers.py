@@ -159,7 +159,7 @@ def offer_promised(open_home: OpenHome, session: Session, answer: str) -> TodoOf
     today = open_home.now().date()
     for sentence in sentences(answer[-MOST_SEARCHED:]):
         named = find_named_day(sentence)
-        day = parse_day(named.day, today) if named else None
+        day = parse_day(named, today) if named else None
         if day and day > today and read_answer(sentence).has("announces"):
             text = " ".join(strip_hidden(sentence).split())[:LONGEST_PROMPT]
             line = f'Shall I note this for {day.isoformat()}: "{text}"? (yes)'
@@ -217,9 +217,7 @@ def _offer_date(open_home: OpenHome, todo: Todo) -> TodoOffer | None:
     if todo.due or "due:" in todo.text or named is None:
         return None
     today = open_home.now().date()
-    day: date | None = today
-    if named.day != "today":
-        day = parse_day(named.day, today)
+    day = parse_day(named, today)
     if day is None or day < today:
         return None
     text = todo.text if len(todo.text) <= LONGEST_PROMPT else f"{todo.text[:LONGEST_PROMPT]}..."

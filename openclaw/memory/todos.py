@@ -29,7 +29,7 @@ from openclaw.memory.markdown import (
     to_display,
     write_ids,
 )
-from openclaw.nlp.dates import resolve_due_dates
+from openclaw.nlp.dates import read_leading_day
 from openclaw.storage.lock import hold_lock
 from openclaw.types import BeforeWrite, ToolProblem, record_no_write
 
@@ -215,6 +215,24 @@ class TodoFile:
     def _change(self, change: Callable[[str], str]) -> str:
         with hold_lock(self._lock, self.lock_seconds):
             return change_file(self.path, change, self.keep)
+
+
+def resolve_due_dates(text: str, today: date) -> str:
+    """Return a text with `due:tomorrow`, `due:next friday` or `due:"in 3 days"` as an ISO date.
+
+    Raises ToolProblem for a `due:` without a day, but leaves `due: soon` alone.
+    """
+    found = re.search(r"(?<![\w:-])due:\s?(?P<words>\S.*)", text, re.DOTALL)
+    if found is None:
+        return text
+    length, day = read_leading_day(found["words"], today)
+    if day is not None:
+        rest = found["words"][length:]
+        return f"{text[: found.start()]}due:{day.isoformat()}{rest}"
+    if text[found.start("words") - 1] == ":":
+        word = found["words"].split()[0]
+        raise ToolProblem(f"due:{word} is no date; write due:{today.isoformat()} or due:friday.")
+    return text
 
 
 def _to_todo(item: TaskItem) -> Todo:

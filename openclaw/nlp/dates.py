@@ -1,77 +1,479 @@
-"""Read days as people write them: 2026-12-01, tomorrow, next friday, morgen, end of month.
+"""Read days as people write them: a due date ("by friday", "in 3 Wochen"), the days that a question
+asks about ("last week", "im März", "la semaine dernière"), and a day that a sentence names.
 
-The library dateparser reads most of them. It loads at first use (0.2 s); an ISO date never needs
-it. This module reads what the library cannot (weekends, ends of months, "vendredi prochain") or
-would guess: a bare number, 01/02/2026, a month without a day.
+The library dateparser reads names of months and weekdays, "yesterday" and "three weeks" in seven
+languages. It loads at first use (0.3 s) and takes "a" or a version for a date, so it only gets what
+a pattern has found. Dates in figures and "last week" never need it.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from calendar import monthrange
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import date, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Literal
 
 from openclaw.frozen import frozen
-from openclaw.types import ToolProblem
+
+Prefer = Literal["future", "past"]
+Span = tuple[date, date]  # the first day and the last
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")
 MAX_CHARS = 60
-ISO = r"\d{4}-\d{2}-\d{2}"
+MONTH_DAYS = 28
+YEARS_TRIED = 10  # two 29ths of February are at most 8 years apart
+FEW = 5  # "a few days", "the last days"
 
-Prefer = Literal["future", "past"]
-
-# Patterns are texts, compiled when they are first used: most commands read no date.
-
-_EDGE = (
-    r"(?:by |until )?(?:the )?(?P<edge>end|start|beginning) of (?:the |this )?(?P<next>next )?"
-    r"(?P<unit>day|week|month|year)|(?P<short>eo[dwmy])"
-    r"|(?:bis )?(?:zum )?(?:ende (?:der|des|dieser|dieses) )(?P<de>woche|monats|jahres)"
-    r"|(?P<de2>monatsende|jahresende)|(?:à la )?fin (?:de la |du |de l.)(?P<fr>semaine|mois|année)"
-    r"|(?:a )?(?:fin|final(?:es)?) (?:de|del) (?P<es>mes|año)"
+# Words, as patterns that are compiled at first use: most texts name no day.
+ISO = r"\d{4}-\d\d-\d\d"
+_MONTH = (
+    r"(?:jan(?:uar[yi]?|vier|eiro)?|enero|gennaio|feb(?:ruar[yi]?|rero|braio)?|fevereiro|f[ée]vrier"
+    r"|mar(?:ch|s|zo|ço)?|märz|maerz|maart|apr(?:ile?)?|avril|abril|ma(?:y|yo|i|io|ggio)|mei"
+    r"|june?|jun(?:i|io|ho)|juin|giugno|july?|jul(?:i|io|ho)|juillet|luglio"
+    r"|aug(?:ust|ustus)?|ao[ûu]t|agosto|sep(?:t|tember|tembre|tiembre)?|settembre|setembro"
+    r"|o[ck]t(?:ober|obre|ubre)?|ottobre|outubro|nov(?:i?embre|ember|embro)?"
+    r"|d[eéi][cz](?:i?embre|ember|embro)?)"
 )
-_UNITS: Mapping[str, str] = {
-    **dict.fromkeys(("day", "eod"), "day"),
-    **dict.fromkeys(("week", "eow", "woche", "semaine"), "week"),
-    **dict.fromkeys(("month", "eom", "monats", "monatsende", "mois", "mes"), "month"),
-    **dict.fromkeys(("year", "eoy", "jahres", "jahresende", "année", "año"), "year"),
+_WEEKDAY = (
+    r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|mittwoch|sonnabend"
+    r"|(?:mon|diens|donners|frei|sams|sonn)tag|(?:lun|mar|mercre|jeu|vendre|same)di|dimanche"
+    r"|lunes|martes|miércoles|jueves|viernes|s[áa]bado|domingo|sabato|domenica"
+    r"|(?:lune|marte|mercole|giove|vener)dì|(?:maan|dins|woens|donder|vrij|zater|zon)dag"
+    r"|(?:segunda|terça|quarta|quinta|sexta)-feira)"
+)
+_UNITS = {
+    "weekend": r"week-?end|wochenendes?|fi[nm] de semana",
+    "week": r"weeks?|wochen?|semaines?|semanas?|settiman[ae]|weken",
+    "day": r"days?|tage?n?|jours?|d[íi]as?|giorn[oi]|dag(?:en)?",
+    "month": r"months?|monat(?:e?n?|s)|mois|mes(?:es|e|i)?|maand(?:en)?|mês",
+    "quarter": r"quarters?|quartals?|trimestres?|kwartaal",
+    "year": r"years?|jahr(?:e?n?|es)|années?|ans|años?|ann[oi]|jaar|anos?",
 }
+_UNIT = rf"(?:{'|'.join(_UNITS.values())})"
+_PLURAL = r"(?:(?:day|week|month|year|jour|semaine|día|semana|año)s|tagen?|wochen|monaten?|jahren?)"
+_NOW = (
+    r"today|tonight|this (?:morning|afternoon|evening)|heute|aujourd['\u2019]hui|ce soir|hoy|oggi"
+    r"|vandaag|hoje"
+)
+_BEFORE = (
+    r"(?:(?:the )?day before )?yesterday|last night|(?:vor)?gestern|avant-hier"
+    r"|hier(?= soir| matin)|(?:ante)?ayer|ieri|(?:eer)?gisteren|ontem"
+)
+_AFTER = (
+    r"(?:(?:the )?day after )?tomorrow|(?:über|over)?(?<!am )(?<!en )morgen|(?:après-)?demain"
+    r"|(?:pasado )?(?<!la )mañana|(?:dopo)?domani|(?:depois de )?amanhã"
+)
+_LAST = (
+    r"(?:last|past|previous|(?:letzt|vergangen|vorig)e\w?|afgelopen|derni[eè]re?s?|[úu]ltim[oa]s?)"
+)
+_LAST_AFTER = r"(?:derni[eè]re?|passée?|pasad[oa]|scors[oa]|passad[oa])"
+_THIS = r"(?:this|(?:the )?current|diese[nrsm]?|ce|cette|est[ea]|quest[oa]|deze)"
+_NEXT = r"(?:next|coming|(?:nächste|kommende)[nrsm]?|prochaine?|pr[óo]xim[oa]|prossim[oa]|volgende)"
+_LEAD = r"(?:on|at|by|until|before|for|the|am|bis|zum|den|für|le|la|el|à|a|pour|para|op|il|no|na)"
+_COUNT = r"(?:an?\s+|ein\s+)?\w+(?:\s+of)?"
+_FEW = r"(?i)few|several|couple|paar|einige\w*|quelques|unos|algun\w+"
+_NTH = (
+    r"(?:first|second|third|fourth|last|[1-4](?:st|nd|rd|th|\.)|(?:ers|zwei|drit|vier|letz)te\w?)"
+)
+_NUMBERS = {"fi": 1, "er": 1, "se": 2, "zw": 2, "th": 3, "dr": 3, "fo": 4, "vi": 4}
+
+
+@cache
+def _compile(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+@lru_cache(16)
+def _load_reader(parser: str, today: date, prefer: Prefer) -> Callable[[str], Any]:
+    """Load dateparser's reader of "in 3 days" (relative) or "friday", "1 dec" (absolute).
+
+    There are two because a bare month means its last day while "in a month" keeps today's.
+    """
+    from dateparser.date import DateDataParser
+
+    day = "current" if parser == "relative" else "last" if prefer == "future" else "first"
+    settings = {
+        "PARSERS": [f"{parser}-time"],
+        "RELATIVE_BASE": datetime(today.year, today.month, today.day),
+        "PREFER_DATES_FROM": prefer,
+        "DATE_ORDER": "DMY",
+        "PREFER_DAY_OF_MONTH": day,
+    }
+    reader = DateDataParser(list(LANGUAGES), use_given_order=True, settings=settings)
+    read: Callable[[str], Any] = reader.get_date_data
+    return read
+
+
+def _ask_library(parser: str, words: str, today: date, prefer: Prefer = "past") -> tuple[date, str]:
+    """Return the day that words mean, and whether it is a day, week, month or year. Raises
+    LookupError when they mean none."""
+    try:
+        found = _load_reader(parser, today, prefer)(words)
+        return found.date_obj.date(), found.period
+    except (ValueError, OverflowError, RecursionError, IndexError, TypeError, AttributeError):
+        raise LookupError(words) from None  # the library stumbles over some phrases
+
+
+@cache
+def _read_name(name: str) -> date:
+    """Return a day in the month, or on the weekday, of this name. Raises LookupError."""
+    return _ask_library("absolute", name.casefold(), date(2001, 1, 1))[0]
+
+
+def _count_back(count: str, unit: str, today: date) -> tuple[date, str]:
+    """Return the day that is so long ago ("three", "weeks"), and the unit. Raises LookupError."""
+    if re.search(_FEW, count):
+        count = "2" if "couple" in count else str(FEW)
+    return _ask_library("relative", f"{count} {unit}".casefold(), today)
+
+
+def months_of(year: int, first: int, last: int) -> Span:
+    """Return whole months; one above 12 is in the year after, one below 1 in the year before."""
+    (to_first, first), (to_last, last) = divmod(first - 1, 12), divmod(last - 1, 12)
+    days = monthrange(year + to_last, last + 1)[1]
+    return date(year + to_first, first + 1, 1), date(year + to_last, last + 1, days)
+
+
+def unit_of(day: date, unit: str, ahead: int = 0) -> Span:
+    """Return the day, week (from Monday), weekend, month, quarter or year of a day, or a later or
+    earlier one."""
+    if unit in ("day", "week", "weekend"):
+        monday = day + timedelta(7 * ahead - day.weekday())
+        first = {"day": day + timedelta(ahead), "week": monday, "weekend": monday + timedelta(5)}
+        return first[unit], first[unit] if unit == "day" else monday + timedelta(6)
+    length = {"month": 1, "quarter": 3, "year": 12}[unit]
+    month = ((day.month - 1) // length + ahead) * length + 1
+    return months_of(day.year, month, month + length - 1)
+
+
+def part_of(span: Span, nth: int, parts: int) -> Span:
+    """Return the nth (from 0) half or third of a month, in days, or of a longer span, in months."""
+    months = (span[1].year - span[0].year) * 12 + span[1].month - span[0].month + 1
+    size = (span[1].day if months == 1 else months) / parts
+    begin, end = (round(at * size - 0.1) for at in (nth, nth + 1))
+    if months > 1:
+        return months_of(span[0].year, span[0].month + begin, span[0].month + end - 1)
+    return span[0] + timedelta(begin), span[0] + timedelta(end - 1)
+
+
+def _move(span: Span, years: int) -> Span:
+    return span[0].replace(year=span[0].year + years), span[1].replace(year=span[1].year + years)
+
+
+def _name_unit(word: str) -> str:
+    return next(unit for unit, words in _UNITS.items() if _compile(words).fullmatch(word))
+
+
+@frozen
+class Days:
+    """The days that a text names, in its order, and the text without their words."""
+
+    spans: tuple[Span, ...]
+    rest: str
+
+
+@frozen
+class _Time:
+    """Days that a text names, and their place in it.
+
+    yearly  the text could have said a year but did not: they are the latest that have begun
+    needs   "in" or "on" before it, or to be "part" of another time; "" when it counts by itself
+    """
+
+    start: int
+    end: int
+    span: Span
+    yearly: bool = False
+    needs: str = ""
+
+
+def read_days(text: str, today: date) -> Days:
+    """Return the days that a question names, in the past unless it says a year.
+
+    A time without a year is the latest that has begun ("December" in May is last year's); "last
+    March" is the latest that is over. "Last week" is that of the calendar, "the past week" is
+    counted back from today, "on Monday" is before today. The current year by itself does not count,
+    since all its notes would match.
+    """
+    if not _compile(_MAY_NAME_DAYS).search(text):
+        return Days((), text)
+    text = unicodedata.normalize("NFC", text)
+    times: list[_Time] = []
+    for time in _find_times(text, today):
+        time = _read_before(time, text[times[-1].end if times else 0 : time.start], today)
+        joined = _join(text, times[-1], time) if times else None
+        times[-1:] = [joined] if joined else [*times[-1:], time]
+    for time in reversed(times := [time for time in times if not time.needs]):
+        text = f"{text[: time.start]} {text[time.end :]}"
+    return Days(tuple(dict.fromkeys(time.span for time in times)), text)
+
+
+def _find_times(text: str, today: date) -> list[_Time]:
+    """Return what the rules find, in the order of the text; the first rule wins a place."""
+    times: list[_Time] = []
+    for needs, make, pattern in _RULES:
+        for found in _compile(pattern).finditer(text):
+            start, end = found.span()
+            if any(start < other.end and other.start < end for other in times):
+                continue
+            with suppress(ValueError, LookupError, OverflowError):
+                span, year = make(found, today), found.groupdict().get("year", "none")
+                sure = span[0].year != today.year if needs == "part" else year not in (None, "none")
+                times.append(_Time(start, end, span, not year, "" if sure else needs))
+    return sorted(times, key=lambda time: time.start)
+
+
+def _read_before(time: _Time, before: str, today: date) -> _Time:
+    """Return a time with the words before it that cut it ("the first week of") or let it count."""
+    at = time.start - len(before)
+    for make, pattern in _WORDS_BEFORE * 2:
+        found = _compile(rf"(?<!\w){pattern}$").search(before)
+        with suppress(ValueError, LookupError, OverflowError):
+            if found and (span := make(found, time, today)):
+                yearly = time.yearly and make is not _since
+                time = _Time(at + found.start(), time.end, span, yearly)
+                before = before[: found.start()]
+    return time
+
+
+def _join(text: str, first: _Time, last: _Time) -> _Time | None:
+    """Return the days from one time to the other, None when the words between do not say so. A year
+    that only one of them says counts for both, but they may cross the turn of the year or week."""
+    found = _compile(_JOINED).search(f"{text[: first.start]}\0{text[first.end : last.start]}")
+    if not found or not (found["sure"] or found["both"] or {first.needs, last.needs} <= {"", "in"}):
+        return None
+    (begin, end), yearly = (first.span[0], last.span[1]), first.yearly and last.yearly
+    with suppress(ValueError, OverflowError):
+        if last.yearly:
+            end = end.replace(year=end.year if yearly else begin.year)
+            end = end if begin <= end else end.replace(year=end.year + 1)
+        elif first.yearly:
+            begin = begin.replace(year=end.year)
+            begin = begin if begin <= end else begin.replace(year=begin.year - 1)
+        elif begin > end:
+            begin -= timedelta(7)
+    return _Time(first.start, last.end, (min(begin, end), max(begin, end)), yearly)
+
+
+def _latest(year: str | None, today: date, days_in: Callable[[int], Span]) -> Span:
+    """Return the days in a year, without one the latest that have begun."""
+    for number in [int(year)] if year else range(today.year, today.year - YEARS_TRIED, -1):
+        with suppress(ValueError):
+            span = days_in(number)
+            if year or span[0] <= today:
+                return span
+    raise LookupError("no year has such days")
+
+
+def _by_date(found: re.Match[str], today: date) -> Span:
+    """Return a month, a day of it or several: "3-9 March"."""
+    said = found.groupdict()
+    month = int(said["m"]) if "m" in said else _read_name(said["month"]).month
+    days = sorted(int(day) for day in (said.get("day"), said.get("last")) if day)
+
+    def days_in(year: int) -> Span:
+        whole = months_of(year, month, month)
+        return (date(year, month, days[0]), date(year, month, days[-1])) if days else whole
+
+    return _latest(said["year"], today, days_in)
+
+
+def _calendar_week(found: re.Match[str], today: date) -> Span:
+    def days_in(year: int) -> Span:
+        return unit_of(date.fromisocalendar(year, int(found["week"]), 1), "week")
+
+    return _latest(found["year"], today, days_in)
+
+
+def _quarter(found: re.Match[str], today: date) -> Span:
+    last = 3 * (int(found["quarter"]) if found["quarter"] else _number(found["nth"]))
+    return _latest(found["year"], today, lambda year: months_of(year, last - 2, last))
+
+
+def _yesterday(found: re.Match[str], today: date) -> Span:
+    day, _ = _ask_library("relative", found[0].casefold().replace("\u2019", "'"), today)
+    return day, day
+
+
+def _weekday(found: re.Match[str], today: date) -> Span:
+    """Return the last such weekday before today."""
+    number = _read_name(found["weekday"]).weekday()
+    return unit_of(today, "day", -((today.weekday() - number - 1) % 7 + 1))
+
+
+def _unit(found: re.Match[str], today: date) -> Span:
+    """Return the last week or month, or this one; the weekend that has begun."""
+    unit = _name_unit(found["unit"])
+    back = 1 if found.groupdict().get("last") else int(unit == "weekend" and today.weekday() < 5)
+    return unit_of(today, unit, -back)
+
+
+def _ago(found: re.Match[str], today: date) -> Span:
+    """Return the days about so long ago: days exactly, longer units give or take half of one."""
+    day, unit = _count_back(found["count"], found["unit"], today)
+    slack = timedelta({"week": 3, "month": 15, "year": 180}.get(unit, 0))
+    return day - slack, min(day + slack, today)
+
+
+def _last_ones(found: re.Match[str], today: date) -> Span:
+    """Return the last few days, weeks or months, up to today."""
+    count = found.groupdict().get("count") or ("1" if found.groupdict().get("one") else "few")
+    return _count_back(count, found["unit"], today)[0], today
+
+
+def _cut(time: _Time, today: date, part: Callable[[Span], Span]) -> Span | None:
+    """Return a part of a month or more, without a year the latest that has begun."""
+    if (time.span[1] - time.span[0]).days + 1 < MONTH_DAYS:
+        return None
+    span = part(time.span)
+    return part(_move(time.span, -1)) if time.yearly and span[0] > today else span
+
+
+def _number(nth: str) -> int:
+    """Return 1 to 4, or -1 for "last"."""
+    return int(nth[0]) if nth[0].isdigit() else _NUMBERS.get(nth[:2].casefold(), -1)
+
+
+def _nth_unit(found: re.Match[str], time: _Time, today: date) -> Span | None:
+    """Return the first week or second half of a time."""
+    nth, unit = _number(found["nth"]), found["unit"].casefold()
+    if unit in ("half", "hälfte"):
+        return _cut(time, today, lambda span: part_of(span, min(abs(nth) - 1, 1), 2))
+    length, day = timedelta({"week": 7, "day": 1}[_name_unit(unit)]), timedelta(1)
+    if nth < 0:
+        return _cut(time, today, lambda span: (span[1] + day - length, span[1]))
+    return _cut(time, today, lambda s: (s[0] + (nth - 1) * length, s[0] + nth * length - day))
+
+
+def _part(found: re.Match[str], time: _Time, today: date) -> Span | None:
+    """Return the early, middle or late part of a time."""
+    word = found["part"].casefold()
+    part = 1 if word.startswith("mi") else 2 if word.startswith(("late", "end")) else 0
+    return _cut(time, today, lambda span: part_of(span, part, 3))
+
+
+def _week_of(found: re.Match[str], time: _Time, _: date) -> Span | None:
+    return None if time.needs else unit_of(time.span[0], _name_unit(found["unit"]))
+
+
+def _since(_: re.Match[str], time: _Time, today: date) -> Span | None:
+    return (time.span[0], today) if time.needs != "part" and time.span[0] <= today else None
+
+
+def _let_count(found: re.Match[str], time: _Time, today: date) -> Span | None:
+    """Return the days of "in March", "on Monday", or those of "last March", which are over."""
+    said = found.groupdict()
+    if said.get("last") and time.needs in ("in", "on"):
+        return _move(time.span, -1) if time.yearly and time.span[1] >= today else time.span
+    return time.span if said.get(time.needs) else None
+
+
+_MAY_NAME_DAYS = (
+    rf"\b(?:(?:{_MONTH}|{_WEEKDAY}|{_UNIT}|{_NOW}|{_BEFORE})(?:abend|morgen)?\b|q[1-4]\b|kw\s?\d"
+    r"|(?:19|20)\d\d|\d\d?\.\s?\d\d?\.)"
+)
+_TH = r"(?:st|nd|rd|th|er|º|\.)?"
+_THE = r"(?:(?:the|dem|den|der|el|le)\s+)?"
+_TO = r"(?:\s*[-\u2013\u2014/]\s*|\s+(?:to|until|till|through|bis(?:\s+zum?)?|au|al?|tot)\s+)"
+_AND = r"\s+(?:and|und|et|y|e|en)\s+"
+_JOINED = (
+    rf"(?:(?P<sure>\b(?:from|von|vom|du|de)\s+{_THE})?\0{_TO}"
+    rf"|(?P<both>\b(?:between|zwischen|entre)\s+{_THE})\0{_AND}){_THE}$"
+)
+# The verbs: in lower case, or the first word, and followed by a word that does not follow a month.
+_VERB = (
+    r"(?:(?-i:may|march)|\Amay|\Amarch)(?:\s+\d\d?)?"
+    r"\s+(?!(?:in|at|on|for|with|and|or|to|until|was|were|did)\b)[^\W\d]"
+)
+_NAME = rf"\b(?!{_VERB})(?P<month>{_MONTH})\b\.?"
+_IN_YEAR = r"(?:,?\s+(?:(?:of|de)\s+)?(?P<year>\d{4})(?!\d))?"
+_AMOUNT = (
+    r"\s*(?:[%\u20ac$\d]|(?:euros?|dollars?|k?[mgwv]|[kmgt]b|kcal|kwh|steps|words|people|leute)\b)"
+)
+_NO_PART = rf"(?!\s+(?:of|before|der|des|vor|vom)\b|\s+(?:in|im|de|van)\s+(?:the\s+)?{_MONTH}\b)"
+_WEEK = rf"(?P<unit>{'|'.join(_UNITS[unit] for unit in ('weekend', 'week', 'month', 'quarter'))})"
+_YEARS = rf"(?P<unit>{_UNITS['year']})"
+_COUNTED = rf"(?P<count>{_COUNT})\s+(?P<unit>{_UNIT})"
+_OF = r"(?:of|in|im|des|vom|von|de|du|van)\s+(?:the\s+)?(?:month\s+of\s+|monats?\s+)?"
+_DAY_MONTH = (
+    rf"(?<![\d.,:/-])(?:(?P<day>\d\d?){_TH}(?:{_TO}|{_AND}){_THE})?"
+    rf"(?P<last>\d\d?){_TH}\s+(?:(?:of|de|di)\s+)?{_NAME}{_IN_YEAR}"
+)
+_MONTH_DAY = (
+    rf"{_NAME}\s+(?P<day>\d\d?){_TH}(?:{_TO}(?P<last>\d\d?){_TH})?(?![\d:%]|[.,/-]\d){_IN_YEAR}"
+)
+_FULL_YEAR = r"(?:(?<=\bmid-)|(?<![\w.:/$\u20ac\u00a3#-]))(?:19|20)\d\d(?![.:/-]*\d)"
+_NTH_QUARTER = (
+    rf"\b(?:Q(?P<quarter>[1-4])|(?:the\s+)?(?!last|letzt)(?P<nth>{_NTH})"
+    rf"\s+(?:{_UNITS['quarter']}))\b"
+)
+_DOTTED = r"(?P<day>\d\d?)\.\s?(?P<m>\d\d?)\.(?:\s?(?P<year>\d{4}))?"
+
+_RULES: tuple[tuple[str, Callable[[re.Match[str], date], Span], str], ...] = (
+    ("", _by_date, r"(?<![\d.-])(?P<year>\d{4})-(?P<m>\d\d)(?:-(?P<day>\d\d))?(?![.-]?\d)"),
+    ("on", _by_date, rf"(?<![\d.]){_DOTTED}(?!\s?[.-]?\d)"),
+    ("", _calendar_week, r"\bKW\s?(?P<week>\d\d?)\b(?:\s*[/ ]\s*(?P<year>\d{4}))?"),
+    ("in", _quarter, rf"{_NTH_QUARTER}(?:[\s/-]*(?:(?:of|in)\s+)?(?P<year>\d{{4}})|(?!\s+[od]))"),
+    ("", _by_date, _DAY_MONTH),
+    ("", _by_date, _MONTH_DAY),
+    ("in", _by_date, rf"{_NAME}{_IN_YEAR}"),
+    ("part", lambda found, _: months_of(int(found[0]), 1, 12), rf"{_FULL_YEAR}(?!{_AMOUNT})"),
+    ("", _last_ones, rf"\b{_LAST}\s+{_COUNTED}\b{_NO_PART}"),
+    ("", _last_ones, rf"\b{_LAST}\s+(?P<unit>{_PLURAL})\b{_NO_PART}"),
+    ("", _last_ones, rf"\b(?P<one>past)\s+(?P<unit>week|month|year)\b{_NO_PART}"),
+    ("", _unit, rf"\b(?P<last>{_LAST})\s+{_WEEK}\b{_NO_PART}"),
+    ("", _unit, rf"\b{_WEEK}\s+(?P<last>{_LAST_AFTER})\b"),
+    ("", _unit, rf"\b(?:{_THIS}|(?:at|on|over)\s+the|am|übers)\s+{_WEEK}\b{_NO_PART}"),
+    ("part", _unit, rf"\b(?:(?P<last>{_LAST})|{_THIS})\s+{_YEARS}\b"),
+    ("part", _unit, rf"\b{_YEARS}\s+(?P<last>{_LAST_AFTER})\b"),
+    ("", _ago, rf"\b{_COUNTED}\s+(?:ago|fa|geleden|atrás)\b"),
+    ("", _ago, rf"\b(?:vor|il y a|hace|há)\s+{_COUNTED}\b"),
+    ("", _yesterday, rf"\b(?:{_BEFORE}|{_NOW})\b"),
+    ("", _weekday, rf"\b(?P<weekday>{_WEEKDAY})\s+{_LAST_AFTER}\b"),
+    ("on", _weekday, rf"\b(?P<weekday>{_WEEKDAY})(?:abend|morgen|nachmittag)?\b"),
+)
+_EARLY = r"(?P<part>early|late|mid|(?:beginning|start|middle|end)\s+of|anfang|beginn|mitte|ende)"
+_IN = rf"(?:in|during|within|over|throughout|im|en|em|{_THIS})"
+_WORDS_BEFORE: tuple[tuple[Callable[[re.Match[str], _Time, date], Span | None], str], ...] = (
+    (_part, rf"{_EARLY}[\s-]+(?:{_OF})?(?:(?:the|des)\s+)?"),
+    (_nth_unit, rf"(?P<nth>{_NTH})\s+(?P<unit>{_UNIT}|half|hälfte)\s+{_OF}"),
+    (_week_of, rf"(?P<unit>week|weekend|woche|wochenende)\s+(?:of|from|vom|um)\s+{_THE}"),
+    (_let_count, rf"(?P<last>{_LAST})\s+"),
+    (_since, rf"(?:since|seit|depuis|desde|sinds)\s+{_THE}"),
+    (_let_count, rf"(?P<in>{_IN})\s+(?:the\s+month\s+of\s+|monat\s+)?"),
+    (_let_count, r"(?P<on>on|am|op)\s+"),
+)
+
+# Patterns of days to come.
+_EDGE = (
+    rf"(?:{_LEAD} ){{0,3}}(?P<edge>ende?|start|beginning|anfang|fine?(?! day)|final(?:es)?|einde)"
+    r"(?: (?:of|de[rlst]?|du|di|van|la|the|this|diese[rs])){0,3} (?:de l.)?"
+    rf"(?P<next>{_NEXT} )?(?P<unit>{_UNIT})|eo(?P<short>[dwmy])|(?P<joined>monat|jahr)e?sende"
+)
 _WEEKEND = (
-    r"(?:on |at |by |the |this |am |dieses |nächstes |ce |le |este |el )*(?P<next>next )?"
-    r"(?:weekend|week-end|wochenende|fin de semana)(?: prochain)?"
+    rf"(?:(?:{_LEAD}|{_THIS}) ){{0,3}}(?P<next>{_NEXT} )?(?:{_UNITS['weekend']})(?: prochain)?"
 )
-_DAY_ONLY = r"(?:on |by |am |bis |le |the |den |zum )*(\d{1,2})(?:st|nd|rd|th|\.|er)"
-_DOTTED = r"(\d{1,2})\.\s?(\d{1,2})\.(\d{4}|\d{2})?"
-_SLASHED = r"(\d{1,2})[/-](\d{1,2})(?:[/-](\d{4}|\d{2}))?"
-_OF_NEXT_WEEK = (
-    r"(?:on )?(\w+) (?:of )?(?:next week|nächster woche|nächste woche|la semaine prochaine)"
-    r"|(?:next week|nächste woche) (?:on |am )?(\w+)"
+_NEXT_WEEK = rf" ?\b(?:{_LEAD} )?(?:{_NEXT} (?:{_UNITS['week']})|semaine prochaine)(?: on| am)? ?"
+_DAY_ONLY = rf"(?:{_LEAD} ){{0,3}}(\d{{1,2}})(?:st|nd|rd|th|\.|er)"
+_DAY_AND_MONTH = r"(\d\d?)\.\s?(\d\d?)\.(\d{4}|\d\d)?"
+_VAGUE = (  # 01/02/2026 is another day in another country
+    r"[\d\s:.,-]*|(?:0?\d|1[012])[/-](?:0?\d|1[012])(?:[/-]\d+)?|\D|now|jetzt|maintenant|ahora"
+    r"|\d\d?(?::\d\d)?\s*[ap]\.?m\.?"
 )
-_NEXT = (
-    r"\b(?:next|this|coming|on|by|until|nächste[nrsm]?|kommende[nrsm]?|diese[nrsm]?|am|bis|den|zum"
-    r"|prochaine?|ce|cette|le|próxim[oa]|proxim[oa]|este|el|prossim[oa]|volgende)\b"
-)
-_AFTER_TOMORROW = ("pasado mañana", "pasado manana", "depois de amanhã", "overovermorgen")
-_VAGUE = r"[\d\s:.,-]*|\D|now|jetzt|maintenant|ahora|\d{1,2}(?::\d\d)?\s*[ap]\.?m\.?"
-_DUE = (
-    r"(?s)"
-    r"(?<![\w:-])due:\s?(?P<words>\S.*)"
-)
-_QUOTED = r"[\"\u201c](?P<words>[^\"\u201d]+)[\"\u201d]"
-_DATE_WORD = (
-    r"(?i)"
-    r"\d{1,4}(?:st|nd|rd|th|\.)?|the|of|end|beginning|start|next|this|in|a|an|one|two|three|four"
-    r"|days?|weeks?|months?|years?|weekend|after|before|tomorrow|today|tonight|yesterday"
-    r"|(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|satur|sat|sun)(?:day)?"
-    r"|(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*"
-    r"|nächste[nrsm]?|woche|wochenende|tagen?|wochen|monate?n?|ende|de[rs]|monats|jahres|übermorgen"
-    r"|heute|morgen|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch"
-    r"|demain|après-demain|dans|jours?|semaines?|prochaine?|fin|du|la|mois"
-    r"|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
-    r"|mañana|pasado|hoy|en|días?|semanas?|próxim[oa]|lunes|martes|miércoles|jueves|viernes|sábado"
-    r"|domingo"
+_SHORT_UNIT = rf"{_UNITS['week']}|{_UNITS['month']}"
+_LONG_UNIT = rf"(?:{_SHORT_UNIT}|{_UNITS['year']})"
+_NAMED = (
+    rf"(?<![\w-])(?:{_LEAD} ){{0,3}}(?P<day>{ISO}|{_AFTER}"
+    rf"|(?:(?:{_NEXT}|{_THIS}) )?(?:{_WEEKDAY}|{_UNITS['weekend']})(?: prochaine?)?"
+    rf"|{_NEXT} {_LONG_UNIT}|{_LONG_UNIT} prochaine?|{_EDGE}"
+    rf"|(?:in|dans|en|em|fra|tra) (?!the )(?:an? )?\w+ (?:{_UNITS['day']}|{_SHORT_UNIT})"
+    rf"|\d\d?(?:st|nd|rd|th|er|\.)?(?: (?:of|de))? ?{_MONTH}(?: (?:de )?\d{{4}})?"
+    rf"|{_MONTH} \d\d?(?:st|nd|rd|th)?(?:,? \d{{4}})?|\d\d?\. ?\d\d?\.(?: ?\d{{4}})?"
+    r"|(?<=the )\d\d?(?:st|nd|rd|th))(?![\w-]|['\u2019]s)"
 )
 
 
@@ -82,275 +484,80 @@ def parse_day(text: str, today: date, prefer: Prefer = "future") -> date | None:
     week" is its Sunday, a weekend its Saturday, a month its last day. With `prefer` "past" a day
     without a year is before today, and a month is its first day.
     """
-    words = " ".join(text.split()).strip(" .,;!").casefold() if len(text) <= MAX_CHARS else ""
-    raw = " ".join(text.split()).casefold()
-    if re.fullmatch(ISO, words):
-        return _parse_iso(words)
-    if not words:
+    raw = " ".join(text.split()).casefold() if len(text) <= MAX_CHARS else ""
+    words = raw.strip(" .,;!")
+    with suppress(ValueError, LookupError, OverflowError):
+        if re.fullmatch(ISO, words):
+            return date.fromisoformat(words)
+        for rule in (_parse_edge, _parse_figures):
+            if day := rule(raw, today) or rule(words, today):
+                return day
+    if not words or re.fullmatch(_VAGUE, words):
         return None
-    for rule in (_parse_edge, _parse_weekend, _parse_numeric):
-        day = rule(raw, today) or rule(words, today)
-        if day is not None:
-            return day
-    if re.fullmatch(_VAGUE, words) or re.fullmatch(_SLASHED, words):
-        return None
-    return _parse_next_week(words, today, prefer) or _parse_by_library(words, today, prefer)
+    return _parse_by_library(words, today, prefer)
 
 
-def resolve_due_dates(text: str, today: date) -> str:
-    """Return a text with `due:tomorrow`, `due:next friday` or `due:"in 3 days"` as an ISO date.
-
-    Raises ToolProblem for a `due:` without a day, but leaves `due: soon` alone.
-    """
-    found = re.search(_DUE, text)
-    if found is None:
-        return text
-    length, day = _read_leading_day(found["words"], today)
-    if day is not None:
-        rest = found["words"][length:]
-        return f"{text[: found.start()]}due:{day.isoformat()}{rest}"
-    if text[found.start("words") - 1] == ":":
-        word = found["words"].split()[0]
-        raise ToolProblem(f"due:{word} is no date; write due:{today.isoformat()} or due:friday.")
-    return text
+def find_named_day(sentence: str) -> str | None:
+    """Return the words of the first later day that a sentence names, else "today" or None."""
+    if found := _compile(_NAMED).search(sentence):
+        return found["day"]
+    today = _compile(rf"(?<![\w-])(?:{_NOW})(?![\w-]|['\u2019]s)").search(sentence)
+    return "today" if today else None
 
 
-def _read_leading_day(text: str, today: date) -> tuple[int, date | None]:
-    """Return the length of the longest phrase at the beginning that means a day, and the day."""
-    if quoted := re.match(_QUOTED, text):
-        return quoted.end(), parse_day(quoted["words"], today)
-    spans = [found.span() for found in re.finditer(r"\S+", text)][:5]
-    known = 0
-    for start, end in spans:
-        if not re.fullmatch(_DATE_WORD, text[start:end].rstrip(".,;!)")):
-            break
-        known += 1
-    for count in range(max(known, 1), 0, -1):
-        piece = text[: spans[count - 1][1]].rstrip(".,;!?)]")
+def read_leading_day(text: str, today: date) -> tuple[int, date | None]:
+    """Return the length of the phrase at the beginning that means a day, and the day."""
+    if quoted := re.match(r"[\"\u201c]([^\"\u201d]+)[\"\u201d]", text):
+        return quoted.end(), parse_day(quoted[1], today)
+    phrases = [_compile(pattern).match(text) for pattern in (_NAMED, rf"{_COUNT} {_UNIT}\b")]
+    for piece in (*(found[0] for found in phrases if found), text.split()[0].rstrip(".,;!?)]")):
         day = parse_day(piece, today) or parse_day(re.sub(r"(?<=\w)[_-](?=\w)", " ", piece), today)
         if day is not None:
             return len(piece), day
     return 0, None
 
 
-def _parse_iso(words: str) -> date | None:
-    try:
-        return date.fromisoformat(words)
-    except ValueError:
-        return None
-
-
 def _parse_edge(words: str, today: date) -> date | None:
-    found = re.fullmatch(_EDGE, words)
-    if found is None:
-        return None
-    groups = found.groupdict()
-    named = next(value for key, value in groups.items() if key not in ("edge", "next") and value)
-    unit = _UNITS[named]
-    at_end = groups["edge"] in (None, "end")
-    return _first_or_last_day(unit, today, ahead=bool(groups["next"]) or not at_end, at_end=at_end)
-
-
-def _first_or_last_day(unit: str, today: date, *, ahead: bool, at_end: bool) -> date:
-    """Return the first or last day of the current unit, or of the next one with `ahead`."""
-    if unit == "day":
-        return today + timedelta(days=int(ahead))
-    if unit == "week":
-        monday = today - timedelta(days=today.weekday()) + timedelta(weeks=int(ahead))
-        return monday + timedelta(days=6 if at_end else 0)
-    if unit == "year":
-        year = today.year + int(ahead)
-        return date(year, 12, 31) if at_end else date(year, 1, 1)
-    year, month = (today.year + today.month // 12, today.month % 12 + 1) if ahead else (
-        today.year, today.month
-    )  # fmt: skip
-    return date(year, month, monthrange(year, month)[1] if at_end else 1)
-
-
-def _parse_weekend(words: str, today: date) -> date | None:
-    found = re.fullmatch(_WEEKEND, words)
-    if found is None:
-        return None
-    saturday = today - timedelta(days=today.weekday()) + timedelta(days=5)
-    return saturday + timedelta(weeks=1) if found["next"] else max(saturday, today)
-
-
-def _parse_numeric(words: str, today: date) -> date | None:
-    if found := re.fullmatch(_DAY_ONLY, words):
-        number = int(found[1])
-        return _first_from_today(lambda year, month: date(year, month, number), today)
-    if found := re.fullmatch(_DOTTED, words):
-        return _make_day(int(found[1]), int(found[2]), found[3], today)
-    found = re.fullmatch(_SLASHED, words)
-    if found and (int(found[1]) > 12) != (int(found[2]) > 12):
-        day, month = sorted((int(found[1]), int(found[2])), reverse=True)
-        return _make_day(day, month, found[3], today)
-    return None  # 01/02/2026 is another day in another country
-
-
-def _make_day(day: int, month: int, year: str | None, today: date) -> date | None:
-    if year:
-        with_century = int(year) + (2000 if len(year) == 2 else 0)
-        return _parse_iso(f"{with_century:04}-{month:02}-{day:02}")
-    return _first_from_today(lambda y, m: date(y, month, day), today)
-
-
-def _first_from_today(make: Callable[[int, int], date], today: date) -> date | None:
-    """Return the first real day from today on that `make` gives for the next 60 months."""
-    for ahead in range(60):
-        year, month = divmod(today.year * 12 + today.month - 1 + ahead, 12)
-        try:
-            day = make(year, month + 1)
-        except ValueError:
-            continue
-        if day >= today:
-            return day
+    """Read "next weekend", "end of month", "friday next week"."""
+    if found := _compile(_WEEKEND).fullmatch(words):
+        return max(unit_of(today, "weekend", int(bool(found["next"])))[0], today)
+    if found := _compile(_EDGE).fullmatch(words):
+        short = {"d": "day", "w": "week", "m": "month", "y": "year"}.get(found["short"])
+        at_end = (found["edge"] or "end").startswith(("en", "fi", "ei"))
+        unit = short or _name_unit(found["unit"] or found["joined"])
+        return unit_of(today, unit, int(bool(found["next"]) or not at_end))[at_end]
+    weekday, next_week = _compile(_NEXT_WEEK).subn("", words)
+    if next_week and _compile(_WEEKDAY).fullmatch(weekday):
+        return unit_of(today, "week", 1)[0] + timedelta(_read_name(weekday).weekday())
     return None
 
 
-def _parse_next_week(words: str, today: date, prefer: Prefer) -> date | None:
-    found = re.fullmatch(_OF_NEXT_WEEK, words)
-    weekday = found and _parse_by_library(str(found[1] or found[2]), today, prefer)
-    if not weekday:
+def _parse_figures(words: str, today: date) -> date | None:
+    if found := _compile(_DAY_ONLY).fullmatch(words):
+        days = ((unit_of(today, "month", ahead), int(found[1])) for ahead in range(13))
+        fitting = (first.replace(day=day) for (first, last), day in days if 0 < day <= last.day)
+        return next((day for day in fitting if day >= today), None)
+    found = _compile(_DAY_AND_MONTH).fullmatch(words)
+    if found is None:
         return None
-    return today + timedelta(days=7 - today.weekday() + weekday.weekday())
+    day, month, year = int(found[1]), int(found[2]), int(found[3] or 0)
+    ahead = range(today.year, today.year + YEARS_TRIED)
+    for number in [year + 2000 if year < 100 else year] if year else ahead:
+        with suppress(ValueError):
+            if (due := date(number, month, day)) >= today or year:
+                return due
+    raise LookupError(words)
 
 
 def _parse_by_library(words: str, today: date, prefer: Prefer) -> date | None:
-    if words in _AFTER_TOMORROW:
-        return today + timedelta(days=2)
-    day = _run_readers(words, today, prefer)
-    if day is None:
-        bare = " ".join(re.sub(_NEXT, " ", words).split())
-        day = _run_readers(bare, today, prefer) if bare.isalpha() and bare != words else None
-    return day
-
-
-def _run_readers(words: str, today: date, prefer: Prefer) -> date | None:
-    for read, year_from in zip(_readers(today, prefer), (r"", r"\d{4}"), strict=True):
-        try:
-            moment = read(words).date_obj
-        except (ValueError, OverflowError, RecursionError, IndexError, TypeError):
-            continue  # the library stumbles over some phrases that mean nothing
-        if isinstance(moment, datetime):
-            # Far away, and no year in the words: "the 32nd" is not a day of 2032.
-            near = abs((moment.date() - today).days) <= 366
-            return moment.date() if near or re.search(year_from, words) else None
-    return None
-
-
-@cache
-def _readers(today: date, prefer: Prefer) -> tuple[Callable[[str], Any], ...]:
-    """Load dateparser's readers: first for "in 3 days", then for "friday", "1 dec", "december".
-
-    There are two because a bare month means its last day while "in a month" keeps today's.
-    """
-    from dateparser.date import DateDataParser
-
-    common = {
-        "RELATIVE_BASE": datetime(today.year, today.month, today.day),
-        "PREFER_DATES_FROM": prefer,
-        "DATE_ORDER": "DMY",
-        "PREFER_DAY_OF_MONTH": "last" if prefer == "future" else "first",
-    }
-    apart: tuple[dict[str, Any], ...] = (
-        {"PARSERS": ["relative-time"], "PREFER_DAY_OF_MONTH": "current"},
-        {"PARSERS": ["absolute-time"]},
-    )
-    return tuple(
-        DateDataParser(
-            languages=list(LANGUAGES), use_given_order=True, settings=common | own
-        ).get_date_data
-        for own in apart
-    )
-
-
-_WEEKDAYS = (
-    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch"
-    r"|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
-    r"|lunes|martes|mi\u00e9rcoles|jueves|viernes|s\u00e1bado|domingo"
-)
-_MONTHS = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
-    r"|sept?(?:ember)?"
-    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|januar|februar|m\u00e4rz|mai|juni|juli|oktober"
-    r"|dezember"
-    r"|janvier|f\u00e9vrier|mars|avril|juin|juillet|ao\u00fbt|septembre|octobre|novembre"
-    r"|d\u00e9cembre"
-    r"|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)"
-)
-_COUNT = (
-    r"(?:\d{1,3}|an?|one|two|three|four|five|six|ten|eine[mrn]?|zwei|drei|vier|f\u00fcnf|sechs|zehn"
-)
-_COUNT += r"|une?|deux|trois|quatre|un|una|dos|tres)"
-_UNIT_WORDS = (
-    r"(?:days?|weeks?|months?|tag(?:en?)?|wochen?|monat(?:en?)?|jours?|semaines?|mois|d\u00edas?"
-    r"|semanas?|mes(?:es)?)"
-)
-_PARTS = (
-    r"(?: (?:morning|afternoon|evening|night|vormittag|nachmittag|abend|mittag|fr\u00fch|matin|soir"
-    r"))?"
-)
-_DAY = (
-    r"(?i)"
-    rf"(?<![\w-])(?P<lead>(?:(?:on|at|by|until|before|for|this|am|bis|bis zum|zum|f\u00fcr|le|el"
-    rf"|pour|para)"
-    rf" )*)(?P<day>"
-    rf"\d{{4}}-\d\d-\d\d"
-    rf"|(?:the )?day after tomorrow|\u00fcbermorgen|apr\u00e8s-demain|pasado ma\u00f1ana"
-    rf"|tomorrow|morgen(?! (?:gut|sch\u00f6n))|demain|(?<!de la )(?<!la )ma\u00f1ana"
-    rf"|(?:(?:next|coming|this|n\u00e4chste[nrs]?|kommende[nrs]?|diese[nrs]?|pr\u00f3ximo) )?"
-    rf"(?:{_WEEKDAYS})(?:(?! prochaine)(?: prochain)?)"
-    rf"|(?:next|coming|n\u00e4chste[nrs]?|kommende[nrs]?) (?:week|month|year|woche|monat|jahr)"
-    rf"|la semaine prochaine|le mois prochain|la pr\u00f3xima semana|el pr\u00f3ximo mes"
-    rf"|(?:the |this |next )?weekend|wochenende"
-    rf"|(?:the )?end of (?:the |this |next )?(?:week|month|year)|ende der woche|monatsende"
-    rf"|in {_COUNT} {_UNIT_WORDS}|dans {_COUNT} {_UNIT_WORDS}|en {_COUNT} {_UNIT_WORDS}"
-    rf"|(?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTHS}(?: \d{{4}})?"
-    rf"|{_MONTHS} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?"
-    rf"|\d{{1,2}}\. ?(?:{_MONTHS}|\d{{1,2}}\.)(?: ?\d{{4}})?"
-    rf"|(?:the )\d{{1,2}}(?:st|nd|rd|th)"
-    rf")(?P<part>{_PARTS}(?: (?:at|um) \d{{1,2}}(?:[:.]\d\d)?(?: ?[ap]\.?m\.?| uhr)?)?)"
-    rf"(?![\w-]|['\u2019]s|['\u2019]s\b)"
-)
-_DAY_OF_A_THING = (
-    r"(?i)"
-    r"\b(?:for|from|of|since|dated?|f\u00fcr|vom|von|seit|pour|du|de|para)(?: the)? $"
-)
-_TODAY = (
-    r"(?i)"
-    r"(?<![\w-])(?:(?:later )?today|tonight|this (?:afternoon|evening)|heute(?: abend| nachmittag)?"
-    r"|ce soir|esta (?:tarde|noche)|in (?:an|one|two|\d{1,2}) (?:hours?|minutes?)"
-    r"|in (?:einer|\d{1,2}) (?:Stunden?|Minuten?)|at \d{1,2}(?:[:.]\d\d)? ?(?:[ap]\.?m\b\.?"
-    r"|o'clock)"
-    r"|at \d{1,2}:\d\d|um \d{1,2}(?:[:.]\d\d)? Uhr)(?![\w-])"
-)
-
-
-@frozen
-class NamedDay:
-    """A day that a sentence names.
-
-    day    its words, "today" for a time of this day
-    start  where they begin, with a word before them such as "on"
-    end    where they end, with the time of the day
-    bare   no such word is before them
-    own    something is done on that day; it is no part of a thing ("the plan for Friday")
-    """
-
-    day: str
-    start: int
-    end: int
-    bare: bool = False
-    own: bool = True
-
-
-def find_named_day(sentence: str) -> NamedDay | None:
-    """Return the first later day that a sentence names, else a time of today, else None."""
-    if found := re.search(_DAY, sentence):
-        of_thing = re.search(_DAY_OF_A_THING, sentence[: found.start("day")])
-        bare = not found["lead"].strip() and not of_thing
-        return NamedDay(found["day"], found.start(), found.end(), bare, of_thing is None)
-    if found := re.search(_TODAY, sentence):
-        return NamedDay("today", found.start(), found.end())
+    if words in ("pasado mañana", "depois de amanhã", "dopodomani"):
+        return today + timedelta(2)
+    bare = " ".join(_compile(rf"\b(?:{_NEXT}|{_THIS}|{_LEAD})\b").sub(" ", words).split())
+    for text in (words, bare if bare.isalpha() else ""):
+        for parser in ("relative", "absolute") if text else ():
+            with suppress(LookupError):
+                day, _ = _ask_library(parser, text, today, prefer)
+                # Far away, and no year in the words: "the 32nd" is not a day of 2032.
+                if abs((day - today).days) <= 366 or parser[0] == "r" or re.search(r"\d{4}", text):
+                    return day
     return None

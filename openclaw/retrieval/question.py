@@ -10,8 +10,7 @@ from datetime import date
 
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
-from openclaw.nlp.lexicon.day_words import COUNT, UNIT
-from openclaw.nlp.question_dates import read_days
+from openclaw.nlp.dates import read_days
 from openclaw.retrieval.tokens import STOP, words
 from openclaw.storage.home import Home
 
@@ -37,7 +36,7 @@ _NOT_LATEST = re.compile(
     r"\b(?:at the latest|last (?:names?|minute|resort|but not least)|letzten endes"
     r"|how long\b[^?.!]{0,80}?\blast|(?:will|would|can|could|not|\w+n['\u2019]t) last"
     r"|last (?:for|until|till|long|longer|through)"
-    rf"|(?:last|letzte[nrsm]?)\s+(?:{COUNT}\s+{UNIT}|weekend|wochenende|half|quarter|hälfte)"
+    r"|(?:last|letzte[nrsm]?)\s+(?:half|hälfte|summer|sommer|winter|spring|frühling|autumn|fall|herbst)"
     r"|(?:last|letzte[nrsm]?|derni[eè]re?|[úu]ltim[oa]s?)"
     r"\s+(?:name|night|week|month|year|nacht|woche|monat|jahr))\b",
     re.IGNORECASE,
@@ -81,7 +80,7 @@ def read_question(text: str, today: date) -> Question:
         terms,
         phrases,
         tuple((first.isoformat(), last.isoformat()) for first, last in days.spans),
-        bool(_LATEST.search(_NOT_LATEST.sub(" ", days.without))),
+        bool(_LATEST.search(_NOT_LATEST.sub(" ", days.rest))),
         _names(text),
         tuple(term for term in terms if _is_key(term)),
     )

@@ -93,8 +93,7 @@ def test_a_todo_is_stripped_of_date_tags_and_origin() -> None:
     ],
 )
 def test_a_day_is_found_in_a_todo(text: str, day: str) -> None:
-    named = find_named_day(text)
-    assert named and named.day == day
+    assert find_named_day(text) == day
 
 
 @pytest.mark.parametrize(

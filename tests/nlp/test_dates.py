@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from datetime import date, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.nlp.dates import parse_day, resolve_due_dates
+from openclaw.memory.todos import resolve_due_dates
+from openclaw.nlp.dates import find_named_day, parse_day, read_days
 from openclaw.types import ToolProblem
 
 WEDNESDAY = date(2026, 11, 18)
@@ -87,6 +89,14 @@ def test_a_weekday_is_always_in_the_next_seven_days(today: date) -> None:
     assert parse_day("tomorrow", today) == today + timedelta(1)
 
 
+def test_a_long_text_is_searched_quickly() -> None:
+    for words in ("a ", "on the ", "end of ", "in a ", "3 March and ", " "):
+        began = time.monotonic()
+        find_named_day(words * 1000)
+        read_days(words * 200, WEDNESDAY)
+        assert time.monotonic() - began < 5
+
+
 @given(st.text(max_size=20))
 def test_no_text_raises_an_error(text: str) -> None:
     parse_day(text, WEDNESDAY)
@@ -127,11 +137,15 @@ def test_a_due_without_a_date_is_refused_with_an_example(text: str) -> None:
         resolve_due_dates(text, WEDNESDAY)
 
 
-def test_an_iso_date_does_not_load_the_library() -> None:
+def test_an_iso_date_and_a_text_without_a_day_do_not_load_the_library() -> None:
     program = (
-        "import sys; from datetime import date; from openclaw.nlp.dates import parse_day;"
-        "assert parse_day('2026-12-01', date(2026, 1, 1)); assert 'dateparser' not in sys.modules;"
-        "assert parse_day('tomorrow', date(2026, 1, 1)); assert 'dateparser' in sys.modules"
+        "import sys; from datetime import date; from openclaw.nlp import dates;"
+        "today = date(2026, 1, 1);"
+        "assert dates.parse_day('2026-12-01', today); assert dates.parse_day('end of week', today);"
+        "assert dates.read_days('since 2026-01-01, and last week', today).spans;"
+        "assert not dates.read_days('to a sunny place, may I, at 10:30 for 5 sec?', today).spans;"
+        "assert dates.find_named_day('on Friday'); assert 'dateparser' not in sys.modules;"
+        "assert dates.parse_day('tomorrow', today); assert 'dateparser' in sys.modules"
     )
     words = [sys.executable, "-W", "error", "-c", program]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
