@@ -1,8 +1,9 @@
-"""Three-way merge of lines (diff3 over Myers' shortest edit scripts), and conflict markers.
+"""Three-way merge of lines (diff3 over difflib), and conflict markers.
 
 The method is diff3 as Khanna, Kunal and Pierce describe it ("A formal investigation of diff3",
 FSTTCS 2007); what counts as a conflict is what git's merge counts as one (xdiff/xmerge.c, level
-"eager"): changes that overlap or touch and are not the same.
+"eager"): changes that overlap or touch and are not the same. merge3 does this too, but is under
+the GPL (2.0 or later), and this program is not.
 """
 
 from __future__ import annotations
@@ -11,11 +12,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from itertools import takewhile
 
 from openclaw.frozen import frozen
-
-MAX_EDITS = 600
-"""Where two texts differ in more common lines than this, a rougher comparison is good enough."""
 
 
 @frozen
@@ -104,13 +103,21 @@ def _lines(data: bytes) -> list[str]:
 
 def changes(base: Sequence[str], side: Sequence[str]) -> list[LineChange]:
     """The changes from `base` to `side` in the order of the lines, each as late as possible."""
-    found: list[LineChange] = []
-    old = new = 0
-    for match in (*_matches(base, side), (len(base), len(side))):
-        if match != (old, new):
-            found.append(LineChange(old, match[0], new, match[1]))
-        old, new = match[0] + 1, match[1] + 1
+    head = _count_same(base, side)
+    tail = _count_same(base[head:][::-1], side[head:][::-1])
+    middle = SequenceMatcher(None, base[head : len(base) - tail], side[head : len(side) - tail])
+    found = [
+        LineChange(head + start, head + end, head + new_start, head + new_end)
+        for what, start, end, new_start, new_end in middle.get_opcodes()
+        if what != "equal"
+    ]
     return _slide_down(found, base, side)
+
+
+def _count_same(one: Sequence[str], other: Sequence[str]) -> int:
+    """The number of lines that both begin with."""
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return sum(1 for _ in same)
 
 
 def _slide_down(
@@ -166,78 +173,6 @@ def _lines_of_side(
         return tuple(base[start:end])
     first, last = part[0], part[-1]
     return tuple(side[first.new_start - (first.start - start) : last.new_end + end - last.end])
-
-
-def _matches(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The index pairs of lines that stayed, in order."""
-    head, shortest = 0, min(len(old), len(new))
-    while head < shortest and old[head] == new[head]:
-        head += 1
-    tail = 0
-    while tail < shortest - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
-    yield from ((at, at) for at in range(head))
-    yield from _middle(old, new, head, tail)
-    yield from ((len(old) - left, len(new) - left) for left in range(tail, 0, -1))
-
-
-def _middle(old: Sequence[str], new: Sequence[str], head: int, tail: int) -> list[tuple[int, int]]:
-    """The pairs between a common head and tail. Lines that one side does not have cannot stay and
-    are left out first, which is most of the work saved."""
-    here, there = set(old[head : len(old) - tail]), set(new[head : len(new) - tail])
-    a = [at for at in range(head, len(old) - tail) if old[at] in there]
-    b = [at for at in range(head, len(new) - tail) if new[at] in here]
-    pairs = _find_longest_common([old[at] for at in a], [new[at] for at in b])
-    return [(a[x], b[y]) for x, y in pairs]
-
-
-def _find_longest_common(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
-    """The pairs of a longest common subsequence (Myers 1986, "An O(ND) difference algorithm"),
-    or of a good one where that would take too long."""
-    ends = {1: 0}
-    trace: list[dict[int, int]] = []
-    for edits in range(min(len(a) + len(b), MAX_EDITS) + 1):
-        trace.append(ends)
-        reached: dict[int, int] = {}
-        for diagonal in range(-edits, edits + 1, 2):
-            x = _furthest(ends, diagonal, edits)
-            y = x - diagonal
-            while x < len(a) and y < len(b) and a[x] == b[y]:
-                x, y = x + 1, y + 1
-            reached[diagonal] = x
-            if x >= len(a) and y >= len(b):
-                return _walk_back(trace, len(a), len(b))
-        ends = reached
-    return _match_roughly(a, b)
-
-
-def _furthest(ends: dict[int, int], diagonal: int, edits: int) -> int:
-    if _goes_down(ends, diagonal, edits):
-        return ends[diagonal + 1]
-    return ends[diagonal - 1] + 1
-
-
-def _goes_down(ends: dict[int, int], diagonal: int, edits: int) -> bool:
-    return diagonal == -edits or (diagonal != edits and ends[diagonal - 1] < ends[diagonal + 1])
-
-
-def _walk_back(trace: list[dict[int, int]], x: int, y: int) -> list[tuple[int, int]]:
-    pairs: list[tuple[int, int]] = []
-    for edits in range(len(trace) - 1, -1, -1):
-        ends, diagonal = trace[edits], x - y
-        before = diagonal + 1 if _goes_down(ends, diagonal, edits) else diagonal - 1
-        from_x = ends[before] if edits else 0
-        from_y = from_x - before if edits else 0
-        while x > from_x and y > from_y:
-            x, y = x - 1, y - 1
-            pairs.append((x, y))
-        x, y = from_x, from_y
-    return pairs[::-1]
-
-
-def _match_roughly(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
-    blocks = SequenceMatcher(None, a, b).get_matching_blocks()
-    return [(x + step, y + step) for x, y, size in blocks for step in range(size)]
 
 
 _OURS, _BASE, _MIDDLE, _THEIRS = (
