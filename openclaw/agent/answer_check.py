@@ -38,6 +38,10 @@ FEWEST_LETTERS = 25
 """A shorter text may be a name or a figure, which has no language."""
 FEWEST_SIGNS = 6
 """The same in Chinese and Japanese."""
+SHORTEST_SPEECH = 60
+"""Characters; a short answer such as "All right." is enough."""
+LEAST_TOLD = 0.2
+"""A sentence that is less likely than this to tell a deed or a fact tells none."""
 LONGEST_REFUSAL = 300
 """Characters; a longer answer has told something."""
 FEWEST_DIGITS, LEAST_UNDIVIDED = 7, 9
@@ -73,7 +77,7 @@ def find_fault(
     if not changed and (claims := find_claims(answer, turn.user.content)):
         told = "the reply claimed a change that did not happen; asking again"
         return Fault(told, UNBACKED.format(claim=claims[0]), claims, "change")
-    if _is_ours(answer, turn):
+    if _is_ours(answer, turn) or (changed and _tells_nothing(answer)):
         return Fault("the reply was no answer; asking again", OWN_WORDS)
     if not changed and _gives_up_unlooked(answer, turn):
         return Fault("the reply gave up without a look; asking again", NOT_LOOKED, kind="look")
@@ -96,6 +100,15 @@ def _is_ours(answer: str, turn: RunningTurn) -> bool:
     own = {line.strip() for entry in turn.entries for line in entry.hint.splitlines()} - results
     said = [line.strip() for line in answer.splitlines() if line.strip()]
     return bool(said) and all(len(line) >= SHORTEST_HINT and line in own for line in said)
+
+
+def _tells_nothing(answer: str) -> bool:
+    """Return True for an answer of some length that only offers help or makes small talk."""
+    if len(answer) < SHORTEST_SPEECH:
+        return False
+    read = [read_answer(each) for each in sentences(answer)]
+    told = any(max(r.probabilities["did"], r.probabilities["answers"]) >= LEAST_TOLD for r in read)
+    return not told and any(each.has("offers", "smalltalk") for each in read)
 
 
 def _gives_up_unlooked(answer: str, turn: RunningTurn) -> bool:

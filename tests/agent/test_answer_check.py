@@ -125,3 +125,14 @@ def test_a_short_question_in_chinese_is_answered_in_chinese(it: Talk) -> None:
         "\u5728\u4e66\u684c\u4e0a\u9762\u7684\u62bd\u5c49\u91cc\u3002",
     )
     assert done(happened).answer.startswith("\u5728")
+
+
+def test_who_has_changed_something_tells_it(it: Talk) -> None:
+    happened = it.say(
+        "Put tea on my list.",
+        call("todo", action="add", list="Tasks", items=["tea"]),
+        "I'm Claw. I'm here to help you with your questions. Let me know if you need more.",
+        "Tea is on your list.",
+    )
+    assert done(happened).answer == "Tea is on your list."
+    assert "was no answer" in notices(happened)
