@@ -102,8 +102,9 @@ def _billions(facts: Mapping[str, Any], size: str) -> float:
     return float(found[1]) * SCALES[found[2].upper()] if found else 0.0
 
 
-LOOPBACK_PROBE_SECONDS = 0.3
-REMOTE_PROBE_SECONDS = 2.0
+LOOPBACK_CONNECT_SECONDS = 0.3
+REMOTE_CONNECT_SECONDS = 2.0
+PROBE_SECONDS = 2.0  # a busy machine may let a server that is there wait for a second
 LISTING_SECONDS = 5.0
 
 _EMBEDDING_NAME = re.compile(
@@ -164,9 +165,9 @@ def _list_models(url: str, path: str) -> list[Mapping[str, Any]]:
 
 
 def _get_json(url: str, method: str, path: str, body: object = None) -> Mapping[str, Any]:
-    patience = LOOPBACK_PROBE_SECONDS if is_loopback(url) else REMOTE_PROBE_SECONDS
+    connecting = LOOPBACK_CONNECT_SECONDS if is_loopback(url) else REMOTE_CONNECT_SECONDS
     # Reading the list of models takes long, as the server reads manifests from the disk.
-    client = OllamaClient(url, patience, patience if path == "/api/ps" else LISTING_SECONDS)
+    client = OllamaClient(url, connecting, PROBE_SECONDS if path == "/api/ps" else LISTING_SECONDS)
     try:
         return client.ask(method, path, body)
     except (OllamaRefusal, OSError, HTTPException, ValueError) as error:

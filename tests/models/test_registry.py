@@ -15,7 +15,7 @@ from openclaw.errors import ModelFailed, ModelMissing, PromptTooLarge, ServerAwa
 from openclaw.messages import Message, Waiting
 from openclaw.models.base import Chunk, Model, ModelCard, Reply, Request, Text, without_retries
 from openclaw.models.ollama import OllamaModel
-from openclaw.models.ollama_server import find_chat_model
+from openclaw.models.ollama_server import LISTING_SECONDS, find_chat_model
 from openclaw.models.openai import OpenAIModel
 from openclaw.models.registry import FallbackModel, open_named_model, split_name
 from tests.fakes.ollama_server import FakeModel, FakeOllama, Launch
@@ -178,7 +178,7 @@ def test_auto_without_any_model_says_how_to_get_one() -> None:
     began = time.monotonic()
     with pytest.raises(ModelMissing) as caught:
         pick("auto")
-    assert time.monotonic() - began < 2.0
+    assert time.monotonic() - began < 5
     assert "openclaw models pull" in caught.value.hint
     assert "ollama pull" in caught.value.hint
     assert caught.value.exit_code == 5
@@ -196,7 +196,7 @@ def test_auto_does_not_wait_for_a_host_that_says_nothing() -> None:
         began = time.monotonic()
         with pytest.raises(ServerAway):
             find_chat_model(silent.url)
-        assert 0.2 < time.monotonic() - began < 1.5
+        assert time.monotonic() - began < LISTING_SECONDS
 
 
 def test_something_else_at_the_host_is_no_ollama(fake_ollama: FakeOllama) -> None:

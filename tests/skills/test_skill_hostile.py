@@ -65,7 +65,7 @@ def test_hostile_contents_are_one_line_in_the_list(skills: Path, content: bytes,
     began = time.perf_counter()
     assert broken(skills) == {"s": code}
     assert [problem.code for problem in check_skill(path)] == [code]
-    assert time.perf_counter() - began < 2
+    assert time.perf_counter() - began < 10
 
 
 def test_a_file_of_exactly_one_mebibyte_is_read(tmp_path: Path) -> None:

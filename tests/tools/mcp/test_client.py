@@ -281,7 +281,7 @@ def test_a_server_that_fails_in_a_call_is_away_for_the_turn_only(
         began = time.monotonic()
         with pytest.raises(ToolProblem, match="is not reachable"):
             tool.run(words="hi")
-        assert time.monotonic() - began < 0.1
+        assert time.monotonic() - began < 0.5
         servers.begin()
         assert tool.available()
         with pytest.raises(ToolProblem, match=reason):
@@ -354,7 +354,7 @@ def test_a_server_that_will_not_end_is_killed_with_its_children(tmp_path: Path) 
         assert len(started) == 2
         assert all(map(alive, started))
         began = time.monotonic()
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < 20
     deadline = time.monotonic() + 2
     while any(map(alive, started)) and time.monotonic() < deadline:
         time.sleep(0.02)

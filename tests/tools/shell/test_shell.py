@@ -580,7 +580,7 @@ def test_a_home_of_many_files_is_looked_over_quickly(home: Home) -> None:
     first = scan_home(home)
     began = time.monotonic()
     assert changed_files(first, scan_home(home, first)) == {}
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 10
 
 
 # -------- foreign text

@@ -133,7 +133,7 @@ def test_a_line_is_ended_as_soon_as_it_writes(home: Home) -> None:
         pytest.skip("no layers here")
     began = time.monotonic()
     assert tried(Runner(home, TurnChanges()), "echo x > a; sleep 8") is None
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < 8
 
 
 @confined_only

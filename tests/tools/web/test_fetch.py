@@ -238,18 +238,18 @@ def test_a_server_that_drips_is_left_after_the_time_for_all_of_it() -> None:
             start = time.monotonic()
             with pytest.raises(ToolProblem, match=r"within 0.3 seconds\. Try another"):
                 pages_of(site, seconds=0.3).fetch_url(site.url(path))
-            assert 0.25 < time.monotonic() - start < 2
+            assert 0.25 < time.monotonic() - start < 8
 
 
 def test_a_name_server_that_does_not_answer_is_left_too() -> None:
     def hang(host: str, port: int) -> Sequence[str]:
-        time.sleep(1.5)
+        time.sleep(4)
         return ["127.0.0.1"]
 
     start = time.monotonic()
     with pytest.raises(ToolProblem, match=r"within 0.2 seconds"):
         fetch(read_url("http://slow.example/"), FetchOptions(resolve=hang, seconds=0.2))
-    assert time.monotonic() - start < 1
+    assert time.monotonic() - start < 3
 
 
 def test_redirects_share_the_time() -> None:
