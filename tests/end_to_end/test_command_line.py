@@ -584,6 +584,7 @@ HEAVY = (
     "ollama",
     "llama_index",
     "tiktoken",
+    "psutil",
 )
 
 
@@ -604,7 +605,7 @@ def test_light_commands_load_no_heavy_library(words: tuple[str, ...], home: Path
 
 def test_a_piped_answer_loads_no_screen_library(home: Path, fake_ollama: FakeOllama) -> None:
     fake_ollama.say("Hello.")
-    assert not loaded("Say hello.") & {"rich.markdown", "prompt_toolkit", "llama_index"}
+    assert not loaded("Say hello.") & {"rich.markdown", "prompt_toolkit", "llama_index", "psutil"}
 
 
 # -------- other commands of the door

@@ -109,30 +109,18 @@ def _unlock(paths: list[Path], kept: RepairCopies) -> str:
 
 
 def _git_runs(root: Path) -> bool:
-    """Tell whether a git works in the home; where that is unknown, whether any git runs at all."""
-    if Path("/proc/self/comm").is_file():
-        processes = (folder for folder in Path("/proc").iterdir() if folder.name.isdigit())
-        return any(_is_git_in(folder, Path(os.path.realpath(root))) for folder in processes)
-    command = ["tasklist", "/nh"] if os.name == "nt" else ["ps", "-A", "-o", "comm="]
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=10, check=False)
-    except (OSError, subprocess.SubprocessError):
-        return True
-    return bool(re.search(rb"(?m)(?:^|/)git(?:\.exe|-\S+)?\s*(?:$|\s)", done.stdout))
+    """Tell whether a git works in the home; of another user's process the folder is unknown."""
+    import psutil
 
-
-def _is_git_in(process: Path, root: Path) -> bool:
-    """Tell whether a process is a git at work in that folder; of another user's process the folder
-    is unknown.
-    """
-    try:
-        name = (process / "comm").read_text("utf-8", errors="replace").strip()
-        if name != "git" and not name.startswith("git-"):
-            return False
-        place = (process / "cwd").readlink()
-    except OSError:
-        return False
-    return place == root or root in place.parents
+    home = Path(os.path.realpath(root))
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            name = process.name().removesuffix(".exe")
+            if name == "git" or name.startswith("git-"):
+                place = Path(process.cwd())
+                if place == home or home in place.parents:
+                    return True
+    return False
 
 
 def _unfinished(home: Home, program: Git, folder: Path) -> Iterator[Finding]:

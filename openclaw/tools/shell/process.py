@@ -18,13 +18,16 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.storage.program import RUN_VARIABLE
 from openclaw.tools.results import spill as keep
 from openclaw.tools.shell.output import Output, excerpt, wrap_lines
+
+if TYPE_CHECKING:
+    import psutil
 
 GRACE_SECONDS = 0.5
 TICK_SECONDS = 0.025
@@ -203,7 +206,7 @@ def _terminate(process: subprocess.Popen[bytes]) -> None:
 
 
 def _kill(process: subprocess.Popen[bytes], token: str) -> None:
-    """Kill the program and all that it started: its group, and on Linux what left the group.
+    """Kill the program and all that it started: its group, and what left the group.
     Windows knows the children of a program only while the program runs."""
     if os.name == "nt":
         if process.poll() is None:
@@ -219,78 +222,47 @@ def _kill(process: subprocess.Popen[bytes], token: str) -> None:
     with contextlib.suppress(OSError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    if token:
+        _kill_what_left(process.pid, token)
+
+
+def _kill_what_left(session: int, token: str) -> None:
+    """Kill all processes of a session, and all that have this token in their environment."""
+    import psutil
+
     until = time.monotonic() + 2
-    while (
-        token
-        and (left := find_processes(process.pid, f"{RUN_VARIABLE}={token}"))
-        and time.monotonic() < until
-    ):
-        for pid in left:
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
+    while (left := find_processes(session, token)) and time.monotonic() < until:
+        for process in left:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
         time.sleep(0.005)
 
 
-PROC = Path("/proc")
+def find_processes(session: int, token: str) -> list[psutil.Process]:
+    """The living processes of a session, or with this token in their environment."""
+    import psutil
 
-
-@frozen
-class Process:
-    pid: int
-    parent: int
-    session: int
-    threads: int
-    zombie: bool
-
-
-def processes() -> Iterator[Process]:
-    """All processes that this user can see."""
-    try:
-        names = [entry.name for entry in os.scandir(PROC) if entry.name.isdigit()]
-    except OSError:
-        return
-    for name in names:
-        try:
-            text = (PROC / name / "stat").read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            continue
-        # The name in brackets may contain anything, so parse from the last bracket.
-        state, parent, _group, session, *rest = text.rpartition(")")[2].split()
-        yield Process(int(name), int(parent), int(session), int(rest[13]), state == "Z")
-
-
-def find_processes(session: int, mark: str) -> list[int]:
-    """Living processes of a session, or with this `NAME=value` in their environment."""
-    wanted = mark.encode()
-    return [
-        process.pid
-        for process in processes()
-        if not process.zombie
-        and process.pid != os.getpid()
-        and (process.session == session or wanted in _read_environment(process.pid))
-    ]
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            known = os.getsid(process.pid) == session
+            known = known or process.environ().get(RUN_VARIABLE) == token
+            if known and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+    return found
 
 
 def threads_below(ancestor: int) -> int:
     """Threads of a process and of all that descend from it."""
-    children: dict[int, list[Process]] = {}
+    import psutil
+
     count = 0
-    for process in processes():
-        children.setdefault(process.parent, []).append(process)
-        count += process.threads if process.pid == ancestor else 0
-    waiting = [ancestor]
-    while waiting:
-        for process in children.get(waiting.pop(), ()):
-            count += process.threads
-            waiting.append(process.pid)
+    with contextlib.suppress(psutil.Error):
+        top = psutil.Process(ancestor)
+        for process in (top, *top.children(recursive=True)):
+            with contextlib.suppress(psutil.Error):
+                count += process.num_threads()
     return count
-
-
-def _read_environment(pid: int) -> list[bytes]:
-    try:
-        return (PROC / str(pid) / "environ").read_bytes().split(b"\0")
-    except OSError:
-        return []
 
 
 MEGA = 1 << 20
@@ -395,12 +367,13 @@ def _all_threads() -> int:
 
 def _memory() -> tuple[int, int]:
     """Available and total bytes of memory; zeros when the system does not tell."""
+    import psutil
+
     try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        values = {line.split(":")[0]: int(line.split()[1]) * 1024 for line in lines}
-        return values["MemAvailable"], values["MemTotal"]
-    except (OSError, IndexError, ValueError, KeyError):
+        found = psutil.virtual_memory()
+    except (OSError, KeyError, psutil.Error):
         return 0, 0
+    return found.available, found.total
 
 
 def count_written(folder: Path, since: float = 0.0) -> tuple[int, int]:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +22,6 @@ from openclaw.tools.shell.process import (
     LimitWatch,
     control_group,
     join_group,
-    processes,
     run,
     threads_below,
     to_command_line,
@@ -63,10 +63,17 @@ def sh(folder: Path, line: str, timeout: float = 20) -> FinishedRun:
     )
 
 
+def lives(pid: int) -> bool:
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
 def gone(pid: int, seconds: float = 3) -> bool:
     """Whether a process ends within the time; one that nobody has waited for yet is gone too."""
     until = time.monotonic() + seconds
-    while any(p.pid == pid and not p.zombie for p in processes()):
+    while lives(pid):
         if time.monotonic() > until:
             return False
         time.sleep(0.01)

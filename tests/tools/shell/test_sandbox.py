@@ -12,14 +12,16 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from openclaw.storage.home import Home
 from openclaw.tools.file_tools import FileTools
 from openclaw.tools.shell import sandbox
-from openclaw.tools.shell.process import CommandLimits, processes
+from openclaw.tools.shell.process import CommandLimits
 from openclaw.tools.shell.shell import ProgramCall, Runner
 from openclaw.types import ToolProblem, TurnChanges
 
@@ -394,13 +396,7 @@ def test_sockets_of_the_machine_cannot_be_reached(
 
 
 def alive(word: str) -> bool:
-    for process in processes():
-        try:
-            if word.encode() in Path(f"/proc/{process.pid}/cmdline").read_bytes():
-                return not process.zombie
-        except OSError:
-            continue
-    return False
+    return any(word in line for line in _commands())
 
 
 def test_nothing_outlives_the_call(runner: Runner, home: Home) -> None:
@@ -439,11 +435,9 @@ def test_a_fork_bomb_is_stopped(runner: Runner) -> None:
 
 def _commands() -> list[str]:
     found = []
-    for process in processes():
-        try:
-            found.append(Path(f"/proc/{process.pid}/cmdline").read_text(errors="replace"))
-        except OSError:
-            continue
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            found.append(" ".join(process.cmdline()))
     return found
 
 
