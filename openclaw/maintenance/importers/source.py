@@ -18,13 +18,12 @@ from urllib.request import pathname2url
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.security.credentials import why_name_denied
-from openclaw.storage.text import BOM
+from openclaw.storage.text import as_utf8, decode
 
 MOST_BYTES = 10_000_000
 MOST_FILES = 100_000
 DEEPEST = 24
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
@@ -151,18 +150,9 @@ class Source:
 
 def decode_text(data: bytes) -> str:
     """Decode bytes in the manner of `HeadFile.text`, newlines as they are."""
-    if data.startswith(_UTF_16):
-        return data.decode("utf-16", "replace")
-    if b"\0" in data:
+    if (text := as_utf8(data)) is None:
         raise OpenclawError("no text: it holds NUL bytes")
-    try:
-        return data.removeprefix(BOM).decode("utf-8")
-    except UnicodeDecodeError:
-        pass
-    try:
-        return data.decode("cp1252")
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
+    return decode(text)
 
 
 def _test_path(test: Callable[[Path], bool], path: Path) -> bool:
