@@ -1,4 +1,4 @@
-"""Bars for the terminal: their marks, their width, and how a whole is shared out."""
+"""What a terminal can show, and how its columns are shared out."""
 
 from __future__ import annotations
 
@@ -23,20 +23,17 @@ DIM, PLAIN = "\x1b[2m", "\x1b[m"
 class Marks:
     """The characters that plots are drawn with.
 
-    full, light: the main amount, and the part of it that is drawn lightly
+    full: an amount
     free, kept: free columns, and columns that are kept free
-    parts: one to seven eighths of a column; "" when there are none
     """
 
     full: str
-    light: str
     free: str
     kept: str
-    parts: str
 
 
-BLOCKS = Marks("\u2588", "\u2591", "\u00b7", "\u254c", "\u258f\u258e\u258d\u258c\u258b\u258a\u2589")
-ASCII = Marks("#", ":", ".", "-", "")
+BLOCKS = Marks("\u2588", "\u00b7", "\u254c")
+ASCII = Marks("#", ".", "-")
 
 
 @frozen
@@ -76,7 +73,7 @@ def _has_block_characters(out: TextIO, environ: Mapping[str, str]) -> bool:
     """Return True when the stream's encoding has block characters and the user's locale, which on
     POSIX tells what the terminal shows, is not the plain one."""
     try:
-        (BLOCKS.full + BLOCKS.parts).encode(out.encoding or "ascii")
+        (BLOCKS.full + BLOCKS.free + BLOCKS.kept).encode(out.encoding or "ascii")
     except (LookupError, UnicodeEncodeError):
         return False
     locale = next(filter(None, map(environ.get, ("LC_ALL", "LC_CTYPE", "LANG"))), "")
@@ -101,19 +98,3 @@ def share_columns(amounts: Sequence[float], columns: int) -> list[int]:
         wide = [at for at in range(len(given)) if given[at] > 1]
         given[min(wide or [at for at in range(len(given)) if given[at]], key=lacks)] -= 1
     return given
-
-
-def bar(value: float, most: float, columns: int, marks: Marks, light: float = 0.0) -> str:
-    """A bar for `value`; `most` would fill all columns. The part `light` of the value is drawn
-    lightly, at the end. A value above 0 is always visible."""
-    if value <= 0 or most <= 0 or columns <= 0:
-        return ""
-    whole = max(value / most * columns, 1 / 8 if marks.parts else 1.0)
-    dark = whole * (1 - min(1.0, light / value))
-    if light > 0:
-        cells = max(1, round(whole))
-        solid = min(cells, round(dark))
-        return marks.full * solid + marks.light * (cells - solid)
-    eighths = round(whole * 8) if marks.parts else round(whole) * 8
-    rest = marks.parts[eighths % 8 - 1] if eighths % 8 else ""
-    return marks.full * (eighths // 8) + rest

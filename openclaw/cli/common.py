@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -91,17 +91,21 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
 
 
-def table(rows: Iterable[Sequence[object]], headers: Sequence[str]) -> str:
-    """Rows as aligned text below their headers, without a newline at the end. Control characters
-    are made visible; on a terminal lines are cut at its width."""
+def table(
+    rows: Iterable[Sequence[object]], headers: Sequence[str], right: Container[int] = ()
+) -> str:
+    """Rows as aligned text below their headers, without a newline at the end; the columns `right`
+    end below each other. Control characters are made visible; on a terminal lines are cut at its
+    width. A table of rich takes longer to import (35 ms) than most commands that print one."""
     lines = [list(headers), *([one_line(str(cell)) for cell in row] for row in rows)]
     widths = [max(columns(cell) for cell in column) for column in zip(*lines, strict=True)]
     limit = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-    return "\n".join(
-        one_line("  ".join(_pad(*pair) for pair in zip(line, widths, strict=True)).rstrip(), limit)
-        for line in lines
-    )
-
-
-def _pad(text: str, width: int) -> str:
-    return text + " " * (width - columns(text))
+    padded = []
+    for line in lines:
+        blanks = [" " * (width - columns(cell)) for cell, width in zip(line, widths, strict=True)]
+        cells = (
+            blank + cell if at in right else cell + blank
+            for at, (cell, blank) in enumerate(zip(line, blanks, strict=True))
+        )
+        padded.append(one_line("  ".join(cells).rstrip(), limit))
+    return "\n".join(padded)

@@ -1,6 +1,7 @@
 """Reads and changes openclaw.yaml. An error names the line and the expected value.
 
-PyYAML is only loaded for a file that sets something.
+PyYAML is only loaded for a file that sets something. A change is made to the lines that the nodes
+name: ruamel.yaml 0.19 keeps 5 of 11 files as they were (it drops all comments of the starter).
 """
 
 from __future__ import annotations

@@ -144,10 +144,10 @@ def usage(app: Agent, session: Session, rest: str, say: Say) -> None:
     if rest not in ("", "--all"):
         raise UsageError(f"what is '{one_line(rest)}'?", "/usage [--all]")
     if rest:
-        say_all(usage_command.usage_lines(all_turns(app.sessions), canvas()), say)
+        say_all(usage_command.usage_lines(all_turns(app.sessions)), say)
     else:
         turns = turns_of(app.sessions, session)
-        say_all(usage_command.session_lines(session.id, turns, canvas()), say)
+        say_all(usage_command.session_lines(session.id, turns), say)
 
 
 def why(app: Agent, session: Session, rest: str, say: Say) -> None:
@@ -206,7 +206,7 @@ def last_question(session: Session) -> str:
 
 
 def _cache(app: Agent, session: Session) -> Iterable[str]:
-    return cache_lines(session.id, calls_of(app.sessions.messages(session)), canvas())
+    return cache_lines(session.id, calls_of(app.sessions.messages(session)))
 
 
 def _diff(app: Agent, session: Session) -> Iterable[str]:

@@ -13,8 +13,8 @@ import typer
 
 from openclaw.agent.agent import Agent
 from openclaw.cli.attachments import material_of, read_piped
-from openclaw.cli.charts import Canvas, bar, canvas, share_columns
-from openclaw.cli.common import current_home, print_json
+from openclaw.cli.charts import Canvas, canvas, share_columns
+from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import first_line, harmless, one_line, print_lines
 from openclaw.cli.history_lines import kind_of, minute, place_of
 from openclaw.cli.options import (
@@ -126,7 +126,7 @@ def _print_cache(home: Home, ref: str, *, as_json: bool) -> None:
     if as_json:
         print_json(cache_json(session.id, calls))
     else:
-        sys.stdout.write("\n".join(cache_lines(session.id, calls, canvas())) + "\n")
+        sys.stdout.write("\n".join(cache_lines(session.id, calls)) + "\n")
 
 
 def _print_diff(app: Agent, ref: str, given: list[str], *, as_json: bool) -> None:
@@ -362,8 +362,6 @@ MEASURED = 64
 """Tokens; the time of a shorter reading tells little of how long a longer one takes."""
 MINUTES = len("2026-11-21T15:30")
 HEADS = ("MESSAGE", "AT", "TOKENS", "CACHED", "SHARE", "FIRST TOKEN")
-WIDTHS = (7, 16, 7, 7, 6, 11)
-MOST_BAR = 40
 
 
 @frozen
@@ -426,28 +424,18 @@ def cache_json(session: str, calls: Sequence[ModelCall]) -> dict[str, Any]:
     return {"session": session, "calls": rows, "together": together}
 
 
-def cache_lines(session: str, calls: Sequence[ModelCall], on: Canvas | None = None) -> list[str]:
+def cache_lines(session: str, calls: Sequence[ModelCall]) -> list[str]:
     """Return a line for each call, and at the end what the cache saved in all."""
     if not calls:
         return [f"{session}: no questions asked yet"]
-    on = on or Canvas()
-    most = max(call.tokens for call in calls)
-    legend = f"{on.marks.full} new {on.marks.light} cached"
-    lines = ["  ".join((*map(str.rjust, HEADS, WIDTHS), legend))]
-    columns = min(MOST_BAR, max(0, on.width - sum(WIDTHS) - 2 * len(WIDTHS)))
-    for call in calls:
-        drawn = bar(call.tokens, most, columns, on.marks, call.reused)
-        cells = map(str.rjust, _cells(call), WIDTHS)
-        lines.append("  ".join((*cells, on.hue(drawn, 0))).rstrip())
-    told, saved = _sum_calls(session, calls)
-    whole = f"{told}; {saved}" if saved else told
-    return [*lines, *([whole] if len(whole) <= on.width else [told, saved])]
+    lines = table(map(_cells, calls), HEADS, range(len(HEADS))).split("\n")
+    return [*lines, *filter(None, _sum_calls(session, calls))]
 
 
 def _cells(call: ModelCall) -> tuple[str, ...]:
     return (
         f"#{call.message}",
-        one_line(call.at[:MINUTES].replace("T", " ")),
+        call.at[:MINUTES].replace("T", " "),
         f"{call.tokens:,}",
         f"{call.reused:,}",
         f"{call.share:.1%}",

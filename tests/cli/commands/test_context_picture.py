@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.cli.charts import ASCII, BLOCKS, Canvas, bar, canvas, share_columns
+from openclaw.cli.charts import ASCII, BLOCKS, Canvas, canvas, share_columns
 from openclaw.cli.commands.context import report_json, report_lines
 from openclaw.inspection.context import ContextReport, RequestPart
 from openclaw.messages import TurnRecord
@@ -113,24 +113,6 @@ def test_columns_are_given_out_whole_and_what_is_something_is_seen(
     assert sum(given_out) == (columns if sum(amounts) else 0)
     assert all(size >= 1 for amount, size in zip(amounts, given_out, strict=True) if amount)
     assert all(size == 0 for amount, size in zip(amounts, given_out, strict=True) if not amount)
-
-
-@pytest.mark.parametrize(
-    ("value", "light", "blocks", "ascii_only"),
-    [
-        (0, 0, "", ""),
-        (100, 0, "\u2588" * 10, "#" * 10),
-        (55, 0, "\u2588" * 5 + "\u258c", "######"),
-        (1, 0, "\u258f", "#"),
-        (100, 60, "\u2588" * 4 + "\u2591" * 6, "####::::::"),
-        (100, 100, "\u2591" * 10, ":" * 10),
-    ],
-)
-def test_a_bar_is_as_long_as_its_value(
-    value: int, light: int, blocks: str, ascii_only: str
-) -> None:
-    assert bar(value, 100, 10, BLOCKS, light) == blocks
-    assert bar(value, 100, 10, ASCII, light) == ascii_only
 
 
 class Stream:
