@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import io
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +24,8 @@ from openclaw.models.registry import split_name
 from openclaw.storage.program import profiles_folder
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from openclaw.config import Settings
     from openclaw.models.base import Profile, Score
 
@@ -171,7 +173,7 @@ def _progress(front: str) -> Iterator[Any]:
         sys.stderr.flush()
 
 
-LABEL = 22
+LABEL = 20
 """Columns of the terminal for what a row is about."""
 NARROWEST, WIDEST, GAP = 23, 34, 2
 PLAIN_WIDTH = 140
@@ -184,52 +186,31 @@ Row = tuple[str, Callable[["Profile"], str]]
 def blocks(profiles: Sequence[Profile], width: int = 0) -> str:
     """The table; when there are more models than the terminal has room for, several below each
     other. `width` in columns, 0 for that of the terminal."""
-    width = width or _width()
+    from rich.console import Console
+    from rich.table import Table
+
+    width = width or (get_terminal_size().columns if sys.stdout.isatty() else PLAIN_WIDTH)
     room = max(1, (width - LABEL) // (NARROWEST + GAP))
-    groups = [profiles[at : at + room] for at in range(0, len(profiles), room)]
-    return "\n\n".join(_block(group, width) for group in groups)
+    out = io.StringIO()
+    console = Console(file=out, width=width, color_system=None)
+    for at in range(0, len(profiles), room):
+        group = profiles[at : at + room]
+        table = Table(box=None, pad_edge=False)
+        table.add_column(min_width=LABEL)
+        for profile in group:
+            table.add_column(_cell(profile.model), min_width=NARROWEST, max_width=WIDEST)
+        tasks = dict.fromkeys(name for profile in group for name in profile.tasks)
+        for label, tell in (*_ROWS, *(_task_row(name) for name in tasks), *_END):
+            table.add_row(_cell(label), *(_cell(tell(profile) or UNKNOWN) for profile in group))
+        console.print(*([""] if at else []), table, sep="\n")
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 
-def _width() -> int:
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PLAIN_WIDTH
+def _cell(text: str) -> Text:
+    """What a model or a file says, without rich's marks in it."""
+    from rich.text import Text
 
-
-def _block(profiles: Sequence[Profile], width: int) -> str:
-    each = min(WIDEST, max(NARROWEST, (width - LABEL) // len(profiles) - GAP))
-    lines = [_line("", names, each) for names in _names(profiles, each)]
-    lines.append("-" * min(width, LABEL + len(profiles) * (each + GAP) - GAP))
-    tasks = dict.fromkeys(name for profile in profiles for name in profile.tasks)
-    for label, tell in (*_ROWS, *(_task_row(name) for name in tasks), *_END):
-        cells = [_wrapped(tell(profile) or UNKNOWN, each, " ") for profile in profiles]
-        height = max(map(len, cells))
-        for at in range(height):
-            row = [cell[at] if at < len(cell) else "" for cell in cells]
-            lines.append(_line("" if at else label, row, each))
-    return "\n".join(lines)
-
-
-def _line(label: str, cells: Sequence[str], each: int) -> str:
-    gap = " " * GAP
-    return (f"{label:<{LABEL}}" + gap.join(f"{cell:<{each}}" for cell in cells)).rstrip()
-
-
-def _names(profiles: Sequence[Profile], each: int) -> list[list[str]]:
-    """The names, on as many lines as the longest needs, the last ones at the bottom."""
-    parts = [_wrapped(profile.model, each, "/-_:") for profile in profiles]
-    height = max(map(len, parts))
-    padded = [[""] * (height - len(part)) + part for part in parts]
-    return [[part[at] for part in padded] for at in range(height)]
-
-
-def _wrapped(text: str, width: int, ends: str) -> list[str]:
-    """Break the text into lines of that width, after one of the characters `ends` if possible."""
-    text, lines = one_line(text), []
-    while len(text) > width:
-        at = max(text.rfind(end, 0, width + (end == " ")) for end in ends) + 1
-        at = at if at > 1 else width
-        lines.append(text[:at].rstrip())
-        text = text[at:]
-    return [*lines, text]
+    return Text(one_line(text), overflow="fold")
 
 
 # -------- the rows
