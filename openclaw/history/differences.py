@@ -5,26 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from openclaw.frozen import frozen
 from openclaw.history.turns import UNKNOWN
+from openclaw.storage.merge import Block, blocks
 
 if TYPE_CHECKING:
     from openclaw.history.turns import Turn, TurnStep
 
 
 Read = Callable[[str | None], bytes | None]
-Block = tuple[str, int, int, int, int]
-"""As of difflib: equal, replace, delete or insert; from, to in the one; from, to in the other."""
-
 CONTEXT = 3
 """Unchanged lines around a change, as git has them."""
 SNIFFED = 8000
 """Bytes in which git looks for a NUL, which no text has (buffer_is_binary in xdiff-interface.c)."""
-MANY = 2_000
-"""Changed lines from which on difflib passes over frequent ones: it would be quadratic in them."""
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
@@ -111,27 +106,19 @@ def lines_of(data: bytes) -> list[bytes]:
     return [line + b"\n" for line in lines] + ([rest] if rest else [])
 
 
-def blocks(old: Sequence[bytes], new: Sequence[bytes]) -> list[Block]:
-    """The equal and the different blocks of two lists of lines, in order."""
-    head = sum(1 for _ in takewhile(_same, zip(old, new, strict=False)))
-    pairs = zip(reversed(old[head:]), reversed(new[head:]), strict=False)
-    tail = sum(1 for _ in takewhile(_same, pairs))
-    inner_old, inner_new = old[head : len(old) - tail], new[head : len(new) - tail]
-    many = len(inner_old) + len(inner_new) > MANY
-    found: list[Block] = [("equal", 0, head, 0, head)] if head else []
-    for kind, a, b, c, d in SequenceMatcher(None, inner_old, inner_new, many).get_opcodes():
-        found.append((kind, a + head, b + head, c + head, d + head))
-    if tail:
-        found.append(("equal", len(old) - tail, len(old), len(new) - tail, len(new)))
-    return found
+class _Grouped(SequenceMatcher[bytes]):
+    """Groups blocks with unchanged lines around them as difflib does."""
 
+    def __init__(self, found: list[Block]) -> None:
+        super().__init__(None, (), ())
+        self.found = found
 
-def _same(pair: tuple[bytes, bytes]) -> bool:
-    return pair[0] == pair[1]
+    def get_opcodes(self) -> list[Any]:
+        return self.found
 
 
 def _hunks(old: list[bytes], new: list[bytes]) -> Iterator[str]:
-    for group in _groups(blocks(old, new)):
+    for group in _Grouped(blocks(old, new)).get_grouped_opcodes(CONTEXT):
         first, last = group[0], group[-1]
         yield f"@@ -{_range(first[1], last[2])} +{_range(first[3], last[4])} @@"
         for kind, a, b, c, d in group:
@@ -140,26 +127,6 @@ def _hunks(old: list[bytes], new: list[bytes]) -> Iterator[str]:
             else:
                 yield from _format_lines("-", old[a:b])
                 yield from _format_lines("+", new[c:d])
-
-
-def _groups(found: list[Block]) -> Iterator[list[Block]]:
-    """The changed blocks with `CONTEXT` lines around them; near ones in one group."""
-    group: list[Block] = []
-    for number, (kind, a, b, c, d) in enumerate(found):
-        if kind != "equal":
-            group.append((kind, a, b, c, d))
-            continue
-        if group and (b - a > 2 * CONTEXT or number == len(found) - 1):
-            shown = min(CONTEXT, b - a)
-            yield [*group, (kind, a, a + shown, c, c + shown)]
-            group = []
-        elif group:
-            group.append((kind, a, b, c, d))
-        if not group and number < len(found) - 1:
-            shown = min(CONTEXT, b - a)
-            group = [(kind, b - shown, b, d - shown, d)]
-    if any(block[0] != "equal" for block in group):
-        yield group
 
 
 def _range(start: int, end: int) -> str:

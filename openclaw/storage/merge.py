@@ -13,8 +13,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import takewhile
+from typing import TypeVar
 
 from openclaw.frozen import frozen
+
+Line = TypeVar("Line", str, bytes)
+Block = tuple[str, int, int, int, int]
+"""As of difflib: equal, replace, delete or insert; from, to in the one; from, to in the other."""
 
 
 @frozen
@@ -103,18 +108,25 @@ def _lines(data: bytes) -> list[str]:
 
 def changes(base: Sequence[str], side: Sequence[str]) -> list[LineChange]:
     """The changes from `base` to `side` in the order of the lines, each as late as possible."""
-    head = _count_same(base, side)
-    tail = _count_same(base[head:][::-1], side[head:][::-1])
-    middle = SequenceMatcher(None, base[head : len(base) - tail], side[head : len(side) - tail])
-    found = [
-        LineChange(head + start, head + end, head + new_start, head + new_end)
-        for what, start, end, new_start, new_end in middle.get_opcodes()
-        if what != "equal"
-    ]
+    found = [LineChange(*block[1:]) for block in blocks(base, side) if block[0] != "equal"]
     return _slide_down(found, base, side)
 
 
-def _count_same(one: Sequence[str], other: Sequence[str]) -> int:
+def blocks(old: Sequence[Line], new: Sequence[Line]) -> list[Block]:
+    """The equal and the different blocks of two lists of lines, in order. Of 200 changed lines and
+    more difflib passes over frequent ones: it would be quadratic in them."""
+    head = _count_same(old, new)
+    tail = _count_same(old[head:][::-1], new[head:][::-1])
+    inner_old, inner_new = old[head : len(old) - tail], new[head : len(new) - tail]
+    found: list[Block] = [("equal", 0, head, 0, head)] if head else []
+    for kind, a, b, c, d in SequenceMatcher(None, inner_old, inner_new).get_opcodes():
+        found.append((kind, a + head, b + head, c + head, d + head))
+    if tail:
+        found.append(("equal", len(old) - tail, len(old), len(new) - tail, len(new)))
+    return found
+
+
+def _count_same(one: Sequence[Line], other: Sequence[Line]) -> int:
     """The number of lines that both begin with."""
     same = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
     return sum(1 for _ in same)
