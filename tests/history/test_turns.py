@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from openclaw.history.differences import Difference, blame, blocks, differences, lines_of
+from openclaw.history.differences import Difference, blame, differences, lines_of
 from openclaw.history.turns import UNKNOWN, Kind, Turn, TurnStep
+from openclaw.storage.merge import blocks
 
 texts = some.lists(some.sampled_from(["a\n", "b\n", "c\n", "d\n", "\n", "e"]), max_size=12).map(
     lambda lines: "".join(line if line.endswith("\n") else line + "\n" for line in lines).encode()
