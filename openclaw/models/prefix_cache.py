@@ -24,6 +24,7 @@ from typing import Any, BinaryIO
 from openclaw.frozen import frozen
 from openclaw.messages import Waiting
 from openclaw.models.llama_server import Engine, EngineError
+from openclaw.storage.lock import is_running
 from openclaw.storage.safe_open import check_no_links, make_folder, open_file, reading, remove
 
 # Reading a shorter head takes less time than checking its file.
@@ -318,18 +319,9 @@ def _remove_leaving(part: Path) -> None:
 
 
 def _is_gone(name: str) -> bool:
-    """Return True when the process whose number begins a name has ended. Always False on Windows,
-    where checking a process may end it."""
+    """Return True when the process whose number begins a name has ended."""
     number = name.partition("-")[0]
-    if os.name == "nt" or not number.isdecimal():
-        return False
-    try:
-        os.kill(int(number), 0)
-    except ProcessLookupError:
-        return True
-    except (OSError, OverflowError):  # another user's process, or no process number
-        return False
-    return False
+    return number.isdecimal() and not is_running(int(number))
 
 
 def _seal(path: Path) -> None:

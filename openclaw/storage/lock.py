@@ -171,26 +171,14 @@ def is_running(pid: int) -> bool:
     """Return True when this computer runs a process of this number."""
     if pid <= 0:
         return False
-    if os.name == "nt":
-        return _is_running_on_windows(pid)
+    if os.name == "nt":  # os.kill would end it there
+        import psutil
+
+        return bool(psutil.pid_exists(pid))
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except OSError:
+    except (OSError, OverflowError):  # another user's process, or no process number
         return True
     return True
-
-
-def _is_running_on_windows(pid: int) -> bool:
-    """os.kill would end it there. A process that is over may still be known, with an exit code."""
-    import ctypes
-
-    kernel = ctypes.WinDLL("kernel32")  # type: ignore[attr-defined,unused-ignore]
-    handle = kernel.OpenProcess(0x1000, False, pid)  # PROCESS_QUERY_LIMITED_INFORMATION
-    if not handle:
-        return bool(kernel.GetLastError() == 5)  # ERROR_ACCESS_DENIED: it is another user's
-    code = ctypes.c_ulong()
-    kernel.GetExitCodeProcess(handle, ctypes.byref(code))
-    kernel.CloseHandle(handle)
-    return code.value == 259  # STILL_ACTIVE
