@@ -4,7 +4,7 @@ The trees are made by `git fast-import` from the commit that HEAD is at and the 
 written over, so neither the user's index nor his files take part. Where the user has staged nothing
 of a file, its entry in the index is then moved forward, so that git does not show the turn as
 staged the other way round. An index of our own (GIT_INDEX_FILE, write-tree, commit-tree) would take
-one process more, three more where the user's edits have a commit before the turn's.
+nine processes a turn instead of six, and more where the user's edits get a commit before it.
 """
 
 from __future__ import annotations
