@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import unified_diff
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from openclaw.cli.formatting import DIFF_COLOURS, fold_blanks, one_line, rows, whole_call
 from openclaw.cli.questions import is_yes
@@ -18,9 +18,6 @@ from openclaw.security.grants import Grant, find_lasting_facts
 from openclaw.security.policy import Ask, Declined, PermissionQuestion
 from openclaw.security.untrusted import show_hidden
 from openclaw.types import Change
-
-if TYPE_CHECKING:
-    from openclaw.agent.agent import Agent
 
 LEAST_ROWS = 4
 WHY_ROWS = 3
@@ -227,7 +224,13 @@ def yes_unless_untrusted(otherwise: Ask | None, say: Callable[[str], None]) -> A
     return reply
 
 
-def make_keep(app: Agent, say: Callable[[str], None]) -> Keep:
+class GrantStore(Protocol):
+    """Stores grants, as an open home does."""
+
+    def grant(self, grant: Grant, *, lasting: bool) -> None: ...
+
+
+def make_keep(app: GrantStore, say: Callable[[str], None]) -> Keep:
     """A function that stores grants; only for this session when openclaw.yaml cannot be written."""
 
     def keep(grant: Grant, lasting: bool) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "ask": ("openclaw.cli.commands.ask", "ask", "Ask once; the word ask is optional."),
     "chat": ("openclaw.cli.commands.chat", "chat", "Chat in the terminal."),
+    "serve": ("openclaw.cli.commands.serve", "app", "Serve the home over HTTP, and stay warm."),
     "init": ("openclaw.cli.commands.init", "init", "Make a home, or add what is missing to one."),
     "import": (
         "openclaw.cli.commands.import_",
@@ -85,6 +86,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
 DEFAULT_COMMANDS = {
     **dict.fromkeys(("models", "sessions", "todo", "memory", "mcp", "hooks", "skills"), "list"),
     **dict.fromkeys(("config", "policy"), "show"),
+    "serve": "run",
 }
 _COMMANDS = "openclaw.cli.commands."
 # Commands of groups in modules of their own, which are imported when they are typed, or listed.

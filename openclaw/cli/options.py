@@ -55,4 +55,7 @@ Steps = Annotated[
 NoSave = Annotated[
     bool, typer.Option("--no-save", help="Keep nothing of what is said; changes to files are kept.")
 ]
+NoServer = Annotated[
+    bool, typer.Option("--no-server", help="Do it in this process, not in a running server.")
+]
 Words = Annotated[list[str] | None, typer.Argument(metavar="PROMPT", show_default=False)]

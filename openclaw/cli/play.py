@@ -7,34 +7,15 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, TextIO
 
 from openclaw.cli.render import DoneJson, JsonLines, Listener, PlainText, exit_code
-from openclaw.errors import OpenclawError, UsageError
+from openclaw.errors import OpenclawError
 from openclaw.events import Done, Error, Event
-from openclaw.sessions.session import is_generated_id
 
 if TYPE_CHECKING:
-    from openclaw.agent.agent import Agent
-    from openclaw.sessions.session import Session
-    from openclaw.sessions.store import SessionStore
+    from openclaw.config import Settings
 
 
 BELL_SECONDS = 10.0
 """After such a wait the user may be looking elsewhere."""
-
-
-def open_session(store: SessionStore, latest: bool, name: str | None, model: str) -> Session:
-    """The latest session, the one with this name or title (made when missing), or a new one. A name
-    that looks like a generated id must exist."""
-    if latest and name:
-        raise UsageError("--continue and --session exclude each other")
-    if latest or (name and is_generated_id(name)):
-        return store.load("latest" if latest else str(name))
-    if name is None:
-        return store.new(None, model)
-    with contextlib.suppress(UsageError):
-        if store.find(name) == name:
-            return store.load(name)
-    titled = [s.id for s in store.list() if s.title.casefold() == name.strip().casefold()]
-    return store.load(titled[0]) if titled else store.new(name, model)
 
 
 def play(
@@ -118,6 +99,6 @@ def choose_listener(
     return PlainText(out, err, tools=person and not quiet, notes=not quiet, dim=dim)
 
 
-def bell_seconds(app: Agent) -> float:
+def bell_seconds(settings: Settings) -> float:
     """Seconds of waiting after which the terminal's bell rings; 0 for never."""
-    return BELL_SECONDS if app.settings.bell else 0.0
+    return BELL_SECONDS if settings.bell else 0.0

@@ -186,6 +186,16 @@ class OpenHome:
             self._served = McpTools(self.home, self.settings, self.tell)
         return self._served
 
+    @served.setter
+    def served(self, served: McpTools) -> None:
+        self._served = served
+
+    def hand_over(self) -> tuple[Recall | None, McpTools | None]:
+        """Return the search and the servers, if open, to be used by another open home."""
+        recall, served = self._recall, self._served
+        self._recall = self._served = None
+        return recall, served
+
     def tell(self, what: str) -> None:
         """Report what is waited for, "" at the end of the wait."""
         if self.progress:

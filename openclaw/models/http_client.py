@@ -30,6 +30,7 @@ from openclaw.errors import ModelFailed, PromptTooLarge, ServerAway
 from openclaw.messages import Waiting
 from openclaw.models.base import MOST_BYTES, ask_uncompressed, is_patient, limit_size
 from openclaw.models.machine import is_loopback
+from openclaw.stopping import check_stop
 
 if TYPE_CHECKING:
     import httpx
@@ -325,6 +326,7 @@ class BackgroundCall(threading.Thread):
         ended = False
         try:
             while not ended:
+                check_stop()
                 try:
                     # Without a time limit Ctrl-C would not end the wait on Windows.
                     kind, value = self._queue.get(timeout=BEAT_SECONDS)

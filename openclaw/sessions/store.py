@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -20,6 +20,7 @@ from openclaw.sessions.session import (
     ArchivePart,
     Session,
     SessionState,
+    is_generated_id,
     listing,
     title_of,
 )
@@ -66,6 +67,21 @@ class SessionStore(SessionFolder):
         UsageError names the candidates. Damaged when the file is no session; it is moved aside.
         """
         return self._read(self._path(self.find(ref)))
+
+    def choose(self, latest: bool, name: str | None, model: str) -> Session:
+        """Load the latest session or the one with this id or title; make it when missing, or a new
+        one without a name. A name that looks like a generated id must exist."""
+        if latest and name:
+            raise UsageError("--continue and --session exclude each other")
+        if latest or (name and is_generated_id(name)):
+            return self.load(LATEST if latest else str(name))
+        if name is None:
+            return self.new(None, model)
+        with suppress(UsageError):
+            if self.find(name) == name:
+                return self.load(name)
+        titled = [s.id for s in self.list() if s.title.casefold() == name.strip().casefold()]
+        return self.load(titled[0]) if titled else self.new(name, model)
 
     def refresh(self, session: Session) -> bool:
         """Load what another process has saved meanwhile; True when there was something.

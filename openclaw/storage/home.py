@@ -82,6 +82,11 @@ class Home:
         return self.root / ".openclaw" if self.trusted else _temporary_folder(self.root)
 
     @property
+    def server_file(self) -> Path:
+        """The file by which programs of this user find the running server."""
+        return self.private / "server.json"
+
+    @property
     def settings(self) -> Path:
         return self.root / "openclaw.yaml"
 

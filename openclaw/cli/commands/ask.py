@@ -17,6 +17,7 @@ from openclaw.cli.options import (
     ModeName,
     NoMemory,
     NoSave,
+    NoServer,
     SessionName,
     SkillName,
     Steps,
@@ -24,6 +25,7 @@ from openclaw.cli.options import (
     Yes,
 )
 from openclaw.errors import OpenclawError
+from openclaw.server.server_client import RunningServer, find_server
 from openclaw.storage.home import is_trusted
 
 
@@ -61,6 +63,7 @@ def ask(
     skill: SkillName = "",
     no_save: NoSave = False,
     stdin: Stdin = None,
+    no_server: NoServer = False,
 ) -> None:
     """Ask once and print the answer.
 
@@ -82,7 +85,8 @@ def ask(
         options = (continue_, session, model, yes, mode, no_memory, max_steps, skill, no_save)
         chat(ctx, None, *options)
         return
-    if not no_memory:
+    server = None if no_server else _find_server(ctx)
+    if not no_memory and server is None:
         _start_search(ctx)
     from openclaw.cli.one_shot import answer_once
 
@@ -96,6 +100,7 @@ def ask(
         yes=yes,
         quiet=quiet,
         opening=(model, mode, no_memory, max_steps, no_save),
+        server=server,
     )
 
 
@@ -107,6 +112,15 @@ def _start_search(ctx: typer.Context) -> None:
         home = find_named_home(ctx)
         if is_trusted(home):
             ctx.meta[SEARCH] = start_early(home)
+
+
+def _find_server(ctx: typer.Context) -> RunningServer | None:
+    """The server that runs for the home. Errors are left to the agent."""
+    with suppress(OpenclawError):
+        home = find_named_home(ctx)
+        if home.server_file.exists() and is_trusted(home):
+            return find_server(home)
+    return None
 
 
 def _is_terminal() -> bool:

@@ -27,7 +27,7 @@ from openclaw.cli.options import (
     Words,
     Yes,
 )
-from openclaw.cli.play import bell_seconds, choose_listener, open_session
+from openclaw.cli.play import bell_seconds, choose_listener
 
 
 def chat(
@@ -50,7 +50,12 @@ def chat(
     app = open_app(ctx, model, mode, no_memory, max_steps, no_save)
     lines = choose_lines(app, sys.stdin, sys.stdout)
     listener = choose_listener(
-        "text", sys.stdout, sys.stderr, os.environ, bell=bell_seconds(app), typed=lines.typed
+        "text",
+        sys.stdout,
+        sys.stderr,
+        os.environ,
+        bell=bell_seconds(app.settings),
+        typed=lines.typed,
     )
     app.progress = listener.meanwhile
     if not mode and not app.settings.mode:
@@ -66,7 +71,7 @@ def chat(
     )
     app.ask_user = yes_unless_untrusted(asking, _say) if yes else asking
     app.notices += app.recover()
-    start = open_session(app.sessions, continue_, session, app.model_name)
+    start = app.sessions.choose(continue_, session, app.model_name)
     if app.settings.hooks and lines.interactive:
         ask_trust(app, lines.reply, _say)
     if app.settings.mcp and lines.interactive:

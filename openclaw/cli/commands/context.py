@@ -27,7 +27,7 @@ from openclaw.cli.options import (
     SkillName,
     Yes,
 )
-from openclaw.cli.play import open_session, skill_prompt
+from openclaw.cli.play import skill_prompt
 from openclaw.cli.questions import can_ask
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
@@ -115,7 +115,7 @@ def _report(
     piped = read_piped(None) if words else ""  # a bare look waits for nobody
     prompt = " ".join(words).strip() or (skill_prompt(skill) if skill else "")
     material = material_of(prompt, piped, app.home, quiet=False)
-    session = open_session(app.sessions, *which, app.model_name)
+    session = app.sessions.choose(*which, app.model_name)
     return context_report(app, session, prompt, material, skill)
 
 

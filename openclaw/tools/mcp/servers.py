@@ -45,7 +45,7 @@ class McpTools:
         """Open the servers; returns what is wrong with some."""
         from openclaw.tools.mcp.tools import open_servers
 
-        self._servers, faults = open_servers(self.home, self.settings, self.tell)
+        self._servers, faults = open_servers(self.home, self.settings, lambda what: self.tell(what))
         return faults
 
     def news(self) -> list[str]:

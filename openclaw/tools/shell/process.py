@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
+from openclaw.stopping import check_stop
 from openclaw.storage.program import RUN_VARIABLE
 from openclaw.tools.results import spill as keep
 from openclaw.tools.shell.output import Output, excerpt, wrap_lines
@@ -181,6 +182,7 @@ def _wait(
     up. The end of its output wakes us at once; a program that only closed its output is checked
     every tick."""
     while not done.wait(TICK_SECONDS) and process.poll() is None:
+        check_stop()
         stopped = watch(process.pid)
         if stopped or time.monotonic() > deadline:
             return stopped, not stopped
@@ -188,6 +190,7 @@ def _wait(
         try:
             process.wait(TICK_SECONDS)
         except subprocess.TimeoutExpired:
+            check_stop()
             stopped = watch(process.pid)
             if stopped or time.monotonic() > deadline:
                 return stopped, not stopped

@@ -1,0 +1,165 @@
+"""`openclaw serve`: one process that stays, with an HTTP API; and the tokens for it."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import webbrowser
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from openclaw.cli.common import current_home, print_json, table
+from openclaw.cli.formatting import one_line
+from openclaw.cli.questions import refuse_inside_agent
+from openclaw.errors import OpenclawError, UsageError
+from openclaw.server.access import add_token, read_tokens, remove_token, tokens_file
+from openclaw.server.server_client import find_server
+from openclaw.storage.text import read_text
+
+if TYPE_CHECKING:
+    from openclaw.server.server_client import RunningServer
+    from openclaw.storage.home import Home
+
+DEFAULT_PORT = 8377
+LEAST_TOKEN = 32
+"""Characters of a token from a file."""
+MISSING = "pip install 'openclaw[web]'"
+
+app = typer.Typer(
+    help="Serve the home over HTTP, and stay warm.", add_completion=False, rich_markup_mode=None
+)
+
+
+@app.command()
+def run(
+    ctx: typer.Context,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")
+    ] = DEFAULT_PORT,
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDR", help="Listen at this address too.")
+    ] = "",
+    token_file: Annotated[
+        str, typer.Option("--token-file", metavar="FILE", help="The token; needed for --host.")
+    ] = "",
+    idle: Annotated[
+        str, typer.Option("--idle", metavar="TIME", help="End when idle for so long, e.g. 30m.")
+    ] = "",
+    open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    link: Annotated[bool, typer.Option("--link", help="Print a link to the page.")] = False,
+    status: Annotated[bool, typer.Option("--status", help="Show the server that runs.")] = False,
+    stop: Annotated[bool, typer.Option("--stop", help="End the server that runs.")] = False,
+) -> None:
+    """Serve the home until Ctrl-C.
+
+    While it runs, prompts of the command line go through it: the model and the search stay loaded.
+    """
+    home = current_home(ctx)
+    refuse_inside_agent("calls of the server")
+    running = find_server(home)
+    if status or stop or link:
+        _use(_required(running), status=status, stop=stop)
+        return
+    if running is not None:
+        raise UsageError(
+            f"a server runs for this home already (port {running.port})", "openclaw serve --stop"
+        )
+    _serve(home, port, host, token_file, idle, open_=open_)
+
+
+def _serve(home: Home, port: int, host: str, token_file: str, idle: str, *, open_: bool) -> None:
+    if host and not token_file:
+        hint = "write a secret of 32 or more characters into a file: --token-file FILE"
+        raise UsageError("--host needs a token that you chose", hint)
+    token = _read_token(Path(token_file)) if token_file else ""
+    seconds = _read_duration(idle) if idle else 0.0
+    if not find_spec("uvicorn"):
+        raise UsageError("the server is not installed", MISSING)
+    from openclaw.server.http_server import HttpServer, bind, hosts_of
+
+    sockets = [bind("127.0.0.1", port)]
+    taken = sockets[0].getsockname()[1]
+    addresses = [("127.0.0.1", taken)]
+    if host and host not in ("127.0.0.1", "localhost"):
+        sockets.append(bind(host, taken))
+        addresses.append((host, taken))
+        sys.stderr.write(
+            f"listening at {host} too, as plain http: put a proxy with TLS in front of it\n"
+        )
+    server = HttpServer(home, token=token, idle=seconds)
+    url = f"http://127.0.0.1:{taken}/"
+    sys.stderr.write(f"openclaw serves {one_line(str(home.root))} at {url} (Ctrl-C ends it)\n")
+    if open_:
+        webbrowser.open(f"{url}#{server.service.tokens.make_code()}")
+    server.run(sockets, hosts_of(addresses))
+
+
+def _use(server: RunningServer, *, status: bool, stop: bool) -> None:
+    if status:
+        print_json(server.call("GET", "/api/status"))
+    elif stop:
+        server.call("POST", "/api/stop", {})
+        sys.stderr.write("the server ends\n")
+    else:
+        code = server.call("POST", "/api/link", {})["code"]
+        typer.echo(f"http://127.0.0.1:{server.port}/#{code}")
+
+
+def _required(server: RunningServer | None) -> RunningServer:
+    if server is None:
+        raise OpenclawError("no server runs for this home", "openclaw serve")
+    return server
+
+
+def _read_duration(text: str) -> float:
+    """Return the seconds of a duration like 90s, 30m or 2h."""
+    found = re.fullmatch(r"(\d{1,6})([smh])", text.strip())
+    if not found:
+        raise UsageError(f"'{text}' is no duration", "write it like 90s, 30m or 2h")
+    return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
+
+
+def _read_token(file: Path) -> str:
+    try:
+        token = read_text(file).strip()
+    except OSError as error:
+        raise UsageError(
+            f"{file} cannot be read ({error.strerror})", "--token-file FILE"
+        ) from error
+    if len(token) < LEAST_TOKEN:
+        hint = "python -c 'import secrets; print(secrets.token_urlsafe(32))' makes one"
+        raise UsageError(f"the token in {file} is shorter than {LEAST_TOKEN} characters", hint)
+    if os.name != "nt" and file.stat().st_mode & 0o077:
+        raise UsageError(f"others may read {file}", f"chmod 600 {file}")
+    return token
+
+
+@app.command()
+def token(
+    ctx: typer.Context,
+    action: Annotated[str, typer.Argument(metavar="ACTION", help="add, remove or list.")] = "list",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Whose it is.")] = "",
+    scope: Annotated[
+        str, typer.Option("--scope", metavar="SCOPE", help="read, chat or files.")
+    ] = "chat",
+) -> None:
+    """Add, remove or list tokens for other programs: openclaw serve token add webui --scope chat.
+
+    A token is shown once, and kept as a hash.
+    """
+    home = current_home(ctx)
+    refuse_inside_agent("tokens")
+    file = tokens_file(home)
+    if action == "list":
+        rows = [(each, known.get("scope", "")) for each, known in read_tokens(file).items()]
+        typer.echo(table(rows, ("NAME", "SCOPE")))
+    elif action not in ("add", "remove") or not name:
+        raise UsageError("say add NAME, remove NAME or list", "openclaw serve token add webui")
+    elif action == "add":
+        typer.echo(add_token(file, name, scope))
+    else:
+        remove_token(file, name)

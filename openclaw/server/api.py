@@ -1,0 +1,155 @@
+"""The routes of the HTTP API: what each takes, who may call it, and how its result is sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route as StarletteRoute
+
+from openclaw.errors import Damaged, OpenclawError, Refused, UsageError
+from openclaw.frozen import frozen
+from openclaw.models.base import matches_schema
+from openclaw.types import ToolProblem
+
+if TYPE_CHECKING:
+    from openclaw.server.service import Service
+
+Scope = Literal["open", "read", "chat", "files", "owner"]
+"""Who may call a route: anybody; a token for reading, for chatting or for files; the owner's."""
+Schema = Mapping[str, Any]
+ANYTHING: Schema = {}
+TEXT: Schema = {"type": "string"}
+NUMBER: Schema = {"type": "integer"}
+TRUTH: Schema = {"type": "boolean"}
+
+
+def an_object(required: Mapping[str, Schema], **optional: Schema) -> Schema:
+    """Return the schema of an object with these properties and no others."""
+    return {
+        "type": "object",
+        "properties": {**required, **optional},
+        "required": [*required],
+    }
+
+
+def a_list(items: Schema) -> Schema:
+    """Return the schema of a list."""
+    return {"type": "array", "items": items}
+
+
+@frozen
+class Call:
+    """One call of a route: values from the path and the query, and the body as JSON."""
+
+    server: Service
+    path: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    scopes: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One route. `handle` runs in a thread and returns the JSON value of the answer, or a Response.
+
+    query    parameters of the query, with their meaning
+    body     schema of the JSON body, None without one
+    answer   schema of the answer
+    """
+
+    method: str
+    path: str
+    scope: Scope
+    about: str
+    handle: Callable[[Call], Any]
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: Schema | None = None
+    answer: Schema = field(default_factory=dict)
+    status: int = 200
+
+
+class Problem(Exception):
+    """A call that fails with this status."""
+
+    def __init__(self, status: int, message: str, hint: str = "", **more: Any) -> None:
+        super().__init__(message)
+        self.status, self.hint, self.more = status, hint, more
+
+
+_STATUSES: Sequence[tuple[type[Exception], int]] = (
+    (UsageError, 400),
+    (Refused, 403),
+    (Damaged, 409),
+    (OpenclawError, 503),
+)
+
+
+def to_response(error: Exception) -> Response:
+    """Return the answer for an error of a call."""
+    if isinstance(error, Problem):
+        said = {"error": str(error), "hint": error.hint, **error.more}
+        return JSONResponse(said, error.status)
+    if isinstance(error, ToolProblem):
+        return JSONResponse({"error": str(error), "hint": ""}, 400)
+    if isinstance(error, OpenclawError):
+        status = next(status for kind, status in _STATUSES if isinstance(error, kind))
+        said = {"error": str(error), "hint": error.hint, "exit_code": error.exit_code}
+        return JSONResponse(said, status)
+    said = {"error": f"{type(error).__name__}: {error}", "hint": "see what the server printed"}
+    return JSONResponse(said, 500)
+
+
+def make_route(server: Service, endpoints: Sequence[Endpoint]) -> StarletteRoute:
+    """Return the route of some endpoints with the same path, one for each method."""
+    by_method = {each.method: each for each in endpoints}
+
+    async def answer(request: Request) -> Response:
+        endpoint = by_method.get(request.method)
+        if endpoint is None:  # HEAD, which Starlette adds to GET
+            endpoint = by_method["GET"]
+        return await _answer(server, endpoint, request)
+
+    return StarletteRoute(endpoints[0].path, answer, methods=[*by_method])
+
+
+async def _answer(server: Service, endpoint: Endpoint, request: Request) -> Response:
+    scopes: frozenset[str] = request.scope.get("openclaw.scopes", frozenset())
+    if endpoint.scope != "open" and not scopes & {endpoint.scope, "owner"}:
+        return to_response(Problem(403, f"this token may not do that ({endpoint.scope})"))
+    try:
+        body = await _read_body(endpoint, request)
+        call = Call(
+            server, request.path_params, request.query_params, body, request.headers, scopes
+        )
+        made = await run_in_threadpool(endpoint.handle, call)
+        if isinstance(made, Awaitable):
+            made = await made
+    except Exception as error:  # noqa: BLE001  the one exit point of all routes
+        if not isinstance(error, Problem | OpenclawError | ToolProblem):
+            server.report(error)
+        return to_response(error)
+    return made if isinstance(made, Response) else JSONResponse(made, endpoint.status)
+
+
+async def _read_body(endpoint: Endpoint, request: Request) -> Any:
+    if endpoint.body is None:
+        return None
+    raw = await request.body()
+    body = None
+    with suppress(ValueError, RecursionError):
+        body = json.loads(raw or b"{}")
+    if body is None:
+        raise Problem(400, "the body is no JSON")
+    if not matches_schema(body, endpoint.body):
+        known = ", ".join(endpoint.body.get("properties", {}))
+        required = ", ".join(endpoint.body.get("required", ())) or "none"
+        raise Problem(400, "the body has another form", f"keys: {known}; required: {required}")
+    return body

@@ -1,0 +1,148 @@
+"""The process of `openclaw serve`: its sockets, its file, its idleness and its end."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import uvicorn
+
+from openclaw import __version__
+from openclaw.errors import OpenclawError, UsageError
+from openclaw.server.access import Access, Tokens, tokens_file
+from openclaw.server.routes import ENDPOINTS, make_router
+from openclaw.server.runs import Runs
+from openclaw.server.service import Service
+from openclaw.server.warm import WarmHome
+from openclaw.storage.home import Home
+from openclaw.storage.text import remove_file, write_private
+
+STOP_SECONDS = 5
+IDLE_TICK = 1.0
+
+
+class HttpServer:
+    """Serves one home over HTTP until it is stopped, or idle for `idle` seconds (0: never)."""
+
+    def __init__(self, home: Home, *, token: str = "", idle: float = 0.0) -> None:
+        self._idle = idle
+        file, warm = tokens_file(home), WarmHome(home)
+        tokens = Tokens(file, token) if token else Tokens(file)
+        self.service = Service(home, tokens, warm, Runs(warm), self.stop)
+        self._touched_at = time.monotonic()
+        self._uvicorn: _Uvicorn | None = None
+
+    def app(self, hosts: Sequence[str]) -> Access:
+        """Return the ASGI app, which goes by these hosts ("name:port")."""
+        is_open = {(each.method, each.path) for each in ENDPOINTS if each.scope == "open"}
+        return Access(
+            make_router(self.service),
+            self.service.tokens,
+            frozenset(host.lower() for host in hosts),
+            lambda method, path: (method, path) in is_open,
+            self.service.log_refusal,
+            self._touch,
+        )
+
+    def run(self, sockets: Sequence[socket.socket], hosts: Sequence[str]) -> None:
+        """Serve until a signal, `stop` or idleness ends it. The first socket is loopback's."""
+        service = self.service
+        service.port = sockets[0].getsockname()[1]
+        config = uvicorn.Config(
+            self.app(hosts),
+            log_level="warning",
+            access_log=False,
+            lifespan="off",
+            ws="none",
+            server_header=False,
+            timeout_graceful_shutdown=STOP_SECONDS,
+        )
+        self._uvicorn = _Uvicorn(config, service.runs)
+        self._write_file()
+        if self._idle:
+            threading.Thread(target=self._watch_idle, daemon=True).start()
+        try:
+            self._uvicorn.run(sockets=list(sockets))
+        finally:
+            with suppress(OSError, OpenclawError):
+                remove_file(service.home.server_file)
+            service.runs.stop_all(STOP_SECONDS)
+            service.warm.end()
+
+    def stop(self) -> None:
+        """End the server soon: runs end as interrupted."""
+        if self._uvicorn is not None:
+            self._uvicorn.end()
+
+    def _touch(self) -> None:
+        self._touched_at = time.monotonic()
+
+    def _write_file(self) -> None:
+        service = self.service
+        shape = {
+            "version": __version__,
+            "pid": os.getpid(),
+            "port": service.port,
+            "token": service.tokens.owner,
+        }
+        write_private(service.home.server_file, json.dumps(shape) + "\n")
+
+    def _watch_idle(self) -> None:
+        while True:
+            time.sleep(min(IDLE_TICK, self._idle))
+            if self.service.runs.running():
+                self._touch()
+            elif time.monotonic() - self._touched_at > self._idle:
+                self.stop()
+                return
+
+
+class _Uvicorn(uvicorn.Server):
+    """Stops the runs when it ends, so that their streams end."""
+
+    def __init__(self, config: uvicorn.Config, runs: Runs) -> None:
+        super().__init__(config)
+        self._runs = runs
+
+    def end(self) -> None:
+        for run in self._runs.running():
+            run.stop()
+        self.should_exit = True
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        self.end()
+        super().handle_exit(sig, frame)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Return a listening socket. UsageError when the port is taken."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    if os.name != "nt":
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+    except OSError as error:
+        bound.close()
+        raise UsageError(
+            f"port {port} of {host} cannot be used ({error.strerror})",
+            "see what runs: openclaw serve --status; or choose another: --port N",
+        ) from error
+    bound.listen(128)
+    return bound
+
+
+def hosts_of(addresses: Sequence[tuple[str, int]]) -> list[str]:
+    """Return what the header `Host` may be for a server at these addresses."""
+    hosts = []
+    for host, port in addresses:
+        hosts.append(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+        if host in ("127.0.0.1", "::1"):
+            hosts.append(f"localhost:{port}")
+    return hosts

@@ -1,0 +1,180 @@
+"""Prompts and their runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from openclaw.server.api import (
+    NUMBER,
+    TEXT,
+    TRUTH,
+    Call,
+    Endpoint,
+    Problem,
+    a_list,
+    an_object,
+)
+from openclaw.server.runs import Run
+from openclaw.server.streams import stream_run
+from openclaw.server.wire import Order
+from openclaw.types import Mode
+
+_OR_NULL = {"type": ["string", "null"]}
+_MATERIAL = an_object({"label": TEXT, "text": TEXT}, path=TEXT, image={"type": ["object", "null"]})
+MODES: tuple[Mode, ...] = ("read-only", "ask", "edit")
+"""What a turn over HTTP may be. `full` belongs to the terminal."""
+RUN = {
+    **an_object({"id": TEXT, "session_id": TEXT, "state": TEXT}),
+    "properties": {
+        "id": TEXT,
+        "session_id": TEXT,
+        "state": TEXT,
+        "message": TEXT,
+        "text": TEXT,
+        "question": {"type": ["object", "null"]},
+        "events": NUMBER,
+    },
+}
+
+
+def begin(call: Call) -> Any:
+    """Begin a run for the command line."""
+    run = call.server.runs.start(Order.from_json(call.body))
+    return run.describe()
+
+
+def chat(call: Call) -> Any:
+    """Begin a run. The answer is its stream, or its state where `Accept` is application/json."""
+    body = call.body
+    session = body.get("session_id") or None
+    mode = body.get("mode")
+    if mode is not None and mode not in MODES:
+        raise Problem(400, f"there is no mode '{mode}' here", f"there are: {', '.join(MODES)}")
+    key = call.headers.get("idempotency-key", "")
+    runs = call.server.runs
+    if session and not body.get("queue") and not runs.began(key) and runs.running(session):
+        running = runs.running(session)[0]
+        hint = "stop it, or send queue: true"
+        raise Problem(409, "this conversation is being answered", hint, run_id=running.id)
+    order = Order(
+        body["message"],
+        session=session,
+        skill=body.get("skill", ""),
+        model=body.get("model"),
+        mode=mode,
+        asks="owner" in call.scopes,
+    )
+    run = runs.start(order, key)
+    if body.get("stream") is False or call.headers.get("accept") == "application/json":
+        return run.describe() | {"run_id": run.id}
+    return stream_run(run)
+
+
+def show(call: Call) -> Any:
+    return _find(call).describe()
+
+
+def list_runs(call: Call) -> Any:
+    return {"runs": [run.describe() for run in call.server.runs.running()]}
+
+
+def stream(call: Call) -> Any:
+    """The events of a run after `Last-Event-ID`."""
+    said = call.headers.get("last-event-id") or call.query.get("after", "0")
+    return stream_run(_find(call), int(said) if said.isdigit() else 0)
+
+
+def stop(call: Call) -> Any:
+    run = _find(call)
+    run.stop()
+    return run.describe()
+
+
+def answer(call: Call) -> Any:
+    """Answer the open question of a run."""
+    reply = {key: value for key, value in call.body.items() if key != "question"}
+    run = _find(call)
+    run.answer(call.body["question"], reply)
+    return run.describe()
+
+
+def _find(call: Call) -> Run:
+    run = call.server.runs.get(call.path["run"])
+    if run is None:
+        hint = "ten minutes after its end its messages are in the conversation only"
+        raise Problem(404, "there is no such run", hint)
+    return run
+
+
+_GRANT = an_object({"kind": TEXT, "value": TEXT}, since=TEXT)
+ENDPOINTS = (
+    Endpoint(
+        "POST",
+        "/api/chat",
+        "chat",
+        "Ask a prompt.",
+        chat,
+        body=an_object(
+            {"message": TEXT},
+            session_id=_OR_NULL,
+            skill=TEXT,
+            model=_OR_NULL,
+            mode=_OR_NULL,
+            queue=TRUTH,
+            stream=TRUTH,
+        ),
+        answer=RUN,
+    ),
+    Endpoint(
+        "POST",
+        "/api/runs",
+        "owner",
+        "Ask a prompt, with the options of the command line.",
+        begin,
+        body=an_object(
+            {"message": TEXT},
+            latest=TRUTH,
+            session=_OR_NULL,
+            material=a_list(_MATERIAL),
+            skill=TEXT,
+            typed=TRUTH,
+            model=_OR_NULL,
+            mode=_OR_NULL,
+            use_memory=TRUTH,
+            max_steps={"type": ["integer", "null"]},
+            saving=TRUTH,
+            asks=TRUTH,
+        ),
+        answer=RUN,
+        status=202,
+    ),
+    Endpoint(
+        "GET",
+        "/api/runs",
+        "chat",
+        "The runs that have not ended.",
+        list_runs,
+        answer=an_object({"runs": a_list(RUN)}),
+    ),
+    Endpoint("GET", "/api/runs/{run}", "chat", "The state of a run.", show, answer=RUN),
+    Endpoint(
+        "GET",
+        "/api/runs/{run}/events",
+        "chat",
+        "Its events as a stream, after the header Last-Event-ID.",
+        stream,
+        query={"after": "the number of the last event seen"},
+    ),
+    Endpoint(
+        "POST", "/api/runs/{run}/stop", "chat", "End it.", stop, body=an_object({}), answer=RUN
+    ),
+    Endpoint(
+        "POST",
+        "/api/runs/{run}/answer",
+        "owner",
+        "Answer its question; the first answer counts.",
+        answer,
+        body=an_object({"question": TEXT}, decision=TEXT, instead=TEXT, grant=_GRANT),
+        answer=RUN,
+    ),
+)

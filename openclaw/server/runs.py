@@ -1,0 +1,292 @@
+"""Runs: prompts that a server answers, each in a thread of its own, detached from its clients."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from typing import Any, Literal, cast
+
+from openclaw import events
+from openclaw.agent.agent import Agent
+from openclaw.errors import OpenclawError, UsageError
+from openclaw.security.grants import Grant
+from openclaw.security.policy import Declined, PermissionQuestion
+from openclaw.server.warm import WarmHome
+from openclaw.server.wire import Order, event_to_json, question_to_json
+from openclaw.sessions.session import Session
+from openclaw.stopping import check_stop, stopped_by
+
+State = Literal["preparing", "reading", "writing", "tool", "asking", "done"]
+KEPT_SECONDS = 600.0
+"""The events of a run are kept for so long after its end; then the session has its messages."""
+MOST_EVENTS = 100_000
+POLL_SECONDS = 0.1
+
+
+class Run:
+    """One prompt on its way to its answer.
+
+    events    what has happened, as JSON objects; the number of an event is its place, from 1
+    progress  what goes on until the next event, None for nothing
+    question  the open question to the user, with its id
+    """
+
+    def __init__(self, order: Order, session: Session, agent: Agent) -> None:
+        self.id = secrets.token_hex(8)
+        self.order, self.session, self.agent = order, session, agent
+        self.events: list[dict[str, Any]] = []
+        self.state: State = "preparing"
+        self.began_at, self.ended_at = time.time(), 0.0
+        self.progress: dict[str, Any] | None = None
+        self.question: dict[str, Any] | None = None
+        self.text = ""
+        self._answers: dict[str, Mapping[str, Any]] = {}
+        self._changed = threading.Condition()
+        self._stop = threading.Event()
+        self._listeners: set[Callable[[], None]] = set()
+        self.add({"event": "run", "id": self.id, "session_id": session.id, "state": self.state})
+
+    def describe(self) -> dict[str, Any]:
+        """Return the run's state for a client that comes back to it."""
+        return {
+            "id": self.id,
+            "session_id": self.session.id,
+            "state": self.state,
+            "message": self.order.message,
+            "text": self.text,
+            "question": self.question,
+            "events": len(self.events),
+        }
+
+    @property
+    def ended(self) -> bool:
+        return bool(self.ended_at)
+
+    def add(self, event: dict[str, Any]) -> None:
+        """Add an event, and wake everybody who waits for one."""
+        with self._changed:
+            if len(self.events) < MOST_EVENTS or event["event"] in ("done", "error"):
+                self.events.append(event)
+            self.progress = None
+            self._changed.notify_all()
+        self._wake()
+
+    def show_progress(self, progress: events.Progress) -> None:
+        """Keep what goes on, for the moment. Any thread may call this."""
+        self.progress = event_to_json(progress)
+        self._wake()
+
+    def listen(self, wake: Callable[[], None]) -> Callable[[], None]:
+        """Call `wake`, from any thread, when something has happened. Returns how to end that."""
+        self._listeners.add(wake)
+        return lambda: self._listeners.discard(wake)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the end; returns True when it has come."""
+        until = time.monotonic() + seconds
+        with self._changed:
+            while not self.ended and (left := until - time.monotonic()) > 0:
+                self._changed.wait(left)
+        return self.ended
+
+    def stop(self) -> None:
+        """Let the turn end as interrupted, soon."""
+        self._stop.set()
+
+    def answer(self, question: str, reply: Mapping[str, Any]) -> None:
+        """Answer the open question; the first answer counts. `reply`: decision, instead, grant; see
+        `_read_reply`. UsageError when the question is not open."""
+        with self._changed:
+            if self.question is None or self.question["id"] != question:
+                raise UsageError("this question is not open", "another client may have answered")
+            self._answers[question] = reply
+            self.question = None
+            self._changed.notify_all()
+
+    def _wake(self) -> None:
+        for wake in tuple(self._listeners):
+            wake()
+
+    # -------- in the thread of the run
+
+    def drive(self) -> None:
+        """Answer the prompt, and add each event. Never raises."""
+        try:
+            with stopped_by(self._stop):
+                self._ask()
+        except OpenclawError as error:
+            self.add(_error_to_json(str(error), error.hint, error.exit_code))
+        except KeyboardInterrupt:
+            self.add(_error_to_json("interrupted", "", 130))
+        except Exception as error:  # noqa: BLE001  a client has to be told of any end
+            hint = "look at what the server printed"
+            self.add(_error_to_json(f"{type(error).__name__}: {error}", hint, 1))
+
+    def end(self) -> None:
+        """Mark the run as ended, after its last event."""
+        with self._changed:
+            self.state, self.ended_at = "done", time.time()
+            self._changed.notify_all()
+        self._wake()
+
+    def _ask(self) -> None:
+        agent, order = self.agent, self.order
+        agent.progress = self.show_progress
+        agent.ask_user = self._ask_user if order.asks else None
+        for text in agent.notices:
+            self._hear(events.Notice(text))
+        happening = agent.ask(
+            order.message, self.session, order.material, order.skill, typed=order.typed
+        )
+        for event in _until_stopped(cast("Generator[events.Event]", happening), self._stop):
+            self._hear(event)
+
+    def _hear(self, event: events.Event) -> None:
+        match event:
+            case events.Progress():
+                self.show_progress(event)
+                return
+            case events.Start() | events.NewResponse():
+                self.state, self.text = "reading", ""
+            case events.Token(text):
+                self.state = "writing"
+                self.text += text
+            case events.ToolStart():
+                self.state = "tool"
+            case events.ToolEnd():
+                self.state = "reading"
+        self.add(event_to_json(event))
+        if isinstance(event, events.Done) and event.receipt:
+            paths = [change.path for change in event.receipt.files]
+            self.add({"event": "changed", "paths": paths})
+
+    def _ask_user(self, question: PermissionQuestion) -> str:
+        before, self.state = self.state, "asking"
+        asked = {"id": secrets.token_hex(4), **question_to_json(question)}
+        self.question = asked
+        self.add({"event": "question", **asked})
+        try:
+            reply = self._wait_for_answer(asked["id"])
+        finally:
+            self.question, self.state = None, before
+        decision = str(reply.get("decision", ""))
+        self.add({"event": "answered", "id": asked["id"], "decision": decision or "no"})
+        return self._read_reply(question, reply)
+
+    def _wait_for_answer(self, question: str) -> Mapping[str, Any]:
+        with self._changed:
+            while question not in self._answers:
+                check_stop()
+                self._changed.wait(POLL_SECONDS)
+            return self._answers.pop(question)
+
+    def _read_reply(self, question: PermissionQuestion, reply: Mapping[str, Any]) -> str:
+        """Return how a question was allowed, as `Ask` does. A grant that is kept for the run must
+        be one of those that were offered."""
+        if instead := reply.get("instead"):
+            raise Declined(str(instead))
+        decision = str(reply.get("decision", ""))
+        if decision in ("", "no"):
+            return ""
+        if (kept := reply.get("grant")) is not None:
+            grant = next((each for each in question.offers if asdict(each) == kept), None)
+            if grant is None:
+                return ""
+            self.agent.grant(Grant(grant.kind, grant.value), lasting=False)
+        return decision
+
+
+class Runs:
+    """The runs of a server."""
+
+    def __init__(self, warm: WarmHome) -> None:
+        self._warm = warm
+        self._lock = threading.Lock()
+        self._runs: dict[str, Run] = {}
+        self._by_key: dict[str, str] = {}
+
+    def start(self, order: Order, key: str = "") -> Run:
+        """Begin a run. A `key` that was used before returns the run that it began. Raises as
+        opening the home, the session or the model does; a model that does not answer is told by
+        the run."""
+        with self._lock:
+            if key and (known := self._runs.get(self._by_key.get(key, ""))):
+                return known
+            self._forget_old()
+            agent = self._warm.open(order)
+            try:
+                session = agent.sessions.choose(order.latest, order.session, agent.model_name)
+                run = Run(order, session, agent)
+            except BaseException:
+                self._warm.close(agent)
+                raise
+            self._runs[run.id] = run
+            if key:
+                self._by_key[key] = run.id
+        threading.Thread(target=self._drive, args=(run,), name=f"run {run.id}").start()
+        return run
+
+    def began(self, key: str) -> bool:
+        """Return True when a run was begun with this key."""
+        return bool(key) and self._by_key.get(key, "") in self._runs
+
+    def get(self, run_id: str) -> Run | None:
+        return self._runs.get(run_id)
+
+    def running(self, session_id: str = "") -> list[Run]:
+        """Return the runs that have not ended, those of one session if it is named."""
+        found = [run for run in list(self._runs.values()) if not run.ended]
+        return [run for run in found if session_id in ("", run.session.id)]
+
+    def stop_all(self, seconds: float) -> None:
+        """Stop every run, and wait a while for their ends."""
+        for run in self.running():
+            run.stop()
+        until = time.monotonic() + seconds
+        for run in self.running():
+            run.wait(max(0.0, until - time.monotonic()))
+
+    def _drive(self, run: Run) -> None:
+        try:
+            self._share_model(run)
+            run.drive()
+        finally:
+            with suppress(OpenclawError, OSError):
+                self._warm.close(run.agent)
+            run.end()
+
+    def _share_model(self, run: Run) -> None:
+        with suppress(OpenclawError):  # the turn raises it again, and tells it
+            self._warm.share_model(run.agent)
+
+    def _forget_old(self) -> None:
+        old = time.time() - KEPT_SECONDS
+        for run in list(self._runs.values()):
+            if run.ended and run.ended_at < old:
+                del self._runs[run.id]
+        self._by_key = {key: name for key, name in self._by_key.items() if name in self._runs}
+
+
+def _until_stopped(
+    happening: Generator[events.Event], stop: threading.Event
+) -> Iterator[events.Event]:
+    """Yield the events; a stop between two of them reaches the turn as a Ctrl-C does."""
+    event = next(happening, None)
+    while event is not None:
+        yield event
+        if not stop.is_set() or isinstance(event, events.Done):
+            event = next(happening, None)
+            continue
+        stop.clear()
+        try:
+            event = happening.throw(KeyboardInterrupt())
+        except StopIteration:
+            return
+
+
+def _error_to_json(message: str, hint: str, exit_code: int) -> dict[str, Any]:
+    return event_to_json(events.Error(message, hint, exit_code))

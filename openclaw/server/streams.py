@@ -1,0 +1,76 @@
+"""The events of a run as a stream of server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from starlette.responses import StreamingResponse
+
+from openclaw.server.runs import Run
+
+PING_SECONDS = 15.0
+
+
+def stream_run(run: Run, after: int = 0) -> StreamingResponse:
+    """Return the events of a run that come after number `after`, until its end."""
+    return StreamingResponse(_frames(run, after), media_type="text/event-stream")
+
+
+async def follow(run: Run, after: int = 0) -> AsyncIterator[tuple[int, Mapping[str, Any]] | None]:
+    """Yield number and value of the events after number `after`, 0 for what holds for the moment
+    only, and None when nothing has come for a while. A reader that is slow delays nobody."""
+    loop, changed = asyncio.get_running_loop(), asyncio.Event()
+
+    def wake() -> None:
+        loop.call_soon_threadsafe(changed.set)
+
+    leave = run.listen(wake)
+    shown = None
+    try:
+        while True:
+            changed.clear()
+            ended = run.ended
+            while after < len(run.events):
+                after += 1
+                yield after, run.events[after - 1]
+            if ended:
+                return
+            if run.progress not in (None, shown):
+                shown = run.progress
+                yield 0, shown or {}
+            try:
+                await asyncio.wait_for(changed.wait(), PING_SECONDS)
+            except TimeoutError:
+                yield None
+    finally:
+        leave()
+
+
+async def _frames(run: Run, after: int) -> AsyncIterator[str]:
+    async for item in follow(run, after):
+        yield ": still here\n\n" if item is None else frame(*item)
+    yield frame(0, {"event": "end"})
+
+
+def frame(number: int, data: Mapping[str, Any]) -> str:
+    """Return one event as the stream has it; 0 is no number."""
+    head = f"id: {number}\n" if number else ""
+    body = json.dumps({**data, **_aliases(data)}, ensure_ascii=False, default=str)
+    return f"{head}event: {data['event']}\ndata: {body}\n\n"
+
+
+def _aliases(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the names that clients of another server of this kind read beside ours."""
+    match data["event"]:
+        case "token":
+            return {"content": data["text"]}
+        case "done":
+            return {"content": data["answer"]}
+        case "retrieval":
+            return {"results": data["passages"]}
+        case "error":
+            return {"error": data["message"]}
+    return {}

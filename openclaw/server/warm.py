@@ -1,0 +1,174 @@
+"""The parts of an open home that stay warm between the runs of a server."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+
+from openclaw.agent.agent import Agent
+from openclaw.config import Settings, load_settings
+from openclaw.home.recall import Recall
+from openclaw.messages import Waiting
+from openclaw.models.base import Chunk, Model, ModelCard, Request
+from openclaw.models.registry import open_model
+from openclaw.server.wire import Order
+from openclaw.stopping import check_stop
+from openclaw.storage.home import Home
+from openclaw.tools.mcp.servers import McpTools
+
+POLL_SECONDS = 0.1
+QUEUED = "another conversation uses the model"
+
+
+class Queue:
+    """A lock that is had in the order in which it was asked for."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._waiting: deque[object] = deque()
+
+    def is_taken(self) -> bool:
+        with self._changed:
+            return bool(self._waiting)
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Hold the lock. Raises KeyboardInterrupt when the turn shall stop meanwhile."""
+        ticket = object()
+        with self._changed:
+            self._waiting.append(ticket)
+        try:
+            with self._changed:
+                while self._waiting[0] is not ticket:
+                    check_stop()
+                    self._changed.wait(POLL_SECONDS)
+            yield
+        finally:
+            with self._changed:
+                self._waiting.remove(ticket)
+                self._changed.notify_all()
+
+
+class SharedModel:
+    """A `Model` that several runs use, one request at a time. Closing it closes nothing; `end`
+    does."""
+
+    def __init__(self, model: Model) -> None:
+        self._model, self._queue = model, Queue()
+        self._card: ModelCard | None = None
+
+    @property
+    def reading_rate(self) -> float:
+        return self._model.reading_rate
+
+    @reading_rate.setter
+    def reading_rate(self, rate: float) -> None:
+        self._model.reading_rate = rate
+
+    @property
+    def card(self) -> ModelCard:
+        if self._card is None or not self._queue.is_taken():  # else nobody waits for a card
+            with self._queue.turn():
+                self._card = self._model.card
+        return self._card
+
+    def stream(self, request: Request) -> Iterator[Chunk]:
+        """See `Model`. A turn that is stopped ends with the next piece."""
+        if self._queue.is_taken():
+            yield Waiting(QUEUED)
+        with self._queue.turn():
+            for chunk in self._model.stream(request):
+                check_stop()
+                yield chunk
+
+    def wire(self, request: Request) -> bytes:
+        """See `Model`."""
+        with self._queue.turn():
+            return self._model.wire(request)
+
+    def warm(self, request: Request) -> Iterator[Waiting]:
+        """See `Model`."""
+        with self._queue.turn():
+            for waiting in self._model.warm(request):
+                check_stop()
+                yield waiting
+
+    def close(self) -> None:
+        pass
+
+    def end(self) -> None:
+        """Close the model as soon as nobody uses it."""
+        with self._queue.turn():
+            self._model.close()
+
+
+class WarmHome:
+    """Opens agents over one home, which share their models, and hand search and MCP servers on."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self._lock = threading.Lock()
+        self._models: dict[str, tuple[Settings, SharedModel]] = {}
+        self._recall: Recall | None = None
+        self._served: McpTools | None = None
+
+    def open(self, order: Order, settings: Settings | None = None) -> Agent:
+        """Open an agent for an order, with the present settings. Give it back with `close`."""
+        settings = settings or load_settings(self.home)
+        if order.max_steps:
+            settings = replace(settings, max_steps=order.max_steps)
+        with self._lock:
+            recall, self._recall = self._recall, None
+            served, self._served = self._served, None
+        agent = Agent.open(
+            self.home,
+            settings,
+            model=order.model,
+            mode=order.mode,  # type: ignore[arg-type]
+            use_memory=order.use_memory,
+            saving=order.saving,
+            recall=recall,
+        )
+        if served is not None and served.settings.mcp == settings.mcp:
+            served.tell = agent.tell
+            agent.served = served
+        elif served is not None:
+            served.close()
+        return agent
+
+    def share_model(self, agent: Agent) -> None:
+        """Let an agent use the open model of its name. Raises as opening a model does."""
+        settings = replace(agent.settings, max_steps=1)
+        with self._lock:
+            known, shared = self._models.get(agent.model_name, (None, None))
+            if shared is None or known != settings:
+                model = open_model(agent.model_name, settings, self.home, saving=True)
+                self._models[agent.model_name] = (settings, SharedModel(model))
+        if shared is not None and known != settings:
+            shared.end()
+        agent.model = self._models[agent.model_name][1]
+
+    def close(self, agent: Agent) -> None:
+        """Close an agent, and keep its search and its servers for the next one."""
+        recall, served = agent.hand_over()
+        with self._lock:
+            if self._recall is None:
+                self._recall, recall = recall, None
+            if self._served is None:
+                self._served, served = served, None
+        for spare in (recall, served):
+            if spare is not None:
+                spare.close()
+        agent.close()
+
+    def end(self) -> None:
+        """Close everything."""
+        with suppress(Exception):
+            for _, shared in self._models.values():
+                shared.end()
+        for part in (self._recall, self._served):
+            if part is not None:
+                part.close()

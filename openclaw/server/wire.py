@@ -1,0 +1,183 @@
+"""The values that a server and its clients exchange, as JSON and back."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+from openclaw import errors, events
+from openclaw.frozen import frozen
+from openclaw.messages import Image, Material, Usage
+from openclaw.security.grants import Grant
+from openclaw.security.policy import PermissionQuestion
+from openclaw.types import Action, Change
+
+
+@frozen
+class Order:
+    """A prompt for a server, with the options of the command line.
+
+    latest   go on with the latest conversation
+    session  the id, name or title of a conversation, made when missing; None for a new one
+    typed    the user typed the prompt; see `Agent.ask`
+    asks     somebody answers questions; without it each question is a no
+    plain    only the last event matters
+    """
+
+    message: str
+    latest: bool = False
+    session: str | None = None
+    material: Sequence[Material] = ()
+    skill: str = ""
+    typed: bool = True
+    model: str | None = None
+    mode: str | None = None
+    use_memory: bool = True
+    max_steps: int | None = None
+    saving: bool = True
+    asks: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "material": [_material_to_json(m) for m in self.material]}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Order:
+        material = tuple(_material_from_json(each) for each in data.get("material", ()))
+        return cls(**{**data, "material": material})
+
+
+def _material_to_json(material: Material) -> dict[str, Any]:
+    image = material.image
+    shown = None
+    if image is not None:
+        data = None if image.data is None else base64.b64encode(image.data).decode("ascii")
+        shown = {**asdict(image), "data": data}
+    return {
+        "label": material.label,
+        "text": material.text,
+        "path": material.path,
+        "image": shown,
+    }
+
+
+def _material_from_json(data: Mapping[str, Any]) -> Material:
+    image = data.get("image")
+    if image is not None:
+        held = image.get("data")
+        image = Image(**{**image, "data": None if held is None else base64.b64decode(held)})
+    return Material(data["label"], data["text"], data.get("path", ""), image)
+
+
+# -------- events
+
+_KINDS: Mapping[str, Any] = {
+    kind.kind: kind
+    for kind in (
+        events.Start,
+        events.Retrieval,
+        events.Token,
+        events.Thought,
+        events.ToolStart,
+        events.ToolEnd,
+        events.NewResponse,
+        events.Notice,
+        events.Progress,
+        events.Compaction,
+        events.ReceiptMade,
+        events.Done,
+        events.Title,
+        events.Error,
+    )
+}
+
+
+def event_to_json(event: events.Event) -> dict[str, Any]:
+    """Return an event as `events.to_wire` has it; a Trouble is marked, to be told from a Notice."""
+    mark = {"trouble": True} if isinstance(event, events.Trouble) else {}
+    return {**events.to_wire(event), **mark}
+
+
+def event_from_json(data: Mapping[str, Any]) -> events.Event | None:
+    """Return the event of a JSON object; None for one of the server's own, such as `run`."""
+    values = dict(data)
+    name = values.pop("event", "")
+    kind = events.Trouble if values.pop("trouble", False) else _KINDS.get(name)
+    if kind is None:
+        return None
+    if "receipt" in values:
+        values["receipt"] = _receipt_from_json(values["receipt"])
+    if "usage" in values:
+        values["usage"] = Usage(**values["usage"])
+    known = {field.name for field in fields(kind)}  # a stream has other names beside them
+    taken = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in values.items()
+        if key in known
+    }
+    made: events.Event = kind(**taken)
+    return made
+
+
+def _receipt_from_json(data: Mapping[str, Any]) -> events.Receipt:
+    return events.Receipt(
+        tuple(events.FileChange(**each) for each in data["files"]),
+        tuple((what, text) for what, text in data["todos"]),
+        tuple(data["memories"]),
+        tuple(data["searches"]),
+        tuple(data["sent"]),
+    )
+
+
+_ERRORS: Mapping[int, type[errors.OpenclawError]] = {
+    kind.exit_code: kind
+    for kind in (
+        errors.OpenclawError,
+        errors.UsageError,
+        errors.ClaimError,
+        errors.ServerAway,
+        errors.ModelMissing,
+        errors.Damaged,
+        errors.Refused,
+    )
+}
+
+
+def to_error(message: str, hint: str, exit_code: int) -> errors.OpenclawError:
+    """Return the error of the family that has this exit code."""
+    return _ERRORS.get(exit_code, errors.OpenclawError)(message, hint)
+
+
+# -------- questions
+
+
+def question_to_json(question: PermissionQuestion) -> dict[str, Any]:
+    return {
+        "action": asdict(question.action),
+        "arguments": dict(question.arguments),
+        "reason": question.reason,
+        "offers": [grant_to_json(grant) for grant in question.offers],
+        "sources": list(question.sources),
+        "change": None if question.change is None else asdict(question.change),
+    }
+
+
+def question_from_json(data: Mapping[str, Any]) -> PermissionQuestion:
+    change = data["change"]
+    return PermissionQuestion(
+        Action(**data["action"]),
+        data["arguments"],
+        data["reason"],
+        tuple(grant_from_json(each) for each in data["offers"]),
+        tuple(data["sources"]),
+        None if change is None else Change(**change),
+    )
+
+
+def grant_to_json(grant: Grant) -> dict[str, Any]:
+    return asdict(grant)
+
+
+def grant_from_json(data: Mapping[str, Any]) -> Grant:
+    return Grant(**data)
