@@ -38,7 +38,7 @@ OWNER = frozenset({"owner"})
 CODE_SECONDS = 120.0
 MOST_BODY = 20_000_000
 """Bytes of a request."""
-MOST_DELAY = 5.0
+MOST_DELAY = 1.0
 SAFE = ("GET", "HEAD", "OPTIONS")
 HEADERS = {
     "content-security-policy": (
@@ -194,7 +194,7 @@ class Access:
         if given:
             self._failures += 1
             self._refused(str(client[0]), "wrong token")
-            await asyncio.sleep(min(MOST_DELAY, 0.1 * 2 ** min(self._failures, 10)))
+            await asyncio.sleep(min(MOST_DELAY, 0.01 * 2 ** min(self._failures, 10)))
         hint = "openclaw serve --link prints a new link to the page"
         await _refuse(send, 401, "a token is needed", hint)
 

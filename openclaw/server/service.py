@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from openclaw import __version__
-from openclaw.security.audit import ACTIONS
+from openclaw.security.audit import ACTIONS, Audit
 from openclaw.server.access import Tokens
 from openclaw.server.runs import Runs
 from openclaw.server.server_client import prove
 from openclaw.server.warm import WarmHome
 from openclaw.storage.home import Home
+from openclaw.types import CallRecord
 
 
 @dataclass(slots=True)
@@ -50,10 +49,8 @@ class Service:
 
     def log_refusal(self, address: str, reason: str) -> None:
         """Note a refused call in the log of actions."""
-        line = {"at": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "server": reason, "from": address}
-        log = self.home.private / "logs" / ACTIONS
-        with suppress(OSError), log.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+        call = CallRecord("serve", "read", address, "deny", by=reason)
+        Audit(self.home.private / "logs" / ACTIONS).write(call)
 
     def report(self, error: Exception) -> None:
         """Print an error that nobody expected."""

@@ -116,7 +116,8 @@ def event_from_json(data: Mapping[str, Any]) -> events.Event | None:
         for key, value in values.items()
         if key in known
     }
-    made: events.Event = kind(**taken)
+    make: Any = kind
+    made: events.Event = make(**taken)
     return made
 
 

@@ -1,0 +1,39 @@
+"""A home that is served on loopback, answered by a fake model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from openclaw.server.server_client import RunningServer
+from openclaw.storage.home import create_home
+from tests.fakes.ollama_server import FakeOllama
+from tests.fakes.serving import serving
+
+
+@pytest.fixture
+def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
+    """A new home that talks to the fake model with native tool calls."""
+    settings = (
+        "model: ollama/fake:1b\nprotocol: native\nembedding: none\n"
+        f"ollama:\n  host: {fake_ollama.url}\n"
+    )
+    create_home(tmp_path / "home", settings)
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def server(home: Path) -> Iterator[RunningServer]:
+    with serving(home) as (_, found):
+        yield found
+
+
+@pytest.fixture
+def http(server: RunningServer) -> Iterator[httpx.Client]:
+    """The owner's client."""
+    headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"}
+    with httpx.Client(base_url=f"http://127.0.0.1:{server.port}", headers=headers) as client:
+        yield client

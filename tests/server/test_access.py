@@ -1,0 +1,252 @@
+"""Attacks on a listening server: other sites, rebound names, wrong tokens, other bodies."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from openclaw.errors import UsageError
+from openclaw.server.access import MOST_BODY, Tokens, add_token, remove_token, tokens_file
+from openclaw.server.routes import ENDPOINTS
+from openclaw.server.server_client import RunningServer
+from openclaw.storage.home import Home, create_home
+from tests.fakes.serving import serving
+
+
+@pytest.fixture(scope="module")
+def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, RunningServer]]:
+    """One server for all attacks."""
+    root = tmp_path_factory.mktemp("attacked") / "home"
+    create_home(root, "model: ollama/fake:1b\nembedding: none\n")
+    with serving(root) as (_, found):
+        yield root, found
+
+
+def send(
+    server: RunningServer, method: str, path: str, body: bytes = b"", **headers: str
+) -> tuple[int, http.client.HTTPMessage, bytes]:
+    """What the server answers to exactly these headers; `Host` is right unless given."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.putrequest(method, path, skip_host="Host" in named, skip_accept_encoding=True)
+    for name, value in {"Content-Length": str(len(body)), **named}.items():
+        if value:
+            connection.putheader(name, value)
+    connection.endheaders(body)
+    answer = connection.getresponse()
+    said = answer.status, answer.headers, answer.read()
+    connection.close()
+    return said
+
+
+JSON = "application/json"
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["", "evil.example", "127.0.0.1", "localhost", "127.0.0.1.evil.example:{port}",
+     "evil.example:{port}", "127.0.0.2:{port}", "[::1]:{port}", "0.0.0.0:{port}"],
+)  # fmt: skip
+def test_a_rebound_name_is_refused_with_the_right_token_too(
+    attacked: tuple[Path, RunningServer], host: str
+) -> None:
+    _, server = attacked
+    named = host.format(port=server.port)
+    bearer = f"Bearer {server.token}"
+    assert send(server, "GET", "/api/status", Host=named, Authorization=bearer)[0] in (400, 421)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:{port}", "localhost:{port}", "LOCALHOST:{port}"])
+def test_its_own_names_are_known(attacked: tuple[Path, RunningServer], host: str) -> None:
+    _, server = attacked
+    named = host.format(port=server.port)
+    bearer = f"Bearer {server.token}"
+    assert send(server, "GET", "/api/status", Host=named, Authorization=bearer)[0] == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Origin": "https://127.0.0.1:{port}.evil.example"},
+        {"Sec_Fetch_Site": "cross-site"},
+        {"Sec_Fetch_Site": "same-site"},
+        {"Origin": "http://127.0.0.1:{port}", "Sec_Fetch_Site": "cross-site"},
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_another_site_is_refused_with_the_right_token_too(
+    attacked: tuple[Path, RunningServer], method: str, headers: dict[str, str]
+) -> None:
+    _, server = attacked
+    told = {name: value.format(port=server.port) for name, value in headers.items()}
+    told |= {"Authorization": f"Bearer {server.token}", "Content_Type": JSON}
+    assert (
+        send(server, method, "/api/link" if method == "POST" else "/api/status", b"{}", **told)[0]
+        == 403
+    )
+
+
+@pytest.mark.parametrize(
+    "kind", ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data",
+             "text/plain; application/json", "application/jsonx"]
+)  # fmt: skip
+def test_a_body_that_a_form_can_send_is_refused(
+    attacked: tuple[Path, RunningServer], kind: str
+) -> None:
+    _, server = attacked
+    bearer = f"Bearer {server.token}"
+    told = {"Authorization": bearer, "Content_Type": kind}
+    assert send(server, "POST", "/api/link", b"{}", **told)[0] == 415
+
+
+def test_no_site_is_ever_allowed_in(attacked: tuple[Path, RunningServer]) -> None:
+    _, server = attacked
+    status, headers, _ = send(
+        server, "OPTIONS", "/api/chat", Origin=f"http://127.0.0.1:{server.port}",
+        Access_Control_Request_Method="POST",
+    )  # fmt: skip
+    assert status in (401, 405)
+    assert not [name for name in headers if name.lower().startswith("access-control")]
+
+
+@pytest.mark.parametrize("token", ["", "wrong", "x" * 43, "Bearer", "\u00e4"])
+def test_no_route_but_the_open_ones_answers_without_the_token(
+    attacked: tuple[Path, RunningServer], token: str
+) -> None:
+    _, server = attacked
+    for endpoint in ENDPOINTS if not token else ENDPOINTS[:1]:
+        if endpoint.scope != "open":
+            path = endpoint.path.replace("{", "").replace("}", "")
+            told = {"Authorization": f"Bearer {token}", "Content_Type": JSON}
+            status, headers, _ = send(server, endpoint.method, path, b"{}", **told)
+            assert (status, headers["www-authenticate"]) == (401, "Bearer"), endpoint.path
+
+
+def test_a_token_in_the_address_or_a_cookie_does_not_count(
+    attacked: tuple[Path, RunningServer],
+) -> None:
+    _, server = attacked
+    assert send(server, "GET", f"/api/status?token={server.token}")[0] == 401
+    assert send(server, "GET", "/api/status", Cookie=f"token={server.token}")[0] == 401
+
+
+def test_a_wrong_token_is_logged(attacked: tuple[Path, RunningServer]) -> None:
+    root, server = attacked
+    send(server, "GET", "/api/status", Authorization="Bearer guessed")
+    lines = (root / ".openclaw/logs/actions.jsonl").read_text("utf-8").splitlines()
+    assert json.loads(lines[-1])["by"] == "wrong token"
+    assert "guessed" not in lines[-1]
+
+
+def test_headers_that_come_twice_are_refused(attacked: tuple[Path, RunningServer]) -> None:
+    _, server = attacked
+    with socket.create_connection(("127.0.0.1", server.port)) as line:
+        host = f"Host: 127.0.0.1:{server.port}\r\n"
+        line.sendall(f"GET /api/health HTTP/1.1\r\n{host}{host}\r\n".encode())
+        assert line.recv(100).split()[1] in (b"400", b"421")
+
+
+def test_every_answer_forbids_scripts_and_frames(attacked: tuple[Path, RunningServer]) -> None:
+    _, server = attacked
+    for path in ("/api/health", "/api/status", "/nothing"):
+        _, headers, _ = send(server, "GET", path)
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["cache-control"] == "no-store"
+
+
+def test_a_body_that_is_too_long_is_refused(attacked: tuple[Path, RunningServer]) -> None:
+    _, server = attacked
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection.putrequest("POST", "/api/chat")
+    for name, value in (("Authorization", f"Bearer {server.token}"), ("Content-Type", JSON),
+                        ("Content-Length", str(MOST_BODY + 1))):  # fmt: skip
+        connection.putheader(name, value)
+    connection.endheaders()
+    assert connection.getresponse().status == 413
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"[]", b"nul", b'{"message": 1}', b'{"message": "x", "y": 1}', b"[" * 100_000,
+     b'{"message": "x", "mode": "full"}'],
+)  # fmt: skip
+def test_a_body_of_another_form_is_refused(
+    attacked: tuple[Path, RunningServer], body: bytes
+) -> None:
+    _, server = attacked
+    told = {"Authorization": f"Bearer {server.token}", "Content_Type": JSON}
+    assert send(server, "POST", "/api/chat", body, **told)[0] == 400
+
+
+def test_the_server_file_is_the_owners(attacked: tuple[Path, RunningServer]) -> None:
+    root, _ = attacked
+    mode = stat.S_IMODE(Home(root).server_file.stat().st_mode)
+    assert os.name == "nt" or mode == 0o600
+
+
+# -------- codes and tokens
+
+
+def test_a_link_works_once(attacked: tuple[Path, RunningServer]) -> None:
+    _, server = attacked
+    code = server.call("POST", "/api/link", {})["code"]
+    told = json.dumps({"code": code}).encode()
+    first = send(server, "POST", "/api/login", told, Content_Type=JSON)
+    assert json.loads(first[2]) == {"token": server.token}
+    assert send(server, "POST", "/api/login", told, Content_Type=JSON)[0] == 401
+
+
+@pytest.mark.parametrize(
+    ("scope", "allowed", "refused"),
+    [
+        ("chat", "/api/runs", "/api/status"),
+        ("read", "/api/health", "/api/runs"),
+        ("files", "/api/health", "/api/runs"),
+    ],
+)
+def test_a_named_token_may_do_what_its_scope_says(
+    attacked: tuple[Path, RunningServer], scope: str, allowed: str, refused: str
+) -> None:
+    root, server = attacked
+    token = add_token(tokens_file(Home(root)), f"my {scope}", scope)
+    with httpx.Client(
+        base_url=f"http://127.0.0.1:{server.port}", headers={"Authorization": f"Bearer {token}"}
+    ) as client:
+        assert client.get(allowed).status_code == 200
+        assert client.get(refused).status_code == 403
+        remove_token(tokens_file(Home(root)), f"my {scope}")
+        assert client.get(refused).status_code == 401
+
+
+def test_tokens_are_kept_as_hashes(tmp_path: Path) -> None:
+    file = tmp_path / "tokens.json"
+    token = add_token(file, "webui", "chat")
+    assert token not in file.read_text("utf-8")
+    assert Tokens(file).scopes_of(token) == frozenset({"chat"})
+    with pytest.raises(UsageError, match="there is a token"):
+        add_token(file, "webui", "read")
+    with pytest.raises(UsageError, match="no scope"):
+        add_token(file, "other", "all")
+    with pytest.raises(UsageError, match="no token"):
+        remove_token(file, "other")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"a": 1}', '{"a": {"scope": "owner"}}'])
+def test_a_damaged_file_of_tokens_lets_nobody_in(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "tokens.json"
+    file.write_text(text, "utf-8")
+    assert Tokens(file).scopes_of("") == frozenset()
+    assert Tokens(file).scopes_of("x" * 43) == frozenset()
