@@ -78,3 +78,15 @@ class AwayError(Exception):
 
 class CallFailedError(Exception):
     """The server refused a call; the text is the server's and as untrusted as a result."""
+
+
+def describe_unexpected(error: Exception) -> tuple[str, str | None, int]:
+    """Return message, hint and exit code of an error of no family of ours; the hint is None where
+    only the trace may help."""
+    if isinstance(error, OSError) and error.filename:
+        said = f"{error.filename}: {error.strerror}"
+        return said, "look at what is there and who may use it; --debug shows the trace", 1
+    if isinstance(error, UnicodeEncodeError):  # whose text may hold a key
+        what = f"a text holds what {error.encoding} cannot say, and can be neither sent nor kept"
+        return what, "look at the words of the command and at variables such as OPENAI_API_KEY", 2
+    return f"{type(error).__name__}: {error}", None, 1

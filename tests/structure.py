@@ -38,6 +38,8 @@ LATE_IMPORTS: dict[str, set[str]] = {
         "openclaw.cli.one_shot",
         "openclaw.home.recall",
     },
+    "openclaw.cli.commands.serve": {"openclaw.server.http_server"},
+    "openclaw.cli.one_shot": {"openclaw.cli.opening"},
     "openclaw.cli.common": {
         "openclaw.cli.home_trust",
         "openclaw.config",

@@ -12,7 +12,7 @@ from typing import Any
 from openclaw.cli.dispatch import IMPLICIT, LEAST_SIMILARITY, ask_instead_hint
 from openclaw.cli.formatting import harmless, one_line
 from openclaw.cli.render import write_error
-from openclaw.errors import OpenclawError
+from openclaw.errors import OpenclawError, describe_unexpected
 
 
 def report_error(error: Exception, words: Sequence[str]) -> int:
@@ -44,13 +44,8 @@ def explain(error: Exception) -> tuple[str, str | None, int]:
             ": Value error, ", ": "
         )  # pydantic's words
         return said, _help_hint(error), int(typers.exit_code)
-    if isinstance(error, OSError) and error.filename:
-        said = one_line(f"{error.filename}: {error.strerror}")
-        return said, "look at what is there and who may use it; --debug shows the trace", 1
-    if isinstance(error, UnicodeEncodeError):  # whose text may hold a key
-        what = f"a text holds what {error.encoding} cannot say, and can be neither sent nor kept"
-        return what, "look at the words of the command and at variables such as OPENAI_API_KEY", 2
-    return one_line(f"{type(error).__name__}: {error}"), None, 1
+    said, hint, code = describe_unexpected(error)
+    return one_line(said), hint, code
 
 
 def _help_hint(error: Any) -> str:

@@ -10,6 +10,8 @@ from openclaw.agent.agent import Agent
 from openclaw.cli.common import SEARCH, current_home
 from openclaw.cli.options import Modes
 from openclaw.config import load_settings
+from openclaw.server.remote_agent import RemoteAgent
+from openclaw.server.server_client import RunningServer
 
 
 def open_app(
@@ -21,13 +23,15 @@ def open_app(
     no_save: bool = False,
     *,
     reading: bool = False,
+    server: RunningServer | None = None,
 ) -> Agent:
-    """Open the home as an agent. See `current_home`."""
+    """Open the home as an agent, one whose prompts `server` answers if there is one. See
+    `current_home`."""
     home = current_home(ctx, reading=reading)
     settings = load_settings(home)
     if max_steps:
         settings = replace(settings, max_steps=max_steps)
-    return Agent.open(
+    agent = (RemoteAgent if server else Agent).open(
         home,
         settings,
         model=model,
@@ -36,3 +40,6 @@ def open_app(
         saving=not no_save,
         recall=ctx.meta.get(SEARCH),
     )
+    if isinstance(agent, RemoteAgent):
+        agent.server = server
+    return agent

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
+import traceback
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict
@@ -12,7 +13,7 @@ from typing import Any, Literal, cast
 
 from openclaw import events
 from openclaw.agent.agent import Agent
-from openclaw.errors import OpenclawError, UsageError
+from openclaw.errors import OpenclawError, UsageError, describe_unexpected
 from openclaw.security.grants import Grant
 from openclaw.security.policy import Declined, PermissionQuestion
 from openclaw.server.warm import WarmHome
@@ -123,8 +124,10 @@ class Run:
         except KeyboardInterrupt:
             self.add(_error_to_json("interrupted", "", 130))
         except Exception as error:  # noqa: BLE001  a client has to be told of any end
-            hint = "look at what the server printed"
-            self.add(_error_to_json(f"{type(error).__name__}: {error}", hint, 1))
+            message, hint, exit_code = describe_unexpected(error)
+            if hint is None:
+                traceback.print_exception(error)
+            self.add(_error_to_json(message, hint or "see what the server printed", exit_code))
 
     def end(self) -> None:
         """Mark the run as ended, after its last event."""

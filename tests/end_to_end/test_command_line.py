@@ -23,6 +23,7 @@ from openclaw.storage.home import create_home
 from tests.fakes.command import Result, openclaw
 from tests.fakes.ollama_server import Answer, FakeOllama, last_words
 
+LISTING = [each for each in dispatch.DEFAULT_COMMANDS.items() if each[0] != "serve"]
 COMMAND = [sys.executable, "-m", "openclaw"]
 
 
@@ -384,9 +385,7 @@ def test_what_can_only_be_a_command_is_not_offered_as_a_prompt(words: str, home:
     assert done.returncode == 2 and "to ask the model" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("name", "inner"), [*dispatch.DEFAULT_COMMANDS.items(), ("todo", "list"), ("memory", "list")]
-)
+@pytest.mark.parametrize(("name", "inner"), [*LISTING, ("todo", "list"), ("memory", "list")])
 def test_a_group_alone_shows_what_there_is(name: str, inner: str, home: Path) -> None:
     alone, whole = openclaw(name, "--json"), openclaw(name, inner, "--json")
     assert (alone.returncode, alone.stdout) == (0, whole.stdout)
@@ -525,7 +524,7 @@ def test_version_is_printed_wherever_it_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        ("openclaw se", ["sessions"]),
+        ("openclaw se", ["serve", "sessions"]),
         ("openclaw --mo", ["--model", "--mode"]),
         ("openclaw sessions ren", ["rename"]),
         ("openclaw --mode re", ["read-only"]),

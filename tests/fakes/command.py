@@ -11,13 +11,16 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from openclaw.cli.main import run
+from openclaw.storage.home import Home, is_trusted
 
+SERVED = "OPENCLAW_TESTS_SERVED"
+"""With this variable the home of each command is served while it runs."""
 Result = subprocess.CompletedProcess[str]
 
 
@@ -35,11 +38,26 @@ def openclaw(
         if cwd is not None:
             patch.chdir(cwd)
         environment = dict(os.environ)
-        code = run(words)
+        with _served(words) if SERVED in os.environ else contextlib.nullcontext():
+            code = run(words)
         os.environ.clear()  # of what a library has set for itself
         os.environ.update(environment)
     said, told = (stream.getvalue().decode("utf-8") for stream in (out, err))
     return subprocess.CompletedProcess(words, code, said, told)
+
+
+@contextlib.contextmanager
+def _served(words: Sequence[str]) -> Iterator[None]:
+    """A server for the home that the words mean, if there is one."""
+    from tests.fakes.serving import serving
+
+    named = words[words.index("--home") + 1] if "--home" in words else os.environ["OPENCLAW_HOME"]
+    with serving(Path(named)) if is_home(named) else contextlib.nullcontext():
+        yield
+
+
+def is_home(folder: str) -> bool:
+    return Path(folder, "openclaw.yaml").is_file() and is_trusted(Home(Path(folder)))
 
 
 @contextlib.contextmanager

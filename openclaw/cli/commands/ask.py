@@ -83,7 +83,7 @@ def ask(
         from openclaw.cli.commands.chat import chat
 
         options = (continue_, session, model, yes, mode, no_memory, max_steps, skill, no_save)
-        chat(ctx, None, *options)
+        chat(ctx, None, *options, no_server)
         return
     server = None if no_server else _find_server(ctx)
     if not no_memory and server is None:

@@ -13,6 +13,7 @@ from openclaw.cli.chat.chat_commands import Answering
 from openclaw.cli.chat.prompt_line import choose_lines
 from openclaw.cli.commands.hooks import ask_trust
 from openclaw.cli.commands.mcp import ask_servers_trust
+from openclaw.cli.common import current_home
 from openclaw.cli.formatting import has_colours
 from openclaw.cli.opening import open_app
 from openclaw.cli.options import (
@@ -21,6 +22,7 @@ from openclaw.cli.options import (
     ModeName,
     NoMemory,
     NoSave,
+    NoServer,
     SessionName,
     SkillName,
     Steps,
@@ -28,6 +30,7 @@ from openclaw.cli.options import (
     Yes,
 )
 from openclaw.cli.play import bell_seconds, choose_listener
+from openclaw.server.server_client import find_server
 
 
 def chat(
@@ -42,12 +45,14 @@ def chat(
     max_steps: Steps = None,
     skill: SkillName = "",
     no_save: NoSave = False,
+    no_server: NoServer = False,
 ) -> None:
     """Chat in the terminal: streaming answers, history, completion, /commands.
 
     With PROMPT it begins with that.
     """
-    app = open_app(ctx, model, mode, no_memory, max_steps, no_save)
+    server = None if no_server or no_save else find_server(current_home(ctx))
+    app = open_app(ctx, model, mode, no_memory, max_steps, no_save, server=server)
     lines = choose_lines(app, sys.stdin, sys.stdout)
     listener = choose_listener(
         "text",

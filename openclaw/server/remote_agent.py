@@ -1,0 +1,75 @@
+"""An agent of a conversation whose prompts a running server answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from openclaw.agent.agent import Agent
+from openclaw.events import Event
+from openclaw.messages import Material
+from openclaw.security.grants import Grant
+from openclaw.security.policy import Ask, PermissionQuestion
+from openclaw.server.server_client import KeptGrants, RunningServer
+from openclaw.server.wire import Order
+from openclaw.sessions.session import Session, is_generated_id
+
+
+@dataclass(slots=True)
+class RemoteAgent(Agent):
+    """An open home that lets `server` answer prompts. All else happens here: questions, grants,
+    files, undo."""
+
+    server: RunningServer | None = None
+
+    def ask(
+        self,
+        text: str,
+        session: Session,
+        material: Sequence[Material] = (),
+        skill: str = "",
+        *,
+        typed: bool = True,
+    ) -> Iterator[Event]:
+        """See `Agent.ask`. A new session gets the id that the server gives it."""
+        assert self.server is not None  # noqa: S101  set by whoever opens it
+        kept = KeptGrants(lambda grant: None)
+        unsaved = not session.stamp and is_generated_id(session.id)
+        order = Order(
+            text,
+            session=(session.title or None) if unsaved else session.id,
+            material=material,
+            skill=skill,
+            typed=typed,
+            model=self.model_name,
+            mode=self.mode,
+            use_memory=self.use_memory,
+            max_steps=self.settings.max_steps,
+        )
+        answering = self.server.ask(order, self._ask_here(kept) if self.ask_user else None, kept)
+        try:
+            yield from answering
+        finally:
+            session.id = answering.session_id or session.id
+            self.sessions.refresh(session)
+
+    def get_ready(self) -> None:
+        """Do nothing: the server has the model."""
+
+    def rest(self, session: Session | None = None) -> None:
+        """Do nothing: the server has the search too."""
+
+    def _ask_here(self, kept: KeptGrants) -> Ask:
+        """Return what asks the user, unless a grant of this conversation covers the call."""
+        ask_user = self.ask_user
+
+        def reply(question: PermissionQuestion) -> str:
+            if any(grant.covers(question.action) for grant in self.grants):
+                return "session"
+            before = list(self.grants)
+            how = ask_user(question) if ask_user else ""
+            for grant in [each for each in self.grants if each not in before]:
+                kept.grant(Grant(grant.kind, grant.value), lasting=False)
+            return how
+
+        return reply
