@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -64,6 +65,8 @@ class HttpServer:
             timeout_graceful_shutdown=STOP_SECONDS,
         )
         self._uvicorn = _Uvicorn(config, service.runs)
+        for line in service.warm.recover():
+            sys.stderr.write(f"{line}\n")
         self._write_file()
         if self._idle:
             threading.Thread(target=self._watch_idle, daemon=True).start()

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from openclaw.agent.agent import Agent
 from openclaw.config import Settings, load_settings
+from openclaw.errors import OpenclawError
 from openclaw.home.recall import Recall
 from openclaw.messages import Waiting
 from openclaw.models.base import Chunk, Model, ModelCard, Request
@@ -163,6 +164,16 @@ class WarmHome:
             if spare is not None:
                 spare.close()
         agent.close()
+
+    def recover(self) -> list[str]:
+        """Finish the work of killed processes; return notices for the user."""
+        agent = self.open(Order(""))
+        try:
+            return agent.recover()
+        except OpenclawError as error:
+            return [str(error)]
+        finally:
+            self.close(agent)
 
     def end(self) -> None:
         """Close everything."""
