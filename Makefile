@@ -40,8 +40,11 @@ chat: $(BIN)/.embedded
 test: $(BIN)/.dev   ## what needs no model and no long time
 	@$(TESTS)
 
+# These tests of the command line pass a second time through a server.
+SERVED := $(addprefix tests/end_to_end/test_,command_line.py streams.py no_save.py attacks.py)
 test-all: $(BIN)/.dev   ## the long ones too: many random cases, real processes, sudden death
 	@$(TESTS) -m 'not model' --hypothesis-profile=thorough
+	@OPENCLAW_TESTS_SERVED=1 $(TESTS) $(SERVED)
 
 test-model: $(BIN)/.embedded $(BIN)/.dev   ## the same program with the real embedded models
 	@$(BIN)/openclaw models pull $(CHAT_MODEL)
@@ -80,6 +83,7 @@ docs: $(BIN)/.dev   ## writes docs/commands.md, docs/settings.md and docs/policy
 bench: $(BIN)/.embedded $(BIN)/.dev
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.one_prompt
+	$(BIN)/python -m benchmarks.serve
 	$(BIN)/python -m benchmarks.prompt
 	$(BIN)/python -m benchmarks.language
 	$(BIN)/python -m benchmarks.prefix
