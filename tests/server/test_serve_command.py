@@ -43,8 +43,9 @@ def test_a_prompt_may_stay_in_its_process(server: RunningServer, fake_ollama: Fa
 def test_both_ways_print_the_same(
     server: RunningServer, fake_ollama: FakeOllama, output: str
 ) -> None:
-    calls = [("read_file", {"path": "workspace/USER.md"})]
-    fake_ollama.say("Ready.", *[Answer(calls=calls), "It is about you."] * 2)
+    reading = Answer(calls=[("read_file", {"path": "workspace/USER.md"})])
+    told = "It is about you."
+    fake_ollama.say("Ready.", reading, told, reading, told)
     openclaw("Get ready.")  # the model is loaded from here on
     words = ("Sum up workspace/USER.md", "--output", output)
     here, there = (openclaw(*words, *more).stdout for more in (["--no-server"], []))
