@@ -6,13 +6,16 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from openclaw.agent.loop import timestamp
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.events import FileChange, file_change
 from openclaw.frozen import frozen
+from openclaw.history.differences import turn_json
 from openclaw.history.journal import Journal, new_id, now, subject_of
 from openclaw.history.record import Record, read
 from openclaw.history.rollback import FileConflict, Plan, Undo, read_home_file, write_if_unchanged
@@ -52,6 +55,14 @@ class UndoResult:
     missing: tuple[str, ...] = ()
     conflicts: tuple[FileConflict, ...] = ()
     notice: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it for programs."""
+        turns = {
+            "turn": self.turn and self.turn.id,
+            "of": [turn_json(turn, ()) for turn in self.of],
+        }
+        return asdict(self) | turns
 
 
 def undoable(open_home: OpenHome, scope: Scope, session: str) -> Iterator[Turn]:

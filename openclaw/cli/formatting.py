@@ -14,6 +14,7 @@ from typing import Any, TextIO
 from unicodedata import combining, east_asian_width
 
 from openclaw.security.untrusted import show_hidden, show_hidden_in_piece
+from openclaw.storage.text import replace_bad_bytes
 
 MOST_BLANKS = 40
 _LINES = str.maketrans(
@@ -100,11 +101,6 @@ def _value(value: Any) -> str:
 DIFF_COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
 _HEAD_COLOUR = "\x1b[1m"
 _DIFF_HEADS = ("+++ ", "--- ", "new file", "d", "Binary files")  # d: "diff", "deleted file"
-
-
-def replace_bad_bytes(line: str) -> str:
-    """A line of a diff with U+FFFD for bytes that are not UTF-8."""
-    return line.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def has_colours(out: TextIO, environ: Mapping[str, str]) -> bool:

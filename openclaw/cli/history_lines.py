@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from openclaw.cli.formatting import first_line, harmless, main_argument, one_line, replace_bad_bytes
+from openclaw.cli.formatting import first_line, harmless, main_argument, one_line
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
-from openclaw.history.differences import blame, differences
-from openclaw.sessions.session import from_json
+from openclaw.history.differences import SESSIONS_PREFIX, blame, turn_differences
+from openclaw.inspection.why import parse_session, session_after
 from openclaw.storage.safe_open import read_bytes
 from openclaw.types import ToolProblem
 
@@ -22,13 +21,11 @@ if TYPE_CHECKING:
     from openclaw.history.turns import Turn
     from openclaw.home.open_home import OpenHome
     from openclaw.messages import Entry
-    from openclaw.sessions.session import Session
     from openclaw.sessions.store import SessionStore
     from openclaw.storage.home import Home
 
 
 MINUTES = len("2026-11-21T15:30")
-SESSIONS_PREFIX = "sessions/"
 KINDS = {"outside": "edited outside"}
 NOT_RECORDED = "not recorded"
 YOU = "you"
@@ -121,26 +118,6 @@ def show_lines(app: OpenHome, turn: Turn) -> Iterator[str]:
     if files:
         yield ""
         yield from diff_lines(files)
-
-
-def turn_differences(history: History, turn: Turn) -> list[Difference]:
-    """The files that an entry changed, those of conversations last."""
-    found = differences(turn.steps, history.read)
-    return sorted(found, key=lambda each: each.path.startswith(SESSIONS_PREFIX))
-
-
-def turn_json(turn: Turn, found: Iterable[Difference], *, diff: bool = False) -> dict[str, Any]:
-    """An entry as JSON: its fields, and `files` with action, counts, and with `diff` the diff."""
-    fields = asdict(turn)
-    del fields["steps"]
-    return fields | {"files": [_file_json(each, diff=diff) for each in found]}
-
-
-def _file_json(each: Difference, *, diff: bool) -> dict[str, Any]:
-    added, removed = each.counts()
-    found = {"path": each.path, "action": each.action, "added": added, "removed": removed}
-    found |= {"binary": each.binary, "known": each.known}
-    return found | ({"diff": replace_bad_bytes("\n".join([*each.unified(), ""]))} if diff else {})
 
 
 def find_blame(app: OpenHome, where: str) -> tuple[str, list[Line]]:
@@ -303,21 +280,6 @@ def find_exchange(turn: Turn, contents: History, store: SessionStore) -> Exchang
         return _exchange_at([entry for _, entry in store.messages(session)], turn.number)
     except OpenclawError:
         return Exchange()
-
-
-def session_after(turn: Turn, contents: History) -> Session | None:
-    """The session as the turn left it; None when it was not kept or cannot be read."""
-    path = f"sessions/{turn.session}.json"
-    names = [step.after for step in turn.steps if step.path == path]
-    return parse_session(contents.read(names[-1]), turn.session) if names else None
-
-
-def parse_session(data: bytes | None, session_id: str) -> Session | None:
-    """The session in the bytes of its file; None when they hold none."""
-    try:
-        return from_json(data.decode("utf-8-sig"), session_id) if data is not None else None
-    except ValueError:
-        return None
 
 
 def message_words(before: bytes | None, after: bytes | None) -> str:

@@ -18,10 +18,10 @@ from typer._click.shell_completion import CompletionItem
 
 from openclaw.agent.agent import Agent
 from openclaw.cli.formatting import one_line
-from openclaw.cli.model_names import all_models
 from openclaw.config import load_settings
 from openclaw.config.hook_settings import EVENTS
 from openclaw.config.settings import keys
+from openclaw.home.model_names import all_models
 from openclaw.memory.todos import TodoFile
 from openclaw.models import catalog
 from openclaw.sessions.store import SessionStore

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from openclaw.frozen import frozen
 from openclaw.history.turns import UNKNOWN
 from openclaw.storage.merge import Block, blocks
+from openclaw.storage.text import replace_bad_bytes
 
 if TYPE_CHECKING:
     from openclaw.history.turns import Turn, TurnStep
@@ -20,6 +21,7 @@ CONTEXT = 3
 """Unchanged lines around a change, as git has them."""
 SNIFFED = 8000
 """Bytes in which git looks for a NUL, which no text has (buffer_is_binary in xdiff-interface.c)."""
+SESSIONS_PREFIX = "sessions/"
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
@@ -230,3 +232,33 @@ def _map_shared_lines(new: list[bytes], old: list[bytes]) -> dict[int, int]:
 
 def _is_undo_or_redo(turn: Turn | None) -> bool:
     return turn is not None and turn.kind in ("undo", "redo")
+
+
+# -------- the files of a turn
+
+
+class Contents(Protocol):
+    """Reads the contents that a history keeps, by their names."""
+
+    def read(self, name: str | None) -> bytes | None: ...
+
+
+def turn_differences(history: Contents, turn: Turn) -> list[Difference]:
+    """Return the files that an entry changed, those of conversations last."""
+    found = differences(turn.steps, history.read)
+    return sorted(found, key=lambda each: each.path.startswith(SESSIONS_PREFIX))
+
+
+def turn_json(turn: Turn, found: Iterable[Difference], *, diff: bool = False) -> dict[str, Any]:
+    """Return an entry as JSON: its fields, and `files` with action and counts, on request the
+    diff."""
+    fields = asdict(turn)
+    del fields["steps"]
+    return fields | {"files": [_file_json(each, diff=diff) for each in found]}
+
+
+def _file_json(each: Difference, *, diff: bool) -> dict[str, Any]:
+    added, removed = each.counts()
+    found = {"path": each.path, "action": each.action, "added": added, "removed": removed}
+    found |= {"binary": each.binary, "known": each.known}
+    return found | ({"diff": replace_bad_bytes("\n".join([*each.unified(), ""]))} if diff else {})

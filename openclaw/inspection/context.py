@@ -6,7 +6,7 @@ import difflib
 import hashlib
 import re
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import islice
 from typing import Any, TypeVar, get_args
 
@@ -74,6 +74,25 @@ class ContextReport:
     def free(self) -> int:
         """The tokens of the window that neither the request nor the reply takes."""
         return max(0, self.window - self.used - self.reply)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it for programs. `used` is the sum of the parts; `reply` is kept
+        for the answer."""
+        record = self.record
+        return {
+            "window": self.window,
+            "used": self.used,
+            "parts": [asdict(part) for part in self.parts],
+            "reply": self.reply,
+            "free": self.free,
+            "compacted": self.compacted,
+            "cuts": list(record.cut or ()),
+            "offered": list(record.offered or ()),
+            "left_out": list(record.left_out or ()),
+            "model": record.model or "",
+            "protocol": record.protocol or "",
+            "notices": list(self.notices),
+        }
 
 
 def context_report(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
 from statistics import median
+from typing import Any
 
 from openclaw.frozen import frozen
 from openclaw.messages import Entry, Usage
@@ -195,3 +197,32 @@ def _write_seconds(usage: Usage) -> float:
 
 def _rate(tokens: int, seconds: float) -> float:
     return tokens / seconds if seconds > 0 else 0.0
+
+
+def usage_json(turns: Sequence[TurnUsage], session: str = "") -> dict[str, Any]:
+    """Return, for programs, sums in all, by model and by day, and the turns of a single
+    conversation.
+    """
+    shape: dict[str, Any] = {"together": _sums_json(sum_turns("together", turns))}
+    shape["models"] = [_sums_json(row) for row in group_turns(turns, lambda turn: turn.model)]
+    shape["days"] = [_sums_json(row) for row in group_turns(turns, lambda turn: turn.day)]
+    if session:
+        shape["session"] = session
+        shape["turns"] = [_turn_json(turn) for turn in turns]
+    return shape
+
+
+def _sums_json(row: Sums) -> dict[str, Any]:
+    return {**_rounded(asdict(row)), "share": round(row.share, 4)}
+
+
+def _turn_json(turn: TurnUsage) -> dict[str, Any]:
+    row = _sums_json(sum_turns("", [turn]))
+    told = ("number", "at", "model")
+    return {name: getattr(turn, name) for name in told} | {
+        name: value for name, value in row.items() if name not in ("name", "turns")
+    }
+
+
+def _rounded(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: round(v, 3) if isinstance(v, float) else v for name, v in fields.items()}

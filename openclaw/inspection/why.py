@@ -4,6 +4,7 @@ model thought and did, and what the answer rests on.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -11,7 +12,12 @@ from typing import Any
 from openclaw.agent.citations import context_passages, find_repeated_lines, passages_of
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
+from openclaw.history.history import History
+from openclaw.history.turns import Turn
+from openclaw.home.open_home import OpenHome
 from openclaw.messages import Entry, ToolUse, TurnRecord
+from openclaw.sessions.session import Session, from_json
+from openclaw.sessions.store import SessionStore
 
 Found = Mapping[str, Any]
 NO_RECORD = "no record was kept of this turn: shown is what its messages say"
@@ -108,3 +114,54 @@ def _guessed(user: Entry, replies: Sequence[Entry], answer: str) -> Iterator[str
     passages = (passage for entry in (user, *replies) for passage in passages_of(entry))
     offered = (line for passage in passages for line in passage.each())
     yield from (line.place for line in find_repeated_lines(answer, user.content, offered))
+
+
+# -------- finding a turn
+
+_NUMBER = re.compile(r"[1-9]\d{0,6}")
+
+
+def find_why(
+    open_home: OpenHome, ref: str, session_id: str = "", here: Session | None = None
+) -> Why:
+    """Return the explanation of the turn that `ref` means: a number of the session (the latest, or
+    that of a chat), SESSION:N, or an id of the history. UsageError when there is none.
+    """
+    store = open_home.sessions
+    name, colon, number = ref.rpartition(":")
+    if not ref or _NUMBER.fullmatch(ref):
+        session = here or store.load(session_id or "latest")
+        return _why(store, session, int(ref or 0) or session.turns)
+    if colon and _NUMBER.fullmatch(number):
+        return _why(store, store.load(name), int(number))
+    turn = open_home.history.find(ref)
+    if not (turn.session and turn.number):
+        raise UsageError(
+            f"{ref} is no answer: it is of the kind '{turn.kind}'", "see the turns: openclaw log"
+        )
+    kept = session_after(turn, open_home.history)
+    return _why(store, kept or store.load(store.find(turn.session)), turn.number)
+
+
+def _why(store: SessionStore, session: Session, number: int) -> Why:
+    """Explain a turn of this session; the archive is read only when the turn lies there."""
+    live = sum(entry.role == "user" for entry in session.messages)
+    archived = session.turns - live
+    if number > archived:
+        return why(session.id, session.messages, number - archived, number)
+    return why(session.id, [entry for _, entry in store.messages(session)], number)
+
+
+def session_after(turn: Turn, history: History) -> Session | None:
+    """Return the session as the turn left it; None when it was not kept or cannot be read."""
+    path = f"sessions/{turn.session}.json"
+    names = [step.after for step in turn.steps if step.path == path]
+    return parse_session(history.read(names[-1]), turn.session) if names else None
+
+
+def parse_session(data: bytes | None, session_id: str) -> Session | None:
+    """Return the session in the bytes of its file; None when they hold none."""
+    try:
+        return from_json(data.decode("utf-8-sig"), session_id) if data is not None else None
+    except ValueError:
+        return None

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from openclaw.errors import UsageError
 from openclaw.frozen import frozen
 from openclaw.memory.corrections import corrects
 from openclaw.memory.entries import (
@@ -26,6 +27,7 @@ from openclaw.memory.entries import (
 )
 from openclaw.memory.markdown import change_file, is_same_statement, read_markdown
 from openclaw.nlp.category import guess_category
+from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
 from openclaw.storage.safe_open import is_ordinary
 from openclaw.storage.text import remove_file
@@ -183,6 +185,31 @@ class Notes:
 
     # ----
 
+    def decide(self, candidate: Note, yes: bool, home: Home) -> dict[str, Any] | None:
+        """Accept or reject a candidate where it stands by now. Return what was done, for programs;
+        None when it is gone."""
+        wanted = (candidate.path, candidate.text)
+        note = next((now for now in self.candidates() if (now.path, now.text) == wanted), None)
+        if note is None:
+            return None
+        if not yes:
+            self.reject(note)
+            return {"did": "rejected", "text": note.text}
+        kept = self.accept(note)
+        did = "known" if kept.known else "accepted"
+        replaced = [old.as_json(home) for old in kept.superseded]
+        return {"did": did, **kept.note.as_json(home), "replaced": replaced}
+
+    def find_one(self, text: str, home: Home) -> Note:
+        """Return the one note that a text or PATH:LINE means. UsageError for none and several."""
+        found = self.find(text)
+        if not found:
+            raise UsageError(f"nothing remembered fits {text}", "see it all: openclaw memory list")
+        if len(found) > 1:
+            places = "\n".join(f"{note.place(home)}  {note.text}" for note in found)
+            raise UsageError(f"{text} fits {len(found)} memories", f"give path and line:\n{places}")
+        return found[0]
+
     def _fill_meta(self, fact: str, meta: Meta) -> Meta:
         return Meta(
             meta.category or guess_category(fact),
@@ -311,6 +338,24 @@ class Note:
     superseded: bool = False
     until: str = ""
 
+    def place(self, home: Home) -> str:
+        """Return PATH:LINE."""
+        return f"{home.relative(self.path)}:{self.line}"
+
+    def as_json(self, home: Home) -> dict[str, Any]:
+        """Return it for programs."""
+        return {
+            "path": home.relative(self.path),
+            "line": self.line,
+            "text": self.text,
+            "category": self.category,
+            "date": self.date or None,
+            "source": self.source or None,
+            "importance": self.importance,
+            "superseded": self.superseded,
+            "until": self.until or None,
+        }
+
 
 def read_notes(path: Path) -> list[Note]:
     """The notes of one file, superseded ones too."""
@@ -334,6 +379,27 @@ def find_notes(text: str, notes: Iterable[Note]) -> Sequence[Note]:
         note for note in known if words and words <= set(re.findall(r"\w+", note.text.casefold()))
     ]
     return [note for note in found if not note.superseded] or found
+
+
+def find_candidates(waiting: Sequence[Note], word: str) -> Sequence[Note]:
+    """Return the candidates that a number, a text or "all" means. UsageError unless one or all."""
+    if word == "all":
+        return waiting
+    if word.isdecimal():
+        found = [note for n, note in enumerate(waiting, 1) if n == int(word)]
+    else:
+        found = [*find_notes(word, waiting)]
+    if not found:
+        raise UsageError(f"there is no {word} to review", "see them all: openclaw memory review")
+    if len(found) > 1:
+        lines = "\n".join(f"{waiting.index(note) + 1}  {note.text}" for note in found)
+        raise UsageError(f"{word} fits {len(found)} of them", f"give the number:\n{lines}")
+    return found
+
+
+def typed_notes(home: Home) -> Notes:
+    """Return the notes of a home; those that are added have the source "typed"."""
+    return Notes(home.memory, source=lambda: "typed")
 
 
 def _plain(text: str) -> str:

@@ -11,7 +11,9 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
+from openclaw.errors import UsageError
 from openclaw.frozen import frozen
 from openclaw.memory.markdown import (
     DEFAULT_LIST,
@@ -143,6 +145,36 @@ class TodoFile:
     def find(self, text: str) -> list[Todo]:
         """The to-dos that an id, a text or some of its words mean; see `matching`."""
         return match_todos(text, self.items())
+
+    def find_one(self, text: str, done: bool | None = None) -> Todo:
+        """Return the one to-do that an id or a text means, of several the one whose state is not
+        `done`. UsageError for none and for several."""
+        found = self.find(text)
+        if len(found) > 1:
+            found = [todo for todo in found if todo.done != done] or found
+        if not found:
+            raise UsageError(f"there is no to-do {text}", "see them all: openclaw todo list --all")
+        if len(found) > 1:
+            ids = "\n".join(f"{todo.id}  {todo.text} ({todo.list})" for todo in found)
+            raise UsageError(f"{text} fits {len(found)} to-dos", f"give the id:\n{ids}")
+        return found[0]
+
+    def as_json(self, todos: Sequence[Todo], path: str) -> list[dict[str, Any]]:
+        """Return to-dos of this file for programs; `path` is that of the file in the home."""
+        today = self._today()
+        return [
+            {
+                "id": todo.id,
+                "list": todo.list,
+                "text": todo.text,
+                "done": todo.done,
+                "due": todo.due,
+                "overdue": is_overdue(todo, today),
+                "path": path,
+                "line": todo.line,
+            }
+            for todo in todos
+        ]
 
     def add(self, list_name: str, texts: Sequence[str]) -> list[Todo]:
         """Add to-dos to a list ("" is the default one); returns them as they now stand.

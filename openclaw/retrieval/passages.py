@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from openclaw.frozen import frozen
 
@@ -46,6 +46,23 @@ class Passage:
     date: str = ""
     ranks: Mapping[str, tuple[int, float]] = field(default_factory=dict)
     reason: str = ""
+
+    def as_json(self, *, explain: bool = False) -> dict[str, Any]:
+        """Return it for programs; with `explain` why it was found."""
+        shape: dict[str, Any] = {
+            "path": self.path,
+            "start_line": self.start_line,
+            "end_line": self.end_line,
+            "score": round(self.score, 4),
+            "text": self.text,
+        }
+        if explain:
+            ranks = {
+                name: {"rank": rank, "score": round(score, 4)}
+                for name, (rank, score) in self.ranks.items()
+            }
+            shape |= {"date": self.date, "ranks": ranks, "reason": self.reason}
+        return shape
 
 
 def passage_of(fused: FusedRow, chunk: StoredChunk) -> Passage:

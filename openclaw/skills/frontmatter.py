@@ -268,6 +268,10 @@ class Problem:
     code: str
     message: str
 
+    def as_json(self) -> dict[str, str]:
+        """Return it for programs."""
+        return {"level": self.level, "code": self.code, "message": self.message}
+
 
 class SkillError(Exception):
     """An error that ends the reading of one skill; the text is its message."""

@@ -10,15 +10,16 @@ import stat
 import sys
 import time
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from openclaw import __version__
 from openclaw.config.settings import Settings
-from openclaw.errors import OpenclawError
+from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
 from openclaw.skills.frontmatter import (
     Problem,
@@ -118,6 +119,28 @@ class ListedSkill:
     problems: tuple[Problem, ...] = ()
     skill: Skill | None = None
 
+    def as_json(self, home: Home, *, whole: bool = False) -> dict[str, Any]:
+        """Return it for programs; when `whole`, with what the file says."""
+        inside = self.source in ("home", "agents")
+        path = self.path.relative_to(home.root) if inside else self.path
+        shape: dict[str, Any] = {
+            "name": self.name,
+            "description": self.description,
+            "path": shown_path(path),
+            "source": self.source,
+            "eligible": self.eligible,
+            "problems": [problem.as_json() for problem in self.problems],
+        }
+        if whole and self.skill is not None:
+            shape |= {
+                "compatibility": self.skill.compatibility,
+                "allowed_tools": list(self.skill.allowed_tools),
+                "model_invocable": self.skill.model_invocable,
+                "user_invocable": self.skill.user_invocable,
+                "body": self.skill.body(),
+            }
+        return shape
+
 
 @frozen
 class Root:
@@ -194,6 +217,18 @@ def read_skills(folder: Path) -> tuple[list[Skill], list[Problem]]:
     listed = list_skills([Root(folder, "home")])
     skills = [entry.skill for entry in listed if entry.eligible and entry.skill]
     return skills, [problem for entry in listed for problem in entry.problems]
+
+
+def find_skill(found: Iterable[ListedSkill], name: str) -> ListedSkill:
+    """Return the entry of this name, a usable one first; UsageError when there is none."""
+    by_name: dict[str, ListedSkill] = {}
+    for entry in found:
+        by_name.setdefault(entry.name, entry)
+    if name not in by_name:
+        near = get_close_matches(name, by_name, n=1)
+        guess = f"did you mean {near[0]}? " if near else ""
+        raise UsageError(f"there is no skill {name}", f"{guess}see them all: openclaw skills list")
+    return by_name[name]
 
 
 def shown_path(path: Path) -> str:

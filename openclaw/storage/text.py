@@ -340,3 +340,8 @@ def without_comments(text: str) -> str:
         kept.append(text[end : comment.start])
         end = comment.end
     return "".join((*kept, text[end:]))
+
+
+def replace_bad_bytes(line: str) -> str:
+    """Return a text, such as a line of a diff, with U+FFFD for bytes that are not UTF-8."""
+    return line.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

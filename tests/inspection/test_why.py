@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from openclaw.cli.chat.chat_commands import why as why_in_talk
-from openclaw.cli.commands.why import found_turn, styled, why_lines
+from openclaw.cli.commands.why import styled, why_lines
 from openclaw.cli.main import run
 from openclaw.errors import UsageError
-from openclaw.inspection.why import NO_RECORD, why
+from openclaw.inspection.why import NO_RECORD, find_why, why
 from openclaw.messages import Entry, ToolUse
 from openclaw.models.base import Reply
 from openclaw.retrieval.passages import (
@@ -251,16 +251,16 @@ def test_turns_are_named_by_number_session_and_id(noted: Talk) -> None:
     asked(noted)
     noted.say("Thanks!", answer("You are welcome."))
     app, name = noted.app, noted.session.id
-    assert found_turn(app, "").turn == 2
-    assert found_turn(app, "1").prompt == "When does the plumber come?"
-    assert found_turn(app, "1", name).turn == 1
-    assert found_turn(app, f"{name}:2").prompt == "Thanks!"
+    assert find_why(app, "").turn == 2
+    assert find_why(app, "1").prompt == "When does the plumber come?"
+    assert find_why(app, "1", name).turn == 1
+    assert find_why(app, f"{name}:2").prompt == "Thanks!"
     ids = {turn.number: turn.id for turn in app.history.turns() if turn.session == name}
-    assert found_turn(app, ids[1]).prompt == "When does the plumber come?"
+    assert find_why(app, ids[1]).prompt == "When does the plumber come?"
     with pytest.raises(UsageError, match="no turn 9"):
-        found_turn(app, "9")
+        find_why(app, "9")
     with pytest.raises(UsageError):
-        found_turn(app, "no-such-turn")
+        find_why(app, "no-such-turn")
 
 
 def test_a_turn_that_was_taken_back_is_found_by_its_id(noted: Talk) -> None:
@@ -268,8 +268,8 @@ def test_a_turn_that_was_taken_back_is_found_by_its_id(noted: Talk) -> None:
     noted.say("Thanks!", answer("You are welcome."))
     turn = noted.app.history.find("")
     noted.app.undo()
-    assert found_turn(noted.app, turn.id).prompt == "Thanks!"
-    assert found_turn(noted.app, "").prompt == "When does the plumber come?"
+    assert find_why(noted.app, turn.id).prompt == "Thanks!"
+    assert find_why(noted.app, "").prompt == "When does the plumber come?"
 
 
 def test_archived_turns_are_found_by_their_number(noted: Talk) -> None:
@@ -278,10 +278,10 @@ def test_archived_turns_are_found_by_their_number(noted: Talk) -> None:
         noted.say(f"Word {n}", answer(f"Reply {n}"))
     list(noted.app.compact(noted.session))
     assert noted.session.archived == 4
-    assert found_turn(noted.app, "1").sources == ("memory/2026-11-18.md:3",)
-    assert found_turn(noted.app, "4").prompt == "Word 2"
+    assert find_why(noted.app, "1").sources == ("memory/2026-11-18.md:3",)
+    assert find_why(noted.app, "4").prompt == "Word 2"
     with pytest.raises(UsageError, match="no turn 6; it has 4 turns"):
-        found_turn(noted.app, "6")
+        find_why(noted.app, "6")
 
 
 def test_the_command_prints_lines_and_json(noted: Talk, capsys: pytest.CaptureFixture[str]) -> None:

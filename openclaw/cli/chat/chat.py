@@ -19,12 +19,12 @@ from openclaw.cli.chat.chat_history import LastPrompt
 from openclaw.cli.chat.completion import COMMANDS, MODES
 from openclaw.cli.common import record_as_turn
 from openclaw.cli.formatting import harmless, one_line
-from openclaw.cli.model_names import HINT_WIDTH, known_models, resolve_installed_model
 from openclaw.cli.play import play, skill_prompt, turn_exit_code
 from openclaw.cli.questions import pick
 from openclaw.cli.render import Listener
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.events import Compaction, Done, Event, Notice, Start
+from openclaw.home.model_names import HINT_WIDTH, known_models, resolve_installed_model
 from openclaw.messages import Material
 
 if TYPE_CHECKING:

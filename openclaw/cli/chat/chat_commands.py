@@ -32,10 +32,10 @@ from openclaw.cli.commands.why import why_in_chat
 from openclaw.cli.error_report import explain
 from openclaw.cli.formatting import for_stdout, harmless, main_argument, one_line
 from openclaw.cli.history_lines import minute
-from openclaw.cli.model_names import find_auto_model
 from openclaw.cli.options import Options
 from openclaw.cli.render import strip_fences
 from openclaw.errors import OpenclawError, UsageError
+from openclaw.home.model_names import find_auto_model
 from openclaw.inspection.context import context_report, head_changes
 from openclaw.inspection.usage import all_turns, turns_of
 from openclaw.messages import Material

@@ -16,11 +16,11 @@ from openclaw.cli.history_lines import (
     diff_lines,
     find_blame,
     show_lines,
-    turn_differences,
 )
 from openclaw.cli.play import skill_prompt
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
+from openclaw.history.differences import turn_differences
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import Agent

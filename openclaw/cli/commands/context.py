@@ -144,7 +144,7 @@ def _print(report: ContextReport, *, as_json: bool, raw: bool) -> None:
     elif raw:
         sys.stdout.write(harmless(report.raw.decode(errors="replace")) + "\n")
     elif as_json:
-        print_json(report_json(report))
+        print_json(report.as_json())
     else:
         sys.stdout.write("\n".join(report_lines(report, canvas())) + "\n")
 
@@ -166,27 +166,6 @@ class Row:
     tokens: int
     path: str = ""
     cut: str = ""
-
-
-def report_json(report: ContextReport) -> dict[str, Any]:
-    """Return the report for programs. `used` is the sum of the parts; `reply` is kept for the
-    answer.
-    """
-    record = report.record
-    return {
-        "window": report.window,
-        "used": report.used,
-        "parts": [asdict(part) for part in report.parts],
-        "reply": report.reply,
-        "free": report.free,
-        "compacted": report.compacted,
-        "cuts": list(record.cut or ()),
-        "offered": list(record.offered or ()),
-        "left_out": list(record.left_out or ()),
-        "model": record.model or "",
-        "protocol": record.protocol or "",
-        "notices": list(report.notices),
-    }
 
 
 def report_lines(report: ContextReport, on: Canvas | None = None) -> list[str]:

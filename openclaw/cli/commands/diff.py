@@ -18,10 +18,9 @@ from openclaw.cli.history_lines import (
     find_blame,
     find_exchange,
     show_lines,
-    turn_differences,
-    turn_json,
 )
 from openclaw.cli.opening import open_app
+from openclaw.history.differences import turn_differences, turn_json
 
 Ref = Annotated[
     str,

@@ -15,15 +15,13 @@ from openclaw.cli.commands.undo import session_of
 from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import one_line, warn
 from openclaw.cli.history_lines import (
-    SESSIONS_PREFIX,
     kind_of,
     minute,
     place_of,
     state_words,
-    turn_differences,
-    turn_json,
 )
 from openclaw.cli.opening import open_app
+from openclaw.history.differences import SESSIONS_PREFIX, turn_differences, turn_json
 from openclaw.security.audit import ACTIONS, read_actions
 from openclaw.sessions.folder import SHORT_ID
 from openclaw.sessions.session import is_generated_id

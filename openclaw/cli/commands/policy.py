@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,9 +11,9 @@ from openclaw.cli.common import current_home, print_json, record_as_turn, table
 from openclaw.cli.formatting import one_line
 from openclaw.config import add_line, drop_line, load_settings
 from openclaw.errors import UsageError
+from openclaw.inspection.policy_report import describe_policy
 from openclaw.security.grants import make_grant, read_grant, read_grants
 from openclaw.security.policy import EFFECTS, RULES, TABLE
-from openclaw.tools.shell.sandbox import why_unavailable
 
 if TYPE_CHECKING:
     from openclaw.security.grants import Grant
@@ -31,14 +31,11 @@ BY_SITUATION = "ask in a chat, edit for a single prompt"
 def show(ctx: typer.Context, as_json: AsJson = False) -> None:
     """Show the mode, the table of modes, the sandbox and the grants."""
     settings = load_settings(current_home(ctx, reading=True))
-    grants = [_row(number, line) for number, line in enumerate(settings.grants, 1)]
-    missing = why_unavailable()
+    shown = describe_policy(settings)
     if as_json:
-        rules = [{"name": r.name, "decision": r.decision, "about": r.about} for r in RULES]
-        sandbox = {"available": missing is None, "reason": missing or ""}
-        shown = {"mode": settings.mode, "modes": TABLE, "rules": rules, "sandbox": sandbox}
-        print_json({**shown, "grants": grants})
+        print_json(shown)
         return
+    grants, missing = shown["grants"], shown["sandbox"]["reason"]
     rows = [[effect, *(TABLE[mode][effect] for mode in TABLE)] for effect in EFFECTS]
     typer.echo(f"Mode: {settings.mode or BY_SITUATION}\n")
     typer.echo(table(rows, ("EFFECT", *TABLE)))
@@ -101,15 +98,6 @@ openclaw policy allow command make test
 openclaw policy allow prefix git log
 openclaw policy allow host docs.python.org
 openclaw policy allow tool notes__search"""
-
-
-def _row(number: int, line: str) -> dict[str, Any]:
-    """Return a listed line of the settings; one that is no grant says why."""
-    grant, problem = _read(line)
-    row = {"number": number, "line": line, "problem": problem}
-    if grant is None:
-        return {**row, "since": "", "kind": "", "value": line}
-    return {**row, "since": grant.since, "kind": grant.kind, "value": grant.value}
 
 
 def _names(number: int, line: str) -> set[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -56,10 +56,11 @@ def show_all(
     """List what is open. JSON holds done ones too, unless --due or --overdue is given."""
     home = current_home(ctx, reading=True)
     chosen = bool(due or overdue)
-    todos = _due(_file(home).items(), due, overdue)
+    file = _file(home)
+    todos = _due(file.items(), due, overdue)
     shown = [todo for todo in todos if everything or (as_json and not chosen) or not todo.done]
     if as_json:
-        print_json(_json(home, shown))
+        print_json(_json(home, file, shown))
     elif shown:
         typer.echo(table(_rows(shown), ("ID", "DONE", "LIST", "DUE", "TEXT")))
     elif chosen:
@@ -88,7 +89,7 @@ def add(
         file.keep = turn.keep
         added = file.add(list_name, [words])
     if as_json:
-        print_json(_json(home, added))
+        print_json(_json(home, file, added))
         return
     for todo in added:
         typer.echo(one_line(f"added to {todo.list}: {todo.text} ({todo.id})"))
@@ -126,14 +127,14 @@ def remove(
     with _problems_as_usage(), record_as_turn(home, f"todo rm {said}") as turn:
         file.keep = turn.keep
         if words:
-            todo = _find_todo(file, words)
+            todo = file.find_one(" ".join(words))
             file.remove(todo.id)
             gone, told = [todo], f"removed: {todo.text}"
         else:
             gone = file.remove_list(list_name)
             told = f"removed {list_name} with {len(gone)} to-do{'' if len(gone) == 1 else 's'}"
     if as_json:
-        print_json(_json(home, gone))
+        print_json(_json(home, file, gone))
     else:
         typer.echo(one_line(told))
         print_undo_hint()
@@ -145,28 +146,12 @@ def _mark(ctx: typer.Context, words: list[str], state: bool, as_json: bool) -> N
     verb = "done" if state else "undone"
     with _problems_as_usage(), record_as_turn(home, f"todo {verb} {' '.join(words)}") as turn:
         file.keep = turn.keep
-        todo = _find_todo(file, words, state)
+        todo = file.find_one(" ".join(words), state)
         file.set_done(todo.id, state)
     if as_json:
-        print_json(_json(home, [replace(todo, done=state)]))
+        print_json(_json(home, file, [replace(todo, done=state)]))
     else:
         typer.echo(one_line(f"{'done' if state else 'open'}: {todo.text}"))
-
-
-def _find_todo(file: TodoFile, words: list[str], state: bool | None = None) -> Todo:
-    """Return the one to-do that id or text mean; of several the one that is not in the wanted
-    state.
-    """
-    text = " ".join(words)
-    found = file.find(text)
-    if len(found) > 1:
-        found = [todo for todo in found if todo.done != state] or found
-    if not found:
-        raise UsageError(f"there is no to-do {text}", "see them all: openclaw todo list --all")
-    if len(found) > 1:
-        ids = "\n".join(f"{todo.id}  {todo.text} ({todo.list})" for todo in found)
-        raise UsageError(f"{text} fits {len(found)} to-dos", f"give the id:\n{ids}")
-    return found[0]
 
 
 def _due(todos: Sequence[Todo], when: str, overdue: bool) -> Sequence[Todo]:
@@ -198,21 +183,8 @@ def _file(home: Home) -> TodoFile:
     return TodoFile(home.memory / "TODO.md")
 
 
-def _json(home: Home, todos: Sequence[Todo]) -> list[dict[str, object]]:
-    today = _today()
-    return [
-        {
-            "id": todo.id,
-            "list": todo.list,
-            "text": todo.text,
-            "done": todo.done,
-            "due": todo.due,
-            "overdue": is_overdue(todo, today),
-            "path": home.relative(home.memory / "TODO.md"),
-            "line": todo.line,
-        }
-        for todo in todos
-    ]
+def _json(home: Home, file: TodoFile, todos: Sequence[Todo]) -> list[dict[str, Any]]:
+    return file.as_json(todos, home.relative(home.memory / "TODO.md"))
 
 
 def _today() -> date:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from openclaw.cli.common import print_json
 from openclaw.cli.formatting import harmless, one_line, warn
-from openclaw.cli.history_lines import turn_json
 from openclaw.cli.opening import open_app
 from openclaw.cli.questions import can_ask, confirm
 from openclaw.errors import UsageError
@@ -155,13 +153,6 @@ def conflict_lines(taken: UndoResult, verb: str, *, again: str = "") -> Iterator
         yield "these lines stay as they are"
 
 
-def undo_json(taken: UndoResult) -> dict[str, Any]:
-    """Return an undo or redo as JSON."""
-    entries = {"turn": taken.turn and taken.turn.id, "of": [turn_json(t, ()) for t in taken.of]}
-    rest = asdict(taken)
-    return entries | {name: rest[name] for name in rest if name not in entries}
-
-
 def refused(taken: UndoResult) -> bool:
     """Tell whether nothing was done because of conflicts."""
     return bool(taken.conflicts) and taken.turn is None
@@ -169,7 +160,7 @@ def refused(taken: UndoResult) -> bool:
 
 def _print_taken(taken: UndoResult, verb: str, *, as_json: bool) -> None:
     if as_json:
-        print_json(undo_json(taken))
+        print_json(taken.as_json())
     elif not refused(taken):
         _print(undo_lines(taken, verb))
     if taken.conflicts and not as_json:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from openclaw.cli.commands.memory.shared import parse_past_day
 from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import one_line, warn
-from openclaw.inspection.usage import all_turns, group_turns, sum_turns, turns_of
+from openclaw.inspection.usage import all_turns, group_turns, sum_turns, turns_of, usage_json
 from openclaw.sessions.store import SessionStore
 
 if TYPE_CHECKING:
@@ -54,35 +53,6 @@ def usage(
         return
     lines = session_lines(name, turns) if name else usage_lines(turns, whole=bool(since))
     sys.stdout.write("\n".join(lines) + "\n")
-
-
-def usage_json(turns: Sequence[TurnUsage], session: str = "") -> dict[str, Any]:
-    """Return, for programs, sums in all, by model and by day, and the turns of a single
-    conversation.
-    """
-    shape: dict[str, Any] = {"together": _sums_json(sum_turns("together", turns))}
-    shape["models"] = [_sums_json(row) for row in group_turns(turns, lambda turn: turn.model)]
-    shape["days"] = [_sums_json(row) for row in group_turns(turns, lambda turn: turn.day)]
-    if session:
-        shape["session"] = session
-        shape["turns"] = [_turn_json(turn) for turn in turns]
-    return shape
-
-
-def _sums_json(row: Sums) -> dict[str, Any]:
-    return {**_rounded(asdict(row)), "share": round(row.share, 4)}
-
-
-def _turn_json(turn: TurnUsage) -> dict[str, Any]:
-    row = _sums_json(sum_turns("", [turn]))
-    told = ("number", "at", "model")
-    return {name: getattr(turn, name) for name in told} | {
-        name: value for name, value in row.items() if name not in ("name", "turns")
-    }
-
-
-def _rounded(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: round(v, 3) if isinstance(v, float) else v for name, v in fields.items()}
 
 
 def usage_lines(turns: Sequence[TurnUsage], *, whole: bool = False) -> list[str]:

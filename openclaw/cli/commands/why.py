@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import sys
 import textwrap
@@ -16,22 +15,18 @@ import typer
 
 from openclaw.cli.common import print_json
 from openclaw.cli.formatting import harmless, has_colours, one_line
-from openclaw.cli.history_lines import minute, session_after
+from openclaw.cli.history_lines import minute
 from openclaw.cli.opening import open_app
-from openclaw.errors import UsageError
-from openclaw.inspection.why import NO_RECORD
-from openclaw.inspection.why import why as told
+from openclaw.inspection.why import NO_RECORD, find_why
 
 if TYPE_CHECKING:
     from openclaw.home.open_home import OpenHome
     from openclaw.inspection.why import ModelStep, Why
     from openclaw.messages import ToolUse
     from openclaw.sessions.session import Session
-    from openclaw.sessions.store import SessionStore
 
 
 FULL = "--full"
-_NUMBER = re.compile(r"[1-9]\d{0,6}")
 
 
 def why(
@@ -53,7 +48,7 @@ def why(
     """Show why an answer is what it is: passages offered and not used, what was cut, each step of
     the model, and what the answer rests on."""
     with closing(open_app(ctx, reading=True)) as app:
-        found = found_turn(app, turn, session)
+        found = find_why(app, turn, session)
         if as_json:
             print_json(found.as_json())
             return
@@ -65,38 +60,9 @@ def why_in_chat(app: OpenHome, session: Session, rest: str, say: Callable[[str],
     """Handle /why in a chat: for its last answer, or for the turn that is named."""
     words = rest.split()
     ref = " ".join(word for word in words if word != FULL)
-    found = found_turn(app, ref, session.id, session)
+    found = find_why(app, ref, session.id, session)
     for line in styled(_lines(found, full=FULL in words)):
         say(line)
-
-
-def found_turn(app: OpenHome, ref: str, session_id: str = "", here: Session | None = None) -> Why:
-    """Return the explanation of the turn that `ref` means: a number of the session (the latest, or
-    that of a chat), SESSION:N, or an id of the history. UsageError when there is none.
-    """
-    store = app.sessions
-    name, colon, number = ref.rpartition(":")
-    if not ref or _NUMBER.fullmatch(ref):
-        session = here or store.load(session_id or "latest")
-        return _why(store, session, int(ref or 0) or session.turns)
-    if colon and _NUMBER.fullmatch(number):
-        return _why(store, store.load(name), int(number))
-    turn = app.history.find(ref)
-    if not (turn.session and turn.number):
-        raise UsageError(
-            f"{ref} is no answer: it is of the kind '{turn.kind}'", "see the turns: openclaw log"
-        )
-    kept = session_after(turn, app.history)
-    return _why(store, kept or store.load(store.find(turn.session)), turn.number)
-
-
-def _why(store: SessionStore, session: Session, number: int) -> Why:
-    """Explain a turn of this session; the archive is read only when the turn lies there."""
-    live = sum(entry.role == "user" for entry in session.messages)
-    archived = session.turns - live
-    if number > archived:
-        return told(session.id, session.messages, number - archived, number)
-    return told(session.id, [entry for _, entry in store.messages(session)], number)
 
 
 def _lines(found: Why, *, full: bool) -> Iterator[str]:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.cli.charts import ASCII, BLOCKS, Canvas, canvas, share_columns
-from openclaw.cli.commands.context import report_json, report_lines
+from openclaw.cli.commands.context import report_lines
 from openclaw.inspection.context import ContextReport, RequestPart
 from openclaw.messages import TurnRecord
 from openclaw.models.base import Request
@@ -97,7 +97,7 @@ def test_colours_add_nothing_to_the_words() -> None:
 def test_as_json_the_parts_keep_their_five_keys() -> None:
     cuts = [{"part": "soul", "rule": "6 %"}]
     record = TurnRecord(model="ollama/x", protocol="json", cut=cuts)
-    shape = report_json(report(part("soul", 2000, "workspace/SOUL.md"), record=record))
+    shape = report(part("soul", 2000, "workspace/SOUL.md"), record=record).as_json()
     assert shape["parts"] == [
         {"name": "soul", "path": "workspace/SOUL.md", "tokens": 2000, "bytes": 8000, "cut": False}
     ]

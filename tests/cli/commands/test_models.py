@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from openclaw.cli.commands.models.group import PlainProgress
-from openclaw.cli.model_names import known_models, resolve_installed_model
 from openclaw.errors import ModelMissing
+from openclaw.home.model_names import known_models, resolve_installed_model
 from openclaw.models import catalog
 from openclaw.storage import program
 from tests.fakes.command import Result, openclaw

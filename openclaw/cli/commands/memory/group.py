@@ -7,20 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openclaw.cli.commands.memory.shared import (
-    note_json,
-    notes_of,
-    parse_past_day,
-    raise_usage_errors,
-    where,
-)
+from openclaw.cli.commands.memory.shared import parse_past_day, raise_usage_errors
 from openclaw.cli.common import current_home, print_json, print_undo_hint, record_as_turn, table
 from openclaw.cli.formatting import one_line
 from openclaw.cli.questions import confirm
 from openclaw.errors import UsageError
 from openclaw.memory.entries import CATEGORIES as KNOWN
 from openclaw.memory.entries import Meta
-from openclaw.memory.notes import AlreadyKnownError, SavedNote
+from openclaw.memory.notes import AlreadyKnownError, SavedNote, typed_notes
 
 if TYPE_CHECKING:
     from openclaw.memory.notes import Note
@@ -58,11 +52,11 @@ def show_all(
     first = parse_past_day(since)
     notes = [
         note
-        for note in notes_of(home).list(everything)
+        for note in typed_notes(home).list(everything)
         if category in ("", note.category) and first <= note.date
     ]
     if as_json:
-        print_json([note_json(home, note) for note in notes])
+        print_json([note.as_json(home) for note in notes])
     elif notes:
         typer.echo(table(_rows(home, notes), ("WHERE", "DATE", "CATEGORY", "TEXT")))
     else:
@@ -98,7 +92,7 @@ def add(
     meta = Meta(category, importance=importance)
     fact = " ".join(text)
     with raise_usage_errors(), record_as_turn(home, f"memory add {fact}") as turn:
-        notes = notes_of(home)
+        notes = typed_notes(home)
         notes.keep = turn.keep
         try:
             kept = notes.remember(
@@ -107,13 +101,13 @@ def add(
         except AlreadyKnownError as known:
             kept = SavedNote(known.note, known=True)
     if as_json:
-        replaced = [note_json(home, note) for note in kept.superseded]
+        replaced = [note.as_json(home) for note in kept.superseded]
         more = {"replaced": replaced, "known": kept.known, "turn": turn.turn}
-        print_json({**note_json(home, kept.note), **more})
+        print_json({**kept.note.as_json(home), **more})
         return
-    typer.echo(f"{'already' if kept.known else 'remembered'} in {where(home, kept.note)}")
+    typer.echo(f"{'already' if kept.known else 'remembered'} in {kept.note.place(home)}")
     for note in kept.superseded:
-        typer.echo(one_line(f"superseded {where(home, note)}: {note.text}"))
+        typer.echo(one_line(f"superseded {note.place(home)}: {note.text}"))
 
 
 @app.command("forget")
@@ -127,8 +121,8 @@ def forget(
 ) -> None:
     """Take one memory out, with what is indented below it. Shows it and asks first."""
     home = current_home(ctx)
-    notes = notes_of(home)
-    note = _one(home, notes.find(" ".join(words)), " ".join(words))
+    notes = typed_notes(home)
+    note = notes.find_one(" ".join(words), home)
     with raise_usage_errors():
         lines = notes.lines(note)
         if not (yes and as_json):
@@ -137,11 +131,11 @@ def forget(
         if not confirm("Forget this?", yes=yes):
             typer.echo("nothing was changed", err=True)
             raise typer.Exit(1)
-        with record_as_turn(home, f"memory forget {where(home, note)}") as turn:
+        with record_as_turn(home, f"memory forget {note.place(home)}") as turn:
             notes.keep = turn.keep
             notes.forget(note)
     if as_json:
-        print_json([{**note_json(home, note), "lines": list(lines)}])
+        print_json([{**note.as_json(home), "lines": list(lines)}])
     else:
         typer.echo(one_line(f"forgotten: {note.text}"))
         print_undo_hint()
@@ -151,16 +145,7 @@ def _rows(home: Home, notes: Sequence[Note]) -> Iterator[tuple[str, ...]]:
     for note in notes:
         gone = f" (until {note.until})" if note.until else " (superseded)"
         text = note.text + (gone if note.superseded else "")
-        yield where(home, note), note.date, note.category, text
-
-
-def _one(home: Home, found: Sequence[Note], text: str) -> Note:
-    if not found:
-        raise UsageError(f"nothing remembered fits {text}", "see it all: openclaw memory list")
-    if len(found) > 1:
-        places = "\n".join(f"{where(home, note)}  {note.text}" for note in found)
-        raise UsageError(f"{text} fits {len(found)} memories", f"give path and line:\n{places}")
-    return found[0]
+        yield note.place(home), note.date, note.category, text
 
 
 def _check_category(name: str) -> None:

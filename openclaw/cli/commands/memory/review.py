@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.commands.memory.shared import note_json, notes_of, raise_usage_errors, where
+from openclaw.cli.commands.memory.shared import raise_usage_errors
 from openclaw.cli.common import current_home, print_json, record_as_turn, table
 from openclaw.cli.formatting import one_line
 from openclaw.cli.reply import read_reply
 from openclaw.errors import UsageError
-from openclaw.memory.notes import find_notes
+from openclaw.memory.notes import find_candidates, typed_notes
 
 if TYPE_CHECKING:
     from openclaw.memory.notes import Note, Notes
@@ -34,12 +34,12 @@ def review(
 ) -> None:
     """Show what is in memory/inbox to review. On a terminal it asks for each one."""
     home = current_home(ctx)
-    notes = notes_of(home)
+    notes = typed_notes(home)
     waiting = notes.candidates()
     if accept or reject:
         _decide(home, notes, waiting, accept or [], reject or [], as_json)
     elif as_json:
-        print_json([{"n": n, **note_json(home, note)} for n, note in enumerate(waiting, 1)])
+        print_json([{"n": n, **note.as_json(home)} for n, note in enumerate(waiting, 1)])
     elif not waiting:
         typer.echo("nothing to review", err=True)
     elif sys.stdin.isatty() and sys.stdout.isatty():
@@ -61,8 +61,8 @@ def _decide(
     reject: Sequence[str],
     as_json: bool,
 ) -> None:
-    yes = dict.fromkeys(note for word in accept for note in _find_candidates(waiting, word))
-    no = dict.fromkeys(note for word in reject for note in _find_candidates(waiting, word))
+    yes = dict.fromkeys(note for word in accept for note in find_candidates(waiting, word))
+    no = dict.fromkeys(note for word in reject for note in find_candidates(waiting, word))
     if yes.keys() & no.keys():
         raise UsageError("the same one cannot be accepted and rejected")
     done = []
@@ -78,42 +78,13 @@ def _decide(
             typer.echo(_line(one))
 
 
-def _find_candidates(waiting: Sequence[Note], word: str) -> Sequence[Note]:
-    """Return the candidates that a number, a text or "all" means. UsageError unless one or all."""
-    if word == "all":
-        return waiting
-    if word.isdecimal():
-        found = [note for n, note in enumerate(waiting, 1) if n == int(word)]
-    else:
-        found = [*find_notes(word, waiting)]
-    if not found:
-        raise UsageError(f"there is no {word} to review", "see them all: openclaw memory review")
-    if len(found) > 1:
-        lines = "\n".join(f"{waiting.index(note) + 1}  {note.text}" for note in found)
-        raise UsageError(f"{word} fits {len(found)} of them", f"give the number:\n{lines}")
-    return found
-
-
 def _decide_one(home: Home, notes: Notes, note: Note, yes: bool) -> list[dict[str, Any]]:
-    """Accept or reject a candidate where it stands by now, and say so; ignore one that is gone."""
-    for now in notes.candidates():
-        if (now.path, now.text) == (note.path, note.text):
-            with raise_usage_errors():
-                return [_accepted(home, notes, now) if yes else _rejected(notes, now)]
-    typer.echo(one_line(f"no longer in {where(home, note)}"), err=True)
+    """Accept or reject a candidate, and say so; ignore one that is gone."""
+    with raise_usage_errors():
+        if decided := notes.decide(note, yes, home):
+            return [decided]
+    typer.echo(one_line(f"no longer in {note.place(home)}"), err=True)
     return []
-
-
-def _accepted(home: Home, notes: Notes, note: Note) -> dict[str, Any]:
-    kept = notes.accept(note)
-    did = "known" if kept.known else "accepted"
-    replaced = [note_json(home, old) for old in kept.superseded]
-    return {"did": did, **note_json(home, kept.note), "replaced": replaced}
-
-
-def _rejected(notes: Notes, note: Note) -> dict[str, Any]:
-    notes.reject(note)
-    return {"did": "rejected", "text": note.text}
 
 
 def _line(one: dict[str, Any]) -> str:

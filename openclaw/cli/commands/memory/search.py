@@ -68,11 +68,11 @@ def search(
             queries = _queries(batch)
             update_index(found)  # many questions are worth all vectors
             for line in queries:
-                _print_line([_json(p, explain) for p in _ask(found, line, k, path, day)])
+                _print_line([p.as_json(explain=explain) for p in _ask(found, line, k, path, day)])
         else:
             passages = _ask(found, words, k, path, day)
             if as_json:
-                print_json([_json(passage, explain) for passage in passages])
+                print_json([passage.as_json(explain=explain) for passage in passages])
             elif passages:
                 _show(passages, explain)
             else:
@@ -210,23 +210,6 @@ def _counts(report: Any) -> dict[str, Any]:
         "chunks": report.chunks,
         "seconds": round(report.seconds, 3),
     }
-
-
-def _json(passage: Passage, explain: bool) -> dict[str, Any]:
-    shape: dict[str, Any] = {
-        "path": passage.path,
-        "start_line": passage.start_line,
-        "end_line": passage.end_line,
-        "score": round(passage.score, 4),
-        "text": passage.text,
-    }
-    if explain:
-        ranks = {
-            name: {"rank": rank, "score": round(score, 4)}
-            for name, (rank, score) in passage.ranks.items()
-        }
-        shape |= {"date": passage.date, "ranks": ranks, "reason": passage.reason}
-    return shape
 
 
 def _print_line(value: Any) -> None:

@@ -5,21 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from openclaw.errors import UsageError
-from openclaw.memory.notes import Notes
 from openclaw.nlp.dates import parse_day
 from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:
-    from openclaw.memory.notes import Note, Notes
-    from openclaw.storage.home import Home
-
-
-def notes_of(home: Home) -> Notes:
-    """The notes of a home; those that a command adds have the source "typed"."""
-    return Notes(home.memory, source=lambda: "typed")
+    pass
 
 
 @contextmanager
@@ -29,26 +22,6 @@ def raise_usage_errors() -> Iterator[None]:
         yield
     except ToolProblem as problem:
         raise UsageError(str(problem)) from None
-
-
-def where(home: Home, note: Note) -> str:
-    """PATH:LINE of a note."""
-    return f"{home.relative(note.path)}:{note.line}"
-
-
-def note_json(home: Home, note: Note) -> dict[str, Any]:
-    """A note as JSON."""
-    return {
-        "path": home.relative(note.path),
-        "line": note.line,
-        "text": note.text,
-        "category": note.category,
-        "date": note.date or None,
-        "source": note.source or None,
-        "importance": note.importance,
-        "superseded": note.superseded,
-        "until": note.until or None,
-    }
 
 
 def parse_past_day(text: str) -> str:

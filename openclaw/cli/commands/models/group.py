@@ -18,15 +18,15 @@ from openclaw.cli.common import (
     record_as_turn,
     table,
 )
-from openclaw.cli.model_names import (
-    _is_ollama,
+from openclaw.config import set_value
+from openclaw.errors import ModelMissing, OpenclawError, ServerAway, UsageError
+from openclaw.home.model_names import (
     all_models,
     find_auto_model,
+    is_ollama,
     resolve_installed_model,
     resolve_model,
 )
-from openclaw.config import set_value
-from openclaw.errors import ModelMissing, OpenclawError, ServerAway, UsageError
 from openclaw.models import catalog
 from openclaw.models.http_client import client_options
 from openclaw.models.ollama_server import base_url
@@ -84,7 +84,7 @@ def pull(
             raise UsageError("--if-needed takes no NAME", f"openclaw models pull {name}")
         _pull_what_is_missing(load_settings_or_defaults(ctx))
         return
-    if _is_ollama(name):
+    if is_ollama(name):
         bare = name.removeprefix("ollama/").strip()
         if not bare:
             raise UsageError("no model is named", "openclaw models pull ollama/NAME")

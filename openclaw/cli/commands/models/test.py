@@ -15,9 +15,9 @@ import typer
 
 from openclaw.cli.common import load_settings_or_defaults, print_json
 from openclaw.cli.formatting import one_line, warn
-from openclaw.cli.model_names import find_auto_model, resolve_model
 from openclaw.errors import ModelMissing, OpenclawError, UsageError
 from openclaw.evals.model_test import ModelTest
+from openclaw.home.model_names import find_auto_model, resolve_model
 from openclaw.models.machine import is_elsewhere
 from openclaw.models.profile import full_name, known_profiles, write_profile
 from openclaw.models.registry import split_name

@@ -6,9 +6,8 @@ import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
-from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,10 +15,9 @@ from openclaw.cli.common import current_home, print_json, record_as_turn, table
 from openclaw.cli.formatting import harmless, one_line, warn
 from openclaw.config import load_settings, set_value
 from openclaw.errors import OpenclawError, UsageError
-from openclaw.skills.skill import check_skill, list_installed, shown_path
+from openclaw.skills.skill import check_skill, find_skill, list_installed
 
 if TYPE_CHECKING:
-    from openclaw.skills.frontmatter import Problem
     from openclaw.skills.skill import ListedSkill, Skill
     from openclaw.storage.home import Home
 
@@ -40,7 +38,7 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     home = current_home(ctx, reading=True)
     found = _list_installed(home)
     if as_json:
-        print_json([_entry_json(entry, home) for entry in found])
+        print_json([entry.as_json(home) for entry in found])
     elif found:
         rows = [(entry.name, _state(entry), " ".join(entry.description.split())) for entry in found]
         typer.echo(table(rows, ("NAME", "STATE", "DESCRIPTION")))
@@ -53,12 +51,12 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
 def show(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
     """Show the instructions of a skill, and what it asks for."""
     home = current_home(ctx, reading=True)
-    entry = _find_skill(_list_installed(home), name)
+    entry = find_skill(_list_installed(home), name)
     if entry.skill is None:
         reasons = "; ".join(problem.message for problem in entry.problems)
         raise UsageError(f"the skill {name} cannot be read: {reasons}", f"edit {entry.path}")
     if as_json:
-        print_json({**_entry_json(entry, home), **_details(entry.skill)})
+        print_json(entry.as_json(home, whole=True))
         return
     _say_what(entry, entry.skill)
     typer.echo(harmless(entry.skill.body()))
@@ -79,12 +77,12 @@ def validate(
     else breaks a rule is a warning. Exits with 1 when it is not valid."""
     if len(path.parts) == 1 and not os.path.lexists(path):
         with suppress(OpenclawError):  # no home is needed, and what is missing is told by `check`
-            path = _find_skill(_list_installed(current_home(ctx, reading=True)), str(path)).path
+            path = find_skill(_list_installed(current_home(ctx, reading=True)), str(path)).path
     problems = check_skill(path)
     loads = all(problem.level != "error" for problem in problems)
     valid = loads and not (strict and problems)
     if as_json:
-        listed = [_plain(problem) for problem in problems]
+        listed = [problem.as_json() for problem in problems]
         print_json({"valid": valid, "loads": loads, "problems": listed})
     else:
         for problem in problems:
@@ -108,50 +106,6 @@ def disable(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
 
 def _list_installed(home: Home) -> list[ListedSkill]:
     return list_installed(home, load_settings(home))
-
-
-def _find_skill(found: Iterable[ListedSkill], name: str) -> ListedSkill:
-    """Return the entry of this name, a usable one first; UsageError when there is none."""
-    by_name: dict[str, ListedSkill] = {}
-    for entry in found:
-        by_name.setdefault(entry.name, entry)
-    if name not in by_name:
-        near = get_close_matches(name, by_name, n=1)
-        guess = f"did you mean {near[0]}? " if near else ""
-        raise UsageError(f"there is no skill {name}", f"{guess}see them all: openclaw skills list")
-    return by_name[name]
-
-
-def _entry_json(entry: ListedSkill, home: Home) -> dict[str, Any]:
-    """Return an entry as in the JSON output."""
-    return {
-        "name": entry.name,
-        "description": entry.description,
-        "path": _path(entry, home),
-        "source": entry.source,
-        "eligible": entry.eligible,
-        "problems": [_plain(problem) for problem in entry.problems],
-    }
-
-
-def _path(entry: ListedSkill, home: Home) -> str:
-    if entry.source in ("home", "agents"):
-        return shown_path(entry.path.relative_to(home.root))
-    return shown_path(entry.path)
-
-
-def _plain(problem: Problem) -> dict[str, str]:
-    return {"level": problem.level, "code": problem.code, "message": problem.message}
-
-
-def _details(skill: Skill) -> dict[str, Any]:
-    return {
-        "compatibility": skill.compatibility,
-        "allowed_tools": list(skill.allowed_tools),
-        "model_invocable": skill.model_invocable,
-        "user_invocable": skill.user_invocable,
-        "body": skill.body(),
-    }
 
 
 def _state(entry: ListedSkill) -> str:
@@ -190,7 +144,7 @@ def _switch(home: Home, name: str, *, on: bool, as_json: bool) -> None:
     """Remove a skill's name from skills.off, or add it. Nothing changes if it is so already."""
     off = load_settings(home).skills.off
     if not (on and name in off):
-        _find_skill(_list_installed(home), name)
+        find_skill(_list_installed(home), name)
     changed = (name in off) == on
     if changed:
         names = [known for known in off if known != name] if on else [*off, name]

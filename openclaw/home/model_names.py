@@ -79,13 +79,13 @@ def resolve_model(name: str) -> str:
     if found := catalog.find_installed(name):
         entry = catalog.find_entry(name)
         return f"embedded/{entry.name if entry else found.stem.lower()}"
-    if _is_ollama(name):
+    if is_ollama(name):
         return f"ollama/{name}"
     hint = f"openclaw models pull {name}" if catalog.find_entry(name) else "openclaw models list"
     raise ModelMissing(f"there is no model {name} here", hint)
 
 
-def _is_ollama(name: str) -> bool:
+def is_ollama(name: str) -> bool:
     """Return True for `ollama/NAME` and for a bare name with a tag; a drive letter is no name."""
     return name.startswith("ollama/") or (":" in name[2:] and not name.lower().endswith(".gguf"))
 
