@@ -79,6 +79,15 @@ class History:
                 scopes = undone.get(turn.id, set()) if turn.kind == "turn" else set()
                 yield mark_undone(turn, frozenset(scopes))
 
+    def turns_of(self, session: str = "", file: str = "") -> Iterator[Turn]:
+        """Yield the turns of a conversation, of a file of the home, or all."""
+        path = self.home.relative(self.home.root / file) if file else ""
+        for turn in self.turns():
+            if session in ("", turn.session) and (
+                not path or any(step.path == path for step in turn.steps)
+            ):
+                yield turn
+
     def _all(self) -> Iterator[Turn]:
         """Records that wait to be committed, then what is in git or never will be."""
         found = records(self.place)

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Self
 
 from openclaw.config import Settings, add_line, load_settings
-from openclaw.errors import OpenclawError
+from openclaw.errors import OpenclawError, UsageError
 from openclaw.events import Progress
 from openclaw.history.history import History, command
 from openclaw.home.recall import Recall
@@ -115,6 +115,18 @@ class OpenHome:
     def sessions(self) -> SessionStore:
         kind = SessionStore if self.saving else UnsavedSessions
         return kind(self.home.sessions, self.home.private / "locks")
+
+    def find_session(self, ref: str) -> str:
+        """Return the id of the conversation that the user names, "" for none; the whole id of one
+        that is gone. UsageError when there was none."""
+        if not ref:
+            return ""
+        try:
+            return self.sessions.find(ref)
+        except UsageError:
+            if any(turn.session == ref for turn in self.history.turns()):
+                return ref
+            raise
 
     @property
     def history(self) -> History:

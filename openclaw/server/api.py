@@ -16,6 +16,7 @@ from starlette.routing import Route as StarletteRoute
 from openclaw.errors import Damaged, OpenclawError, Refused, UsageError
 from openclaw.frozen import frozen
 from openclaw.models.base import matches_schema
+from openclaw.server.wire import Problem
 from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ ANYTHING: Schema = {}
 TEXT: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "integer"}
 TRUTH: Schema = {"type": "boolean"}
+OBJECT: Schema = {"type": "object"}
 
 
 def an_object(required: Mapping[str, Schema], **optional: Schema) -> Schema:
@@ -55,6 +57,20 @@ class Call:
     headers: Mapping[str, str] = field(default_factory=dict)
     scopes: frozenset[str] = frozenset()
 
+    def number(self, name: str, default: int, most: int = 1000) -> int:
+        """Return a whole number of the query, 1 to `most`. Problem for anything else."""
+        said = self.query.get(name, str(default))
+        if not said.isdecimal() or not 1 <= int(said) <= most:
+            raise Problem(400, f"{name} is no number from 1 to {most}")
+        return int(said)
+
+    def flag(self, name: str) -> bool:
+        """Tell whether the query has this parameter, with another value than 0 or false."""
+        return self.query.get(name, "0").lower() not in ("", "0", "false", "no")
+
+
+Handler = Callable[[Call], Any]
+
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
@@ -69,19 +85,33 @@ class Endpoint:
     path: str
     scope: Scope
     about: str
-    handle: Callable[[Call], Any]
+    handle: Handler
     query: Mapping[str, str] = field(default_factory=dict)
     body: Schema | None = None
     answer: Schema = field(default_factory=dict)
     status: int = 200
 
 
-class Problem(Exception):
-    """A call that fails with this status."""
+class Routes:
+    """The endpoints of a module."""
 
-    def __init__(self, status: int, message: str, hint: str = "", **more: Any) -> None:
-        super().__init__(message)
-        self.status, self.hint, self.more = status, hint, more
+    def __init__(self) -> None:
+        self.endpoints: list[Endpoint] = []
+
+    def add(
+        self, method: str, path: str, scope: Scope, *, body: Schema | None = None, **more: Any
+    ) -> Callable[[Handler], Handler]:
+        """Make the function an endpoint; its docstring says what it does. A method that changes
+        something takes a JSON object, an empty one when no body is named."""
+        if body is None and method != "GET":
+            body = an_object({})
+
+        def register(handle: Handler) -> Handler:
+            about = " ".join((handle.__doc__ or "").split())
+            self.endpoints.append(Endpoint(method, path, scope, about, handle, body=body, **more))
+            return handle
+
+        return register
 
 
 _STATUSES: Sequence[tuple[type[Exception], int]] = (

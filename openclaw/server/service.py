@@ -6,16 +6,22 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from openclaw import __version__
+from openclaw.agent.agent import Agent
+from openclaw.config import load_settings
+from openclaw.history.history import Command, command
 from openclaw.security.audit import ACTIONS, Audit
 from openclaw.server.access import Tokens
 from openclaw.server.runs import Runs
 from openclaw.server.server_client import prove
 from openclaw.server.warm import WarmHome
+from openclaw.server.wire import Order, Problem
+from openclaw.sessions.store import SessionStore
 from openclaw.storage.home import Home
 from openclaw.types import CallRecord
 
@@ -31,6 +37,40 @@ class Service:
     end: Callable[[], None] = lambda: None
     port: int = 0
     began_at: float = field(default_factory=time.time)
+
+    @property
+    def sessions(self) -> SessionStore:
+        return SessionStore(self.home.sessions, self.home.private / "locks")
+
+    @contextmanager
+    def agent(self, *, model: bool = False) -> Iterator[Agent]:
+        """Open an agent over the home, on request with the warm model and search. Raises as
+        opening them does."""
+        if not model:
+            with closing(Agent.open(self.home, load_settings(self.home))) as agent:
+                yield agent
+            return
+        agent = self.warm.open(Order(""))
+        try:
+            self.warm.share_model(agent)
+            yield agent
+        finally:
+            self.warm.close(agent)
+
+    @contextmanager
+    def changing(self, words: str, session: str = "") -> Iterator[Command]:
+        """Make what is changed in here one turn of the history. Problem when this conversation is
+        being answered."""
+        if session:
+            self.check_idle(session)
+        with command(self.home, words) as turn:
+            yield turn
+
+    def check_idle(self, session: str = "") -> None:
+        """Raise a Problem when this conversation, or any, is being answered."""
+        for run in self.runs.running(session):
+            hint = "stop it, or wait for its end"
+            raise Problem(409, f"{run.session.id} is being answered", hint, run_id=run.id)
 
     def describe(self) -> dict[str, Any]:
         """Return what runs, for `openclaw serve --status`."""

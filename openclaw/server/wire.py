@@ -70,6 +70,14 @@ def _material_from_json(data: Mapping[str, Any]) -> Material:
     return Material(data["label"], data["text"], data.get("path", ""), image)
 
 
+class Problem(Exception):
+    """A call that fails with this status."""
+
+    def __init__(self, status: int, message: str, hint: str = "", **more: Any) -> None:
+        super().__init__(message)
+        self.status, self.hint, self.more = status, hint, more
+
+
 # -------- events
 
 _KINDS: Mapping[str, Any] = {

@@ -181,7 +181,7 @@ def to_json(session: Session) -> str:
     """Return the text of the session's file: the head first, for listings without the messages."""
     head = {name: getattr(session, name) for name in HEAD_KEYS}
     token, records = secrets.token_hex(8), []
-    messages = [_entry_out(entry) for entry in session.messages]
+    messages = [entry_to_json(entry) for entry in session.messages]
     for message in messages:
         if message.get("record"):  # one line each: they are long, and seldom read by people
             records.append(json.dumps(message["record"], ensure_ascii=False))
@@ -279,7 +279,7 @@ def _count(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
-def _entry_out(entry: Entry) -> dict[str, Any]:
+def entry_to_json(entry: Entry) -> dict[str, Any]:
     optional = {key: value for key, name in OPTIONAL.items() if (value := getattr(entry, name))}
     if entry.images:
         optional[IMAGES] = [

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.commands.undo import session_of
 from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import one_line, warn
 from openclaw.cli.history_lines import (
@@ -27,7 +26,6 @@ from openclaw.sessions.folder import SHORT_ID
 from openclaw.sessions.session import is_generated_id
 
 if TYPE_CHECKING:
-    from openclaw.agent.agent import Agent
     from openclaw.history.history import History
     from openclaw.history.turns import Turn
 
@@ -62,7 +60,8 @@ def log(
         return
 
     with closing(open_app(ctx, reading=True)) as app:
-        found = list(islice(chosen(app, session, file), number))
+        turns = app.history.turns_of(app.find_session(session), file)
+        found = list(islice(turns, number))
         if as_json:
             print_json(_as_json(app.history, found))
             return
@@ -72,17 +71,6 @@ def log(
         typer.echo("\n".join(log_lines(app.history, found)))
         if (waiting := app.history.waiting) and any(not turn.commit for turn in found):
             warn([waiting])
-
-
-def chosen(app: Agent, session: str = "", file: str = "") -> Iterator[Turn]:
-    """Return the turns of a conversation, of a file, or all."""
-    wanted = session_of(app, session)
-    path = app.home.relative(app.home.root / file) if file else ""
-    for turn in app.history.turns():
-        if wanted and turn.session != wanted:
-            continue
-        if not path or any(step.path == path for step in turn.steps):
-            yield turn
 
 
 def log_lines(history: History, turns: Iterable[Turn]) -> list[str]:

@@ -17,7 +17,6 @@ from openclaw.cli.questions import can_ask, confirm
 from openclaw.errors import UsageError
 
 if TYPE_CHECKING:
-    from openclaw.agent.agent import Agent
     from openclaw.agent.undo import UndoResult
     from openclaw.events import FileChange
     from openclaw.history.turns import Scope, Turn
@@ -60,7 +59,7 @@ def undo(
     """
     with closing(open_app(ctx)) as app:
         warn(app.recover())
-        scope, of = scope_of(files=files, talk=talk), session_of(app, session)
+        scope, of = scope_of(files=files, talk=talk), app.find_session(session)
         able = [*islice(app.undoable(scope, of), count)]
         if able and len(able) < count and not (yes or _all_of(able, count)):
             typer.echo("nothing was changed", err=True)
@@ -79,7 +78,7 @@ def redo(
     """Put back what the newest undo took back."""
     with closing(open_app(ctx)) as app:
         warn(app.recover())
-        taken = app.redo(count, session_of(app, session), keep)
+        taken = app.redo(count, app.find_session(session), keep)
     _print_taken(taken, "redo", as_json=as_json)
 
 
@@ -178,15 +177,3 @@ def _print(lines: Iterable[str]) -> None:
 
 def _change(change: FileChange) -> str:
     return f"{one_line(change.path)} {change.action} (+{change.added} -{change.removed})"
-
-
-def session_of(app: Agent, ref: str) -> str:
-    """Return the id of the conversation that the user names; the whole id of one that is gone."""
-    if not ref:
-        return ""
-    try:
-        return app.sessions.find(ref)
-    except UsageError:
-        if any(turn.session == ref for turn in app.history.turns()):
-            return ref
-        raise

@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING
 from starlette.routing import Router
 
 from openclaw.server.api import Endpoint, make_route
-from openclaw.server.routes import lifecycle, prompts
+from openclaw.server.routes import (
+    history_routes,
+    prompt_routes,
+    server_routes,
+    session_routes,
+    settings_routes,
+)
 
 if TYPE_CHECKING:
     from openclaw.server.service import Service
 
-ENDPOINTS: tuple[Endpoint, ...] = (*prompts.ENDPOINTS, *lifecycle.ENDPOINTS)
+MODULES = (prompt_routes, session_routes, history_routes, settings_routes, server_routes)
+ENDPOINTS: tuple[Endpoint, ...] = tuple(
+    endpoint for module in MODULES for endpoint in module.ROUTES.endpoints
+)
 
 
 def make_router(server: Service) -> Router:

@@ -9,18 +9,19 @@ from openclaw.server.api import (
     TEXT,
     TRUTH,
     Call,
-    Endpoint,
-    Problem,
+    Routes,
     a_list,
     an_object,
 )
 from openclaw.server.runs import Run
 from openclaw.server.streams import stream_run
-from openclaw.server.wire import Order
+from openclaw.server.wire import Order, Problem
 from openclaw.types import Mode
 
+ROUTES = Routes()
 _OR_NULL = {"type": ["string", "null"]}
 _MATERIAL = an_object({"label": TEXT, "text": TEXT}, path=TEXT, image={"type": ["object", "null"]})
+_GRANT = an_object({"kind": TEXT, "value": TEXT}, since=TEXT)
 MODES: tuple[Mode, ...] = ("read-only", "ask", "edit")
 """What a turn over HTTP may be. `full` belongs to the terminal."""
 RUN = {
@@ -37,14 +38,51 @@ RUN = {
 }
 
 
+@ROUTES.add(
+    "POST",
+    "/api/runs",
+    "owner",
+    body=an_object(
+        {"message": TEXT},
+        latest=TRUTH,
+        session=_OR_NULL,
+        material=a_list(_MATERIAL),
+        skill=TEXT,
+        typed=TRUTH,
+        model=_OR_NULL,
+        mode=_OR_NULL,
+        use_memory=TRUTH,
+        max_steps={"type": ["integer", "null"]},
+        saving=TRUTH,
+        asks=TRUTH,
+    ),
+    answer=RUN,
+    status=202,
+)
 def begin(call: Call) -> Any:
-    """Begin a run for the command line."""
+    """Ask a prompt, with the options of the command line."""
     run = call.server.runs.start(Order.from_json(call.body))
     return run.describe()
 
 
+@ROUTES.add(
+    "POST",
+    "/api/chat",
+    "chat",
+    body=an_object(
+        {"message": TEXT},
+        session_id=_OR_NULL,
+        skill=TEXT,
+        model=_OR_NULL,
+        mode=_OR_NULL,
+        queue=TRUTH,
+        stream=TRUTH,
+    ),
+    answer=RUN,
+)
 def chat(call: Call) -> Any:
-    """Begin a run. The answer is its stream, or its state where `Accept` is application/json."""
+    """Ask a prompt. The answer is the stream of its run, or the run's state where `Accept` is
+    application/json."""
     body = call.body
     session = body.get("session_id") or None
     mode = body.get("mode")
@@ -70,28 +108,47 @@ def chat(call: Call) -> Any:
     return stream_run(run)
 
 
+@ROUTES.add("GET", "/api/runs/{run}", "chat", answer=RUN)
 def show(call: Call) -> Any:
+    """The state of a run."""
     return _find(call).describe()
 
 
+@ROUTES.add("GET", "/api/runs", "chat", answer=an_object({"runs": a_list(RUN)}))
 def list_runs(call: Call) -> Any:
+    """The runs that have not ended."""
     return {"runs": [run.describe() for run in call.server.runs.running()]}
 
 
+@ROUTES.add(
+    "GET",
+    "/api/runs/{run}/events",
+    "chat",
+    query={"after": "the number of the last event seen"},
+)
 def stream(call: Call) -> Any:
-    """The events of a run after `Last-Event-ID`."""
+    """The events of a run as a stream, after the header Last-Event-ID."""
     said = call.headers.get("last-event-id") or call.query.get("after", "0")
     return stream_run(_find(call), int(said) if said.isdigit() else 0)
 
 
+@ROUTES.add("POST", "/api/runs/{run}/stop", "chat", answer=RUN)
 def stop(call: Call) -> Any:
+    """End a run."""
     run = _find(call)
     run.stop()
     return run.describe()
 
 
+@ROUTES.add(
+    "POST",
+    "/api/runs/{run}/answer",
+    "owner",
+    body=an_object({"question": TEXT}, decision=TEXT, instead=TEXT, grant=_GRANT),
+    answer=RUN,
+)
 def answer(call: Call) -> Any:
-    """Answer the open question of a run."""
+    """Answer the question of a run; the first answer counts."""
     reply = {key: value for key, value in call.body.items() if key != "question"}
     run = _find(call)
     run.answer(call.body["question"], reply)
@@ -104,77 +161,3 @@ def _find(call: Call) -> Run:
         hint = "ten minutes after its end its messages are in the conversation only"
         raise Problem(404, "there is no such run", hint)
     return run
-
-
-_GRANT = an_object({"kind": TEXT, "value": TEXT}, since=TEXT)
-ENDPOINTS = (
-    Endpoint(
-        "POST",
-        "/api/chat",
-        "chat",
-        "Ask a prompt.",
-        chat,
-        body=an_object(
-            {"message": TEXT},
-            session_id=_OR_NULL,
-            skill=TEXT,
-            model=_OR_NULL,
-            mode=_OR_NULL,
-            queue=TRUTH,
-            stream=TRUTH,
-        ),
-        answer=RUN,
-    ),
-    Endpoint(
-        "POST",
-        "/api/runs",
-        "owner",
-        "Ask a prompt, with the options of the command line.",
-        begin,
-        body=an_object(
-            {"message": TEXT},
-            latest=TRUTH,
-            session=_OR_NULL,
-            material=a_list(_MATERIAL),
-            skill=TEXT,
-            typed=TRUTH,
-            model=_OR_NULL,
-            mode=_OR_NULL,
-            use_memory=TRUTH,
-            max_steps={"type": ["integer", "null"]},
-            saving=TRUTH,
-            asks=TRUTH,
-        ),
-        answer=RUN,
-        status=202,
-    ),
-    Endpoint(
-        "GET",
-        "/api/runs",
-        "chat",
-        "The runs that have not ended.",
-        list_runs,
-        answer=an_object({"runs": a_list(RUN)}),
-    ),
-    Endpoint("GET", "/api/runs/{run}", "chat", "The state of a run.", show, answer=RUN),
-    Endpoint(
-        "GET",
-        "/api/runs/{run}/events",
-        "chat",
-        "Its events as a stream, after the header Last-Event-ID.",
-        stream,
-        query={"after": "the number of the last event seen"},
-    ),
-    Endpoint(
-        "POST", "/api/runs/{run}/stop", "chat", "End it.", stop, body=an_object({}), answer=RUN
-    ),
-    Endpoint(
-        "POST",
-        "/api/runs/{run}/answer",
-        "owner",
-        "Answer its question; the first answer counts.",
-        answer,
-        body=an_object({"question": TEXT}, decision=TEXT, instead=TEXT, grant=_GRANT),
-        answer=RUN,
-    ),
-)

@@ -1,0 +1,65 @@
+"""The server itself: whether it lives, its link, its end, and the description of its routes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from openclaw import __version__
+from openclaw.server.api import NUMBER, TEXT, TRUTH, Call, Routes, an_object
+from openclaw.server.wire import Problem
+
+ROUTES = Routes()
+_OK = an_object({"ok": TRUTH})
+
+
+@ROUTES.add(
+    "GET",
+    "/api/health",
+    "open",
+    query={"nonce": "any text"},
+    answer=an_object({"ok": TRUTH, "version": TEXT, "proof": TEXT}),
+)
+def health(call: Call) -> Any:
+    """Whether the server lives, and a proof that it is this home's."""
+    nonce = call.query.get("nonce", "")
+    return {"ok": True, "version": __version__, "proof": call.server.prove(nonce) if nonce else ""}
+
+
+@ROUTES.add(
+    "POST",
+    "/api/login",
+    "open",
+    body=an_object({"code": TEXT}),
+    answer=an_object({"token": TEXT}),
+)
+def log_in(call: Call) -> Any:
+    """Exchange the code of a link, which works once, for the token."""
+    token = call.server.tokens.exchange(call.body["code"])
+    if not token:
+        call.server.log_refusal("", "a code that is used or too old")
+        raise Problem(401, "this link is used or too old", "openclaw serve --link prints a new one")
+    return {"token": token}
+
+
+@ROUTES.add("POST", "/api/link", "owner", answer=an_object({"code": TEXT}))
+def link(call: Call) -> Any:
+    """A new code for a link."""
+    return {"code": call.server.tokens.make_code()}
+
+
+@ROUTES.add(
+    "GET",
+    "/api/status",
+    "owner",
+    answer=an_object({"version": TEXT, "pid": NUMBER, "port": NUMBER, "home": TEXT}),
+)
+def status(call: Call) -> Any:
+    """What runs."""
+    return call.server.describe()
+
+
+@ROUTES.add("POST", "/api/stop", "owner", answer=_OK)
+def stop(call: Call) -> Any:
+    """End the server."""
+    call.server.end()
+    return {"ok": True}

@@ -1,0 +1,243 @@
+"""Conversations: their list, their messages, and what is sent of them to the model."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import Any
+
+from starlette.responses import PlainTextResponse
+
+from openclaw.errors import UsageError
+from openclaw.events import Compaction, to_wire
+from openclaw.inspection.context import context_report
+from openclaw.inspection.usage import turns_of, usage_json
+from openclaw.inspection.why import find_why
+from openclaw.messages import Message
+from openclaw.server.api import (
+    NUMBER,
+    OBJECT,
+    TEXT,
+    TRUTH,
+    Call,
+    Routes,
+    a_list,
+    an_object,
+)
+from openclaw.server.plain import make_title
+from openclaw.server.wire import Problem
+from openclaw.sessions.export import export_markdown
+from openclaw.sessions.session import Session, entry_to_json, title_of
+
+ROUTES = Routes()
+ONE = "/api/sessions/{session}"
+SUMMARY = an_object(
+    {"id": TEXT, "title": TEXT, "created_at": TEXT, "updated_at": TEXT, "model": TEXT},
+    messages=NUMBER,
+)
+CONVERSATION = an_object(
+    {"id": TEXT, "title": TEXT, "created_at": TEXT, "updated_at": TEXT, "model": TEXT},
+    compressed_context=TEXT,
+    messages=a_list(OBJECT),
+    left_out=NUMBER,
+    run={"type": ["object", "null"]},
+)
+NAMED = an_object({"id": TEXT, "title": TEXT})
+
+
+@ROUTES.add("GET", "/api/sessions", "read", answer=a_list(SUMMARY))
+def list_sessions(call: Call) -> Any:
+    """All conversations, the last used first."""
+    return [asdict(summary) for summary in call.server.sessions.list()]
+
+
+@ROUTES.add(
+    "POST", "/api/sessions", "chat", body=an_object({}, title=TEXT), answer=SUMMARY, status=201
+)
+def create(call: Call) -> Any:
+    """Begin a conversation, which is empty until its first prompt."""
+    store, title = call.server.sessions, " ".join(call.body.get("title", "").split())
+    with call.server.changing(f"sessions new {title}".strip()) as turn:
+        store.keep = turn.keep
+        session = store.new(None, "")
+        session.title = title
+        store.save(session)
+    return _describe(session)
+
+
+@ROUTES.add("GET", ONE, "read", query={"last": "only so many messages"}, answer=CONVERSATION)
+def show(call: Call) -> Any:
+    """A conversation with its messages, archived ones too, and the run that answers it."""
+    return _history(call)
+
+
+@ROUTES.add(
+    "GET", f"{ONE}/history", "read", query={"last": "only so many messages"}, answer=CONVERSATION
+)
+def history(call: Call) -> Any:
+    """The same."""
+    return _history(call)
+
+
+@ROUTES.add("PUT", ONE, "owner", body=an_object({"title": TEXT}), answer=NAMED)
+def rename(call: Call) -> Any:
+    """Give a conversation another title."""
+    store, ref, title = call.server.sessions, _find(call), call.body["title"]
+    with call.server.changing(f"sessions rename {ref} {title}", ref) as turn:
+        store.keep = turn.keep
+        session = store.rename(ref, title)
+    return {"id": session.id, "title": session.title}
+
+
+@ROUTES.add("DELETE", ONE, "owner", answer=an_object({"id": TEXT, "ok": TRUTH}))
+def delete(call: Call) -> Any:
+    """Remove a conversation; undo puts it back."""
+    store, ref = call.server.sessions, _find(call)
+    with call.server.changing(f"sessions delete {ref}", ref) as turn:
+        store.keep = turn.keep
+        store.delete(ref)
+    return {"id": ref, "ok": True}
+
+
+@ROUTES.add(
+    "GET",
+    f"{ONE}/messages",
+    "read",
+    answer=an_object({"id": TEXT, "messages": a_list(OBJECT)}, raw=TEXT),
+)
+def messages(call: Call) -> Any:
+    """What the next prompt would send: all messages, and the request byte for byte."""
+    with call.server.agent(model=True) as agent:
+        session = agent.sessions.load(_find(call))
+        report = context_report(agent, session, "")
+    return {
+        "id": session.id,
+        "messages": [_message_json(message) for message in report.request.messages],
+        "raw": report.raw.decode(errors="replace"),
+    }
+
+
+@ROUTES.add(
+    "POST",
+    f"{ONE}/generate-title",
+    "owner",
+    body=an_object({}, with_model=TRUTH),
+    answer=an_object({"session_id": TEXT, "title": TEXT}),
+)
+def generate_title(call: Call) -> Any:
+    """A title from the first words of a conversation, on request by the model; it is kept."""
+    store, ref = call.server.sessions, _find(call)
+    session = store.load(ref)
+    title = title_of(session.messages)
+    if not title:
+        raise Problem(409, "nothing was said in it yet")
+    if call.body.get("with_model"):
+        with call.server.agent(model=True) as agent:
+            title = make_title(agent.model, session) or title
+    if title != session.title:
+        with call.server.changing(f"sessions rename {ref} {title}", ref) as turn:
+            store.keep = turn.keep
+            title = store.rename(ref, title).title
+    return {"session_id": ref, "title": title}
+
+
+@ROUTES.add(
+    "POST",
+    f"{ONE}/compress",
+    "owner",
+    body=an_object({}, focus=TEXT),
+    answer=an_object({"id": TEXT, "summary": TEXT}),
+)
+def compress(call: Call) -> Any:
+    """Put all but the last two exchanges into the archive, a summary in their place."""
+    ref = _find(call)
+    call.server.check_idle(ref)
+    with call.server.agent(model=True) as agent:
+        session = agent.sessions.load(ref)
+        told = [*agent.compact(session, call.body.get("focus", ""))]
+    done = next(event for event in reversed(told) if isinstance(event, Compaction))
+    return {"id": ref, **to_wire(done)}
+
+
+@ROUTES.add("POST", f"{ONE}/restore", "owner", answer=an_object({"id": TEXT, "messages": NUMBER}))
+def restore(call: Call) -> Any:
+    """Undo the last compaction of a conversation."""
+    store, ref = call.server.sessions, _find(call)
+    with call.server.changing(f"sessions restore {ref}", ref) as turn, store.writing(ref, 1.0):
+        store.keep = turn.keep
+        count = store.restore(store.load(ref))
+    return {"id": ref, "messages": count}
+
+
+@ROUTES.add(
+    "POST",
+    f"{ONE}/fork",
+    "owner",
+    body=an_object({}, at={"type": ["integer", "null"]}),
+    answer=NAMED,
+    status=201,
+)
+def fork(call: Call) -> Any:
+    """Begin a new conversation with the first messages of another, up to number `at`."""
+    store, ref = call.server.sessions, _find(call)
+    with call.server.changing(f"sessions fork {ref}", ref) as turn:
+        store.keep = turn.keep
+        session = store.fork(ref, call.body.get("at"))
+    return {"id": session.id, "title": session.title}
+
+
+@ROUTES.add("GET", f"{ONE}/why", "read", query={"turn": "its number; else the last"}, answer=OBJECT)
+def why(call: Call) -> Any:
+    """What an answer is made of; see docs/why.md."""
+    with call.server.agent() as agent:
+        return find_why(agent, call.query.get("turn", ""), _find(call)).as_json()
+
+
+@ROUTES.add("GET", f"{ONE}/usage", "read", answer=OBJECT)
+def usage(call: Call) -> Any:
+    """Tokens and seconds of its turns."""
+    store, ref = call.server.sessions, _find(call)
+    return usage_json(turns_of(store, store.load(ref)), ref)
+
+
+@ROUTES.add("GET", f"{ONE}/export", "read")
+def export(call: Call) -> Any:
+    """The conversation as Markdown."""
+    store = call.server.sessions
+    session = store.load(_find(call))
+    text = export_markdown(session, store.archived(session))
+    return PlainTextResponse(text, media_type="text/markdown")
+
+
+def _find(call: Call) -> str:
+    """Return the id of the conversation that the path names. Problem when there is none."""
+    try:
+        return call.server.sessions.find(call.path["session"])
+    except UsageError as error:
+        raise Problem(404, str(error), error.hint) from error
+
+
+def _describe(session: Session) -> dict[str, Any]:
+    names = ("id", "title", "created_at", "updated_at", "model")
+    return {name: getattr(session, name) for name in names} | {
+        "messages": session.archived + len(session.messages)
+    }
+
+
+def _history(call: Call) -> dict[str, Any]:
+    store = call.server.sessions
+    session = store.load(_find(call))
+    said = [*store.messages(session)]
+    last = call.number("last", len(said) or 1, sys.maxsize)
+    shown = [{"number": number, **entry_to_json(entry)} for number, entry in said[-last:]]
+    running = call.server.runs.running(session.id)
+    return _describe(session) | {
+        "compressed_context": session.compressed_context,
+        "messages": shown,
+        "left_out": len(said) - len(shown),
+        "run": running[0].describe() if running else None,
+    }
+
+
+def _message_json(message: Message) -> dict[str, Any]:
+    return {"role": message.role, "content": message.content}

@@ -1,0 +1,152 @@
+"""Settings, models, the policy, and what the next prompt would send."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from openclaw.config import load_settings, origins, set_value
+from openclaw.config.file import expected
+from openclaw.config.settings import find_key, keys
+from openclaw.home.model_names import all_models, find_auto_model
+from openclaw.inspection.context import context_report
+from openclaw.inspection.policy_report import describe_policy
+from openclaw.inspection.usage import all_turns, usage_json
+from openclaw.server.api import (
+    NUMBER,
+    OBJECT,
+    TEXT,
+    TRUTH,
+    Call,
+    Routes,
+    a_list,
+    an_object,
+)
+from openclaw.server.wire import Problem
+
+ROUTES = Routes()
+KEY = an_object({"key": TEXT, "value": {}, "origin": TEXT}, about=TEXT, takes=TEXT, terminal=TRUTH)
+RAG = an_object({"rag_mode": TRUTH, "recall": TEXT})
+
+
+@ROUTES.add("GET", "/api/config", "read", answer=a_list(KEY))
+def show(call: Call) -> Any:
+    """Every setting with its value and where that comes from. Those of the `terminal` can only be
+    changed there."""
+    known = keys()
+    return [
+        {
+            "key": name,
+            "value": value,
+            "origin": origin,
+            "about": known[name].about,
+            "takes": expected(known[name]),
+            "terminal": known[name].asks,
+        }
+        for name, value, origin in origins(call.server.home)
+    ]
+
+
+@ROUTES.add("PATCH", "/api/config", "owner", body=OBJECT, answer=OBJECT)
+def change(call: Call) -> Any:
+    """Set some settings, as {KEY: VALUE}; comments and other lines of openclaw.yaml stay."""
+    for name in call.body:
+        if find_key(name).asks:
+            hint = f"openclaw config set {name} VALUE"
+            raise Problem(403, f"{name} is changed at the terminal only", hint)
+    return _set(call, call.body)
+
+
+@ROUTES.add("GET", "/api/config/rag-mode", "read", answer=RAG)
+def show_rag_mode(call: Call) -> Any:
+    """Whether each prompt is looked up in memory."""
+    recall = load_settings(call.server.home).recall
+    return {"rag_mode": recall == "auto", "recall": recall}
+
+
+@ROUTES.add(
+    "PUT",
+    "/api/config/rag-mode",
+    "owner",
+    body=an_object({}, enabled=TRUTH, rag_mode=TRUTH),
+    answer=RAG,
+)
+def change_rag_mode(call: Call) -> Any:
+    """Look up each prompt in memory, or only when the model asks."""
+    said = [call.body[name] for name in ("enabled", "rag_mode") if name in call.body]
+    if not said:
+        raise Problem(400, "say enabled: true or false")
+    _set(call, {"recall": "auto" if said[0] else "tool"})
+    return show_rag_mode(call)
+
+
+@ROUTES.add("GET", "/api/models", "read", answer=an_object({"models": a_list(OBJECT)}, auto=TEXT))
+def list_models(call: Call) -> Any:
+    """The models of the catalogue, of the models folder and of Ollama, and which one answers."""
+    settings = load_settings(call.server.home)
+    rows, away = all_models(settings.ollama.host)
+    auto = find_auto_model(settings.ollama.host)
+    return {"model": settings.model, "auto": auto, "models": rows, "away": away}
+
+
+@ROUTES.add("GET", "/api/policy", "read", answer=OBJECT)
+def policy(call: Call) -> Any:
+    """What tools may do, and what was granted; see docs/policy.md."""
+    return describe_policy(load_settings(call.server.home))
+
+
+@ROUTES.add("GET", "/api/usage", "read", query={"since": "an ISO day"}, answer=OBJECT)
+def usage(call: Call) -> Any:
+    """Tokens and seconds in all, by model and by day."""
+    return usage_json(all_turns(call.server.sessions, call.query.get("since", "")))
+
+
+@ROUTES.add(
+    "GET",
+    "/api/context",
+    "read",
+    query={"session": "its conversation; else a new one", "message": "the prompt"},
+    answer=OBJECT,
+)
+def context(call: Call) -> Any:
+    """What a prompt would send, part by part."""
+    with call.server.agent(model=True) as agent:
+        session = agent.sessions.choose(False, call.query.get("session"), agent.model_name)
+        return context_report(agent, session, call.query.get("message", "")).as_json()
+
+
+@ROUTES.add(
+    "GET",
+    "/api/tokens/session/{session}",
+    "read",
+    answer=an_object(
+        {"system_tokens": NUMBER, "message_tokens": NUMBER, "total_tokens": NUMBER}, window=NUMBER
+    ),
+)
+def count_session(call: Call) -> Any:
+    """The tokens that the next prompt of a conversation would send besides its own."""
+    with call.server.agent(model=True) as agent:
+        session = agent.sessions.load(call.path["session"])
+        report = context_report(agent, session, "")
+    said = sum(part.tokens for part in report.parts if part.name in ("history", "earlier"))
+    return {
+        "system_tokens": report.used - said,
+        "message_tokens": said,
+        "total_tokens": report.used,
+        "window": report.window,
+    }
+
+
+def _set(call: Call, values: Mapping[str, Any]) -> dict[str, Any]:
+    words = " ".join(f"{name} {_typed(value)}" for name, value in values.items())
+    with call.server.changing(f"config set {words}") as turn:
+        for name, value in values.items():
+            set_value(call.server.home, name, _typed(value), turn.keep)
+    found = {name: value for name, value, _ in origins(call.server.home)}
+    return {name: found[name] for name in values}
+
+
+def _typed(value: Any) -> str:
+    """Return a JSON value as a user types it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
