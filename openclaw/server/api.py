@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -112,6 +112,15 @@ class Routes:
             return handle
 
         return register
+
+
+@contextmanager
+def looking_up() -> Iterator[None]:
+    """Turn a UsageError, for what the path names and nobody finds, into a Problem with 404."""
+    try:
+        yield
+    except UsageError as error:
+        raise Problem(404, str(error), error.hint) from error
 
 
 _STATUSES: Sequence[tuple[type[Exception], int]] = (

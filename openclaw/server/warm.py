@@ -15,6 +15,8 @@ from openclaw.home.recall import Recall
 from openclaw.messages import Waiting
 from openclaw.models.base import Chunk, Model, ModelCard, Request
 from openclaw.models.registry import open_model
+from openclaw.retrieval.passages import Passage
+from openclaw.retrieval.search import Search, open_search
 from openclaw.server.wire import Order
 from openclaw.stopping import check_stop
 from openclaw.storage.home import Home
@@ -115,6 +117,7 @@ class WarmHome:
         self._models: dict[str, tuple[Settings, SharedModel]] = {}
         self._recall: Recall | None = None
         self._served: McpTools | None = None
+        self._search: tuple[Settings, Search] | None = None
 
     def open(self, order: Order, settings: Settings | None = None) -> Agent:
         """Open an agent for an order, with the present settings. Give it back with `close`."""
@@ -165,6 +168,21 @@ class WarmHome:
                 spare.close()
         agent.close()
 
+    def search(
+        self, question: str, k: int, path: str, since: str
+    ) -> tuple[list[Passage], list[str]]:
+        """Search memory as `openclaw memory search` does; return passages and notices. Raises
+        UsageError for a wrong place or day."""
+        settings = load_settings(self.home)
+        with self._lock:
+            known, search = self._search or (None, None)
+            if search is None or known != settings:
+                search = open_search(self.home, settings)
+                self._search = (settings, search)
+        found = search.search(question, k, path=path, since=since)
+        notices, search.notices[:] = list(search.notices), []
+        return found, notices
+
     def recover(self) -> list[str]:
         """Finish the work of killed processes; return notices for the user."""
         agent = self.open(Order(""))
@@ -180,6 +198,6 @@ class WarmHome:
         with suppress(Exception):
             for _, shared in self._models.values():
                 shared.end()
-        for part in (self._recall, self._served):
+        for part in (self._recall, self._served, self._search and self._search[1]):
             if part is not None:
                 part.close()

@@ -110,7 +110,7 @@ def existing_file(home: Home, path: str) -> Path:
             refused = refused or problem
             continue
         if target.is_file():
-            return _check_open(home, text, target)
+            return check_open(home, text, target)
         if target.is_dir() and candidate == text:
             raise ToolProblem(
                 f"{text} is a folder. Name one of its files:\n{_list_names(home, target)}"
@@ -136,7 +136,7 @@ def existing_folder(home: Home, folder: str) -> Path:
     for candidate in (text, f"workspace/{text}"):
         target = home.inside(candidate)
         if target.is_dir():
-            return _check_open(home, text, target)
+            return check_open(home, text, target)
     if home.inside(text).is_file():
         raise ToolProblem(f"{text} is a file; use read_file.")
     raise ToolProblem(f"There is no folder {text}. Folders: {', '.join(_list_folders(home))}.")
@@ -148,7 +148,7 @@ def new_file(home: Home, path: str) -> Path:
     text = tidy(path)
     if text.endswith("/") or not text:
         raise ToolProblem("path must name a file, for example workspace/notes.md.")
-    target = _check_open(home, text, home.inside(text))
+    target = check_open(home, text, home.inside(text))
     if target.is_dir():
         raise ToolProblem(f"{text} is a folder; name a file in it.")
     if "/" in text or target.is_file():
@@ -157,7 +157,7 @@ def new_file(home: Home, path: str) -> Path:
     return in_memory if in_memory.is_file() else home.inside(f"workspace/{text}")
 
 
-def _check_open(home: Home, text: str, target: Path) -> Path:
+def check_open(home: Home, text: str, target: Path) -> Path:
     """Return the file or folder. Raises DeniedFile when it, or the name that led to it, is on the
     list. The folders above the home do not count: the user chose them."""
     reason = why_name_denied(home.relative(target)) or why_name_denied(text)

@@ -103,11 +103,12 @@ def test_a_conversation_is_compressed_and_restored(
     too_short = http.post(f"/api/sessions/{session}/compress", json={})
     assert (too_short.status_code, "nothing to compact" in too_short.json()["error"]) == (400, True)
     lists: dict[str, list[str]] = {"done": [], "decisions": [], "open": [], "identifiers": []}
-    fake_ollama.say("One.", "Two.", "Three.", json.dumps({"goal": "Count to three", **lists}))
+    summary = json.dumps({"goal": "say one", **lists})
+    fake_ollama.say("One.", "Two.", "Three.", summary, summary)
     for word in ("one", "two", "three"):
         ask(http, f"Say {word}.", session)
     done = http.post(f"/api/sessions/{session}/compress", json={}).json()
-    assert "Count to three" in done["summary"]
+    assert "Say one." in done["summary"]
     restored = http.post(f"/api/sessions/{session}/restore", json={}).json()
     assert restored["messages"] == 2
 

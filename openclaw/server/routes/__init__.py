@@ -9,17 +9,31 @@ from starlette.routing import Router
 
 from openclaw.server.api import Endpoint, make_route
 from openclaw.server.routes import (
+    file_routes,
     history_routes,
+    memory_routes,
     prompt_routes,
     server_routes,
     session_routes,
     settings_routes,
+    skill_routes,
+    todo_routes,
 )
 
 if TYPE_CHECKING:
     from openclaw.server.service import Service
 
-MODULES = (prompt_routes, session_routes, history_routes, settings_routes, server_routes)
+MODULES = (
+    prompt_routes,
+    session_routes,
+    file_routes,
+    todo_routes,
+    memory_routes,
+    skill_routes,
+    history_routes,
+    settings_routes,
+    server_routes,
+)
 ENDPOINTS: tuple[Endpoint, ...] = tuple(
     endpoint for module in MODULES for endpoint in module.ROUTES.endpoints
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any
 
-from openclaw.errors import UsageError
 from openclaw.history.differences import turn_differences, turn_json
 from openclaw.history.turns import Scope
 from openclaw.security.audit import ACTIONS, read_actions
@@ -18,6 +17,7 @@ from openclaw.server.api import (
     Routes,
     a_list,
     an_object,
+    looking_up,
 )
 from openclaw.server.wire import Problem
 
@@ -46,10 +46,8 @@ def log(call: Call) -> Any:
 def show(call: Call) -> Any:
     """One turn, with the diff of its files."""
     with call.server.agent() as agent:
-        try:
+        with looking_up():
             turn = agent.history.find(call.path["turn"])
-        except UsageError as error:
-            raise Problem(404, str(error), error.hint) from error
         return turn_json(turn, turn_differences(agent.history, turn), diff=True)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from starlette.responses import PlainTextResponse
 
-from openclaw.errors import UsageError
 from openclaw.events import Compaction, to_wire
 from openclaw.inspection.context import context_report
 from openclaw.inspection.usage import turns_of, usage_json
@@ -23,6 +22,7 @@ from openclaw.server.api import (
     Routes,
     a_list,
     an_object,
+    looking_up,
 )
 from openclaw.server.plain import make_title
 from openclaw.server.wire import Problem
@@ -211,10 +211,8 @@ def export(call: Call) -> Any:
 
 def _find(call: Call) -> str:
     """Return the id of the conversation that the path names. Problem when there is none."""
-    try:
+    with looking_up():
         return call.server.sessions.find(call.path["session"])
-    except UsageError as error:
-        raise Problem(404, str(error), error.hint) from error
 
 
 def _describe(session: Session) -> dict[str, Any]:

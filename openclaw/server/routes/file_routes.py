@@ -1,0 +1,153 @@
+"""Files of the home that a user edits: workspace/, memory/ and skills/."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from starlette.responses import JSONResponse
+
+from openclaw.agent.agent import Agent
+from openclaw.models.token_count import count
+from openclaw.security.policy import plain_parts
+from openclaw.server.api import NUMBER, TEXT, TRUTH, Call, Routes, a_list, an_object
+from openclaw.server.wire import Problem
+from openclaw.storage.home import Home
+from openclaw.storage.safe_open import read_bytes
+from openclaw.storage.saving import SaveConflict, save_over
+from openclaw.storage.text import decode, encode_like, md5
+from openclaw.tools.paths import check_open, visible_files
+from openclaw.types import ToolProblem
+
+ROUTES = Routes()
+FOLDERS = ("workspace", "memory", "skills")
+LARGEST = 5_000_000
+"""Bytes of a file that is shown."""
+FILE = an_object({"path": TEXT, "content": TEXT, "etag": TEXT}, read_only=TRUTH)
+SAVED = an_object({"path": TEXT, "etag": TEXT, "merged": TRUTH}, turn=TEXT)
+
+
+@ROUTES.add(
+    "GET",
+    "/api/tree",
+    "read",
+    answer=a_list(an_object({"path": TEXT, "size": NUMBER, "modified": {"type": "number"}})),
+)
+def tree(call: Call) -> Any:
+    """The files of workspace/, memory/ and skills/."""
+    home = call.server.home
+    found = []
+    for folder in FOLDERS:
+        for file in visible_files(home, home.root / folder, contents=True):
+            stat = file.stat()
+            path = home.relative(file)
+            found.append({"path": path, "size": stat.st_size, "modified": stat.st_mtime})
+    return found
+
+
+@ROUTES.add("GET", "/api/files", "read", query={"path": "its path in the home"}, answer=FILE)
+def read(call: Call) -> Any:
+    """A file as text, with its MD5 as ETag. One that holds secrets is shown with their names, and
+    cannot be saved."""
+    path, data = _read(call.server.home, call.query.get("path", ""))
+    if data is None:
+        raise Problem(404, f"there is no file {path}", "GET /api/tree lists them")
+    text = decode(data)
+    with call.server.agent() as agent:
+        shown = agent.vault.mask_for_display(text)
+    tag = md5(data)
+    answer = {"path": path, "content": shown, "etag": tag, "read_only": shown != text}
+    return JSONResponse(answer, headers={"etag": f'"{tag}"'})
+
+
+@ROUTES.add(
+    "POST",
+    "/api/files",
+    "files",
+    body=an_object({"path": TEXT, "content": TEXT}, etag=TEXT),
+    answer=SAVED,
+)
+def save(call: Call) -> Any:
+    """Save a file, as one step of the history. With the ETag of what was edited (`If-Match`, or
+    `etag`), changes of others since are merged; 409 with both sides where they are in the same
+    lines. Without it the text replaces what is there."""
+    home = call.server.home
+    path, now = _read(home, call.body["path"])
+    edited = call.headers.get("if-match", call.body.get("etag", "")).strip().removeprefix("W/")
+    with call.server.agent() as agent:
+        if now is not None and agent.vault.mask_for_display(decode(now)) != decode(now):
+            raise Problem(403, f"{path} holds secrets", "edit it on the machine itself")
+        base = _find_base(agent, path, now, edited.strip('"'))
+    file = home.inside(path)
+    with call.server.changing(f"files save {path}") as turn:
+        try:
+            data = encode_like(base, call.body["content"], file)
+            saved = save_over(file, base, data, turn.keep)
+        except SaveConflict as conflict:
+            raise _tell_conflict(path, read_bytes(file), call.body["content"]) from conflict
+    done = {"path": path, "etag": md5(saved.after), "merged": saved.merged, "turn": turn.turn}
+    return JSONResponse(done, headers={"etag": f'"{done["etag"]}"'})
+
+
+@ROUTES.add(
+    "POST",
+    "/api/tokens/files",
+    "read",
+    body=an_object({"paths": a_list(TEXT)}),
+    answer=an_object({"files": a_list(an_object({"path": TEXT}, tokens=NUMBER, error=TEXT))}),
+)
+def count_tokens(call: Call) -> Any:
+    """The tokens of files."""
+    return {"files": [_count(call.server.home, path) for path in call.body["paths"]]}
+
+
+def _count(home: Home, named: str) -> dict[str, Any]:
+    try:
+        path, data = _read(home, named)
+    except Problem as problem:
+        return {"path": named, "error": str(problem)}
+    if data is None:
+        return {"path": path, "error": f"there is no file {path}"}
+    return {"path": path, "tokens": count(decode(data))}
+
+
+def _read(home: Home, named: str) -> tuple[str, bytes | None]:
+    """Return path and bytes of a file, None when it does not exist. Problem for one that is not a
+    text of the folders that are open here."""
+    try:
+        file = _find(home, named)
+        data = read_bytes(file, LARGEST)
+    except FileNotFoundError:
+        data = None
+    except (ToolProblem, OSError) as error:
+        raise Problem(403, f"{named} is closed: {error}") from error
+    if data is not None and b"\0" in data:
+        raise Problem(415, f"{named} is no text")
+    return home.relative(file), data
+
+
+def _find(home: Home, named: str) -> Path:
+    file = home.inside(named)
+    parts = plain_parts(home.relative(file))
+    if parts[:1] not in [(folder,) for folder in FOLDERS] or len(parts) == 1:
+        raise ToolProblem(f"name a file in {', '.join(f'{folder}/' for folder in FOLDERS)}")
+    if any(part.startswith(".") for part in parts):
+        raise ToolProblem("hidden files are not for this")
+    return check_open(home, named, file)
+
+
+def _find_base(agent: Agent, path: str, now: bytes | None, tag: str) -> bytes | None:
+    """Return the version of a file that has this MD5, or what it holds `now` without one. Problem
+    when no such version is known."""
+    if not tag or (now is not None and md5(now) == tag):
+        return now
+    for _, held in agent.history.versions(path):
+        if held is not None and md5(held) == tag:
+            return held
+    raise _tell_conflict(path, now or b"", "")
+
+
+def _tell_conflict(path: str, now: bytes, yours: str) -> Problem:
+    hint = "put both together, and save with the etag of this answer"
+    more = {"path": path, "etag": md5(now), "current": decode(now), "yours": yours}
+    return Problem(409, f"{path} was changed meanwhile", hint, **more)

@@ -1,0 +1,149 @@
+"""What is remembered: the notes, the inbox, and the search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from openclaw.memory.entries import CATEGORIES, Meta
+from openclaw.memory.notes import AlreadyKnownError, SavedNote, find_candidates, typed_notes
+from openclaw.server.api import (
+    NUMBER,
+    OBJECT,
+    TEXT,
+    TRUTH,
+    Call,
+    Routes,
+    a_list,
+    an_object,
+    looking_up,
+)
+from openclaw.server.wire import Problem
+
+ROUTES = Routes()
+_OR_NULL = {"type": ["string", "null"]}
+NOTE = an_object(
+    {"path": TEXT, "line": NUMBER, "text": TEXT, "category": TEXT, "superseded": TRUTH},
+    date=_OR_NULL,
+    source=_OR_NULL,
+    importance={"type": ["number", "null"]},
+    until=_OR_NULL,
+)
+PASSAGE = an_object(
+    {"path": TEXT, "start_line": NUMBER, "end_line": NUMBER, "text": TEXT},
+    score={"type": "number"},
+    date=TEXT,
+    ranks=OBJECT,
+    reason=TEXT,
+)
+
+
+@ROUTES.add(
+    "GET",
+    "/api/search",
+    "read",
+    query={
+        "q": "what to look for",
+        "k": "at most so many, 5",
+        "path": "in this file or folder",
+        "since": "from this ISO day on",
+        "explain": "with ranks and reasons",
+    },
+    answer=an_object({"passages": a_list(PASSAGE), "notices": a_list(TEXT)}),
+)
+def search(call: Call) -> Any:
+    """The passages that a search of memory finds, as of now."""
+    asked, explain = call.query.get("q", ""), call.flag("explain")
+    if not asked.strip():
+        raise Problem(400, "say what to look for: q")
+    where = {name: call.query.get(name, "") for name in ("path", "since")}
+    passages, notices = call.server.warm.search(asked, call.number("k", 5), **where)
+    return {"passages": [each.as_json(explain=explain) for each in passages], "notices": notices}
+
+
+@ROUTES.add(
+    "GET",
+    "/api/memory",
+    "read",
+    query={"all": "superseded ones too", "category": "only of this one"},
+    answer=a_list(NOTE),
+)
+def list_notes(call: Call) -> Any:
+    """What is remembered: lasting facts, then the days, the newest first."""
+    home, category = call.server.home, call.query.get("category", "")
+    found = typed_notes(home).list(call.flag("all"))
+    return [note.as_json(home) for note in found if category in ("", note.category)]
+
+
+@ROUTES.add(
+    "POST",
+    "/api/memory",
+    "files",
+    body=an_object({"text": TEXT}, today=TRUTH, category=TEXT, replaces=TEXT),
+    answer=NOTE,
+    status=201,
+)
+def remember(call: Call) -> Any:
+    """Remember a fact; one that it corrects is struck through."""
+    home, body = call.server.home, call.body
+    category = body.get("category", "")
+    if category and category not in CATEGORIES:
+        raise Problem(400, f"{category} is no category", f"take one of: {', '.join(CATEGORIES)}")
+    notes, where = typed_notes(home), "today" if body.get("today") else "lasting"
+    with call.server.changing(f"memory add {body['text']}") as turn:
+        notes.keep = turn.keep
+        try:
+            kept = notes.remember(
+                body["text"],
+                where,  # type: ignore[arg-type]
+                meta=Meta(category),
+                replaces=body.get("replaces", ""),
+            )
+        except AlreadyKnownError as known:
+            kept = SavedNote(known.note, known=True)
+    return kept.note.as_json(home)
+
+
+@ROUTES.add("DELETE", "/api/memory", "files", query={"note": "its text, or PATH:LINE"}, answer=NOTE)
+def forget(call: Call) -> Any:
+    """Take one memory out."""
+    home, named = call.server.home, call.query.get("note", "")
+    notes = typed_notes(home)
+    with looking_up():
+        note = notes.find_one(named, home)
+    with call.server.changing(f"memory forget {note.place(home)}") as turn:
+        notes.keep = turn.keep
+        notes.forget(note)
+    return note.as_json(home)
+
+
+@ROUTES.add("GET", "/api/review", "read", answer=a_list(OBJECT))
+def list_candidates(call: Call) -> Any:
+    """What waits in memory/inbox for a yes, with its number `n`."""
+    home = call.server.home
+    waiting = typed_notes(home).candidates()
+    return [{"n": n, **note.as_json(home)} for n, note in enumerate(waiting, 1)]
+
+
+@ROUTES.add(
+    "POST",
+    "/api/review",
+    "owner",
+    body=an_object({}, accept=a_list(TEXT), reject=a_list(TEXT)),
+    answer=a_list(OBJECT),
+)
+def review(call: Call) -> Any:
+    """Remember candidates or take them out, each by its number, its text, or "all"."""
+    home, notes = call.server.home, typed_notes(call.server.home)
+    waiting = notes.candidates()
+    chosen = [
+        (note, yes)
+        for name, yes in (("accept", True), ("reject", False))
+        for word in call.body.get(name, ())
+        for note in find_candidates(waiting, word)
+    ]
+    if len({note for note, _ in chosen}) < len(chosen):
+        raise Problem(400, "the same one is named twice")
+    with call.server.changing("memory review") as turn:
+        notes.keep = turn.keep
+        done = [notes.decide(note, yes, home) for note, yes in chosen]
+    return [each for each in done if each]
