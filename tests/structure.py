@@ -27,7 +27,6 @@ SHARED_NAMES = {"base", "config"}
 COMMANDS = f"{PACKAGE}.cli.commands."
 LATE_IMPORTS: dict[str, set[str]] = {
     "openclaw.__main__": {"openclaw.cli.main"},
-    "openclaw.agent.agent": {"openclaw.agent.greeting", "openclaw.agent.todo_offers"},
     "openclaw.agent.fact_capture": {"openclaw.nlp.fact_candidates"},
     "openclaw.agent.loop": {"openclaw.agent.answer_check"},
     "openclaw.agent.request": {"openclaw.agent.compaction"},
@@ -38,6 +37,7 @@ LATE_IMPORTS: dict[str, set[str]] = {
         "openclaw.cli.one_shot",
         "openclaw.home.recall",
     },
+    "openclaw.cli.commands.memory.search": {"openclaw.retrieval.search"},
     "openclaw.cli.commands.serve": {"openclaw.server.http_server"},
     "openclaw.cli.one_shot": {"openclaw.cli.opening"},
     "openclaw.cli.common": {

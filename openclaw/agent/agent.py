@@ -32,8 +32,6 @@ from openclaw.tools.toolbox import Toolbox
 from openclaw.types import TurnChanges
 
 if TYPE_CHECKING:
-    from openclaw.agent.greeting import Greeting
-    from openclaw.agent.todo_offers import TodoOffer
     from openclaw.agent.undo import UndoResult
 
 
@@ -78,25 +76,6 @@ class Agent(OpenHome):
         if session is not None and self.settings.preload:
             seen = session.copy()
             self.ahead.begin(lambda: (self.model, self.next_request(seen)))
-
-    def greeting(self, *, offering: bool = True) -> Greeting:
-        """Return the greeting of a conversation; see `openclaw.agent.greeting`."""
-        from openclaw.agent.greeting import greeting
-
-        return greeting(self, offering=offering)
-
-    def offer(self, session: Session, end: events.Done) -> TodoOffer | None:
-        """Return the offer after a turn, about a to-do that it added or what its answer promises;
-        see `openclaw.agent.todo_offers`."""
-        from openclaw.agent.todo_offers import offer_after_change, offer_promised
-
-        if end.receipt.todos:
-            return offer_after_change(self, session, end.receipt)
-        return offer_promised(self, session, end.answer)
-
-    def accept(self, offer: TodoOffer, session: Session) -> Iterator[events.Event]:
-        """Set the date of an offer that the user accepted."""
-        return offer.accept(self, session)
 
     def toolbox(self, turn_changes: TurnChanges, turn_skills: TurnSkills | None = None) -> Toolbox:
         """Return the tools of a turn."""

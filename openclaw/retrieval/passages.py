@@ -65,6 +65,12 @@ class Passage:
         return shape
 
 
+def passage_from_json(data: Mapping[str, Any]) -> Passage:
+    """Return the passage that `as_json` has told with its reasons."""
+    ranks = {name: (each["rank"], each["score"]) for name, each in data["ranks"].items()}
+    return Passage(**{**data, "ranks": ranks})
+
+
 def passage_of(fused: FusedRow, chunk: StoredChunk) -> Passage:
     return Passage(
         chunk.path, chunk.start_line, chunk.end_line, chunk.text,

@@ -11,11 +11,13 @@ from contextlib import closing, suppress
 from dataclasses import asdict
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import Any
+from urllib.parse import urlencode
 
 from openclaw import __version__
 from openclaw.errors import ServerAway
 from openclaw.events import Error, Event
 from openclaw.frozen import frozen
+from openclaw.retrieval.passages import Passage, passage_from_json
 from openclaw.security.grants import Grant
 from openclaw.security.policy import Ask, Declined
 from openclaw.server.wire import Order, event_from_json, question_from_json, to_error
@@ -42,6 +44,14 @@ class RunningServer:
         with closing(connection):
             response = self._send(connection, method, path, body)
             return _read_answer(response)
+
+    def search(
+        self, question: str, k: int, path: str, since: str
+    ) -> tuple[list[Passage], list[str]]:
+        """Search memory; return passages and notices. Raises the error that the server tells."""
+        asked = {"q": question, "k": k, "path": path, "since": since, "explain": 1}
+        found = self.call("GET", f"/api/search?{urlencode(asked)}")
+        return [passage_from_json(each) for each in found["passages"]], found["notices"]
 
     def ask(self, order: Order, ask_user: Ask | None, kept: KeptGrants) -> Answering:
         """Begin a run. `ask_user` answers its questions; `kept` has the grants of its replies."""

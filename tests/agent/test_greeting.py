@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.agent.greeting import Greeting
-from openclaw.agent.todo_offers import FILE
+from openclaw.agent.proactive import FILE, Greeting, greeting
 from openclaw.cli.chat.chat import Chat
 from openclaw.cli.chat.prompt_line import PipedLines
 from openclaw.cli.render import PlainText
@@ -61,18 +60,16 @@ def test_nothing_is_said_when_there_is_nothing_to_say(it: Talk) -> None:
     write(it, "buy milk", "water the plants due:2026-12-01")
     with (it.root / "memory" / "TODO.md").open("a", encoding="utf-8") as file:
         file.write("- [x] done due:2026-11-01\n")
-    assert it.app.greeting() == Greeting()
+    assert greeting(it.app) == Greeting()
     (it.root / "memory" / "TODO.md").unlink()
-    assert it.app.greeting() == Greeting()
+    assert greeting(it.app) == Greeting()
 
 
 def test_due_todos_are_named_the_latest_first_without_a_model(it: Talk) -> None:
     write(it, "tax due:2026-11-21", "milk", "rent due:2026-11-19", "plants due:2026-11-22")
-    assert it.app.greeting().lines == ("Due: rent (2 days late), tax (today).",)
+    assert greeting(it.app).lines == ("Due: rent (2 days late), tax (today).",)
     it.app.now = lambda: NOON + timedelta(days=1)
-    assert it.app.greeting().lines == (
-        "Due: rent (3 days late), tax (1 day late), plants (today).",
-    )
+    assert greeting(it.app).lines == ("Due: rent (3 days late), tax (1 day late), plants (today).",)
     assert not it.requests
 
 
@@ -80,7 +77,7 @@ def test_many_due_todos_fit_one_line_of_80_columns(it: Talk) -> None:
     write(
         it, *(f"a thing number {n} that has a rather long text due:2026-11-0{n}" for n in "1234567")
     )
-    [line] = it.app.greeting().lines
+    [line] = greeting(it.app).lines
     assert len(line) < 80
     assert line.startswith("Due: a thing number 1 that has") and line.endswith("and 6 more.")
 
@@ -90,7 +87,7 @@ def test_candidates_that_wait_for_a_yes_are_counted(it: Talk) -> None:
     notes.propose("The office moves to Ulm", "web: example.org")
     notes.propose("The cat is called Mimi", "web: example.org")
     (it.root / "skills" / ".proposed" / "brew").mkdir(parents=True)
-    assert it.app.greeting().lines == (
+    assert greeting(it.app).lines == (
         "Inbox: 2 memories (openclaw memory review), 1 skill (openclaw skills review)",
     )
 
@@ -103,7 +100,7 @@ def test_everything_at_once_is_three_lines_of_80_columns(it: Talk) -> None:
         with path.open("a", encoding="utf-8") as file:
             file.write(f"- a candidate {number}\n")
     (it.root / "skills" / ".proposed" / "brew").mkdir(parents=True)
-    lines = it.app.greeting().lines
+    lines = greeting(it.app).lines
     assert len(lines) == 3 and all(len(line) <= 80 for line in lines)
     assert "120 memories" in lines[1] and FIND in lines[2]
 
@@ -111,11 +108,11 @@ def test_everything_at_once_is_three_lines_of_80_columns(it: Talk) -> None:
 def test_the_setting_and_no_memory_silence_it(tmp_path: Path) -> None:
     off = talk(tmp_path / "off", proactive="off")
     write(off, "rent due:2026-11-19", FIND)
-    assert off.app.greeting() == Greeting()
+    assert greeting(off.app) == Greeting()
     blind = talk(tmp_path / "blind")
     write(blind, "rent due:2026-11-19", FIND)
     blind.app.use_memory = False
-    assert blind.app.greeting() == Greeting()
+    assert greeting(blind.app) == Greeting()
 
 
 # -------- the offer and the yes
@@ -173,21 +170,21 @@ def test_a_continued_talk_offers_nothing_since_a_yes_may_answer_its_last_words(i
 def test_nothing_is_offered_when_the_offer_cannot_be_saved(it: Talk) -> None:
     write(it, FIND)
     (it.root / ".openclaw" / FILE).mkdir(parents=True)
-    assert it.app.greeting() == Greeting()
+    assert greeting(it.app) == Greeting()
 
 
 def test_a_todo_that_would_attach_a_file_or_is_too_long_to_show_is_not_offered(it: Talk) -> None:
     write(
         it, "Look up @memory/MEMORY.md", f"Find a {'very ' * 40}good dentist", "Find a\u202etsitned"
     )
-    assert it.app.greeting() == Greeting()
+    assert greeting(it.app) == Greeting()
 
 
 def test_a_person_to_call_is_looked_up_in_the_notes(it: Talk) -> None:
     write(it, "Call Maria about the roof")
-    assert it.app.greeting().offer is None
+    assert greeting(it.app).offer is None
     (it.root / "memory" / "people.md").write_text("# People\n\n- Maria, roofer\n", "utf-8")
-    offer = it.app.greeting().offer
+    offer = greeting(it.app).offer
     assert offer and offer.prompt == "Look in my notes for what I need to call Maria about the roof"
 
 

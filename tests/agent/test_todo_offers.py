@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.agent.todo_offers import TodoOffer, suggest_prompt
+from openclaw.agent.proactive import TodoOffer, greeting, offer_after, suggest_prompt
 from openclaw.cli.chat.prompt_line import PipedLines
 from openclaw.errors import UsageError
 from openclaw.memory.todos import plain_text
@@ -194,12 +194,12 @@ def test_nothing_is_offered_where_it_is_off_or_nobody_could_say_yes(tmp_path: Pa
 
 def test_a_todo_that_was_removed_meanwhile_is_reported(it: Talk) -> None:
     script_todo(it, "call Maria on Friday")
-    offer = it.app.offer(it.session, done(it.say("put call Maria on Friday on my list")))
+    offer = offer_after(it.app, it.session, done(it.say("put call Maria on Friday on my list")))
     assert offer
     it.app.todos.remove(offer.todo)
     before = (it.root / "memory" / "TODO.md").read_bytes()
     with pytest.raises(UsageError, match="no to-do"):
-        list(it.app.accept(offer, it.session))
+        list(offer.accept(it.app, it.session))
     assert (it.root / "memory" / "TODO.md").read_bytes() == before
 
 
@@ -225,7 +225,7 @@ def test_an_old_date_is_replaced_and_all_else_stays(it: Talk) -> None:
 )
 def test_a_todo_that_others_may_have_written_is_not_offered(it: Talk, todo: str) -> None:
     (it.root / "memory" / "TODO.md").write_text(f"# To-dos\n\n## A\n\n- [ ] {todo}\n", "utf-8")
-    assert it.app.greeting().offer is None
+    assert greeting(it.app).offer is None
 
 
 def test_a_turn_begun_by_an_offer_keeps_no_facts(it: Talk) -> None:
@@ -253,5 +253,5 @@ def test_a_date_is_not_written_through_a_link_out_of_the_home(it: Talk, tmp_path
     path.symlink_to(outside)
     offer = TodoOffer("tax?", todo="0badcafe", due="2026-12-01")
     with pytest.raises(UsageError, match="it is a link"):
-        list(it.app.accept(offer, it.session))
+        list(offer.accept(it.app, it.session))
     assert outside.read_text("utf-8") == "- [ ] tax ^0badcafe\n"

@@ -152,3 +152,20 @@ def test_a_token_is_shown_once_and_removed(home: Path) -> None:
 def test_a_program_of_the_agent_gets_no_token(home: Path) -> None:
     said = openclaw("serve", "token", "add", "x", environ={"OPENCLAW_RUN": "1"})
     assert said.returncode == 7
+
+
+@pytest.mark.parametrize("more", [[], ["--json"], ["--explain"], ["--json", "--explain"]])
+def test_a_search_prints_the_same_through_the_server(
+    server: RunningServer, home: Path, more: list[str]
+) -> None:
+    (home / "memory/MEMORY.md").write_text("# Memory\n\n- The boat costs 640 euros.\n")
+    words = ("memory", "search", "price of the boat", *more)
+    here, there = openclaw(*words, "--no-server"), openclaw(*words)
+    assert "640" in there.stdout
+    assert (here.stdout, here.stderr) == (there.stdout, there.stderr)
+
+
+def test_a_search_for_nothing_fails_the_same_through_the_server(server: RunningServer) -> None:
+    for words in (("lighthouse",), ("boat", "--path", "../x"), ("boat", "--since", "someday")):
+        here, there = (openclaw("memory", "search", *words, *more) for more in (["--no-server"], []))
+        assert (here.returncode, here.stderr) == (there.returncode, there.stderr)

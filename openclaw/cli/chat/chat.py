@@ -11,6 +11,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
+from openclaw.agent.proactive import TodoOffer, greeting, offer_after
 from openclaw.cli import questions
 from openclaw.cli.attachments import attach, missing_files
 from openclaw.cli.chat import chat_commands, chat_history, prompt_line
@@ -29,7 +30,6 @@ from openclaw.messages import Material
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import Agent
-    from openclaw.agent.todo_offers import TodoOffer
     from openclaw.cli.chat.prompt_line import Lines
     from openclaw.sessions.session import Session
     from openclaw.sessions.store import SessionStore
@@ -80,10 +80,10 @@ class Chat:
             self._say(prompt_line.welcome_line(self._answering.wait(), home, _columns()))
         # In a continued conversation a yes may answer its last words: nothing is offered then.
         fresh = self.lines.interactive and not self.session.messages and not (first or skill)
-        greeting = self.app.greeting(offering=fresh)
-        for line in greeting.lines:
+        shown = greeting(self.app, offering=fresh)
+        for line in shown.lines:
             self._say(one_line(replace_shell_commands(line)))
-        self._offer = greeting.offer
+        self._offer = shown.offer
         for text in self.app.notices:
             self._listener(Notice(text))
         if self.session.messages and self.lines.interactive:
@@ -166,7 +166,7 @@ class Chat:
             self.lines.hold()
             self._code = code
         if isinstance(end, Done) and self.lines.interactive and "?" not in end.answer[-ENDING:]:
-            self._offer = self.app.offer(self.session, end)
+            self._offer = offer_after(self.app, self.session, end)
             if self._offer:
                 self._say(one_line(self._offer.line))
 
@@ -189,7 +189,7 @@ class Chat:
             self._turn(LastPrompt(offer.prompt))
         else:
             with self.lines.ahead():
-                play(self.app.accept(offer, self.session), self._listener, self._adapt_notice)
+                play(offer.accept(self.app, self.session), self._listener, self._adapt_notice)
 
     def _command(self, text: str) -> tuple[str, str]:
         """Run a /command. A skill's name returns the prompt to ask and the skill; any other command

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -19,8 +20,6 @@ from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from openclaw.agent.agent import Agent
-from openclaw.agent.greeting import Greeting
-from openclaw.agent.todo_offers import TodoOffer
 from openclaw.agent.undo import UndoResult
 from openclaw.cli.chat.chat import Chat
 from openclaw.cli.chat.completion import COMMANDS, CompletionSources
@@ -56,7 +55,6 @@ class FakeApp(Agent):
     asked: list[tuple[str, str, Sequence[Material]]] = field(default_factory=list)
     followed: list[str] = field(default_factory=list)
     typed: list[bool] = field(default_factory=list)
-    offered: TodoOffer | None = None
 
     def undo(
         self, count: int = 1, scope: Scope = "all", session: str = "", keep: bool = False
@@ -74,15 +72,6 @@ class FakeApp(Agent):
 
     def rest(self, session: Session | None = None) -> None:
         """Do nothing, as nothing is searched here."""
-
-    def greeting(self, *, offering: bool = True) -> Greeting:
-        return Greeting(("Due: rent (today).",), self.offered)
-
-    def offer(self, session: Session, end: Done) -> TodoOffer | None:
-        return None
-
-    def accept(self, offer: TodoOffer, session: Session) -> Iterator[Event]:
-        raise UsageError("nothing was offered")
 
     def compact(
         self, session: Session, focus: str = "", *, dry_run: bool = False
@@ -119,16 +108,23 @@ class FakeApp(Agent):
 def app(tmp_path: Path) -> FakeApp:
     for folder in ("sessions", "memory"):
         (tmp_path / "home" / folder).mkdir(parents=True)
+    (tmp_path / "home" / "memory" / "TODO.md").write_text(f"- [ ] rent due:{date.today()}\n")
     return FakeApp(Home(tmp_path / "home"))
 
 
-def talk(app: FakeApp, *said: str) -> tuple[int, str, Chat]:
+class Typed(PipedLines):
+    """Lines that a person types."""
+
+    interactive = True
+
+
+def talk(app: FakeApp, *said: str, kind: type[PipedLines] = PipedLines) -> tuple[int, str, Chat]:
     """Feed lines through a pipe; returns exit code, printed text and the chat."""
     out = io.StringIO()
     chat = Chat(
         app,
         app.sessions.new(None, app.model_name),
-        PipedLines(io.StringIO("".join(f"{line}\n" for line in said))),
+        kind(io.StringIO("".join(f"{line}\n" for line in said))),
         PlainText(out, out, tools=True, notes=True, dim=False),
         lambda line: print(line, file=out),
     )
@@ -284,10 +280,10 @@ def test_a_prompt_that_never_arrived_is_asked_again_and_no_other_is_taken_back(
 
 
 def test_an_offer_that_is_asked_again_is_still_not_what_the_user_typed(app: FakeApp) -> None:
-    app.offered = TodoOffer("To-do: shall I?", "find a dentist")
+    (app.home.memory / "TODO.md").write_text("- [ ] Find a dentist\n")
     app.replies = [ServerAway("Ollama does not answer"), "Found."]
-    talk(app, "yes", "/retry")
-    assert [text for _, text, _ in app.asked] == ["find a dentist"] * 2
+    talk(app, "yes", "/retry", kind=Typed)
+    assert [text for _, text, _ in app.asked] == ["Find a dentist"] * 2
     assert app.typed == [False, False]
 
 
