@@ -160,7 +160,7 @@ class Access:
         if problem := self._find_problem(scope["method"], headers):
             await _refuse(sending, *problem)
             return
-        token = headers.get("authorization", "").removeprefix("Bearer ").strip()
+        token = headers.get("authorization", "").removeprefix("Bearer").strip()
         scopes = self._tokens.scopes_of(token) if token else frozenset()
         if not scopes and not self._is_open(scope["method"], scope["path"]):
             await self._refuse_token(scope, sending, given=bool(token))

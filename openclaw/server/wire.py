@@ -80,7 +80,7 @@ class Problem(Exception):
 
 # -------- events
 
-_KINDS: Mapping[str, Any] = {
+KINDS: Mapping[str, Any] = {
     kind.kind: kind
     for kind in (
         events.Start,
@@ -111,7 +111,7 @@ def event_from_json(data: Mapping[str, Any]) -> events.Event | None:
     """Return the event of a JSON object; None for one of the server's own, such as `run`."""
     values = dict(data)
     name = values.pop("event", "")
-    kind = events.Trouble if values.pop("trouble", False) else _KINDS.get(name)
+    kind = events.Trouble if values.pop("trouble", False) else KINDS.get(name)
     if kind is None:
         return None
     if "receipt" in values:

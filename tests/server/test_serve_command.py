@@ -167,5 +167,7 @@ def test_a_search_prints_the_same_through_the_server(
 
 def test_a_search_for_nothing_fails_the_same_through_the_server(server: RunningServer) -> None:
     for words in (("lighthouse",), ("boat", "--path", "../x"), ("boat", "--since", "someday")):
-        here, there = (openclaw("memory", "search", *words, *more) for more in (["--no-server"], []))
+        here, there = (
+            openclaw("memory", "search", *words, *more) for more in (["--no-server"], [])
+        )
         assert (here.returncode, here.stderr) == (there.returncode, there.stderr)

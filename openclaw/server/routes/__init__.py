@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.routing import Router
 
-from openclaw.server.api import Endpoint, make_route
+from openclaw import __version__
+from openclaw.server.api import OBJECT, TEXT, Call, Endpoint, Routes, a_list, an_object, make_route
+from openclaw.server.openapi import describe_api
 from openclaw.server.routes import (
     file_routes,
     history_routes,
@@ -19,6 +21,7 @@ from openclaw.server.routes import (
     skill_routes,
     todo_routes,
 )
+from openclaw.server.wire import KINDS
 
 if TYPE_CHECKING:
     from openclaw.server.service import Service
@@ -34,8 +37,36 @@ MODULES = (
     settings_routes,
     server_routes,
 )
+ROUTES = Routes()
+
+
+@ROUTES.add("GET", "/api/openapi.json", "read", answer=OBJECT)
+def describe(call: Call) -> Any:
+    """This description."""
+    return describe_api(ENDPOINTS)
+
+
+@ROUTES.add(
+    "GET",
+    "/api/capabilities",
+    "read",
+    answer=an_object({"version": TEXT, "modes": a_list(TEXT), "events": a_list(TEXT)}),
+)
+def tell_capabilities(call: Call) -> Any:
+    """What this server offers to clients."""
+    return {
+        "version": __version__,
+        "scopes": sorted(call.scopes),
+        "modes": list(prompt_routes.MODES),
+        "events": [*KINDS, "run", "question", "answered", "changed", "end"],
+        "routes": sorted({endpoint.path for endpoint in ENDPOINTS}),
+    }
+
+
 ENDPOINTS: tuple[Endpoint, ...] = tuple(
-    endpoint for module in MODULES for endpoint in module.ROUTES.endpoints
+    endpoint
+    for routes in (*(module.ROUTES for module in MODULES), ROUTES)
+    for endpoint in routes.endpoints
 )
 
 
