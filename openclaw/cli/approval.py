@@ -11,9 +11,10 @@ from contextlib import suppress
 from difflib import unified_diff
 from typing import Protocol
 
-from openclaw.cli.formatting import DIFF_COLOURS, fold_blanks, one_line, rows, whole_call
+from openclaw.cli.formatting import DIFF_COLOURS
 from openclaw.cli.questions import is_yes
 from openclaw.errors import OpenclawError
+from openclaw.security.display import fold_blanks, one_line, rows, whole_call
 from openclaw.security.grants import Grant, find_lasting_facts
 from openclaw.security.policy import Ask, Declined, PermissionQuestion
 from openclaw.security.untrusted import show_hidden

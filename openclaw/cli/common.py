@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from openclaw.cli.formatting import columns, one_line, warn
+from openclaw.cli.formatting import warn
 from openclaw.cli.options import options
 from openclaw.errors import Damaged, OpenclawError
+from openclaw.security.display import columns, one_line
 from openclaw.storage.home import find_home, is_trusted
 from openclaw.storage.safe_open import follow
 

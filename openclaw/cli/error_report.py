@@ -10,9 +10,9 @@ from itertools import pairwise
 from typing import Any
 
 from openclaw.cli.dispatch import IMPLICIT, LEAST_SIMILARITY, ask_instead_hint
-from openclaw.cli.formatting import harmless, one_line
 from openclaw.cli.render import write_error
 from openclaw.errors import OpenclawError, describe_unexpected
+from openclaw.security.display import harmless, one_line
 
 
 def report_error(error: Exception, words: Sequence[str]) -> int:

@@ -1,102 +1,14 @@
-"""Text for a terminal: harmless text of models, tools and files, and lines about a turn.
-
-Escape sequences in the text of others are made visible, so that the terminal does not obey them.
-"""
+"""Lines of a terminal: their colours, diffs, and warnings."""
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TextIO
-from unicodedata import combining, east_asian_width
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TextIO
 
-from openclaw.security.untrusted import show_hidden, show_hidden_in_piece
+from openclaw.security.display import harmless, one_line
 from openclaw.storage.text import replace_bad_bytes
-
-MOST_BLANKS = 40
-_LINES = str.maketrans(
-    {"\n": "\u240a", "\r": "\u240d", "\t": "\u2409", "\u2028": "<U+2028>", "\u2029": "<U+2029>"}
-)
-_BLANK = r"[^\S\n]|\u2800"  # a braille pattern without dots looks blank too
-_EMPTY = re.compile(rf"^(?:{_BLANK})+$", re.MULTILINE)
-_BLANKS = re.compile(rf"(?:{_BLANK}){{{MOST_BLANKS + 1},}}")
-_EMPTY_LINES = re.compile(r"\n{4,}")
-
-
-def harmless(text: str) -> str:
-    """The text, or a piece of one, with visible signs for hidden characters. Newlines and tabs
-    stay; carriage returns, which could overwrite a line, are dropped."""
-    return show_hidden_in_piece(text)
-
-
-def one_line(text: str, width: int = 0) -> str:
-    """The text on one line, every control character visible, cut to `width` characters if given."""
-    flat = show_hidden_in_piece(text.translate(_LINES))
-    return flat if not width or len(flat) <= width else flat[: width - 1] + "\u2026"
-
-
-def first_line(text: str, width: int) -> str:
-    """The first line that is not blank, cut to `width` characters."""
-    return one_line(next((line for line in text.splitlines() if line.strip()), ""), width)
-
-
-def main_argument(arguments: Mapping[str, Any], width: int = 60) -> str:
-    """The values of a call in a few words, by which a person recognises it."""
-    values = (value for value in arguments.values() if value not in (None, "", []))
-    words = [
-        ", ".join(map(_value, each)) if isinstance(each, list) else _value(each) for each in values
-    ]
-    return one_line(" ".join(words), width)
-
-
-def whole_call(tool: str, arguments: Mapping[str, Any]) -> str:
-    """The call with every argument in full, one below the other, nothing hidden."""
-    lines = [one_line(tool)]
-    for name, value in arguments.items():
-        shown = show_hidden(_value(value)).split("\n")
-        lines += [f"  {one_line(name)}: {shown[0]}", *(f"    {line}" for line in shown[1:])]
-    return "\n".join(lines)
-
-
-def fold_blanks(text: str) -> str:
-    """The text with a count instead of many blanks or empty lines, which could push the rest out of
-    sight."""
-    text = _BLANKS.sub(_counter("blanks", " "), _EMPTY.sub("", text))
-    return _EMPTY_LINES.sub(_counter("line ends", "\n"), text)
-
-
-def rows(text: str, width: int) -> Iterator[str]:
-    """The text in rows, broken as a terminal of `width` columns breaks its lines."""
-    for line in text.expandtabs(4).split("\n"):
-        row, used = "", 0
-        for character in line:
-            needed = columns(character)
-            # A mark over a letter takes no column; their number is limited all the same.
-            if used + needed > width or len(row) >= 4 * width:
-                yield row
-                row, used = "", 0
-            row += character
-            used += needed
-        yield row
-
-
-def columns(text: str) -> int:
-    """The columns that the text takes on a terminal; East Asian characters take two."""
-    if text.isascii():
-        return len(text)
-    return sum((2 if east_asian_width(c) in "WF" else 1) for c in text if not combining(c))
-
-
-def _counter(what: str, around: str) -> Callable[[re.Match[str]], str]:
-    return lambda found: f"{around}\u27e8{len(found[0]):,} {what}\u27e9{around}"
-
-
-def _value(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-
 
 DIFF_COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
 _HEAD_COLOUR = "\x1b[1m"

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from openclaw.cli.formatting import first_line, harmless, main_argument, one_line
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
 from openclaw.history.differences import SESSIONS_PREFIX, blame, turn_differences
 from openclaw.inspection.why import parse_session, session_after
+from openclaw.security.display import first_line, harmless, main_argument, one_line
 from openclaw.storage.safe_open import read_bytes
 from openclaw.types import ToolProblem
 

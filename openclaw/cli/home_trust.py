@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import typer
 
 from openclaw.cli.approval import screen_size
-from openclaw.cli.formatting import fold_blanks, one_line, rows, warn
+from openclaw.cli.formatting import warn
 from openclaw.cli.questions import can_ask, confirm
 from openclaw.errors import Refused
+from openclaw.security.display import fold_blanks, one_line, rows
 from openclaw.security.trust import allow, check_trust, list_effects_of_trust
 from openclaw.storage.home import is_trusted
 from openclaw.storage.program import is_started_by_agent

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 from typer._click.shell_completion import CompletionItem
 
 from openclaw.agent.agent import Agent
-from openclaw.cli.formatting import one_line
 from openclaw.config import load_settings
 from openclaw.config.hook_settings import EVENTS
 from openclaw.config.settings import keys
 from openclaw.home.model_names import all_models
 from openclaw.memory.todos import TodoFile
 from openclaw.models import catalog
+from openclaw.security.display import one_line
 from openclaw.sessions.store import SessionStore
 from openclaw.skills.skill import list_installed
 from openclaw.storage.home import Home, find_home, is_trusted

@@ -16,16 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
 from openclaw.cli.approval import screen_size
-from openclaw.cli.formatting import columns, harmless, main_argument, one_line
-from openclaw.cli.render import (
-    Listener,
-    compaction_line,
-    missing_part,
-    receipt_line,
-    source_line,
-    tool_line,
-    verdict_lines,
-)
+from openclaw.cli.render import Listener
 from openclaw.cli.typeahead import SignalGuard
 from openclaw.events import (
     Compaction,
@@ -41,6 +32,15 @@ from openclaw.events import (
     ToolEnd,
     ToolStart,
 )
+from openclaw.inspection.turn_lines import (
+    compaction_line,
+    missing_part,
+    receipt_line,
+    source_line,
+    tool_line,
+    verdict_lines,
+)
+from openclaw.security.display import columns, harmless, main_argument, one_line
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from openclaw.cli.formatting import one_line
 from openclaw.cli.questions import is_yes
+from openclaw.security.display import one_line
 
 if TYPE_CHECKING:
     from prompt_toolkit.key_binding import KeyPress

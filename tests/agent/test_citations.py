@@ -19,7 +19,7 @@ from openclaw.agent.citations import (
     passages_of,
     spans,
 )
-from openclaw.cli.render import source_line, verdict_lines
+from openclaw.inspection.turn_lines import source_line, verdict_lines
 from openclaw.memory.entries import split_tail
 from openclaw.messages import Entry, Material, ToolUse
 from openclaw.storage.text import comments, without_comments

@@ -19,7 +19,6 @@ from openclaw.cli.chat.chat_commands import Answering, keep_model, replace_shell
 from openclaw.cli.chat.chat_history import LastPrompt
 from openclaw.cli.chat.completion import COMMANDS, MODES
 from openclaw.cli.common import record_as_turn
-from openclaw.cli.formatting import harmless, one_line
 from openclaw.cli.play import play, skill_prompt, turn_exit_code
 from openclaw.cli.questions import pick
 from openclaw.cli.render import Listener
@@ -27,6 +26,7 @@ from openclaw.errors import OpenclawError, UsageError
 from openclaw.events import Compaction, Done, Event, Notice, Start
 from openclaw.home.model_names import HINT_WIDTH, known_models, resolve_installed_model
 from openclaw.messages import Material
+from openclaw.security.display import harmless, one_line
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import Agent

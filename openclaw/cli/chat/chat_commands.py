@@ -30,16 +30,17 @@ from openclaw.cli.commands.context import cache_lines, calls_of, change_lines, r
 from openclaw.cli.commands.memory.test import add_case
 from openclaw.cli.commands.why import why_in_chat
 from openclaw.cli.error_report import explain
-from openclaw.cli.formatting import for_stdout, harmless, main_argument, one_line
+from openclaw.cli.formatting import for_stdout
 from openclaw.cli.history_lines import minute
 from openclaw.cli.options import Options
-from openclaw.cli.render import strip_fences
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.home.model_names import find_auto_model
 from openclaw.inspection.context import context_report, head_changes
+from openclaw.inspection.turn_lines import strip_fences
 from openclaw.inspection.usage import all_turns, turns_of
 from openclaw.messages import Material
 from openclaw.nlp.notable import is_complaint
+from openclaw.security.display import harmless, main_argument, one_line
 from openclaw.security.untrusted import strip_hidden
 from openclaw.sessions.export import export_markdown
 from openclaw.sessions.store import UNATTENDED

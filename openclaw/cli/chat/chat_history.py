@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from openclaw.cli.chat.chat_commands import Say, say_all
 from openclaw.cli.commands.log import log_lines
 from openclaw.cli.commands.undo import conflict_lines, refused, scope_of, undo_lines
-from openclaw.cli.formatting import for_stdout, one_line
+from openclaw.cli.formatting import for_stdout
 from openclaw.cli.history_lines import (
     blame_lines,
     diff_lines,
@@ -21,6 +21,7 @@ from openclaw.cli.play import skill_prompt
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
 from openclaw.history.differences import turn_differences
+from openclaw.security.display import one_line
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import Agent

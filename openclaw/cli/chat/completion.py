@@ -11,10 +11,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
-from openclaw.cli.formatting import one_line
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.home.model_names import known_models
+from openclaw.security.display import one_line
 from openclaw.types import Mode
 
 if TYPE_CHECKING:

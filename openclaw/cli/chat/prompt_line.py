@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 from openclaw import __version__
 from openclaw.cli.attachments import read_stdin
 from openclaw.cli.chat.completion import CompletionSources, completions, sources_of
-from openclaw.cli.formatting import columns, harmless, one_line
 from openclaw.cli.questions import is_yes
 from openclaw.cli.reply import TOO_SOON_SECONDS, read_reply
 from openclaw.cli.typeahead import TypedAhead
 from openclaw.errors import UsageError
 from openclaw.messages import Material
 from openclaw.security.audit import without_secrets
+from openclaw.security.display import columns, harmless, one_line
 from openclaw.sessions.session import is_generated_id, title_of
 from openclaw.storage.safe_open import appending, make_folder
 

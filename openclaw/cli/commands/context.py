@@ -15,7 +15,7 @@ from openclaw.agent.agent import Agent
 from openclaw.cli.attachments import material_of, read_piped
 from openclaw.cli.charts import Canvas, canvas, share_columns
 from openclaw.cli.common import current_home, print_json, table
-from openclaw.cli.formatting import first_line, harmless, one_line, print_lines
+from openclaw.cli.formatting import print_lines
 from openclaw.cli.history_lines import kind_of, minute, place_of
 from openclaw.cli.options import (
     Continue,
@@ -33,6 +33,7 @@ from openclaw.config import load_settings
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
 from openclaw.inspection.context import context_report, head_changes
+from openclaw.security.display import first_line, harmless, one_line
 from openclaw.sessions.store import SessionStore
 
 if TYPE_CHECKING:

@@ -19,7 +19,6 @@ import typer
 from openclaw.agent.agent import Agent
 from openclaw.cli.charts import Canvas, canvas
 from openclaw.cli.common import current_home
-from openclaw.cli.formatting import one_line
 from openclaw.config import load_settings
 from openclaw.config.mcp_settings import read_servers
 from openclaw.errors import Damaged, ModelMissing, OpenclawError, Refused, UsageError
@@ -28,6 +27,7 @@ from openclaw.frozen import frozen
 from openclaw.maintenance.doctor.checkup import checkup
 from openclaw.models import token_count
 from openclaw.retrieval.embedders import open_embedder
+from openclaw.security.display import one_line
 from openclaw.security.grants import read_grants
 from openclaw.security.network import read_url
 from openclaw.security.program_trust import why_untrusted

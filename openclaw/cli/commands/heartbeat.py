@@ -26,13 +26,15 @@ from openclaw.agent.heartbeat import (
     unattended_settings,
 )
 from openclaw.cli.common import current_home, print_json
-from openclaw.cli.formatting import harmless, warn
+from openclaw.cli.formatting import warn
 from openclaw.cli.play import play, turn_exit_code
-from openclaw.cli.render import Listener, verdict_lines
+from openclaw.cli.render import Listener
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
 from openclaw.events import Done, Trouble
 from openclaw.frozen import frozen
+from openclaw.inspection.turn_lines import verdict_lines
+from openclaw.security.display import harmless
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import Agent

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.common import current_home, print_json, table
-from openclaw.cli.formatting import fold_blanks, harmless, one_line, warn
+from openclaw.cli.formatting import warn
 from openclaw.cli.questions import confirm, refuse_inside_agent
 from openclaw.config import load_settings
 from openclaw.config.hook_settings import EVENTS
 from openclaw.errors import OpenclawError, Refused, UsageError
 from openclaw.hooks.hooks import TRUST, common_facts, open_hooks
+from openclaw.security.display import fold_blanks, harmless, one_line
 from openclaw.security.program_trust import why_untrusted
 
 if TYPE_CHECKING:

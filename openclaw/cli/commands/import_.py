@@ -13,11 +13,11 @@ import typer
 
 from openclaw.cli.commands.init import chosen_folder, make_home
 from openclaw.cli.common import current_home, print_json, print_undo_hint, record_as_turn, table
-from openclaw.cli.formatting import one_line
 from openclaw.cli.options import options
 from openclaw.cli.questions import can_ask, confirm
 from openclaw.errors import Damaged
 from openclaw.maintenance.importers.plan import carry_out, plan_import
+from openclaw.security.display import one_line
 
 if TYPE_CHECKING:
     from openclaw.maintenance.importers.steps import ImportPlan, ImportStep

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.common import current_home, print_json, table
-from openclaw.cli.formatting import one_line, warn
+from openclaw.cli.formatting import warn
 from openclaw.cli.history_lines import (
     kind_of,
     minute,
@@ -22,6 +22,7 @@ from openclaw.cli.history_lines import (
 from openclaw.cli.opening import open_app
 from openclaw.history.differences import SESSIONS_PREFIX, turn_differences, turn_json
 from openclaw.security.audit import ACTIONS, read_actions
+from openclaw.security.display import one_line
 from openclaw.sessions.folder import SHORT_ID
 from openclaw.sessions.session import is_generated_id
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openclaw.cli.common import current_home, print_json, record_as_turn, table
-from openclaw.cli.formatting import one_line
 from openclaw.config import add_line, drop_line, load_settings
 from openclaw.errors import UsageError
 from openclaw.inspection.policy_report import describe_policy
+from openclaw.security.display import one_line
 from openclaw.security.grants import make_grant, read_grant, read_grants
 from openclaw.security.policy import EFFECTS, RULES, TABLE
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openclaw.cli.common import current_home, print_json, table
-from openclaw.cli.formatting import one_line
 from openclaw.cli.questions import refuse_inside_agent
 from openclaw.errors import OpenclawError, UsageError
+from openclaw.security.display import one_line
 from openclaw.server.access import add_token, read_tokens, remove_token, tokens_file
 from openclaw.server.server_client import find_server
 from openclaw.storage.text import read_text

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.common import current_home, print_json, print_undo_hint, record_as_turn, table
-from openclaw.cli.formatting import one_line
 from openclaw.errors import UsageError
 from openclaw.memory.markdown import without_due
 from openclaw.memory.todos import TodoFile, is_overdue
 from openclaw.nlp.dates import parse_day
+from openclaw.security.display import one_line
 from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:

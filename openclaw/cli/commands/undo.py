@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openclaw.cli.common import print_json
-from openclaw.cli.formatting import harmless, one_line, warn
+from openclaw.cli.formatting import warn
 from openclaw.cli.opening import open_app
 from openclaw.cli.questions import can_ask, confirm
 from openclaw.errors import UsageError
+from openclaw.security.display import harmless, one_line
 
 if TYPE_CHECKING:
     from openclaw.agent.undo import UndoResult

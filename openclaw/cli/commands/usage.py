@@ -10,8 +10,9 @@ import typer
 
 from openclaw.cli.commands.memory.shared import parse_past_day
 from openclaw.cli.common import current_home, print_json, table
-from openclaw.cli.formatting import one_line, warn
+from openclaw.cli.formatting import warn
 from openclaw.inspection.usage import all_turns, group_turns, sum_turns, turns_of, usage_json
+from openclaw.security.display import one_line
 from openclaw.sessions.store import SessionStore
 
 if TYPE_CHECKING:

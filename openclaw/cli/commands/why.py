@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.common import print_json
-from openclaw.cli.formatting import harmless, has_colours, one_line
+from openclaw.cli.formatting import has_colours
 from openclaw.cli.history_lines import minute
 from openclaw.cli.opening import open_app
 from openclaw.inspection.why import NO_RECORD, find_why
+from openclaw.security.display import harmless, one_line
 
 if TYPE_CHECKING:
     from openclaw.home.open_home import OpenHome

@@ -9,12 +9,12 @@ import typer
 
 from openclaw.cli.commands.memory.shared import parse_past_day, raise_usage_errors
 from openclaw.cli.common import current_home, print_json, print_undo_hint, record_as_turn, table
-from openclaw.cli.formatting import one_line
 from openclaw.cli.questions import confirm
 from openclaw.errors import UsageError
 from openclaw.memory.entries import CATEGORIES as KNOWN
 from openclaw.memory.entries import Meta
 from openclaw.memory.notes import AlreadyKnownError, SavedNote, typed_notes
+from openclaw.security.display import one_line
 
 if TYPE_CHECKING:
     from openclaw.memory.notes import Note

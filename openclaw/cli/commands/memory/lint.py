@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.common import current_home, print_json
-from openclaw.cli.formatting import has_colours, one_line, print_lines, warn
+from openclaw.cli.formatting import has_colours, print_lines, warn
 from openclaw.cli.opening import open_app
 from openclaw.cli.questions import confirm
 from openclaw.errors import UsageError
@@ -28,6 +28,7 @@ from openclaw.maintenance.memory_lint import (
     staged_lines,
 )
 from openclaw.memory.lint import format_diff, is_fault
+from openclaw.security.display import one_line
 from openclaw.security.untrusted import show_hidden
 from openclaw.storage.text import replace_bad_bytes
 

@@ -10,10 +10,10 @@ import typer
 
 from openclaw.cli.commands.memory.shared import raise_usage_errors
 from openclaw.cli.common import current_home, print_json, record_as_turn, table
-from openclaw.cli.formatting import one_line
 from openclaw.cli.reply import read_reply
 from openclaw.errors import UsageError
 from openclaw.memory.notes import find_candidates, typed_notes
+from openclaw.security.display import one_line
 
 if TYPE_CHECKING:
     from openclaw.memory.notes import Note, Notes

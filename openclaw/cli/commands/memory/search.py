@@ -15,11 +15,12 @@ import typer
 
 from openclaw.cli.commands.memory.shared import parse_past_day
 from openclaw.cli.common import current_home, print_json
-from openclaw.cli.formatting import one_line, warn
+from openclaw.cli.formatting import warn
 from openclaw.cli.options import NoServer
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
 from openclaw.retrieval.scan import find_notes_outside, index_options
+from openclaw.security.display import one_line
 from openclaw.server.server_client import find_server
 from openclaw.tools.memory_tools import clean_passage
 

@@ -10,7 +10,7 @@ import typer
 
 from openclaw.cli.commands.memory.search import opened, update_index
 from openclaw.cli.common import current_home, print_json, table
-from openclaw.cli.formatting import one_line, warn
+from openclaw.cli.formatting import warn
 from openclaw.errors import UsageError
 from openclaw.evals.memory_test import (
     has_table,
@@ -22,6 +22,7 @@ from openclaw.evals.memory_test import (
 )
 from openclaw.frozen import frozen
 from openclaw.memory.markdown import change_file, read_markdown
+from openclaw.security.display import one_line
 from openclaw.tools.memory_tools import clean_passage
 
 if TYPE_CHECKING:

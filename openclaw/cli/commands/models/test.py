@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.common import load_settings_or_defaults, print_json
-from openclaw.cli.formatting import one_line, warn
+from openclaw.cli.formatting import warn
 from openclaw.errors import ModelMissing, OpenclawError, UsageError
 from openclaw.evals.model_test import ModelTest
 from openclaw.home.model_names import find_auto_model, resolve_model
 from openclaw.models.machine import is_elsewhere
 from openclaw.models.profile import full_name, known_profiles, write_profile
 from openclaw.models.registry import split_name
+from openclaw.security.display import one_line
 from openclaw.storage.program import profiles_folder
 
 if TYPE_CHECKING:

@@ -9,10 +9,11 @@ import typer
 
 from openclaw.cli.commands.sessions.group import AsJson, Ref
 from openclaw.cli.common import print_json
-from openclaw.cli.formatting import harmless, warn
+from openclaw.cli.formatting import warn
 from openclaw.cli.opening import open_app
-from openclaw.cli.render import compaction_line
 from openclaw.events import Compaction, Notice, to_wire
+from openclaw.inspection.turn_lines import compaction_line
+from openclaw.security.display import harmless
 
 
 def compact(

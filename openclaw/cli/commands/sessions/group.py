@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openclaw.cli.common import current_home, print_json, print_undo_hint, record_as_turn, table
-from openclaw.cli.formatting import harmless, one_line, warn
+from openclaw.cli.formatting import warn
 from openclaw.cli.questions import confirm
 from openclaw.errors import UsageError
+from openclaw.security.display import harmless, one_line
 from openclaw.sessions.export import export_markdown
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.text import read_text, write_text

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.common import current_home, print_json
-from openclaw.cli.formatting import harmless, one_line, warn
+from openclaw.cli.formatting import warn
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
 from openclaw.evals.recorded import recorded_turns
 from openclaw.evals.replay import Replay
 from openclaw.evals.replay_home import open_replay_home
 from openclaw.evals.replay_suite import add_to_suite, check_case, files_of, read_case
+from openclaw.security.display import harmless, one_line
 from openclaw.sessions.store import SessionStore
 
 if TYPE_CHECKING:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openclaw.cli.common import current_home, print_json, record_as_turn, table
-from openclaw.cli.formatting import harmless, one_line, warn
+from openclaw.cli.formatting import warn
 from openclaw.config import load_settings, set_value
 from openclaw.errors import OpenclawError, UsageError
+from openclaw.security.display import harmless, one_line
 from openclaw.skills.skill import check_skill, find_skill, list_installed
 
 if TYPE_CHECKING:

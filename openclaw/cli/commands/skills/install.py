@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.common import current_home, print_json, print_undo_hint, record_as_turn
-from openclaw.cli.formatting import harmless, one_line
 from openclaw.cli.questions import can_ask, confirm
 from openclaw.cli.reply import read_reply
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
+from openclaw.security.display import harmless, one_line
 from openclaw.skills.install import (
     check_free,
     check_update,

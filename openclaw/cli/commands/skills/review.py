@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.common import current_home, print_json, record_as_turn
-from openclaw.cli.formatting import harmless, one_line
 from openclaw.cli.reply import read_reply
+from openclaw.security.display import harmless, one_line
 from openclaw.skills.proposals import accept_proposal, find_proposal, proposals, reject_proposal
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import typer
 
 from openclaw.agent.agent import Agent
 from openclaw.cli.common import current_home, print_json
-from openclaw.cli.formatting import one_line
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
 from openclaw.evals.skill_test import guess_trials, run_trials
+from openclaw.security.display import one_line
 from openclaw.skills.skill import list_installed
 from openclaw.skills.triggers import read_triggers
 

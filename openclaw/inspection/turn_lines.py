@@ -1,0 +1,87 @@
+"""What happened in a turn as lines for a person: calls, changes, sources, and what is not true."""
+
+from __future__ import annotations
+
+import re
+
+from openclaw.events import Done, Receipt, ToolEnd, ToolStart
+from openclaw.security.display import first_line, main_argument, one_line
+
+# Ends of a turn that the answer itself does not mention.
+_REASONS = {
+    "failed": "the turn failed",
+    "length": "the answer was cut at the limit of its length (setting max_tokens)",
+    "interrupted": "interrupted; what was done so far is kept",
+}
+
+# Text that others wrote stands between these lines (openclaw.security.untrusted).
+_FENCE = re.compile(r"^<</?data [0-9a-f]{8}(?: from .*)?>>$\n?", re.MULTILINE)
+_SENTENCE = re.compile(r"(?<=[.!?])\s")
+_PROCESS_END = re.compile(
+    r"(Exit code \d+|Ended by signal \d+|Stopped after \d+ s: .*)\.(?: It printed nothing\.)?"
+)
+
+
+def compaction_line(before: int, after: int) -> str:
+    """The line about a compaction; `before` and `after` in tokens."""
+    return f"conversation compacted: {before:,} to {after:,} tokens"
+
+
+def receipt_line(receipt: Receipt) -> str:
+    """The changes of a turn on one line; "" when there are none."""
+    files = [f"{f.path} {f.action} +{f.added} -{f.removed}" for f in receipt.files]
+    todos = [f"to-do {what}: {text}" for what, text in receipt.todos]
+    notes = [f"remembered: {text}" for text in receipt.memories]
+    notes += [f"done elsewhere by {tool}" for tool in receipt.sent]
+    return one_line("; ".join([*files, *todos, *notes]))
+
+
+def source_line(done: Done) -> str:
+    """The sources of an answer; "" when the program cannot tell them."""
+    return one_line(f"from {', '.join(done.sources)}") if done.sources else ""
+
+
+def verdict_lines(done: Done) -> list[str]:
+    """What the user must know about an answer before trusting it."""
+    lines = [_REASONS[done.stop_reason]] if done.stop_reason in _REASONS else []
+    lines += [f"not true, nothing of the kind happened: {one_line(c)}" for c in done.unbacked]
+    unseen = [f"{c['path']}:{c['start_line']}" for c in done.citations if not c["verified"]]
+    lines += [f"cited, but the model was not shown it: {one_line(where)}" for where in unseen]
+    return lines + [f"refused: {one_line(what)}" for what in done.refused]
+
+
+def tool_line(start: ToolStart | None, end: ToolEnd) -> str:
+    """A call and its result on one line."""
+    tool = one_line(end.tool)
+    seconds = f", {end.seconds:.1f} s" if end.seconds >= 0.05 else ""
+    if end.said:
+        return f"{tool}: {one_line(end.said, 100)}{seconds}"
+    call = f"{tool} {main_argument(start.input, 48) if start else ''}".rstrip()
+    return f"{call}: {_result(end) or 'nothing'}{seconds}"
+
+
+def _result(end: ToolEnd) -> str:
+    """A result in a few words. Of a problem the first sentence: the rest is for the model."""
+    output = strip_fences(end.output)
+    if not end.ok:
+        return one_line(_SENTENCE.split(first_line(output, 0), maxsplit=1)[0].rstrip(".:"), 100)
+    lines = output.splitlines()
+    if not lines or not (ended := _PROCESS_END.fullmatch(lines[0])):
+        return first_line(output, 60) if len(lines) <= 1 else f"{len(lines)} lines"
+    printed = lines[1:] or ["nothing printed"]
+    size = first_line(printed[0], 60) if len(printed) == 1 else f"{len(printed)} lines"
+    return size if ended[1] == "Exit code 0" else f"{one_line(ended[1].lower(), 100)}, {size}"
+
+
+def strip_fences(output: str) -> str:
+    """A result without the lines that tell the model where parts of it come from."""
+    return _FENCE.sub("", output)
+
+
+def missing_part(printed: str, answer: str) -> str:
+    """The text that is still to be printed after `printed` was streamed: the rest of the answer
+    when `printed` is its beginning, else the whole answer."""
+    answer = answer.lstrip("\n")
+    if answer.strip() == printed.strip():
+        return ""
+    return answer[len(printed) :] if answer.startswith(printed) else answer
