@@ -181,11 +181,12 @@ class Run:
         return self._read_reply(question, reply)
 
     def _wait_for_answer(self, question: str) -> Mapping[str, Any]:
+        until = time.monotonic() + (self.order.wait or float("inf"))
         with self._changed:
-            while question not in self._answers:
+            while question not in self._answers and time.monotonic() < until:
                 check_stop()
                 self._changed.wait(POLL_SECONDS)
-            return self._answers.pop(question)
+            return self._answers.pop(question, {})
 
     def _read_reply(self, question: PermissionQuestion, reply: Mapping[str, Any]) -> str:
         """Return how a question was allowed, as `Ask` does. A grant that is kept for the run must

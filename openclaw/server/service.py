@@ -15,8 +15,10 @@ from openclaw import __version__
 from openclaw.agent.agent import Agent
 from openclaw.config import load_settings
 from openclaw.history.history import Command, command
+from openclaw.models.base import Model
 from openclaw.security.audit import ACTIONS, Audit
 from openclaw.server.access import Tokens
+from openclaw.server.known_talks import KnownTalks
 from openclaw.server.runs import Runs
 from openclaw.server.server_client import prove
 from openclaw.server.warm import WarmHome
@@ -56,6 +58,16 @@ class Service:
             yield agent
         finally:
             self.warm.close(agent)
+
+    @property
+    def talks(self) -> KnownTalks:
+        return KnownTalks(self.home.private / "cache" / "talks.json")
+
+    def open_model(self) -> Model:
+        """Return the warm model of the settings. Raises as opening one does."""
+        with self.agent() as agent:
+            self.warm.share_model(agent)
+            return agent.model
 
     @contextmanager
     def changing(self, words: str, session: str = "") -> Iterator[Command]:

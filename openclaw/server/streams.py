@@ -19,9 +19,11 @@ def stream_run(run: Run, after: int = 0) -> StreamingResponse:
     return StreamingResponse(_frames(run, after), media_type="text/event-stream")
 
 
-async def follow(run: Run, after: int = 0) -> AsyncIterator[tuple[int, Mapping[str, Any]] | None]:
+async def follow(
+    run: Run, after: int = 0, ping: float = PING_SECONDS
+) -> AsyncIterator[tuple[int, Mapping[str, Any]] | None]:
     """Yield number and value of the events after number `after`, 0 for what holds for the moment
-    only, and None when nothing has come for a while. A reader that is slow delays nobody."""
+    only, and None when nothing has come for `ping` seconds. A reader that is slow delays nobody."""
     loop, changed = asyncio.get_running_loop(), asyncio.Event()
 
     def wake() -> None:
@@ -42,7 +44,7 @@ async def follow(run: Run, after: int = 0) -> AsyncIterator[tuple[int, Mapping[s
                 shown = run.progress
                 yield 0, shown or {}
             try:
-                await asyncio.wait_for(changed.wait(), PING_SECONDS)
+                await asyncio.wait_for(changed.wait(), ping)
             except TimeoutError:
                 yield None
     finally:

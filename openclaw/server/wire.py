@@ -23,6 +23,7 @@ class Order:
     session  the id, name or title of a conversation, made when missing; None for a new one
     typed    the user typed the prompt; see `Agent.ask`
     asks     somebody answers questions; without it each question is a no
+    wait     a question is a no after so many seconds; 0: it waits for ever
     plain    only the last event matters
     """
 
@@ -38,6 +39,7 @@ class Order:
     max_steps: int | None = None
     saving: bool = True
     asks: bool = True
+    wait: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "material": [_material_to_json(m) for m in self.material]}

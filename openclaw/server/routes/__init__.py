@@ -14,6 +14,7 @@ from openclaw.server.routes import (
     file_routes,
     history_routes,
     memory_routes,
+    openai_routes,
     prompt_routes,
     server_routes,
     session_routes,
@@ -36,6 +37,7 @@ MODULES = (
     history_routes,
     settings_routes,
     server_routes,
+    openai_routes,
 )
 ROUTES = Routes()
 

@@ -1,0 +1,287 @@
+"""Requests of OpenAI clients: the conversation of each, and its answer in OpenAI's form.
+
+A client sends the whole talk each time, and the agent keeps its own. They are matched by a hash of
+what the client was told: a talk that we know goes on, an earlier state of one becomes a fork.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+from openclaw import events
+from openclaw.errors import UsageError
+from openclaw.frozen import frozen
+from openclaw.inspection.turn_lines import missing_part, tool_line, verdict_lines
+from openclaw.messages import Material, Message, Usage
+from openclaw.models.base import Model, Text
+from openclaw.server.known_talks import key_of
+from openclaw.server.plain import stream_plain
+from openclaw.server.runs import Run
+from openclaw.server.service import Service
+from openclaw.server.streams import follow
+from openclaw.server.wire import Order, Problem, event_from_json
+
+AGENT, PLAIN = "openclaw", "openclaw-plain"
+TASK = "### Task:"
+"""How Open WebUI begins its own prompts for titles, tags and follow-ups."""
+SESSION_HEADERS = ("x-openclaw-session", "x-openwebui-chat-id")
+IGNORED = ("tools", "tool_choice", "functions", "response_format", "stop", "logprobs")
+LONGEST_SYSTEM = 2000
+"""Characters of a client's system text that are passed on: about 500 tokens."""
+MOST_TOKENS = 4096
+PING_SECONDS = 10.0
+WAIT_FOR_END = 5.0
+
+
+@frozen
+class ChatRequest:
+    """A request of an OpenAI client.
+
+    messages  all of them, (role, text)
+    earlier   what was said before the prompt, without the client's own system text
+    warnings  what of the request is not taken into account
+    """
+
+    messages: tuple[tuple[str, str], ...]
+    model: str = AGENT
+    named: str = ""
+    stream: bool = False
+    with_usage: bool = False
+    max_tokens: int = MOST_TOKENS
+    wait: float = 0.0
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def prompt(self) -> str:
+        return self.messages[-1][1]
+
+    @property
+    def earlier(self) -> tuple[tuple[str, str], ...]:
+        return tuple(each for each in self.messages[:-1] if each[0] in ("user", "assistant"))
+
+    @property
+    def system(self) -> str:
+        return "\n".join(text for role, text in self.messages if role in ("system", "developer"))
+
+    @property
+    def is_plain(self) -> bool:
+        """The model itself is asked: nothing is kept of it."""
+        return self.model == PLAIN or self.prompt.lstrip().startswith(TASK)
+
+
+def read_request(body: Any, headers: Mapping[str, str]) -> ChatRequest:
+    """Return a request of OpenAI's form. Problem for one that cannot be answered."""
+    if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
+        raise Problem(400, "messages is no list")
+    if (body.get("n") or 1) != 1:
+        raise Problem(400, "n: there is one answer to a prompt")
+    model = str(body.get("model") or AGENT)
+    if model not in (AGENT, PLAIN):
+        raise Problem(404, f"there is no model {model}", f"there are: {AGENT}, {PLAIN}")
+    messages = tuple(_read_message(message) for message in body["messages"])
+    if not messages or messages[-1][0] != "user" or not messages[-1][1].strip():
+        raise Problem(400, "the last message is no text of the user")
+    metadata = body.get("metadata")
+    named = next(filter(None, (headers.get(name) for name in SESSION_HEADERS)), "")
+    if not named and isinstance(metadata, dict):
+        named = str(metadata.get("session") or "")
+    options = body.get("stream_options")
+    most = body.get("max_completion_tokens") or body.get("max_tokens") or MOST_TOKENS
+    wait = body.get("wait") or 0
+    return ChatRequest(
+        messages,
+        model,
+        named,
+        bool(body.get("stream")),
+        isinstance(options, dict) and bool(options.get("include_usage")),
+        most if isinstance(most, int) and 0 < most <= MOST_TOKENS else MOST_TOKENS,
+        float(wait) if isinstance(wait, int | float) and 0 < wait <= 600 else 0.0,
+        tuple(f"{name} is ignored" for name in IGNORED if body.get(name)),
+    )
+
+
+def _read_message(message: Any) -> tuple[str, str]:
+    if not isinstance(message, dict):
+        raise Problem(400, "a message is no object")
+    content = message.get("content") or ""
+    if isinstance(content, list):
+        parts = [part if isinstance(part, dict) else {} for part in content]
+        if any(part.get("type") != "text" for part in parts):
+            raise Problem(400, "only texts are taken here", "attach the file in openclaw chat")
+        content = "\n".join(str(part.get("text") or "") for part in parts)
+    return str(message.get("role")), str(content)
+
+
+def make_order(service: Service, request: ChatRequest) -> Order:
+    """Return the prompt of a request in the conversation that it belongs to."""
+    known = service.talks.find(key_of(request.earlier)) if request.earlier else None
+    named = service.talks.find(f"name {request.named}") if request.named else None
+    session = named[0] if named else request.named
+    if known is not None and session in ("", known[0]) and _exists(service, known[0]):
+        session = _go_on(service, *known)
+    material = []
+    if request.earlier and known is None and not _exists(service, session):
+        told = "\n\n".join(f"{role}: {text}" for role, text in request.earlier)
+        material.append(Material("what was said before, in another program", told))
+    if request.system:
+        material.append(Material("note of the program", request.system[:LONGEST_SYSTEM]))
+    return Order(
+        request.prompt,
+        session=session or None,
+        material=tuple(material),
+        asks=request.wait > 0,
+        wait=request.wait,
+    )
+
+
+def _exists(service: Service, session: str) -> bool:
+    with suppress(UsageError):
+        return bool(session) and service.sessions.find(session) == session
+    return False
+
+
+def _go_on(service: Service, session: str, count: int) -> str:
+    """Return the conversation, or a fork of it when more was said in it than `count` messages."""
+    for run in service.runs.running(session):
+        run.wait(WAIT_FOR_END)
+    store = service.sessions
+    held = store.load(session)
+    if held.archived + len(held.messages) == count:
+        return session
+    with service.changing(f"sessions fork {session}", session) as turn:
+        store.keep = turn.keep
+        return store.fork(session, count).id
+
+
+class Answer:
+    """The answer to a request in OpenAI's form, made from the events of its run."""
+
+    def __init__(self, service: Service, request: ChatRequest, run: Run) -> None:
+        self._service, self._request, self._run = service, request, run
+        self._calls: dict[str, events.ToolStart] = {}
+        self._segment = self._told = ""
+        self.done: events.Done | None = None
+        self.error: events.Error | None = None
+        self.usage = Usage()
+
+    async def pieces(self) -> AsyncIterator[dict[str, str] | None]:
+        """Yield what is to be added to the message, and None when nothing has come for a while.
+        The run ends with its only reader."""
+        try:
+            async for item in follow(self._run, ping=PING_SECONDS):
+                if item is None:
+                    yield None
+                    continue
+                if item[1].get("event") == "question":
+                    yield {"reasoning_content": "waiting for an answer in another client\n"}
+                event = event_from_json(item[1])
+                for name, text in () if event is None else self._hear(event):
+                    yield {name: text}
+        finally:
+            if not self._run.ended:
+                self._run.stop()
+        self._keep()
+
+    def _hear(self, event: events.Event) -> Iterator[tuple[str, str]]:
+        match event:
+            case events.Token(text):
+                yield from self._tell(text)
+            case events.Thought(text):
+                yield "reasoning_content", text
+            case events.NewResponse():
+                self._segment = ""
+            case events.ToolStart():
+                self._calls[event.id] = event
+            case events.ToolEnd():
+                line = tool_line(self._calls.pop(event.id, None), event)
+                yield "reasoning_content", f"{line}\n"
+            case events.Error():
+                self.error = event
+            case events.Done():
+                self.done, self.usage = event, event.usage
+                rest = missing_part(self._segment, event.answer)
+                if rest and not event.answer.lstrip("\n").startswith(self._segment):
+                    self._segment = ""
+                yield from self._tell(rest)
+                if lines := verdict_lines(event):
+                    self._segment = ""
+                    yield from self._tell(f"({'; '.join(lines)})")
+
+    def _tell(self, text: str) -> Iterator[tuple[str, str]]:
+        if not self._segment:
+            text = text.lstrip("\n")
+            if text and self._told:
+                text = f"\n\n{text}"
+        if text:
+            self._segment += text
+            self._told += text
+            yield "content", text
+
+    def _keep(self) -> None:
+        """Remember what the client was told, to find the conversation again."""
+        if self.done is None:
+            return
+        held = self._service.sessions.load(self.done.session_id)
+        request = self._request
+        told = (*request.earlier, ("user", request.prompt), ("assistant", self._told))
+        names = [f"name {request.named}"] if request.named else []
+        self._service.talks.note(held.id, held.archived + len(held.messages), key_of(told), *names)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what OpenAI's form has no place for."""
+        done = self.done
+        shape: dict[str, Any] = {"run_id": self._run.id, "session_id": self._run.session.id}
+        shape |= {"warnings": list(self._request.warnings)}
+        if done is None:
+            return shape
+        names = ("stop_reason", "citations", "sources", "refused", "unbacked", "receipt")
+        told = events.to_wire(done)
+        return shape | {name: told[name] for name in names}
+
+    @property
+    def finish_reason(self) -> str:
+        return "length" if self.done and self.done.stop_reason == "length" else "stop"
+
+    @property
+    def text(self) -> str:
+        return self._told
+
+
+class PlainAnswer:
+    """The answer of the model itself in OpenAI's form."""
+
+    def __init__(self, model: Model, request: ChatRequest) -> None:
+        self._model, self._request = model, request
+        self.usage, self.text, self.finish_reason = Usage(), "", "stop"
+
+    def pieces(self) -> Iterator[dict[str, str]]:
+        messages = [Message(_role(role), text) for role, text in self._request.messages]
+        for chunk in stream_plain(self._model, messages, self._request.max_tokens):
+            if isinstance(chunk, Text):
+                self.text += chunk.text
+                yield {"content": chunk.text}
+            else:
+                self.usage = chunk.usage
+                self.finish_reason = "length" if chunk.stop_reason == "length" else "stop"
+
+
+def _role(role: str) -> Any:
+    return {"developer": "system", "assistant": "assistant", "system": "system"}.get(role, "user")
+
+
+def usage_json(usage: Usage) -> dict[str, Any]:
+    """Return token counts as OpenAI names them."""
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.generated_tokens,
+        "total_tokens": usage.prompt_tokens + usage.generated_tokens,
+        "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
+    }
+
+
+def head_json(name: str, kind: str, model: str) -> dict[str, Any]:
+    """Return the beginning of an answer, or of a piece of one."""
+    return {"id": f"chatcmpl-{name}", "object": kind, "created": int(time.time()), "model": model}
