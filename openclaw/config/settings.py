@@ -123,7 +123,7 @@ class Settings:
     bell: bool = _key(True, "ring the terminal's bell after an answer that took 10 s or longer")
     language: str = _key("auto", "language of the answers; auto: the user's")
     think: bool | None = _key(None, "let thinking models think; null: except in JSON steps")
-    embedding: str = _key("auto", "auto, embedded, ollama/NAME or none (words only)")
+    embedding: str = _key("auto", "auto, embedded, ollama/NAME, openai/NAME or none (words only)")
     recall: Literal["auto", "tool", "off"] = _key(
         "auto", "look up each prompt in memory; tool: only when the model asks"
     )

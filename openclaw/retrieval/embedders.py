@@ -6,6 +6,7 @@ runs on this machine). The embedder loads its model with the first text.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from openclaw.errors import ServerAway, UsageError
 from openclaw.models.catalog import embedding_files
 from openclaw.models.ollama_server import base_url
-from openclaw.retrieval.embedding_backends import MiniLM, OllamaEmbedder
+from openclaw.retrieval.embedding_backends import MiniLM, OllamaEmbedder, OpenAIEmbedder
 from openclaw.retrieval.embedding_models import InstalledModel, find, installed, preferred
 
 if TYPE_CHECKING:
@@ -65,13 +66,19 @@ class EmbedderChoice(NamedTuple):
 
 
 def choose_embedder(
-    setting: str, *, minilm: tuple[Path, Path] | None, ollama_url: str, threads: int = 0
+    setting: str,
+    *,
+    minilm: tuple[Path, Path] | None,
+    ollama_url: str,
+    threads: int = 0,
+    openai_url: str = "",
+    api_key: str = "",
 ) -> EmbedderChoice:
     """The embedder of the setting `embedding`.
 
     `minilm` are the installed network and tokenizer, None when they are not installed; `ollama_url`
-    is a whole URL. `auto` takes the installed files, else an embedding model of Ollama. Raises
-    UsageError for an unknown setting.
+    is a whole URL, `openai_url` is as in the settings. `auto` takes the installed files, else an
+    embedding model of Ollama. Raises UsageError for an unknown setting.
     """
     kind, _, name = setting.partition("/")
     if setting == "none":
@@ -84,9 +91,11 @@ def choose_embedder(
         return _embedded(minilm, threads) or _any_of_ollama(ollama_url)
     if kind == "ollama" and name:
         return _of_ollama(name, ollama_url)
+    if kind == "openai" and name:
+        return EmbedderChoice(OpenAIEmbedder(name, openai_url, api_key))
     raise UsageError(
         f"not an embedding: {setting!r}",
-        "set `embedding` in openclaw.yaml to auto, embedded, ollama/NAME or none",
+        "set `embedding` in openclaw.yaml to auto, embedded, ollama/NAME, openai/NAME or none",
     )
 
 
@@ -130,4 +139,6 @@ def open_embedder(settings: Settings) -> EmbedderChoice:
         minilm=embedding_files(),
         ollama_url=base_url(settings.ollama.host),
         threads=settings.embedded.threads,
+        openai_url=settings.openai.base_url,
+        api_key=os.environ.get(settings.openai.api_key_env, ""),
     )

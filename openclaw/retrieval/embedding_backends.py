@@ -1,4 +1,4 @@
-"""Two embedders: all-MiniLM-L6-v2 in this process, and the models of an Ollama server.
+"""Embedders: all-MiniLM-L6-v2 in this process, and models of Ollama and of other servers.
 
 MiniLM runs with onnxruntime and tokenizers. Pooling and normalisation follow its model card
 (https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2): the mean over all tokens but
@@ -7,9 +7,11 @@ padding, divided by its length. The model needs no prefixes.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,9 +23,11 @@ from numpy.typing import NDArray
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, ServerAway
 from openclaw.models.base import ask_uncompressed, limit_size
+from openclaw.models.openai import HOSTED, START_IT
 from openclaw.retrieval.embedding_models import InstalledModel, cut, family
 
 if TYPE_CHECKING:
+    import httpx
     import ollama
     from llama_index.embeddings.ollama import OllamaEmbedding
     from tokenizers import Tokenizer
@@ -158,7 +162,7 @@ def _to_model_failed(error: Exception, folder: Path) -> ModelFailed:
     )
 
 
-OLLAMA_BATCH = 16  # texts of one request; a slow processor answers it within a minute
+SERVER_BATCH = 16  # texts of one request; a slow processor answers it within a minute
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 120.0  # enough to load a large model from disk
 SHORTEST = 32  # characters; a shorter text that is "too long" is not cut again
@@ -172,21 +176,19 @@ class TextTooLongError(ModelFailed):
     """The server refuses a text because of its length."""
 
 
-class OllamaEmbedder:
-    """One model of one server. Connects with the first text. A failure is raised at once and not
-    tried again: the search goes on by words."""
+class ServerEmbedder(ABC):
+    """A model of a server, by the name that this server has for it. A failure is raised at once and
+    not tried again: the search goes on by words."""
 
-    def __init__(self, model: InstalledModel, url: str) -> None:
-        self._model = model
-        self._url = url
-        self._family = family(model.name)
-        self._opened: OllamaEmbedding | None = None
+    def __init__(self, model: str) -> None:
+        self._family = family(model)
+        self._model_name = model
         self._dimensions = 0
 
-    @property
-    def name(self) -> str:
-        """The name with the digest, which differs for another model of the same name."""
-        return f"ollama/{self._model.name}@{self._model.digest[:12]}"
+    @abstractmethod
+    def _fetch(self, texts: list[str], *, asked: bool) -> Any:
+        """Return the vectors of passages, or of questions. Raises TextTooLongError, ServerAway,
+        ModelMissing or ModelFailed."""
 
     @property
     def window(self) -> int:
@@ -196,7 +198,7 @@ class OllamaEmbedder:
         """Shape (n, d). Raises ServerAway, ModelMissing, or ModelFailed for unusable vectors."""
         builder = [cut(text, self.window) for text in texts]
         batches = [
-            builder[start : start + OLLAMA_BATCH] for start in range(0, len(texts), OLLAMA_BATCH)
+            builder[start : start + SERVER_BATCH] for start in range(0, len(texts), SERVER_BATCH)
         ]
         if not batches:
             return np.empty((0, self._dimensions), np.float32)
@@ -207,44 +209,21 @@ class OllamaEmbedder:
         asked = cut(text, self.window)
         while True:
             try:
-                with self._translate_errors():
-                    found = [self._client.get_query_embedding(asked)]
+                found = self._fetch([asked], asked=True)
                 vector: NDArray[np.float32] = self._check_vectors(found, 1)[0]
                 return vector
             except TextTooLongError:
                 asked = _shorter(asked)
 
-    def close(self) -> None:
-        if self._opened is not None:
-            self._opened._client.close()
-            self._opened = None
-
     def _embed_batch(self, texts: list[str]) -> NDArray[np.float32]:
         """Embed a batch. Ollama since 0.13.5 refuses a text that is too long instead of cutting it
         (ollama/ollama issue 14186): then each text is sent alone, and a refused one cut in half."""
         try:
-            with self._translate_errors():
-                found = self._client.get_text_embedding_batch(texts)
-            return self._check_vectors(found, len(texts))
+            return self._check_vectors(self._fetch(texts, asked=False), len(texts))
         except TextTooLongError:
             if len(texts) == 1:
                 return self._embed_batch([_shorter(texts[0])])
         return np.concatenate([self._embed_batch([text]) for text in texts])
-
-    @property
-    def _client(self) -> OllamaEmbedding:
-        if self._opened is None:
-            from llama_index.embeddings.ollama import OllamaEmbedding
-
-            self._opened = OllamaEmbedding(
-                self._model.name,
-                base_url=self._url,
-                embed_batch_size=OLLAMA_BATCH,
-                query_instruction=self._family.query or None,
-                text_instruction=self._family.document or None,
-                client_kwargs=_client_options(self._url),
-            )
-        return self._opened
 
     def _check_vectors(self, found: Any, count: int) -> NDArray[np.float32]:
         """The vectors with length 1. Raises ModelFailed when they are unusable."""
@@ -266,9 +245,50 @@ class OllamaEmbedder:
 
     def _unusable_vectors(self, what: str) -> ModelFailed:
         return ModelFailed(
-            f"{self._model.name} gave {what}",
+            f"{self._model_name} gave {what}",
             "take another embedding model, or set `embedding` in openclaw.yaml to embedded",
         )
+
+
+class OllamaEmbedder(ServerEmbedder):
+    """One model of one server. Connects with the first text."""
+
+    def __init__(self, model: InstalledModel, url: str) -> None:
+        super().__init__(model.name)
+        self._model = model
+        self._url = url
+        self._opened: OllamaEmbedding | None = None
+
+    @property
+    def name(self) -> str:
+        """The name with the digest, which differs for another model of the same name."""
+        return f"ollama/{self._model.name}@{self._model.digest[:12]}"
+
+    def close(self) -> None:
+        if self._opened is not None:
+            self._opened._client.close()
+            self._opened = None
+
+    def _fetch(self, texts: list[str], *, asked: bool) -> Any:
+        with self._translate_errors():
+            if asked:
+                return [self._client.get_query_embedding(text) for text in texts]
+            return self._client.get_text_embedding_batch(texts)
+
+    @property
+    def _client(self) -> OllamaEmbedding:
+        if self._opened is None:
+            from llama_index.embeddings.ollama import OllamaEmbedding
+
+            self._opened = OllamaEmbedding(
+                self._model.name,
+                base_url=self._url,
+                embed_batch_size=SERVER_BATCH,
+                query_instruction=self._family.query or None,
+                text_instruction=self._family.document or None,
+                client_kwargs=_client_options(self._url),
+            )
+        return self._opened
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
@@ -303,6 +323,74 @@ class OllamaEmbedder:
         hint = "take an embedding model" if "support" in said else "see the server's own log"
         return ModelFailed(
             f"{self._model.name} cannot embed (HTTP {error.status_code}): {said}", hint
+        )
+
+
+class OpenAIEmbedder(ServerEmbedder):
+    """One model of a server with an OpenAI-compatible `/embeddings`: vLLM, llama.cpp, hosted ones.
+    Connects with the first text.
+
+    base_url  the part before `/embeddings`; "" is OpenAI's own
+    """
+
+    def __init__(self, model: str, base_url: str, api_key: str) -> None:
+        super().__init__(model)
+        self._url = (base_url or HOSTED).rstrip("/")
+        self._key = api_key
+        self._opened: httpx.Client | None = None
+
+    @property
+    def name(self) -> str:
+        """The name with a hash of the address, as these servers do not tell a model's digest."""
+        return f"openai/{self._model_name}@{hashlib.sha256(self._url.encode()).hexdigest()[:12]}"
+
+    def close(self) -> None:
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+
+    def _fetch(self, texts: list[str], *, asked: bool) -> Any:
+        import httpx
+
+        mark = self._family.query if asked else self._family.document
+        told = [f"{mark} {text}" if mark else text for text in texts]
+        server = f"the server at {self._url}"
+        try:
+            body = {"model": self._model_name, "input": told}
+            response = self._client.post(f"{self._url}/embeddings", json=body)
+            if response.status_code != 200:
+                raise self._to_openclaw_error(response)
+            rows = sorted(response.json()["data"], key=lambda row: int(row["index"]))
+            return [row["embedding"] for row in rows]
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise ServerAway(f"{server} does not answer", START_IT) from error
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            why = str(error) or type(error).__name__
+            raise ServerAway(
+                f"{server} broke off while embedding ({why})", "see the server's own log"
+            ) from error
+        except (ValueError, TypeError, KeyError) as error:
+            raise self._unusable_vectors("what is no vector") from error
+
+    @property
+    def _client(self) -> httpx.Client:
+        if self._opened is None:
+            import httpx
+
+            headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+            self._opened = httpx.Client(headers=headers, **_client_options(self._url))
+        return self._opened
+
+    def _to_openclaw_error(self, response: httpx.Response) -> OpenclawError:
+        said = " ".join(response.text.split())[:300]
+        if response.status_code in (400, 413, 500) and _TOO_LONG.search(said):
+            return TextTooLongError(f"{self._model_name} refuses a text as too long", "")
+        if response.status_code == 404:
+            hint = "name one that the server has: openclaw config set embedding openai/NAME"
+            return ModelMissing(f"{self._url} has no embedding model {self._model_name}", hint)
+        hint = "look at `openai.base_url` and the variable of `openai.api_key_env`"
+        return ModelFailed(
+            f"{self._model_name} cannot embed (HTTP {response.status_code}): {said}", hint
         )
 
 

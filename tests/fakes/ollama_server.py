@@ -455,6 +455,7 @@ class _Handler(BaseHTTPRequestHandler):
             "POST /api/generate": self._generate,
             "POST /api/embed": self._embed,
             "POST /api/embeddings": self._embed,
+            "POST /v1/embeddings": self._embed,
             "POST /v1/chat/completions": self._chat,
         }
         route = routes.get(f"{self.command} {self.path}")
@@ -549,7 +550,12 @@ class _Handler(BaseHTTPRequestHandler):
         self, rows: Sequence[Sequence[float] | None], is_old: bool, cut: bool, name: str
     ) -> None:
         timing = {"total_duration": 5_000_000, "load_duration": 1_000_000, "prompt_eval_count": 9}
-        value = {"embedding": rows[0]} if is_old else {"model": name, "embeddings": rows, **timing}
+        value: Any = {"model": name, "embeddings": rows, **timing}
+        if is_old:
+            value = {"embedding": rows[0]}
+        elif self.path.startswith("/v1/"):
+            listed = [{"index": at, "embedding": row} for at, row in enumerate(rows)]
+            value = {"object": "list", "data": listed[::-1], "model": name}
         if not cut:
             self._send(value)
             return

@@ -13,7 +13,7 @@ import pytest
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, ServerAway, UsageError
 from openclaw.retrieval.embedders import choose_embedder
-from openclaw.retrieval.embedding_backends import OLLAMA_BATCH, OllamaEmbedder
+from openclaw.retrieval.embedding_backends import SERVER_BATCH, OllamaEmbedder, OpenAIEmbedder
 from openclaw.retrieval.embedding_models import InstalledModel, cut, family, installed, preferred
 from tests.fakes.minilm import write_minilm
 from tests.fakes.ollama_server import FakeModel, FakeOllama, Vectors
@@ -115,11 +115,11 @@ def test_a_named_model_of_a_server_that_is_away_is_told(closed_port: int) -> Non
     assert "ollama serve" in found.advice
 
 
-@pytest.mark.parametrize("setting", ["", "openai/x", "ollama/", "ollama", "embedded/other", "None"])
+@pytest.mark.parametrize("setting", ["", "openai/", "ollama/", "ollama", "embedded/other", "None"])
 def test_what_is_no_embedding_is_refused_with_the_known_ones(setting: str) -> None:
     with pytest.raises(UsageError) as caught:
         choose_embedder(setting, minilm=None, ollama_url="http://127.0.0.1:1")
-    assert "auto, embedded, ollama/NAME or none" in caught.value.hint
+    assert "auto, embedded, ollama/NAME, openai/NAME or none" in caught.value.hint
 
 
 def test_choosing_without_a_server_is_quick_and_loads_nothing_heavy(closed_port: int) -> None:
@@ -217,9 +217,9 @@ def test_vectors_are_brought_to_length_one(server: FakeOllama, nomic: OllamaEmbe
 def test_many_texts_go_in_batches_and_come_back_in_order(
     server: FakeOllama, nomic: OllamaEmbedder
 ) -> None:
-    texts = [f"number {i}" for i in range(2 * OLLAMA_BATCH + 3)]
+    texts = [f"number {i}" for i in range(2 * SERVER_BATCH + 3)]
     vectors = nomic.documents(texts)
-    assert [len(body["input"]) for body in server.embeds] == [OLLAMA_BATCH, OLLAMA_BATCH, 3]
+    assert [len(body["input"]) for body in server.embeds] == [SERVER_BATCH, SERVER_BATCH, 3]
     for text, vector in zip(texts, vectors, strict=True):
         np.testing.assert_allclose(vector, of_words(f"search_document: {text}"), atol=1e-6)
 
@@ -378,3 +378,66 @@ def test_the_stand_in_still_speaks_the_older_way_and_cuts_dimensions(server: Fak
     with pytest.raises(ollama.ResponseError, match="not found"):
         client.embed("unknown", "a cat")
     client.close()  # type: ignore[no-untyped-call]
+
+
+# a server with OpenAI's API
+
+
+@pytest.fixture
+def compatible(server: FakeOllama) -> Iterator[OpenAIEmbedder]:
+    url = f"{server.url}/v1"
+    found = choose_embedder(
+        "openai/nomic-embed-text", minilm=None, ollama_url="", openai_url=url, api_key="secret"
+    )
+    assert isinstance(found.embedder, OpenAIEmbedder)
+    yield found.embedder
+    found.embedder.close()
+
+
+def test_another_server_gives_the_same_vectors(
+    compatible: OpenAIEmbedder, nomic: OllamaEmbedder, server: FakeOllama
+) -> None:
+    texts = [f"text {number}" for number in range(SERVER_BATCH + 3)]
+    assert np.allclose(compatible.documents(texts), nomic.documents(texts))
+    assert np.allclose(compatible.query("cat"), nomic.query("cat"))
+    asked = [each for each in server.requests if each.path == "/v1/embeddings"]
+    assert len(asked) == 3
+    assert asked[-1].body["input"] == ["search_query: cat"]
+    assert asked[-1].headers["Authorization"] == "Bearer secret"
+
+
+def test_the_name_differs_for_another_address() -> None:
+    names = {OpenAIEmbedder("e", url, "").name for url in ("", "http://a/v1", "http://a/v1/")}
+    assert len(names) == 2 and all(name.startswith("openai/e@") for name in names)
+
+
+def test_a_text_that_another_server_refuses_as_too_long_is_cut(
+    compatible: OpenAIEmbedder, server: FakeOllama
+) -> None:
+    long = "word " * 3_000
+    server.vectors_said.append(Vectors(status=400, error="input is too long"))
+    assert compatible.documents([long]).shape == (1, 64)
+
+
+@pytest.mark.parametrize(
+    ("said", "error"),
+    [
+        (Vectors(status=401, error="no key"), ModelFailed),
+        (Vectors(status=404, error="no model"), ModelMissing),
+        (Vectors(rows=[[0.0, 0.0]]), ModelFailed),
+        (Vectors(rows=[None]), ModelFailed),
+        (Vectors(cut=True), ServerAway),
+    ],
+)
+def test_what_another_server_does_wrong_is_told(
+    compatible: OpenAIEmbedder, server: FakeOllama, said: Vectors, error: type[OpenclawError]
+) -> None:
+    server.vectors_said.append(said)
+    with pytest.raises(error):
+        compatible.query("cat")
+
+
+def test_another_server_that_is_away_is_told(closed_port: int) -> None:
+    embedder = OpenAIEmbedder("e", f"http://127.0.0.1:{closed_port}/v1", "")
+    with pytest.raises(ServerAway, match="does not answer"):
+        embedder.query("cat")
