@@ -106,6 +106,13 @@ class Heartbeat:
 
 
 @frozen
+class Serve:
+    turn_timeout: float = _key(
+        0.0, "seconds after which the server stops a turn; 0: never", least=0
+    )
+
+
+@frozen
 class Settings:
     model: str = _key("auto", "auto, ollama/NAME, embedded/NAME, openai/NAME or a .gguf file")
     fallbacks: tuple[str, ...] = _key((), "models to try in order when that one is not reachable")
@@ -163,6 +170,7 @@ class Settings:
     skills: Skills = Skills()
     git: Git = Git()
     heartbeat: Heartbeat = Heartbeat()
+    serve: Serve = Serve()
 
 
 @frozen

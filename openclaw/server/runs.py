@@ -7,7 +7,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from typing import Any, Literal, cast
 
@@ -117,7 +117,7 @@ class Run:
     def drive(self) -> None:
         """Answer the prompt, and add each event. Never raises."""
         try:
-            with stopped_by(self._stop):
+            with stopped_by(self._stop), self._clock():
                 self._ask()
         except OpenclawError as error:
             self.add(_error_to_json(str(error), error.hint, error.exit_code))
@@ -135,6 +135,25 @@ class Run:
             self.state, self.ended_at = "done", time.time()
             self._changed.notify_all()
         self._wake()
+
+    @contextmanager
+    def _clock(self) -> Iterator[None]:
+        """Stop the run when it takes longer than the settings allow."""
+        seconds = self.agent.settings.serve.turn_timeout
+        if not seconds:
+            yield
+            return
+
+        def stop() -> None:
+            self._hear(events.Notice(f"stopped after {seconds:g} s (setting serve.turn_timeout)"))
+            self.stop()
+
+        clock = threading.Timer(seconds, stop)
+        clock.start()
+        try:
+            yield
+        finally:
+            clock.cancel()
 
     def _ask(self) -> None:
         agent, order = self.agent, self.order

@@ -18,6 +18,7 @@ def names(http: httpx.Client, fake_ollama: FakeOllama) -> dict[str, str]:
     run = f"/api/runs/{state['run_id']}"
     http.get(f"{run}/events")
     return {
+        "model": "openclaw",
         "run": state["run_id"],
         "session": state["session_id"],
         "turn": http.get("/api/log").json()[0]["id"],

@@ -7,6 +7,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from openclaw.security.policy import Declined, PermissionQuestion
 from openclaw.server.server_client import KeptGrants, RunningServer, find_server
 from openclaw.server.wire import Order
 from openclaw.storage.home import Home
+from tests.data.sample import sample
 from tests.fakes.ollama_server import Answer, FakeOllama
 from tests.fakes.serving import serving
 
@@ -265,6 +267,18 @@ def test_a_program_is_stopped(http: httpx.Client, home: Path, fake_ollama: FakeO
     assert done["stop_reason"] == "interrupted"
 
 
+def test_a_turn_that_takes_too_long_is_stopped(
+    http: httpx.Client, home: Path, fake_ollama: FakeOllama
+) -> None:
+    settings = home / "openclaw.yaml"
+    settings.write_text(settings.read_text() + "serve: {turn_timeout: 0.2}\n")
+    fake_ollama.say(Answer("Never.", stall=30))
+    told = [value for _, value in read(http, begin(http, "Tell a story."))]
+    [done] = [value for value in told if value["event"] == "done"]
+    assert done["stop_reason"] == "interrupted"
+    assert "stopped after 0.2 s (setting serve.turn_timeout)" in [v.get("text") for v in told]
+
+
 def test_the_end_of_the_server_ends_its_runs(home: Path, fake_ollama: FakeOllama) -> None:
     fake_ollama.say(Answer("Never.", stall=30))
     happened: list[Event] = []
@@ -280,16 +294,22 @@ def test_the_end_of_the_server_ends_its_runs(home: Path, fake_ollama: FakeOllama
 # -------- readers
 
 
-def test_a_reader_that_is_cut_off_misses_nothing(
-    http: httpx.Client, fake_ollama: FakeOllama
+@pytest.mark.parametrize("seed", sample(range(30)))
+def test_readers_that_are_cut_off_miss_nothing(
+    http: httpx.Client, fake_ollama: FakeOllama, seed: int
 ) -> None:
+    """In 30 runs more than 500 connections are cut at random moments."""
     words = [f"word{number} " for number in range(120)]
     fake_ollama.say(Answer(words, pause=0.002))
-    run, drawn = begin(http, "Tell a story."), random.Random(7)
-    seen: list[tuple[int, Any]] = []
-    while not seen or seen[-1][1]["event"] != "end":
-        after = max((number for number, _ in seen), default=0)
-        seen += read(http, run, after, drawn.randint(1, 12))
+    run, drawn = begin(http, "Tell a story."), random.Random(seed)
+    with ThreadPoolExecutor() as threads:
+        other = threads.submit(read, http, run)  # and one that is never cut
+        seen: list[tuple[int, Any]] = []
+        while not seen or seen[-1][1]["event"] != "end":
+            after = max((number for number, _ in seen), default=0)
+            time.sleep(drawn.choice([0, 0, 0.01]))  # a slow reader now and then
+            seen += read(http, run, after, drawn.randint(1, 12))
+        assert [each for each in seen if each[0]] == [each for each in other.result() if each[0]]
     numbers = [number for number, _ in seen if number]
     assert numbers == [*range(1, len(numbers) + 1)]
     text = "".join(value["text"] for _, value in seen if value["event"] == "token")

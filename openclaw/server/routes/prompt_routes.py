@@ -55,6 +55,7 @@ RUN = {
         max_steps={"type": ["integer", "null"]},
         saving=TRUTH,
         asks=TRUTH,
+        wait={"type": "number"},
     ),
     answer=RUN,
     status=202,
