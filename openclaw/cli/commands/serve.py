@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openclaw.cli.common import current_home, print_json, table
-from openclaw.cli.questions import refuse_inside_agent
+from openclaw.cli.questions import can_ask, confirm, refuse_inside_agent
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.security.display import one_line
 from openclaw.server.access import add_token, read_tokens, remove_token, tokens_file
+from openclaw.server.autostart import inherited_socket, make_files, start_command
 from openclaw.server.server_client import find_server
-from openclaw.storage.text import read_text
+from openclaw.storage.text import read_text, write_text
 
 if TYPE_CHECKING:
     from openclaw.server.server_client import RunningServer
@@ -53,6 +54,9 @@ def run(
     link: Annotated[bool, typer.Option("--link", help="Print a link to the page.")] = False,
     status: Annotated[bool, typer.Option("--status", help="Show the server that runs.")] = False,
     stop: Annotated[bool, typer.Option("--stop", help="End the server that runs.")] = False,
+    install: Annotated[
+        bool, typer.Option("--install", help="Show the files that let it start by itself.")
+    ] = False,
 ) -> None:
     """Serve the home until Ctrl-C.
 
@@ -60,6 +64,9 @@ def run(
     """
     home = current_home(ctx)
     refuse_inside_agent("calls of the server")
+    if install:
+        _install(home, port, idle or "30m")
+        return
     running = find_server(home)
     if status or stop or link:
         _use(_required(running), status=status, stop=stop)
@@ -81,7 +88,7 @@ def _serve(home: Home, port: int, host: str, token_file: str, idle: str, *, open
         raise UsageError("the server is not installed", MISSING)
     from openclaw.server.http_server import HttpServer, bind, hosts_of
 
-    sockets = [bind("127.0.0.1", port)]
+    sockets = [inherited_socket(os.environ) or bind("127.0.0.1", port)]
     taken = sockets[0].getsockname()[1]
     addresses = [("127.0.0.1", taken)]
     if host and host not in ("127.0.0.1", "localhost"):
@@ -96,6 +103,20 @@ def _serve(home: Home, port: int, host: str, token_file: str, idle: str, *, open
     if open_:
         webbrowser.open(f"{url}#{server.service.tokens.make_code()}")
     server.run(sockets, hosts_of(addresses))
+
+
+def _install(home: Home, port: int, idle: str) -> None:
+    """Show the files, and write them after a yes."""
+    files = make_files(home, port, idle, Path.home(), sys.platform)
+    for path, text in files.items():
+        typer.echo(f"# {path}\n{text}")
+    if not can_ask() or not confirm("Write these files?", yes=False):
+        sys.stderr.write("nothing was written\n")
+        return
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, text)
+    sys.stderr.write(f"written; to start: {start_command(sys.platform)}\n")
 
 
 def _use(server: RunningServer, *, status: bool, stop: bool) -> None:
