@@ -93,7 +93,9 @@ def measure(runs: int) -> Iterator[tuple[str, str, str, str]]:
             for number in range(runs + 1):
                 round_ = {
                     "import ollama": seconds([sys.executable, "-c", "import ollama"], environ),
-                    "memory search, 10,000 passages, without": seconds([*search], environ),
+                    "memory search, 10,000 passages, without": seconds(
+                        [*search, "--no-server"], environ
+                    ),
                     "memory search, 10,000 passages, with a server": seconds(search, environ),
                 }
                 for name, words in (("without", [*alone, HELLO]), ("with a server", prompt)):

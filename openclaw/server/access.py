@@ -144,7 +144,6 @@ class Access:
         is_open: Callable[[str, str], bool],
         refused: Callable[[str, str], None],
         touched: Callable[[], None] = lambda: None,
-        origins: Mapping[str, frozenset[str]] | None = None,
     ) -> None:
         self._app, self._tokens, self._hosts = app, tokens, hosts
         self._is_open, self._refused, self._touched = is_open, refused, touched

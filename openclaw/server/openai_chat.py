@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
+from starlette.concurrency import run_in_threadpool
+
 from openclaw import events
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
@@ -183,7 +185,7 @@ class Answer:
         finally:
             if not self._run.ended:
                 self._run.stop()
-        self._keep()
+        await run_in_threadpool(self._keep)
 
     def _hear(self, event: events.Event) -> Iterator[tuple[str, str]]:
         match event:
