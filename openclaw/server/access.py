@@ -35,6 +35,7 @@ SCOPES: Mapping[str, frozenset[str]] = {
     "files": frozenset({"read", "files"}),
 }
 OWNER = frozenset({"owner"})
+TERMINAL = frozenset({"owner", "terminal"})
 CODE_SECONDS = 120.0
 MOST_BODY = 20_000_000
 """Bytes of a request."""
@@ -53,17 +54,20 @@ HEADERS = {
 
 @dataclass(slots=True)
 class Tokens:
-    """The owner's token, codes for one use that lead to it, and named tokens, kept as hashes."""
+    """The tokens of a server: the owner's, codes for one use that lead to it, that of the user's
+    terminal, which only a private file tells, and named tokens, kept as hashes."""
 
     file: Path
     owner: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    terminal: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     _codes: dict[str, float] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def scopes_of(self, token: str) -> frozenset[str]:
         """Return what a token may do; nothing for an unknown one."""
-        if hmac.compare_digest(token.encode(), self.owner.encode()):
-            return OWNER
+        for own, scopes in ((self.terminal, TERMINAL), (self.owner, OWNER)):
+            if hmac.compare_digest(token.encode(), own.encode()):
+                return scopes
         digest = _hash(token)
         for known in read_tokens(self.file).values():
             if hmac.compare_digest(digest, str(known.get("sha256", ""))):
@@ -134,6 +138,7 @@ class Access:
     hosts     what the header `Host` may be, exactly
     open      paths that need no token
     refused   called with the address and the reason of each refusal
+    origins   sites whose pages may call `/v1/`
     """
 
     def __init__(
@@ -144,8 +149,9 @@ class Access:
         is_open: Callable[[str, str], bool],
         refused: Callable[[str, str], None],
         touched: Callable[[], None] = lambda: None,
+        origins: frozenset[str] = frozenset(),
     ) -> None:
-        self._app, self._tokens, self._hosts = app, tokens, hosts
+        self._app, self._tokens, self._hosts, self._origins = app, tokens, hosts, origins
         self._is_open, self._refused, self._touched = is_open, refused, touched
         self._failures = 0
 
@@ -155,9 +161,14 @@ class Access:
                 await send({"type": "websocket.close", "code": 1008})
             return
         headers = _read_headers(scope)
-        sending = _with_headers(send)
-        if problem := self._find_problem(scope["method"], headers):
+        origin = headers.get("origin", "")
+        named = origin in self._origins and scope["path"].startswith("/v1/")
+        sending = _with_headers(send, {**HEADERS, **_cors(origin)} if named else HEADERS)
+        if problem := self._find_problem(scope["method"], headers, named=named):
             await _refuse(sending, *problem)
+            return
+        if named and scope["method"] == "OPTIONS":
+            await _refuse(sending, 200, "")
             return
         token = headers.get("authorization", "").removeprefix("Bearer").strip()
         scopes = self._tokens.scopes_of(token) if token else frozenset()
@@ -169,15 +180,18 @@ class Access:
         scope["openclaw.scopes"] = scopes
         await self._app(scope, _limited(receive, headers), sending)
 
-    def _find_problem(self, method: str, headers: Mapping[str, str]) -> tuple[int, str] | None:
+    def _find_problem(
+        self, method: str, headers: Mapping[str, str], *, named: bool
+    ) -> tuple[int, str] | None:
         """Return status and reason when a browser may have been made to call us."""
         if headers.get("host", "").lower() not in self._hosts:
             return 421, "this server does not go by that name"
         site = headers.get("sec-fetch-site", "same-origin")
-        if site not in ("same-origin", "none"):
-            return 403, "calls from another site are refused"
         origin = headers.get("origin")
-        if origin is not None and origin.lower().removeprefix("http://") not in self._hosts:
+        elsewhere = site not in ("same-origin", "none") or (
+            origin is not None and origin.lower().removeprefix("http://") not in self._hosts
+        )
+        if elsewhere and not named:
             return 403, "calls from another site are refused"
         if method in SAFE:
             return None
@@ -216,11 +230,21 @@ def _length(headers: Mapping[str, str]) -> int:
     return int(said) if said.isdigit() else 0
 
 
-def _with_headers(send: Send) -> Send:
+def _cors(origin: str) -> dict[str, str]:
+    """Return the headers by which a browser lets a page of this site call us."""
+    return {
+        "access-control-allow-origin": origin,
+        "access-control-allow-headers": "authorization, content-type, x-openclaw-session",
+        "access-control-allow-methods": "GET, POST",
+        "vary": "origin",
+    }
+
+
+def _with_headers(send: Send, added: Mapping[str, str]) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             there = {name.lower() for name, _ in message["headers"]}
-            more = [(k.encode(), v.encode()) for k, v in HEADERS.items() if k.encode() not in there]
+            more = [(k.encode(), v.encode()) for k, v in added.items() if k.encode() not in there]
             message = {**message, "headers": [*message["headers"], *more]}
         await send(message)
 

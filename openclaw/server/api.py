@@ -22,8 +22,9 @@ from openclaw.types import ToolProblem
 if TYPE_CHECKING:
     from openclaw.server.service import Service
 
-Scope = Literal["open", "read", "chat", "files", "owner"]
-"""Who may call a route: anybody; a token for reading, for chatting or for files; the owner's."""
+Scope = Literal["open", "read", "chat", "files", "owner", "terminal"]
+"""Who may call a route: anybody; a token for reading, for chatting or for files; the owner; the
+user's terminal alone."""
 Schema = Mapping[str, Any]
 ANYTHING: Schema = {}
 TEXT: Schema = {"type": "string"}
@@ -161,7 +162,8 @@ def make_route(server: Service, endpoints: Sequence[Endpoint]) -> StarletteRoute
 
 async def _answer(server: Service, endpoint: Endpoint, request: Request) -> Response:
     scopes: frozenset[str] = request.scope.get("openclaw.scopes", frozenset())
-    if endpoint.scope != "open" and not scopes & {endpoint.scope, "owner"}:
+    owned = "owner" in scopes and endpoint.scope != "terminal"
+    if not (owned or endpoint.scope in scopes or endpoint.scope == "open"):
         return to_response(Problem(403, f"this token may not do that ({endpoint.scope})"))
     try:
         body = await _read_body(endpoint, request)

@@ -29,10 +29,16 @@ IDLE_TICK = 1.0
 
 
 class HttpServer:
-    """Serves one home over HTTP until it is stopped, or idle for `idle` seconds (0: never)."""
+    """Serves one home over HTTP until it is stopped, or idle for `idle` seconds (0: never).
 
-    def __init__(self, home: Home, *, token: str = "", idle: float = 0.0) -> None:
-        self._idle = idle
+    token    the owner's; "" makes one
+    origins  sites whose pages may call `/v1/`
+    """
+
+    def __init__(
+        self, home: Home, *, token: str = "", idle: float = 0.0, origins: Sequence[str] = ()
+    ) -> None:
+        self._idle, self._origins = idle, frozenset(origins)
         file, warm = tokens_file(home), WarmHome(home)
         tokens = Tokens(file, token) if token else Tokens(file)
         self.service = Service(home, tokens, warm, Runs(warm), self.stop)
@@ -49,6 +55,7 @@ class HttpServer:
             lambda method, path: (method, path) in is_open,
             self.service.log_refusal,
             self._touch,
+            self._origins,
         )
 
     def run(self, sockets: Sequence[socket.socket], hosts: Sequence[str]) -> None:
@@ -92,7 +99,7 @@ class HttpServer:
             "version": __version__,
             "pid": os.getpid(),
             "port": service.port,
-            "token": service.tokens.owner,
+            "token": service.tokens.terminal,
         }
         write_private(service.home.server_file, json.dumps(shape) + "\n")
 

@@ -25,6 +25,7 @@ from openclaw.server.runs import Run
 from openclaw.server.service import Service
 from openclaw.server.streams import follow
 from openclaw.server.wire import Order, Problem, event_from_json
+from openclaw.types import Mode
 
 AGENT, PLAIN = "openclaw", "openclaw-plain"
 TASK = "### Task:"
@@ -117,7 +118,7 @@ def _read_message(message: Any) -> tuple[str, str]:
     return str(message.get("role")), str(content)
 
 
-def make_order(service: Service, request: ChatRequest) -> Order:
+def make_order(service: Service, request: ChatRequest, mode: Mode | None) -> Order:
     """Return the prompt of a request in the conversation that it belongs to."""
     known = service.talks.find(key_of(request.earlier)) if request.earlier else None
     named = service.talks.find(f"name {request.named}") if request.named else None
@@ -134,6 +135,7 @@ def make_order(service: Service, request: ChatRequest) -> Order:
         request.prompt,
         session=session or None,
         material=tuple(material),
+        mode=mode,
         asks=request.wait > 0,
         wait=request.wait,
     )

@@ -25,7 +25,10 @@ from openclaw.server.warm import WarmHome
 from openclaw.server.wire import Order, Problem
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.home import Home
-from openclaw.types import CallRecord
+from openclaw.types import CallRecord, Mode
+
+MODES: tuple[Mode, ...] = ("read-only", "ask", "edit")
+"""What a turn over HTTP may be, the strictest first. `full` belongs to the terminal."""
 
 
 @dataclass(slots=True)
@@ -63,6 +66,20 @@ class Service:
     def talks(self) -> KnownTalks:
         return KnownTalks(self.home.private / "cache" / "talks.json")
 
+    def choose_mode(self, asked: str | None, scopes: frozenset[str]) -> Mode | None:
+        """Return the mode of a turn over HTTP, None for that of the settings; never `full`. Problem
+        for an unknown mode, and for one that lets a program do more than the settings."""
+        own = load_settings(self.home).mode or "edit"
+        own = "edit" if own == "full" else own
+        if asked is None:
+            return own
+        if asked not in MODES:
+            raise Problem(400, f"there is no mode '{asked}' here", f"there are: {', '.join(MODES)}")
+        mode = MODES[MODES.index(asked)]
+        if "owner" not in scopes and MODES.index(mode) > MODES.index(own):
+            raise Problem(403, f"this token may not go beyond the mode {own}")
+        return mode
+
     def open_model(self) -> Model:
         """Return the warm model of the settings. Raises as opening one does."""
         with self.agent() as agent:
@@ -96,8 +113,8 @@ class Service:
         }
 
     def prove(self, nonce: str) -> str:
-        """Return what shows a client that this server knows the owner's token."""
-        return prove(self.tokens.owner, nonce)
+        """Return what shows a client that this server knows the terminal's token."""
+        return prove(self.tokens.terminal, nonce)
 
     def log_refusal(self, address: str, reason: str) -> None:
         """Note a refused call in the log of actions."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from openclaw.server.http_server import HttpServer, bind, hosts_of
@@ -14,10 +14,12 @@ from openclaw.storage.home import Home
 
 
 @contextlib.contextmanager
-def serving(root: Path, idle: float = 0.0) -> Iterator[tuple[HttpServer, RunningServer]]:
+def serving(
+    root: Path, idle: float = 0.0, origins: Sequence[str] = ()
+) -> Iterator[tuple[HttpServer, RunningServer]]:
     """The server of the home at `root`, and what a client finds of it."""
     home = Home(root)
-    server = HttpServer(home, idle=idle)
+    server = HttpServer(home, idle=idle, origins=origins)
     listening = bind("127.0.0.1", 0)
     hosts = hosts_of([("127.0.0.1", listening.getsockname()[1])])
     thread = threading.Thread(target=server.run, args=([listening], hosts))

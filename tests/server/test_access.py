@@ -18,6 +18,7 @@ from openclaw.server.access import MOST_BODY, Tokens, add_token, remove_token, t
 from openclaw.server.routes import ENDPOINTS
 from openclaw.server.server_client import RunningServer
 from openclaw.storage.home import Home, create_home
+from tests.fakes.ollama_server import FakeOllama
 from tests.fakes.serving import serving
 
 
@@ -205,8 +206,21 @@ def test_a_link_works_once(attacked: tuple[Path, RunningServer]) -> None:
     code = server.call("POST", "/api/link", {})["code"]
     told = json.dumps({"code": code}).encode()
     first = send(server, "POST", "/api/login", told, Content_Type=JSON)
-    assert json.loads(first[2]) == {"token": server.token}
+    assert json.loads(first[2])["token"] not in ("", server.token)
     assert send(server, "POST", "/api/login", told, Content_Type=JSON)[0] == 401
+
+
+def test_the_token_of_a_page_is_not_that_of_the_terminal(
+    attacked: tuple[Path, RunningServer],
+) -> None:
+    _, server = attacked
+    code = server.call("POST", "/api/link", {})["code"]
+    page = f"Bearer {server.call('POST', '/api/login', {'code': code})['token']}"
+    assert send(server, "GET", "/api/status", Authorization=page)[0] == 200
+    full = b'{"message": "x", "mode": "full"}'
+    for path, status in (("/api/runs", 403), ("/api/chat", 400)):
+        said = send(server, "POST", path, full, Authorization=page, Content_Type=JSON)
+        assert said[0] == status
 
 
 @pytest.mark.parametrize(
@@ -250,3 +264,55 @@ def test_a_damaged_file_of_tokens_lets_nobody_in(tmp_path: Path, text: str) -> N
     file.write_text(text, "utf-8")
     assert Tokens(file).scopes_of("") == frozenset()
     assert Tokens(file).scopes_of("x" * 43) == frozenset()
+
+
+@pytest.fixture
+def named(tmp_path: Path) -> Iterator[RunningServer]:
+    """A server whose /v1 the pages of one site may call."""
+    create_home(tmp_path / "home", "model: ollama/fake:1b\nembedding: none\n")
+    with serving(tmp_path / "home", origins=["https://chat.example"]) as (_, found):
+        yield found
+
+
+def test_a_named_site_may_call_v1_and_nothing_else(named: RunningServer) -> None:
+    site = {"Origin": "https://chat.example", "Sec_Fetch_Site": "cross-site"}
+    asked = send(named, "OPTIONS", "/v1/models", b"", **site, Access_Control_Request_Method="GET")
+    assert (asked[0], asked[1]["access-control-allow-origin"]) == (200, "https://chat.example")
+    token = f"Bearer {named.token}"
+    answered = send(named, "GET", "/v1/models", b"", **site, Authorization=token)
+    assert (answered[0], "openclaw-plain" in answered[2].decode()) == (200, True)
+    assert answered[1]["access-control-allow-origin"] == "https://chat.example"
+    assert send(named, "GET", "/v1/models", b"", **site)[0] == 401
+    for path, origin in (
+        ("/api/status", "https://chat.example"),
+        ("/v1/../api/status", "https://chat.example"),
+        ("/v1/models", "https://chat.example.evil.example"),
+        ("/v1/models", "http://chat.example"),
+        ("/v1/models", "null"),
+    ):
+        refused = send(named, "GET", path, b"", **{**site, "Origin": origin}, Authorization=token)
+        assert refused[0] in (403, 404), (path, origin)
+        assert path.startswith("/v1/..") or not refused[1]["access-control-allow-origin"]
+
+
+@pytest.mark.parametrize(
+    ("own", "asked", "status"),
+    [("ask", "edit", 403), ("ask", "ask", 200), ("full", "edit", 200), ("read-only", "ask", 403)],
+)
+def test_a_program_does_not_go_beyond_the_mode_of_the_settings(
+    home: Path, http: httpx.Client, fake_ollama: FakeOllama, own: str, asked: str, status: int
+) -> None:
+    settings = home / "openclaw.yaml"
+    settings.write_text(f"{settings.read_text()}mode: {own}\n")
+    fake_ollama.say("Yes.")
+    token = add_token(tokens_file(Home(home)), "program", "chat")
+    http.headers["Authorization"] = f"Bearer {token}"
+    said = http.post("/api/chat", json={"message": "Are you there?", "mode": asked})
+    assert said.status_code == status
+    if own == "full":
+        fake_ollama.say("Yes.")
+        run = http.post("/api/chat", json={"message": "And now?", "stream": False}).json()
+        http.get(f"/api/runs/{run['run_id']}/events")
+        [session, *_] = [json.loads(p.read_text()) for p in home.glob("sessions/*.json")]
+        assert session["messages"][0]["record"]["mode"] == "edit"
+    fake_ollama.script.clear()

@@ -389,3 +389,15 @@ def test_a_server_that_died_is_not_waited_for(home: Path, closed_port: int) -> N
 def test_an_idle_server_ends(home: Path) -> None:
     with serving(home, idle=0.2):
         wait_for(lambda: not Home(home).server_file.exists())
+
+
+def test_a_conversation_comes_back_to_its_model(
+    http: httpx.Client, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.models.append(replace(fake_ollama.models[0], name="other:2b"))
+    fake_ollama.say("One.", "Two.", "Three.")
+    other = {"session_id": "talk", "model": "ollama/other:2b"}
+    read(http, begin(http, "Say one.", **other))
+    read(http, begin(http, "Say two.", session_id="talk"))
+    read(http, begin(http, "Say three."))
+    assert [chat["model"] for chat in fake_ollama.chats] == ["other:2b", "other:2b", "fake:1b"]

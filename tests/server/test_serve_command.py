@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,8 @@ def test_one_server_for_a_home(server: RunningServer) -> None:
 
 def test_a_link_logs_in_once(server: RunningServer) -> None:
     code = openclaw("serve", "--link").stdout.strip().partition("#")[2]
-    assert server.call("POST", "/api/login", {"code": code}) == {"token": server.token}
+    token = server.call("POST", "/api/login", {"code": code})["token"]
+    assert replace(server, token=token).call("GET", "/api/status")["port"] == server.port
 
 
 def test_without_a_server_there_is_nothing_to_stop(home: Path) -> None:

@@ -50,6 +50,10 @@ def run(
     idle: Annotated[
         str, typer.Option("--idle", metavar="TIME", help="End when idle for so long, e.g. 30m.")
     ] = "",
+    origin: Annotated[
+        list[str] | None,
+        typer.Option("--origin", metavar="URL", help="A site whose pages may call /v1."),
+    ] = None,
     open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     link: Annotated[bool, typer.Option("--link", help="Print a link to the page.")] = False,
     status: Annotated[bool, typer.Option("--status", help="Show the server that runs.")] = False,
@@ -75,10 +79,19 @@ def run(
         raise UsageError(
             f"a server runs for this home already (port {running.port})", "openclaw serve --stop"
         )
-    _serve(home, port, host, token_file, idle, open_=open_)
+    _serve(home, port, host, token_file, idle, origin or [], open_=open_)
 
 
-def _serve(home: Home, port: int, host: str, token_file: str, idle: str, *, open_: bool) -> None:
+def _serve(
+    home: Home,
+    port: int,
+    host: str,
+    token_file: str,
+    idle: str,
+    origins: list[str],
+    *,
+    open_: bool,
+) -> None:
     if host and not token_file:
         hint = "write a secret of 32 or more characters into a file: --token-file FILE"
         raise UsageError("--host needs a token that you chose", hint)
@@ -97,7 +110,7 @@ def _serve(home: Home, port: int, host: str, token_file: str, idle: str, *, open
         sys.stderr.write(
             f"listening at {host} too, as plain http: put a proxy with TLS in front of it\n"
         )
-    server = HttpServer(home, token=token, idle=seconds)
+    server = HttpServer(home, token=token, idle=seconds, origins=origins)
     url = f"http://127.0.0.1:{taken}/"
     sys.stderr.write(f"openclaw serves {one_line(str(home.root))} at {url} (Ctrl-C ends it)\n")
     if open_:

@@ -22,6 +22,7 @@ from openclaw.server.routes import (
     skill_routes,
     todo_routes,
 )
+from openclaw.server.service import MODES
 from openclaw.server.wire import KINDS
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def tell_capabilities(call: Call) -> Any:
     return {
         "version": __version__,
         "scopes": sorted(call.scopes),
-        "modes": list(prompt_routes.MODES),
+        "modes": list(MODES),
         "events": [*KINDS, "run", "question", "answered", "changed", "end"],
         "routes": sorted({endpoint.path for endpoint in ENDPOINTS}),
     }

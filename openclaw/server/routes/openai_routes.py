@@ -89,7 +89,8 @@ def complete(call: Call) -> Any:
         answer = PlainAnswer(server.open_model(), request)
         pieces: AsyncIterator[dict[str, str] | None] = iterate_in_threadpool(answer.pieces())
     else:
-        run = server.runs.start(make_order(server, request))
+        mode = server.choose_mode(None, call.scopes)
+        run = server.runs.start(make_order(server, request, mode))
         answer = Answer(server, request, run)
         pieces = answer.pieces()
     if request.stream:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
+from openclaw.config import load_settings
+from openclaw.errors import UsageError
+from openclaw.home.model_names import known_models
 from openclaw.server.api import (
     NUMBER,
     TEXT,
@@ -16,14 +20,11 @@ from openclaw.server.api import (
 from openclaw.server.runs import Run
 from openclaw.server.streams import stream_run
 from openclaw.server.wire import Order, Problem
-from openclaw.types import Mode
 
 ROUTES = Routes()
 _OR_NULL = {"type": ["string", "null"]}
 _MATERIAL = an_object({"label": TEXT, "text": TEXT}, path=TEXT, image={"type": ["object", "null"]})
 _GRANT = an_object({"kind": TEXT, "value": TEXT}, since=TEXT)
-MODES: tuple[Mode, ...] = ("read-only", "ask", "edit")
-"""What a turn over HTTP may be. `full` belongs to the terminal."""
 RUN = {
     **an_object({"id": TEXT, "session_id": TEXT, "state": TEXT}),
     "properties": {
@@ -41,7 +42,7 @@ RUN = {
 @ROUTES.add(
     "POST",
     "/api/runs",
-    "owner",
+    "terminal",
     body=an_object(
         {"message": TEXT},
         latest=TRUTH,
@@ -86,9 +87,7 @@ def chat(call: Call) -> Any:
     application/json."""
     body = call.body
     session = body.get("session_id") or None
-    mode = body.get("mode")
-    if mode is not None and mode not in MODES:
-        raise Problem(400, f"there is no mode '{mode}' here", f"there are: {', '.join(MODES)}")
+    mode = call.server.choose_mode(body.get("mode"), call.scopes)
     key = call.headers.get("idempotency-key", "")
     runs = call.server.runs
     if session and not body.get("queue") and not runs.began(key) and runs.running(session):
@@ -99,7 +98,7 @@ def chat(call: Call) -> Any:
         body["message"],
         session=session,
         skill=body.get("skill", ""),
-        model=body.get("model"),
+        model=_choose_model(call, session),
         mode=mode,
         asks="owner" in call.scopes,
     )
@@ -107,6 +106,24 @@ def chat(call: Call) -> Any:
     if body.get("stream") is False or call.headers.get("accept") == "application/json":
         return run.describe() | {"run_id": run.id}
     return stream_run(run)
+
+
+def _choose_model(call: Call, session: str | None) -> str | None:
+    """Return the model that is asked for, else the one that last answered in the conversation, when
+    it is installed here; None for that of the settings. Problem for a program that may not."""
+    if asked := call.body.get("model"):
+        if "owner" not in call.scopes:
+            raise Problem(403, "this token may not choose a model")
+        return str(asked)
+    home = call.server.home
+    held = ""
+    if session:
+        with suppress(UsageError):
+            held = call.server.sessions.load(session).model
+    settings = load_settings(home)
+    if held in ("", settings.model) or held not in known_models(settings.ollama.host):
+        return None
+    return held
 
 
 @ROUTES.add("GET", "/api/runs/{run}", "chat", answer=RUN)
