@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from openclaw.agent.agent import Agent
-from openclaw.events import Event
+from openclaw.events import Event, Notice
 from openclaw.messages import Material
 from openclaw.security.grants import Grant
 from openclaw.security.policy import Ask, PermissionQuestion
 from openclaw.server.server_client import KeptGrants, RunningServer
-from openclaw.server.wire import Order
+from openclaw.server.wire import Order, event_from_json
 from openclaw.sessions.session import Session, is_generated_id
 
 
@@ -52,6 +53,18 @@ class RemoteAgent(Agent):
         finally:
             session.id = answering.session_id or session.id
             self.sessions.refresh(session)
+
+    def compact(
+        self, session: Session, focus: str = "", *, dry_run: bool = False
+    ) -> Iterator[Event]:
+        """See `Agent.compact`."""
+        assert self.server is not None  # noqa: S101  set by whoever opens it
+        asked = {"focus": focus, "dry_run": dry_run}
+        done = self.server.call("POST", f"/api/sessions/{quote(session.id)}/compress", asked)
+        yield from map(Notice, done["notices"])
+        if made := event_from_json(done):
+            yield made
+        self.sessions.refresh(session)
 
     def get_ready(self) -> None:
         """Do nothing: the server has the model."""

@@ -173,3 +173,11 @@ def test_a_search_for_nothing_fails_the_same_through_the_server(server: RunningS
             openclaw("memory", "search", *words, *more) for more in (["--no-server"], [])
         )
         assert (here.returncode, here.stderr) == (there.returncode, there.stderr)
+
+
+def test_a_chat_is_compacted_by_the_server(server: RunningServer, fake_ollama: FakeOllama) -> None:
+    summary = '{"goal": "say one", "done": [], "decisions": [], "open": [], "identifiers": []}'
+    fake_ollama.say("One.", "Two.", "Three.", summary, summary)
+    said = openclaw("chat", stdin="Say one.\nSay two.\nSay three.\n/compact\n")
+    assert "conversation compacted: " in said.stderr + said.stdout
+    assert opened(fake_ollama) == 1

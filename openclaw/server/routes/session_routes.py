@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.responses import PlainTextResponse
 
-from openclaw.events import Compaction, to_wire
+from openclaw.events import Compaction, Notice, to_wire
 from openclaw.inspection.context import context_report
 from openclaw.inspection.usage import turns_of, usage_json
 from openclaw.inspection.why import find_why
@@ -145,18 +145,21 @@ def generate_title(call: Call) -> Any:
     "POST",
     f"{ONE}/compress",
     "owner",
-    body=an_object({}, focus=TEXT),
-    answer=an_object({"id": TEXT, "summary": TEXT}),
+    body=an_object({}, focus=TEXT, dry_run=TRUTH),
+    answer=an_object({"id": TEXT, "summary": TEXT}, notices=a_list(TEXT)),
 )
 def compress(call: Call) -> Any:
-    """Put all but the last two exchanges into the archive, a summary in their place."""
+    """Put all but the last two exchanges into the archive, a summary in their place; with `dry_run`
+    only show the summary."""
     ref = _find(call)
     call.server.check_idle(ref)
     with call.server.agent(model=True) as agent:
         session = agent.sessions.load(ref)
-        told = [*agent.compact(session, call.body.get("focus", ""))]
+        dry_run = bool(call.body.get("dry_run"))
+        told = [*agent.compact(session, call.body.get("focus", ""), dry_run=dry_run)]
+    notices = [event.text for event in told if isinstance(event, Notice)]
     done = next(event for event in reversed(told) if isinstance(event, Compaction))
-    return {"id": ref, **to_wire(done)}
+    return {"id": ref, **to_wire(done), "notices": notices}
 
 
 @ROUTES.add("POST", f"{ONE}/restore", "owner", answer=an_object({"id": TEXT, "messages": NUMBER}))
