@@ -21,7 +21,11 @@ from tests.fakes.ollama_server import FakeOllama
 SAMPLES = Path(__file__).parents[2] / "imports"
 FORMATS = ("openclaw", "nanobot", "hermes", "notes")
 KEY = "sk-ant-api03-" + "aB3dE6gH9jK2" * 4
-HEADING = f"## Imported from {{}} ({date.today().isoformat()})"
+
+
+def heading(name: str) -> str:
+    """The heading of what was taken over, on the day of the test."""
+    return f"## Imported from {name} ({date.today().isoformat()})"
 
 
 @pytest.fixture
@@ -109,7 +113,7 @@ def test_a_nanobot_is_taken_over(claw: Claw) -> None:
     }
     memory = claw.text("memory/MEMORY.md")
     assert memory.endswith(
-        f"{HEADING.format('nanobot')}\n\n### User Information\n\n- Jonas repairs bicycles for a "
+        f"{heading('nanobot')}\n\n### User Information\n\n- Jonas repairs bicycles for a "
         "living\n\n### Project Context\n\n- The workshop moves to Linz in May\n"
     )
     assert targets(steps, "install") == {"skills/torque"}
@@ -128,7 +132,7 @@ def test_a_hermes_is_taken_over(claw: Claw) -> None:
         "# User\n\n- Name: Lea. Works as a ceramicist.\n- Speaks German and English\n"
     )
     assert claw.text("memory/MEMORY.md").endswith(
-        f"{HEADING.format('Hermes')}\n\n"
+        f"{heading('Hermes')}\n\n"
         "- The repo lives in ~/src/kiln; tests run with `make test`.\n"
         "- Deploys go through the staging box first.\n  Roll back with `kiln rollback`.\n"
         "- User prefers short answers\n"
@@ -211,8 +215,7 @@ def test_a_day_that_has_notes_gets_the_others_below_them(claw: Claw) -> None:
     (claw.home.memory / "2026-01-12.md").write_text(own, encoding="utf-8")
     claw.take(SAMPLES / "openclaw")
     assert claw.text("memory/2026-01-12.md") == (
-        f"{own}\n{HEADING.format('OpenClaw')}\n\n### Decisions\n\n"
-        "- We moved the backup to Sundays.\n"
+        f"{own}\n{heading('OpenClaw')}\n\n### Decisions\n\n- We moved the backup to Sundays.\n"
     )
 
 
