@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "ask": ("openclaw.cli.commands.ask", "ask", "Ask once; the word ask is optional."),
     "chat": ("openclaw.cli.commands.chat", "chat", "Chat in the terminal."),
+    "web": ("openclaw.cli.commands.serve", "web", "Open the page in a browser."),
     "serve": ("openclaw.cli.commands.serve", "app", "Serve the home over HTTP, and stay warm."),
     "init": ("openclaw.cli.commands.init", "init", "Make a home, or add what is missing to one."),
     "import": (

@@ -20,6 +20,7 @@ from openclaw.server.access import Access, Tokens, tokens_file
 from openclaw.server.routes import ENDPOINTS, make_router
 from openclaw.server.runs import Runs
 from openclaw.server.service import Service
+from openclaw.server.static_files import is_page
 from openclaw.server.warm import WarmHome
 from openclaw.storage.home import Home
 from openclaw.storage.text import remove_file, write_private
@@ -52,7 +53,7 @@ class HttpServer:
             make_router(self.service),
             self.service.tokens,
             frozenset(host.lower() for host in hosts),
-            lambda method, path: (method, path) in is_open,
+            lambda method, path: (method, path) in is_open or is_page(method, path),
             self.service.log_refusal,
             self._touch,
             self._origins,

@@ -14,6 +14,7 @@ from typing import Any, Literal, cast
 from openclaw import events
 from openclaw.agent.agent import Agent
 from openclaw.errors import OpenclawError, UsageError, describe_unexpected
+from openclaw.security.display import whole_call
 from openclaw.security.grants import Grant
 from openclaw.security.policy import Declined, PermissionQuestion
 from openclaw.server.warm import WarmHome
@@ -188,7 +189,8 @@ class Run:
 
     def _ask_user(self, question: PermissionQuestion) -> str:
         before, self.state = self.state, "asking"
-        asked = {"id": secrets.token_hex(4), **question_to_json(question)}
+        whole = whole_call(question.action.tool, question.arguments)
+        asked = {"id": secrets.token_hex(4), **question_to_json(question), "call": whole}
         self.question = asked
         self.add({"event": "question", **asked})
         try:

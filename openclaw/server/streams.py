@@ -9,7 +9,11 @@ from typing import Any
 
 from starlette.responses import StreamingResponse
 
+from openclaw.events import Done
+from openclaw.inspection.turn_lines import receipt_line, verdict_lines
+from openclaw.server.markup import to_html
 from openclaw.server.runs import Run
+from openclaw.server.wire import event_from_json
 
 PING_SECONDS = 15.0
 
@@ -65,14 +69,23 @@ def frame(number: int, data: Mapping[str, Any]) -> str:
 
 
 def _aliases(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the names that clients of another server of this kind read beside ours."""
+    """Return the names that clients of another server of this kind read beside ours, and what the
+    page shows."""
     match data["event"]:
         case "token":
             return {"content": data["text"]}
         case "done":
-            return {"content": data["answer"]}
+            return {"content": data["answer"], "html": to_html(data["answer"])} | _lines(data)
         case "retrieval":
             return {"results": data["passages"]}
         case "error":
             return {"error": data["message"]}
     return {}
+
+
+def _lines(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what there is to say of an answer, in words."""
+    done = event_from_json(data)
+    if not isinstance(done, Done):
+        return {}
+    return {"receipt_line": receipt_line(done.receipt), "verdicts": verdict_lines(done)}

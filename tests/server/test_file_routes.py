@@ -46,6 +46,14 @@ def test_changes_of_others_since_are_merged_into_what_is_saved(
     assert file.read_text() == "ONE\ntwo\nthree\nfour\n"
 
 
+def test_a_client_may_send_the_text_that_was_edited(http: httpx.Client, home: Path) -> None:
+    file = home / "workspace/list.md"
+    file.write_text("one\ntwo\nthree\nfour\n")  # by an editor, and in no history yet
+    body = {"path": "workspace/list.md", "base": "one\ntwo\nthree\n", "content": "1\ntwo\nthree\n"}
+    assert http.post("/api/files", json=body).json()["merged"]
+    assert file.read_text() == "1\ntwo\nthree\nfour\n"
+
+
 def test_both_sides_are_told_where_the_same_lines_were_changed(
     http: httpx.Client, home: Path
 ) -> None:

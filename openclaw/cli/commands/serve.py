@@ -114,8 +114,28 @@ def _serve(
     url = f"http://127.0.0.1:{taken}/"
     sys.stderr.write(f"openclaw serves {one_line(str(home.root))} at {url} (Ctrl-C ends it)\n")
     if open_:
-        webbrowser.open(f"{url}#{server.service.tokens.make_code()}")
+        _open(f"{url}#{server.service.tokens.make_code()}")
     server.run(sockets, hosts_of(addresses))
+
+
+def web(ctx: typer.Context) -> None:
+    """Open the page in a browser; serve the home when no server runs."""
+    home = current_home(ctx)
+    refuse_inside_agent("calls of the server")
+    if running := find_server(home):
+        _open(_make_link(running))
+    else:
+        _serve(home, DEFAULT_PORT, "", "", "", [], open_=True)
+
+
+def _open(url: str) -> None:
+    if not webbrowser.open(url):
+        sys.stderr.write(f"no browser was found; within two minutes: {url}\n")
+
+
+def _make_link(server: RunningServer) -> str:
+    code = server.call("POST", "/api/link", {})["code"]
+    return f"http://127.0.0.1:{server.port}/#{code}"
 
 
 def _install(home: Home, port: int, idle: str) -> None:
@@ -139,8 +159,7 @@ def _use(server: RunningServer, *, status: bool, stop: bool) -> None:
         server.call("POST", "/api/stop", {})
         sys.stderr.write("the server ends\n")
     else:
-        code = server.call("POST", "/api/link", {})["code"]
-        typer.echo(f"http://127.0.0.1:{server.port}/#{code}")
+        typer.echo(_make_link(server))
 
 
 def _required(server: RunningServer | None) -> RunningServer:

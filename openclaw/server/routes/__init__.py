@@ -23,6 +23,7 @@ from openclaw.server.routes import (
     todo_routes,
 )
 from openclaw.server.service import MODES
+from openclaw.server.static_files import make_routes
 from openclaw.server.wire import KINDS
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ ENDPOINTS: tuple[Endpoint, ...] = tuple(
 def make_router(server: Service) -> Router:
     """Return the router of all routes."""
     by_path = groupby(sorted(ENDPOINTS, key=_path), key=_path)
-    return Router([make_route(server, list(endpoints)) for _, endpoints in by_path])
+    routes = [make_route(server, list(endpoints)) for _, endpoints in by_path]
+    return Router([*make_routes(), *routes])
 
 
 def _path(endpoint: Endpoint) -> str:

@@ -11,6 +11,7 @@ from openclaw.agent.agent import Agent
 from openclaw.models.token_count import count
 from openclaw.security.policy import plain_parts
 from openclaw.server.api import NUMBER, TEXT, TRUTH, Call, Routes, a_list, an_object
+from openclaw.server.markup import to_html
 from openclaw.server.wire import Problem
 from openclaw.storage.home import Home
 from openclaw.storage.safe_open import read_bytes
@@ -64,20 +65,20 @@ def read(call: Call) -> Any:
     "POST",
     "/api/files",
     "files",
-    body=an_object({"path": TEXT, "content": TEXT}, etag=TEXT),
+    body=an_object({"path": TEXT, "content": TEXT}, etag=TEXT, base=TEXT),
     answer=SAVED,
 )
 def save(call: Call) -> Any:
     """Save a file, as one step of the history. With the ETag of what was edited (`If-Match`, or
-    `etag`), changes of others since are merged; 409 with both sides where they are in the same
-    lines. Without it the text replaces what is there."""
+    `etag`), or its text (`base`), changes of others since are merged; 409 with both sides where
+    they are in the same lines. Without them the text replaces what is there."""
     home = call.server.home
     path, now = _read(home, call.body["path"])
     edited = call.headers.get("if-match", call.body.get("etag", "")).strip().removeprefix("W/")
     with call.server.agent() as agent:
         if now is not None and agent.vault.mask_for_display(decode(now)) != decode(now):
             raise Problem(403, f"{path} holds secrets", "edit it on the machine itself")
-        base = _find_base(agent, path, now, edited.strip('"'))
+        base = _find_base(agent, path, now, edited.strip('"'), call.body.get("base"))
     file = home.inside(path)
     with call.server.changing(f"files save {path}") as turn:
         try:
@@ -99,6 +100,18 @@ def save(call: Call) -> Any:
 def count_tokens(call: Call) -> Any:
     """The tokens of files."""
     return {"files": [_count(call.server.home, path) for path in call.body["paths"]]}
+
+
+@ROUTES.add(
+    "POST",
+    "/api/render",
+    "read",
+    body=an_object({"text": TEXT}),
+    answer=an_object({"html": TEXT}),
+)
+def render(call: Call) -> Any:
+    """Markdown as HTML, as the page shows it."""
+    return {"html": to_html(call.body["text"])}
 
 
 def _count(home: Home, named: str) -> dict[str, Any]:
@@ -136,9 +149,13 @@ def _find(home: Home, named: str) -> Path:
     return check_open(home, named, file)
 
 
-def _find_base(agent: Agent, path: str, now: bytes | None, tag: str) -> bytes | None:
-    """Return the version of a file that has this MD5, or what it holds `now` without one. Problem
-    when no such version is known."""
+def _find_base(
+    agent: Agent, path: str, now: bytes | None, tag: str, text: str | None
+) -> bytes | None:
+    """Return the version of a file with this MD5 or this text, or what it holds `now` when neither
+    is given. Problem when no such version is known."""
+    if text is not None and now is not None:
+        return encode_like(now, text, agent.home.inside(path))
     if not tag or (now is not None and md5(now) == tag):
         return now
     for _, held in agent.history.versions(path):

@@ -24,6 +24,7 @@ from openclaw.server.api import (
     an_object,
     looking_up,
 )
+from openclaw.server.markup import to_html
 from openclaw.server.plain import make_title
 from openclaw.server.wire import Problem
 from openclaw.sessions.export import export_markdown
@@ -31,6 +32,7 @@ from openclaw.sessions.session import Session, entry_to_json, title_of
 
 ROUTES = Routes()
 ONE = "/api/sessions/{session}"
+SHOWN = {"last": "only so many messages", "html": "each with its HTML"}
 SUMMARY = an_object(
     {"id": TEXT, "title": TEXT, "created_at": TEXT, "updated_at": TEXT, "model": TEXT},
     messages=NUMBER,
@@ -65,15 +67,13 @@ def create(call: Call) -> Any:
     return _describe(session)
 
 
-@ROUTES.add("GET", ONE, "read", query={"last": "only so many messages"}, answer=CONVERSATION)
+@ROUTES.add("GET", ONE, "read", query=SHOWN, answer=CONVERSATION)
 def show(call: Call) -> Any:
     """A conversation with its messages, archived ones too, and the run that answers it."""
     return _history(call)
 
 
-@ROUTES.add(
-    "GET", f"{ONE}/history", "read", query={"last": "only so many messages"}, answer=CONVERSATION
-)
+@ROUTES.add("GET", f"{ONE}/history", "read", query=SHOWN, answer=CONVERSATION)
 def history(call: Call) -> Any:
     """The same."""
     return _history(call)
@@ -231,6 +231,8 @@ def _history(call: Call) -> dict[str, Any]:
     said = [*store.messages(session)]
     last = call.number("last", len(said) or 1, sys.maxsize)
     shown = [{"number": number, **entry_to_json(entry)} for number, entry in said[-last:]]
+    for message in shown if call.flag("html") else ():
+        message["html"] = to_html(message["content"])
     running = call.server.runs.running(session.id)
     return _describe(session) | {
         "compressed_context": session.compressed_context,

@@ -1,0 +1,116 @@
+// The page: its address, its columns, the list of conversations, and the keys.
+import { fetchJson, logIn, onRefused } from "./api.js";
+import { address, button, get, go, make, minute, view } from "./dom.js";
+import { TABS, fill, refresh } from "./panels.js";
+import { open, problem, start, stop } from "./talk.js";
+
+/** @type {any[]} */
+let sessions = [];
+
+function readAddress() {
+  const parts = location.hash.slice(1).split("/").slice(1).map(decodeURIComponent);
+  const [kind, session = "new", tab = "todos", rest = ""] = parts;
+  const known = kind === "s";
+  return { session: known && session !== "new" ? session : "", tab: known && TABS[tab] ? tab : "todos", rest: known ? rest : "" };
+}
+
+let opened = "?";
+
+async function show() {
+  const before = { ...view };
+  Object.assign(view, readAddress());
+  if (view.tab !== before.tab && location.hash) showColumn("panel");
+  showTabs();
+  showSessions();
+  if (opened !== view.session) {
+    opened = view.session;
+    await Promise.all([open(view.session), fill()]);
+  } else {
+    await fill();
+  }
+}
+
+function showTabs() {
+  const tabs = Object.entries(TABS).map(([name, { title }]) => button(title, () => go({ tab: name, rest: "" }), {
+    role: "tab", id: `tab-${name}`, "aria-controls": "tab", "aria-selected": String(view.tab === name), tabindex: view.tab === name ? "0" : "-1",
+  }));
+  get("tabs").replaceChildren(...tabs);
+}
+
+function showSessions() {
+  const wanted = get("filter").value.toLowerCase();
+  const rows = sessions.filter((each) => (each.title || each.id).toLowerCase().includes(wanted)).slice(0, 200).map((each) =>
+    make("li", {}, make("a", { href: `#${address({ session: each.id })}`, "aria-current": view.session === each.id ? "page" : null },
+      make("span", { text: each.title || each.id }), make("small", { text: each.running ? "running" : minute(each.updated_at) }))));
+  get("session-list").replaceChildren(...rows);
+}
+
+async function loadSessions() {
+  try {
+    const [found, { runs }] = await Promise.all([fetchJson("/api/sessions"), fetchJson("/api/runs")]);
+    const running = new Set(runs.map((/** @type {any} */ run) => run.session_id));
+    sessions = found.map((/** @type {any} */ each) => ({ ...each, running: running.has(each.id) }));
+    showSessions();
+    const mine = sessions.find((each) => each.id === view.session);
+    if (mine && mine.title) get("title").textContent = mine.title;
+  } catch (error) {
+    get("session-list").replaceChildren(make("li", {}, problem(error)));
+  }
+}
+
+function changed() {
+  opened = view.session;
+  loadSessions();
+  refresh();
+}
+
+/** On a narrow screen one column is shown. @param {string} name */
+function showColumn(name) {
+  document.body.dataset.view = name;
+  for (const each of get("views").children) each.setAttribute("aria-pressed", String(each.dataset.view === name));
+}
+
+/** @param {KeyboardEvent} event */
+function onKey(event) {
+  const at = /** @type {HTMLElement} */ (event.target);
+  const inText = /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName);
+  if (event.key === "Escape" && !get("help").open) stop();
+  else if (event.key === "?" && !inText) get("help").showModal();
+  else if (event.altKey && event.key === "n") go({ session: "" });
+  else if (event.altKey && event.key === "p") get("prompt").focus();
+  else if (event.altKey && /^[1-8]$/.test(event.key)) go({ tab: Object.keys(TABS)[Number(event.key) - 1], rest: "" });
+  else if (at.getAttribute("role") === "tab" && /^Arrow(Left|Right)$/.test(event.key)) moveTab(event.key === "ArrowLeft" ? -1 : 1);
+  else return;
+  if (event.key !== "Escape") event.preventDefault();
+}
+
+/** @param {number} by */
+function moveTab(by) {
+  const names = Object.keys(TABS);
+  const next = names[(names.indexOf(view.tab) + by + names.length) % names.length];
+  go({ tab: next, rest: "" });
+  setTimeout(() => get(`tab-${next}`).focus());
+}
+
+function tellToken() {
+  document.body.replaceChildren(make("main", { class: "locked" }, make("h1", { text: "openclaw" }),
+    make("p", { text: "This page needs a link that only your terminal can give. Type there:" }),
+    make("pre", { text: "openclaw serve --link" }), make("p", { text: "and open what it prints, within two minutes." })));
+}
+
+onRefused(tellToken);
+await logIn();
+start(changed);
+get("new").addEventListener("click", () => {
+  go({ session: "" });
+  showColumn("talk");
+  get("prompt").focus();
+});
+get("filter").addEventListener("input", showSessions);
+get("session-list").addEventListener("click", () => showColumn("talk"));
+for (const each of get("views").children) each.addEventListener("click", () => showColumn(each.dataset.view));
+addEventListener("hashchange", show);
+addEventListener("keydown", onKey);
+addEventListener("focus", loadSessions);
+showColumn("talk");
+await Promise.all([show(), loadSessions()]);

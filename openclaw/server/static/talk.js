@@ -1,0 +1,423 @@
+// The talk: messages of a conversation, and the run that answers it.
+import { ApiError, call, fetchJson, follow } from "./api.js";
+import { address, button, fileLink, get, go, make, minute, rendered, view } from "./dom.js";
+
+const PAGE = 50;
+const NEAR = 80;
+
+/** @type {AbortController | null} */
+let following = null;
+let run = "";
+let shown = PAGE;
+/** @type {() => void} */
+let changed = () => {};
+
+/** @param {() => void} listener called when the home may have changed */
+export function start(listener) {
+  changed = listener;
+  const prompt = get("prompt");
+  get("composer").addEventListener("submit", (/** @type {Event} */ event) => {
+    event.preventDefault();
+    ask();
+  });
+  prompt.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+      event.preventDefault();
+      ask();
+    }
+  });
+  prompt.addEventListener("input", () => {
+    sessionStorage.setItem(draftKey(), prompt.value);
+    fit(prompt);
+  });
+  get("stop").addEventListener("click", stop);
+  get("scroll").addEventListener("scroll", () => {
+    const box = get("scroll");
+    sticky = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR;
+  }, { passive: true });
+  get("older").addEventListener("click", () => {
+    shown += PAGE;
+    open(view.session, true);
+  });
+  get("rename").addEventListener("click", rename);
+  get("fork").addEventListener("click", () => fork());
+  get("delete").addEventListener("click", remove);
+}
+
+function draftKey() {
+  return `draft ${view.session || "new"}`;
+}
+
+/** @param {any} area */
+function fit(area) {
+  area.style.height = "auto";
+  area.style.height = `${Math.min(area.scrollHeight + 2, innerHeight * 0.4)}px`;
+}
+
+/** Show a conversation, "" for a new one. @param {string} session */
+export async function open(session, keep = false) {
+  if (following) following.abort();
+  following = null;
+  run = "";
+  if (!keep) shown = PAGE;
+  const box = get("messages");
+  get("prompt").value = sessionStorage.getItem(draftKey()) || "";
+  fit(get("prompt"));
+  setRunning(false);
+  if (!session) {
+    box.replaceChildren(make("p", { class: "quiet", text: "Nothing was said yet." }));
+    get("title").textContent = "New conversation";
+    get("older").hidden = true;
+    return;
+  }
+  try {
+    const found = await fetchJson(`/api/sessions/${encodeURIComponent(session)}?html=1&last=${shown}`);
+    if (session !== view.session) return;
+    get("title").textContent = found.title || session;
+    get("older").hidden = !found.left_out;
+    const messages = found.run ? beforeLastPrompt(found.messages) : found.messages;
+    box.replaceChildren(...messages.map(showMessage));
+    if (found.run) {
+      box.append(bubble(found.run.message));
+      hear(found.run.id);
+    }
+    if (!keep) scrollDown();
+  } catch (error) {
+    box.replaceChildren(problem(error));
+  }
+}
+
+/** The saved messages without those of the turn that runs: its events tell them. @param {any[]} messages */
+function beforeLastPrompt(messages) {
+  const last = messages.map((each) => each.role).lastIndexOf("user");
+  return last < 0 ? messages : messages.slice(0, last);
+}
+
+/** @param {string} text @param {string} [at] @param {number} [number] */
+function bubble(text, at = "", number = 0) {
+  const article = make("article", { class: "user", "aria-label": "You" }, make("p", { text }));
+  if (number) {
+    const label = `Fork before message ${number}`;
+    article.append(make("footer", { text: minute(at) }, button("Fork here", () => fork(number), { title: label })));
+  }
+  return article;
+}
+
+/** @param {any} message */
+function showMessage(message) {
+  if (message.role === "user") return bubble(message.content, message.at, message.number);
+  const article = make("article", { class: "agent", "aria-label": "Agent" });
+  for (const used of message.tool_calls || []) {
+    const line = toolLine(used.tool, used.input);
+    fillTool(line, used.output, used.ok, 0, "");
+    article.append(line);
+  }
+  if (message.content) article.append(rendered(message.html || ""));
+  return article;
+}
+
+/** @param {unknown} error */
+export function problem(error) {
+  const hint = error instanceof ApiError && error.hint ? ` (${error.hint})` : "";
+  const text = error instanceof Error ? error.message : String(error);
+  return make("p", { class: "problem", role: "alert", text: text + hint });
+}
+
+/** @param {string} tool @param {any} input */
+function toolLine(tool, input) {
+  const given = Object.values(input || {}).filter((each) => typeof each === "string")[0] || "";
+  const summary = make("summary", {}, make("code", { text: `${tool} ${given}`.slice(0, 120) }), make("span", { class: "outcome", text: " ..." }));
+  return make("details", { class: "tool" }, summary, make("pre", { text: JSON.stringify(input, null, 2) }));
+}
+
+/** @param {any} line @param {string} output @param {boolean} ok @param {number} seconds @param {string} said */
+function fillTool(line, output, ok, seconds, said) {
+  const took = seconds >= 0.05 ? `, ${seconds.toFixed(1)} s` : "";
+  line.querySelector(".outcome").textContent = ` ${ok ? said || "done" : "failed"}${took}`;
+  line.classList.toggle("failed", !ok);
+  line.append(make("pre", { text: output }));
+}
+
+async function ask() {
+  const prompt = get("prompt");
+  const message = prompt.value.trim();
+  if (!message) return;
+  const box = get("messages");
+  const body = { message, session_id: view.session || null, stream: false, queue: Boolean(run) };
+  prompt.value = "";
+  sessionStorage.removeItem(draftKey());
+  fit(prompt);
+  try {
+    const begun = await call("POST", "/api/chat", body, { "Idempotency-Key": crypto.randomUUID() });
+    if (view.session !== begun.session_id) {
+      view.session = begun.session_id;
+      history.replaceState(null, "", `#${address({})}`);
+      box.replaceChildren();
+    }
+    box.append(bubble(message));
+    scrollDown();
+    changed();
+    await hear(begun.run_id);
+  } catch (error) {
+    prompt.value = message;
+    box.append(problem(error));
+    scrollDown();
+  }
+}
+
+/** @param {boolean} running */
+function setRunning(running) {
+  get("stop").hidden = !running;
+  get("send").textContent = running ? "Queue" : "Send";
+  if (!running) get("state").textContent = "";
+}
+
+export function stop() {
+  if (run) call("POST", `/api/runs/${run}/stop`).catch(() => {});
+}
+
+/** Show a run to its end. @param {string} id */
+async function hear(id) {
+  if (following) following.abort();
+  const mine = new AbortController();
+  following = mine;
+  run = id;
+  setRunning(true);
+  const article = make("article", { class: "agent", "aria-label": "Agent", "aria-busy": "true" });
+  get("messages").append(article);
+  const told = new Telling(article);
+  try {
+    await follow(id, (event) => told.hear(event), mine.signal, (lost) => {
+      get("state").textContent = lost ? "connection lost, trying again" : "";
+    });
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return open(view.session, true);
+    article.append(problem(error));
+  }
+  if (mine.signal.aborted) return;
+  article.removeAttribute("aria-busy");
+  run = "";
+  following = null;
+  setRunning(false);
+  changed();
+}
+
+/** What a run tells, in its article. */
+class Telling {
+  /** @param {any} article */
+  constructor(article) {
+    this.article = article;
+    /** @type {Text | null} */
+    this.text = null;
+    /** @type {any} */
+    this.segment = null;
+    /** @type {Record<string, any>} */
+    this.tools = {};
+    /** @type {any} */
+    this.question = null;
+  }
+
+  /** @param {any} event */
+  hear(event) {
+    this.show(event);
+    keepDown();
+  }
+
+  /** @param {any} event */
+  show(event) {
+    switch (event.event) {
+      case "run":
+        get("state").textContent = event.state;
+        break;
+      case "progress":
+        get("state").textContent = event.what || get("state").textContent;
+        break;
+      case "start":
+        get("state").textContent = `${event.model} is reading`;
+        break;
+      case "retrieval":
+        if (event.passages.length) this.article.append(passages(event.passages));
+        break;
+      case "token":
+        this.write(event.text);
+        break;
+      case "thought":
+        this.article.append(make("details", { class: "thought" }, make("summary", { text: "Thought" }), make("p", { text: event.text })));
+        break;
+      case "tool_start":
+        this.endSegment();
+        this.tools[event.id] = toolLine(event.tool, event.input);
+        this.article.append(this.tools[event.id]);
+        get("state").textContent = `${event.tool} runs`;
+        break;
+      case "tool_end":
+        if (this.tools[event.id]) fillTool(this.tools[event.id], event.output, event.ok, event.seconds, event.said);
+        break;
+      case "new_response":
+        this.endSegment();
+        break;
+      case "notice":
+        this.note(event.text);
+        break;
+      case "compaction":
+        this.note("The beginning of the conversation was put into the archive; a summary stands for it.");
+        break;
+      case "question":
+        this.question = question(event);
+        this.article.append(this.question);
+        break;
+      case "answered":
+        if (this.question) this.question.replaceWith(make("p", { class: "quiet", text: `answered: ${event.decision}` }));
+        this.question = null;
+        break;
+      case "done":
+        this.finish(event);
+        break;
+      case "error":
+        this.article.append(make("p", { class: "problem", role: "alert", text: event.message + (event.hint ? ` (${event.hint})` : "") }));
+        break;
+    }
+  }
+
+  /** @param {string} text */
+  write(text) {
+    if (!this.text) {
+      this.text = document.createTextNode("");
+      this.segment = make("div", { class: "stream" }, this.text);
+      this.article.append(this.segment);
+      get("state").textContent = "writing";
+    }
+    this.text.appendData(text);
+  }
+
+  endSegment() {
+    this.text = null;
+  }
+
+  /** @param {string} text */
+  note(text) {
+    this.article.append(make("p", { class: "quiet", text }));
+  }
+
+  /** @param {any} done */
+  finish(done) {
+    const answer = rendered(done.html);
+    if (this.segment && this.text) this.segment.replaceWith(answer);
+    else this.article.append(answer);
+    get("said").textContent = done.answer.slice(0, 1000);
+    for (const line of done.verdicts || []) this.article.append(make("p", { class: "problem", text: line }));
+    if (done.sources.length) {
+      const places = done.sources.flatMap((/** @type {string} */ place) => [" ", fileLink(...split(place))]);
+      this.article.append(make("p", { class: "quiet", text: "from" }, ...places));
+    }
+    if (done.receipt_line) {
+      const undo = button("Undo", () => takeBack(done.session_id));
+      this.article.append(make("p", { class: "receipt", text: `${done.receipt_line} ` }, undo));
+    }
+    const why = make("a", { href: "#", text: "Why?", on: { click: (/** @type {Event} */ event) => {
+      event.preventDefault();
+      go({ tab: "inside" });
+    } } });
+    this.article.append(make("footer", {}, why));
+  }
+}
+
+/** @param {string} place @returns {[string, number]} */
+function split(place) {
+  const found = place.match(/^(.*?):(\d+)/);
+  return found ? [found[1], Number(found[2])] : [place, 0];
+}
+
+/** @param {any[]} found */
+function passages(found) {
+  const rows = found.map((each) => make("li", {}, fileLink(each.path, each.start_line), make("pre", { text: each.text })));
+  const many = `${found.length} passage${found.length === 1 ? "" : "s"} of memory went along`;
+  return make("details", { class: "passages" }, make("summary", { text: many }), make("ul", {}, ...rows));
+}
+
+/** A question with the whole call. It is never focused by itself: a typed Enter is no yes. @param {any} asked */
+function question(asked) {
+  const reply = (/** @type {any} */ body) =>
+    call("POST", `/api/runs/${run}/answer`, { question: asked.id, ...body }).catch((error) => box.append(problem(error)));
+  const box = make("section", { class: "question", role: "group", "aria-label": "Question" },
+    make("p", { text: `The agent asks to do this (${asked.action.effect}):` }),
+    make("pre", { text: asked.call }));
+  if (asked.reason) box.append(make("p", { text: asked.reason }));
+  if (asked.sources.length) {
+    box.append(make("p", { class: "problem", text: `Text of others is in this conversation: ${asked.sources.join(", ")}` }));
+  }
+  if (asked.change) box.append(make("pre", { class: "diff", text: asked.change.diff || "" }));
+  box.append(button("Once", () => reply({ decision: "once" })));
+  for (const grant of asked.offers) {
+    const text = `In this answer: ${grant.kind} ${grant.value}`;
+    box.append(button(text, () => reply({ decision: "session", grant })));
+  }
+  box.append(button("No", () => reply({ decision: "no" })));
+  return box;
+}
+
+/** @param {string} session */
+async function takeBack(session) {
+  try {
+    await call("POST", "/api/undo", { session });
+    await open(view.session);
+  } catch (error) {
+    get("messages").append(problem(error));
+  }
+  changed();
+}
+
+async function rename() {
+  const title = view.session && window.prompt("Title", get("title").textContent || "");
+  if (!title) return;
+  try {
+    const named = await call("PUT", `/api/sessions/${encodeURIComponent(view.session)}`, { title });
+    get("title").textContent = named.title;
+  } catch (error) {
+    get("messages").append(problem(error));
+  }
+  changed();
+}
+
+/** @param {number} [number] the first message that does not go along */
+async function fork(number) {
+  if (!view.session || number === 1) return go({ session: "" });
+  try {
+    const at = number ? number - 1 : null;
+    const made = await call("POST", `/api/sessions/${encodeURIComponent(view.session)}/fork`, { at });
+    changed();
+    go({ session: made.id });
+  } catch (error) {
+    get("messages").append(problem(error));
+  }
+}
+
+async function remove() {
+  if (!view.session || !window.confirm("Delete this conversation? Undo puts it back.")) return;
+  try {
+    await call("DELETE", `/api/sessions/${encodeURIComponent(view.session)}`);
+    changed();
+    go({ session: "" });
+  } catch (error) {
+    get("messages").append(problem(error));
+  }
+}
+
+let sticky = true;
+let scheduled = false;
+
+/** Keep the end in sight where it was. At most once a frame: it makes the browser lay out all. */
+function keepDown() {
+  if (!sticky || scheduled) return;
+  scheduled = true;
+  requestAnimationFrame(() => {
+    scheduled = false;
+    const box = get("scroll");
+    box.scrollTop = box.scrollHeight;
+  });
+}
+
+function scrollDown() {
+  sticky = true;
+  keepDown();
+}

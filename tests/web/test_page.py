@@ -1,0 +1,181 @@
+"""The page in a real browser. `make test` tries the first prompt, `make test-all` the rest."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from tests.data.sample import sample
+from tests.fakes.ollama_server import Answer, FakeOllama
+from tests.web.conftest import Page
+
+WRITE = Answer(calls=[("write_file", {"path": "workspace/a.md", "content": "one\n"})])
+VIEWS = ("todos", "files", "memory", "skills", "inside", "history", "usage", "settings")
+
+
+def test_a_first_prompt_is_answered_and_taken_back(page: Page, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say(WRITE, "I wrote **one** into workspace/a.md.")
+    page.ask("Write one into workspace/a.md")
+    page.sees("workspace/a.md created +1 -0", ".receipt")
+    assert page.find("article.agent strong").text == "one"
+    assert page.find(".tool summary").text.startswith("write_file workspace/a.md")
+    page.sees("Write one into workspace/a.md", "#session-list")
+    assert page.find("#prompt").get_attribute("value") == ""
+    page.press("Undo", ".receipt")
+    page.wait(lambda: not (page.home / "workspace/a.md").exists())
+    assert page.told() == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("reply", "made"), [("Once", True), ("No", False)])
+def test_a_question_shows_the_whole_call_and_is_answered(
+    page: Page, fake_ollama: FakeOllama, reply: str, made: bool
+) -> None:
+    settings = page.home / "openclaw.yaml"
+    settings.write_text(settings.read_text() + "mode: ask\n")
+    fake_ollama.say(WRITE, "Done." if made else "I may not.")
+    page.ask("Write one into workspace/a.md")
+    page.sees("content: one", ".question pre")
+    assert page.browser.switch_to.active_element.get_attribute("id") == "prompt"
+    page.press(reply, ".question")
+    page.sees("Done." if made else "I may not.", ".agent .md")
+    assert (page.home / "workspace/a.md").exists() == made
+    assert page.told() == []
+
+
+@pytest.mark.slow
+def test_an_answer_is_stopped_by_escape(page: Page, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say(Answer([f"word{n} " for n in range(500)], pause=0.02))
+    page.ask("Tell a story")
+    page.sees("word3", ".stream")
+    page.find("#prompt").send_keys(Keys.ESCAPE)
+    page.sees("interrupted", ".problem")
+    page.wait(lambda: not page.find("#stop").is_displayed())
+
+
+@pytest.mark.parametrize("seed", sample(range(50), 0))
+def test_a_reload_in_mid_answer_loses_and_doubles_nothing(
+    page: Page, fake_ollama: FakeOllama, seed: int
+) -> None:
+    words = [f"word{n} " for n in range(60)]
+    fake_ollama.say(Answer(words, pause=0.01))
+    page.ask("Tell a story")
+    page.wait(lambda: "/s/2" in page.browser.current_url)
+    time.sleep(random.Random(seed).uniform(0, 0.7))
+    page.browser.refresh()
+    page.wait(lambda: page.find("article.agent .md").text.split() == "".join(words).split())
+    assert [each.text for each in page.all("article.user p")] == ["Tell a story"]
+    assert len(page.all("article.agent")) == 1
+    assert page.told() == []
+
+
+@pytest.mark.slow
+def test_two_tabs_show_the_same_run(page: Page, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say(Answer([f"word{n} " for n in range(80)], pause=0.02))
+    page.ask("Tell a story")
+    page.sees("word2", ".stream")
+    first, address = page.browser.current_window_handle, page.browser.current_url
+    page.browser.switch_to.new_window("tab")
+    page.open(address.partition("#")[2])
+    page.sees("word79", ".agent .md")
+    page.browser.close()
+    page.browser.switch_to.window(first)
+    page.sees("word79", ".agent .md")
+
+
+@pytest.mark.slow
+def test_an_edit_is_merged_with_what_an_editor_saved_meanwhile(page: Page) -> None:
+    file = page.home / "workspace/list.md"
+    file.write_text("one\ntwo\nthree\n")
+    page.open("/s/new/files/workspace%2Flist.md")
+    area = page.find("textarea.editor")
+    area.send_keys(Keys.CONTROL, Keys.HOME)
+    area.send_keys("first ")
+    file.write_text("one\ntwo\nthree\nfour\n")
+    page.press("Save", "#tab")
+    page.wait(lambda: file.read_text() == "first one\ntwo\nthree\nfour\n")
+    page.sees("saved, together with what others changed meanwhile", "#tab")
+    page.wait(lambda: "four" in page.find("textarea.editor").get_attribute("value"))
+    page.find("textarea.editor").send_keys(Keys.CONTROL, Keys.HOME)
+    page.find("textarea.editor").send_keys("x")
+    file.write_text("mine\n")
+    page.press("Save", "#tab")
+    page.sees("was changed meanwhile", "#tab")
+    assert file.read_text() == "mine\n"
+    assert page.all("textarea[readonly]")[0].get_attribute("value") == "mine\n"
+
+
+@pytest.mark.slow
+def test_todos_memories_and_settings_are_changed_in_their_tabs(page: Page) -> None:
+    page.find("[aria-label='New to-do in Tasks']").send_keys("buy milk", Keys.ENTER)
+    page.sees("buy milk", "#tab")
+    page.wait(lambda: [b for b in page.all(".todos li") if "buy milk" in b.text])[0].find_element(
+        "css selector", "[type=checkbox]"
+    ).click()
+    page.wait(lambda: "- [x] buy milk" in (page.home / "memory/TODO.md").read_text())
+    page.open("/s/new/memory/")
+    page.find("[aria-label='A fact to remember']").send_keys("The boat is blue.", Keys.ENTER)
+    page.sees("The boat is blue.", "#tab table")
+    page.find("[aria-label='Look for']").send_keys("boat", Keys.ENTER)
+    page.sees("words 1", "#tab")
+    page.open("/s/new/settings/")
+    field = page.find("[id='set-temperature']")
+    field.send_keys(Keys.CONTROL, "a")
+    field.send_keys("0.5", Keys.TAB)
+    page.wait(lambda: "temperature: 0.5" in (page.home / "openclaw.yaml").read_text())
+    assert page.told() == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [360, 800, 1400, 2560])
+def test_every_view_fits_its_width(page: Page, fake_ollama: FakeOllama, width: int) -> None:
+    fake_ollama.say(WRITE, "I wrote one into `workspace/a.md`. " + "long" * 100)
+    page.ask("Write one into workspace/a.md")
+    page.sees("created", ".receipt")
+    size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    for view in VIEWS:
+        page.browser.execute_script(f"document.getElementById('tab-{view}').click()")
+        page.wait(lambda: page.all("#tab > div"))
+        for column in ("sessions", "talk", "panel"):
+            page.browser.execute_script(
+                "document.querySelector(`#views [data-view=${arguments[0]}]`).click()", column
+            )
+            wide = page.browser.execute_script("return document.documentElement.scrollWidth")
+            assert wide <= width, f"{view} {column}"
+    page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert page.told() == []
+
+
+@pytest.mark.slow
+def test_without_a_link_the_page_says_what_to_type(page: Page) -> None:
+    page.browser.execute_script("sessionStorage.clear()")
+    page.browser.get(f"http://127.0.0.1:{page.server.port}/")
+    page.browser.refresh()
+    page.sees("openclaw serve --link")
+
+
+@pytest.mark.slow
+def test_a_draft_survives_a_reload_and_a_long_talk_shows_its_end(
+    page: Page, fake_ollama: FakeOllama, home: Path
+) -> None:
+    from openclaw.messages import Entry
+    from openclaw.sessions.store import SessionStore
+
+    store = SessionStore(home / "sessions", home / ".openclaw" / "locks")
+    session = store.new("long", "ollama/fake:1b")
+    for number in range(500):
+        session.messages += [Entry("user", f"ask {number}"), Entry("assistant", f"say {number}")]
+    store.save(session)
+    page.open("/s/long/todos/")
+    page.sees("say 499", "#messages")
+    assert len(page.all("article")) == 50
+    page.press("Older messages")
+    page.wait(lambda: len(page.all("article")) == 100)
+    page.find("#prompt").send_keys("half a thou")
+    page.browser.refresh()
+    page.wait(lambda: page.find("#prompt").get_attribute("value") == "half a thou")
