@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import suppress
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
 from openclaw import events
-from openclaw.errors import UsageError
 from openclaw.frozen import frozen
 from openclaw.inspection.turn_lines import missing_part, tool_line, verdict_lines
 from openclaw.messages import Material, Message, Usage
@@ -123,10 +121,10 @@ def make_order(service: Service, request: ChatRequest, mode: Mode | None) -> Ord
     known = service.talks.find(key_of(request.earlier)) if request.earlier else None
     named = service.talks.find(f"name {request.named}") if request.named else None
     session = named[0] if named else request.named
-    if known is not None and session in ("", known[0]) and _exists(service, known[0]):
+    if known is not None and session in ("", known[0]) and service.sessions.exists(known[0]):
         session = _go_on(service, *known)
     material = []
-    if request.earlier and known is None and not _exists(service, session):
+    if request.earlier and known is None and not service.sessions.exists(session):
         told = "\n\n".join(f"{role}: {text}" for role, text in request.earlier)
         material.append(Material("what was said before, in another program", told))
     if request.system:
@@ -139,12 +137,6 @@ def make_order(service: Service, request: ChatRequest, mode: Mode | None) -> Ord
         asks=request.wait > 0,
         wait=request.wait,
     )
-
-
-def _exists(service: Service, session: str) -> bool:
-    with suppress(UsageError):
-        return bool(session) and service.sessions.find(session) == session
-    return False
 
 
 def _go_on(service: Service, session: str, count: int) -> str:

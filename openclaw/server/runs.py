@@ -22,7 +22,7 @@ from openclaw.server.wire import Order, event_to_json, question_to_json
 from openclaw.sessions.session import Session
 from openclaw.stopping import check_stop, stopped_by
 
-State = Literal["preparing", "reading", "writing", "tool", "asking", "done"]
+State = Literal["queued", "preparing", "reading", "writing", "tool", "asking", "done"]
 KEPT_SECONDS = 600.0
 """The events of a run are kept for so long after its end; then the session has its messages."""
 MOST_EVENTS = 100_000
@@ -59,6 +59,7 @@ class Run:
             "session_id": self.session.id,
             "state": self.state,
             "message": self.order.message,
+            "began_at": self.began_at,
             "text": self.text,
             "question": self.question,
             "events": len(self.events),
@@ -67,6 +68,10 @@ class Run:
     @property
     def ended(self) -> bool:
         return bool(self.ended_at)
+
+    @property
+    def stopping(self) -> bool:
+        return self._stop.is_set()
 
     def add(self, event: dict[str, Any]) -> None:
         """Add an event, and wake everybody who waits for one."""
@@ -277,12 +282,22 @@ class Runs:
 
     def _drive(self, run: Run) -> None:
         try:
+            self._wait_for_turn(run)
             self._share_model(run)
             run.drive()
         finally:
             with suppress(OpenclawError, OSError):
                 self._warm.close(run.agent)
             run.end()
+
+    def _wait_for_turn(self, run: Run) -> None:
+        """Wait for the ends of the runs that answer this conversation already."""
+        running = self.running(run.session.id)
+        for earlier in running[: running.index(run)]:
+            run.state = "queued"
+            while not earlier.wait(POLL_SECONDS) and not run.stopping:
+                pass
+        run.state = "preparing"
 
     def _share_model(self, run: Run) -> None:
         with suppress(OpenclawError):  # the turn raises it again, and tells it

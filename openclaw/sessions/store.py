@@ -127,6 +127,10 @@ class SessionStore(SessionFolder):
             "see all: openclaw sessions list",
         )
 
+    def exists(self, session_id: str) -> bool:
+        """Tell whether there is a conversation with exactly this id."""
+        return any(path.stem == session_id for path in self._files())
+
     def latest(self) -> Session | None:
         """Return the session that was last updated, None when there is none. Conversations without
         a user do not count."""

@@ -401,3 +401,15 @@ def test_a_conversation_comes_back_to_its_model(
     read(http, begin(http, "Say two.", session_id="talk"))
     read(http, begin(http, "Say three."))
     assert [chat["model"] for chat in fake_ollama.chats] == ["other:2b", "other:2b", "fake:1b"]
+
+
+def test_a_queued_prompt_waits_for_the_end_of_the_first(
+    http: httpx.Client, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.say(Answer("First.", stall=2.5), "Second.")  # longer than a lock is waited for
+    begin(http, "Say first.", session_id="talk")
+    second = begin(http, "And second?", session_id="talk", queue=True)
+    wait_for(lambda: http.get(f"/api/runs/{second}").json()["state"] == "queued")
+    [queued] = http.get("/api/sessions/talk").json()["queued"]
+    assert queued["id"] == second
+    assert [v["answer"] for _, v in read(http, second) if v["event"] == "done"] == ["Second."]

@@ -48,6 +48,20 @@ def test_a_question_shows_the_whole_call_and_is_answered(
 
 
 @pytest.mark.slow
+def test_a_prompt_during_an_answer_waits_for_its_end(page: Page, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say(Answer([f"word{n} " for n in range(60)], pause=0.02), "Second.")
+    page.ask("Tell a story")
+    page.sees("word3", ".stream")
+    page.ask("And then?")
+    page.sees("Second.", "article.agent:last-of-type .md")
+    answers = [each.text for each in page.all("article.agent .md")]
+    assert [answers[0].split()[-1], answers[1]] == ["word59", "Second."]
+    assert [each.text for each in page.all("article.user p")] == ["Tell a story", "And then?"]
+    page.browser.refresh()
+    page.wait(lambda: len(page.all("article.agent .md")) == 2)
+
+
+@pytest.mark.slow
 def test_an_answer_is_stopped_by_escape(page: Page, fake_ollama: FakeOllama) -> None:
     fake_ollama.say(Answer([f"word{n} " for n in range(500)], pause=0.02))
     page.ask("Tell a story")

@@ -32,6 +32,7 @@ RUN = {
         "session_id": TEXT,
         "state": TEXT,
         "message": TEXT,
+        "began_at": {"type": "number"},
         "text": TEXT,
         "question": {"type": ["object", "null"]},
         "events": NUMBER,

@@ -43,6 +43,7 @@ CONVERSATION = an_object(
     messages=a_list(OBJECT),
     left_out=NUMBER,
     run={"type": ["object", "null"]},
+    queued=a_list(OBJECT),
 )
 NAMED = an_object({"id": TEXT, "title": TEXT})
 
@@ -226,19 +227,21 @@ def _describe(session: Session) -> dict[str, Any]:
 
 
 def _history(call: Call) -> dict[str, Any]:
-    store = call.server.sessions
-    session = store.load(_find(call))
+    store, running = call.server.sessions, call.server.runs.running(call.path["session"])
+    begins = running and not store.exists(running[0].session.id)  # its first prompt is being read
+    session = running[0].session if begins else store.load(_find(call))
     said = [*store.messages(session)]
     last = call.number("last", len(said) or 1, sys.maxsize)
     shown = [{"number": number, **entry_to_json(entry)} for number, entry in said[-last:]]
     for message in shown if call.flag("html") else ():
         message["html"] = to_html(message["content"])
-    running = call.server.runs.running(session.id)
+    running = running or call.server.runs.running(session.id)
     return _describe(session) | {
         "compressed_context": session.compressed_context,
         "messages": shown,
         "left_out": len(said) - len(shown),
         "run": running[0].describe() if running else None,
+        "queued": [run.describe() for run in running[1:]],
     }
 
 

@@ -5,9 +5,8 @@ import { address, button, fileLink, get, go, make, minute, rendered, view } from
 const PAGE = 50;
 const NEAR = 80;
 
-/** @type {AbortController | null} */
-let following = null;
-let run = "";
+/** The runs of the conversation that are followed, the one that is answered first. @type {Map<string, AbortController>} */
+const runs = new Map();
 let shown = PAGE;
 /** @type {() => void} */
 let changed = () => {};
@@ -56,9 +55,8 @@ function fit(area) {
 
 /** Show a conversation, "" for a new one. @param {string} session */
 export async function open(session, keep = false) {
-  if (following) following.abort();
-  following = null;
-  run = "";
+  for (const each of runs.values()) each.abort();
+  runs.clear();
   if (!keep) shown = PAGE;
   const box = get("messages");
   get("prompt").value = sessionStorage.getItem(draftKey()) || "";
@@ -75,11 +73,11 @@ export async function open(session, keep = false) {
     if (session !== view.session) return;
     get("title").textContent = found.title || session;
     get("older").hidden = !found.left_out;
-    const messages = found.run ? beforeLastPrompt(found.messages) : found.messages;
+    const messages = found.run ? beforeRun(found.messages, found.run) : found.messages;
     box.replaceChildren(...messages.map(showMessage));
-    if (found.run) {
-      box.append(bubble(found.run.message));
-      hear(found.run.id);
+    for (const run of found.run ? [found.run, ...found.queued] : []) {
+      box.append(bubble(run.message));
+      hear(run.id);
     }
     if (!keep) scrollDown();
   } catch (error) {
@@ -87,10 +85,11 @@ export async function open(session, keep = false) {
   }
 }
 
-/** The saved messages without those of the turn that runs: its events tell them. @param {any[]} messages */
-function beforeLastPrompt(messages) {
+/** The saved messages without those of the turn that runs: its events tell them. @param {any[]} messages @param {any} run */
+function beforeRun(messages, run) {
   const last = messages.map((each) => each.role).lastIndexOf("user");
-  return last < 0 ? messages : messages.slice(0, last);
+  const saved = last >= 0 && messages[last].content === run.message && Date.parse(messages[last].at) / 1000 >= run.began_at - 1;
+  return saved ? messages.slice(0, last) : messages;
 }
 
 /** @param {string} text @param {string} [at] @param {number} [number] */
@@ -143,7 +142,7 @@ async function ask() {
   const message = prompt.value.trim();
   if (!message) return;
   const box = get("messages");
-  const body = { message, session_id: view.session || null, stream: false, queue: Boolean(run) };
+  const body = { message, session_id: view.session || null, stream: false, queue: runs.size > 0 };
   prompt.value = "";
   sessionStorage.removeItem(draftKey());
   fit(prompt);
@@ -173,19 +172,18 @@ function setRunning(running) {
 }
 
 export function stop() {
+  const [run] = runs.keys();
   if (run) call("POST", `/api/runs/${run}/stop`).catch(() => {});
 }
 
 /** Show a run to its end. @param {string} id */
 async function hear(id) {
-  if (following) following.abort();
   const mine = new AbortController();
-  following = mine;
-  run = id;
+  runs.set(id, mine);
   setRunning(true);
   const article = make("article", { class: "agent", "aria-label": "Agent", "aria-busy": "true" });
   get("messages").append(article);
-  const told = new Telling(article);
+  const told = new Telling(article, id);
   try {
     await follow(id, (event) => told.hear(event), mine.signal, (lost) => {
       get("state").textContent = lost ? "connection lost, trying again" : "";
@@ -196,17 +194,17 @@ async function hear(id) {
   }
   if (mine.signal.aborted) return;
   article.removeAttribute("aria-busy");
-  run = "";
-  following = null;
-  setRunning(false);
+  runs.delete(id);
+  setRunning(runs.size > 0);
   changed();
 }
 
 /** What a run tells, in its article. */
 class Telling {
-  /** @param {any} article */
-  constructor(article) {
+  /** @param {any} article @param {string} run */
+  constructor(article, run) {
     this.article = article;
+    this.run = run;
     /** @type {Text | null} */
     this.text = null;
     /** @type {any} */
@@ -263,7 +261,8 @@ class Telling {
         this.note("The beginning of the conversation was put into the archive; a summary stands for it.");
         break;
       case "question":
-        this.question = question(event);
+        this.question = question(event, this.run);
+        get("state").textContent = "waiting for your answer";
         this.article.append(this.question);
         break;
       case "answered":
@@ -335,8 +334,8 @@ function passages(found) {
   return make("details", { class: "passages" }, make("summary", { text: many }), make("ul", {}, ...rows));
 }
 
-/** A question with the whole call. It is never focused by itself: a typed Enter is no yes. @param {any} asked */
-function question(asked) {
+/** A question with the whole call. It is never focused by itself: a typed Enter is no yes. @param {any} asked @param {string} run */
+function question(asked, run) {
   const reply = (/** @type {any} */ body) =>
     call("POST", `/api/runs/${run}/answer`, { question: asked.id, ...body }).catch((error) => box.append(problem(error)));
   const box = make("section", { class: "question", role: "group", "aria-label": "Question" },
@@ -346,7 +345,6 @@ function question(asked) {
   if (asked.sources.length) {
     box.append(make("p", { class: "problem", text: `Text of others is in this conversation: ${asked.sources.join(", ")}` }));
   }
-  if (asked.change) box.append(make("pre", { class: "diff", text: asked.change.diff || "" }));
   box.append(button("Once", () => reply({ decision: "once" })));
   for (const grant of asked.offers) {
     const text = `In this answer: ${grant.kind} ${grant.value}`;
