@@ -15,7 +15,7 @@ from starlette.routing import Route as StarletteRoute
 
 from openclaw.errors import Damaged, OpenclawError, Refused, UsageError
 from openclaw.frozen import frozen
-from openclaw.models.base import matches_schema
+from openclaw.models.base import matches_schema, replace_surrogates
 from openclaw.server.wire import Problem
 from openclaw.types import ToolProblem
 
@@ -186,7 +186,7 @@ async def _read_body(endpoint: Endpoint, request: Request) -> Any:
     raw = await request.body()
     body = None
     with suppress(ValueError, RecursionError):
-        body = json.loads(raw or b"{}")
+        body = json.loads(replace_surrogates(raw.decode("utf-8", "replace") or "{}"))
     if body is None:
         raise Problem(400, "the body is no JSON")
     if not matches_schema(body, endpoint.body):
