@@ -15,12 +15,12 @@ from openclaw.storage.home import Home
 
 @contextlib.contextmanager
 def serving(
-    root: Path, idle: float = 0.0, origins: Sequence[str] = ()
+    root: Path, idle: float = 0.0, origins: Sequence[str] = (), port: int = 0
 ) -> Iterator[tuple[HttpServer, RunningServer]]:
     """The server of the home at `root`, and what a client finds of it."""
     home = Home(root)
     server = HttpServer(home, idle=idle, origins=origins)
-    listening = bind("127.0.0.1", 0)
+    listening = bind("127.0.0.1", port)
     hosts = hosts_of([("127.0.0.1", listening.getsockname()[1])])
     thread = threading.Thread(target=server.run, args=([listening], hosts))
     thread.start()

@@ -5,15 +5,20 @@ from __future__ import annotations
 import random
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+from axe_core_python.selenium import Axe
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from tests.data.sample import sample
 from tests.fakes.ollama_server import Answer, FakeOllama
+from tests.fakes.serving import serving
 from tests.web.conftest import Page
 
 WRITE = Answer(calls=[("write_file", {"path": "workspace/a.md", "content": "one\n"})])
+SERIOUS = ("serious", "critical")
 VIEWS = ("todos", "files", "memory", "skills", "inside", "history", "usage", "settings")
 
 
@@ -67,7 +72,7 @@ def test_an_answer_is_stopped_by_escape(page: Page, fake_ollama: FakeOllama) -> 
     page.ask("Tell a story")
     page.sees("word3", ".stream")
     page.find("#prompt").send_keys(Keys.ESCAPE)
-    page.sees("interrupted", ".problem")
+    page.sees("interrupted", "#messages .problem")
     page.wait(lambda: not page.find("#stop").is_displayed())
 
 
@@ -193,3 +198,80 @@ def test_a_draft_survives_a_reload_and_a_long_talk_shows_its_end(
     page.find("#prompt").send_keys("half a thou")
     page.browser.refresh()
     page.wait(lambda: page.find("#prompt").get_attribute("value") == "half a thou")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_no_view_has_a_serious_fault_of_accessibility(
+    page: Page, fake_ollama: FakeOllama, colours: str
+) -> None:
+    (page.home / "memory/inbox").mkdir(exist_ok=True)
+    (page.home / "memory/inbox/2026-11-01.md").write_text("- Ann likes tea.\n")
+    asking = Answer(calls=[("fetch_url", {"url": "https://example.org/x"})])
+    fake_ollama.say(WRITE, "I wrote **one**.\n\n|a|b|\n|-|-|\n|1|2|", asking)
+    page.ask("Write one into workspace/a.md")
+    page.sees("created", ".receipt")
+    page.ask("Read https://example.org/x")
+    page.sees("The agent asks", ".question")
+    features = [{"name": "prefers-color-scheme", "value": colours}]
+    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    session = page.browser.current_url.split("/s/")[1].split("/")[0]
+    faults = []
+    for view in (*VIEWS, "files/workspace%2FSOUL.md", "skills/digest"):
+        page.browser.execute_script("location.hash = arguments[0]", f"/s/{session}/{view}")
+        page.wait(lambda: page.all("#tab > div"))
+        time.sleep(0.2)
+        found = Axe().run(page.browser)["violations"]
+        faults += [f"{view}: {each['id']}" for each in found if each["impact"] in SERIOUS]
+    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert faults == []
+
+
+@pytest.mark.slow
+def test_the_page_is_used_by_keys_alone(page: Page, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say("One.", "Two.")
+    type_keys(page, Keys.ALT, "p")
+    type_keys(page, "Say one.", Keys.ENTER)
+    page.sees("One.", ".agent .md")
+    type_keys(page, Keys.ALT, "1")
+    page.find("[aria-label='New to-do in Tasks']").send_keys("buy milk", Keys.ENTER)
+    page.sees("buy milk", "#tab")
+    page.find("#tab-todos").send_keys(Keys.ARROW_RIGHT)
+    page.wait(lambda: page.browser.switch_to.active_element.get_attribute("id") == "tab-files")
+    type_keys(page, "?")
+    page.wait(lambda: page.find("#help").is_displayed())
+    type_keys(page, Keys.ESCAPE)
+    page.wait(lambda: not page.find("#help").is_displayed())
+    type_keys(page, Keys.ALT, "n")
+    page.sees("Nothing was said yet", "#messages")
+
+
+def type_keys(page: Page, *keys: str) -> None:
+    """Press keys wherever the focus is."""
+    chain = ActionChains(page.browser)
+    if keys[0] == Keys.ALT:
+        chain.key_down(keys[0]).send_keys(*keys[1:]).key_up(keys[0])
+    else:
+        chain.send_keys(*keys)
+    chain.perform()
+
+
+@pytest.mark.slow
+def test_a_server_that_is_gone_and_comes_back_is_told(
+    browser: Any, home: Path, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.say(Answer([f"word{n} " for n in range(200)], pause=0.02))
+    with serving(home) as (_, server):
+        page = Page(browser, server, home)
+        page.open()
+        page.ask("Tell a story")
+        page.sees("word3", ".stream")
+    page.sees("interrupted", "#messages .problem")
+    with serving(home, port=server.port) as (_, fresh):
+        page.find("#tab-files").click()
+        page.sees("openclaw serve --link")  # its token is a new one
+        page.server = fresh
+        page.open()
+        page.find("#session-list a").click()
+        page.sees("word3", "#messages")
+    browser.get("about:blank")

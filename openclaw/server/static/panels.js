@@ -203,12 +203,12 @@ async function fillMemory(box) {
     const rows = waiting.map((/** @type {any} */ note) => [note.text, note.source || "",
       make("span", {}, button("Remember", () => act(() => call("POST", "/api/review", { accept: [String(note.n)] }))),
         button("Reject", () => act(() => call("POST", "/api/review", { reject: [String(note.n)] }))))]);
-    box.append(block("Waiting for your yes", table(["Memory", "From", ""], rows)));
+    box.append(block("Waiting for your yes", table(["Memory", "From", "Change"], rows)));
   }
   const rows = notes.map((/** @type {any} */ note) => [note.text, note.category, note.date || "", fileLink(note.path, note.line),
     button("Forget", () => act(() => call("DELETE", `/api/memory?note=${encodeURIComponent(`${note.path}:${note.line}`)}`)),
       { "aria-label": `Forget: ${note.text}` })]);
-  box.append(block("What is remembered", table(["Memory", "Kind", "Date", "Where", ""], rows),
+  box.append(block("What is remembered", table(["Memory", "Kind", "Date", "Where", "Change"], rows),
     lineForm("A fact to remember", "Remember", (text) => call("POST", "/api/memory", { text }))));
 }
 
@@ -324,7 +324,7 @@ async function fillHistory(box) {
 /** @param {any} box */
 async function fillUsage(box) {
   const usage = await fetchJson("/api/usage");
-  const heads = ["", "Turns", "Sent", "Cached", "Written", "First token"];
+  const heads = ["Of", "Turns", "Sent", "Cached", "Written", "First token"];
   const row = (/** @type {any} */ sums) => [sums.name, sums.turns, sums.prompt_tokens.toLocaleString(), `${Math.round(sums.share * 100)} %`,
     sums.generated_tokens.toLocaleString(), sums.first_token_seconds ? `${sums.first_token_seconds.toFixed(1)} s` : ""];
   box.append(block("Models", table(heads, [usage.together, ...usage.models].map(row))), block("Days", table(heads, usage.days.map(row))));
