@@ -250,7 +250,7 @@ def test_a_search_that_still_reads_files_is_told_as_such_and_left_to_it(tmp_path
 def test_files_that_will_not_be_read_in_time_are_not_waited_for(tmp_path: Path) -> None:
     recall, search = reading_recall(tmp_path)
     recall.begin("When does the plumber come?", ())
-    later = Timer(LEAST_READING_SECONDS, search.tell, [571])
+    later = Timer(2 * LEAST_READING_SECONDS, search.tell, [571])
     later.start()
     began = time.monotonic()
     assert recall.passages(patience=60.0) == []
