@@ -208,17 +208,21 @@ class TodoFile:
         self._change(lambda text: mark_done(text, ident, done))
 
     def set_due(self, ident: str, due: str) -> Todo:
-        """Give a to-do a date (ISO), instead of one it has; returns it as it now stands. Raises
-        ToolProblem for an unknown id."""
-        new = self._change(lambda text: set_due_date(text, ident, due))
-        return next(todo for todo in parse_todos(new) if todo.id.casefold() == ident.casefold())
+        """Give a to-do a date, in words or digits, instead of one it has, or none with ""; returns
+        it as it now stands. Raises ToolProblem for an unknown id and for what is no date."""
+        due = self._resolve_due(f"due:{due}").removeprefix("due:") if due else ""
+        return self._changed(ident, lambda text: set_due_date(text, ident, due))
 
     def set_text(self, ident: str, words: str) -> Todo:
         """Give a to-do other words, and its date unless they have one; returns it as it now stands.
         Raises ToolProblem for an unknown id, and for a text that is empty or too long."""
         dated = self._resolve_due(words)
-        new = self._change(lambda text: replace_text(text, ident, dated))
-        return next(todo for todo in parse_todos(new) if todo.id.casefold() == ident.casefold())
+        return self._changed(ident, lambda text: replace_text(text, ident, dated))
+
+    def move(self, ident: str, list_name: str) -> Todo:
+        """Move a to-do to the end of another list, made when missing; returns it as it now stands.
+        Raises ToolProblem for an unknown id and for a list without a name."""
+        return self._changed(ident, lambda text: move_todo(text, ident, list_name))
 
     def remove(self, ident: str) -> None:
         self._change(lambda text: remove_todo(text, ident))
@@ -243,6 +247,11 @@ class TodoFile:
 
     def _text(self) -> str:
         return read_markdown(self.path)
+
+    def _changed(self, ident: str, change: Callable[[str], str]) -> Todo:
+        """Change the file; return the to-do of this id as it then stands."""
+        wanted = ident.casefold()
+        return next(t for t in parse_todos(self._change(change)) if t.id.casefold() == wanted)
 
     def _change(self, change: Callable[[str], str]) -> str:
         with hold_lock(self._lock, self.lock_seconds):
@@ -299,10 +308,7 @@ def add_todos(text: str, list_name: str, texts: Sequence[str]) -> tuple[str, lis
         taken.add(ids[-1])
         bodies.append(f"[ ] {body} ^{ids[-1]}")
     write_ids(page)
-    if section is None:
-        _append_section(page, name, bodies)
-    else:
-        _append_items(page, section, bodies)
+    _append(page, section, name, bodies)
     return "".join(page.lines), ids
 
 
@@ -319,15 +325,16 @@ def mark_done(text: str, ident: str, done: bool) -> str:
 
 
 def set_due_date(text: str, ident: str, due: str) -> str:
-    """The text with a to-do's date, an ISO one, in place of one it had. Raises ToolProblem for an
-    unknown id."""
+    """The text with a to-do's date, an ISO one or "" for none, in place of one it had. Raises
+    ToolProblem for an unknown id."""
     page = read_task_page(text)
     item = _find_item(page, ident)
     write_ids(page)
     line = page.lines[item.at]
     bare = _DUE.sub("", line)
     at = bare.rindex(f" ^{item.id}")
-    page.lines[item.at] = f"{bare[:at].rstrip(_BLANKS)} due:{due}{bare[at:]}"
+    date = f" due:{due}" if due else ""
+    page.lines[item.at] = f"{bare[:at].rstrip(_BLANKS)}{date}{bare[at:]}"
     return "".join(page.lines)
 
 
@@ -343,6 +350,27 @@ def replace_text(text: str, ident: str, words: str) -> str:
     line = page.lines[item.at]
     start, end = line.index("]") + 2, line.rindex(f" ^{item.id}")
     page.lines[item.at] = f"{line[:start]}{body}{line[end:]}"
+    return "".join(page.lines)
+
+
+def move_todo(text: str, ident: str, list_name: str) -> str:
+    """The text with a to-do, and what is indented below it, at the end of another list, which is
+    made when missing. Raises ToolProblem for an unknown id and for a list without a name."""
+    page = read_task_page(text)
+    item = _find_item(page, ident)
+    write_ids(page)
+    of = next(section for section in page.sections if section.start <= item.at < section.end)
+    end = _block_end(page, item, of)
+    _end_line(page, end, page.newline)
+    first, *below = page.lines[item.at : end]
+    del page.lines[item.at : end]
+    page = read_task_page("".join(page.lines))
+    section, name = _find_section(page, list_name), _one_line(list_name.replace("#", " "))
+    if section is None and not name:
+        raise ToolProblem("A list needs a name.")
+    at = _append(page, section, name, [first[first.index("[") :].rstrip()])
+    shift = indent_width(page.lines[at]) - item.indent
+    page.lines[at + 1 : at + 1] = [_shifted(line, shift) for line in below]
     return "".join(page.lines)
 
 
@@ -422,7 +450,14 @@ def _find_section(page: TaskPage, name: str) -> Section | None:
     return next(iter(filled + [s for s in found if s.level > 1]), None)
 
 
-def _append_section(page: TaskPage, name: str, bodies: Sequence[str]) -> None:
+def _append(page: TaskPage, section: Section | None, name: str, bodies: Sequence[str]) -> int:
+    """Append items to a section, or to a new one of that name; returns the first one's line."""
+    if section is None:
+        return _append_section(page, name, bodies)
+    return _append_items(page, section, bodies)
+
+
+def _append_section(page: TaskPage, name: str, bodies: Sequence[str]) -> int:
     newline = page.newline
     at = len(page.lines) if page.open_at is None else page.open_at
     before = _end_line(page, at, newline)
@@ -432,9 +467,10 @@ def _append_section(page: TaskPage, name: str, bodies: Sequence[str]) -> None:
     if at < len(page.lines):
         block.append(newline)
     page.lines[at:at] = block
+    return at + block.index(f"## {name}{newline}") + 2
 
 
-def _append_items(page: TaskPage, section: Section, bodies: Sequence[str]) -> None:
+def _append_items(page: TaskPage, section: Section, bodies: Sequence[str]) -> int:
     newline = page.newline
     items = page.items_of(section)
     if not items:
@@ -450,7 +486,7 @@ def _append_items(page: TaskPage, section: Section, bodies: Sequence[str]) -> No
             if at < len(page.lines) and page.lines[at].strip():
                 block.append(newline)
         page.lines[at:at] = block
-        return
+        return at + (not block[0].strip())
     least = min(item.indent for item in items)
     last = [item for item in items if item.indent == least][-1]
     at = _block_end(page, last, section)
@@ -461,6 +497,7 @@ def _append_items(page: TaskPage, section: Section, bodies: Sequence[str]) -> No
     page.lines[at:at] = [
         f"{indent}{bullet} {body}{newline}" for bullet, body in zip(bullets, bodies, strict=True)
     ]
+    return at
 
 
 def _first_item_line(page: TaskPage, section: Section) -> int:
@@ -520,8 +557,13 @@ def _lift_children(page: TaskPage, item: TaskItem) -> None:
         if child.indent <= item.indent:
             break
         shift = child.indent - item.indent if shift is None else shift
-        line = page.lines[child.at].lstrip(_BLANKS)
-        page.lines[child.at] = " " * max(child.indent - shift, 0) + line
+        page.lines[child.at] = _shifted(page.lines[child.at], -shift)
+
+
+def _shifted(line: str, columns: int) -> str:
+    """The line with its indent changed by some columns."""
+    text = line.lstrip(_BLANKS)
+    return " " * max(indent_width(line) + columns, 0) + text if text.strip() else line
 
 
 _TODO_MARKS = re.compile(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -19,6 +20,7 @@ from openclaw.memory.todos import (
     is_overdue,
     mark_done,
     match_todos,
+    move_todo,
     parse_todos,
     remove_todo,
     replace_text,
@@ -141,6 +143,37 @@ def test_adding_goes_to_the_end_of_the_list_in_its_style() -> None:
     text, ids = add_todos(PLAIN, "the groceries list".removeprefix("the "), ["a", "b"])
     assert f"- [x] bread ^11223344\n- [ ] a ^{ids[0]}\n- [ ] b ^{ids[1]}\n\n## Work" in text
     assert "## Groceries" in text
+
+
+NESTED = (
+    "## Home\n\n  - [ ] paint ^0a1b2c3d\n    - [ ] buy paint ^11223344\n\tthe blue one\n"
+    "  - [ ] rest ^22334455\n\n## Work\n\n1. [ ] call ^33445566\n\nend"
+)
+
+
+def test_a_to_do_moves_to_another_list_with_what_is_below_it() -> None:
+    assert move_todo(NESTED, "0a1b2c3d", "work") == (
+        "## Home\n\n  - [ ] rest ^22334455\n\n## Work\n\n1. [ ] call ^33445566\n"
+        "2. [ ] paint ^0a1b2c3d\n  - [ ] buy paint ^11223344\n  the blue one\n\nend"
+    )
+    assert move_todo(NESTED, "33445566", "Trip").endswith(
+        "\n## Work\n\n\nend\n\n## Trip\n\n- [ ] call ^33445566\n"
+    )
+    assert move_todo("- [ ] a ^0a1b2c3d", "0a1b2c3d", "B").endswith("## B\n\n- [ ] a ^0a1b2c3d\n")
+    with pytest.raises(ToolProblem, match="needs a name"):
+        move_todo(NESTED, "0a1b2c3d", " # ")
+
+
+@given(seed=st.integers(0, 10_000))
+def test_moves_between_lists_lose_no_line(seed: int) -> None:
+    dice, text = Random(seed), NESTED
+    for _ in range(5):
+        todo = dice.choice(parse_todos(text)).id
+        text = move_todo(text, todo, dice.choice(["Home", "Work", "Trip"]))
+    wanted = sorted(re.sub(r"^[-\d.]+ ", "", line.strip()) for line in NESTED.split("\n"))
+    found = sorted(re.sub(r"^[-\d.]+ ", "", line.strip()) for line in text.split("\n"))
+    assert {"## Trip", ""} | set(found) == {"## Trip", ""} | set(wanted)
+    assert len(parse_todos(text)) == 4
 
 
 def test_adding_to_a_numbered_or_nested_list_keeps_its_form() -> None:

@@ -107,6 +107,28 @@ def undone(ctx: typer.Context, words: Words, as_json: AsJson = False) -> None:
     _mark(ctx, words, False, as_json)
 
 
+@app.command("move")
+def move(
+    ctx: typer.Context,
+    words: Words,
+    list_name: Annotated[
+        str, typer.Option("--list", "-l", metavar="NAME", help="The list; made when missing.")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Move a to-do, and what is indented below it, to another list."""
+    home = current_home(ctx)
+    file = _file(home)
+    said = f"{' '.join(words)} --list {list_name}"
+    with _problems_as_usage(), record_as_turn(home, f"todo move {said}") as turn:
+        file.keep = turn.keep
+        todo = file.move(file.find_one(" ".join(words)).id, list_name)
+    if as_json:
+        print_json(_json(home, file, [todo]))
+    else:
+        typer.echo(one_line(f"moved to {todo.list}: {todo.text}"))
+
+
 @app.command("rm")
 def remove(
     ctx: typer.Context,

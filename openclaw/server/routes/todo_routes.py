@@ -41,9 +41,15 @@ def add(call: Call) -> Any:
     return _change(call, f"add {words}", lambda file: file.add(body.get("list", ""), [words])[0])
 
 
-@ROUTES.add("PATCH", ONE, "files", body=an_object({}, done=TRUTH, due=TEXT, text=TEXT), answer=TODO)
+@ROUTES.add(
+    "PATCH",
+    ONE,
+    "files",
+    body=an_object({}, done=TRUTH, due=TEXT, text=TEXT, list=TEXT),
+    answer=TODO,
+)
 def change(call: Call) -> Any:
-    """Mark a to-do as done or open, or change its date or its words."""
+    """Mark a to-do as done or open, change its date or its words, or move it to another list."""
 
     def apply(file: TodoFile) -> Todo:
         todo, body = _find(call, file), call.body
@@ -54,6 +60,8 @@ def change(call: Call) -> Any:
         if "done" in body:
             file.set_done(todo.id, body["done"])
             todo = replace(todo, done=body["done"])
+        if "list" in body:
+            todo = file.move(todo.id, body["list"])
         return todo
 
     return _change(call, f"change {call.path['todo']}", apply)

@@ -111,6 +111,12 @@ def test_add_done_undone_and_remove(claw: Claw) -> None:
     assert claw.todo_file().rstrip("\n") == TODO.rstrip("\n")
 
 
+def test_a_to_do_is_moved_to_another_list(claw: Claw) -> None:
+    assert claw("todo", "move", "bread", "--list", "Bakery").startswith("moved to Bakery: bread")
+    assert claw.json("todo")[-1]["list"] == "Bakery"
+    claw("todo", "move", "bread", "--list", "#", code=2)
+
+
 @pytest.mark.parametrize(
     "words",
     [
