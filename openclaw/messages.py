@@ -247,6 +247,11 @@ class Material:
     image: Image | None = None
 
 
+def skill_prompt(skill: str) -> str:
+    """The prompt when the user names a skill and nothing else."""
+    return f"Do what the skill {skill} says."
+
+
 @frozen
 class Waiting:
     """The model is not ready yet.

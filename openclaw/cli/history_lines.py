@@ -5,30 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from openclaw.errors import OpenclawError, UsageError
-from openclaw.frozen import frozen
 from openclaw.history.differences import SESSIONS_PREFIX, blame, turn_differences
-from openclaw.inspection.why import parse_session, session_after
-from openclaw.security.display import first_line, harmless, main_argument, one_line
+from openclaw.inspection.exchange import find_exchange, writer_of
+from openclaw.inspection.why import parse_session
+from openclaw.security.display import first_line, harmless, one_line
 from openclaw.storage.safe_open import read_bytes
 from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:
     from openclaw.history.differences import Difference, Line
-    from openclaw.history.history import History
     from openclaw.history.turns import Turn
     from openclaw.home.open_home import OpenHome
-    from openclaw.messages import Entry
-    from openclaw.sessions.store import SessionStore
     from openclaw.storage.home import Home
 
 
 MINUTES = len("2026-11-21T15:30")
 KINDS = {"outside": "edited outside"}
-NOT_RECORDED = "not recorded"
-YOU = "you"
 _LINES = re.compile(r"(.+):(\d+)(?:-(\d+))?")
 _SUBJECT_WIDTH = 40
 
@@ -161,24 +156,6 @@ def blamed_turn_lines(app: OpenHome, lines: Sequence[Line]) -> Iterator[str]:
         yield from show_lines(app, turn)
 
 
-def blame_json(app: OpenHome, path: str, lines: Sequence[Line]) -> list[dict[str, Any]]:
-    """The lines as JSON, each with its writer, and the prompt when a turn wrote it."""
-    prompts: dict[str, str] = {}
-    found = []
-    for line in lines:
-        turn = line.turn
-        if turn is not None and turn.id and turn.id not in prompts:
-            prompts[turn.id] = find_exchange(turn, app.history, app.sessions).prompt or turn.subject
-        of = (turn.id, turn.kind, turn.at, turn.session, turn.number, turn.commit) if turn else (
-            "", "", "", "", 0, ""
-        )  # fmt: skip
-        names = ("turn", "kind", "at", "session", "number", "commit")
-        told = {"path": path, "line": line.number, "text": line.text, "by": _writer(turn)[0]}
-        prompt = prompts.get(turn.id, "") if turn else ""
-        found.append(told | dict(zip(names, of, strict=True)) | {"prompt": prompt})
-    return found
-
-
 def _parse_place(home: Home, where: str) -> tuple[Path, int, int]:
     """File, first and last line that `where` names; 0 and 0 for the whole file. A name that ends
     like a range of lines is a name when such a file exists."""
@@ -226,15 +203,9 @@ def _read_text_bytes(file: Path, path: str) -> bytes:
 def _writer(turn: Turn | None) -> tuple[str, str, str, str]:
     """The turn that wrote a line: id, time, conversation, and beginning of its prompt."""
     if turn is None:
-        return NOT_RECORDED, "", "", ""
-    if turn.kind == "outside":
-        return YOU, minute(turn.at), "", first_line(turn.subject, _SUBJECT_WIDTH)
-    return (
-        turn.id,
-        minute(turn.at),
-        one_line(place_of(turn)),
-        first_line(turn.subject, _SUBJECT_WIDTH),
-    )
+        return writer_of(turn), "", "", ""
+    place = "" if turn.kind == "outside" else one_line(place_of(turn))
+    return writer_of(turn), minute(turn.at), place, first_line(turn.subject, _SUBJECT_WIDTH)
 
 
 def _line_report(app: OpenHome, path: str, line: Line, turn: Turn, show: str) -> Iterator[str]:
@@ -255,31 +226,6 @@ def _line_report(app: OpenHome, path: str, line: Line, turn: Turn, show: str) ->
     first, *rest = harmless(prompt).splitlines() or [""]
     yield from (f"  prompt: {first}", *(f"          {each}" for each in rest))
     yield f"  all of it: {show} {turn.id}"
-
-
-@frozen
-class Exchange:
-    """The prompt and the answer of a turn, "" when not known, and the calls between them."""
-
-    prompt: str = ""
-    answer: str = ""
-    calls: tuple[str, ...] = ()
-
-
-def find_exchange(turn: Turn, contents: History, store: SessionStore) -> Exchange:
-    """The prompt, answer and calls of a turn, whose number counts the user's messages of the
-    conversation. All are empty for an undo."""
-    if not (turn.session and turn.number):
-        return Exchange()
-    session = session_after(turn, contents)
-    if session is not None:
-        before = session.turns - sum(entry.role == "user" for entry in session.messages)
-        return _exchange_at(session.messages, turn.number - before)
-    try:
-        session = store.load(store.find(turn.session))
-        return _exchange_at([entry for _, entry in store.messages(session)], turn.number)
-    except OpenclawError:
-        return Exchange()
 
 
 def message_words(before: bytes | None, after: bytes | None) -> str:
@@ -307,23 +253,3 @@ def _messages(data: bytes | None) -> list[str]:
 
 def _count_messages(number: int) -> str:
     return f"{number} message{'' if number == 1 else 's'}"
-
-
-def _exchange_at(messages: Sequence[Entry], number: int) -> Exchange:
-    """The exchange that begins with the user's message of this number, from 1; the last exchange
-    when there is no such number."""
-    starts = [at for at, entry in enumerate(messages) if entry.role == "user"]
-    if not starts:
-        return Exchange()
-    which = number - 1 if 0 < number <= len(starts) else len(starts) - 1
-    end = starts[which + 1] if which + 1 < len(starts) else len(messages)
-    exchange = messages[starts[which] : end]
-    answers = [e.content for e in exchange if e.role == "assistant" and not e.tool_calls]
-    return Exchange(exchange[0].content, answers[-1] if answers else "", tuple(_calls(exchange)))
-
-
-def _calls(exchange: Iterable[Entry]) -> Iterable[str]:
-    for entry in exchange:
-        for call in entry.tool_calls:
-            failed = "" if call.ok else " (failed)"
-            yield f"{call.tool} {main_argument(call.input)}".rstrip() + failed

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from openclaw.cli.approval import Permission, make_keep, yes_unless_untrusted
-from openclaw.cli.attachments import material_of, read_piped
 from openclaw.cli.common import current_home
 from openclaw.cli.formatting import has_colours
 from openclaw.cli.play import (
     bell_seconds,
     choose_listener,
     play,
-    skill_prompt,
     turn_exit_code,
 )
 from openclaw.cli.questions import can_ask
 from openclaw.cli.reply import read_reply
+from openclaw.cli.standard_input import material_of, read_piped
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
 from openclaw.events import Notice
+from openclaw.messages import skill_prompt
 from openclaw.server.server_client import KeptGrants
 from openclaw.server.wire import Order
 

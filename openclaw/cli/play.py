@@ -67,11 +67,6 @@ def _interruptible(events: Iterator[Event], hear: Callable[[Event], None]) -> It
             yield event
 
 
-def skill_prompt(skill: str) -> str:
-    """The prompt when the user names a skill and nothing else."""
-    return f"Do what the skill {skill} says."
-
-
 def choose_listener(
     output: str,
     out: TextIO,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.cli.attachments import attach
 from openclaw.errors import UsageError
+from openclaw.home.attachments import attach
 from openclaw.retrieval.scan import IndexOptions, Scan
 from openclaw.security.credentials import why_denied, why_name_denied
 from openclaw.storage.home import Home

@@ -129,6 +129,20 @@ def test_the_tree_and_the_tokens_of_files(http: httpx.Client) -> None:
     assert ["error" in each for each in counted] == [False, True, True]
 
 
+def test_each_line_of_a_file_tells_who_wrote_it(http: httpx.Client, home: Path) -> None:
+    file = home / "workspace/list.md"
+    file.write_text("by hand\n")
+    saved = save(http, "workspace/list.md", "by hand\nby the page\n").json()
+    file.write_text("by hand\nby the page\nby hand later\n")
+    lines = http.get("/api/blame", params={"path": "workspace/list.md"}).json()
+    assert [(line["text"], line["by"]) for line in lines] == [
+        ("by hand", "you"),
+        ("by the page", saved["turn"]),
+        ("by hand later", "not recorded"),
+    ]
+    assert http.get("/api/blame", params={"path": "openclaw.yaml"}).status_code == 403
+
+
 def test_todos_are_added_changed_and_removed(http: httpx.Client, home: Path) -> None:
     added = http.post("/api/todos", json={"text": "buy milk", "list": "Shop", "due": "2026-12-01"})
     todo = added.json()
@@ -139,6 +153,10 @@ def test_todos_are_added_changed_and_removed(http: httpx.Client, home: Path) -> 
     changed = http.patch(path, json={"text": "buy oat milk", "done": False}).json()
     [found] = [each for each in http.get("/api/todos").json() if each["list"] == "Shop"]
     assert (found["text"], found["done"]) == (changed["text"], False)
+    assert http.patch(path, json={"list": "Home"}).json()["list"] == "Home"
+    assert http.patch(path, json={"due": "2026-12-24"}).json()["due"] == "2026-12-24"
+    assert http.patch(path, json={"due": ""}).json()["due"] is None
+    assert http.patch(path, json={"due": "some day"}).status_code == 400
     assert http.request("DELETE", f"/api/todos/{found['id']}", json={}).status_code == 200
     assert "milk" not in (home / "memory/TODO.md").read_text()
     assert http.patch(path, json={"done": True}).status_code == 404

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING
 
 from openclaw.agent.proactive import TodoOffer, greeting, offer_after
 from openclaw.cli import questions
-from openclaw.cli.attachments import attach, missing_files
 from openclaw.cli.chat import chat_commands, chat_history, prompt_line
 from openclaw.cli.chat.chat_commands import Answering, keep_model, replace_shell_commands
 from openclaw.cli.chat.chat_history import LastPrompt
 from openclaw.cli.chat.completion import COMMANDS, MODES
 from openclaw.cli.common import record_as_turn
-from openclaw.cli.play import play, skill_prompt, turn_exit_code
+from openclaw.cli.play import play, turn_exit_code
 from openclaw.cli.questions import pick
 from openclaw.cli.render import Listener
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.events import Compaction, Done, Event, Notice, Start
+from openclaw.home.attachments import attach, missing_files
 from openclaw.home.model_names import HINT_WIDTH, known_models, resolve_installed_model
-from openclaw.messages import Material
+from openclaw.messages import Material, skill_prompt
 from openclaw.security.display import harmless, one_line
 
 if TYPE_CHECKING:

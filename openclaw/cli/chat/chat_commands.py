@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, TextIO
 import typer
 
 from openclaw.cli import dispatch
-from openclaw.cli.attachments import attach
 from openclaw.cli.charts import canvas
 from openclaw.cli.chat.prompt_line import SHELL_MARK, session_name
 from openclaw.cli.commands import usage as usage_command
@@ -34,6 +33,7 @@ from openclaw.cli.formatting import for_stdout
 from openclaw.cli.history_lines import minute
 from openclaw.cli.options import Options
 from openclaw.errors import OpenclawError, UsageError
+from openclaw.home.attachments import attach
 from openclaw.home.model_names import find_auto_model
 from openclaw.inspection.context import context_report, head_changes
 from openclaw.inspection.turn_lines import strip_fences

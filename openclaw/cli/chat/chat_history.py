@@ -17,10 +17,10 @@ from openclaw.cli.history_lines import (
     find_blame,
     show_lines,
 )
-from openclaw.cli.play import skill_prompt
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
 from openclaw.history.differences import turn_differences
+from openclaw.messages import skill_prompt
 from openclaw.security.display import one_line
 
 if TYPE_CHECKING:

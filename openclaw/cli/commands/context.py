@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.agent.agent import Agent
-from openclaw.cli.attachments import material_of, read_piped
 from openclaw.cli.charts import Canvas, canvas, share_columns
 from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import print_lines
@@ -27,12 +26,13 @@ from openclaw.cli.options import (
     SkillName,
     Yes,
 )
-from openclaw.cli.play import skill_prompt
 from openclaw.cli.questions import can_ask
+from openclaw.cli.standard_input import material_of, read_piped
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
 from openclaw.inspection.context import context_report, head_changes
+from openclaw.messages import skill_prompt
 from openclaw.security.display import first_line, harmless, one_line
 from openclaw.sessions.store import SessionStore
 

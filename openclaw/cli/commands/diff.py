@@ -11,16 +11,15 @@ import typer
 from openclaw.cli.common import print_json
 from openclaw.cli.formatting import print_lines, warn
 from openclaw.cli.history_lines import (
-    blame_json,
     blame_lines,
     blamed_turn_lines,
     diff_lines,
     find_blame,
-    find_exchange,
     show_lines,
 )
 from openclaw.cli.opening import open_app
 from openclaw.history.differences import turn_differences, turn_json
+from openclaw.inspection.exchange import blame_json, find_exchange
 
 Ref = Annotated[
     str,

@@ -8,9 +8,11 @@ from typing import Any
 from starlette.responses import JSONResponse
 
 from openclaw.agent.agent import Agent
+from openclaw.history.differences import blame
+from openclaw.inspection.exchange import blame_json
 from openclaw.models.token_count import count
 from openclaw.security.policy import plain_parts
-from openclaw.server.api import NUMBER, TEXT, TRUTH, Call, Routes, a_list, an_object
+from openclaw.server.api import NUMBER, OBJECT, TEXT, TRUTH, Call, Routes, a_list, an_object
 from openclaw.server.markup import to_html
 from openclaw.server.wire import Problem
 from openclaw.storage.home import Home
@@ -91,6 +93,22 @@ def save(call: Call) -> Any:
 
 
 @ROUTES.add(
+    "GET", "/api/blame", "read", query={"path": "its path in the home"}, answer=a_list(OBJECT)
+)
+def show_writers(call: Call) -> Any:
+    """The lines of a file, each with the turn that wrote it."""
+    path, data = _read(call.server.home, call.query.get("path", ""))
+    if data is None:
+        raise Problem(404, f"there is no file {path}", "GET /api/tree lists them")
+    with call.server.agent() as agent:
+        mask = agent.vault.mask_for_display
+        found = blame_json(agent, path, blame(agent.history.versions(path), data))
+        return [
+            each | {"text": mask(each["text"]), "prompt": mask(each["prompt"])} for each in found
+        ]
+
+
+@ROUTES.add(
     "POST",
     "/api/tokens/files",
     "read",
@@ -128,7 +146,7 @@ def _read(home: Home, named: str) -> tuple[str, bytes | None]:
     """Return path and bytes of a file, None when it does not exist. Problem for one that is not a
     text of the folders that are open here."""
     try:
-        file = _find(home, named)
+        file = find_file(home, named)
         data = read_bytes(file, LARGEST)
     except FileNotFoundError:
         data = None
@@ -139,7 +157,8 @@ def _read(home: Home, named: str) -> tuple[str, bytes | None]:
     return home.relative(file), data
 
 
-def _find(home: Home, named: str) -> Path:
+def find_file(home: Home, named: str) -> Path:
+    """A file of the folders that are open here. Raises ToolProblem for any other."""
     file = home.inside(named)
     parts = plain_parts(home.relative(file))
     if parts[:1] not in [(folder,) for folder in FOLDERS] or len(parts) == 1:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
+from openclaw.home.attachments import attach, mentions
 from openclaw.home.model_names import known_models
+from openclaw.messages import Material, skill_prompt
 from openclaw.server.api import (
     NUMBER,
     TEXT,
@@ -17,9 +20,11 @@ from openclaw.server.api import (
     a_list,
     an_object,
 )
+from openclaw.server.routes.file_routes import find_file
 from openclaw.server.runs import Run
 from openclaw.server.streams import stream_run
 from openclaw.server.wire import Order, Problem
+from openclaw.types import ToolProblem
 
 ROUTES = Routes()
 _OR_NULL = {"type": ["string", "null"]}
@@ -85,8 +90,8 @@ def begin(call: Call) -> Any:
 )
 def chat(call: Call) -> Any:
     """Ask a prompt. The answer is the stream of its run, or the run's state where `Accept` is
-    application/json."""
-    body = call.body
+    application/json. Files of the home that `@path` names go along."""
+    body, message = call.body, call.body["message"].strip()
     session = body.get("session_id") or None
     mode = call.server.choose_mode(body.get("mode"), call.scopes)
     key = call.headers.get("idempotency-key", "")
@@ -96,8 +101,9 @@ def chat(call: Call) -> Any:
         hint = "stop it, or send queue: true"
         raise Problem(409, "this conversation is being answered", hint, run_id=running.id)
     order = Order(
-        body["message"],
+        message or (skill_prompt(body["skill"]) if body.get("skill") else ""),
         session=session,
+        material=_attach_files(call, message) if "owner" in call.scopes else (),
         skill=body.get("skill", ""),
         model=_choose_model(call, session),
         mode=mode,
@@ -107,6 +113,21 @@ def chat(call: Call) -> Any:
     if body.get("stream") is False or call.headers.get("accept") == "application/json":
         return run.describe() | {"run_id": run.id}
     return stream_run(run)
+
+
+def _attach_files(call: Call, message: str) -> Sequence[Material]:
+    """Return the files that a message names. Problem for one that is missing or not open here."""
+    home = call.server.home
+    try:
+        named = mentions(message, home.root, home.root)
+    except UsageError as error:  # its hint may name files outside
+        raise Problem(404, str(error)) from error
+    for mention in named:
+        try:
+            find_file(home, str(mention.path))
+        except (ToolProblem, OSError) as error:
+            raise Problem(403, f"{mention.name} is not attached: {error}") from error
+    return attach(message, "", home.root, home.root)
 
 
 def _choose_model(call: Call, session: str | None) -> str | None:

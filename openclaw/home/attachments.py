@@ -1,4 +1,4 @@
-"""Material that goes along with the prompt: standard input and `@path` attachments.
+"""Material that goes along with the prompt: the files that `@path` names in it.
 
 The agent fences material as data. A file outside the home may be attached, because the user named
 it; its text still counts as written by others.
@@ -10,29 +10,20 @@ import hashlib
 import io
 import os
 import re
-import select
-import stat
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from difflib import get_close_matches
 from itertools import islice
 from mimetypes import types_map
 from pathlib import Path
-from threading import Timer
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
-from openclaw.cli.formatting import warn
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
 from openclaw.messages import MOST_IMAGE_BYTES, Image, Material
 from openclaw.security.credentials import why_denied
 from openclaw.storage.child import NoText, paged_text
 from openclaw.storage.readers import BEGINNING, IMAGES, SUFFIXES, kind_of
-
-if TYPE_CHECKING:
-    from openclaw.storage.home import Home
-
 
 MAX_BYTES = 200_000
 MAX_NAMES = 200
@@ -45,12 +36,6 @@ _MENTION = re.compile(
 _RANGE = re.compile(r":(\d+)(?:-(\d+))?$")
 _FILE_LIKE = re.compile(r"(?:\.\w{1,5}|:\d+-\d+)$")
 _CLOSING = ".,;:!?)]}>'\""
-PATIENCE_SECONDS = 3.0
-FORKED_ONLY = 0x40  # PF_FORKNOEXEC of Linux: a copy that a shell makes of itself, for a loop
-LEFT_ALONE = (
-    "standard input is left to the loop that reads it (--stdin takes it, --no-stdin hides this)"
-)
-WAITING = "reading standard input to its end (--no-stdin leaves it alone)"
 
 
 @frozen
@@ -61,13 +46,6 @@ class Mention:
     name: str
     first: int = 0
     last: int = 0
-
-
-def read_stdin(stream: BinaryIO) -> str:
-    """A stream as text, at most 200 KB of it; a line tells where something was left out and how
-    much. Raises UsageError for binary data."""
-    head, tail, size = _read_ends(stream)
-    return _ends_as_text(head, tail, size, "standard input")
 
 
 def attach(prompt: str, piped: str, cwd: Path, home: Path) -> tuple[Material, ...]:
@@ -202,10 +180,9 @@ def _read_mention(mention: Mention) -> tuple[str, str]:
             stream = _open_as_text(mention, file)
             if mention.first:
                 return _read_lines(mention, stream)
-            head, tail, size = _read_ends(stream)
+            return f"file {mention.name}", read_text_ends(stream, f"'{mention.name}'")
     except OSError as error:
         raise UsageError(f"cannot read '{mention.name}': {error.strerror or error}") from error
-    return f"file {mention.name}", _ends_as_text(head, tail, size, f"'{mention.name}'")
 
 
 def _read_image(mention: Mention, inside: str) -> Material | None:
@@ -277,6 +254,12 @@ def _read_lines(mention: Mention, stream: BinaryIO) -> tuple[str, str]:
     return f"file {mention.name}, lines {first}-{min(last, number)}", text
 
 
+def read_text_ends(stream: BinaryIO, name: str) -> str:
+    """A stream as text, at most 200 KB of it; a line tells where something was left out and how
+    much. Raises UsageError for binary data."""
+    return _ends_as_text(*_read_ends(stream), name)
+
+
 def _read_ends(stream: BinaryIO) -> tuple[bytes, bytes, int]:
     """The first and the last 100 KB of a stream, and its size in bytes. A stream of up to 200 KB is
     wholly in the first value."""
@@ -321,65 +304,3 @@ def _ends_as_text(head: bytes, tail: bytes, size: int, name: str) -> str:
 
 def _decode(data: bytes, encoding: str) -> str:
     return data.decode(encoding, errors="replace").replace("\r\n", "\n")
-
-
-def read_piped(wanted: bool | None, *, quiet: bool = False) -> str:
-    """The text that is piped in, "" for none. `wanted` is the user's option, None when not given.
-    Says on stderr when the input is left alone, and when its end does not come."""
-    if wanted is False or not sys.stdin or (wanted is None and sys.stdin.isatty()):
-        return ""
-    if wanted is None and _is_read_by_others():
-        if not quiet and _has_more():
-            warn([LEFT_ALONE])
-        return ""
-    timer = Timer(PATIENCE_SECONDS, warn, [[WAITING]])
-    timer.daemon = True
-    timer.start()
-    try:
-        return read_stdin(sys.stdin.buffer)
-    finally:
-        timer.cancel()
-
-
-def _is_read_by_others() -> bool:
-    """Return True when another process has read the beginning of standard input."""
-    with suppress(OSError):  # not a stream of the system, or its other readers are unknown
-        kind = os.fstat(sys.stdin.fileno()).st_mode
-        if stat.S_ISREG(kind):
-            return os.lseek(sys.stdin.fileno(), 0, os.SEEK_CUR) > 0
-        return stat.S_ISFIFO(kind) and sys.platform == "linux" and _is_read_by_loop()
-    return False
-
-
-def _is_read_by_loop() -> bool:
-    """Return True when a parent process is a shell's copy of itself, has the same pipe and has read
-    something. That is a loop; a script, `timeout` or `sudo` was started as a program."""
-    pid, ours = os.getppid(), os.fstat(sys.stdin.fileno())
-    while os.path.samestat(Path(f"/proc/{pid}/fd/0").stat(), ours):
-        stated = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
-        parent, flags = (stated.rpartition(")")[2].split()[at] for at in (1, 6))
-        characters = Path(f"/proc/{pid}/task/{pid}/io").read_text("ascii").split()[1]
-        if int(flags) & FORKED_ONLY and int(characters):
-            return True
-        pid = int(parent)
-    return False
-
-
-def _has_more() -> bool:
-    """Return True when standard input is not at its end."""
-    number = sys.stdin.fileno()
-    size, kind = os.fstat(number).st_size, os.fstat(number).st_mode
-    if stat.S_ISREG(kind):
-        return os.lseek(number, 0, os.SEEK_CUR) < size
-    poll = select.poll()
-    poll.register(number, select.POLLIN)
-    return all(state & select.POLLIN for _, state in poll.poll(0))
-
-
-def material_of(prompt: str, piped: str, home: Home, *, quiet: bool) -> Sequence[Material]:
-    """The material that goes with the prompt. Says on stderr which named files do not exist."""
-    folders = (Path.cwd(), home.root)
-    material = attach(prompt, piped, *folders)
-    if not quiet:
-        warn(f"there is no file '{name}'" for name in missing_files(prompt, *folders))
-    return material
