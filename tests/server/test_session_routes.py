@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import httpx
 
@@ -123,6 +124,33 @@ def test_why_and_usage_tell_what_an_answer_is_made_of(
     assert (why["prompt"], why["answer"]) == ("Say one.", "One.")
     assert http.get(f"/api/sessions/{session}/usage").json()["together"]["turns"] == 1
     assert http.get("/api/usage").json()["together"]["turns"] == 1
+    tokens, seconds = http.get("/api/usage/plots").json()
+    assert tokens["names"] == ["read", "read before", "written"]
+    assert ElementTree.fromstring(seconds["svg"]).get("role") == "img"
+
+
+def test_files_that_a_prompt_names_go_along(
+    http: httpx.Client, home: Path, fake_ollama: FakeOllama
+) -> None:
+    (home / "workspace/trip.md").write_text("We fly on 14 March.\n")
+    fake_ollama.say("On 14 March.")
+    session = begin(http)
+    ask(http, "When do we fly? @workspace/trip.md", session)
+    assert "We fly on 14 March." in fake_ollama.chats[-1]["messages"][-1]["content"]
+    (home.parent / "other.md").write_text("Of somebody else.\n")
+    asked = len(fake_ollama.chats)
+    for closed in ("@openclaw.yaml", f"@{home.parent}/", f"@{home.parent}/other.md"):
+        refused = http.post("/api/chat", json={"message": f"Read {closed}"})
+        assert (refused.status_code, len(fake_ollama.chats)) == (403, asked), closed
+    missing = http.post("/api/chat", json={"message": f"Read @{home.parent}/othe.md"})
+    assert missing.status_code == 404
+    assert "other.md" not in missing.text
+
+
+def test_a_skill_is_used_by_its_name(http: httpx.Client, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say("Done.")
+    asked = http.post("/api/chat", json={"message": "", "skill": "digest", "stream": False}).json()
+    assert asked["message"] == "Do what the skill digest says."
 
 
 def test_an_unknown_conversation_is_told_as_missing(http: httpx.Client) -> None:

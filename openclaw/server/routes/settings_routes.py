@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from openclaw.config import load_settings, origins, set_value
@@ -13,6 +14,7 @@ from openclaw.home.model_names import all_models, find_auto_model
 from openclaw.inspection.context import context_report
 from openclaw.inspection.policy_report import describe_policy
 from openclaw.inspection.usage import all_turns, usage_json
+from openclaw.inspection.usage_plot import usage_plots
 from openclaw.server.api import (
     NUMBER,
     OBJECT,
@@ -100,6 +102,17 @@ def policy(call: Call) -> Any:
 def usage(call: Call) -> Any:
     """Tokens and seconds in all, by model and by day."""
     return usage_json(all_turns(call.server.sessions, call.query.get("since", "")))
+
+
+@ROUTES.add(
+    "GET",
+    "/api/usage/plots",
+    "read",
+    answer=a_list(an_object({"title": TEXT, "names": a_list(TEXT), "svg": TEXT})),
+)
+def plot_usage(call: Call) -> Any:
+    """The usage day by day as plots."""
+    return [asdict(plot) for plot in usage_plots(all_turns(call.server.sessions))]
 
 
 @ROUTES.add(
