@@ -72,6 +72,7 @@ check: $(BIN)/.dev
 	$(BIN)/python -m tests.structure
 	$(BIN)/python -m training.train --check
 	$(BIN)/python docs/generate.py --check
+	$(if $(shell command -v tsc),tsc --project tests/web,@echo "the types of the page are not checked: tsc is not installed")
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist
 
 train: $(BIN)/.dev   ## the classifier of messages and answers, from training/data
@@ -84,6 +85,7 @@ bench: $(BIN)/.embedded $(BIN)/.dev
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.one_prompt
 	$(BIN)/python -m benchmarks.serve
+	$(BIN)/python -m benchmarks.page
 	$(BIN)/python -m benchmarks.prompt
 	$(BIN)/python -m benchmarks.language
 	$(BIN)/python -m benchmarks.prefix

@@ -1,8 +1,10 @@
-"""A server of a home in a thread of the test, listening on loopback."""
+"""A server of a home on loopback: in a thread of the test, or in a process of its own."""
 
 from __future__ import annotations
 
 import contextlib
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -33,3 +35,16 @@ def serving(
     finally:
         server.stop()
         thread.join()
+
+
+def start_server(home: Path, port: int = 0) -> tuple[subprocess.Popen[bytes], RunningServer]:
+    """A server in a process of its own."""
+    words = [sys.executable, "-m", "openclaw", "--home", str(home), "serve"]
+    words += ["--port", str(port)]
+    process = subprocess.Popen(words, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 30
+    while (found := find_server(Home(home))) is None:
+        assert process.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    return process, found

@@ -6,8 +6,6 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -15,24 +13,11 @@ from typing import Any
 import httpx
 import pytest
 
-from openclaw.server.server_client import RunningServer, find_server
-from openclaw.storage.home import Home
 from tests.fakes.command import openclaw
 from tests.fakes.ollama_server import Answer, FakeOllama
+from tests.fakes.serving import start_server
 
 WORDS = [f"word{number} " for number in range(60)]
-
-
-def start(home: Path) -> tuple[subprocess.Popen[bytes], RunningServer]:
-    """A server in a process of its own."""
-    words = [sys.executable, "-m", "openclaw", "--home", str(home), "serve", "--port", "0"]
-    process = subprocess.Popen(words, stderr=subprocess.DEVNULL)
-    until = time.monotonic() + 30
-    while (found := find_server(Home(home))) is None:
-        assert process.poll() is None
-        assert time.monotonic() < until
-        time.sleep(0.02)
-    return process, found
 
 
 def turns(home: Path) -> list[dict[str, Any]]:
@@ -43,7 +28,7 @@ def turns(home: Path) -> list[dict[str, Any]]:
 
 def die_in_mid_run(home: Path, seconds: float) -> None:
     """Begin a run whose tool adds a to-do, kill the server then, and look at what is left."""
-    process, server = start(home)
+    process, server = start_server(home)
     headers = {"Authorization": f"Bearer {server.token}"}
     with httpx.Client(base_url=f"http://127.0.0.1:{server.port}", headers=headers) as client:
         body = {"message": "Add milk to my to-dos.", "session_id": "talk", "stream": False}
@@ -58,7 +43,7 @@ def die_in_mid_run(home: Path, seconds: float) -> None:
                     break
         os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    again, server = start(home)
+    again, server = start_server(home)
     try:
         was_added = any(each["event"] == "tool_end" and each["ok"] for each in told)
         todos = (home / "memory" / "TODO.md").read_text("utf-8")

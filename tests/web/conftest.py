@@ -55,13 +55,22 @@ class Page:
         self.wait(lambda: text in self.find(selector).text)
 
     def press(self, name: str, within: str = "") -> None:
-        """Press the button of that name."""
+        """Press the button, or the link, of that name."""
 
         def shown() -> list[Any]:
-            found = self.all(f"{within} button")
+            found = self.all(f"{within} button, {within} a")
             return [each for each in found if each.text == name and each.is_displayed()]
 
-        self.wait(shown)[0].click()
+        self.act(lambda: shown()[0].click())
+
+    def act(self, action: Callable[[], Any]) -> None:
+        """Do it, and again when the page was filled anew meanwhile."""
+
+        def done() -> bool:
+            action()
+            return True
+
+        self.wait(done)
 
     def ask(self, text: str) -> None:
         from selenium.webdriver.common.keys import Keys
@@ -91,6 +100,7 @@ def browser() -> Iterator[Any]:
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     service = webdriver.chrome.service.Service(driver)
     opened = webdriver.Chrome(options=options, service=service)
+    opened.set_window_size(1400, 900)
     yield opened
     opened.quit()
 
@@ -107,7 +117,6 @@ def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
 
 @pytest.fixture
 def page(browser: Any, home: Path) -> Iterator[Page]:
-    browser.set_window_size(1400, 900)
     with serving(home) as (_, server):
         opened = Page(browser, server, home)
         opened.open()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from pathlib import Path
@@ -11,10 +12,11 @@ import pytest
 from axe_core_python.selenium import Axe
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
 
 from tests.data.sample import sample
 from tests.fakes.ollama_server import Answer, FakeOllama
-from tests.fakes.serving import serving
+from tests.fakes.serving import serving, start_server
 from tests.web.conftest import Page
 
 WRITE = Answer(calls=[("write_file", {"path": "workspace/a.md", "content": "one\n"})])
@@ -150,11 +152,78 @@ def test_todos_memories_and_settings_are_changed_in_their_tabs(page: Page) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [360, 800, 1400, 2560])
-def test_every_view_fits_its_width(page: Page, fake_ollama: FakeOllama, width: int) -> None:
-    fake_ollama.say(WRITE, "I wrote one into `workspace/a.md`. " + "long" * 100)
+def test_a_to_do_is_moved_by_dragging_and_by_its_list(page: Page) -> None:
+    file = page.home / "memory/TODO.md"
+    file.write_text(
+        "## Home\n\n- [ ] paint ^0a1b2c3d\n- [ ] rest ^11223344\n\n## Work\n\n- [ ] call\n"
+    )
+    page.open("/s/new/todos/")
+    page.wait(lambda: len(page.all(".todos li")) == 3)
+    page.act(lambda: drag(page, "[data-id='0a1b2c3d']", page.all(".block h2")[-1]))
+    page.wait(lambda: "paint" in file.read_text().partition("## Work")[2])
+    page.act(lambda: Select(page.find("[aria-label='List: rest']")).select_by_value("Work"))
+    page.wait(lambda: "rest" in file.read_text().partition("## Work")[2])
+    page.act(lambda: page.find("[aria-label='Name of a new list']").send_keys("Trip", Keys.ENTER))
+    page.act(lambda: page.find("[aria-label='New to-do in Trip']").send_keys("pack", Keys.ENTER))
+    page.wait(lambda: "pack" in file.read_text().partition("## Trip")[2])
+    assert page.told() == []
+
+
+def drag(page: Page, what: str, target: Any) -> None:
+    ActionChains(page.browser).drag_and_drop(page.find(what), target).perform()
+
+
+@pytest.mark.slow
+def test_a_line_tells_who_wrote_it(page: Page, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say(WRITE, "Done.")
     page.ask("Write one into workspace/a.md")
     page.sees("created", ".receipt")
+    page.browser.execute_script("location.hash = '/s/new/files/workspace%2Fa.md'")
+    page.press("Who wrote this", "#tab")
+    page.find("#tab table a").click()
+    page.sees("+one", "#tab details[open] .diff")
+    page.browser.execute_script("document.getElementById('tab-usage').click()")
+    page.wait(lambda: len(page.all("svg.plot .bar-1")) == 2)
+    assert page.told() == []
+
+
+@pytest.mark.slow
+def test_the_prompt_completes_commands_skills_and_files(
+    page: Page, fake_ollama: FakeOllama
+) -> None:
+    (page.home / "workspace/trip.md").write_text("We fly on 14 March.\n")
+    fake_ollama.say("On 14 March.", "A digest.")
+    prompt = page.find("#prompt")
+    prompt.send_keys("When do we fly? @trip")
+    page.sees("workspace/trip.md", "#choices")
+    prompt.send_keys(Keys.TAB)
+    assert prompt.get_attribute("value") == "When do we fly? @workspace/trip.md "
+    prompt.send_keys(Keys.ENTER)
+    page.sees("On 14 March.", ".agent .md")
+    assert "We fly on 14 March." in fake_ollama.chats[0]["messages"][-1]["content"]
+    prompt.send_keys("/dig")
+    page.sees("digest", "#choices [aria-selected='true']")
+    prompt.send_keys(Keys.ENTER, Keys.ENTER)
+    page.sees("A digest.", "article.agent:last-of-type .md")
+    prompt.send_keys("/nothing ", Keys.ENTER)
+    page.sees("there is no command /nothing", "#messages .problem")
+    prompt.clear()
+    prompt.send_keys("/undo ", Keys.ENTER)
+    page.wait(lambda: len(page.all("article.user")) == 1)
+    prompt.send_keys("/new ", Keys.ENTER)
+    page.sees("Nothing was said yet", "#messages")
+    assert page.told() == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [360, 800, 1400, 2560])
+def test_every_view_fits_its_width(page: Page, fake_ollama: FakeOllama, width: int) -> None:
+    asking = Answer(calls=[("fetch_url", {"url": f"https://example.org/{'x' * 100}"})])
+    fake_ollama.say(WRITE, "I wrote one into `workspace/a.md`. " + "long" * 100, asking)
+    page.ask("Write one into workspace/a.md")
+    page.sees("created", ".receipt")
+    page.ask("Read https://example.org/" + "x" * 100)
+    page.sees("The agent asks", ".question")
     size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
     page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     for view in VIEWS:
@@ -257,6 +326,29 @@ def type_keys(page: Page, *keys: str) -> None:
 
 
 @pytest.mark.slow
+def test_a_cut_network_is_told_and_the_answer_goes_on_after_it(
+    page: Page, fake_ollama: FakeOllama
+) -> None:
+    words = [f"word{n} " for n in range(100)]
+    fake_ollama.say(Answer(words, pause=0.02))
+    page.ask("Tell a story")
+    page.sees("word3", ".stream")
+    cut_network(page, True)
+    page.find("#tab-files").click()
+    page.sees("Failed to fetch", "#tab .problem")
+    time.sleep(0.5)
+    cut_network(page, False)
+    page.wait(lambda: page.find("article.agent .md").text.split() == "".join(words).split())
+    assert len(page.all("article.agent")) == 1
+
+
+def cut_network(page: Page, cut: bool) -> None:
+    page.browser.execute_cdp_cmd("Network.enable", {})
+    limits = {"offline": cut, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+    page.browser.execute_cdp_cmd("Network.emulateNetworkConditions", limits)
+
+
+@pytest.mark.slow
 def test_a_server_that_is_gone_and_comes_back_is_told(
     browser: Any, home: Path, fake_ollama: FakeOllama
 ) -> None:
@@ -275,3 +367,56 @@ def test_a_server_that_is_gone_and_comes_back_is_told(
         page.find("#session-list a").click()
         page.sees("word3", "#messages")
     browser.get("about:blank")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="kills as POSIX does")
+def test_a_killed_server_is_told_and_the_talk_is_there_with_the_next(
+    browser: Any, home: Path, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.say(WRITE, Answer([f"word{n} " for n in range(200)], pause=0.02))
+    process, server = start_server(home)
+    page = Page(browser, server, home)
+    page.open()
+    page.ask("Write one into workspace/a.md")
+    page.sees("word3", ".stream")
+    process.kill()
+    process.wait()
+    page.sees("connection lost", "#state")
+    process, page.server = start_server(home, server.port)
+    page.sees("openclaw serve --link")  # its token is a new one
+    page.open()
+    page.find("#session-list a").click()
+    page.sees("Write one into workspace/a.md", "article.user")
+    page.sees("write_file workspace/a.md", "article.agent .tool")
+    page.find("#tab-history").click()
+    page.press("Undo the newest", "#tab")
+    page.wait(lambda: not (home / "workspace/a.md").exists())
+    browser.get("about:blank")
+    page.server.call("POST", "/api/stop", {})
+    process.wait()
+
+
+@pytest.mark.slow
+def test_a_first_walk_needs_no_document(page: Page, fake_ollama: FakeOllama) -> None:
+    """What docs/page.md tells of: a to-do, a wrong memory, why an answer said it, and back."""
+    (page.home / "memory/MEMORY.md").write_text("# Memory\n\n- Ann likes coffee.\n")
+    page.act(
+        lambda: page.find("[aria-label='New to-do in Tasks']").send_keys("ask Ann", Keys.ENTER)
+    )
+    page.sees("ask Ann", ".todos")
+    fake_ollama.say("Coffee.", WRITE, "I wrote it down.")
+    page.ask("What does Ann like to drink?")
+    page.sees("Coffee.", ".agent .md")
+    page.press("Why?", "article.agent")
+    page.press("memory/MEMORY.md:3", "#tab")
+    area = page.find("textarea.editor")
+    area.send_keys(Keys.CONTROL, Keys.END)
+    area.send_keys(Keys.BACKSPACE * len("coffee.\n"), "tea.")
+    page.press("Save", "#tab")
+    page.sees("saved", "#tab")
+    assert "Ann likes tea." in (page.home / "memory/MEMORY.md").read_text()
+    page.ask("Write one into workspace/a.md")
+    page.press("Undo", ".receipt")
+    page.wait(lambda: not (page.home / "workspace/a.md").exists())
+    assert page.told() == []

@@ -34,8 +34,14 @@ export async function logIn() {
   if (answer.ok) sessionStorage.setItem(KEY, (await answer.json()).token);
 }
 
-/** @param {string} method @param {string} path @param {any} [body] @param {Record<string, string>} [headers] */
-async function send(method, path, body, headers = {}, signal = undefined) {
+/**
+ * @param {string} method
+ * @param {string} path
+ * @param {any} [body]
+ * @param {Record<string, string>} [headers]
+ * @param {AbortSignal} [signal]
+ */
+async function send(method, path, body, headers, signal) {
   const answer = await fetch(path, {
     method,
     signal,

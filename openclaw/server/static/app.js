@@ -1,8 +1,8 @@
 // The page: its address, its columns, the list of conversations, and the keys.
 import { fetchJson, logIn, onRefused } from "./api.js";
-import { address, button, get, go, make, minute, view } from "./dom.js";
-import { TABS, fill, refresh } from "./panels.js";
-import { open, problem, start, stop } from "./talk.js";
+import { address, button, get, go, make, minute, problem, view } from "./dom.js";
+import { TABS, fill, refresh } from "./tabs.js";
+import { open, start, stop } from "./talk.js";
 
 /** @type {any[]} */
 let sessions = [];
@@ -64,7 +64,10 @@ function changed() {
   refresh();
 }
 
-/** On a narrow screen one column is shown. @param {string} name */
+/**
+ * On a narrow screen one column is shown.
+ * @param {string} name
+ */
 function showColumn(name) {
   document.body.dataset.view = name;
   for (const each of get("views").children) each.setAttribute("aria-pressed", String(each.dataset.view === name));

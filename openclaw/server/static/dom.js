@@ -1,4 +1,5 @@
-// Making elements. Text is always set as text; only the server's rendered Markdown is set as HTML.
+// Making elements. Text is always set as text; only what the server rendered is set as HTML.
+import { ApiError } from "./api.js";
 
 /**
  * @param {string} name
@@ -19,7 +20,9 @@ export function make(name, values = {}, ...children) {
       element.setAttribute(key, String(value));
     }
   }
-  element.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
+  for (const child of children) {
+    if (child !== null && child !== undefined && child !== false) element.append(child);
+  }
   return element;
 }
 
@@ -35,11 +38,48 @@ export function button(text, act, more = {}) {
   return make("button", { type: "button", text, on: { click: act }, ...more });
 }
 
-/** The server's rendered Markdown; its HTML is made from text there. @param {string} html */
+/**
+ * The server's rendered Markdown; its HTML is made from text there.
+ * @param {string} html
+ */
 export function rendered(html) {
   const box = make("div", { class: "md" });
   box.innerHTML = html;
   return box;
+}
+
+/** @param {unknown} error */
+export function problem(error) {
+  const hint = error instanceof ApiError && error.hint ? ` (${error.hint})` : "";
+  const text = error instanceof Error ? error.message : String(error);
+  return make("p", { class: "problem", role: "alert", text: text + hint });
+}
+
+/** @param {string} title @param {...any} children */
+export function block(title, ...children) {
+  return make("section", { class: "block" }, make("h2", { text: title }), ...children);
+}
+
+/** @param {string[]} heads @param {any[][]} rows cells: texts or nodes */
+export function table(heads, rows) {
+  const cell = (/** @type {any} */ each) => (each instanceof Node ? make("td", {}, each) : make("td", { text: each ?? "" }));
+  return make("table", {},
+    make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", { scope: "col", text })))),
+    make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map(cell)))));
+}
+
+/**
+ * A form of one line.
+ * @param {string} label
+ * @param {string} text
+ * @param {(value: string) => unknown} submit
+ */
+export function lineForm(label, text, submit) {
+  const input = make("input", { "aria-label": label, placeholder: label, autocomplete: "off" });
+  return make("form", { class: "line", on: { submit: (/** @type {Event} */ event) => {
+    event.preventDefault();
+    if (input.value.trim()) submit(input.value.trim());
+  } } }, input, make("button", { text }));
 }
 
 /** @param {string} at */
@@ -53,10 +93,22 @@ export function fileLink(path, line) {
   return make("a", { href: `#${address({ tab: "files", rest: place })}`, text: place });
 }
 
+/**
+ * A place like memory/MEMORY.md:3 as a link, when a tab shows its file.
+ * @param {string} place
+ */
+export function placeLink(place) {
+  const [, path, line] = place.match(/^(.*?)(?::(\d+)(?:-\d+)?)?$/) || ["", place, ""];
+  return /^(workspace|memory|skills)\//.test(path) ? fileLink(path, Number(line)) : make("span", { text: place });
+}
+
 /** @type {{session: string, tab: string, rest: string}} */
 export const view = { session: "", tab: "todos", rest: "" };
 
-/** The address of a view like the present one. @param {Partial<typeof view>} change */
+/**
+ * The address of a view like the present one.
+ * @param {Partial<typeof view>} change
+ */
 export function address(change) {
   const next = { ...view, ...change };
   const parts = [next.session || "new", next.tab, next.rest].map(encodeURIComponent);

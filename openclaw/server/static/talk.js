@@ -1,11 +1,15 @@
 // The talk: messages of a conversation, and the run that answers it.
 import { ApiError, call, fetchJson, follow } from "./api.js";
-import { address, button, fileLink, get, go, make, minute, rendered, view } from "./dom.js";
+import { COMMANDS, completePrompt, userSkills } from "./completion.js";
+import { address, button, fileLink, get, go, make, minute, placeLink, problem, rendered, view } from "./dom.js";
 
 const PAGE = 50;
 const NEAR = 80;
 
-/** The runs of the conversation that are followed, the one that is answered first. @type {Map<string, AbortController>} */
+/**
+ * The runs of the conversation that are followed, the one that is answered first.
+ * @type {Map<string, AbortController>}
+ */
 const runs = new Map();
 let shown = PAGE;
 /** @type {() => void} */
@@ -15,6 +19,7 @@ let changed = () => {};
 export function start(listener) {
   changed = listener;
   const prompt = get("prompt");
+  completePrompt();
   get("composer").addEventListener("submit", (/** @type {Event} */ event) => {
     event.preventDefault();
     ask();
@@ -38,7 +43,7 @@ export function start(listener) {
     shown += PAGE;
     open(view.session, true);
   });
-  get("rename").addEventListener("click", rename);
+  get("rename").addEventListener("click", () => rename());
   get("fork").addEventListener("click", () => fork());
   get("delete").addEventListener("click", remove);
 }
@@ -53,7 +58,10 @@ function fit(area) {
   area.style.height = `${Math.min(area.scrollHeight + 2, innerHeight * 0.4)}px`;
 }
 
-/** Show a conversation, "" for a new one. @param {string} session */
+/**
+ * Show a conversation, "" for a new one.
+ * @param {string} session
+ */
 export async function open(session, keep = false) {
   for (const each of runs.values()) each.abort();
   runs.clear();
@@ -85,7 +93,11 @@ export async function open(session, keep = false) {
   }
 }
 
-/** The saved messages without those of the turn that runs: its events tell them. @param {any[]} messages @param {any} run */
+/**
+ * The saved messages without those of the turn that runs: its events tell them.
+ * @param {any[]} messages
+ * @param {any} run
+ */
 function beforeRun(messages, run) {
   const last = messages.map((each) => each.role).lastIndexOf("user");
   const saved = last >= 0 && messages[last].content === run.message && Date.parse(messages[last].at) / 1000 >= run.began_at - 1;
@@ -115,13 +127,6 @@ function showMessage(message) {
   return article;
 }
 
-/** @param {unknown} error */
-export function problem(error) {
-  const hint = error instanceof ApiError && error.hint ? ` (${error.hint})` : "";
-  const text = error instanceof Error ? error.message : String(error);
-  return make("p", { class: "problem", role: "alert", text: text + hint });
-}
-
 /** @param {string} tool @param {any} input */
 function toolLine(tool, input) {
   const given = Object.values(input || {}).filter((each) => typeof each === "string")[0] || "";
@@ -139,10 +144,20 @@ function fillTool(line, output, ok, seconds, said) {
 
 async function ask() {
   const prompt = get("prompt");
-  const message = prompt.value.trim();
-  if (!message) return;
+  const typed = prompt.value.trim();
+  if (!typed) return;
   const box = get("messages");
-  const body = { message, session_id: view.session || null, stream: false, queue: runs.size > 0 };
+  const command = typed.match(/^\/([\w-]+)(?:\s+([\s\S]*))?$/);
+  let skill = "";
+  try {
+    if (command && (await runCommand(command[1], command[2] || ""))) return;
+    skill = command ? await findSkill(command[1]) : "";
+  } catch (error) {
+    box.append(problem(error));
+    return scrollDown();
+  }
+  const message = command ? command[2] || "" : typed;
+  const body = { message, skill, session_id: view.session || null, stream: false, queue: runs.size > 0 };
   prompt.value = "";
   sessionStorage.removeItem(draftKey());
   fit(prompt);
@@ -153,15 +168,47 @@ async function ask() {
       history.replaceState(null, "", `#${address({})}`);
       box.replaceChildren();
     }
-    box.append(bubble(message));
+    box.append(bubble(begun.message));
     scrollDown();
     changed();
     await hear(begun.run_id);
   } catch (error) {
-    prompt.value = message;
+    prompt.value = typed;
     box.append(problem(error));
     scrollDown();
   }
+}
+
+/** @param {string} name */
+async function findSkill(name) {
+  if ((await userSkills()).some((skill) => skill.name === name)) return name;
+  throw new Error(`there is no command /${name}; type / alone to see them all`);
+}
+
+/**
+ * Run a command of the page. False when there is none of that name.
+ * @param {string} name
+ * @param {string} words
+ */
+async function runCommand(name, words) {
+  if (!Object.hasOwn(COMMANDS, name)) return false;
+  const prompt = get("prompt");
+  prompt.value = "";
+  sessionStorage.removeItem(draftKey());
+  fit(prompt);
+  const session = view.session;
+  if (name === "new") go({ session: "" });
+  else if (!session) throw new Error("nothing was said yet");
+  else if (name === "fork") await fork();
+  else if (name === "rename") await rename(words);
+  else if (name === "compact") {
+    get("state").textContent = "summing up";
+    const done = await call("POST", `/api/sessions/${encodeURIComponent(session)}/compress`, {});
+    get("state").textContent = "";
+    await open(session);
+    get("messages").append(make("p", { class: "quiet", text: `${done.messages || 0} messages were put into the archive: ${done.summary || "a summary stands for them"}` }));
+  } else await takeBack(session, name);
+  return true;
 }
 
 /** @param {boolean} running */
@@ -176,7 +223,10 @@ export function stop() {
   if (run) call("POST", `/api/runs/${run}/stop`).catch(() => {});
 }
 
-/** Show a run to its end. @param {string} id */
+/**
+ * Show a run to its end.
+ * @param {string} id
+ */
 async function hear(id) {
   const mine = new AbortController();
   runs.set(id, mine);
@@ -306,7 +356,7 @@ class Telling {
     get("said").textContent = done.answer.slice(0, 1000);
     for (const line of done.verdicts || []) this.article.append(make("p", { class: "problem", text: line }));
     if (done.sources.length) {
-      const places = done.sources.flatMap((/** @type {string} */ place) => [" ", fileLink(...split(place))]);
+      const places = done.sources.flatMap((/** @type {string} */ place) => [" ", placeLink(place)]);
       this.article.append(make("p", { class: "quiet", text: "from" }, ...places));
     }
     if (done.receipt_line) {
@@ -321,12 +371,6 @@ class Telling {
   }
 }
 
-/** @param {string} place @returns {[string, number]} */
-function split(place) {
-  const found = place.match(/^(.*?):(\d+)/);
-  return found ? [found[1], Number(found[2])] : [place, 0];
-}
-
 /** @param {any[]} found */
 function passages(found) {
   const rows = found.map((each) => make("li", {}, fileLink(each.path, each.start_line), make("pre", { text: each.text })));
@@ -334,7 +378,11 @@ function passages(found) {
   return make("details", { class: "passages" }, make("summary", { text: many }), make("ul", {}, ...rows));
 }
 
-/** A question with the whole call. It is never focused by itself: a typed Enter is no yes. @param {any} asked @param {string} run */
+/**
+ * A question with the whole call. It is never focused by itself: a typed Enter is no yes.
+ * @param {any} asked
+ * @param {string} run
+ */
 function question(asked, run) {
   const reply = (/** @type {any} */ body) =>
     call("POST", `/api/runs/${run}/answer`, { question: asked.id, ...body }).catch((error) => box.append(problem(error)));
@@ -355,9 +403,9 @@ function question(asked, run) {
 }
 
 /** @param {string} session */
-async function takeBack(session) {
+async function takeBack(session, verb = "undo") {
   try {
-    await call("POST", "/api/undo", { session });
+    await call("POST", `/api/${verb}`, { session });
     await open(view.session);
   } catch (error) {
     get("messages").append(problem(error));
@@ -365,8 +413,8 @@ async function takeBack(session) {
   changed();
 }
 
-async function rename() {
-  const title = view.session && window.prompt("Title", get("title").textContent || "");
+async function rename(words = "") {
+  const title = words || (view.session && window.prompt("Title", get("title").textContent || ""));
   if (!title) return;
   try {
     const named = await call("PUT", `/api/sessions/${encodeURIComponent(view.session)}`, { title });
