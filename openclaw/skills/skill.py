@@ -129,7 +129,6 @@ class ListedSkill:
             "path": shown_path(path),
             "source": self.source,
             "eligible": self.eligible,
-            "user_invocable": self.skill is not None and self.skill.user_invocable,
             "problems": [problem.as_json() for problem in self.problems],
         }
         if whole and self.skill is not None:
@@ -137,6 +136,7 @@ class ListedSkill:
                 "compatibility": self.skill.compatibility,
                 "allowed_tools": list(self.skill.allowed_tools),
                 "model_invocable": self.skill.model_invocable,
+                "user_invocable": self.skill.user_invocable,
                 "body": self.skill.body(),
             }
         return shape

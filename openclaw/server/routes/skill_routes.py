@@ -24,7 +24,11 @@ SKILL = an_object(
 def list_skills(call: Call) -> Any:
     """All skills, with the reason for those that cannot be used."""
     home = call.server.home
-    return [entry.as_json(home) for entry in list_installed(home, load_settings(home))]
+    return [
+        entry.as_json(home)
+        | {"user_invocable": entry.skill is not None and entry.skill.user_invocable}
+        for entry in list_installed(home, load_settings(home))
+    ]
 
 
 @ROUTES.add("GET", "/api/skills/{name}", "read", answer=SKILL)

@@ -57,7 +57,6 @@ def test_everything_that_is_found_is_in_the_json(claw: Claw) -> None:
         "path": "skills/bad/SKILL.md",
         "source": "home",
         "eligible": False,
-        "user_invocable": False,
         "problems": [
             {
                 "level": "error",
