@@ -86,6 +86,7 @@ bench: $(BIN)/.embedded $(BIN)/.dev
 	$(BIN)/python -m benchmarks.one_prompt
 	$(BIN)/python -m benchmarks.serve
 	$(BIN)/python -m benchmarks.page
+	$(BIN)/python -m benchmarks.programs
 	$(BIN)/python -m benchmarks.prompt
 	$(BIN)/python -m benchmarks.language
 	$(BIN)/python -m benchmarks.prefix

@@ -75,7 +75,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
         "app",
         "List, add and forget what is remembered.",
     ),
-    "mcp": ("openclaw.cli.commands.mcp", "app", "List and try MCP servers."),
+    "mcp": ("openclaw.cli.commands.mcp", "app", "List and try MCP servers; be one."),
     "hooks": ("openclaw.cli.commands.hooks", "app", "List, allow and try your own programs."),
     "skills": (
         "openclaw.cli.commands.skills.group",
@@ -100,6 +100,7 @@ LATE_COMMANDS: dict[str, dict[str, str]] = {
         "test": f"{_COMMANDS}memory.test",
         "lint": f"{_COMMANDS}memory.lint",
     },
+    "mcp": {"serve": f"{_COMMANDS}mcp_serve"},
     "models": {"test": f"{_COMMANDS}models.test"},
     "sessions": {
         "compact": f"{_COMMANDS}sessions.compact",

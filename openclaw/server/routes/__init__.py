@@ -5,10 +5,12 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from starlette.routing import Route as StarletteRoute
 from starlette.routing import Router
 
 from openclaw import __version__
 from openclaw.server.api import OBJECT, TEXT, Call, Endpoint, Routes, a_list, an_object, make_route
+from openclaw.server.mcp_server import McpEndpoint
 from openclaw.server.openapi import describe_api
 from openclaw.server.routes import (
     file_routes,
@@ -78,7 +80,8 @@ def make_router(server: Service) -> Router:
     """Return the router of all routes."""
     by_path = groupby(sorted(ENDPOINTS, key=_path), key=_path)
     routes = [make_route(server, list(endpoints)) for _, endpoints in by_path]
-    return Router([*make_routes(), *routes])
+    mcp = StarletteRoute("/mcp", McpEndpoint(server))
+    return Router([*make_routes(), mcp, *routes])
 
 
 def _path(endpoint: Endpoint) -> str:

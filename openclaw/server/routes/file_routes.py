@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from starlette.responses import JSONResponse
@@ -11,21 +10,17 @@ from openclaw.agent.agent import Agent
 from openclaw.history.differences import blame
 from openclaw.inspection.exchange import blame_json
 from openclaw.models.token_count import count
-from openclaw.security.policy import plain_parts
 from openclaw.server.api import NUMBER, OBJECT, TEXT, TRUTH, Call, Routes, a_list, an_object
 from openclaw.server.markup import to_html
+from openclaw.server.shared_files import FOLDERS, read_file
 from openclaw.server.wire import Problem
 from openclaw.storage.home import Home
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.saving import SaveConflict, save_over
 from openclaw.storage.text import decode, encode_like, md5
-from openclaw.tools.paths import check_open, visible_files
-from openclaw.types import ToolProblem
+from openclaw.tools.paths import visible_files
 
 ROUTES = Routes()
-FOLDERS = ("workspace", "memory", "skills")
-LARGEST = 5_000_000
-"""Bytes of a file that is shown."""
 FILE = an_object({"path": TEXT, "content": TEXT, "etag": TEXT}, read_only=TRUTH)
 SAVED = an_object({"path": TEXT, "etag": TEXT, "merged": TRUTH}, turn=TEXT)
 
@@ -52,7 +47,7 @@ def tree(call: Call) -> Any:
 def read(call: Call) -> Any:
     """A file as text, with its MD5 as ETag. One that holds secrets is shown with their names, and
     cannot be saved."""
-    path, data = _read(call.server.home, call.query.get("path", ""))
+    path, data = read_file(call.server.home, call.query.get("path", ""))
     if data is None:
         raise Problem(404, f"there is no file {path}", "GET /api/tree lists them")
     text = decode(data)
@@ -75,7 +70,7 @@ def save(call: Call) -> Any:
     `etag`), or its text (`base`), changes of others since are merged; 409 with both sides where
     they are in the same lines. Without them the text replaces what is there."""
     home = call.server.home
-    path, now = _read(home, call.body["path"])
+    path, now = read_file(home, call.body["path"])
     edited = call.headers.get("if-match", call.body.get("etag", "")).strip().removeprefix("W/")
     with call.server.agent() as agent:
         if now is not None and agent.vault.mask_for_display(decode(now)) != decode(now):
@@ -97,7 +92,7 @@ def save(call: Call) -> Any:
 )
 def show_writers(call: Call) -> Any:
     """The lines of a file, each with the turn that wrote it."""
-    path, data = _read(call.server.home, call.query.get("path", ""))
+    path, data = read_file(call.server.home, call.query.get("path", ""))
     if data is None:
         raise Problem(404, f"there is no file {path}", "GET /api/tree lists them")
     with call.server.agent() as agent:
@@ -134,38 +129,12 @@ def render(call: Call) -> Any:
 
 def _count(home: Home, named: str) -> dict[str, Any]:
     try:
-        path, data = _read(home, named)
+        path, data = read_file(home, named)
     except Problem as problem:
         return {"path": named, "error": str(problem)}
     if data is None:
         return {"path": path, "error": f"there is no file {path}"}
     return {"path": path, "tokens": count(decode(data))}
-
-
-def _read(home: Home, named: str) -> tuple[str, bytes | None]:
-    """Return path and bytes of a file, None when it does not exist. Problem for one that is not a
-    text of the folders that are open here."""
-    try:
-        file = find_file(home, named)
-        data = read_bytes(file, LARGEST)
-    except FileNotFoundError:
-        data = None
-    except (ToolProblem, OSError) as error:
-        raise Problem(403, f"{named} is closed: {error}") from error
-    if data is not None and b"\0" in data:
-        raise Problem(415, f"{named} is no text")
-    return home.relative(file), data
-
-
-def find_file(home: Home, named: str) -> Path:
-    """A file of the folders that are open here. Raises ToolProblem for any other."""
-    file = home.inside(named)
-    parts = plain_parts(home.relative(file))
-    if parts[:1] not in [(folder,) for folder in FOLDERS] or len(parts) == 1:
-        raise ToolProblem(f"name a file in {', '.join(f'{folder}/' for folder in FOLDERS)}")
-    if any(part.startswith(".") for part in parts):
-        raise ToolProblem("hidden files are not for this")
-    return check_open(home, named, file)
 
 
 def _find_base(

@@ -54,7 +54,7 @@ def show(call: Call) -> Any:
 
 @ROUTES.add("GET", "/api/actions", "read", query={"n": "how many, 20"}, answer=a_list(OBJECT))
 def actions(call: Call) -> Any:
-    """What tools did, and who allowed it, the newest first."""
+    """What tools did, and who allowed it, the newest last."""
     return read_actions(call.server.home.private / "logs" / ACTIONS, call.number("n", 20))
 
 

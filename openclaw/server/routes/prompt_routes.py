@@ -20,8 +20,8 @@ from openclaw.server.api import (
     a_list,
     an_object,
 )
-from openclaw.server.routes.file_routes import find_file
 from openclaw.server.runs import Run
+from openclaw.server.shared_files import find_file
 from openclaw.server.streams import stream_run
 from openclaw.server.wire import Order, Problem
 from openclaw.types import ToolProblem

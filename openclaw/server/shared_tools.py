@@ -1,0 +1,352 @@
+"""What other programs may do with the memory, the to-dos and the agent: eight flat tools.
+
+A program's words are its own and not the user's: what it wants to be remembered waits in the inbox,
+and its to-dos stand on a list with its name, unless the user trusts it. What it reads is fenced, as
+a memory may hold the words of strangers, and without secrets. Each call is a line in the log of
+actions, each change a step of the history.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from openclaw.errors import OpenclawError
+from openclaw.frozen import frozen
+from openclaw.memory.entries import Meta
+from openclaw.memory.notes import AlreadyKnownError, typed_notes
+from openclaw.memory.todos import Todo, TodoFile
+from openclaw.models.base import matches_schema
+from openclaw.security.audit import ACTIONS, Audit
+from openclaw.security.untrusted import fence, plain_source
+from openclaw.security.vault import Vault
+from openclaw.server.service import Service
+from openclaw.server.shared_files import read_file
+from openclaw.server.wire import Order, Problem
+from openclaw.storage.text import decode
+from openclaw.types import CallRecord, ToolProblem
+
+LONGEST_NAME = 60
+LONGEST_ARGUMENTS = 20_000
+"""Characters of a call's arguments as JSON."""
+LONGEST_ANSWER = 30_000
+"""Characters of a file that are shown at once."""
+MOST_PASSAGES = 20
+MOST_HITS = 20
+ASK_SECONDS = 600.0
+EVERYTHING = frozenset({"read", "write", "sessions", "ask"})
+_LINES = re.compile(r"(\d+)(?:-(\d+))?")
+_PLACE = re.compile(r"(?P<path>.+?)(?::(?P<lines>\d+(?:-\d+)?))?")
+
+
+@frozen
+class Caller:
+    """The program that calls.
+
+    may: what it may do: some of "read", "write", "sessions", "ask"
+    trusted: its words count as the user's own
+    """
+
+    name: str
+    may: frozenset[str]
+    trusted: bool = False
+
+    @property
+    def label(self) -> str:
+        """Its name on one line."""
+        return plain_source(self.name)[:LONGEST_NAME] or "a program"
+
+
+@frozen
+class Answer:
+    """The result of a call: a text, and for programs the same as data where there is a form."""
+
+    text: str
+    data: dict[str, Any] | None = None
+
+
+@frozen
+class SharedTool:
+    """A tool for other programs; `needs` is what its caller must be allowed."""
+
+    name: str
+    about: str
+    needs: str
+    schema: Mapping[str, Any]
+    run: Callable[[SharedTools, Caller, Mapping[str, Any]], Answer]
+
+
+class SharedTools:
+    """The tools over one home."""
+
+    def __init__(self, service: Service) -> None:
+        self.service, self.home = service, service.home
+        self._vault = Vault(self.home.private / "secrets.json")
+
+    def prepare(self) -> None:
+        """Load what the first search needs, which takes longer than the search."""
+        with suppress(OpenclawError, OSError):
+            self.service.warm.search("openclaw", 1, "", "")
+
+    def offered(self, caller: Caller) -> Sequence[SharedTool]:
+        """Return the tools that a caller may use."""
+        return [tool for tool in TOOLS.values() if tool.needs in caller.may]
+
+    def call(self, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Answer:
+        """Run a tool and log it. Raises ToolProblem when it fails, with the reason in words."""
+        tool = TOOLS.get(name)
+        record = CallRecord(f"mcp {name}"[:80], tool.needs if tool else "", str(dict(arguments)))
+        with self._logged(caller, record) as done:
+            if tool is None or tool.needs not in caller.may:
+                raise ToolProblem(f"there is no tool {name[:80]}")
+            if len(json.dumps(arguments)) > LONGEST_ARGUMENTS:
+                raise ToolProblem(f"arguments may have {LONGEST_ARGUMENTS:,} characters in all")
+            _check(arguments, tool.schema)
+            answer = tool.run(self, caller, arguments)
+            done.append(answer.text)
+        return answer
+
+    @contextmanager
+    def _logged(self, caller: Caller, record: CallRecord) -> Iterator[list[str]]:
+        began, done = time.monotonic(), list[str]()
+        try:
+            yield done
+        except (OpenclawError, Problem, OSError) as error:
+            hint = getattr(error, "hint", "")
+            raise ToolProblem(f"{error} ({hint})" if hint else str(error)) from error
+        finally:
+            record = CallRecord(
+                record.tool,
+                record.effect,
+                record.target,
+                "allow" if done else "",
+                by=f"program {caller.label}",
+                ok=bool(done),
+                seconds=time.monotonic() - began,
+                bytes=sum(len(text.encode()) for text in done),
+            )
+            Audit(self.home.private / "logs" / ACTIONS).write(record)
+
+    def fenced(self, text: str, source: str) -> str:
+        """Return a text of the home for another program."""
+        return fence(self._vault.mask_for_display(text), source, secrets.token_hex(4), own=True)
+
+    # -------- files and memory
+
+    def search(self, _: Caller, given: Mapping[str, Any]) -> Answer:
+        where = {name: str(given.get(name, "")) for name in ("path", "since")}
+        most = max(1, min(int(given.get("k", 5)), MOST_PASSAGES))
+        found, notices = self.service.warm.search(given["query"], most, **where)
+        results = [
+            {
+                "id": f"{each.path}:{each.start_line}-{each.end_line}",
+                "title": f"{each.path}:{each.start_line}",
+                "url": f"openclaw://{each.path}",
+                "text": self.fenced(each.text, each.path),
+            }
+            for each in found
+        ]
+        return _as_json({"results": results, "notices": notices})
+
+    def fetch(self, _: Caller, given: Mapping[str, Any]) -> Answer:
+        place = _PLACE.fullmatch(given["id"])
+        if place is None:
+            raise ToolProblem("an id is a path, or path:line")
+        path, text, first, last = self.read_lines(place["path"], place["lines"] or "")
+        return _as_json(
+            {
+                "id": given["id"],
+                "title": path,
+                "text": self.fenced(text, path),
+                "url": f"openclaw://{path}",
+                "metadata": {"lines": f"{first}-{last}"},
+            }
+        )
+
+    def read(self, _: Caller, given: Mapping[str, Any]) -> Answer:
+        path, text, first, last = self.read_lines(given["path"], given.get("lines", ""))
+        return Answer(self.fenced(text, f"{path} lines {first}-{last}"))
+
+    def read_lines(self, named: str, lines: str = "") -> tuple[str, str, int, int]:
+        """Return path, text, first and last line; at most 30,000 characters, in whole lines."""
+        path, data = read_file(self.home, named)
+        if data is None:
+            raise ToolProblem(f"there is no file {path}")
+        every = decode(data).splitlines() or [""]
+        wanted = _LINES.fullmatch(lines) if lines else None
+        if lines and wanted is None:
+            raise ToolProblem("lines are written like 10-20")
+        first = int(wanted[1]) if wanted else 1
+        last = min(int(wanted[2] or first) if wanted else len(every), len(every))
+        if not 1 <= first <= last:
+            raise ToolProblem(f"{path} has {len(every)} lines")
+        text = "\n".join(every[first - 1 : last])
+        if len(text) > LONGEST_ANSWER:
+            text = text[:LONGEST_ANSWER].rpartition("\n")[0] or text[:LONGEST_ANSWER]
+            last = first + text.count("\n")
+            text += f"\n[the rest is left out; read on with lines {last + 1}-{len(every)}]"
+        return path, text, first, last
+
+    def remember(self, caller: Caller, given: Mapping[str, Any]) -> Answer:
+        notes, text = typed_notes(self.home), given["text"]
+        with self.service.changing(f"{caller.label}: remember {text}") as turn:
+            notes.keep = turn.keep
+            try:
+                if caller.trusted:
+                    meta = Meta(source=caller.label)
+                    note = notes.remember(text, "today", meta=meta).note
+                    told = "remembered in"
+                else:
+                    note = notes.propose(text, f"program {caller.label}")
+                    told = "waits for the user's yes in"
+            except AlreadyKnownError as known:
+                note, told = known.note, "known already, from"
+        return Answer(f"{told} {note.place(self.home)}")
+
+    # -------- to-dos
+
+    def list_todos(self, _: Caller, given: Mapping[str, Any]) -> Answer:
+        wanted = given.get("list", "").casefold()
+        todos = [
+            todo
+            for todo in self._todos().items()
+            if not todo.done and wanted in ("", todo.list.casefold())
+        ]
+        lines = [f"{todo.id}  {todo.list}: {todo.text}" for todo in todos]
+        return Answer(self.fenced("\n".join(lines) or "nothing is open", "memory/TODO.md"))
+
+    def add_todo(self, caller: Caller, given: Mapping[str, Any]) -> Answer:
+        text = given["text"]
+        if due := given.get("due"):
+            text = f"{text} due:{due}"
+        name = given.get("list", "") if caller.trusted else f"From {caller.label}"
+        todo = self._change(caller, f"add {text}", lambda file: file.add(name, [text])[0])
+        return Answer(f"added to {todo.list}: {todo.text} ({todo.id})")
+
+    def finish_todo(self, caller: Caller, given: Mapping[str, Any]) -> Answer:
+        def mark(file: TodoFile) -> Todo:
+            todo = file.find_one(given["id"], done=True)
+            file.set_done(todo.id, True)
+            return todo
+
+        todo = self._change(caller, f"done {given['id']}", mark)
+        return Answer(f"done: {todo.text}")
+
+    def _change(self, caller: Caller, words: str, change: Callable[[TodoFile], Todo]) -> Todo:
+        file = self._todos()
+        with self.service.changing(f"{caller.label}: todo {words}") as turn:
+            file.keep = turn.keep
+            return change(file)
+
+    def _todos(self) -> TodoFile:
+        return TodoFile(self.home.memory / "TODO.md")
+
+    # -------- conversations and the agent
+
+    def search_sessions(self, _: Caller, given: Mapping[str, Any]) -> Answer:
+        hits = self.service.sessions.search(given["words"])[:MOST_HITS]
+        lines = [f"{hit.at[:10]} {hit.title or hit.id} ({hit.role}): {hit.snippet}" for hit in hits]
+        return Answer(self.fenced("\n".join(lines) or "nothing found", "earlier conversations"))
+
+    def ask(self, caller: Caller, given: Mapping[str, Any]) -> Answer:
+        """Ask the agent. Nobody is there for its questions, so what needs a yes is refused."""
+        mode = self.service.choose_mode(None, frozenset())
+        session = given.get("session") or None
+        run = self.service.runs.start(
+            Order(given["prompt"], session=session, typed=False, mode=mode, asks=False)
+        )
+        if not run.wait(ASK_SECONDS):
+            run.stop()
+            raise ToolProblem(f"no answer within {ASK_SECONDS:.0f} s")
+        last = next(each for each in reversed(run.events) if each["event"] in ("done", "error"))
+        if last["event"] == "error":
+            raise ToolProblem(last["message"])
+        refused = "".join(f"\n[refused: {what}]" for what in last["refused"])
+        text = self.fenced(last["answer"] + refused, "the agent")
+        return Answer(f"session: {run.session.id}\n{text}")
+
+
+def _as_json(data: dict[str, Any]) -> Answer:
+    """An answer in the form that OpenAI's clients expect of `search` and `fetch`."""
+    return Answer(json.dumps(data, ensure_ascii=False), data)
+
+
+def _check(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
+    missing = [name for name in schema["required"] if not arguments.get(name)]
+    if missing:
+        raise ToolProblem(f"{missing[0]} is missing")
+    if not matches_schema(dict(arguments), schema):
+        raise ToolProblem(f"the arguments are: {', '.join(schema['properties'])}")
+
+
+_WORDS = {"type": "string"}
+
+
+def _tool(
+    name: str, needs: str, run: Any, about: str, required: str, optional: str = ""
+) -> SharedTool:
+    names = [*required.split(), *optional.split()]
+    shape = {each: {"type": "integer"} if each == "k" else _WORDS for each in names}
+    schema = {"type": "object", "properties": shape, "required": required.split()}
+    return SharedTool(name, about, needs, schema, run)
+
+
+TOOLS: Mapping[str, SharedTool] = {
+    tool.name: tool
+    for tool in (
+        _tool(
+            "search",
+            "read",
+            SharedTools.search,
+            "Search the user's notes and memory. Returns passages with path and lines.",
+            "query",
+            "k path since",
+        ),
+        _tool("fetch", "read", SharedTools.fetch, "Get one result of search by its id.", "id"),
+        _tool(
+            "read",
+            "read",
+            SharedTools.read,
+            "Read a file of workspace/, memory/ or skills/. lines: 10-20.",
+            "path",
+            "lines",
+        ),
+        _tool(
+            "remember",
+            "write",
+            SharedTools.remember,
+            "Propose one fact about the user to be remembered.",
+            "text",
+        ),
+        _tool("todos", "read", SharedTools.list_todos, "List the open to-dos.", "", "list"),
+        _tool(
+            "todo_add",
+            "write",
+            SharedTools.add_todo,
+            "Add a to-do. due: a date.",
+            "text",
+            "list due",
+        ),
+        _tool("todo_done", "write", SharedTools.finish_todo, "Mark a to-do as done.", "id"),
+        _tool(
+            "sessions_search",
+            "sessions",
+            SharedTools.search_sessions,
+            "Search what was said in earlier conversations.",
+            "words",
+        ),
+        _tool(
+            "ask",
+            "ask",
+            SharedTools.ask,
+            "Have the user's own agent do or answer something. session: to go on with one.",
+            "prompt",
+            "session",
+        ),
+    )
+}
