@@ -46,6 +46,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
         "heartbeat",
         "Do what HEARTBEAT.md says, for cron.",
     ),
+    "jobs": ("openclaw.cli.commands.jobs", "app", "Do things by the clock: memory/JOBS.md."),
     "backup": ("openclaw.cli.commands.backup", "backup", "Put the whole home into one archive."),
     "restore": ("openclaw.cli.commands.backup", "restore", "Make a home of such an archive."),
     "config": ("openclaw.cli.commands.config", "app", "Show and change settings."),
@@ -85,7 +86,9 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
 }
 # The command of a group that runs when none is named.
 DEFAULT_COMMANDS = {
-    **dict.fromkeys(("models", "sessions", "todo", "memory", "mcp", "hooks", "skills"), "list"),
+    **dict.fromkeys(
+        ("models", "sessions", "todo", "memory", "mcp", "hooks", "skills", "jobs"), "list"
+    ),
     **dict.fromkeys(("config", "policy"), "show"),
     "serve": "run",
 }

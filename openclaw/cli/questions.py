@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from openclaw.cli.reply import read_reply
 from openclaw.errors import Refused, UsageError
 from openclaw.storage.program import is_started_by_agent
+from openclaw.storage.text import write_text
 
 MOST_CHOICES = 10
 QUESTION = "Number or part of the name, Enter for none: "
@@ -75,6 +77,22 @@ def confirm(question: str, *, yes: bool) -> bool:
             if reply in ("", "n", "no", "y", "yes"):
                 return reply[:1] == "y"
     return False
+
+
+def write_after_yes(files: Mapping[Path, str], then: str, *, ask: bool = True) -> None:
+    """Print files, and write them after a yes; `then` is what starts them. Without `ask` they are
+    only printed."""
+    for path, text in files.items():
+        sys.stdout.write(f"# {path}\n{text}\n")
+    if not ask:
+        return
+    if not can_ask() or not confirm("Write these files?", yes=False):
+        sys.stderr.write("nothing was written\n")
+        return
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, text)
+    sys.stderr.write(f"written; to start: {then}\n")
 
 
 def refuse_inside_agent(what: str) -> None:

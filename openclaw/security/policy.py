@@ -51,6 +51,8 @@ IDENTITY_NAMES = frozenset(
     ("soul.md", "agents.md", "identity.md", "tools.md", "heartbeat.md", "openclaw.yaml")
 ) | {"openclaw-trust.json"}  # the user's yes to programs, outside of the home
 """Names of the files that decide who the agent is and what it may do, in lower case."""
+JOBS_NAME = "jobs.md"
+"""The same, when it lies in memory/."""
 _LASTING_NAMES = frozenset(("user.md", "memory.md"))
 _LASTING_FOLDERS = frozenset(("skills", "memory"))
 _AGENT_FOLDERS = frozenset(("workspace", "memory", "sessions", "skills"))
@@ -85,8 +87,8 @@ CREDENTIALS = PolicyRule(
 )
 IDENTITY_FILES = PolicyRule(
     "identity",
-    "writing SOUL.md, AGENTS.md, IDENTITY.md, TOOLS.md, HEARTBEAT.md, openclaw.yaml or anything "
-    "below hooks/, except in mode full while nothing untrusted was read",
+    "writing SOUL.md, AGENTS.md, IDENTITY.md, TOOLS.md, HEARTBEAT.md, memory/JOBS.md, "
+    "openclaw.yaml or anything below hooks/, except in mode full while nothing untrusted was read",
     "ask",
     "{name} decides who the agent is and what it may do",
 )
@@ -289,6 +291,8 @@ def _is_identity(parts: tuple[str, ...]) -> bool:
     if "hooks" in _names_around_colons(parts[:1]):
         return True
     names = _names_around_colons(parts[-1:])
+    if parts[-2:-1] == ("memory",) and JOBS_NAME in names:
+        return True
     return any(name in IDENTITY_NAMES or _SHORT_NAME.fullmatch(name) for name in names)
 
 

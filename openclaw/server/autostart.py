@@ -1,12 +1,12 @@
-"""The files by which systemd or launchd start the server of a home, and the socket that they hand
-over."""
+"""The files by which systemd or launchd start the server of a home, or its jobs every five minutes;
+and the socket that they hand over."""
 
 from __future__ import annotations
 
 import os
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -31,16 +31,35 @@ Description=openclaw serve, from the first call until it is idle
 [Service]
 ExecStart={command}
 """
+TIMER = """\
+[Unit]
+Description=openclaw jobs, every five minutes
+
+[Timer]
+OnCalendar=*:0/5
+Persistent=true
+
+[Install]
+WantedBy=timers.target
+"""
+JOBS_SERVICE = """\
+[Unit]
+Description=openclaw jobs
+
+[Service]
+Type=oneshot
+ExecStart={command}
+"""
 PLIST = """\
 <?xml version="1.0" encoding="UTF-8"?>
 <plist version="1.0">
 <dict>
-  <key>Label</key><string>openclaw.serve</string>
+  <key>Label</key><string>{label}</string>
   <key>ProgramArguments</key>
   <array>
 {words}
   </array>
-  <key>RunAtLoad</key><true/>
+  {when}
 </dict>
 </plist>
 """
@@ -48,12 +67,9 @@ PLIST = """\
 
 def make_files(home: Home, port: int, idle: str, user: Path, platform: str) -> dict[Path, str]:
     """Return the files, by their paths below the user's folder, that start the server."""
-    words = [sys.executable, "-m", "openclaw", "--home", str(home.root), "serve"]
-    words += ["--port", str(port)]
+    words = _words(home, "serve", "--port", str(port))
     if platform == "darwin":
-        rows = "\n".join(f"    <string>{escape(word)}</string>" for word in words)
-        file = user / "Library" / "LaunchAgents" / "openclaw.serve.plist"
-        return {file: PLIST.format(words=rows)}
+        return _launchd(user, "openclaw.serve", words, "<key>RunAtLoad</key><true/>")
     folder = user / ".config" / "systemd" / "user"
     command = " ".join(_quote(word) for word in [*words, "--idle", idle])
     return {
@@ -62,11 +78,36 @@ def make_files(home: Home, port: int, idle: str, user: Path, platform: str) -> d
     }
 
 
-def start_command(platform: str) -> str:
+def make_timer_files(home: Home, user: Path, platform: str) -> dict[Path, str]:
+    """Return the files, by their paths below the user's folder, that start the jobs."""
+    words = _words(home, "jobs", "run")
+    if platform == "darwin":
+        when = "<key>StartInterval</key><integer>300</integer>"
+        return _launchd(user, "openclaw.jobs", words, when)
+    folder = user / ".config" / "systemd" / "user"
+    command = " ".join(map(_quote, words))
+    return {
+        folder / "openclaw-jobs.timer": TIMER,
+        folder / "openclaw-jobs.service": JOBS_SERVICE.format(command=command),
+    }
+
+
+def start_command(platform: str, *, jobs: bool = False) -> str:
     """Return the command by which the user lets the files count."""
     if platform == "darwin":
-        return "launchctl load ~/Library/LaunchAgents/openclaw.serve.plist"
-    return "systemctl --user daemon-reload && systemctl --user enable --now openclaw.socket"
+        return f"launchctl load ~/Library/LaunchAgents/openclaw.{'jobs' if jobs else 'serve'}.plist"
+    unit = "openclaw-jobs.timer" if jobs else "openclaw.socket"
+    return f"systemctl --user daemon-reload && systemctl --user enable --now {unit}"
+
+
+def _words(home: Home, *words: str) -> list[str]:
+    return [sys.executable, "-m", "openclaw", "--home", str(home.root), *words]
+
+
+def _launchd(user: Path, label: str, words: Sequence[str], when: str) -> dict[Path, str]:
+    rows = "\n".join(f"    <string>{escape(word)}</string>" for word in words)
+    file = user / "Library" / "LaunchAgents" / f"{label}.plist"
+    return {file: PLIST.format(label=label, words=rows, when=when)}
 
 
 def _quote(word: str) -> str:

@@ -19,6 +19,7 @@ from openclaw.errors import OpenclawError, UsageError
 from openclaw.server.access import Access, Tokens, tokens_file
 from openclaw.server.routes import ENDPOINTS, make_router
 from openclaw.server.runs import Runs
+from openclaw.server.served_jobs import ServedJobs
 from openclaw.server.service import Service
 from openclaw.server.static_files import is_page
 from openclaw.server.warm import WarmHome
@@ -76,11 +77,14 @@ class HttpServer:
         for line in service.warm.recover():
             sys.stderr.write(f"{line}\n")
         self._write_file()
+        jobs = ServedJobs(service)
+        jobs.start()
         if self._idle:
             threading.Thread(target=self._watch_idle, daemon=True).start()
         try:
             self._uvicorn.run(sockets=list(sockets))
         finally:
+            jobs.end()
             with suppress(OSError, OpenclawError):
                 remove_file(service.home.server_file)
             service.runs.stop_all(STOP_SECONDS)

@@ -13,6 +13,7 @@ from typing import Any, Literal, cast
 
 from openclaw import events
 from openclaw.agent.agent import Agent
+from openclaw.config import Settings
 from openclaw.errors import OpenclawError, UsageError, describe_unexpected
 from openclaw.security.display import whole_call
 from openclaw.security.grants import Grant
@@ -239,15 +240,15 @@ class Runs:
         self._runs: dict[str, Run] = {}
         self._by_key: dict[str, str] = {}
 
-    def start(self, order: Order, key: str = "") -> Run:
-        """Begin a run. A `key` that was used before returns the run that it began. Raises as
-        opening the home, the session or the model does; a model that does not answer is told by
-        the run."""
+    def start(self, order: Order, key: str = "", settings: Settings | None = None) -> Run:
+        """Begin a run, with other settings than those of the home where they are given. A `key`
+        that was used before returns the run that it began. Raises as opening the home, the session
+        or the model does; a model that does not answer is told by the run."""
         with self._lock:
             if key and (known := self._runs.get(self._by_key.get(key, ""))):
                 return known
             self._forget_old()
-            agent = self._warm.open(order)
+            agent = self._warm.open(order, settings)
             try:
                 session = agent.sessions.choose(order.latest, order.session, agent.model_name)
                 run = Run(order, session, agent)

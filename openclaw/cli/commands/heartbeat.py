@@ -13,18 +13,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openclaw.agent.agent import Agent
-from openclaw.agent.heartbeat import (
-    heartbeat_lock,
-    interrupt_after,
-    is_within,
-    parse_hours,
-    prompt_of,
-    read_tasks,
-    text_for_user,
-    todays_session,
-    unattended_mode,
-    unattended_settings,
-)
 from openclaw.cli.common import current_home, print_json
 from openclaw.cli.formatting import warn
 from openclaw.cli.play import play, turn_exit_code
@@ -32,8 +20,22 @@ from openclaw.cli.render import Listener
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
 from openclaw.events import Done, Trouble
-from openclaw.frozen import frozen
 from openclaw.inspection.turn_lines import verdict_lines
+from openclaw.jobs.heartbeat import (
+    HEARTBEAT,
+    UnattendedResult,
+    interrupt_after,
+    is_within,
+    parse_hours,
+    prompt_of,
+    read_tasks,
+    result_of,
+    run_lock,
+    text_for_user,
+    todays_session,
+    unattended_mode,
+    unattended_settings,
+)
 from openclaw.security.display import harmless
 
 if TYPE_CHECKING:
@@ -41,21 +43,6 @@ if TYPE_CHECKING:
     from openclaw.events import Done, Error, Event
     from openclaw.sessions.session import Session
     from openclaw.storage.home import Home
-
-
-@frozen
-class HeartbeatResult:
-    """The result of a heartbeat: `answer` is for the user, "" for nothing to say; `why` then says
-    why not.
-    """
-
-    answer: str = ""
-    why: str = ""
-    session: str = ""
-    model: str = ""
-    refused: tuple[str, ...] = ()
-    unbacked: tuple[str, ...] = ()
-    code: int = 0
 
 
 def heartbeat(
@@ -87,43 +74,38 @@ def heartbeat(
     raise typer.Exit(beat.code)
 
 
-def _beat(home: Home, quiet_hours: str, model: str | None) -> HeartbeatResult:
+def _beat(home: Home, quiet_hours: str, model: str | None) -> UnattendedResult:
     if quiet_hours and is_within(datetime.now().time(), parse_hours(quiet_hours)):
-        return HeartbeatResult(why="it is a quiet hour")
+        return UnattendedResult(why="it is a quiet hour")
     tasks = read_tasks(home)
     if not tasks:
-        return HeartbeatResult(
+        return UnattendedResult(
             why="nothing to do: workspace/HEARTBEAT.md is not there or names no task"
         )
-    with heartbeat_lock(home) as mine:
-        return _run(home, tasks, model) if mine else HeartbeatResult(why="another heartbeat runs")
+    with run_lock(home) as mine:
+        if not mine:
+            return UnattendedResult(why="another heartbeat runs")
+        return ask_unattended(home, prompt_of(tasks), model=model)
 
 
-def _run(home: Home, tasks: str, model: str | None) -> HeartbeatResult:
+def ask_unattended(
+    home: Home, prompt: str, job: str = HEARTBEAT, model: str | None = None
+) -> UnattendedResult:
+    """Answer a prompt in today's conversation of a job, ended when it takes too long
+    (OpenclawError). What is not true in the answer is told on stderr."""
     settings = load_settings(home)
     app = Agent.open(
         home, unattended_settings(settings), model=model, mode=unattended_mode(settings)
     )
     try:
-        return _ask(app, tasks)
+        end = _run_turn(app, prompt, todays_session(app, job))
     finally:
         app.close()
-
-
-def _ask(app: Agent, tasks: str) -> HeartbeatResult:
-    """Run one turn, ended when it takes too long (OpenclawError). Untrusted files are reported on
-    stderr, with the answer or without.
-    """
-    end = _run_turn(app, prompt_of(tasks), todays_session(app))
     if not isinstance(end, Done):
-        return HeartbeatResult(why="the turn did not end", code=turn_exit_code(end))
-    answer = text_for_user(end.answer)
-    nothing = end.stop_reason in ("answer", "empty") and not answer
-    if not (nothing and end.stop_reason == "empty"):
+        return UnattendedResult(why="the turn did not end", code=turn_exit_code(end))
+    if text_for_user(end.answer) or end.stop_reason != "empty":
         warn(verdict_lines(end))
-    code = 0 if nothing and not (end.refused or end.unbacked) else turn_exit_code(end)
-    why = "there is nothing to tell" if nothing else ""
-    return HeartbeatResult(answer, why, end.session_id, end.model, end.refused, end.unbacked, code)
+    return result_of(end, turn_exit_code(end))
 
 
 def _run_turn(app: Agent, prompt: str, session: Session) -> Done | Error | None:

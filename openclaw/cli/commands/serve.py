@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openclaw.cli.common import current_home, print_json, table
-from openclaw.cli.questions import can_ask, confirm, refuse_inside_agent
+from openclaw.cli.questions import refuse_inside_agent, write_after_yes
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.security.display import one_line
 from openclaw.server.access import add_token, read_tokens, remove_token, tokens_file
 from openclaw.server.autostart import inherited_socket, make_files, start_command
 from openclaw.server.server_client import find_server
-from openclaw.storage.text import read_text, write_text
+from openclaw.storage.text import read_text
 
 if TYPE_CHECKING:
     from openclaw.server.server_client import RunningServer
@@ -141,15 +141,7 @@ def _make_link(server: RunningServer) -> str:
 def _install(home: Home, port: int, idle: str) -> None:
     """Show the files, and write them after a yes."""
     files = make_files(home, port, idle, Path.home(), sys.platform)
-    for path, text in files.items():
-        typer.echo(f"# {path}\n{text}")
-    if not can_ask() or not confirm("Write these files?", yes=False):
-        sys.stderr.write("nothing was written\n")
-        return
-    for path, text in files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, text)
-    sys.stderr.write(f"written; to start: {start_command(sys.platform)}\n")
+    write_after_yes(files, start_command(sys.platform))
 
 
 def _use(server: RunningServer, *, status: bool, stop: bool) -> None:

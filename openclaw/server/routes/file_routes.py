@@ -10,6 +10,7 @@ from openclaw.agent.agent import Agent
 from openclaw.history.differences import blame
 from openclaw.inspection.exchange import blame_json
 from openclaw.models.token_count import count
+from openclaw.security.policy import is_identity
 from openclaw.server.api import NUMBER, OBJECT, TEXT, TRUTH, Call, Routes, a_list, an_object
 from openclaw.server.markup import to_html
 from openclaw.server.shared_files import FOLDERS, read_file
@@ -71,6 +72,8 @@ def save(call: Call) -> Any:
     they are in the same lines. Without them the text replaces what is there."""
     home = call.server.home
     path, now = read_file(home, call.body["path"])
+    if is_identity(path) and "owner" not in call.scopes:
+        raise Problem(403, f"this token may not write {path}", "it decides what the agent does")
     edited = call.headers.get("if-match", call.body.get("etag", "")).strip().removeprefix("W/")
     with call.server.agent() as agent:
         if now is not None and agent.vault.mask_for_display(decode(now)) != decode(now):

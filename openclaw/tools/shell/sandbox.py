@@ -48,6 +48,7 @@ FIXED_FILES = (
     "workspace/IDENTITY.md",
     "workspace/TOOLS.md",
     "workspace/HEARTBEAT.md",
+    "memory/JOBS.md",
 )
 SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 PROGRAMS = ("/usr", "/nix/store", "/run/current-system/sw")

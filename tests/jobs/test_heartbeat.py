@@ -15,20 +15,20 @@ from typing import Any
 
 import pytest
 
-from openclaw.agent.heartbeat import (
-    heartbeat_lock,
+from openclaw.config import Settings
+from openclaw.errors import UsageError
+from openclaw.jobs.heartbeat import (
     interrupt_after,
     is_within,
     parse_hours,
     prompt_of,
     read_tasks,
+    run_lock,
     text_for_user,
     todays_session,
     unattended_mode,
     unattended_settings,
 )
-from openclaw.config import Settings
-from openclaw.errors import UsageError
 from openclaw.storage.home import Home, create_home
 from tests.fakes.command import openclaw
 from tests.fakes.ollama_server import Answer, FakeOllama, last_words
@@ -237,7 +237,7 @@ def test_in_mode_ask_a_change_is_refused_as_nobody_can_be_asked(tmp_path: Path) 
 
 def test_a_second_heartbeat_is_silent_while_one_runs(home: Path, fake_ollama: FakeOllama) -> None:
     write(home)
-    with heartbeat_lock(Home(home)) as mine:
+    with run_lock(Home(home)) as mine:
         assert mine
         holds = "import sys\nfrom openclaw.cli.main import run\nsys.exit(run(['heartbeat']))"
         second = subprocess.run(
@@ -245,7 +245,7 @@ def test_a_second_heartbeat_is_silent_while_one_runs(home: Path, fake_ollama: Fa
         )
     assert (second.returncode, second.stdout, second.stderr) == (0, b"", b"")
     assert not fake_ollama.requests
-    with heartbeat_lock(Home(home)) as mine:
+    with run_lock(Home(home)) as mine:
         assert mine
 
 

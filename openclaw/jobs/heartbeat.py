@@ -1,8 +1,8 @@
-"""One unattended turn on the tasks of workspace/HEARTBEAT.md; nobody can be asked.
+"""Unattended turns: jobs, and the tasks of workspace/HEARTBEAT.md; nobody can be asked.
 
-No process of ours runs in the background: cron or a timer of the system starts each heartbeat, and
-it ends with its turn. Heartbeats of a day share a conversation, so that each knows what the earlier
-ones reported; a new one each day stays short and free of what was read the day before.
+Cron or a timer of the system starts each heartbeat, and it ends with its turn. Those of a day share
+a conversation, so that each knows what the earlier ones reported; a new one each day stays short
+and free of what was read the day before.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from datetime import time
 from typing import TYPE_CHECKING
 
 from openclaw.errors import UsageError
+from openclaw.events import Done
+from openclaw.frozen import frozen
 from openclaw.sessions.store import UNATTENDED
 from openclaw.storage.safe_open import check_no_links, make_folder
 from openclaw.storage.text import read_text, unwritable
@@ -31,10 +33,11 @@ if TYPE_CHECKING:
     from openclaw.types import Mode
 
 
+HEARTBEAT = "heartbeat"
 FILE = "HEARTBEAT.md"
 NOTHING = "HEARTBEAT_OK"
 PROMPT = """\
-Heartbeat, a scheduled run: nobody is here to answer a question. Do this:
+{what}, a scheduled run: nobody is here to answer a question. Do this:
 
 {tasks}
 
@@ -56,6 +59,31 @@ _AT_END = re.compile(rf"(?:\A|(?<=[\s*_`(])){_TOKEN}{_MARKS}*\Z", re.IGNORECASE)
 _HOUR = re.compile(r"(\d{1,2})(?::(\d\d))?")
 
 
+@frozen
+class UnattendedResult:
+    """The result of an unattended turn: `answer` is for the user, "" for nothing to say; `why` then
+    says why not."""
+
+    answer: str = ""
+    why: str = ""
+    session: str = ""
+    model: str = ""
+    refused: tuple[str, ...] = ()
+    unbacked: tuple[str, ...] = ()
+    code: int = 0
+
+
+def result_of(done: Done, exit_code: int) -> UnattendedResult:
+    """Return what a turn found; a turn without anything to say is no failure."""
+    answer = text_for_user(done.answer)
+    nothing = done.stop_reason in ("answer", "empty") and not answer
+    code = 0 if nothing and not (done.refused or done.unbacked) else exit_code
+    why = "there is nothing to tell" if nothing else ""
+    return UnattendedResult(
+        answer, why, done.session_id, done.model, done.refused, done.unbacked, code
+    )
+
+
 def read_tasks(home: Home) -> str:
     """Return the tasks in HEARTBEAT.md without comments; "" when it is missing or has only headings
     and empty items."""
@@ -70,8 +98,10 @@ def read_tasks(home: Home) -> str:
     return text if says else ""
 
 
-def prompt_of(tasks: str) -> str:
-    return PROMPT.format(tasks=tasks, nothing=NOTHING)
+def prompt_of(tasks: str, job: str = HEARTBEAT) -> str:
+    """Return the prompt for the tasks of a job."""
+    what = "Heartbeat" if job == HEARTBEAT else f"Job {job}"
+    return PROMPT.format(what=what, tasks=tasks, nothing=NOTHING)
 
 
 def text_for_user(answer: str) -> str:
@@ -93,24 +123,31 @@ def unattended_settings(settings: Settings) -> Settings:
     return replace(settings, proactive="off", capture="off")
 
 
-def todays_session(app: Agent) -> Session:
-    """Return the conversation of today's heartbeats; a new one when there is none."""
-    name = f"{UNATTENDED}{app.now().date().isoformat()}"
+def session_prefix(job: str) -> str:
+    """Return what the conversations of a job begin with; the day follows."""
+    return UNATTENDED if job == HEARTBEAT else f"{UNATTENDED}{job}-"
+
+
+def todays_session(app: Agent, job: str = HEARTBEAT) -> Session:
+    """Return the conversation of today's runs of a job; a new one when there is none."""
+    name = f"{session_prefix(job)}{app.now().date().isoformat()}"
     with suppress(UsageError):
         if app.sessions.find(name) == name:
             return app.sessions.load(name)
     session = app.sessions.new(name, app.model_name)
-    session.title = f"Heartbeat {app.now().date().isoformat()}"
+    what = "Heartbeat" if job == HEARTBEAT else f"Job {job}"
+    session.title = f"{what} {app.now().date().isoformat()}"
     return session
 
 
 @contextmanager
-def heartbeat_lock(home: Home) -> Iterator[bool]:
-    """Lock the heartbeats of this home; yield False when another one runs. OpenclawError when the
+def run_lock(home: Home, job: str = HEARTBEAT) -> Iterator[bool]:
+    """Lock a job of this home; yield False when it runs in another process. OpenclawError when the
     lock fails."""
     from filelock import FileLock, Timeout
 
-    path = home.private / "locks" / "heartbeat.lock"
+    name = HEARTBEAT if job == HEARTBEAT else f"job-{job}"
+    path = home.private / "locks" / f"{name}.lock"
     try:
         make_folder(path.parent)
         lock = FileLock(check_no_links(path))

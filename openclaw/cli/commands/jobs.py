@@ -1,0 +1,142 @@
+"""`openclaw jobs`: what memory/JOBS.md has done by the clock."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from openclaw.cli.commands.heartbeat import ask_unattended
+from openclaw.cli.common import current_home, print_json, table
+from openclaw.cli.formatting import warn
+from openclaw.cli.questions import write_after_yes
+from openclaw.jobs.job_file import FILE, Job, find_job, read_jobs
+from openclaw.jobs.job_runs import JobResult, all_due, last_runs, run_due, tell, try_job
+from openclaw.security.display import harmless, one_line
+from openclaw.server.autostart import make_timer_files, start_command
+
+if TYPE_CHECKING:
+    from openclaw.jobs.heartbeat import UnattendedResult
+    from openclaw.jobs.job_runs import Ask
+    from openclaw.storage.home import Home
+
+app = typer.Typer(
+    help="Do things by the clock: memory/JOBS.md.", add_completion=False, rich_markup_mode=None
+)
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command("list")
+def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """List the jobs: when each ran last, when it runs next, and whether it is due."""
+    home = current_home(ctx, reading=True)
+    jobs, faults = read_jobs(home)
+    warn(faults)
+    now = _now()
+    last = last_runs(home, jobs, now) if jobs else {}
+    due = {each.job.name: "due" if each.runs else "missed" for each in all_due(home, jobs, now)}
+    shapes = [_as_json(job, last.get(job.name), now, due.get(job.name, "")) for job in jobs]
+    if as_json:
+        print_json(shapes)
+    elif jobs:
+        rows = [[one_line(str(shape[name] or "")) for name in _COLUMNS] for shape in shapes]
+        typer.echo(table(rows, [name.upper() for name in _COLUMNS]))
+    elif not faults:
+        typer.echo(f"no jobs yet: {FILE} is a table with the columns name, when and do", err=True)
+
+
+@app.command("run")
+def run_all(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """Run what is due, and end. Cron or a timer starts this every few minutes.
+
+    Nobody is asked: what needs a yes is refused and named. What was missed runs once, late; what
+    is older than a day is told and not run.
+    """
+    home = current_home(ctx)
+    results, faults = run_due(home, _ask(home), _now)
+    warn(faults)
+    _report(home, results, as_json=as_json)
+
+
+@app.command("try")
+def try_one(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The job.")],
+    as_json: AsJson = False,
+) -> None:
+    """Run one job now. Its next time stays, unless it was due."""
+    home = current_home(ctx)
+    jobs, faults = read_jobs(home)
+    warn(faults)
+    _report(home, [try_job(home, find_job(jobs, name), _ask(home))], as_json=as_json)
+
+
+@app.command()
+def timer(
+    ctx: typer.Context,
+    install: Annotated[bool, typer.Option("--install", help="Write them after a yes.")] = False,
+) -> None:
+    """Print the files by which systemd or launchd start `openclaw jobs run` every five minutes."""
+    home = current_home(ctx, reading=True)
+    files = make_timer_files(home, Path.home(), sys.platform)
+    write_after_yes(files, start_command(sys.platform, jobs=True), ask=install)
+
+
+_COLUMNS = ("name", "when", "last", "next", "state", "do")
+
+
+def _as_json(job: Job, last: datetime | None, now: datetime, state: str) -> dict[str, Any]:
+    return {
+        "name": job.name,
+        "when": job.when,
+        "do": job.do,
+        "tell": job.tell,
+        "line": job.line,
+        "last": _minute(last),
+        "next": _minute(job.schedule.following(now)),
+        "state": state,
+    }
+
+
+def _minute(moment: datetime | None) -> str | None:
+    return f"{moment.astimezone():%Y-%m-%d %H:%M}" if moment else None
+
+
+def _ask(home: Home) -> Ask:
+    def ask(job: str, prompt: str) -> UnattendedResult:
+        return ask_unattended(home, prompt, job)
+
+    return ask
+
+
+def _report(home: Home, results: list[JobResult], *, as_json: bool) -> None:
+    """Tell what became of jobs, and leave with the highest exit code."""
+    if as_json:
+        print_json([_result_json(each) for each in results])
+    for each in results:
+        if not as_json:
+            tell(home, each, lambda text: typer.echo(harmless(text)))
+        if each.result.code and not each.result.answer:
+            warn([f"job {each.job.name}: {each.result.why}"])
+    raise typer.Exit(max((each.result.code for each in results), default=0))
+
+
+def _result_json(each: JobResult) -> dict[str, Any]:
+    result = each.result
+    return {
+        "name": each.job.name,
+        "told": each.told,
+        "answer": result.answer,
+        "why": result.why,
+        "session": result.session,
+        "model": result.model,
+        "refused": list(result.refused),
+        "unbacked": list(result.unbacked),
+    }
+
+
+def _now() -> datetime:
+    return datetime.now().astimezone()

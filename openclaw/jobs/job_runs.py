@@ -1,0 +1,224 @@
+"""Runs the jobs that are due. When a job ran last is read from the history: no next time is kept
+anywhere, so none can be wrong.
+
+What was missed runs once, late, and says so. A moment that is older than a day is told and not run.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+from openclaw.errors import OpenclawError
+from openclaw.frozen import frozen
+from openclaw.history.history import History, command
+from openclaw.jobs.heartbeat import (
+    UnattendedResult,
+    prompt_of,
+    read_tasks,
+    run_lock,
+    session_prefix,
+)
+from openclaw.jobs.job_file import FILE, Job, read_jobs
+from openclaw.memory.todos import TodoFile, is_overdue
+from openclaw.security.display import one_line
+from openclaw.storage.home import Home
+from openclaw.storage.text import read_text, write_text
+
+LATE_BY = timedelta(minutes=15)
+"""Later than this a run says that it is late."""
+TOO_LATE = timedelta(days=1)
+LOOK_BACK = timedelta(days=31)
+LONGEST_NOTE = 2000
+MOST_TOLD = 3
+"""Missed moments that are named; of more the number is told."""
+TODO_DUE = "todo due"
+"""What a job does without a model."""
+_DAY_END = re.compile(r"\d{4}-\d{2}-\d{2}$")
+Ask = Callable[[str, str], UnattendedResult]
+"""Answers a prompt in the job of this name."""
+
+
+@frozen
+class Due:
+    """A job that is due: its newest moment, those before it that nobody ran, oldest first, and
+    whether it may still run."""
+
+    job: Job
+    moment: datetime
+    missed: Sequence[datetime] = ()
+    runs: bool = True
+
+
+@frozen
+class JobResult:
+    """What became of a job. `told`: how late it is and what was missed, "" when it is in time."""
+
+    job: Job
+    told: str
+    result: UnattendedResult
+
+    @property
+    def text(self) -> str:
+        """What the user should know; "" for nothing."""
+        return "\n".join(filter(None, (self.told, self.result.answer)))
+
+
+def find_due(job: Job, last: datetime, now: datetime) -> Due | None:
+    """Return how a job is due that ran last at this time; None when it is not. All times have a
+    zone."""
+    moments = job.schedule.between(last, now)
+    if not moments:
+        return None
+    *missed, newest = moments
+    late = now - newest
+    runs = late <= TOO_LATE and (job.late or late <= LATE_BY)
+    return Due(job, newest, missed, runs)
+
+
+def last_runs(home: Home, jobs: Iterable[Job], now: datetime) -> dict[str, datetime]:
+    """Return when each job ran, or was told as missed, last; nothing for one that did neither
+    within a month."""
+    names = {session_prefix(job.name): job.name for job in jobs}
+    names |= {note_subject(job.name): job.name for job in jobs}
+    many, found = len(set(names.values())), dict[str, datetime]()
+    for turn in History(home).turns():
+        at = _moment_of(turn.at)
+        if at is None or at < now - LOOK_BACK or len(found) == many:
+            break
+        job = names.get(_DAY_END.sub("", turn.session) or turn.subject)
+        if job is not None:
+            found.setdefault(job, at)
+    return found
+
+
+def all_due(home: Home, jobs: Sequence[Job], now: datetime) -> list[Due]:
+    """Return the jobs that are due. What lies before the last change of the file of jobs was not
+    missed by a job that never ran."""
+    changed = now
+    with suppress(OSError):
+        changed = datetime.fromtimestamp((home.root / FILE).stat().st_mtime).astimezone()
+    ran = last_runs(home, jobs, now) if jobs else {}
+    since = max(changed, now - LOOK_BACK)
+    return [due for job in jobs if (due := find_due(job, ran.get(job.name, since), now))]
+
+
+def run_due(home: Home, ask: Ask, now: Callable[[], datetime]) -> tuple[list[JobResult], list[str]]:
+    """Run all jobs that are due; return what became of them, and what is wrong in their file."""
+    jobs, faults = read_jobs(home)
+    results = []
+    for found in all_due(home, jobs, now()):
+        with run_lock(home, found.job.name) as mine:
+            # Another process may just have run it.
+            for due in all_due(home, [found.job], now()) if mine else ():
+                results.append(_run(home, due, ask, now()))
+    return results, faults
+
+
+def try_job(home: Home, job: Job, ask: Ask) -> JobResult:
+    """Run a job now, whenever it is due."""
+    with run_lock(home, job.name) as mine:
+        if not mine:
+            raise OpenclawError(f"the job {job.name} runs already")
+        return JobResult(job, "", _do(home, job, ask))
+
+
+def note_subject(name: str) -> str:
+    """What the history says of a job's line in its file."""
+    return f"job {name}"
+
+
+def _run(home: Home, due: Due, ask: Ask, now: datetime) -> JobResult:
+    job, told = due.job, _tell_lateness(due, now)
+    done = UnattendedResult(why=told)
+    if due.runs:
+        try:
+            done = _do(home, job, ask)
+        except OpenclawError as error:
+            done = UnattendedResult(why=str(error), code=error.exit_code)
+    result = JobResult(job, told, done)
+    if not due.runs or job.do.casefold() == TODO_DUE:  # no turn of a model says that it ran
+        parts = (told if due.runs else "", done.answer or done.why)
+        _note(home, job, "; ".join(filter(None, parts)), now)
+    return result
+
+
+def _do(home: Home, job: Job, ask: Ask) -> UnattendedResult:
+    if job.do.casefold() == TODO_DUE:
+        today = datetime.now().date()
+        todos = [t for t in TodoFile(home.memory / "TODO.md").items() if not t.done and t.due]
+        due = [t.text for t in todos if t.due == today.isoformat() or is_overdue(t, today)]
+        return UnattendedResult("; ".join(due), "" if due else "nothing is due")
+    tasks = job.do or read_tasks(home)
+    if not tasks:
+        return UnattendedResult(why="workspace/HEARTBEAT.md is not there or names no task")
+    return ask(job.name, prompt_of(tasks, job.name))
+
+
+def _tell_lateness(due: Due, now: datetime) -> str:
+    late = now - due.moment
+    parts = []
+    if not due.runs:
+        parts.append(f"not run: it was due {due.moment:%Y-%m-%d %H:%M}")
+    elif late > LATE_BY:
+        parts.append(f"late: it was due {due.moment:%Y-%m-%d %H:%M}")
+    if due.missed:
+        named = ", ".join(f"{moment:%Y-%m-%d %H:%M}" for moment in due.missed[-MOST_TOLD:])
+        more = len(due.missed) - MOST_TOLD
+        parts.append(f"missed before: {named}" + (f" and {more} more" if more > 0 else ""))
+    return "; ".join(parts)
+
+
+def _note(home: Home, job: Job, text: str, now: datetime) -> None:
+    """Append a line to workspace/jobs/NAME.md, as one step of the history."""
+    file = home.workspace / "jobs" / f"{job.name}.md"
+    file.parent.mkdir(exist_ok=True)
+    before = file.read_bytes() if file.exists() else None
+    old = read_text(file) if before is not None else f"# Job {job.name}\n\n"
+    line = f"- {now:%Y-%m-%d %H:%M} {one_line(text, LONGEST_NOTE)}"
+    new = f"{old.rstrip()}\n{line}\n" if before is not None else f"{old}{line}\n"
+    with command(home, note_subject(job.name)) as turn:
+        undo = turn.keep(file, before, new.encode())
+        try:
+            write_text(file, new)
+        except OSError:
+            undo()
+            raise
+
+
+def tell(home: Home, result: JobResult, write: Callable[[str], object]) -> None:
+    """Tell the user what a job found: on the desktop, in its file, or by `write`."""
+    text = result.text
+    if not text:
+        return
+    if result.job.tell == "file" and result.job.do.casefold() == TODO_DUE:
+        return  # it stands there already
+    if result.job.tell == "file":
+        _note(home, result.job, text, datetime.now())
+    elif result.job.tell != "desktop" or not _show_on_desktop(result.job.name, text):
+        write(f"{result.job.name}: {text}")
+
+
+def _show_on_desktop(title: str, text: str) -> bool:
+    if sys.platform == "darwin":
+        words = ["osascript", "-e", "on run argv", "-e"]
+        words += ["display notification (item 2 of argv) with title (item 1 of argv)", "-e"]
+        words += ["end run", title, text]
+    else:
+        words = ["notify-send", "--", title, text]
+    program = shutil.which(words[0])
+    if program is None:
+        return False
+    done = subprocess.run([program, *words[1:]], capture_output=True, check=False, timeout=20)
+    return done.returncode == 0
+
+
+def _moment_of(at: str) -> datetime | None:
+    with suppress(ValueError):
+        return datetime.fromisoformat(at).astimezone()
+    return None

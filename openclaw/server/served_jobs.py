@@ -1,0 +1,92 @@
+"""The jobs of a home, run by its server: by the same rules as `openclaw jobs run`, with the warm
+model."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import traceback
+from datetime import datetime
+
+from openclaw.config import load_settings
+from openclaw.errors import OpenclawError
+from openclaw.events import Done
+from openclaw.jobs.heartbeat import (
+    UnattendedResult,
+    result_of,
+    session_prefix,
+    unattended_mode,
+    unattended_settings,
+)
+from openclaw.jobs.job_runs import run_due, tell
+from openclaw.security.display import harmless
+from openclaw.server.service import Service
+from openclaw.server.wire import Order, event_from_json
+
+LOOK_SECONDS = 30.0
+STOP_SECONDS = 10.0
+
+
+class ServedJobs:
+    """Looks twice a minute for jobs that are due."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._ended = threading.Event()
+        self._told: list[str] = []
+
+    def start(self) -> None:
+        threading.Thread(target=self._look, name="jobs", daemon=True).start()
+
+    def end(self) -> None:
+        self._ended.set()
+
+    def look(self) -> None:
+        """Run what is due. Never raises."""
+        try:
+            results, faults = run_due(self._service.home, self._ask, _now)
+            if faults != self._told:
+                self._told = faults
+                for fault in faults:
+                    _say(fault)
+            for each in results:
+                tell(self._service.home, each, _say)
+                if each.result.code and not each.result.answer:
+                    _say(f"job {each.job.name}: {each.result.why}")
+        except OpenclawError as error:
+            _say(str(error))
+        except Exception as error:  # noqa: BLE001  the loop must go on
+            traceback.print_exception(error, file=sys.stderr)
+
+    def _look(self) -> None:
+        while not self._ended.wait(LOOK_SECONDS):
+            self.look()
+
+    def _ask(self, job: str, prompt: str) -> UnattendedResult:
+        settings = load_settings(self._service.home)
+        order = Order(
+            prompt,
+            session=f"{session_prefix(job)}{_now().date().isoformat()}",
+            typed=False,
+            mode=unattended_mode(settings),
+            asks=False,
+        )
+        run = self._service.runs.start(order, settings=unattended_settings(settings))
+        if not run.wait(settings.heartbeat.timeout):
+            run.stop()
+            run.wait(STOP_SECONDS)
+        for event in reversed(run.events):
+            if event["event"] == "error":
+                return UnattendedResult(why=event["message"], code=1)
+            done = event_from_json(event)
+            if isinstance(done, Done):
+                return result_of(done, 0)
+        return UnattendedResult(why="it took too long", code=1)
+
+
+def _now() -> datetime:
+    return datetime.now().astimezone()
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{harmless(text)}\n")
