@@ -109,6 +109,7 @@ def test_an_editor_that_starts_it_reads_writes_and_is_taken_back(home: Path) -> 
     assert (home / "memory/TODO.md").read_text() == before
 
 
+@pytest.mark.slow
 def test_options_say_what_it_may_do(home: Path) -> None:
     offered = over_stdio(home, names, "--read-only", "--sessions", "--ask")
     assert offered == ["search", "fetch", "read", "todos", "sessions_search", "ask"]
@@ -176,7 +177,7 @@ def test_a_client_of_the_newer_protocol_hears_of_a_change(home: Path) -> None:
     assert asyncio.run(talk()) == "openclaw://memory/todo"
 
 
-@pytest.mark.parametrize("calls", [10, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("calls", [6, pytest.param(1000, marks=pytest.mark.slow)])
 def test_two_servers_on_one_home_lose_nothing(home: Path, calls: int) -> None:
     async def write(session: Any, who: str) -> None:
         for number in range(calls):
