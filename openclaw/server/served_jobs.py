@@ -18,6 +18,7 @@ from openclaw.jobs.heartbeat import (
     unattended_mode,
     unattended_settings,
 )
+from openclaw.jobs.job_file import FILE, read_jobs
 from openclaw.jobs.job_runs import run_due, tell
 from openclaw.security.display import harmless
 from openclaw.server.service import Service
@@ -34,6 +35,9 @@ class ServedJobs:
         self._service = service
         self._ended = threading.Event()
         self._told: list[str] = []
+        self._seen: object = None
+        self._looked = _now()
+        self._failed = False
 
     def start(self) -> None:
         threading.Thread(target=self._look, name="jobs", daemon=True).start()
@@ -44,19 +48,41 @@ class ServedJobs:
     def look(self) -> None:
         """Run what is due. Never raises."""
         try:
-            results, faults = run_due(self._service.home, self._ask, _now)
-            if faults != self._told:
-                self._told = faults
-                for fault in faults:
-                    _say(fault)
-            for each in results:
-                tell(self._service.home, each, _say)
-                if each.result.code and not each.result.answer:
-                    _say(f"job {each.job.name}: {each.result.why}")
+            if self._may_be_due():
+                self._run_due()
         except OpenclawError as error:
-            _say(str(error))
+            self._failed = True
+            self._say_once([str(error)])
         except Exception as error:  # noqa: BLE001  the loop must go on
+            self._failed = True
             traceback.print_exception(error, file=sys.stderr)
+
+    def _may_be_due(self) -> bool:
+        """Whether the history has to be read: the file has changed, a time has come since the last
+        look, or a job has failed."""
+        home, before, self._looked = self._service.home, self._looked, _now()
+        try:
+            stat = (home.root / FILE).stat()
+        except OSError:
+            return False
+        known, self._seen = self._seen, (stat.st_mtime_ns, stat.st_size)
+        jobs, _ = read_jobs(home)
+        came = any(job.schedule.between(before, self._looked) for job in jobs)
+        return came or self._failed or known != self._seen
+
+    def _run_due(self) -> None:
+        results, faults = run_due(self._service.home, self._ask, _now)
+        self._say_once(faults)
+        self._failed = any(each.result.code for each in results)
+        for each in results:
+            tell(self._service.home, each, _say)
+            if each.result.code and not each.result.answer:
+                _say(f"job {each.job.name}: {each.result.why}")
+
+    def _say_once(self, faults: list[str]) -> None:
+        for fault in faults if faults != self._told else ():
+            _say(fault)
+        self._told = faults
 
     def _look(self) -> None:
         while not self._ended.wait(LOOK_SECONDS):

@@ -12,8 +12,8 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from openclaw.errors import OpenclawError
@@ -99,38 +99,34 @@ class SharedTools:
 
     def call(self, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Answer:
         """Run a tool and log it. Raises ToolProblem when it fails, with the reason in words."""
-        tool = TOOLS.get(name)
-        record = CallRecord(f"mcp {name}"[:80], tool.needs if tool else "", str(dict(arguments)))
-        with self._logged(caller, record) as done:
-            if tool is None or tool.needs not in caller.may:
-                raise ToolProblem(f"there is no tool {name[:80]}")
-            if len(json.dumps(arguments)) > LONGEST_ARGUMENTS:
-                raise ToolProblem(f"arguments may have {LONGEST_ARGUMENTS:,} characters in all")
-            _check(arguments, tool.schema)
-            answer = tool.run(self, caller, arguments)
-            done.append(answer.text)
-        return answer
-
-    @contextmanager
-    def _logged(self, caller: Caller, record: CallRecord) -> Iterator[list[str]]:
-        began, done = time.monotonic(), list[str]()
+        began, answer = time.monotonic(), None
         try:
-            yield done
+            answer = self._run(caller, name, arguments)
         except (OpenclawError, Problem, OSError) as error:
             hint = getattr(error, "hint", "")
             raise ToolProblem(f"{error} ({hint})" if hint else str(error)) from error
         finally:
             record = CallRecord(
-                record.tool,
-                record.effect,
-                record.target,
-                "allow" if done else "",
+                f"mcp {name}"[:LONGEST_NAME],
+                TOOLS[name].needs if name in TOOLS else "",
+                str(dict(arguments)),
+                "allow" if answer else "",
                 by=f"program {caller.label}",
-                ok=bool(done),
+                ok=answer is not None,
                 seconds=time.monotonic() - began,
-                bytes=sum(len(text.encode()) for text in done),
+                bytes=len(answer.text.encode()) if answer else 0,
             )
             Audit(self.home.private / "logs" / ACTIONS).write(record)
+        return answer
+
+    def _run(self, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Answer:
+        tool = TOOLS.get(name)
+        if tool is None or tool.needs not in caller.may:
+            raise ToolProblem(f"there is no tool {name[:LONGEST_NAME]}")
+        if len(json.dumps(arguments)) > LONGEST_ARGUMENTS:
+            raise ToolProblem(f"arguments may have {LONGEST_ARGUMENTS:,} characters in all")
+        _check(arguments, tool.schema)
+        return tool.run(self, caller, arguments)
 
     def fenced(self, text: str, source: str) -> str:
         """Return a text of the home for another program."""

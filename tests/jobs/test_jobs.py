@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from openclaw.jobs.heartbeat import run_lock
 from openclaw.jobs.job_file import read_jobs
 from openclaw.server.served_jobs import ServedJobs
 from openclaw.storage.home import Home, create_home
@@ -148,6 +149,14 @@ def test_the_job_heartbeat_does_what_its_file_says(home: Path, fake_ollama: Fake
     assert result["session"] == f"heartbeat-{datetime.now():%Y-%m-%d}"
 
 
+def test_a_job_that_runs_elsewhere_is_left_to_it(home: Path) -> None:
+    write(home, HOURLY)
+    with run_lock(Home(home), "dues") as mine:
+        assert mine
+        assert jobs(home, "run") == []
+
+
+@pytest.mark.slow
 def test_two_programs_at_once_run_a_job_once(home: Path, fake_ollama: FakeOllama) -> None:
     write(home, f"| one | {in_past(timedelta(minutes=1))} | Say it. | |\n")
     fake_ollama.say(Answer(["slow ", "answer"], pause=0.5))

@@ -115,6 +115,7 @@ def test_options_say_what_it_may_do(home: Path) -> None:
     assert offered == ["search", "fetch", "read", "todos", "sessions_search", "ask"]
 
 
+@pytest.mark.slow
 def test_our_own_client_uses_it(home: Path, tmp_path: Path) -> None:
     places = {name: value for name, value in os.environ.items() if name.startswith("XDG_")}
     args = tuple(words(home, "--trust", "openclaw"))
@@ -160,6 +161,7 @@ def test_a_client_hears_of_a_change(home: Path, server: RunningServer) -> None:
     assert asyncio.run(talk()) == "openclaw://workspace/list.md"
 
 
+@pytest.mark.slow
 def test_a_client_of_the_newer_protocol_hears_of_a_change(home: Path) -> None:
     from mcp.client.client import Client
     from mcp.client.stdio import StdioServerParameters
@@ -177,8 +179,8 @@ def test_a_client_of_the_newer_protocol_hears_of_a_change(home: Path) -> None:
     assert asyncio.run(talk()) == "openclaw://memory/todo"
 
 
-@pytest.mark.parametrize("calls", [6, pytest.param(1000, marks=pytest.mark.slow)])
-def test_two_servers_on_one_home_lose_nothing(home: Path, calls: int) -> None:
+@pytest.mark.slow
+def test_two_servers_on_one_home_lose_nothing(home: Path, calls: int = 1000) -> None:
     async def write(session: Any, who: str) -> None:
         for number in range(calls):
             if number % 2:
