@@ -180,7 +180,7 @@ def _note(home: Home, job: Job, text: str, now: datetime) -> None:
     file.parent.mkdir(exist_ok=True)
     before = file.read_bytes() if file.exists() else None
     old = read_text(file) if before is not None else f"# Job {job.name}\n\n"
-    line = f"- {now:%Y-%m-%d %H:%M} {one_line(text, LONGEST_NOTE)}"
+    line = f"- {now:%Y-%m-%d %H:%M} {one_line(' '.join(text.split()), LONGEST_NOTE)}"
     new = f"{old.rstrip()}\n{line}\n" if before is not None else f"{old}{line}\n"
     with command(home, note_subject(job.name)) as turn:
         undo = turn.keep(file, before, new.encode())

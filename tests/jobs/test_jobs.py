@@ -168,7 +168,7 @@ def test_two_programs_at_once_run_a_job_once(home: Path, fake_ollama: FakeOllama
 
 def test_the_server_runs_them_by_the_same_rules(home: Path, fake_ollama: FakeOllama) -> None:
     write(home, f"| one | {in_past(timedelta(minutes=1))} | Write it. | file |\n")
-    fake_ollama.say(WRITE, "Done, as asked.")
+    fake_ollama.say(WRITE, "Done,\nas asked.")
     with serving(home) as (server, _):
         served = ServedJobs(server.service)
         served.look()
