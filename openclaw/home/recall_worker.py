@@ -11,6 +11,7 @@ index first when it is reading many files: then it outlives the prompt that has 
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import queue
@@ -45,6 +46,7 @@ PROGRESS_SECONDS = 0.5
 
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C in the terminal is meant for the turn
+    gc.disable()  # until the first reply: it would look through the rows of thousands of files
     out = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", newline="\n")
     sys.stdout = sys.stderr  # prints of libraries must not mix with replies
     home = Home(Path(sys.argv[1]))
@@ -82,6 +84,9 @@ def serve(search: Search, lines: queue.Queue[str], out: IO[str]) -> None:
         resting = request["do"] == "rest"
         if not resting:
             _write_reply(out, answer(search, request))
+        if not gc.isenabled():
+            gc.freeze()
+            gc.enable()
 
 
 def _write_reply(out: IO[str], reply: Mapping[str, Any]) -> None:

@@ -154,7 +154,7 @@ def user_folder() -> str:
 def _why_denied(path: str, user: str) -> str:
     plain = _normalize(path)
     found = _by_name(plain.rpartition("/")[2])
-    return found or _by_place(plain, _normalize(user))
+    return found or _by_place(plain, user)
 
 
 def _by_name(name: str) -> str:
@@ -205,8 +205,8 @@ def _place_pattern() -> re.Pattern[str]:
 
 @lru_cache(maxsize=4)
 def _home_pattern(user: str) -> re.Pattern[str]:
-    places = _table_pattern(_AT_HOME)
-    return re.compile(rf"(?:{_USERS}|{re.escape(user)})/(?:library/)?(?:{places})(?:/|$)")
+    places, own = _table_pattern(_AT_HOME), re.escape(_normalize(user))
+    return re.compile(rf"(?:{_USERS}|{own})/(?:library/)?(?:{places})(?:/|$)")
 
 
 def _table_pattern(table: str) -> str:
