@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from openclaw.agent.undo import UndoResult
 
 
-@dataclass(slots=True)
+@dataclass
 class Agent(OpenHome):
     """An open home that answers prompts."""
 

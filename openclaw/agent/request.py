@@ -61,14 +61,13 @@ def make_request_builder(
     watch: Provenance | None = None,
 ) -> RequestBuilder:
     """Make the request builder for a turn of this session, with its tools, head and meter."""
-    name = f"{open_home.model.card.name} {protocol.name}"
-    meter = open_home.meters.meter(name)
-    open_home.model.reading_rate = open_home.model.reading_rate or open_home.meters.get(
-        name, READING_RATE
-    )
+    model, meters = open_home.model, open_home.meters
+    name = f"{model.card.name} {protocol.name}"
+    meter = meters.meter(name)
+    model.reading_rate = model.reading_rate or meters.get(name, READING_RATE)
     source = f"session {session.id} turn {session.turns + 1}"
     box = toolbox(open_home, turn_changes, turn_skills, source, watch, meter)
-    return RequestBuilder(open_home, session, protocol, turn_skills, box, meter, name)
+    return RequestBuilder(open_home, session, protocol, turn_skills, box, meter, name, model.card)
 
 
 MOST_BYTES_A_TOKEN = 6
@@ -82,6 +81,7 @@ class RequestBuilder:
     """Builds the requests of one turn.
 
     name: the meter's name in the store
+    card: the model's
     sources: the files of the head
     unreadable: the reason for each file of the head that cannot be read
     parts: the parts of the head
@@ -97,6 +97,7 @@ class RequestBuilder:
     box: Toolbox
     meter: Meter
     name: str
+    card: ModelCard
     sources: Mapping[str, prompt.HeadFile] = field(default_factory=dict)
     unreadable: Mapping[str, str] = field(default_factory=dict)
     parts: Parts = ()
@@ -136,7 +137,7 @@ class RequestBuilder:
 
     @property
     def window(self) -> int:
-        return self.open_home.model.card.window
+        return self.card.window
 
     @property
     def limit(self) -> int:
@@ -161,7 +162,7 @@ class RequestBuilder:
         kept = [] if made.drop else session.messages  # a compaction changes all after the head
         said = messages([*kept, user], made.short, session.compressed_context, wire)
         demand = self.protocol.demand(RunningTurn(user), self.box)
-        think = reply_limits(self.open_home.settings, self.open_home.model.card)[1]
+        think = reply_limits(self.open_home.settings, self.card)[1]
         return Request(
             (Message("system", self.head), *said),
             demand.tools,
@@ -245,7 +246,7 @@ class RequestBuilder:
             self.meter.was_refused
             or not known
             or not asked
-            or asked.record.model != self.open_home.model.card.name
+            or asked.record.model != self.card.name
         ):
             return False
         new = [m for entry in entries[at:] for m in self.protocol.wire(entry)]

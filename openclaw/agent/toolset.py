@@ -64,7 +64,8 @@ def toolbox(
         _denied,
         *_home_programs(open_home),
     )
-    room = _result_limits(open_home, meter) if meter else ResultLimits()
+    window = open_home.model.card.window if meter else 0
+    room = _result_limits(open_home.home, window, meter) if meter else ResultLimits()
     tools = _home_tools(open_home, turn_changes, turn_skills, source, watch, room)
     listed, beyond = open_home.served.share(tools, turn_skills.request)
     if watch and beyond:
@@ -171,14 +172,13 @@ def result_tokens(window: int) -> int:
     return max(int(window * LEAST_RESULT), min(left, int(window * MOST_RESULT)))
 
 
-def _result_limits(open_home: OpenHome, meter: Meter) -> ResultLimits:
-    window = open_home.model.card.window
+def _result_limits(home: Home, window: int, meter: Meter) -> ResultLimits:
     tokens = result_tokens(window)
     return ResultLimits(
         chars=min(MAX_CHARS, tokens * 4),
         tokens=tokens,
         within=meter.fits,
-        keep=lambda text, source: spill_text(open_home.home, text, source),
+        keep=lambda text, source: spill_text(home, text, source),
         page=page_chars(window),
     )
 
@@ -195,12 +195,12 @@ def spill_text(home: Home, text: str, source: str) -> str:
     return path
 
 
-def material_limits(open_home: OpenHome, meter: Meter, parts: int) -> ResultLimits:
-    """Return the limits of each of `parts` attachments: together half of what the head leaves."""
-    window = open_home.model.card.window
+def material_limits(room: ResultLimits, window: int, parts: int) -> ResultLimits:
+    """Return the limits of each of `parts` attachments: together half of what the head leaves.
+    `room` are those of a result."""
     left = (int(window * INPUT_SHARE) - USUAL_HEAD) // 2
     tokens = max(int(window * LEAST_RESULT), left) // max(1, parts)
-    return replace(_result_limits(open_home, meter), chars=tokens * 4, tokens=tokens)
+    return replace(room, chars=tokens * 4, tokens=tokens)
 
 
 def _denied(path: str) -> str:

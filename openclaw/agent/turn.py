@@ -20,7 +20,7 @@ from openclaw.agent.prompt import (
     read_tail,
     read_todos,
 )
-from openclaw.agent.protocols.base import RunningTurn
+from openclaw.agent.protocols.base import RunningTurn, StepProtocol
 from openclaw.agent.protocols.choice import choose_protocol
 from openclaw.agent.provenance import Provenance
 from openclaw.agent.recording import (
@@ -148,8 +148,9 @@ def prepare_turn(
     looks_up = any(needs_recall(open_home, *each) for each in ((text, cues), *asked))
     if looks_up:
         open_home.recall.start()
-    yield from _start_events(open_home, session, notice)
     card = open_home.model.card
+    protocol = choose_protocol(open_home.settings.protocol, card)
+    yield from _start_events(open_home, session, card, protocol, notice)
 
     # 4. The user's programs may add texts and change files.
     images = images_of(material, card, open_home.settings.ollama.host)
@@ -163,7 +164,6 @@ def prepare_turn(
 
     # 5. Tools, the head of the prompt, and the conversation so far.
     yield from map(events.Notice, reload_images(open_home.home.root, session, card))
-    protocol = choose_protocol(open_home.settings.protocol, card)
     builder = make_request_builder(
         open_home, session, protocol, turn_skills, watch.turn_changes, watch
     )
@@ -171,7 +171,7 @@ def prepare_turn(
 
     # 6. Texts that go along, and passages of the user's files.
     texts = [each for each in material if not each.image]
-    watch.room = material_limits(open_home, builder.meter, len(texts) + len(added))
+    watch.room = material_limits(builder.box.room, card.window, len(texts) + len(added))
     yield from _length_notices(texts, watch.room)
     beside = hooks.shown(added, watch.turn_changes, watch.room) if hooks else ()
     attached = "\n\n".join(filter(None, (followed, watch.materials(texts), *beside)))
@@ -404,10 +404,10 @@ def _split_orders(
     return ordered, asked
 
 
-def _start_events(open_home: OpenHome, session: Session, notice: str) -> Iterator[events.Event]:
+def _start_events(
+    open_home: OpenHome, session: Session, card: ModelCard, protocol: StepProtocol, notice: str
+) -> Iterator[events.Event]:
     """Yield the first events: the model that answers, and notices for the user."""
-    card = open_home.model.card
-    protocol = choose_protocol(open_home.settings.protocol, card)
     session.model = card.name
     yield events.Start(session.id, card.name, card.window, protocol.name)
     news, open_home.vault.notices = open_home.vault.notices, []
@@ -477,7 +477,7 @@ def _find_passages(
         looks_up = needs_recall(open_home, text, seen, known)
     if not looks_up or not builder.can_send(text, attached):
         return []
-    page = page_chars(open_home.model.card.window)
+    page = page_chars(builder.window)
     open_home.recall.begin(question, known, find_long_files(open_home.home, seen, page))
     if ahead and not open_home.recall.answered:
         for waiting in open_home.model.warm(builder.beginning(text)):

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from openclaw.storage.home import Home
 
 
-SEARCH = "openclaw.search"
-"""The key of a search of memory that was started early, in the context of a command."""
+SEARCH, HOME = "openclaw.search", "openclaw.home"
+"""Keys in the context of a command: a search of memory that was started early, and the home."""
 
 
 def current_home(ctx: typer.Context, *, notes: bool = False, reading: bool = False) -> Home:
@@ -36,11 +36,15 @@ def current_home(ctx: typer.Context, *, notes: bool = False, reading: bool = Fal
     The user is asked whether to trust a home that came from elsewhere. A command that is only
     `reading` gets it untrusted instead. Raises Damaged when there is no home, Refused for a no.
     """
+    found: Home | None = ctx.meta.get(HOME)
+    if found is not None:
+        return found
     home = find_named_home(ctx, notes=notes)
-    if not is_trusted(home):
-        from openclaw.cli.home_trust import ensure_trusted
+    if is_trusted(home):
+        return _use_home(ctx, home)
+    from openclaw.cli.home_trust import ensure_trusted
 
-        home = ensure_trusted(home, reading=reading)
+    home = ensure_trusted(home, reading=reading)
     follow(home.root, lambda: _allowed_links(home))
     return home
 
@@ -48,6 +52,22 @@ def current_home(ctx: typer.Context, *, notes: bool = False, reading: bool = Fal
 def find_named_home(ctx: typer.Context, *, notes: bool = False) -> Home:
     """The home that the command names, trusted or not."""
     return find_home(options(ctx).home, Path.cwd(), os.environ, notes=notes)
+
+
+def find_trusted_home(ctx: typer.Context) -> Home | None:
+    """The home of a prompt; None when `current_home` would ask or raise."""
+    try:
+        home = find_named_home(ctx)
+        return _use_home(ctx, home) if is_trusted(home) else None
+    except (OpenclawError, OSError):
+        return None
+
+
+def _use_home(ctx: typer.Context, home: Home) -> Home:
+    """Keep a trusted home for the rest of the command."""
+    ctx.meta[HOME] = home
+    follow(home.root, lambda: _allowed_links(home))
+    return home
 
 
 def _allowed_links(home: Home) -> Sequence[str]:

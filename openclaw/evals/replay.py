@@ -136,17 +136,19 @@ class Replay:
     ) -> RequestBuilder:
         """Restore head, tools and conversation of that time, except the parts under test."""
         open_home, talk = self.stage.open_home, self._restore_session(recorded)
-        name = open_home.model.card.name
+        card = open_home.model.card
         audit = Audit(open_home.home.private / "logs" / ACTIONS, talk.id, recorded.number)
         watch = Provenance(open_home.home, turn_changes, talk, audit)
         watch.inherit()
-        meter = open_home.meters.meter(f"{name} {protocol.name}")
+        meter = open_home.meters.meter(f"{card.name} {protocol.name}")
         open_home.ask_user = None
         box = toolbox(open_home, turn_changes, turn_skills, "", watch, meter)
         if not self.live and could_ask(recorded, box, open_home.mode):
             open_home.ask_user = lambda question: "once"  # the recorded calls were allowed then
             box = toolbox(open_home, turn_changes, turn_skills, "", watch, meter)
-        return FixedRequestBuilder(open_home, talk, protocol, turn_skills, box, meter, name)
+        return FixedRequestBuilder(
+            open_home, talk, protocol, turn_skills, box, meter, card.name, card
+        )
 
     def _protocol(self, record: TurnRecord, *, other: bool) -> StepProtocol:
         """Return the recorded protocol; another model gets the one chosen for it."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from openclaw.config import Settings, add_line, load_settings
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from openclaw.hooks.hooks import Hooks
 
 
-@dataclass(slots=True)
+@dataclass
 class OpenHome:
     """An open home with its stores, its model and its servers.
 
@@ -59,10 +60,6 @@ class OpenHome:
     ahead: Preloader = field(default_factory=Preloader)
     progress: Callable[[Progress], None] | None = None
     _model: Model | None = None
-    _recall: Recall | None = None
-    _served: McpTools | None = None
-    _vault: Vault | None = None
-    _hooks: Hooks | None = None
     _granted_at: tuple[int, int, int] | None = None
 
     @classmethod
@@ -85,7 +82,8 @@ class OpenHome:
         app.grants, notices = read_grants(settings.grants)
         app.notices += notices
         app._granted_at = _settings_stamp(home)
-        app._recall = recall
+        if recall is not None:
+            app.recall = recall
         return app
 
     def grant(self, grant: Grant, *, lasting: bool) -> None:
@@ -132,7 +130,7 @@ class OpenHome:
     def history(self) -> History:
         return History(self.home, auto_commit=self.settings.git.auto_commit)
 
-    @property
+    @cached_property
     def meters(self) -> Meters:
         return Meters(self.home.private / "cache" / "tokens.json")
 
@@ -163,9 +161,11 @@ class OpenHome:
 
     def close(self) -> None:
         """Close servers, search and model. When closing one fails, the others are still closed."""
+        recall, served = self.hand_over()
         with ExitStack() as stack:
-            stack.callback(self._close_served)
-            stack.callback(self._close_recall)
+            for part in (served, recall):
+                if part is not None:
+                    stack.callback(part.close)
             stack.callback(self._close_model)
             self.ahead.end()
 
@@ -174,64 +174,38 @@ class OpenHome:
         if model is not None:
             model.close()
 
-    def _close_recall(self) -> None:
-        recall, self._recall = self._recall, None
-        if recall is not None:
-            recall.close()
-
-    def _close_served(self) -> None:
-        served, self._served = self._served, None
-        if served is not None:
-            served.close()
-
-    @property
+    @cached_property
     def recall(self) -> Recall:
         """The search, in a process of its own that starts with the first question."""
-        if self._recall is None:
-            self._recall = Recall(self.home)
-        return self._recall
+        return Recall(self.home)
 
-    @property
+    @cached_property
     def served(self) -> McpTools:
         """The tools of the MCP servers. A server starts when a turn first needs it."""
-        if self._served is None:
-            self._served = McpTools(self.home, self.settings, self.tell)
-        return self._served
-
-    @served.setter
-    def served(self, served: McpTools) -> None:
-        self._served = served
+        return McpTools(self.home, self.settings, self.tell)
 
     def hand_over(self) -> tuple[Recall | None, McpTools | None]:
         """Return the search and the servers, if open, to be used by another open home."""
-        recall, served = self._recall, self._served
-        self._recall = self._served = None
-        return recall, served
+        return self.__dict__.pop("recall", None), self.__dict__.pop("served", None)
 
     def tell(self, what: str) -> None:
         """Report what is waited for, "" at the end of the wait."""
         if self.progress:
             self.progress(Progress(what))
 
-    @property
+    @cached_property
     def hooks(self) -> Hooks | None:
         """The user's programs around turns and tools; None when the settings name none."""
-        if self._hooks is None and self.settings.hooks:
-            from openclaw.hooks.hooks import open_hooks
+        if not self.settings.hooks:
+            return None
+        from openclaw.hooks.hooks import open_hooks
 
-            self._hooks = open_hooks(self.home, self.settings, self.vault.mask)
-        return self._hooks
+        return open_hooks(self.home, self.settings, self.vault.mask)
 
-    @property
+    @cached_property
     def vault(self) -> Vault:
         """The secrets, which model, sessions and memory never see."""
-        if self._vault is None:
-            self._vault = Vault(self.home.private / "secrets.json", now=self.now)
-        return self._vault
-
-    @vault.setter
-    def vault(self, vault: Vault) -> None:
-        self._vault = vault
+        return Vault(self.home.private / "secrets.json", now=self.now)
 
     def skills(self) -> list[Skill]:
         """The usable skills by name, read again at each call."""

@@ -64,7 +64,7 @@ def is_overdue(todo: Todo, today: date) -> bool:
 
 def parse_todos(text: str) -> list[Todo]:
     """The to-dos of a Markdown text, in its order."""
-    return [_to_todo(item) for item in read_task_page(text).items]
+    return list(_parse(text).items)
 
 
 def match_todos(text: str, items: Sequence[Todo]) -> list[Todo]:
@@ -84,16 +84,6 @@ def match_todos(text: str, items: Sequence[Todo]) -> list[Todo]:
     ]
 
 
-@lru_cache(maxsize=2)  # a turn asks some thirty times
-def _parse_once(text: str) -> tuple[Todo, ...]:
-    return tuple(parse_todos(text))
-
-
-@lru_cache(maxsize=2)
-def _list_names_once(text: str) -> tuple[str, ...]:
-    return tuple(list_names(read_task_page(text)))
-
-
 @frozen
 class Todos:
     """All to-dos at one moment, and the names of their lists."""
@@ -109,6 +99,12 @@ class Todos:
         """Return the texts of the open to-dos that are due on this day or were due before."""
         open_todos = (todo for todo in self.items if not todo.done and todo.due)
         return [todo.text for todo in open_todos if str(todo.due) <= today.isoformat()]
+
+
+@lru_cache(maxsize=2)  # a turn with tools asks several times
+def _parse(text: str) -> Todos:
+    page = read_task_page(text)
+    return Todos(tuple(map(_to_todo, page.items)), tuple(list_names(page)))
 
 
 class TodoFile:
@@ -133,14 +129,13 @@ class TodoFile:
 
     def read(self) -> Todos:
         """Return the to-dos and the lists. Raises OSError when the file cannot be read."""
-        text = self._text()
-        return Todos(_parse_once(text), _list_names_once(text))
+        return _parse(self._text())
 
     def items(self) -> list[Todo]:
-        return list(_parse_once(self._text()))
+        return list(self.read().items)
 
     def lists(self) -> list[str]:
-        return list(_list_names_once(self._text()))
+        return list(self.read().lists)
 
     def find(self, text: str) -> list[Todo]:
         """The to-dos that an id, a text or some of its words mean; see `matching`."""

@@ -12,10 +12,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache, partial
-from itertools import accumulate, pairwise, takewhile
+from itertools import accumulate, chain, pairwise, takewhile
 from typing import NamedTuple
 
-from openclaw.nlp.words import ANY_WORD, content_words, stem
+from openclaw.nlp.words import all_stems, content_words, stem
 
 MOST_LISTED = 12
 """The head lists at least so many skills, however long their descriptions are."""
@@ -84,7 +84,7 @@ def rank_blurbs(
     wanted = set(content_words(request))
     if not skills:
         return []
-    texts = [_word_counts(skill) for skill in skills]
+    texts = [_words_of(skill).counts for skill in skills]
     mean = sum(map(len, texts)) / len(texts) or 1.0
     idf = {word: _idf(sum(word in text for text in texts), len(texts)) for word in wanted}
     scored = []
@@ -110,7 +110,7 @@ def is_clear_match(request: str, skill: Blurb) -> bool:
 def match_tools(request: str, tools: Sequence[Blurb]) -> list[Blurb]:
     """Return the tools that a request may be about, best first. One shared word is enough unless
     it is a general one ("list", "add") or many of the tools have it."""
-    holders = Counter(word for tool in tools for word in _word_counts(tool))
+    holders = Counter(word for tool in tools for word in _words_of(tool).counts)
     common = max(MOST_LISTED, len(tools) // 4)
     return rank_blurbs(
         request,
@@ -122,13 +122,13 @@ def match_tools(request: str, tools: Sequence[Blurb]) -> list[Blurb]:
 def search_skills(words: str, skills: Sequence[Blurb]) -> list[Blurb]:
     """Return the skills that a search for words finds, best first; one shared word is enough."""
     wanted = set(content_words(words))
-    near = [skill for skill in skills if wanted & _word_counts(skill).keys()]
+    near = [skill for skill in skills if wanted & _words_of(skill).counts.keys()]
     best = rank_blurbs(words, near)
     return [*best, *(skill for skill in near if skill not in best)]
 
 
 def _overlaps(request: str, shared: Collection[str], skill: Blurb) -> bool:
-    count = len(_description_words(skill).intersection(shared)) + _name_words_said(request, skill)
+    count = len(_words_of(skill).described.intersection(shared)) + _name_words_said(request, skill)
     return count >= OVERLAP or any(_shared_with_examples(shared, skill))
 
 
@@ -143,10 +143,10 @@ def _name_words_said(request: str, skill: Blurb) -> int:
     """Return the number of words in a skill's name when the request says all of them, else 0:
     "write a new skill" for write-skill, "log the boat" for boat-log. One word of several is too
     little: "what do my notes say" does not mean keep-notes."""
-    words = _all_words(skill.name)
+    words = _words_of(skill).name
     if not words:
         return 0
-    said = [_all_words(part) for part in PAUSE.split(request)]
+    said = _said_words(request)
     found = any(_is_in_order(words, part) or _is_reversed(words, part) for part in said)
     return len(words) if found else 0
 
@@ -165,29 +165,46 @@ def _is_reversed(words: Sequence[str], said: Sequence[str]) -> bool:
     return len(words) == 2 and (words[1], words[0]) in pairwise(rest)
 
 
-def _all_words(text: str) -> list[str]:
-    return [stem(word.lower()) for word in ANY_WORD.findall(text)]
+@lru_cache(maxsize=16)
+def _said_words(request: str) -> list[list[str]]:
+    """Return the stemmed words between each two pauses of a request."""
+    return [all_stems(part) for part in PAUSE.split(request)]
 
 
 def _shared_with_examples(wanted: Collection[str], skill: Blurb) -> Iterator[int]:
     """Yield how many words a request shares with each example that it resembles. Examples count
     one by one: all of them together have so many words that two are soon shared."""
-    for example in skill.examples:
-        words = set(content_words(example))
+    for words in _words_of(skill).examples:
         shared = len(words.intersection(wanted))
         if shared >= OVERLAP and shared >= LIKENESS * len(words):
             yield shared
 
 
-@lru_cache(maxsize=4096)
-def _description_words(skill: Blurb) -> frozenset[str]:
-    return frozenset(content_words(f"{skill.name} {skill.about}"))
+class _SkillWords(NamedTuple):
+    """The stemmed words of a skill.
+
+    name       all words of its name, in their order
+    described  what its name and its description are about
+    counts     how often each word that it is about stands in all its texts
+    examples   what each example is about
+    """
+
+    name: list[str]
+    described: frozenset[str]
+    counts: Counter[str]
+    examples: list[frozenset[str]]
 
 
 @lru_cache(maxsize=4096)
-def _word_counts(skill: Blurb) -> Counter[str]:
-    name = content_words(skill.name) * NAME_WEIGHT
-    return Counter([*name, *content_words(" ".join((skill.about, *skill.examples)))])
+def _words_of(skill: Blurb) -> _SkillWords:
+    name, about = content_words(skill.name), content_words(skill.about)
+    examples = [content_words(example) for example in skill.examples]
+    return _SkillWords(
+        all_stems(skill.name),
+        frozenset(name + about),
+        Counter([*name * NAME_WEIGHT, *about, *chain(*examples)]),
+        list(map(frozenset, examples)),
+    )
 
 
 def _idf(holders: int, count: int) -> float:

@@ -44,6 +44,11 @@ def content_words(text: str) -> list[str]:
     return [stem(word) for word in words if word not in COMMON]
 
 
+def all_stems(text: str) -> list[str]:
+    """Return all words and numbers of a text, stemmed, in their order."""
+    return [stem(word.lower()) for word in ANY_WORD.findall(text)]
+
+
 def stem(word: str) -> str:
     """Return a word without the commonest English endings."""
     for end in ("ing", "ies", "es", "ed", "s"):

@@ -16,7 +16,7 @@ from openclaw.server.wire import Order, event_from_json
 from openclaw.sessions.session import Session, is_generated_id
 
 
-@dataclass(slots=True)
+@dataclass
 class RemoteAgent(Agent):
     """An open home that lets `server` answer prompts. All else happens here: questions, grants,
     files, undo."""

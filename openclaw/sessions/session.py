@@ -145,7 +145,8 @@ class Session:
         """The parts of the archive, oldest first; what is no part is passed over."""
         found: dict[str, ArchivePart] = {}
         first = 1
-        for item in self.state.archived or ():
+        listed = self.extra.get(ARCHIVED)
+        for item in listed if isinstance(listed, list) else ():
             part = _part(item, first)
             if part is not None and part.file not in found:
                 found[part.file] = part
@@ -166,7 +167,7 @@ class Session:
     @property
     def shortened(self) -> int:
         """The index in `messages` before which results are given to the model in one line."""
-        return max(0, self.state.shortened or 0)
+        return _count(self.extra.get(SHORTENED))
 
 
 class NotASession(ValueError):

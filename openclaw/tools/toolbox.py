@@ -121,7 +121,7 @@ class Toolbox:
         self._policy = policy
         self._ledger = turn_changes
         self._beyond = beyond
-        self._room = room
+        self.room = room
         self._watch = watch
         self._apart = apart or NoMasking()
         self._around = around
@@ -227,7 +227,7 @@ class Toolbox:
         """Check name and arguments, ask the policy, run. Never raises for a mistake of the model;
         raises OpenclawError for what the user must mend (a full disk). `share` is the number of
         calls whose results share the length of one."""
-        room = self._room.part(share)
+        room = self.room.part(share)
         began, running, outcome = time.monotonic(), RequestedCall(), CallResult("", False)
         self._ledger.exit, self._ledger.only_read = None, False
         try:

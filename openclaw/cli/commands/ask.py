@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from openclaw.cli.common import SEARCH, find_named_home
+from openclaw.cli.common import SEARCH, find_trusted_home
 from openclaw.cli.dispatch import IMPLICIT, check_prompt
 from openclaw.cli.options import (
     Continue,
@@ -25,8 +25,7 @@ from openclaw.cli.options import (
     Yes,
 )
 from openclaw.errors import OpenclawError
-from openclaw.server.server_client import RunningServer, find_server
-from openclaw.storage.home import is_trusted
+from openclaw.server.server_client import find_server
 
 
 class Output(StrEnum):
@@ -85,9 +84,13 @@ def ask(
         options = (continue_, session, model, yes, mode, no_memory, max_steps, skill, no_save)
         chat(ctx, None, *options, no_server)
         return
-    server = None if no_server else _find_server(ctx)
-    if not no_memory and server is None:
-        _start_search(ctx)
+    home = find_trusted_home(ctx)
+    server = find_server(home) if home and not no_server else None
+    if home and server is None and not no_memory:
+        from openclaw.home.recall import start_early
+
+        with suppress(OpenclawError, OSError):  # left to the agent
+            ctx.meta[SEARCH] = start_early(home)
     from openclaw.cli.one_shot import answer_once
 
     answer_once(
@@ -102,25 +105,6 @@ def ask(
         opening=(model, mode, no_memory, max_steps, no_save),
         server=server,
     )
-
-
-def _start_search(ctx: typer.Context) -> None:
-    """Let the search of memory start while the agent is loaded. Errors are left to the agent."""
-    from openclaw.home.recall import start_early
-
-    with suppress(OpenclawError, OSError):
-        home = find_named_home(ctx)
-        if is_trusted(home):
-            ctx.meta[SEARCH] = start_early(home)
-
-
-def _find_server(ctx: typer.Context) -> RunningServer | None:
-    """The server that runs for the home. Errors are left to the agent."""
-    with suppress(OpenclawError):
-        home = find_named_home(ctx)
-        if home.server_file.exists() and is_trusted(home):
-            return find_server(home)
-    return None
 
 
 def _is_terminal() -> bool:
