@@ -249,7 +249,7 @@ def test_file_places_in_program_output_do_not_taint(tmp_path: Path) -> None:
     happened = it.say("Show the log.", show, call("read_file", path="build.log"), "Shown.")
     assert "/usr/include/stdio.h:33:" in results(happened)[0]
     assert "/usr/include/stdio.h:33:" in results(happened)[1]
-    assert foreign(it) == {}
+    assert foreign(it) == ({"command: cat": 0} if why_unavailable() else {})
 
 
 @pytest.mark.parametrize(("folder", "taints"), [("home-mail", True), ("home/mail", False)])

@@ -374,9 +374,9 @@ class Runner:
         """Fence what a command printed as data; the file with all of it counts as data too."""
         if finished.spilled:
             ForeignFiles(self.home).note(self.home.relative(finished.spilled), source, "")
-        return as_data(
-            printed, source, self.turn_changes, replace(self.room, chars=2 * self.room.page)
-        )
+        # It was cut to a page already; a second cut would name a file with the page only.
+        room = replace(self.room, chars=2 * self.room.page, within=lambda text, tokens: True)
+        return as_data(printed, source, self.turn_changes, room)
 
     def _record_changes(
         self, before: HomeFiles, theirs: Collection[str], written: Mapping[str, str]
