@@ -2,8 +2,10 @@
 
 Left out: hidden files and folders, files that a .gitignore excludes, symlinks that lead out of the
 home, folders of packages and byte code, memory/inbox, memory/TESTS.md, and files whose names point
-to credentials. The home's own files (daily notes, MEMORY.md, TODO.md, sessions) are indexed even
-when a .gitignore excludes them: the source repository, used as a home, keeps them out of git.
+to credentials. Where `index.paths` names the whole home, also its settings, its skills, and the
+folder where Logseq keeps its settings and older versions of pages. The home's own files (daily
+notes, MEMORY.md, TODO.md, sessions) are indexed even when a .gitignore excludes them: the source
+repository, used as a home, keeps them out of git.
 """
 
 # A walk over thousands of files takes three times as long with Path objects.
@@ -14,7 +16,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +40,8 @@ INBOX = "memory/inbox"
 TESTS = "memory/TESTS.md"
 """The questions of the memory test and the places of their answers."""
 NOT_MEMORY = frozenset((INBOX, TESTS))
+NOT_NOTES = frozenset(("openclaw.yaml", "logseq"))
+"""What a home holds besides notes. Named in `index.paths` by itself, it is indexed all the same."""
 BUILT_IN = ("memory", "workspace")
 MANY = 200
 """More new files than these are read by one process only; a search does not wait for it."""
@@ -86,11 +90,7 @@ def find_notes_outside(home: Home, options: IndexOptions) -> list[str]:
     whole = find_files(home, replace(options, paths=(*options.paths, ".")))
     indexed = {found.path for found in find_files(home, options)}
     return [
-        found.path
-        for found in whole
-        if found.path.endswith(".md")
-        and found.path not in indexed
-        and not found.path.startswith("skills/")
+        found.path for found in whole if found.path.endswith(".md") and found.path not in indexed
     ]
 
 
@@ -147,15 +147,17 @@ class Scan:
         self, folder: str, prefix: str, chain: IgnoreRules, bound: str
     ) -> Iterator[FoundFile]:
         """A folder and those below it. `bound` is the folder that symlinks may not leave."""
-        stack = [(folder, prefix, chain)]
+        stack, whole = [(folder, prefix, chain)], not prefix
         while stack:
             folder, prefix, chain = stack.pop()
             entries = self._entries(folder, prefix)
+            if whole and _is_skill(prefix, entries):
+                continue
             has_rules = any(entry.name == NAME for entry in entries)
             chain = enter(chain, folder, prefix, has_rules, self._old, self.memo)
             for entry in entries:
                 path = prefix + entry.name
-                if entry.name[0] == "." or path in NOT_MEMORY:
+                if entry.name[0] == "." or path in NOT_MEMORY or (whole and path in NOT_NOTES):
                     continue
                 if entry.is_symlink():
                     self._links.append((entry.path, path, chain, bound))
@@ -302,6 +304,11 @@ class Scan:
     def _problem(self, path: str, reason: str) -> None:
         shown = path.encode("utf-8", "backslashreplace").decode("utf-8")
         self.problems.append((shown, reason))
+
+
+def _is_skill(prefix: str, entries: Sequence[os.DirEntry[str]]) -> bool:
+    """Return True for the folder of a skill, which is no note of the user."""
+    return prefix.startswith("skills/") and any(entry.name == "SKILL.md" for entry in entries)
 
 
 def _is_hidden(path: str) -> bool:

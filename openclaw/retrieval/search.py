@@ -202,6 +202,19 @@ class Search:
         real = self._index.real(name)
         return numbered_lines(real, name, start, end, self._index.options.max_bytes)
 
+    def read_indexed(self, path: str) -> str:
+        """The text of an indexed file, in the lines that passages name. Raises ToolProblem when
+        the file is not indexed."""
+        self._index.refresh()
+        file = self._index.files().get(path)
+        if file is None or file.problem:
+            raise ToolProblem(f"{path} is not in memory.")
+        try:
+            real, most = self._index.real(path), self._index.options.max_bytes
+            return read_document(real, kind_by_name(path), most).text
+        except (Unreadable, OSError) as error:
+            raise ToolProblem(f"{path} cannot be read: {error}") from error
+
     def retriever(self, k: int = 5) -> HybridRetriever:
         """The same search as a LlamaIndex retriever; it refreshes before each question."""
         return self._hybrid(self._fresh_view, self._index.meaning.embedder(), None, k)

@@ -92,6 +92,13 @@ IDENTITY_FILES = PolicyRule(
     "ask",
     "{name} decides who the agent is and what it may do",
 )
+NOTES_PROGRAM = PolicyRule(
+    "notes-program",
+    "writing anything in a folder .obsidian/ or in logseq/, except in mode full while nothing "
+    "untrusted was read",
+    "ask",
+    "{name} is a setting or a plug-in of a notes program, which runs it",
+)
 LASTING_FILES = PolicyRule(
     "lasting",
     "writing USER.md, anything below skills/ or anything below memory/ but its inbox, after "
@@ -122,7 +129,10 @@ COMMITTED = PolicyRule(
     "git may show credentials: {held} was committed",
     grantable=True,
 )
-RULES = (CREDENTIALS, IDENTITY_FILES, HOOKED_FILES, LASTING_FILES, OUTWARD, COMMITTED)
+RULES = (
+    *(CREDENTIALS, IDENTITY_FILES, NOTES_PROGRAM, HOOKED_FILES, LASTING_FILES),
+    *(OUTWARD, COMMITTED),
+)
 
 
 @frozen
@@ -232,6 +242,8 @@ class Policy:
         if writes and (self.mode != "full" or tainted):
             if _is_identity(parts):
                 return IDENTITY_FILES
+            if _is_of_notes_program(parts):
+                return NOTES_PROGRAM
             if action.effect == "write" and parts and self._is_hooked(parts):
                 return HOOKED_FILES
         if writes and tainted and _is_lasting(parts):
@@ -294,6 +306,11 @@ def _is_identity(parts: tuple[str, ...]) -> bool:
     if parts[-2:-1] == ("memory",) and JOBS_NAME in names:
         return True
     return any(name in IDENTITY_NAMES or _SHORT_NAME.fullmatch(name) for name in names)
+
+
+def _is_of_notes_program(parts: tuple[str, ...]) -> bool:
+    names = {name.strip().rstrip(" .") for part in parts for name in part.split(":")}
+    return ".obsidian" in names or "logseq" in _names_around_colons(parts[:1])
 
 
 def _is_lasting(parts: tuple[str, ...]) -> bool:

@@ -180,13 +180,15 @@ def make_server(
         return types.ListResourceTemplatesResult(resource_templates=found)
 
     async def read_resource(context: Any, params: Any) -> Any:
-        uri = str(params.uri)
+        uri, caller = str(params.uri), caller_of(context)
         try:
-            path = files.path_of(uri)
-            answer = await asyncio.to_thread(tools.call, caller_of(context), "read", {"path": path})
+            arguments = {"path": files.path_of(uri)}
+            said = (await asyncio.to_thread(tools.call, caller, "read", arguments)).text
         except ToolProblem as problem:
-            raise MCPError(types.INVALID_PARAMS, str(problem)) from problem
-        text = types.TextResourceContents(uri=uri, mime_type="text/markdown", text=answer.text)
+            if "read" not in caller.may or not files.is_to_come(uri):
+                raise MCPError(types.INVALID_PARAMS, str(problem)) from problem
+            said = ""
+        text = types.TextResourceContents(uri=uri, mime_type="text/markdown", text=said)
         return types.ReadResourceResult(contents=[text])
 
     async def subscribe(context: Any, params: Any) -> Any:
@@ -279,6 +281,11 @@ class _WatchedFiles:
         if not uri.startswith(URI):
             raise ToolProblem(f"a resource begins with {URI}")
         return uri.removeprefix(URI)
+
+    def is_to_come(self, uri: str) -> bool:
+        """Return True for a named resource whose file does not exist yet, as today's notes before
+        the first of them."""
+        return uri in (named := self.named()) and not (self._home.root / named[uri][1]).exists()
 
     def skills(self) -> Any:
         with self._tools.service.agent() as agent:

@@ -28,6 +28,7 @@ from openclaw.security.vault import Vault
 from openclaw.server.service import Service
 from openclaw.server.shared_files import read_file
 from openclaw.server.wire import Order, Problem
+from openclaw.storage.readers import kind_by_name
 from openclaw.storage.text import decode
 from openclaw.types import CallRecord, ToolProblem
 
@@ -138,6 +139,7 @@ class SharedTools:
         where = {name: str(given.get(name, "")) for name in ("path", "since")}
         most = max(1, min(int(given.get("k", 5)), MOST_PASSAGES))
         found, notices = self.service.warm.search(given["query"], most, **where)
+        found = [each for each in found if not each.path.startswith("sessions/")]
         results = [
             {
                 "id": f"{each.path}:{each.start_line}-{each.end_line}",
@@ -170,10 +172,8 @@ class SharedTools:
 
     def read_lines(self, named: str, lines: str = "") -> tuple[str, str, int, int]:
         """Return path, text, first and last line; at most 30,000 characters, in whole lines."""
-        path, data = read_file(self.home, named)
-        if data is None:
-            raise ToolProblem(f"there is no file {path}")
-        every = decode(data).splitlines() or [""]
+        path, whole = self._read_text(named)
+        every = whole.removesuffix("\n").split("\n")
         wanted = _LINES.fullmatch(lines) if lines else None
         if lines and wanted is None:
             raise ToolProblem("lines are written like 10-20")
@@ -187,6 +187,22 @@ class SharedTools:
             last = first + text.count("\n")
             text += f"\n[the rest is left out; read on with lines {last + 1}-{len(every)}]"
         return path, text, first, last
+
+    def _read_text(self, named: str) -> tuple[str, str]:
+        """Return path and text of a file of the shared folders, or of one that search finds."""
+        try:
+            path, data = read_file(self.home, named)
+        except Problem as closed:
+            if named.startswith("sessions/"):
+                raise
+            with suppress(ToolProblem):
+                return named, self.service.warm.read_indexed(named)
+            raise closed
+        if data is None:
+            raise ToolProblem(f"there is no file {path}")
+        if kind_by_name(path) == "pdf":
+            return path, self.service.warm.read_indexed(path)
+        return path, decode(data).replace("\r\n", "\n").replace("\r", "\n")
 
     def remember(self, caller: Caller, given: Mapping[str, Any]) -> Answer:
         notes, text = typed_notes(self.home), given["text"]
@@ -308,7 +324,7 @@ TOOLS: Mapping[str, SharedTool] = {
             "read",
             "read",
             SharedTools.read,
-            "Read a file of workspace/, memory/ or skills/. lines: 10-20.",
+            "Read a file of workspace/, memory/ or skills/, or one that search finds. lines: 3-9.",
             "path",
             "lines",
         ),

@@ -173,15 +173,23 @@ class WarmHome:
     ) -> tuple[list[Passage], list[str]]:
         """Search memory as `openclaw memory search` does; return passages and notices. Raises
         UsageError for a wrong place or day."""
+        search = self._open_search()
+        found = search.search(question, k, path=path, since=since)
+        notices, search.notices[:] = list(search.notices), []
+        return found, notices
+
+    def read_indexed(self, path: str) -> str:
+        """Return the text of a file that search finds. Raises ToolProblem for another one."""
+        return self._open_search().read_indexed(path)
+
+    def _open_search(self) -> Search:
         settings = load_settings(self.home)
         with self._lock:
             known, search = self._search or (None, None)
             if search is None or known != settings:
                 search = open_search(self.home, settings)
                 self._search = (settings, search)
-        found = search.search(question, k, path=path, since=since)
-        notices, search.notices[:] = list(search.notices), []
-        return found, notices
+        return search
 
     def recover(self) -> list[str]:
         """Finish the work of killed processes; return notices for the user."""

@@ -192,13 +192,34 @@ def create_home(target: Path, settings: str = "") -> list[str]:
         created = [name for name, data in sorted(files.items()) if _write_new(root / name, data)]
     except OSError as error:
         raise unwritable(root, error) from error
+    private = [".openclaw/" for name in created if name.startswith(".openclaw/")]
     created = [name for name in created if not name.startswith(".openclaw/")]
-    if created:
-        first_commit(root, created)
+    versioned = [".git/"] if created and first_commit(root, created) else []
     if is_new:
         trust_home(home)
     empty = [f"{name}/" for name in folders if not any((root / name).iterdir())]
-    return sorted(created + empty)
+    return sorted(created + empty + private + versioned)
+
+
+def holds_notes(folder: Path) -> bool:
+    """Return True for a vault of Obsidian, a graph of Logseq, and a folder with nothing but
+    Markdown in it and in its folders."""
+    if (folder / ".obsidian").exists() or (folder / "logseq" / "config.edn").exists():
+        return True
+    top = [path for path in folder.glob("[!.]*") if path.name not in MARKS]
+    files = [path for path in (*top, *(file for path in top for file in path.glob("[!.]*")))
+             if path.is_file()]  # fmt: skip
+    return bool(files) and all(path.suffix == ".md" for path in files)
+
+
+def check_names(root: Path) -> None:
+    """Raise OpenclawError where a file has the name of a folder that a home needs."""
+    for name in (".openclaw", "workspace", "memory", "skills", "sessions"):
+        if os.path.lexists(root / name) and not (root / name).is_dir():
+            raise OpenclawError(
+                f"{root / name} is no folder, and a home has a folder of that name",
+                "give it another name, and say openclaw init again",
+            )
 
 
 def _make_missing(folder: Path) -> bool:

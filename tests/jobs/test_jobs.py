@@ -65,6 +65,14 @@ def test_what_is_due_runs_once_and_alone(home: Path, fake_ollama: FakeOllama) ->
     assert jobs(home, "list")[0]["state"] == ""
 
 
+def test_one_job_can_be_tried_before_its_time(home: Path, fake_ollama: FakeOllama) -> None:
+    write(home, HOURLY, ago=timedelta())
+    assert jobs(home, "list")[0]["state"] == ""
+    fake_ollama.say("The rent.")
+    [result] = jobs(home, "try", "dues")
+    assert (result["name"], result["answer"]) == ("dues", "The rent.")
+
+
 def test_a_run_that_is_undone_is_not_repeated(home: Path, fake_ollama: FakeOllama) -> None:
     write(home, f"| one | {in_past(timedelta(minutes=1))} | Write it. | |\n")
     fake_ollama.say(WRITE, "Done.")

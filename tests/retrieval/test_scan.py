@@ -178,9 +178,12 @@ def test_a_path_that_is_not_there_or_not_allowed_is_a_problem(home: Path, tmp_pa
     assert told[str(tmp_path)].startswith("holds the home itself")
 
 
-def test_the_home_itself_may_be_named_and_its_sessions_stay_out(home: Path) -> None:
-    put(home, "memory/a.md", "skills/x/SKILL.md", "sessions/one.json", "top.md", ".openclaw/x.md")
-    assert found(home, ".") == ["memory/a.md", "skills/x/SKILL.md", "top.md"]
+def test_the_home_itself_may_be_named_and_what_is_no_note_stays_out(home: Path) -> None:
+    put(home, "memory/a.md", "sessions/one.json", "openclaw.yaml", "top.md", ".openclaw/x.md")
+    put(home, "skills/x/SKILL.md", "skills/x/evals/triggers.yaml", "skills/chords.md")
+    put(home, "logseq/bak/pages/Old.md", ".obsidian/notes.md", ".trash/Old.md", "pages/Old.md")
+    assert found(home, ".") == ["memory/a.md", "pages/Old.md", "skills/chords.md", "top.md"]
+    assert "skills/x/SKILL.md" in found(home, "skills")
 
 
 @links

@@ -343,6 +343,7 @@ def test_each_rule_is_named_by_what_it_decides() -> None:
     actions = [
         Action("it", "read", "workspace/.env"),
         Action("it", "write", "workspace/SOUL.md"),
+        Action("it", "write", ".obsidian/app.json"),
         Action("it", "write", "build/a.mk"),
         Action("it", "write", "skills/x"),
         Action("it", "send"),
@@ -455,7 +456,9 @@ def test_any_code_is_granted_in_the_sandbox_only_and_not_after_untrusted_text() 
 # -------- what holds for everything
 
 FILES = ("workspace/SOUL.md", "workspace/AGENTS.md", "workspace/IDENTITY.md", "workspace/TOOLS.md",
-         "workspace/HEARTBEAT.md", "openclaw.yaml", "hooks/check.sh")  # fmt: skip
+         "workspace/HEARTBEAT.md", "openclaw.yaml", "hooks/check.sh",
+         ".obsidian/plugins/it/main.js", "Work/.obsidian/app.json",
+         "logseq/custom.js")  # fmt: skip
 FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 FORMS: tuple[Literal["NFC", "NFD", "NFKC", "NFKD"], ...] = ("NFC", "NFD", "NFKC", "NFKD")
 UNSEEN = "\u200b\u200d\u2060\ufeff\u202e\u00ad"
@@ -489,7 +492,7 @@ def yes_to_all(path: str) -> list[Grant]:
 
 @pytest.mark.parametrize("file", FILES)
 @given(data=st.data(), tainted=st.booleans(), granted=st.booleans())
-def test_no_spelling_of_a_file_that_makes_the_agent_is_written_without_a_yes(
+def test_no_spelling_of_a_file_that_programs_go_by_is_written_without_a_yes(
     file: str, data: st.DataObject, tainted: bool, granted: bool
 ) -> None:
     path = data.draw(spellings(file))

@@ -96,6 +96,8 @@ def test_an_editor_that_starts_it_reads_writes_and_is_taken_back(home: Path) -> 
         assert refused.is_error
         uris = [str(each.uri) for each in (await session.list_resources()).resources]
         assert uris[0] == "openclaw://memory/MEMORY.md"
+        [[today]] = [(await session.read_resource(uri)).contents for uri in uris[1:2]]
+        assert today.text == "", "no note was made today"
         [read] = (await session.read_resource("openclaw://workspace/USER.md")).contents
         assert "from workspace/USER.md" in read.text
         assert "digest" in [each.name for each in (await session.list_prompts()).prompts]
@@ -107,6 +109,17 @@ def test_an_editor_that_starts_it_reads_writes_and_is_taken_back(home: Path) -> 
     assert "## From Editor" in (home / "memory/TODO.md").read_text()
     assert openclaw("--home", str(home), "undo").returncode == 0
     assert (home / "memory/TODO.md").read_text() == before
+
+
+def test_the_words_for_other_programs_start_it(home: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/programs.md").read_text("utf-8")
+    block = json.loads(page.partition("```json\n")[2].partition("```")[0])
+    started = block["mcpServers"]["openclaw"]
+    assert started["command"] == "openclaw"
+    args = [str(home) if word.startswith("/path") else word for word in started["args"]]
+    assert ["-m", "openclaw", *args] == words(home)
+    for line in ("claude mcp add openclaw -- ", "codex mcp add openclaw -- "):
+        assert f"`{line}openclaw {' '.join(started['args'])}`" in page
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ from openclaw.storage.home import Home
 from openclaw.types import ToolProblem
 from tests.data.sample import sample
 from tests.fakes.ollama_server import Answer, FakeOllama
+from tests.fakes.pdf import pdf
 
 EDITOR = Caller("Editor", frozenset({"read", "write"}))
 KEY = "ghp_" + "Zx81kQp0vR3sT6uW9yB2cD5eF8gH1iJ4kL7m"
@@ -48,6 +49,58 @@ def test_what_is_found_has_an_id_by_which_it_is_fetched(tools: SharedTools, home
     assert fetched.data == json.loads(fetched.text)
     assert "The boat is called Tern." in fetched.data["text"]
     assert fetched.data["url"] == "openclaw://memory/MEMORY.md"
+
+
+def test_search_and_fetch_answer_in_the_form_of_openai(tools: SharedTools, home: Path) -> None:
+    (home / "workspace/boat.md").write_text("The boat is called Tern.\n")
+    found = tools.call(EDITOR, "search", {"query": "boat"})
+    assert found.data is not None and found.data == json.loads(found.text)
+    [result] = found.data["results"]
+    assert {name: type(result[name]) for name in ("id", "title", "url")} == dict.fromkeys(
+        ("id", "title", "url"), str
+    )
+    fetched = tools.call(EDITOR, "fetch", {"id": result["id"]})
+    assert fetched.data is not None and fetched.data == json.loads(fetched.text)
+    assert list(fetched.data) == ["id", "title", "text", "url", "metadata"]
+    assert fetched.data["id"] == result["id"]
+    assert fetched.data["url"] == result["url"]
+    assert [TOOLS[name].schema["required"] for name in ("search", "fetch")] == [["query"], ["id"]]
+
+
+def test_what_search_finds_elsewhere_is_fetched_and_read(tools: SharedTools, home: Path) -> None:
+    settings = (home / "openclaw.yaml").read_text() + "index:\n  paths: [., ../Other]\n"
+    (home / "openclaw.yaml").write_text(settings)
+    other = home.parent / "Other/car.md"
+    texts = {home / "Projects/boat.md": "boat", other: "car", home / ".obsidian/bike.md": "bike"}
+    for file, thing in texts.items():
+        file.parent.mkdir()
+        file.write_text(f"\f# Names\u2028\n\nThe {thing} is called Tern.\n")
+    for thing, path in (("boat", "Projects/boat.md"), ("car", str(other))):
+        found = json.loads(use(tools, "search", query=f"{thing} called"))["results"][0]["id"]
+        assert found == f"{path}:3-3"
+        fetched = json.loads(use(tools, "fetch", id=found))["text"].split("\n")
+        assert fetched[1:-1] == [f"The {thing} is called Tern."]
+        assert f"The {thing} is" in use(tools, "read", path=path)
+    (home / "workspace/ticket.pdf").write_bytes(pdf("The ferry leaves at noon"))
+    found = json.loads(use(tools, "search", query="ferry leaves"))["results"][0]["id"]
+    assert "\\nThe ferry leaves at noon\\n" in use(tools, "fetch", id=found)
+    for path in (".obsidian/bike.md", "openclaw.yaml"):
+        with pytest.raises(ToolProblem, match="is closed"):
+            use(tools, "read", path=path)
+
+
+def test_conversations_stay_closed_where_the_users_own_search_reads_them(
+    tools: SharedTools, home: Path
+) -> None:
+    (home / "openclaw.yaml").write_text(
+        (home / "openclaw.yaml").read_text() + "index:\n  sessions: true\n"
+    )
+    talk = {"version": 2, "id": "one", "messages": [{"role": "user", "content": "A boat, Tern."}]}
+    (home / "sessions/one.json").write_text(json.dumps(talk))
+    assert tools.service.warm.search("boat", 5, "", "")[0]
+    assert json.loads(use(tools, "search", query="boat"))["results"] == []
+    with pytest.raises(ToolProblem, match="is closed"):
+        use(tools, "fetch", id="sessions/one.json:1")
 
 
 def test_a_file_is_read_by_lines_and_in_parts(tools: SharedTools, home: Path) -> None:

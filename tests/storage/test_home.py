@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 
 import openclaw
 from openclaw.errors import Damaged, OpenclawError
-from openclaw.storage.home import Home, files_of, find_home, name_trouble, starter_files
+from openclaw.storage.home import (
+    Home,
+    files_of,
+    find_home,
+    holds_notes,
+    name_trouble,
+    starter_files,
+)
 from openclaw.types import ToolProblem
 from tests.fakes.git_home import git, identity, needs_git, posix_only
 
@@ -284,3 +291,26 @@ def test_an_archive_without_git_gives_the_starter_or_names_the_file_that_was_cha
     (tmp_path / "memory" / "TODO.md").write_text("mine", "utf-8")
     with pytest.raises(OpenclawError, match=r"TODO\.md is not the file"):
         files_of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("names", "holds"),
+    [
+        ([".obsidian/app.json", "a.png"], True),
+        (["logseq/config.edn", "logseq/custom.css", "pages/a.md"], True),
+        (["a.md", "Work/b.md"], True),
+        (["Work/b.md", ".git/config"], True),
+        (["README.md", "main.c"], False),
+        (["README.md", "src/main.c"], False),
+        (["memory/a.md", "skills/x/SKILL.md"], False),
+        ([], False),
+    ],
+)
+def test_a_folder_of_notes_is_known_by_its_files(
+    names: list[str], holds: bool, tmp_path: Path
+) -> None:
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert holds_notes(tmp_path) is holds
+    assert not holds_notes(tmp_path / "missing")

@@ -12,14 +12,18 @@ from openclaw.cli.formatting import warn
 from openclaw.cli.home_trust import ensure_trusted
 from openclaw.cli.options import options
 from openclaw.cli.questions import can_ask, confirm
-from openclaw.config import starter_text
+from openclaw.config import load_settings, starter_text
 from openclaw.errors import Damaged
+from openclaw.retrieval.search import open_search
+from openclaw.storage.git import is_own
 from openclaw.storage.home import (
     MARKS,
     Home,
+    check_names,
     create_home,
     default_folder,
     find_home,
+    holds_notes,
     is_trusted,
     nearest_home,
 )
@@ -30,6 +34,10 @@ if TYPE_CHECKING:
 
 NO_CONTENT = frozenset({".git", ".gitignore", ".gitattributes", ".DS_Store"})
 """What an empty folder may hold."""
+ALL_NOTES = """\
+index:
+  paths: ["."]  # all of the folder, not only memory/ and workspace/
+"""
 
 
 def init(
@@ -44,26 +52,43 @@ def init(
 ) -> None:
     """Make a home, or add what is missing to one. Nothing is ever overwritten."""
     target = chosen_folder(directory, options(ctx).home, Path.cwd(), os.environ)
-    _ask_about_others(target, yes=yes)
-    created = make_home(target)
+    notes, versioned = holds_notes(target), is_own(target)
+    _ask_about_others(target, notes=notes, yes=yes)
+    created = make_home(target, notes=notes)
     for name in created:
         typer.echo(f"created {name}")
     typer.echo(f"the home is {target}" if created else f"nothing is missing in {target}")
     words = f' --home "{target}"' if _must_be_named(target, Path.cwd(), os.environ) else ""
+    if versioned and "openclaw.yaml" in created:
+        typer.echo(
+            "what openclaw changes is committed to the git repository that was here; to end that:"
+            f" openclaw{words} config set git.auto_commit false"
+        )
+    if notes:
+        typer.echo(f"your notes are as they were; {_index_notes(target)}")
     typer.echo(f"next: openclaw{words} doctor")
 
 
-def _ask_about_others(target: Path, *, yes: bool) -> None:
+def _index_notes(target: Path) -> str:
+    """Have all notes of a folder indexed, and say what is found in them."""
+    home = Home(target.resolve())
+    search = open_search(home, load_settings(home))
+    try:
+        return f"memory search finds {search.refresh().chunks:,} passages in this folder"
+    finally:
+        search.close()
+
+
+def _ask_about_others(target: Path, *, notes: bool, yes: bool) -> None:
     """Ask before a folder full of other files becomes a home, all of which tools may use.
 
     Notes are what a home is for, and a folder with parts of a home may be completed. A script that
     names a folder is only told, unless it is the user's own folder.
     """
     names = {path.name for path in target.iterdir()} if target.is_dir() else set()
-    others = names - NO_CONTENT
-    files = [name for name in others if name[0] != "." and (target / name).is_file()]
-    notes = ".obsidian" in names or (files and all(name.endswith(".md") for name in files))
-    if yes or notes or not others or not names.isdisjoint(MARKS):
+    own = default_folder(os.environ).parent.resolve()
+    is_users = target.resolve() in (own, *own.parents)
+    if yes or (notes and not is_users) or names <= NO_CONTENT or not names.isdisjoint(MARKS):
         return
     warn(
         [
@@ -72,19 +97,20 @@ def _ask_about_others(target: Path, *, yes: bool) -> None:
             f'to give it a folder of its own: openclaw init "{target / "openclaw"}"',
         ]
     )
-    own = default_folder(os.environ).parent.resolve()
-    if not can_ask() and target.resolve() not in (own, *own.parents):
+    if not can_ask() and not is_users:
         return
     if not confirm("Make it a home all the same?", yes=False):
         raise typer.Exit(1)
 
 
-def make_home(target: Path) -> list[str]:
-    """Make a home, see `create_home`. Refused for a home from elsewhere that nobody has trusted."""
+def make_home(target: Path, *, notes: bool = False) -> list[str]:
+    """Make a home, see `create_home`; of a folder of `notes` all files are searched. Refused for a
+    home from elsewhere that nobody has trusted."""
     home = Home(target.resolve())
+    check_names(home.root)
     if home.root.is_dir() and not is_trusted(home):
         ensure_trusted(home, reading=False)
-    return create_home(home.root, starter_text())
+    return create_home(home.root, starter_text() + (ALL_NOTES if notes else ""))
 
 
 def chosen_folder(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -30,7 +31,7 @@ def test_a_new_home_has_all_files_and_says_so(
     root = tmp_path / "new" / "home"
     assert run(["init", str(root)]) == 0
     out = capsys.readouterr().out
-    for name in ("workspace/SOUL.md", "memory/TODO.md", "openclaw.yaml", "sessions/"):
+    for name in ("workspace/SOUL.md", "memory/TODO.md", "openclaw.yaml", "sessions/", ".openclaw/"):
         assert f"created {name}\n" in out
         assert (root / name).exists()
     assert str(root) in out
@@ -159,3 +160,82 @@ def test_an_empty_folder_and_one_of_notes_are_not(names: tuple[str, ...], tmp_pa
     for name in names:
         (root / name).touch()
     assert run(["init", str(root)]) == 0
+
+
+# -------- a vault of notes
+
+NOTES = {
+    ".obsidian/app.json": "{}",
+    ".obsidian/plugins/it/notes.md": "The lighthouse of a plug-in.\n",
+    ".trash/Old.md": "The lighthouse in the trash.\n",
+    "AGENTS.md": "Write wikilinks.\n",
+    "Projects/Sea.md": "# Sea\n\nThe lighthouse is white.\n",
+    "attachments/a.png": "\x89PNG\0",
+    "memory/Childhood.md": "The cat was called Misty.\n",
+}
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    """The folder that commands of a test take for the home."""
+    return tmp_path / "home"
+
+
+def make_vault(root: Path, files: dict[str, str]) -> dict[Path, bytes]:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    return {root / name: (root / name).read_bytes() for name in files}
+
+
+def test_a_vault_becomes_a_home_as_it_is_and_its_notes_are_found(
+    vault: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = make_vault(vault, NOTES)
+    assert run(["init"]) == 0
+    out, err = capsys.readouterr()
+    assert "created openclaw.yaml\n" in out and "created .openclaw/\n" in out
+    assert "your notes are as they were; memory search finds " in out
+    assert "holds other files" not in err
+    assert run(["memory", "search", "lighthouse", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [passage["path"] for passage in found] == ["Projects/Sea.md"]
+    assert before == {path: path.read_bytes() for path in before}
+
+
+@needs_git
+def test_the_repository_of_a_vault_keeps_its_index_and_its_work(
+    vault: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {name: text for name, text in NOTES.items() if not name.startswith("memory/")}
+    make_vault(vault, files | {".gitignore": ".trash/\n"})
+    git(vault, "init", "-q")
+    git(vault, "add", "Projects")
+    assert run(["init"]) == 0
+    said = capsys.readouterr().out
+    assert "created .git/" not in said and ".gitignore" not in said
+    assert "is committed to the git repository that was here" in said
+    assert run(["todo", "add", "paint the boat"]) == 0
+    assert run(["undo"]) == 0
+    assert git(vault, "ls-files").split() == ["Projects/Sea.md", "memory/TODO.md"]
+    assert git(vault, "status", "--porcelain", "Projects", "AGENTS.md").splitlines() == [
+        "A  Projects/Sea.md",
+        "?? AGENTS.md",
+    ]
+    assert git(vault, "log", "--format=%s", "--", "Projects") == ""
+
+
+def test_settings_that_are_there_are_left_alone(vault: Path) -> None:
+    make_vault(vault, NOTES | {"openclaw.yaml": "bell: true\n"})
+    assert run(["trust", "--yes"]) == 0
+    assert run(["init", str(vault)]) == 0
+    assert (vault / "openclaw.yaml").read_text() == "bell: true\n"
+
+
+def test_a_file_with_the_name_of_a_folder_is_told_before_anything_is_written(
+    vault: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_vault(vault, {".obsidian/app.json": "{}", "skills": "of mine\n"})
+    assert run(["init"]) == 1
+    assert "skills is no folder, and a home has a folder of that name" in capsys.readouterr().err
+    assert sorted(path.name for path in vault.iterdir()) == [".obsidian", "skills"]

@@ -251,6 +251,14 @@ def test_a_vault_that_was_made_a_home_is_told_how_to_be_searched(home: Path, cla
     assert claw.found("lighthouse") == ["Projects/Sea.md:1"]
 
 
+def test_of_many_files_that_are_not_read_the_first_are_named(home: Path, claw: Claw) -> None:
+    for number in range(30):
+        (home / f"workspace/{number}.png").write_bytes(b"\0")
+    claw("index")
+    assert claw.err.count("binary, not text") == 10
+    assert "and 20 more (--json lists all)" in claw.err
+
+
 # -------- wrong words
 
 

@@ -60,7 +60,7 @@ def test_programs_read_the_same_as_json(root: Path, capsys: Capture) -> None:
     found = shown(capsys)
     assert (found["mode"], found["grants"], found["modes"]) == ("full", [], TABLE)
     assert [rule["name"] for rule in found["rules"]] == [
-        "credentials", "identity", "hooked", "lasting", "outward", "committed",
+        "credentials", "identity", "notes-program", "hooked", "lasting", "outward", "committed",
     ]  # fmt: skip
     assert found["sandbox"]["available"] == (not found["sandbox"]["reason"])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 
 SHOWN_CHARACTERS = 400
+MOST_PROBLEMS = 10
 QUIET_SECONDS = 1.0
 """Work that takes longer than this shows a progress bar."""
 
@@ -116,7 +117,7 @@ def index(
                 f"{counts['chunks']:,} passages of {counts['files']:,} files"
                 f" ({changes or 'nothing has changed'}), {counts['seconds']:.1f} s"
             )
-            warn(f"{where}: {what}" for where, what in report.problems)
+            warn(_describe_problems(report.problems))
         warn(found.notices)
 
 
@@ -138,6 +139,13 @@ def opened(ctx: typer.Context) -> Iterator[Search]:
         yield found
     finally:
         found.close()
+
+
+def _describe_problems(problems: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Return a line for each of the first files that were not read. A vault has many pictures."""
+    yield from (f"{where}: {what}" for where, what in problems[:MOST_PROBLEMS])
+    if len(problems) > MOST_PROBLEMS:
+        yield f"and {len(problems) - MOST_PROBLEMS:,} more (--json lists all)"
 
 
 def _not_searched(ctx: typer.Context) -> Iterator[str]:
