@@ -242,12 +242,7 @@ class RequestBuilder:
         at = next((n for n in range(len(entries) - 1, -1, -1) if entries[n].usage), 0)
         known = entries[at].usage if entries else None
         asked = next((each for each in entries[at::-1] if each.role == "user"), None)
-        if (
-            self.meter.was_refused
-            or not known
-            or not asked
-            or asked.record.model != self.card.name
-        ):
+        if self.meter.was_refused or not known or not asked or asked.record.model != self.card.name:
             return False
         new = [m for entry in entries[at:] for m in self.protocol.wire(entry)]
         more = token_count.most_tokens(token_count.request_text(new)) * self.meter.factor

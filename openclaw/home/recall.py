@@ -145,7 +145,8 @@ class Recall:
             process.kill()
             with suppress(OSError):
                 _pipe(process.stdin).close()
-            process.wait()
+            # It takes ten milliseconds to end, for which no prompt waits.
+            threading.Thread(target=process.wait, daemon=True).start()
 
     def _request(self, do: str, **values: Any) -> Any:
         self._send(do, **values)

@@ -314,7 +314,7 @@ def test_it_ends_with_the_app(beside: Talk) -> None:
     process = beside.app.recall._process
     beside.app.close()
     assert isinstance(process, subprocess.Popen)
-    assert process.poll() is not None
+    assert process.wait(timeout=10) is not None
 
 
 # -------- the tools
