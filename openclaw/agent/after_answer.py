@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from openclaw import events
-from openclaw.agent.cited_answer import with_sources
+from openclaw.agent.citations import with_sources
 from openclaw.agent.fact_capture import capture
 from openclaw.agent.note_taking import update_notes
 from openclaw.agent.provenance import Provenance

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from openclaw.agent.citations import (
+    AnswerContext,
     SeenTexts,
     check_citations,
     cited_places,
+    find_sources,
     lines_in,
 )
-from openclaw.agent.cited_answer import AnswerContext, find_sources
 from openclaw.home.attachments import attach
 from openclaw.inspection.turn_lines import source_line, verdict_lines
 from openclaw.memory.entries import split_tail
