@@ -250,14 +250,13 @@ class Toolbox:
         return replace(outcome, seconds=seconds, said=said, effect=effect)
 
     def _run_masked(self, call: ToolCall, running: RequestedCall, room: ResultLimits) -> CallResult:
-        # Mask a second time: removing hidden characters may uncover a secret.
         try:
             outcome = self._run(call, running, room)
-            return replace(outcome, text=self._apart.mask(outcome.text))
         except ToolProblem as problem:
-            text = self._apart.mask(str(problem))
-            told = self._prepare_own_result(running.action if running.permit else None, text, room)
-            return CallResult(self._apart.mask(told.text), False)
+            action = running.action if running.permit else None
+            outcome = CallResult(self._prepare_own_result(action, str(problem), room).text, False)
+        # Mask a second time: removing hidden characters may uncover a secret.
+        return replace(outcome, text=self._apart.mask(outcome.text))
 
     def _with_hook_output(
         self, outcome: CallResult, running: RequestedCall, room: ResultLimits
@@ -360,19 +359,20 @@ class Toolbox:
     def _prepare_result(
         self, tool: Tool, action: Action, text: str, room: ResultLimits
     ) -> CallResult:
-        """Prepare a result for the model. Secrets are masked before it is cut."""
+        """Prepare a result for the model."""
         if action.target.startswith(SPILL):  # that file already keeps the whole text
             room = replace(room, keep=None)
-        text = self._apart.mask(disarm_masks(text) if tool.foreign else text)
         if not tool.foreign:
             return self._prepare_own_result(action, text, room)
         source = f"{tool.foreign}: {action.target}" if action.target else tool.foreign
+        text = self._apart.mask(disarm_masks(text))  # before it is cut
         return CallResult(as_data(text, source, self._ledger, room), True)
 
     def _prepare_own_result(
         self, action: Action | None, text: str, room: ResultLimits
     ) -> CallResult:
         """Prepare a result of a built-in tool: fence text in it that others have written."""
+        text = self._apart.mask(text)  # before it is cut
         if f"<<data {self._ledger.marker} " in text:
             return CallResult(text, True)
         source = self._watch.source(action, text) if self._watch and action else ""
