@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from openclaw.frozen import frozen
+from openclaw.types import Shown
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -125,7 +126,8 @@ def fields_to(values: object, names: Iterable[str]) -> dict[str, Any]:
 @dataclass(frozen=True, slots=True, eq=False)  # nobody compares them; a start pays for it
 class TurnRecord:
     """How a turn was made, to inspect it or run it again. None: not noted. As JSON it stands on the
-    turn's first message, down to `refused`, and on its last one, in the order of these fields.
+    turn's first message, down to `refused`, and on its last one, in the order of these fields;
+    `shown` also stands on each message with calls.
 
     model: its name
     digest: the sum of the model's file, "" when unknown
@@ -145,6 +147,7 @@ class TurnRecord:
     skill: the name of the skill that the user asked for, "" without one
     offered: the passages that went with it, without their text (docs/why.md)
     left_out: the passages that did not, each with the rule (docs/why.md)
+    shown: the lines of files in the attachments of a message, or in the results of its calls
     refused: the message was too long to be sent
     stop: why the turn ended, as in `openclaw.events.Done`
     unbacked: claims of changes that did not happen
@@ -171,6 +174,7 @@ class TurnRecord:
     skill: str | None = None
     offered: Sequence[Mapping[str, Any]] | None = None
     left_out: Sequence[Mapping[str, Any]] | None = None
+    shown: Sequence[Mapping[str, Any]] | None = None
     refused: bool | None = None
     stop: str | None = None
     unbacked: Sequence[str] | None = None
@@ -239,12 +243,13 @@ class Entry:
 @frozen
 class Material:
     """Text or an image that the user attaches to the prompt. `path` is relative to the home; "" for
-    standard input and files elsewhere."""
+    standard input and files elsewhere. `lines` are those of a file with which the text begins."""
 
     label: str
     text: str
     path: str = ""
     image: Image | None = None
+    lines: Shown | None = None
 
 
 def skill_prompt(skill: str) -> str:

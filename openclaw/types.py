@@ -56,6 +56,16 @@ class Change:
 
 
 @frozen
+class Shown:
+    """Lines of a file that the model was shown, the first and the last, from 1. `path` is relative
+    to the home; a file elsewhere has the name by which the user attached it."""
+
+    path: str
+    start_line: int
+    end_line: int
+
+
+@frozen
 class CallRecord:
     """A requested call and its outcome, for the audit log.
 
@@ -150,6 +160,8 @@ class TurnChanges:
         (descriptions of tools by their servers)
     request: the words of this turn
     typed: the user typed them; else they were piped in or come from an offered to-do
+    shown: lines of files in the result of the newest call, by the number of the result's line, from
+        0, where they begin
     exit: exit code of the newest call's program
     only_read: that program changed no file and had no network
     allowed: `allowed-tools` of the skill that is followed; empty: all tools
@@ -168,6 +180,7 @@ class TurnChanges:
     inherited: tuple[str, ...] = ()
     request: str = ""
     typed: bool = True
+    shown: dict[int, Shown] = field(default_factory=dict)
     exit: int | None = None
     only_read: bool = False
     allowed: tuple[str, ...] = ()

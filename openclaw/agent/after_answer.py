@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from openclaw import events
-from openclaw.agent.cited_answer import with_sources
+from openclaw.agent.citations import with_sources
 from openclaw.agent.fact_capture import capture
 from openclaw.agent.note_taking import update_notes
 from openclaw.agent.provenance import Provenance
@@ -25,9 +26,11 @@ class AfterAnswer:
     open_home: OpenHome
     session: Session
 
-    def with_sources(self, builder: RequestBuilder, said: Entry) -> Entry:
+    def with_sources(
+        self, builder: RequestBuilder, said: Entry, passages: Sequence[Mapping[str, Any]]
+    ) -> Entry:
         """Return the turn's last message with its citations and sources, if any, in its record."""
-        return with_sources(builder, self.session, said)
+        return with_sources(builder, self.session, said, passages)
 
     def update_notes(self, changes: Sequence[Change] = ()) -> list[str]:
         """Add the new messages to the working notes, with what the newest turn has changed; return

@@ -50,7 +50,7 @@ def build_tools(
     files = FileTools(home, turn_changes, vault, room)
     return [
         *files.tools(),
-        *(RecallTools(searcher).tools() if searcher else ()),
+        *(RecallTools(searcher, turn_changes).tools() if searcher else ()),
         *(SessionTools(talks, turn_changes, room).tools() if talks else ()),
         *KnowledgeTools(home, turn_changes, todos, open_notes, origin).tools(),
         *SkillTools(skills, turn_changes).tools(),

@@ -1,25 +1,37 @@
-"""Checks the citations in an answer against what the model saw, and finds the lines it rests on.
+"""Checks the citations in an answer against the lines that were shown, and finds those it rests on.
 
 A citation is `[memory/people.md:12]` or `:12-14`, also in round brackets or backticks as small
 models write it, or a bare path of the home with a line.
 
-A foreign text can imitate a passage, so only text from our own code counts as shown: fences with
-the marker of their message, results of the tools that show lines, and the heading of `read_file`
-and `memory_get`, never the body.
+A foreign text can imitate a passage, so nothing is read out of what was shown: code notes the lines
+of a file when it shows them (`openclaw.types.Shown`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, field
+from functools import cache
+from typing import Any
 
+from openclaw.agent.prompt import HeadFile
+from openclaw.agent.recording import REMEMBERED, newest_turn
+from openclaw.agent.request import RequestBuilder
 from openclaw.frozen import frozen
-from openclaw.messages import Entry, ToolUse
+from openclaw.messages import Entry, ToolUse, TurnRecord
 from openclaw.nlp.words import significant_words
+from openclaw.retrieval.documents import Unreadable, read_document
+from openclaw.sessions.session import Session
+from openclaw.storage.home import Home
+from openclaw.storage.readers import Kind, kind_by_name
 from openclaw.storage.text import without_comments
+from openclaw.types import Shown, ToolProblem
 
-Spans = Mapping[str, Sequence[tuple[int, int]]]
-"""By path the lines that the model saw: first and last, from 1, inclusive."""
+Place = tuple[str, int, int]
+"""A path of the home, first and last line, from 1, inclusive."""
+ReadLines = Callable[[str], Sequence[str] | None]
+"""Returns the present lines of a file; an empty sequence when unknown, None without the file."""
 
 _FENCE = re.compile(r"[ \t]*(```+|~~~+)")
 _MARKED = re.compile(r"\[([^\[\]\n]{4,300})\]|`([^`\n]{4,300})`|\(([^()\n]{4,300})\)")
@@ -51,7 +63,7 @@ MOST_LINES = 1000
 
 @frozen
 class Citation:
-    """Lines of a file that an answer names. `verified`: the model saw them."""
+    """Lines of a file that an answer names. `verified`: the model was shown them."""
 
     path: str
     start_line: int
@@ -61,18 +73,34 @@ class Citation:
 
 @frozen
 class SeenTexts:
-    """The texts that a model saw.
+    """What a model was shown.
 
-    shown: lines of files, by path
+    shown: lines of files
     head: numbers of the lines in its head, by path
     named: texts in which the user, a summary or code may have named a place without showing it
     printed: output of programs, which names no place of memory
+    more: it was shown more that nobody has noted
     """
 
-    shown: Spans
+    shown: Sequence[Shown]
     head: Mapping[str, Collection[int]]
     named: Sequence[str] = ()
     printed: Sequence[str] = ()
+    more: bool = False
+
+
+@frozen
+class ShownLine:
+    """One line of a file that the model was shown; `around` is all that was shown with it."""
+
+    path: str
+    line: int
+    text: str
+    around: str = ""
+
+    @property
+    def place(self) -> str:
+        return f"{self.path}:{self.line}"
 
 
 # -------- citations
@@ -85,31 +113,24 @@ def cited_places(answer: str) -> list[Place]:
 
 
 def check_citations(places: Iterable[Place], given: SeenTexts, look: ReadLines) -> list[Citation]:
-    """Return the citations among the places. A place that nobody showed but somebody named is left
+    """Return the citations among the places. A place that was not shown but somebody named is left
     out: it is neither verified nor the model's own invention."""
-    known = {*given.shown, *given.head}
+    known = {*(each.path for each in given.shown), *given.head}
     named: dict[str, frozenset[int]] = {}
     found = {}
     for path, first, last in places:
         name = _full_path(path, known)
         if not _is_path(path, known) or not _is_of_a_file(name, first, known, look):
             continue
-        shown = _is_shown(first, last, given.shown.get(name, ()), given.head.get(name, ()))
+        spans = [(each.start_line, each.end_line) for each in given.shown if each.path == name]
+        shown = _is_shown(first, last, spans, given.head.get(name, ()))
         right = shown and _has_line(name, last, look)
         if not shown and name not in named:
             texts = given.named if name.startswith("memory/") else (*given.named, *given.printed)
             named[name] = _named_lines(name, texts)
-        if right or not (shown or first in named[name]):
+        if right or not (shown or given.more or first in named[name]):
             found[name, first, last] = Citation(name, first, last, right)
     return list(found.values())
-
-
-def spans(passages: Iterable[ShownPassage]) -> dict[str, list[tuple[int, int]]]:
-    """Return the lines of passages by their files."""
-    found: dict[str, list[tuple[int, int]]] = {}
-    for each in passages:
-        found.setdefault(each.path, []).append((each.first, each.last))
-    return found
 
 
 def lines_in(text: str, head: str) -> set[int]:
@@ -225,14 +246,11 @@ def _span(found: re.Match[str]) -> tuple[int, int]:
 
 
 def find_repeated_lines(
-    answer: str,
-    question: str,
-    offered: Iterable[ShownLine],
-    holds: Callable[[ShownLine], bool] = lambda line: True,
+    answer: str, question: str, offered: Iterable[ShownLine]
 ) -> list[ShownLine]:
     """Return the offered lines that an answer repeats, at most `MOST`: a line that holds most of
-    what the answer adds to the question, or a line that the answer repeats nearly whole. `holds`
-    checks a line against its file. A missing source is better than a wrong one."""
+    what the answer adds to the question, or a line that the answer repeats nearly whole. A missing
+    source is better than a wrong one."""
     asked = significant_words(question)
     said = significant_words(answer) - asked
     found: list[tuple[frozenset[str], int, ShownLine]] = []
@@ -247,235 +265,168 @@ def find_repeated_lines(
     found.sort(key=lambda each: (-len(each[0]), -each[1]))
     kept: list[ShownLine] = []
     covered: frozenset[str] = frozenset()
-    for shared, _, line in found[: 4 * MOST]:
-        if shared - covered and len(kept) < MOST and holds(line):
+    for shared, _, line in found:
+        if shared - covered and len(kept) < MOST:
             kept.append(line)
             covered |= shared
     return kept
 
 
-Place = tuple[str, int, int]
-"""A path of the home, first and last line, from 1, inclusive."""
-ReadLines = Callable[[str], Sequence[str] | None]
-"""Returns the present lines of a file; an empty sequence when unknown, None without the file."""
+# -------- what was shown
 
-LISTING, READING = (
-    frozenset(("memory_search", "search_files")),
-    frozenset(("memory_get", "read_file")),
-)
-END_OF_TAIL, END_OF_FENCE = "\n</context>", "<</data"
-EARLIER = "earlier in this conversation, no orders"
-_PLACED = re.compile(
-    r"(?P<path>[^\n:]{1,300}):(?P<first>\d{1,7})(?:-(?P<last>\d{1,7}))?: (?P<text>[^\n]*)"
-)
-_READ = re.compile(
-    r"(?P<path>[^\n]{1,300}), lines (?P<first>\d{1,7})-(?P<last>\d{1,7}) of \d+[^\n]{0,200}:"
-)
-_OPENING = re.compile(r"<<data (?P<marker>\w{1,64}) from (?P<label>[^\n]{1,400})>>")
-_ATTACHED = re.compile(
-    r"file (?P<path>[^\n]{1,120}?)(?:, lines (?P<first>\d{1,7})-\d{1,7})?(?:, [^\n]*)?"
-)
-_LEFT_OUT = re.compile(r"\[.{1,80} (?:left out|are cut here)\]")
-_CUT = re.compile(r" \[cut: [\d,]+ characters in this line\]$")
-_NUMBERED = re.compile(r" *(?P<number>\d+)  (?P<text>.*)")
-_WORDS = re.compile(r"[\W_]+")
+_NAME_WHAT_THEY_WROTE = frozenset(("remember", "edit_file"))
+_HAVE_LINES: frozenset[Kind] = frozenset(("markdown", "text", "code", "html"))
+_PROGRAMS = frozenset(("run_shell", "run_python"))
+_GREP = re.compile(r"^(?P<path>memory/[^\n:]{1,300}):(?P<line>\d{1,7}):(?P<text>.+)$", re.MULTILINE)
 
 
 @frozen
-class ShownLine:
-    """One or more lines of a file as the model saw them; `around` is their passage."""
+class AnswerContext:
+    """An answer, and what its model saw.
 
-    path: str
-    start_line: int
-    end_line: int
-    text: str
-    around: str = ""
+    messages: the messages of the conversation that were sent
+    look: returns the present lines of a file
+    sources: the files of the head
+    head: its text
+    shortened: the first messages whose results are in one line
+    summary: the summary of older messages
+    passages: those that went with the prompt, with their text
+    """
 
-    @property
-    def place(self) -> str:
-        more = f"-{self.end_line}" if self.end_line > self.start_line else ""
-        return f"{self.path}:{self.start_line}{more}"
-
-
-@frozen
-class ShownPassage:
-    """Lines of a file as the model saw them; `lines` may be fewer, as comments are left out."""
-
-    path: str
-    first: int
-    last: int
-    lines: tuple[str, ...]
-
-    def each(self) -> Iterator[ShownLine]:
-        """Yield each line that is not blank, or all in one when some lines were left out."""
-        whole = "\n".join(self.lines)
-        if len(self.lines) != self.last - self.first + 1:
-            found = [ShownLine(self.path, self.first, self.last, whole)]
-        else:
-            around = whole if len(self.lines) > 1 else ""
-            found = [
-                ShownLine(self.path, n, n, t, around) for n, t in enumerate(self.lines, self.first)
-            ]
-        yield from (line for line in found if line.text.strip())
+    answer: str
+    messages: Sequence[Entry]
+    look: ReadLines
+    sources: Mapping[str, HeadFile] = field(default_factory=dict)
+    head: str = ""
+    shortened: int = 0
+    summary: str = ""
+    passages: Sequence[Mapping[str, Any]] = ()
 
 
-def no_files(path: str) -> Sequence[str] | None:
-    """Looks at no file."""
-    return None
-
-
-def passages_of(entry: Entry, look: ReadLines = no_files) -> Iterator[ShownPassage]:
-    """Yield the passages in a message: those of its context and of the results of its calls."""
-    yield from context_passages(entry, look)
-    for use in entry.tool_calls:
-        yield from result_passages(use, look)
-
-
-def context_passages(entry: Entry, look: ReadLines = no_files) -> Iterator[ShownPassage]:
-    """Yield the passages that a search has added to a message of the user: those of its record, or,
-    without a record, all text in its fences with the form of a passage."""
-    if "<<data " not in entry.context:
-        return
-    offered = _recorded_places(entry)
-    tail = entry.context.partition(END_OF_TAIL)[0]
-    for label, body in _blocks(tail, _marker(entry)):
-        if label != EARLIER:
-            yield from _placed_passages(body, look, offered)
-
-
-def result_passages(use: ToolUse, look: ReadLines = no_files) -> Iterator[ShownPassage]:
-    """Yield the passages in the result of a tool that shows lines; none for other tools."""
-    if not use.ok:
-        return
-    if use.tool in LISTING:
-        yield from _placed_passages(_without_fence(use.output.split("\n")), look)
-    elif use.tool in READING:
-        head, *body = use.output.split("\n")
-        if found := _READ.fullmatch(head):
-            first, last = int(found["first"]), int(found["last"])
-            lines = [*_without_fence(body)][: max(last - first + 1, 0)]
-            own = tuple(_without_number(line, n) for n, line in enumerate(lines, first))
-            yield ShownPassage(found["path"], first, last, own)
-
-
-def attached_files(entry: Entry) -> Iterator[ShownPassage]:
-    """Yield the shown beginning of each file that the user attached."""
-    material = entry.context.partition(END_OF_TAIL)[2]
-    for label, body in _blocks(material, _marker(entry)):
-        if found := _ATTACHED.fullmatch(label):
-            first = int(found["first"] or 1)
-            gap = next((n for n, line in enumerate(body) if _LEFT_OUT.fullmatch(line)), len(body))
-            if gap:
-                yield ShownPassage(found["path"], first, first + gap - 1, tuple(body[:gap]))
-
-
-def has_text(look: ReadLines, place: Place, text: str) -> bool:
-    """Return True when a file now has this text at this place, or when its lines are unknown."""
-    path, first, last = place
-    lines = look(path)
-    if lines is None or not 0 < first <= last:
-        return False
-    there = "\n".join(lines[first - 1 : last])
-    return not lines or (last <= len(lines) and _letters_only(text) in _letters_only(there))
-
-
-# -------- fences
-
-
-def _marker(entry: Entry) -> str:
-    """Return the marker of a message's fences; without a record that of the first fence, since
-    foreign text is always inside a fence."""
-    if marker := entry.record.marker:
-        return marker
-    found = re.search(rf"^{_OPENING.pattern}$", entry.context, re.MULTILINE)
-    return found["marker"] if found else ""
-
-
-def _blocks(text: str, marker: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield label and lines of each fence with this marker."""
-    body: list[str] | None = None
-    label = ""
-    for line in text.split("\n") if marker else ():
-        if body is None:
-            found = _OPENING.fullmatch(line) if line.startswith("<<data ") else None
-            if found and found["marker"] == marker:
-                label, body = found["label"], []
-        elif line == f"{END_OF_FENCE} {marker}>>":
-            yield label, body
-            body = None
-        else:
-            body.append(line)
-
-
-def _without_fence(lines: Iterable[str]) -> list[str]:
-    """Return the lines of a result without the fence that may enclose it."""
-    kept: list[str] = []
-    for line in lines:
-        if line.startswith(END_OF_FENCE):
-            break
-        if kept or not line.startswith("<<data "):
-            kept.append(line)
-    return kept
-
-
-# -------- lines with their place
-
-
-def _recorded_places(entry: Entry) -> frozenset[Place] | None:
-    """Return the places that the record of a message names; None without a record."""
-    listed = entry.record.offered
-    if listed is None:
-        return None
-    keys = ("path", "start_line", "end_line")
-    rows = [tuple(each.get(k) for k in keys) for each in listed]
-    return frozenset(
-        (path, first, last)
-        for path, first, last in rows
-        if isinstance(path, str) and isinstance(first, int) and isinstance(last, int)
+def with_sources(
+    builder: RequestBuilder, session: Session, said: Entry, passages: Sequence[Mapping[str, Any]]
+) -> Entry:
+    """Return the last message of a turn with its citations and sources, if any, in its record.
+    `passages` went with the prompt."""
+    open_home = builder.open_home
+    found = find_sources(
+        AnswerContext(
+            said.content,
+            session.messages,
+            _home_lines(open_home.home, open_home.vault.mask),
+            builder.sources,
+            builder.head,
+            session.shortened,
+            session.compressed_context,
+            passages,
+        )
     )
+    return said.with_record(found)
 
 
-def _placed_passages(
-    lines: Sequence[str], look: ReadLines, offered: frozenset[Place] | None = None
-) -> Iterator[ShownPassage]:
-    """Yield passages of the form `path:12-14: text`. Such a line within another passage begins a
-    new one only when it was offered, or when its file has this text."""
-    at: tuple[Place, str] | None = None
-    body: list[str] = []
-    for line in lines:
-        found = _parse_place(line)
-        if found and offered is not None:
-            begins = found[0] in offered
-        else:
-            within = at is not None and len(body) < at[0][2] - at[0][1] + 1
-            begins = found is not None and (not within or has_text(look, *found))
-        if found and begins:
-            yield from _to_passage(at, body)
-            at, body = found, [found[1]]
-        elif at is not None:
-            body.append(line)
-    yield from _to_passage(at, body)
+def _home_lines(home: Home, mask: Callable[[str], str]) -> ReadLines:
+    """Return a function that reads the lines of a home's files, masked, each file once."""
+
+    @cache
+    def look(path: str) -> Sequence[str] | None:
+        kind = kind_by_name(path)
+        try:
+            file = home.inside(path)
+            if not file.is_file():
+                return None
+            text = read_document(file, kind).text if kind in _HAVE_LINES else ""
+        except Unreadable:
+            return ()
+        except (ToolProblem, OSError, ValueError):
+            return None
+        return mask(text).split("\n") if text else ()
+
+    return look
 
 
-def _parse_place(line: str) -> tuple[Place, str] | None:
-    found = _PLACED.fullmatch(line)
-    if not found:
-        return None
-    first = int(found["first"])
-    return (found["path"], first, int(found["last"] or first)), found["text"]
+def find_sources(said: AnswerContext) -> TurnRecord:
+    """Return the `citations` of an answer and its other `sources`, None without any."""
+    places = cited_places(said.answer)
+    cited = check_citations(places, _seen_texts(said), said.look) if places else []
+    turn = newest_turn(said.messages)
+    question = turn[0].content if turn else ""
+    used = find_repeated_lines(said.answer, question, _candidate_lines(said, turn))
+    own = {(each.path, each.start_line) for each in cited if each.verified}
+    rest = [line.place for line in used if (line.path, line.line) not in own]
+    return TurnRecord(citations=list(map(asdict, cited)) or None, sources=rest or None)
 
 
-def _to_passage(at: tuple[Place, str] | None, body: Sequence[str]) -> Iterator[ShownPassage]:
-    if at is not None:
-        path, first, last = at[0]
-        yield ShownPassage(path, first, last, tuple(body[: max(last - first + 1, 1)]))
+def _seen_texts(said: AnswerContext) -> SeenTexts:
+    shown: list[Shown] = []
+    uses: list[ToolUse] = []
+    more = False
+    for at, entry in enumerate(said.messages):
+        record = entry.record
+        shown += _read_shown(record.offered)
+        if at >= said.shortened:  # the model sees no results or attachments of the others
+            shown += _read_shown(record.shown)
+            uses += entry.tool_calls
+        if record.shown is None and (entry.role == "user" or entry.tool_calls):
+            more = True  # an older version has written it
+    held = {
+        source.path: lines_in(source.text, said.head)
+        for source in said.sources.values()
+        if source.path.rpartition("/")[2] in said.answer
+    }
+    printed = [use.output for use in uses if use.tool in _PROGRAMS]
+    named = [entry.content for entry in said.messages if entry.role == "user"]
+    named += [entry.hint for entry in said.messages if entry.hint]
+    named += [use.output.partition("\n")[0] for use in uses if use.tool in _NAME_WHAT_THEY_WROTE]
+    named += [said.summary, *_printed_places(printed, said.look)]
+    return SeenTexts(shown, held, named, printed, more)
 
 
-def _without_number(line: str, number: int) -> str:
-    found = _NUMBERED.fullmatch(line)
-    return found["text"] if found and int(found["number"]) == number else line
+def _printed_places(printed: Sequence[str], look: ReadLines) -> Iterator[str]:
+    """Yield the places of memory that programs printed, where the files really say that."""
+    for output in printed:
+        for found in _GREP.finditer(output):
+            lines, number = look(found["path"]) or (), int(found["line"])
+            if number and found["text"].strip() in "".join(lines[number - 1 : number]):
+                yield f"{found['path']}:{number}"
 
 
-def _letters_only(text: str) -> str:
-    """Return only the letters and digits of a text: a fence or a list may add blanks and marks."""
-    return _WORDS.sub("", without_comments(_CUT.sub("", text))).casefold()
+def _candidate_lines(said: AnswerContext, turn: Sequence[Entry]) -> Iterator[ShownLine]:
+    """Yield the lines that the model was shown about this request, and the memory in the head."""
+    texts = {_place_of(passage): passage["text"] for passage in said.passages}
+    for entry in turn:
+        record = entry.record
+        for each in _read_shown(record.offered if entry.role == "user" else record.shown):
+            yield from _lines_of(each, said.look(each.path), texts.get(each, ""))
+    memory = said.sources.get(REMEMBERED)
+    if memory:
+        lines = memory.text.splitlines()
+        held = lines_in(memory.text, said.head)
+        yield from (
+            ShownLine(memory.path, at, strip_comments(lines[at - 1])) for at in sorted(held)
+        )
+
+
+def _lines_of(shown: Shown, present: Sequence[str] | None, text: str) -> Iterator[ShownLine]:
+    """Yield the lines that are not blank as they are in the file at present; of a file whose lines
+    are unknown, such as a PDF, those of the text that was shown."""
+    first = max(shown.start_line, 1)
+    lines = (present or ())[first - 1 : shown.end_line]
+    if present is not None and not present:
+        lines = text.split("\n")
+    around = "\n".join(lines) if len(lines) > 1 else ""
+    for number, line in enumerate(map(strip_comments, lines), first):
+        if line:
+            yield ShownLine(shown.path, number, line, around)
+
+
+def _read_shown(rows: Sequence[Mapping[str, Any]] | None) -> Iterator[Shown]:
+    """Yield the lines that a record lists; an editor may have damaged it."""
+    for row in rows or ():
+        shown = _place_of(row)
+        if isinstance(shown.path, str) and type(shown.start_line) is type(shown.end_line) is int:
+            yield shown
+
+
+def _place_of(row: Mapping[str, Any]) -> Shown:
+    values: Any = (row.get(name) for name in ("path", "start_line", "end_line"))
+    return Shown(*values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from types import ModuleType
 
@@ -17,7 +17,7 @@ from openclaw.messages import NO_RECORD, Entry, ToolCall, ToolUse, TurnRecord, U
 from openclaw.models.base import Model, Reply, Request, Text, Thinking
 from openclaw.models.token_count import Meter
 from openclaw.tools.toolbox import CallResult, Toolbox
-from openclaw.types import CHANGING
+from openclaw.types import CHANGING, Shown
 
 REPEATED = "Already done in this turn; the result was:\n{result}\nDo not call it again."
 FAILED_BEFORE = "Tried before in this turn; it failed:\n{result}\nDo something else, or answer."
@@ -181,30 +181,25 @@ class Loop:
         self, step: ModelStep, turn: RunningTurn, state: TurnState
     ) -> Iterator[TurnOutput]:
         uses: list[ToolUse] = []
+        shown: list[Shown] = []
         try:
             for index, call in enumerate(step.calls):
                 call = replace(call, id=f"call_{len(turn.entries)}_{index + 1}")
-                yield from self._report_call(call, uses, turn, state, len(step.calls))
+                yield events.ToolStart(call.id, call.name, call.arguments)
+                outcome = self._run_call(call, turn, state, len(step.calls))
+                given = dict(call.arguments)
+                uses.append(ToolUse(call.id, call.name, given, outcome.text, outcome.ok))
+                shown += outcome.shown
+                yield _call_end(call, outcome)
         except (KeyboardInterrupt, OpenclawError):
             if uses:  # the conversation keeps the calls that were made
-                yield from self._add(turn, self._entry(step.answer, state, tool_calls=tuple(uses)))
+                yield from self._add(turn, self._entry(step.answer, state, uses, shown))
             raise
         if state.repeats:
             turn.closing = "must" if all(use.ok for use in uses) or state.repeats > 1 else "no"
             yield events.Notice(f"the same call came again: {step.calls[-1].name}")
         hint = self.protocol.hint(turn, uses, self.toolbox)
-        yield from self._add(
-            turn, self._entry(step.answer, state, tool_calls=tuple(uses), hint=hint)
-        )
-
-    def _report_call(
-        self, call: ToolCall, uses: list[ToolUse], turn: RunningTurn, state: TurnState, share: int
-    ) -> Iterator[TurnOutput]:
-        yield events.ToolStart(call.id, call.name, call.arguments)
-        outcome = self._run_call(call, turn, state, share)
-        uses.append(ToolUse(call.id, call.name, dict(call.arguments), outcome.text, outcome.ok))
-        seconds = round(outcome.seconds, 3)
-        yield events.ToolEnd(call.id, call.name, outcome.text, outcome.ok, seconds, outcome.said)
+        yield from self._add(turn, self._entry(step.answer, state, uses, shown, hint=hint))
 
     def _run_call(
         self, call: ToolCall, turn: RunningTurn, state: TurnState, share: int
@@ -319,16 +314,19 @@ class Loop:
         self,
         content: str,
         state: TurnState,
-        tool_calls: tuple[ToolUse, ...] = (),
+        uses: Sequence[ToolUse] = (),
+        shown: Sequence[Shown] = (),
         hint: str = "",
         record: TurnRecord = NO_RECORD,
     ) -> Entry:
+        if uses:
+            record = TurnRecord(shown=[*map(asdict, shown)])
         last = state.last
         raw = last.text if last.text != content else ""
         return Entry(
             "assistant",
             content,
-            tool_calls=tool_calls,
+            tool_calls=tuple(uses),
             usage=last.usage,
             at=timestamp(),
             raw=raw,
@@ -340,6 +338,11 @@ class Loop:
     def _add(self, turn: RunningTurn, entry: Entry) -> Iterator[TurnOutput]:
         turn.entries.append(entry)
         yield entry
+
+
+def _call_end(call: ToolCall, outcome: CallResult) -> events.ToolEnd:
+    seconds = round(outcome.seconds, 3)
+    return events.ToolEnd(call.id, call.name, outcome.text, outcome.ok, seconds, outcome.said)
 
 
 def _load_check() -> ModuleType:

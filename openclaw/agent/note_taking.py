@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from openclaw.errors import OpenclawError
 from openclaw.messages import Entry
 from openclaw.nlp.notable import NoteAdditions, find_additions, shorten_request
 from openclaw.security.untrusted import defuse
+from openclaw.security.vault import map_texts
 from openclaw.sessions.session import Session, SessionState
 from openclaw.sessions.working_notes import WorkingNotes, notes_path
 from openclaw.types import Change
@@ -36,27 +39,23 @@ def update_notes(
         answer = after[-1].content if after else ""
         uses = [use for entry in after for use in entry.tool_calls]
         found = find_additions(said.content, answer, uses, changes if at == len(talk) - 1 else ())
-        _add(notes, found, mask, talk[at - 1][1][0].content if at else None)
+        previous = talk[at - 1][1][0].content if at else None
+        notes.add(**map_texts(_to_lines(found, previous), mask))
     notice = _save(notes)
     if not notice:
         session.note(SessionState(noted=session.archived + len(session.messages)))
     return [notice] if notice else []
 
 
-def _add(
-    notes: WorkingNotes, found: NoteAdditions, mask: Callable[[str], str], previous: str | None
-) -> None:
-    """Add to the notes. `previous` is the prompt of the turn before, None when unknown: it shows
-    whether the user has rewritten the goal."""
-    notes.add(
-        request=mask(found.request),
-        facts=[mask(fact) for fact in found.facts],
-        findings=_defuse_lines(found.findings, mask),
-        files=found.files,
-        todos=[mask(todo) for todo in found.todos],
-        questions=_defuse_lines(found.questions, mask),
-        previous=None if previous is None else mask(shorten_request(previous)),
-    )
+def _to_lines(found: NoteAdditions, previous: str | None) -> dict[str, Any]:
+    """Return the arguments of `WorkingNotes.add`. `previous` is the prompt of the turn before, None
+    when unknown: it shows whether the user has rewritten the goal."""
+    return {
+        **asdict(found),
+        "findings": _defuse_lines(found.findings),
+        "questions": _defuse_lines(found.questions),
+        "previous": None if previous is None else shorten_request(previous),
+    }
 
 
 def _save(notes: WorkingNotes) -> str:
@@ -74,6 +73,6 @@ def exchanges(messages: Sequence[Entry]) -> list[tuple[int, Sequence[Entry]]]:
     return [(start, messages[start:end]) for start, end in zip(starts, ends, strict=True)]
 
 
-def _defuse_lines(lines: Sequence[str], mask: Callable[[str], str]) -> list[str]:
-    """Mask lines that others may have written, and remove all that a chat template would read."""
-    return [mask(" ".join(defuse(line).split())) for line in lines]
+def _defuse_lines(lines: Sequence[str]) -> list[str]:
+    """Remove all that a chat template would read from lines that others may have written."""
+    return [" ".join(defuse(line).split()) for line in lines]

@@ -27,16 +27,16 @@ from openclaw.nlp.words import missing_words, significant_words
 from openclaw.security.audit import Audit
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.policy import is_identity
-from openclaw.security.untrusted import fence
+from openclaw.security.untrusted import fence, strip_hidden
 from openclaw.sessions.session import FOREIGN, NAMED, Session, SessionState
 from openclaw.skills.source_records import read_source_records
 from openclaw.storage.home import PROPOSED, Home, starter_files
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import decode, md5, read_text
-from openclaw.tools.results import ResultLimits, as_data, cut_to_limits
+from openclaw.tools.results import CutText, ResultLimits, as_data, cut_to_limits, fence_cut
 from openclaw.tools.shell.named_files import hides_names, named_files, split_words
 from openclaw.tools.tool import Tool
-from openclaw.types import Action, CallRecord, TurnChanges
+from openclaw.types import Action, CallRecord, Shown, TurnChanges
 
 OWN_FILES = "the user's files"
 HERE = "earlier in this conversation"
@@ -58,7 +58,6 @@ _TEXTS = frozenset((".md", ".txt", ".csv", ""))
 _SHORT = frozenset(("remember", "todo"))
 _NAMES_HAVE_CAPITALS = frozenset(("en", "fr", "es", "it", "nl", "pt"))
 _NAME_A_FILE = frozenset(("read_file", "memory_get", "read_skill"))
-_NAME_PLACES = frozenset(("memory_search", "search_files"))
 _SEARCHES = frozenset(("memory_search", "search_sessions"))
 _READERS: Mapping[str, str] = {
     "search_files": "files of the home",
@@ -68,7 +67,6 @@ _READERS: Mapping[str, str] = {
 _LASTING = re.compile(r"memory/(?!inbox/)|workspace/USER\.md$", re.IGNORECASE)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _HEAD = re.compile(r"memory/|workspace/(?:SOUL|USER|AGENTS|IDENTITY|TOOLS|HEARTBEAT)\.md$")
-_ELSEWHERE = re.compile(r"^(?P<path>(?:/|[A-Za-z]:[\\/])[^\n:]{1,300}):\d+(?:-\d+)?:", re.MULTILINE)
 
 
 @dataclass(slots=True)
@@ -129,22 +127,29 @@ class Provenance:
 
     # -------- attachments and passages
 
-    def materials(self, materials: Sequence[Material]) -> str:
-        """Return the attachments of a prompt, fenced. All but the user's own files are foreign,
-        also standard input: nobody knows who wrote it."""
-        return "\n\n".join(self._material(each) for each in materials)
+    def materials(self, materials: Sequence[Material]) -> tuple[str, list[Shown]]:
+        """Return the attachments of a prompt, fenced, and the lines of files that they show. All
+        but the user's own files are foreign, also standard input: nobody knows who wrote it."""
+        fenced = [(*self._material(each), each.lines) for each in materials]
+        shown = [line for _, cut, lines in fenced if lines for line in cut.still_shown({0: lines})]
+        return "\n\n".join(text for text, _, _ in fenced), shown
 
-    def _material(self, material: Material) -> str:
+    def _material(self, material: Material) -> tuple[str, CutText]:
+        """Return an attachment fenced, and how it was cut."""
         if not material.path:
-            return as_data(material.text, material.label, self.turn_changes, self.room)
+            return self._foreign_material(material, material.label)
         # The model sees only both ends of a longer one.
         ends = f"{material.text[:MOST_CHARS]}\n{material.text[MOST_CHARS:][-MOST_CHARS:]}"
         if source := self.learned.source(material.path) or self.learned.known(ends):
-            label = f"{material.label}, {source}"
-            return as_data(material.text, label, self.turn_changes, self.room)
+            return self._foreign_material(material, f"{material.label}, {source}")
         self._note_own_file(material.path)
-        text, note = cut_to_limits(material.text, self.room)
-        return fence(text, material.label, self.turn_changes.marker, own=True) + note
+        cut = cut_to_limits(material.text, self.room)
+        text = fence(cut.text, material.label, self.turn_changes.marker, own=True)
+        return text + cut.note, cut
+
+    def _foreign_material(self, material: Material, source: str) -> tuple[str, CutText]:
+        cut = cut_to_limits(strip_hidden(material.text), self.room, source)
+        return fence_cut(cut, source, self.turn_changes), cut
 
     def images(self, images: Sequence[Image]) -> None:
         """Note the images of a prompt. An image that is not the user's own is foreign."""
@@ -307,7 +312,7 @@ class Provenance:
             or self._printed_source(action)
             or self.learned.source_shown_in(text)
         )
-        if source := shown or self._outside_file(action, text):
+        if source := shown or self._outside_file():
             return source
         if path or action.tool in _READERS:
             self._note_own_file(path or _READERS[action.tool])
@@ -341,11 +346,12 @@ class Provenance:
             return f"{path}, which nobody has accepted"
         return ""
 
-    def _outside_file(self, action: Action, text: str) -> str:
-        """Return the file outside the home that a search names as the place of a line."""
+    def _outside_file(self) -> str:
+        """Return the file outside the home of which a result shows lines."""
         root = os.path.realpath(self.home.root)
-        places = _ELSEWHERE.finditer(text) if action.tool in _NAME_PLACES else ()
-        paths = (found["path"] for found in places)
+        paths = (
+            each.path for each in self.turn_changes.shown.values() if Path(each.path).is_absolute()
+        )
         real = (path for path in paths if not Path(os.path.realpath(path)).is_relative_to(root))
         return next((f"file {path}" for path in real), "")
 

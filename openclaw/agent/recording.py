@@ -173,7 +173,7 @@ def may_cite(builder: RequestBuilder, session: Session, answer: str) -> bool:
         return True
     given = any(part.name == REMEMBERED for part in builder.parts)
     turn = newest_turn(session.messages)
-    return given or any("<<data " in entry.context or entry.tool_calls for entry in turn)
+    return given or any(e.record_json.get("offered") or e.record_json.get("shown") for e in turn)
 
 
 def with_citations(done: Done, session: Session) -> Done:

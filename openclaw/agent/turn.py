@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib import import_module
 from threading import Timer
 from typing import TYPE_CHECKING, Any
@@ -105,12 +105,13 @@ def run_turn(
 
 @frozen
 class PreparedTurn:
-    """A turn that is ready to run."""
+    """A turn that is ready to run; `passages` went with its prompt."""
 
     turn: RunningTurn
     loop: Loop
     builder: RequestBuilder
     watch: Provenance
+    passages: Sequence[Mapping[str, Any]]
 
     @property
     def turn_changes(self) -> TurnChanges:
@@ -174,7 +175,8 @@ def prepare_turn(
     watch.room = material_limits(builder.box.room, card.window, len(texts) + len(added))
     yield from _length_notices(texts, watch.room)
     beside = hooks.shown(added, watch.turn_changes, watch.room) if hooks else ()
-    attached = "\n\n".join(filter(None, (followed, watch.materials(texts), *beside)))
+    given, shown = watch.materials(texts)
+    attached = "\n\n".join(filter(None, (followed, given, *beside)))
     question = " ".join(words for words, _ in asked) or text
     found = yield from _find_passages(
         open_home, text, question, attached, cues, builder, looks_up=looks_up, ahead=ahead
@@ -206,6 +208,7 @@ def prepare_turn(
         skill=skill,
         offered=[{k: v for k, v in passage.items() if k != "text"} for passage in found],
         left_out=open_home.recall.take_left_out(),
+        shown=[*map(asdict, shown)],
     )
     user = Entry("user", text, context=context, at=timestamp(), images=images).with_record(record)
     watch.inherit()
@@ -214,9 +217,8 @@ def prepare_turn(
     if orders:  # one after the other, each by the words that are about it
         turn.rest = orders[1:]
         turn.cues = orders[0][1]
-    return PreparedTurn(
-        turn, _make_loop(open_home, builder, watch.turn_changes, limits), builder, watch
-    )
+    loop = _make_loop(open_home, builder, watch.turn_changes, limits)
+    return PreparedTurn(turn, loop, builder, watch, found)
 
 
 def _run_and_save(
@@ -255,7 +257,7 @@ def _save_message(
     message: Entry,
 ) -> Iterator[events.Event]:
     """Add a message to the conversation, without secrets, and save it."""
-    said = _add_sources(made.builder, session, message)
+    said = _add_sources(made, session, message)
     session.messages.append(masking.mask_entry(open_home.vault, said))
     renew(session, made.builder)
     session.note(SessionState(read=dict(made.turn_changes.read)))
@@ -292,13 +294,13 @@ def _end_turn(
     yield finished
 
 
-def _add_sources(builder: RequestBuilder, session: Session, said: Entry) -> Entry:
+def _add_sources(made: PreparedTurn, session: Session, said: Entry) -> Entry:
     """Return a new message; the last one of a turn gets its citations and sources, if any, in its
     record."""
+    builder = made.builder
     if said.record.stop is None or not may_cite(builder, session, said.content):
         return said
-
-    return _after_answer(builder.open_home, session).with_sources(builder, said)
+    return _after_answer(builder.open_home, session).with_sources(builder, said, made.passages)
 
 
 def _is_last(said: Entry) -> bool:

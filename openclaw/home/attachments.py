@@ -24,6 +24,7 @@ from openclaw.messages import MOST_IMAGE_BYTES, Image, Material
 from openclaw.security.credentials import why_denied
 from openclaw.storage.child import NoText, paged_text
 from openclaw.storage.readers import BEGINNING, IMAGES, SUFFIXES, kind_of
+from openclaw.types import Shown
 
 MAX_BYTES = 200_000
 MAX_NAMES = 200
@@ -54,7 +55,7 @@ def attach(prompt: str, piped: str, cwd: Path, home: Path) -> tuple[Material, ..
     parts = [Material("standard input", piped)] if piped.strip() else []
     for mention in dict.fromkeys(mentions(prompt, cwd, home)):
         inside = path_in_home(home, mention.path)
-        parts.append(_read_image(mention, inside) or Material(*_read_mention(mention), inside))
+        parts.append(_read_image(mention, inside) or _read_mention(mention, inside))
     return tuple(parts)
 
 
@@ -165,22 +166,27 @@ def _find_existing(folder: Path, name: str) -> Path | None:
         return None
 
 
-def _read_mention(mention: Mention) -> tuple[str, str]:
-    """Heading and text of one attachment."""
+def _read_mention(mention: Mention, inside: str) -> Material:
+    """One attachment; `inside` is its path in the home."""
     path = mention.path
     if reason := why_denied(path):
         hint = "the agent must not see it; copy what it needs into another file"
         raise UsageError(f"'{mention.name}' is not attached: {reason}", hint)
     try:
         if path.is_dir():
-            return f"folder {mention.name}", _listing(path)
+            return Material(f"folder {mention.name}", _listing(path), inside)
         if not path.is_file():
             raise UsageError(f"'{mention.name}' is neither a file nor a folder")
         with path.open("rb") as file:
             stream = _open_as_text(mention, file)
             if mention.first:
-                return _read_lines(mention, stream)
-            return f"file {mention.name}", read_text_ends(stream, f"'{mention.name}'")
+                label, (text, count) = _read_lines(mention, stream)
+            else:
+                label = f"file {mention.name}"
+                text, count = _ends_as_text(*_read_ends(stream), f"'{mention.name}'")
+            first = mention.first or 1
+            lines = Shown(inside or mention.name, first, first + count - 1)
+            return Material(label, text, inside, lines=lines)
     except OSError as error:
         raise UsageError(f"cannot read '{mention.name}': {error.strerror or error}") from error
 
@@ -233,8 +239,9 @@ def _listing(folder: Path) -> str:
     return "\n".join(names) or "[the folder is empty]"
 
 
-def _read_lines(mention: Mention, stream: BinaryIO) -> tuple[str, str]:
-    """Heading and text of the lines `first` to `last`; the file is read only as far as needed."""
+def _read_lines(mention: Mention, stream: BinaryIO) -> tuple[str, tuple[str, int]]:
+    """Heading of the lines `first` to `last`, and `_ends_as_text` of them; the file is read only as
+    far as needed."""
     first, last = mention.first, mention.last
     if first < 1 or last < first:
         shown = f"{max(first, 0)}-{last}"
@@ -257,7 +264,7 @@ def _read_lines(mention: Mention, stream: BinaryIO) -> tuple[str, str]:
 def read_text_ends(stream: BinaryIO, name: str) -> str:
     """A stream as text, at most 200 KB of it; a line tells where something was left out and how
     much. Raises UsageError for binary data."""
-    return _ends_as_text(*_read_ends(stream), name)
+    return _ends_as_text(*_read_ends(stream), name)[0]
 
 
 def _read_ends(stream: BinaryIO) -> tuple[bytes, bytes, int]:
@@ -282,8 +289,9 @@ def _read_up_to(stream: BinaryIO, size: int) -> bytes:
     return taken
 
 
-def _ends_as_text(head: bytes, tail: bytes, size: int, name: str) -> str:
-    """Both ends as text, with a line between them that counts the missing bytes."""
+def _ends_as_text(head: bytes, tail: bytes, size: int, name: str) -> tuple[str, int]:
+    """Both ends as text, with a line between them that counts the missing bytes; and the number of
+    the lines at the beginning."""
     encoding = "utf-8-sig"
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         encoding = "utf-16"
@@ -293,13 +301,19 @@ def _ends_as_text(head: bytes, tail: bytes, size: int, name: str) -> str:
             hint = f"name the {kind} file in the prompt, as @path"
         raise UsageError(f"{name} is binary data, not text", hint)
     if len(head) + len(tail) >= size:
-        return _decode(head + tail, encoding)
+        text = _decode(head + tail, encoding)
+        return text, _count_lines(text)
     head = head[: head.rfind(b"\n") + 1] or head
     tail = tail[tail.find(b"\n") + 1 :] or tail
     if encoding == "utf-16":
         head, tail = head[: len(head) // 2 * 2], b""
     missing = f"[{size - len(head) - len(tail):,} of {size:,} bytes are cut here]"
-    return f"{_decode(head, encoding)}\n{missing}\n{_decode(tail, 'utf-8')}".rstrip()
+    begin = _decode(head, encoding)
+    return f"{begin}\n{missing}\n{_decode(tail, 'utf-8')}".rstrip(), _count_lines(begin)
+
+
+def _count_lines(text: str) -> int:
+    return text.removesuffix("\n").count("\n") + 1
 
 
 def _decode(data: bytes, encoding: str) -> str:

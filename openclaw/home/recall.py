@@ -19,7 +19,7 @@ from openclaw.nlp.intent import Cues
 from openclaw.retrieval.scan import MANY, find_files, index_options
 from openclaw.storage.home import Home
 from openclaw.storage.program import python_command
-from openclaw.types import ToolProblem
+from openclaw.types import Shown, ToolProblem
 
 TOOL_SECONDS = 60.0
 TODO_FILE = "memory/TODO.md"
@@ -119,9 +119,11 @@ class Recall:
         """The best passages for a question. Raises ToolProblem when the search fails."""
         return self._request("search", question=question, k=k, path=path) or []
 
-    def get(self, path: str, start: int, end: int) -> str:
-        """Lines of an indexed file. Raises ToolProblem when there is none of that name."""
-        return str(self._request("get", path=path, start=start, end=end))
+    def get(self, path: str, start: int, end: int) -> tuple[str, Shown]:
+        """Lines of an indexed file as text, and which they are. Raises ToolProblem when there is
+        none of that name."""
+        text, shown = self._request("get", path=path, start=start, end=end)
+        return text, Shown(**shown)
 
     def news(self) -> list[str]:
         """Return and clear the notices."""

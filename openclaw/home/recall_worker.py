@@ -138,8 +138,9 @@ def _search(search: Search, request: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [asdict(passage) for passage in found]
 
 
-def _get(search: Search, request: Mapping[str, Any]) -> str:
-    return search.get(request["path"], request["start"], request["end"])
+def _get(search: Search, request: Mapping[str, Any]) -> list[Any]:
+    text, shown = search.get(request["path"], request["start"], request["end"])
+    return [text, asdict(shown)]
 
 
 WORK: Mapping[str, Callable[[Search, Mapping[str, Any]], Any]] = {

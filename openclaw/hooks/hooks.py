@@ -142,8 +142,8 @@ class Hooks:
         source = f"hook {hook.label}"
         if not hook.trusted:
             return as_data(text, source, turn_changes, room)
-        kept, note = cut_to_limits(text, room)
-        return fence(kept, source, turn_changes.marker, own=True) + note
+        kept = cut_to_limits(text, room)
+        return fence(kept.text, source, turn_changes.marker, own=True) + kept.note
 
     # -------- running
 

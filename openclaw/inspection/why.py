@@ -5,11 +5,10 @@ model thought and did, and what the answer rests on.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from openclaw.agent.citations import context_passages, find_repeated_lines, passages_of
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
 from openclaw.history.history import History
@@ -20,7 +19,7 @@ from openclaw.sessions.session import Session, from_json
 from openclaw.sessions.store import SessionStore
 
 Found = Mapping[str, Any]
-NO_RECORD = "no record was kept of this turn: shown is what its messages say"
+NO_RECORD = "no record was kept of this turn: only its steps are known"
 
 
 @frozen
@@ -38,8 +37,8 @@ class ModelStep:
 @frozen
 class Why:
     """What is known of one turn. `recorded`: the session has kept what the turn was made of;
-    without it `offered` has only places, and nothing is known of `left_out`, `cut` and
-    `citations`. The shapes of these are those of the session file (docs/why.md)."""
+    without it nothing is known of `offered`, `left_out`, `cut`, `citations` and `sources`. The
+    shapes of these are those of the session file (docs/why.md)."""
 
     session: str
     turn: int
@@ -87,33 +86,17 @@ def why(session: str, messages: Sequence[Entry], number: int, shown_as: int = 0)
         prompt=user.content,
         recorded=bool(user.record_json),
         model=record.model or "",
-        offered=tuple(record.offered or _places(user)),
+        offered=tuple(record.offered or ()),
         left_out=tuple(record.left_out or ()),
         cut=tuple(record.cut or ()),
         steps=tuple(ModelStep(e.thought, e.content, e.tool_calls, e.hint) for e in replies),
         answer=answer,
         citations=tuple(ended.citations or ()),
-        sources=tuple(ended.sources or _guessed(user, replies, answer)),
+        sources=tuple(ended.sources or ()),
         stop=ended.stop or "",
         unbacked=tuple(ended.unbacked or ()),
         changed=tuple(ended.changed or ()),
     )
-
-
-def _places(user: Entry) -> Iterator[dict[str, Any]]:
-    """Return the passages in the tail of a turn of which no record was kept."""
-    for passage in context_passages(user):
-        for line in passage.each():
-            yield {"path": line.path, "start_line": line.start_line, "end_line": line.end_line}
-
-
-def _guessed(user: Entry, replies: Sequence[Entry], answer: str) -> Iterator[str]:
-    """Return what the answer of an older turn rests on, as it would be found today."""
-    if not answer or replies[-1].record_json:
-        return
-    passages = (passage for entry in (user, *replies) for passage in passages_of(entry))
-    offered = (line for passage in passages for line in passage.each())
-    yield from (line.place for line in find_repeated_lines(answer, user.content, offered))
 
 
 # -------- finding a turn

@@ -44,7 +44,7 @@ from openclaw.retrieval.scan import IndexOptions, index_options
 from openclaw.retrieval.snapshot import SnapshotView, allowed_rows
 from openclaw.storage.home import Home
 from openclaw.storage.readers import kind_by_name
-from openclaw.types import ToolProblem
+from openclaw.types import Shown, ToolProblem
 
 if TYPE_CHECKING:
     from openclaw.retrieval.llamaindex import HybridRetriever
@@ -193,9 +193,9 @@ class Search:
         self._index.refresh()
         return any(file.chunks and path not in skip for path, file in self._index.files().items())
 
-    def get(self, path: str, start: int = 1, end: int = 0) -> str:
-        """Numbered lines `start` to `end` (0: the last line) of an indexed file. Raises
-        ToolProblem when the file is not indexed or has no such lines."""
+    def get(self, path: str, start: int = 1, end: int = 0) -> tuple[str, Shown]:
+        """Numbered lines `start` to `end` (0: the last line) of an indexed file as text, and which
+        they are. Raises ToolProblem when the file is not indexed or has no such lines."""
         self._index.refresh()
         readable = [path for path, file in self._index.files().items() if not file.problem]
         name = indexed_name(path, readable)
@@ -374,9 +374,12 @@ def indexed_name(path: str, known: Collection[str]) -> str:
     raise ToolProblem(f"{path} is not in memory.{hint}")
 
 
-def numbered_lines(file: Path, name: str, start: int, end: int, max_bytes: int) -> str:
-    """Numbered lines `start` to `end` (from 1, inclusive; 0: the last line), at most `MOST_LINES`.
-    Raises ToolProblem when the file cannot be read or has no such lines."""
+def numbered_lines(
+    file: Path, name: str, start: int, end: int, max_bytes: int
+) -> tuple[str, Shown]:
+    """Numbered lines `start` to `end` (from 1, inclusive; 0: the last line), at most `MOST_LINES`,
+    below a heading, and which they are. Raises ToolProblem when the file cannot be read or has no
+    such lines."""
     try:
         text = read_document(file, kind_by_name(name), max_bytes).text
     except (Unreadable, OSError) as error:
@@ -391,7 +394,8 @@ def numbered_lines(file: Path, name: str, start: int, end: int, max_bytes: int) 
     shown = [f"{at:>{width}}  {_shorten_line(lines[at - 1])}" for at in range(first, last + 1)]
     if last < query:
         shown.append(f"[{query - last} more lines: ask for {last + 1} to {query}]")
-    return f"{name}, lines {first}-{last} of {len(lines)}:\n" + "\n".join(shown)
+    head = f"{name}, lines {first}-{last} of {len(lines)}:"
+    return "\n".join((head, *shown)), Shown(name, first, last)
 
 
 def _shorten_line(line: str) -> str:

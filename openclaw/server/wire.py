@@ -12,7 +12,7 @@ from openclaw.frozen import frozen
 from openclaw.messages import Image, Material, Usage
 from openclaw.security.grants import Grant
 from openclaw.security.policy import PermissionQuestion
-from openclaw.types import Action, Change
+from openclaw.types import Action, Change, Shown
 
 
 @frozen
@@ -61,6 +61,7 @@ def _material_to_json(material: Material) -> dict[str, Any]:
         "text": material.text,
         "path": material.path,
         "image": shown,
+        **({"lines": asdict(material.lines)} if material.lines else {}),
     }
 
 
@@ -69,7 +70,8 @@ def _material_from_json(data: Mapping[str, Any]) -> Material:
     if image is not None:
         held = image.get("data")
         image = Image(**{**image, "data": None if held is None else base64.b64decode(held)})
-    return Material(data["label"], data["text"], data.get("path", ""), image)
+    lines = Shown(**data["lines"]) if "lines" in data else None
+    return Material(data["label"], data["text"], data.get("path", ""), image, lines)
 
 
 class Problem(Exception):

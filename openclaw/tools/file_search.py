@@ -11,7 +11,7 @@ from openclaw.storage.home import Home
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import decode
 from openclaw.tools.paths import visible_files
-from openclaw.types import ToolProblem
+from openclaw.types import Shown, ToolProblem
 
 MAX_HITS = 40
 MAX_HITS_IN_FILE = 10
@@ -19,16 +19,19 @@ LONGEST_LINE = 200
 MAX_BYTES = 10_000_000
 
 Matches = Callable[[str], bool]
+Hit = tuple[str, int, str]
+"""A line that was found: its path, its number and its text."""
 
 # A repetition of a repetition can take for ever on a short line.
 _NESTED = re.compile(r"[+*}]\)+[+*{?]")
 _SPECIAL = re.compile(r"[\\^$.|?*+()\[\]{}]")
 
 
-def search_text(home: Home, text: str, folder: Path) -> str:
-    """Search lines, as `path:line: text`: first for the text itself in any case, then as a regular
-    expression, then for all of its words. Sessions and skills, whose examples a small model takes
-    for the user's notes, only when their folder is named."""
+def search_text(home: Home, text: str, folder: Path) -> tuple[str, dict[int, Shown]]:
+    """Search lines: first for the text itself in any case, then as a regular expression, then for
+    all of its words. Sessions and skills, whose examples a small model takes for the user's notes,
+    only when their folder is named. Return the result, with `path:line: text` for each line that
+    was found, and these lines by their number in the result, from 0."""
     wanted = text.strip()
     if not wanted:
         raise ToolProblem("text is empty: give a word to look for.")
@@ -36,14 +39,15 @@ def search_text(home: Home, text: str, folder: Path) -> str:
     for matches in _matchers(wanted):
         hits = list(_find_hits(home, files, matches))
         if hits:
-            return _format_hits(hits)
+            return _format_hits(hits), _shown_lines(hits, 0)
     near = _nearest(home, files, wanted)
     if near:
-        return f'No line has all of "{wanted}"; these have some of its words:\n{_format_hits(near)}'
+        told = f'No line has all of "{wanted}"; these have some of its words:'
+        return f"{told}\n{_format_hits(near)}", _shown_lines(near, 1)
     named = [home.relative(file) for file in files if wanted.casefold() in file.name.casefold()]
     if named:
-        return "No line has it, but these files are named so:\n" + "\n".join(named[:MAX_HITS])
-    return f'No line has "{wanted}" in {len(files)} files. Try one word or a part of a word.'
+        return "\n".join(("No line has it, but these files are named so:", *named[:MAX_HITS])), {}
+    return f'No line has "{wanted}" in {len(files)} files. Try one word or a part of a word.', {}
 
 
 def _matchers(wanted: str) -> Iterator[Matches]:
@@ -62,7 +66,7 @@ def _matchers(wanted: str) -> Iterator[Matches]:
         yield lambda line: all(word in line for word in words)
 
 
-def _nearest(home: Home, files: list[Path], wanted: str) -> list[tuple[str, int, str]]:
+def _nearest(home: Home, files: list[Path], wanted: str) -> list[Hit]:
     """The lines with most of the words (longer ones without their ending), best first."""
     words = {_stem(word) for word in re.findall(r"\w+", wanted.casefold()) if len(word) > 3}
     if not words:
@@ -87,7 +91,7 @@ def _files(home: Home, folder: Path) -> Iterator[Path]:
             yield file
 
 
-def _find_hits(home: Home, files: list[Path], matches: Matches) -> Iterator[tuple[str, int, str]]:
+def _find_hits(home: Home, files: list[Path], matches: Matches) -> Iterator[Hit]:
     for file in files:
         count = 0
         for number, line in enumerate(_lines(home, file), 1):
@@ -113,7 +117,13 @@ def _lines(home: Home, file: Path) -> list[str]:
     ]
 
 
-def _format_hits(hits: list[tuple[str, int, str]]) -> str:
+def _shown_lines(hits: list[Hit], at: int) -> dict[int, Shown]:
+    """Return the lines that are listed, by their number in a result where they begin at `at`."""
+    listed = enumerate(hits[:MAX_HITS], at)
+    return {n: Shown(path, number, number) for n, (path, number, _) in listed}
+
+
+def _format_hits(hits: list[Hit]) -> str:
     lines = [f"{path}:{number}: {line[:LONGEST_LINE]}" for path, number, line in hits[:MAX_HITS]]
     if len(hits) > MAX_HITS:
         lines.append(f"[{len(hits) - MAX_HITS} more lines: search for a rarer word or in a folder]")

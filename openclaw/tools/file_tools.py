@@ -32,7 +32,7 @@ from openclaw.tools.paths import (
 )
 from openclaw.tools.results import DEFAULT_LIMITS, ResultLimits
 from openclaw.tools.tool import Act, Tool, tool
-from openclaw.types import Action, Change, Effect, ToolProblem, TurnChanges
+from openclaw.types import Action, Change, Effect, Shown, ToolProblem, TurnChanges
 
 PAGE_LINES = 200
 TODO_FILE = "memory/TODO.md"
@@ -151,11 +151,14 @@ class FileTools:
         end = start + len(page) - 1
         if end == len(lines) and "\ufffd" not in text and not is_pdf:
             self._note_read(name, data)
+        self.turn_changes.shown[1] = Shown(name, start, end)
         return _format_page(name, page, start, len(lines), "\ufffd" in text)
 
     def search_files(self, text: str, folder: str = "") -> str:
         """Find lines with a text in the files."""
-        return search_text(self.home, text, existing_folder(self.home, folder))
+        found, lines = search_text(self.home, text, existing_folder(self.home, folder))
+        self.turn_changes.shown.update(lines)
+        return found
 
     def _preview(
         self, planned: Callable[..., _Plan], arguments: Mapping[str, Any]

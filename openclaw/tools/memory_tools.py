@@ -14,7 +14,7 @@ from openclaw.security.untrusted import defuse, plain_source
 from openclaw.storage.home import Home
 from openclaw.storage.text import read_text, without_comments
 from openclaw.tools.tool import CallForm, Tool, tool
-from openclaw.types import ToolProblem, TurnChanges
+from openclaw.types import Shown, ToolProblem, TurnChanges
 
 if TYPE_CHECKING:
     from openclaw.memory.notes import Notes
@@ -308,12 +308,16 @@ class Searcher(Protocol):
     """The index of the home. Both methods raise ToolProblem when they fail."""
 
     def search(self, question: str, k: int, /) -> Sequence[Mapping[str, Any]]: ...
-    def get(self, path: str, start: int, end: int, /) -> str: ...
+
+    def get(self, path: str, start: int, end: int, /) -> tuple[str, Shown]:
+        """Return lines of a file below a heading, and which they are."""
+        ...
 
 
 @frozen
 class RecallTools:
     searcher: Searcher
+    turn_changes: TurnChanges
 
     def tools(self) -> list[Tool]:
         return [tool(self.memory_search), tool(self.memory_get)]
@@ -325,9 +329,13 @@ class RecallTools:
         found = self.searcher.search(query, RESULTS)
         if not found:
             return f'Nothing in memory or files is about "{query}".'
-        return "\n".join(
-            f"{passage_place(passage)}: {clean_passage(passage['text'])}" for passage in found
-        )
+        lines: list[str] = []
+        for passage in found:
+            shown = Shown(passage["path"], passage["start_line"], passage["end_line"])
+            self.turn_changes.shown[len(lines)] = shown
+            text = f"{passage_place(passage)}: {clean_passage(passage['text'])}"
+            lines += text.split("\n")
+        return "\n".join(lines)
 
     def memory_get(self, path: str, lines: str) -> str:
         """Read lines around a found passage, such as "10-20"."""
@@ -336,7 +344,8 @@ class RecallTools:
             raise ToolProblem(f"lines is like 10-20, not {lines}.")
         start = max(1, int(found["start"]))
         end = min(int(found["end"] or start), start + MOST_LINES - 1)
-        return self.searcher.get(path, start, max(start, end))
+        text, self.turn_changes.shown[1] = self.searcher.get(path, start, max(start, end))
+        return text
 
 
 def passage_place(passage: Mapping[str, Any]) -> str:

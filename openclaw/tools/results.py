@@ -6,7 +6,7 @@ import contextlib
 import errno
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from openclaw.security.untrusted import fence, strip_hidden
 from openclaw.storage.safe_open import check_no_links, remove
 from openclaw.storage.text import write_text
 from openclaw.tools.shell.output import LONGEST_LINE, excerpt, wrap_lines
-from openclaw.types import ToolProblem, TurnChanges
+from openclaw.types import Shown, ToolProblem, TurnChanges
 
 MAX_CHARS = 12_000
 PAGE_CHARS = 6_000
@@ -53,24 +53,58 @@ class ResultLimits:
 DEFAULT_LIMITS = ResultLimits()
 
 
-def cut_to_limits(text: str, room: ResultLimits, source: str = "") -> tuple[str, str]:
-    """Cut a text to its beginning and end. Returns it and a line that says where the rest is (""
-    when nothing was cut). `source` names the author of a text that is not the user's."""
+@frozen
+class CutText:
+    """A text with the limits of a result.
+
+    note: a line that says where the rest is, "" when nothing was cut
+    gap: the numbers, from 0, of the lines that were left out
+    """
+
+    text: str
+    note: str = ""
+    gap: range = range(0)
+
+    def __str__(self) -> str:
+        return self.text + self.note
+
+    def still_shown(self, lines: Mapping[int, Shown]) -> tuple[Shown, ...]:
+        """Return what is left of these lines of files; each key is the number, from 0, of the line
+        of the whole text where they begin."""
+        found: list[Shown] = []
+        for at, each in lines.items():
+            first, last = each.start_line, each.end_line
+            before, after = first + self.gap.start - at - 1, first + self.gap.stop - at
+            parts = ((first, min(before, last)), (max(after, first), last))
+            found += [Shown(each.path, begin, end) for begin, end in parts if begin <= end]
+        return tuple(found)
+
+
+def cut_to_limits(text: str, room: ResultLimits, source: str = "") -> CutText:
+    """Cut a text to its beginning and end. `source` names the author of a text that is not the
+    user's."""
     if room.holds(text):
-        return text, ""
-    whole = wrap_lines(text, _line_length(text, room))
+        return CutText(text)
+    length = _line_length(text, room)
+    whole = wrap_lines(text, length)
     most = room.chars
     shown = excerpt(whole, most)
     while most > SHORTEST and not room.fits(shown.text):
         most = most * 3 // 4
         shown = excerpt(whole, most)
     path = room.keep(whole, source) if room.keep else ""
+    note = f"\n[All of it: read_file {path}, for the rest from_line {shown.gap}]"
     if not path:
-        return shown.text, (
+        note = (
             f"\n[Cut: {len(shown.text):,} of {len(text):,} characters shown. "
             "Ask for a smaller part, for example a later line, one folder or a rarer word.]"
         )
-    return shown.text, f"\n[All of it: read_file {path}, for the rest from_line {shown.gap}]"
+    # Each line of the text, once for each line that it was wrapped into.
+    numbers = [
+        at for at, line in enumerate(text.split("\n")) for _ in wrap_lines(line, length).split("\n")
+    ]
+    gap = range(numbers[shown.gap - 1], numbers[shown.rest - 2] + 1) if shown.gap else range(0)
+    return CutText(shown.text, note, gap)
 
 
 def _line_length(text: str, room: ResultLimits) -> int:
@@ -83,10 +117,14 @@ def _line_length(text: str, room: ResultLimits) -> int:
 
 def as_data(text: str, source: str, turn_changes: TurnChanges, room: ResultLimits) -> str:
     """Fence text from outside as data, without hidden characters; note where it came from."""
+    return fence_cut(cut_to_limits(strip_hidden(text), room, source), source, turn_changes)
+
+
+def fence_cut(cut: CutText, source: str, turn_changes: TurnChanges) -> str:
+    """Fence a text from outside that was cut already; note where it came from."""
     if source not in turn_changes.foreign:
         turn_changes.foreign.append(source)
-    kept, note = cut_to_limits(strip_hidden(text), room, source)
-    return fence(kept, source, turn_changes.marker) + note
+    return fence(cut.text, source, turn_changes.marker) + cut.note
 
 
 def to_tool_problem(error: OSError) -> ToolProblem | OpenclawError:

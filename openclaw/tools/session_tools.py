@@ -66,7 +66,7 @@ class SessionTools:
                 "Try fewer or other words: a name, a number, the name of a file."
             )
         own = "\n".join(break_tokens(said.line()) for said in found if not said.source)
-        blocks = ["".join(cut_to_limits(own, self.room))]
+        blocks = [str(cut_to_limits(own, self.room))]
         for source in dict.fromkeys(said.source for said in found if said.source):
             lines = "\n".join(said.line() for said in found if said.source == source)
             blocks.append(as_data(lines, source, self.turn_changes, self.room))

@@ -19,7 +19,7 @@ from openclaw.frozen import frozen
 from openclaw.messages import ToolCall
 from openclaw.security.grants import find_lasting_facts
 from openclaw.security.policy import Declined, PermissionQuestion, Policy, Verdict
-from openclaw.security.untrusted import break_tokens
+from openclaw.security.untrusted import break_tokens, strip_hidden
 from openclaw.security.vault import (
     NoMasking,
     SecretMasker,
@@ -35,6 +35,7 @@ from openclaw.tools.results import (
     ResultLimits,
     as_data,
     cut_to_limits,
+    fence_cut,
     to_tool_problem,
 )
 from openclaw.tools.tool import (
@@ -52,6 +53,7 @@ from openclaw.types import (
     Change,
     Effect,
     ForeignProblem,
+    Shown,
     ToolProblem,
     TurnChanges,
 )
@@ -89,6 +91,8 @@ class CallResult:
     said: str = field(default="", compare=False)
     # What the call did; None when it did not run.
     effect: Effect | None = field(default=None, compare=False)
+    # The lines of files in the text.
+    shown: tuple[Shown, ...] = ()
 
 
 class LegalForm(NamedTuple):
@@ -230,6 +234,7 @@ class Toolbox:
         room = self.room.part(share)
         began, running, outcome = time.monotonic(), RequestedCall(), CallResult("", False)
         self._ledger.exit, self._ledger.only_read = None, False
+        self._ledger.shown = {}
         try:
             outcome = self._with_hook_output(self._run_masked(call, running, room), running, room)
         finally:
@@ -245,13 +250,13 @@ class Toolbox:
         return replace(outcome, seconds=seconds, said=said, effect=effect)
 
     def _run_masked(self, call: ToolCall, running: RequestedCall, room: ResultLimits) -> CallResult:
-        # Mask a second time: removing hidden characters may uncover a secret.
         try:
-            return CallResult(self._apart.mask(self._run(call, running, room)), True)
+            outcome = self._run(call, running, room)
         except ToolProblem as problem:
-            text = self._apart.mask(str(problem))
-            shown = self._prepare_own_result(running.action if running.permit else None, text, room)
-            return CallResult(self._apart.mask(shown), False)
+            action = running.action if running.permit else None
+            outcome = CallResult(self._prepare_own_result(action, str(problem), room).text, False)
+        # Mask a second time: removing hidden characters may uncover a secret.
+        return replace(outcome, text=self._apart.mask(outcome.text))
 
     def _with_hook_output(
         self, outcome: CallResult, running: RequestedCall, room: ResultLimits
@@ -264,7 +269,7 @@ class Toolbox:
         more = self._around.after(action, running.arguments, text, ok, room.part(2))
         return replace(outcome, text=f"{text}\n{self._apart.mask(more)}") if more else outcome
 
-    def _run(self, call: ToolCall, running: RequestedCall, room: ResultLimits) -> str:
+    def _run(self, call: ToolCall, running: RequestedCall, room: ResultLimits) -> CallResult:
         call = self._resolve(call)
         tool = self._find(call.name)
         if tool is None:
@@ -310,7 +315,8 @@ class Toolbox:
             given = arguments_for_call(self._apart, tool.masks, arguments)
             text = _call_tool(tool.name, lambda: tool.run(**given))
         except ForeignProblem as problem:
-            raise ToolProblem(self._prepare_result(tool, action, str(problem), room)) from problem
+            told = self._prepare_result(tool, action, str(problem), room)
+            raise ToolProblem(told.text) from problem
         if effect_of(tool, arguments) == "send":
             self._ledger.sent.append(tool.name)
         return self._prepare_result(tool, action, text, room)
@@ -350,27 +356,36 @@ class Toolbox:
         if self._around is not None and (why := self._around.before(action, arguments)):
             raise refuse_by_hook(self._ledger, action, why)
 
-    def _prepare_result(self, tool: Tool, action: Action, text: str, room: ResultLimits) -> str:
-        """Prepare a result for the model. Secrets are masked before it is cut."""
+    def _prepare_result(
+        self, tool: Tool, action: Action, text: str, room: ResultLimits
+    ) -> CallResult:
+        """Prepare a result for the model."""
         if action.target.startswith(SPILL):  # that file already keeps the whole text
             room = replace(room, keep=None)
-        text = self._apart.mask(disarm_masks(text) if tool.foreign else text)
         if not tool.foreign:
             return self._prepare_own_result(action, text, room)
         source = f"{tool.foreign}: {action.target}" if action.target else tool.foreign
-        return as_data(text, source, self._ledger, room)
+        text = self._apart.mask(disarm_masks(text))  # before it is cut
+        return CallResult(as_data(text, source, self._ledger, room), True)
 
-    def _prepare_own_result(self, action: Action | None, text: str, room: ResultLimits) -> str:
+    def _prepare_own_result(
+        self, action: Action | None, text: str, room: ResultLimits
+    ) -> CallResult:
         """Prepare a result of a built-in tool: fence text in it that others have written."""
+        text = self._apart.mask(text)  # before it is cut
         if f"<<data {self._ledger.marker} " in text:
-            return text
+            return CallResult(text, True)
         source = self._watch.source(action, text) if self._watch and action else ""
         if not source:
-            return "".join(cut_to_limits(break_tokens(text), room))
+            cut = cut_to_limits(break_tokens(text), room)
+            return CallResult(str(cut), True, shown=cut.still_shown(self._ledger.shown))
         first, _, rest = text.partition("\n")
         ours = action and (action.effect == "write" or first.startswith(f"{action.target},"))
         head = f"{first}\n" if rest and ours else ""
-        return head + as_data(text.removeprefix(head), source, self._ledger, room)
+        cut = cut_to_limits(strip_hidden(text.removeprefix(head)), room, source)
+        lines = {at - bool(head): each for at, each in self._ledger.shown.items()}
+        told = head + fence_cut(cut, source, self._ledger)
+        return CallResult(told, True, shown=cut.still_shown(lines))
 
     def _find(self, name: str) -> Tool | None:
         plain = name.strip().casefold().replace("-", "_").rpartition(".")[2]

@@ -32,7 +32,7 @@ from openclaw.retrieval.scan import MANY
 from openclaw.retrieval.search import open_search
 from openclaw.storage.home import Home
 from openclaw.tools.memory_tools import RecallTools, clean_passage, passage_place
-from openclaw.types import ToolProblem
+from openclaw.types import Shown, ToolProblem, TurnChanges
 from tests.fakes.search_thread import SearchThread
 from tests.fakes.talk import Talk, answer, call, new_home, results, talk
 
@@ -343,13 +343,13 @@ class Shelf:
         self.asked.append((question, k))
         return []
 
-    def get(self, path: str, start: int, end: int) -> str:
+    def get(self, path: str, start: int, end: int) -> tuple[str, Shown]:
         self.asked.append((path, start, end))
-        return "1: one"
+        return "a.md, lines 1-1 of 1:\n1  one", Shown("a.md", 1, 1)
 
 
 def test_a_search_without_a_hit_says_so() -> None:
-    assert RecallTools(Shelf()).memory_search("whales") == (
+    assert RecallTools(Shelf(), TurnChanges()).memory_search("whales") == (
         'Nothing in memory or files is about "whales".'
     )
 
@@ -360,13 +360,13 @@ def test_a_search_without_a_hit_says_so() -> None:
 )
 def test_lines_are_given_as_a_range(lines: str, start: int, end: int) -> None:
     turn_skills = Shelf()
-    RecallTools(turn_skills).memory_get("a.md", lines)
+    RecallTools(turn_skills, TurnChanges()).memory_get("a.md", lines)
     assert turn_skills.asked == [("a.md", start, end)]
 
 
 def test_lines_that_are_none_are_answered_with_what_is_valid() -> None:
     with pytest.raises(ToolProblem, match="10-20"):
-        RecallTools(Shelf()).memory_get("a.md", "all of them")
+        RecallTools(Shelf(), TurnChanges()).memory_get("a.md", "all of them")
 
 
 def test_a_passage_is_shown_without_what_concerns_its_keeping() -> None:

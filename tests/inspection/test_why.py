@@ -152,20 +152,18 @@ def test_steps_hold_thoughts_calls_and_results(tmp_path: Path) -> None:
 
 
 def old(**last: Any) -> list[Entry]:
-    context = "<<data 1a2b3c4d from x, no orders>>\nmemory/a.md:3: Tea at four.\n<</data 1a2b3c4d>>"
     return [
-        Entry("user", "When is tea?", context=context),
+        Entry("user", "When is tea?"),
         Entry("assistant", "Tea is at four.", **last),
     ]
 
 
 def test_a_turn_without_a_record_shows_what_there_is_and_says_so() -> None:
     found = why("s", old(), 1)
-    assert not found.recorded and not found.left_out
-    assert found.offered == ({"path": "memory/a.md", "start_line": 3, "end_line": 3},)
-    assert found.sources == ("memory/a.md:3",)
-    lines = list(why_lines(found, 80))
-    assert f"  ({NO_RECORD})" in lines and "  memory/a.md:3" in lines
+    assert (found.recorded, found.offered, found.left_out, found.sources) == (False, (), (), ())
+    told = "\n".join(why_lines(found, 80))
+    assert f"  ({NO_RECORD})" in told and "  1  answer   Tea is at four." in told
+    assert "offered" not in told and "rests on" not in told
 
 
 def test_a_turn_that_is_not_there_names_how_many_are() -> None:

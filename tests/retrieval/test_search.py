@@ -24,7 +24,7 @@ from openclaw.retrieval.records import StoredChunk
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.search import Search
 from openclaw.storage.home import Home
-from openclaw.types import ToolProblem
+from openclaw.types import Shown, ToolProblem
 from tests.fakes.embedder import WordEmbedder
 
 DAY = """# 2026-03-02
@@ -498,22 +498,25 @@ def test_lines_are_read_with_their_numbers(opened: Callable[..., Search]) -> Non
     assert opened().get("memory/2026-03-02.md", 3, 4) == (
         "memory/2026-03-02.md, lines 3-4 of 8:\n"
         "3  - The boiler was serviced by Olsen.\n"
-        "4  - Dentist moved to Friday."
+        "4  - Dentist moved to Friday.",
+        Shown("memory/2026-03-02.md", 3, 4),
     )
 
 
 def test_reading_on_is_lenient_with_ends_and_names(opened: Callable[..., Search]) -> None:
     search = opened()
-    whole = search.get("trip.md", 0, 99)
+    whole, shown = search.get("trip.md", 0, 99)
+    assert shown == Shown("workspace/trip.md", 1, 3)
     assert whole.startswith("workspace/trip.md, lines 1-3 of 3:") and "Bergen" in whole
-    assert search.get("./workspace\\trip.md", 3, 1).splitlines()[1:] == [
+    assert search.get("./workspace\\trip.md", 3, 1)[0].splitlines()[1:] == [
         "3  The ferry to Bergen leaves at noon."
     ]
 
 
 def test_a_long_file_is_read_page_by_page(home: Path, opened: Callable[..., Search]) -> None:
     write(home, "memory/long.md", "".join(f"line {n}\n" for n in range(1, 301)))
-    page = opened().get("memory/long.md", 50)
+    page, shown = opened().get("memory/long.md", 50)
+    assert shown == Shown("memory/long.md", 50, 169)
     assert page.splitlines()[1] == " 50  line 50"
     assert page.splitlines()[-1] == "[131 more lines: ask for 170 to 300]"
 

@@ -16,11 +16,13 @@ import httpx
 import pytest
 
 from openclaw.events import Done, Event, Notice, Token
+from openclaw.messages import Material
 from openclaw.security.grants import Grant
 from openclaw.security.policy import Declined, PermissionQuestion
 from openclaw.server.server_client import KeptGrants, RunningServer, find_server
 from openclaw.server.wire import Order
 from openclaw.storage.home import Home
+from openclaw.types import Shown
 from tests.data.sample import sample
 from tests.fakes.ollama_server import Answer, FakeOllama
 from tests.fakes.serving import serving
@@ -37,6 +39,14 @@ def ask(
     """The events of a prompt, to its end."""
     kept = KeptGrants(lambda grant: None)
     return list(server.ask(replace(Order(prompt), **options), ask_user, kept))
+
+
+def test_attached_lines_of_a_file_reach_a_server_as_they_are() -> None:
+    lines = Shown("memory/a.md", 3, 4)
+    order = Order(
+        "Sum it up", material=(Material("file a.md", "x\ny", "memory/a.md", lines=lines),)
+    )
+    assert Order.from_json(json.loads(json.dumps(order.to_json()))) == order
 
 
 def end_of(happened: list[Event]) -> Done:

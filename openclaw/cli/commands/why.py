@@ -94,9 +94,10 @@ def why_lines(found: Why, width: int, *, full: bool = False) -> Iterator[str]:
     yield one_line("  ".join(filter(None, (where, minute(found.at)))))
     yield from (f"  {name}" for name in (one_line(found.model),) if name)
     yield from _block(found.prompt, "  ", width, 0 if full else PROMPT_LINES)
-    if not found.recorded:
+    if found.recorded:
+        yield from _offered(found, width)
+    else:
         yield f"  ({NO_RECORD})"
-    yield from _offered(found, width)
     yield from _left_out(found)
     yield from _format_cuts(found)
     yield ""
@@ -117,9 +118,6 @@ def _offered(found: Why, width: int) -> Iterator[str]:
         yield "offered: nothing from memory"
         return
     yield "offered from memory"
-    if not found.recorded:
-        yield from (f"  {_place(each)}" for each in found.offered)
-        return
     headers = ["", "SCORE", "WORDS", "MEANING", "DATE"]
     rows = [
         [_place(each), _score(each), *_ranks(each), str(each.get("date") or "")]

@@ -28,7 +28,12 @@ from openclaw.types import ToolProblem
 
 ROUTES = Routes()
 _OR_NULL = {"type": ["string", "null"]}
-_MATERIAL = an_object({"label": TEXT, "text": TEXT}, path=TEXT, image={"type": ["object", "null"]})
+_MATERIAL = an_object(
+    {"label": TEXT, "text": TEXT},
+    path=TEXT,
+    image={"type": ["object", "null"]},
+    lines=an_object({"path": TEXT, "start_line": NUMBER, "end_line": NUMBER}),
+)
 _GRANT = an_object({"kind": TEXT, "value": TEXT}, since=TEXT)
 RUN = {
     **an_object({"id": TEXT, "session_id": TEXT, "state": TEXT}),

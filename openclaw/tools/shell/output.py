@@ -106,10 +106,12 @@ def _pieces(line: str, longest: int) -> Iterator[str]:
 
 @frozen
 class Excerpt:
-    """Beginning and end of a text. `gap` is the number of the first omitted line, 0 for none."""
+    """Beginning and end of a text. `gap` is the number of the first omitted line, 0 for none, and
+    `rest` that of the first whole line after the gap."""
 
     text: str
     gap: int = 0
+    rest: int = 0
 
 
 def excerpt(text: str, limit: int) -> Excerpt:
@@ -126,7 +128,9 @@ def excerpt(text: str, limit: int) -> Excerpt:
     count = len(left.splitlines())
     lines = "1 line" if count == 1 else f"{count:,} lines"
     gap = f"[{lines} ({len(left):,} characters) left out]"
-    return Excerpt(f"{head.rstrip()}\n{gap}\n{tail}", line)
+    end = len(text) - len(tail)
+    rest = text.count("\n", 0, end) + 1 + (text[end - 1] != "\n")
+    return Excerpt(f"{head.rstrip()}\n{gap}\n{tail}", line, rest)
 
 
 UNSEEN = frozenset({".openclaw", ".git", *SKIPPED})

@@ -35,7 +35,7 @@ from openclaw.sessions.session import Session
 from openclaw.sessions.store import SessionStore
 from openclaw.skills.skill import Skill
 from openclaw.storage.home import Home
-from openclaw.types import Mode
+from openclaw.types import Mode, Shown
 from tests.fakes.ollama_server import Answer, FakeOllama
 
 Reply = str | OpenclawError | type[KeyboardInterrupt]
@@ -167,7 +167,10 @@ def test_a_named_file_goes_along(app: FakeApp) -> None:
     (app.home.memory / "a.md").write_text("the text", encoding="utf-8")
     app.replies = ["ok"]
     talk(app, "what is in @memory/a.md?")
-    assert app.asked[0][2] == (Material("file memory/a.md", "the text", "memory/a.md"),)
+    lines = Shown("memory/a.md", 1, 1)
+    assert app.asked[0][2] == (
+        Material("file memory/a.md", "the text", "memory/a.md", lines=lines),
+    )
 
 
 # -------- commands

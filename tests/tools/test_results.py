@@ -1,0 +1,31 @@
+"""A result that is too long is cut to both ends, and knows which lines it still shows."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openclaw.tools.results import ResultLimits, cut_to_limits
+from openclaw.types import Shown
+
+
+@given(st.lists(st.integers(0, 4_000), min_size=1, max_size=30), st.integers(300, 3_000))
+def test_the_lines_that_a_cut_leaves_are_shown_whole(lengths: list[int], most: int) -> None:
+    lines = [f"line {n} begins {'x' * length} ends {n}." for n, length in enumerate(lengths, 1)]
+    cut = cut_to_limits("\n".join(lines), ResultLimits(chars=most))
+    parts = cut.still_shown({0: Shown("a.md", 1, len(lines))})
+    left = {n for part in parts for n in range(part.start_line, part.end_line + 1)}
+    shown = cut.text.replace("\n", "")
+    assert {n for n, line in enumerate(lines, 1) if line in shown} == left
+
+
+def test_lines_in_the_middle_of_a_result_are_clipped_to_what_is_left() -> None:
+    text = "\n".join(f"{n} {'word ' * 8}" for n in range(30))
+    cut = cut_to_limits(text, ResultLimits(chars=600))
+    first, last = cut.gap.start, cut.gap.stop
+    lines = {1: Shown("a.md", 11, 39), 0: Shown("b.md", 7, 7), first: Shown("c.md", 1, 2)}
+    assert cut.still_shown(lines) == (
+        Shown("a.md", 11, 9 + first),
+        Shown("a.md", 10 + last, 39),
+        Shown("b.md", 7, 7),
+    )
