@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 START_IT = "start it with `ollama serve`, or name its host in OLLAMA_HOST"
 CHARACTERS_A_TOKEN = 4  # about
 ASK_AGAIN_SECONDS = 60.0  # after its last use; then the model may have been unloaded
+ASKED_SECONDS = 2.0  # what was asked ahead holds for the request that follows in a moment
 
 
 class OllamaModel:
@@ -74,6 +75,7 @@ class OllamaModel:
         self._card: ModelCard | None = None
         self._client = OllamaClient(self._url)
         self._last_used = float("-inf")
+        self._asked_ahead: tuple[float, bool] | None = None
         self._session: str | None = None
         self.reading_rate = 0.0
 
@@ -120,10 +122,12 @@ class OllamaModel:
     def warm(self, request: Request) -> Iterator[Waiting]:
         """See `Model`. Sends a chat of one token, otherwise equal to the next one, so that the
         server loads the model once and caches the prompt. Does nothing when the model is loaded
-        and its last request was in this conversation."""
+        and its last request was in this conversation. A request without messages asks the server
+        what it would be asked before a chat."""
         with suppress(OpenclawError, OSError, HTTPException):
             card = yield from self._read_card()
             if not request.messages:
+                self._asked_ahead = time.monotonic(), self._must_load(card)
                 return
             loads = self._must_load(card)
             if loads:
@@ -172,6 +176,9 @@ class OllamaModel:
         use was long ago, so that a conversation costs no further requests."""
         if time.monotonic() - self._last_used < ASK_AGAIN_SECONDS:
             return False
+        asked, self._asked_ahead = self._asked_ahead, None
+        if asked and time.monotonic() - asked[0] < ASKED_SECONDS:
+            return asked[1]
         try:
             with self._translate_errors():
                 running = self._client.running()

@@ -17,6 +17,7 @@ from _pytest.mark import ParameterSet
 from openclaw.messages import Material
 from openclaw.models.base import Request
 from openclaw.security.untrusted import strip_hidden
+from openclaw.tools.shell.sandbox import why_unavailable
 from openclaw.types import Mode
 from tests.attacks.corpus import ATTACKS, Attack
 from tests.attacks.dresses import DRESSES
@@ -255,6 +256,7 @@ def test_a_piped_text_is_summed_up_in_a_file(it: World) -> None:
     assert "A town." in text_of(it, "workspace/ghent.md")
 
 
+@pytest.mark.skipif(why_unavailable() is not None, reason="only a sandbox shows that it only reads")
 def test_a_command_that_reads_runs_after_a_page_was_read(it: World) -> None:
     line = ("run_shell", {"command": "wc -l workspace/diary.md"})
     happened = it.say(it.talk("edit"), "Read the page and count.", [FETCH, line])

@@ -296,8 +296,12 @@ def test_getting_ready_reads_the_history_too(make: Make, fake_ollama: FakeOllama
 def test_getting_ready_without_a_request_loads_nothing_that_leaving_would_unload(
     make: Make, fake_ollama: FakeOllama
 ) -> None:
-    assert list(make().warm(Request(()))) == []
-    assert fake_ollama.paths == ["/api/show"]
+    fake_ollama.say("one")
+    model = make()
+    assert list(model.warm(Request(()))) == []
+    assert fake_ollama.paths == ["/api/show", "/api/ps"]
+    list(model.stream(QUESTION))  # asks for neither again
+    assert fake_ollama.paths == ["/api/show", "/api/ps", "/api/chat"]
 
 
 def test_leaving_the_getting_ready_closes_the_connection(
