@@ -29,6 +29,7 @@ MAX_BYTES = 200_000
 MAX_NAMES = 200
 MAX_DOCUMENT = 50_000_000
 """Bytes of a PDF. Its text is cut like that of any file."""
+HOLDS_CREDENTIALS = "the agent must not see it; copy what it needs into another file"
 
 _MENTION = re.compile(
     r'(?<![\w@.+-])@(?:"(?P<quoted>[^"\n]+)"(?P<after>:\d+(?:-\d+)?)?|(?P<bare>\S+))'
@@ -52,10 +53,28 @@ def attach(prompt: str, piped: str, cwd: Path, home: Path) -> tuple[Material, ..
     """The material that goes with a prompt: `piped` and every file the prompt names. Raises
     UsageError for a file that cannot be read or a wrong range."""
     parts = [Material("standard input", piped)] if piped.strip() else []
-    for mention in dict.fromkeys(mentions(prompt, cwd, home)):
-        inside = path_in_home(home, mention.path)
-        parts.append(_read_image(mention, inside) or Material(*_read_mention(mention), inside))
+    parts += [attach_mention(each, home) for each in dict.fromkeys(mentions(prompt, cwd, home))]
     return tuple(parts)
+
+
+def attach_mention(mention: Mention, home: Path) -> Material:
+    """The material of a file or folder. Raises UsageError for one that cannot be read."""
+    inside = path_in_home(home, mention.path)
+    return _read_image(mention, inside) or Material(*_read_mention(mention), inside)
+
+
+def attach_data(name: str, data: bytes, path: Path | None, home: Path) -> Material:
+    """The material of a file whose content another program gives: an image or a text. `path` says
+    where it lies, None for nowhere. Raises UsageError for other data, and for a file that holds
+    credentials by its name."""
+    if path is not None and (reason := why_denied(path)):
+        raise UsageError(f"'{name}' is not attached: {reason}", HOLDS_CREDENTIALS)
+    inside = path_in_home(home, path) if path is not None else ""
+    kind = kind_of(data[:BEGINNING])
+    if kind not in IMAGES:
+        return Material(f"file {name}", read_text_ends(io.BytesIO(data), f"'{name}'"), inside)
+    where = inside or (Path(os.path.realpath(path)).as_posix() if path is not None else name)
+    return Material(f"image {name}", "", inside, _make_image(name, where, kind, data))
 
 
 def path_in_home(home: Path, path: Path) -> str:
@@ -169,8 +188,7 @@ def _read_mention(mention: Mention) -> tuple[str, str]:
     """Heading and text of one attachment."""
     path = mention.path
     if reason := why_denied(path):
-        hint = "the agent must not see it; copy what it needs into another file"
-        raise UsageError(f"'{mention.name}' is not attached: {reason}", hint)
+        raise UsageError(f"'{mention.name}' is not attached: {reason}", HOLDS_CREDENTIALS)
     try:
         if path.is_dir():
             return f"folder {mention.name}", _listing(path)
@@ -199,14 +217,18 @@ def _read_image(mention: Mention, inside: str) -> Material | None:
         return None
     if not data:
         return None
-    if len(data) > MOST_IMAGE_BYTES:
-        most = f"larger than {MOST_IMAGE_BYTES // 1_000_000} MB"
-        raise UsageError(f"the image '{mention.name}' is {most}", "attach a smaller copy of it")
     if mention.first:
         raise UsageError(f"'{mention.name}' is an image, which has no lines", "attach all of it")
     where = inside or Path(os.path.realpath(path)).as_posix()
-    image = Image(where, kind, hashlib.sha256(data).hexdigest(), data)
+    image = _make_image(mention.name, where, kind, data)
     return Material(f"image {mention.name}", "", inside, image)
+
+
+def _make_image(name: str, where: str, kind: str, data: bytes) -> Image:
+    if len(data) > MOST_IMAGE_BYTES:
+        most = f"larger than {MOST_IMAGE_BYTES // 1_000_000} MB"
+        raise UsageError(f"the image '{name}' is {most}", "attach a smaller copy of it")
+    return Image(where, kind, hashlib.sha256(data).hexdigest(), data)
 
 
 def _open_as_text(mention: Mention, file: BinaryIO) -> BinaryIO:

@@ -26,7 +26,7 @@ from openclaw.storage.home import Home
 from openclaw.tools.mcp.servers import McpTools
 from openclaw.tools.skill_tools import TurnSkills
 from openclaw.tools.web.web_search import SearchFunction, SeenPages, ddgs_search
-from openclaw.types import Mode
+from openclaw.types import Change, Mode
 
 if TYPE_CHECKING:
     from openclaw.hooks.hooks import Hooks
@@ -42,6 +42,7 @@ class OpenHome:
     notices     lines for the user from the opening of the home
     grants      lasting permissions, and those of this session
     progress    called by any thread with what a tool or a server does
+    changed     called with each change of a file by a tool, just before it is made
     """
 
     home: Home
@@ -58,6 +59,7 @@ class OpenHome:
     search: SearchFunction = ddgs_search
     ahead: Preloader = field(default_factory=Preloader)
     progress: Callable[[Progress], None] | None = None
+    changed: Callable[[Change], None] | None = None
     _model: Model | None = None
     _recall: Recall | None = None
     _served: McpTools | None = None

@@ -63,6 +63,7 @@ RUN = {
         saving=TRUTH,
         asks=TRUTH,
         wait={"type": "number"},
+        changes=TRUTH,
     ),
     answer=RUN,
     status=202,
