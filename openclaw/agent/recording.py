@@ -118,8 +118,10 @@ def _show_changes(
             show(Change(name, was, new))
 
     def write(path: Path, before: bytes | None, after: bytes | None) -> Callable[[], None]:
-        with suppress(ValueError):  # a file elsewhere
-            show_text(open_home.home.relative(path), before, after)
+        name = str(path)
+        with suppress(ValueError):  # a file elsewhere keeps its whole path
+            name = open_home.home.relative(path)
+        show_text(name, before, after)
         return keeper(path, before, after)
 
     def alter(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from openclaw.config import Settings, add_line, load_settings
@@ -42,6 +43,7 @@ class OpenHome:
     notices     lines for the user from the opening of the home
     grants      lasting permissions, and those of this session
     progress    called by any thread with what a tool or a server does
+    elsewhere   folders outside the home in which the user works, whole and without links
     changed     called with each change of a file by a tool, just before it is made
     """
 
@@ -59,6 +61,7 @@ class OpenHome:
     search: SearchFunction = ddgs_search
     ahead: Preloader = field(default_factory=Preloader)
     progress: Callable[[Progress], None] | None = None
+    elsewhere: Sequence[Path] = ()
     changed: Callable[[Change], None] | None = None
     _model: Model | None = None
     _recall: Recall | None = None

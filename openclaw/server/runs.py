@@ -7,7 +7,7 @@ import secrets
 import threading
 import time
 import traceback
-from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from typing import Any, Literal, cast
@@ -253,12 +253,12 @@ class Runs:
         key: str = "",
         settings: Settings | None = None,
         session: Session | None = None,
-        grants: Sequence[Grant] = (),
+        prepare: Callable[[Agent], None] = lambda agent: None,
     ) -> Run:
-        """Begin a run, with other settings than those of the home where they are given, in
-        `session` where the caller has it open, and with further `grants`. A `key` that was used
-        before returns the run that it began. Raises as opening the home, the session or the model
-        does; a model that does not answer is told by the run."""
+        """Begin a run, with other settings than those of the home where they are given, and in
+        `session` where the caller has it open. `prepare` is called with the agent before it is
+        asked. A `key` that was used before returns the run that it began. Raises as opening the
+        home, the session or the model does; a model that does not answer is told by the run."""
         with self._lock:
             if key and (known := self._runs.get(self._by_key.get(key, ""))):
                 return known
@@ -268,7 +268,7 @@ class Runs:
                 chosen = session or agent.sessions.choose(
                     order.latest, order.session, agent.model_name
                 )
-                agent.grants += grants
+                prepare(agent)
                 run = Run(order, chosen, agent)
             except BaseException:
                 self._warm.close(agent)

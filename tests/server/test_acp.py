@@ -36,6 +36,14 @@ WRITE = Answer(
 TOUCH = Answer(calls=[("run_shell", {"command": "make tea"})])
 
 
+@pytest.fixture
+def home(home: Path) -> Path:
+    """The home of `conftest`, whose files may be changed without a question."""
+    with (home / "openclaw.yaml").open("a") as settings:
+        settings.write("mode: edit\n")
+    return home
+
+
 async def choose(how: str, options: list[Any]) -> str:
     return next(str(each.option_id) for each in options if each.option_id.startswith(how))
 
@@ -171,6 +179,7 @@ def test_cancel_ends_an_answer_and_an_open_question(home: Path, fake_ollama: Fak
     assert len(fake_ollama.chats) == 3
 
 
+@pytest.mark.slow
 def test_what_a_killed_agent_has_saved_is_told_again(home: Path, fake_ollama: FakeOllama) -> None:
     fake_ollama.say(WRITE, Answer("So " * 200, pause=0.05))
     talks: list[str] = []
@@ -220,11 +229,50 @@ def test_the_folder_of_the_editor_chooses_the_home(
         assert f'openclaw --home "{strange}" trust' in await homes(str(strange))
         with pytest.raises(RequestError, match="load it first"):
             await editor.say("no", "Hello.")
+        plain = await editor.agent.new_session(cwd=str(project), mcp_servers=[])
+        assert plain.modes.current_mode_id == "ask"
 
     in_editor(use)
     named = openclaw("--home", str(project), "acp")
     assert (named.returncode, named.stdout) == (6, "")
     assert f'make it one: openclaw init "{project}"' in named.stderr
+
+
+def test_a_folder_outside_the_home_is_read_and_written_after_a_yes(
+    home: Path, tmp_path: Path, fake_ollama: FakeOllama
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "plan.md").write_text("# Plan\n\nSail.\n")
+    (project / ".env").write_text("KEY=1\n")
+    plan, secret = f"{project}/plan.md", f"{project}/.env"
+    fake_ollama.say(
+        Answer(calls=[("read_file", {"path": plan})]),
+        Answer(calls=[("search_files", {"text": "sail", "folder": str(project)})]),
+        Answer(calls=[("edit_file", {"path": plan, "find": "Sail.", "replace": "Row."})]),
+        Answer(calls=[("read_file", {"path": secret})]),
+        Answer(calls=[("read_file", {"path": f"{tmp_path}/user/other.md"})]),
+        "You row.",
+    )
+
+    async def use(editor: Editor) -> None:
+        await editor.say(await editor.begin(project), "Row instead.")
+        reading, writing = editor.asked
+        assert [each.kind for each in reading[1]] == ["allow_once", "allow_once", "reject_once"]
+        assert reading[1][1].name == f"Allow reading {project} in this conversation"
+        assert [each.kind for each in writing[1]] == ["allow_once", "reject_once"]
+        assert writing[0].content[0].path == plan
+        read, found, changed, closed, beyond = editor.calls()
+        assert read["locations"] == [{"path": plan}]
+        assert "<<data" in read["rawOutput"]
+        assert f"{plan}:3: Sail." in found["rawOutput"]
+        assert changed["content"][0]["newText"] == "# Plan\n\nRow.\n"
+        assert "it may hold credentials" in closed["rawOutput"]
+        assert "is outside the home" in beyond["rawOutput"]
+
+    in_editor(use, decide=choosing("session", "once"))
+    assert (project / "plan.md").read_text() == "# Plan\n\nRow.\n"
+    assert f"The user works in {project}" in fake_ollama.chats[0]["messages"][-1]["content"]
 
 
 def test_what_an_editor_attaches_goes_along_as_on_the_command_line(

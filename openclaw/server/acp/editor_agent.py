@@ -32,6 +32,7 @@ from acp.schema import (
 from acp.stdio import stdio_streams
 
 from openclaw import __version__
+from openclaw.agent.agent import Agent
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError, Refused, UsageError
 from openclaw.messages import skill_prompt
@@ -115,8 +116,9 @@ def find_home_at(named: str | None, cwd: Path) -> Home:
 class EditorSession:
     """A conversation that an editor has open.
 
-    cwd     the folder of the editor
+    cwd     the folder of the editor, without links
     grants  what the user has allowed in this conversation
+    reads   the user has allowed to read in that folder, which lies outside the home
     run     the run that answers, None for none
     busy    a prompt or a command is being answered
     stop    the editor has cancelled it
@@ -127,6 +129,7 @@ class EditorSession:
     cwd: Path
     mode: Mode
     grants: list[Grant] = field(default_factory=list)
+    reads: bool = False
     run: Run | None = None
     busy: bool = False
     stop: threading.Event = field(default_factory=threading.Event)
@@ -144,6 +147,12 @@ class EditorSession:
             if self.run is not None and not self.run.ended:
                 self.run.stop()
             self.run, self.busy = None, False
+
+    def prepare(self, agent: Agent) -> None:
+        """Let an agent know what is allowed here, and the folder outside the home."""
+        agent.grants += self.grants
+        if not self.cwd.is_relative_to(os.path.realpath(agent.home.root)):
+            agent.elsewhere = (self.cwd,)
 
     def cancel(self) -> None:
         self.stop.set()
@@ -264,7 +273,9 @@ class EditorAgent:
             asked = await _in_thread(lambda: _read_order(talk, prompt))
             if isinstance(asked, Order):
                 run = await _in_thread(
-                    lambda: talk.service.runs.start(asked, session=talk.session, grants=talk.grants)
+                    lambda: talk.service.runs.start(
+                        asked, session=talk.session, prepare=talk.prepare
+                    )
                 )
                 return await self._follow(talk, run)
             said = await _in_thread(lambda: _run_stoppable(talk, *asked))
@@ -314,7 +325,12 @@ class EditorAgent:
         """Ask a question of a run, and hand the answer on. Whatever is no yes is a no."""
         values = {key: data[key] for key in data if key not in ("event", "id", "call")}
         question = question_from_json(values)
-        options = permission_options(data["id"], question.offers)
+        elsewhere = question.action.effect == "read-elsewhere"
+        if elsewhere and talk.reads:
+            run.answer(data["id"], {"decision": "session"})
+            return
+        folder = str(talk.cwd) if elsewhere else ""
+        options = permission_options(data["id"], question.offers, folder)
         about = permission_call(talk.service.home, call, question, data["call"])
         how = ""
         try:
@@ -322,7 +338,9 @@ class EditorAgent:
             how = read_permission(response, options)
         finally:
             reply: dict[str, Any] = {"decision": how or "no"}
-            if how == "session" or (
+            if how == "session" and elsewhere:
+                talk.reads = True
+            elif how == "session" or (
                 how == "always" and not await _keep_grant(run, question.offers)
             ):
                 grant = Grant(question.offers[0].kind, question.offers[0].value)
@@ -363,7 +381,8 @@ class EditorAgent:
 
 
 def _open_session(service: Service, session: Session, cwd: Path) -> EditorSession:
-    return EditorSession(service, session, cwd, load_settings(service.home).mode or "edit")
+    mode = load_settings(service.home).mode or "ask"  # as in a chat
+    return EditorSession(service, session, Path(os.path.realpath(cwd)), mode)
 
 
 def _read_order(talk: EditorSession, blocks: Sequence[ContentBlock]) -> Order | tuple[str, str]:

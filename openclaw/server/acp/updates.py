@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from acp import helpers
@@ -218,13 +219,15 @@ def _find_place(home: Home, given: Mapping[str, Any]) -> ToolCallLocation | None
     path, line = given.get("path"), given.get("from_line")
     if not isinstance(path, str) or not path.strip():
         return None
+    first = line if isinstance(line, int) and line > 0 else None
     for name in (path, f"workspace/{path}"):
         with suppress(ToolProblem, OSError):
             found = home.inside(name)
             if found.is_file():
-                return _place(
-                    home, str(found), line if isinstance(line, int) and line > 0 else None
-                )
+                return _place(home, str(found), first)
+    with suppress(OSError):
+        if Path(path).is_absolute() and Path(path).is_file():
+            return _place(home, path, first)
     return None
 
 
@@ -271,10 +274,15 @@ def permission_call(
     return ToolCallUpdate(tool_call_id=call_id, **(told | {"content": content}))
 
 
-def permission_options(question_id: str, offers: Sequence[Grant]) -> list[PermissionOption]:
-    """Return the answers to a question. Their ids hold its id, so that the answer to one question
-    is none to another."""
+def permission_options(
+    question_id: str, offers: Sequence[Grant], folder: str = ""
+) -> list[PermissionOption]:
+    """Return the answers to a question; `folder` is the one that it asks to read in. Their ids hold
+    its id, so that the answer to one question is none to another."""
     options = [_option("once", question_id, "Allow once", "allow_once")]
+    if folder:
+        name = f"Allow reading {one_line(folder, 80)} in this conversation"
+        options.append(_option("session", question_id, name, "allow_once"))
     if offers:
         name = f"Allow in this conversation: {_describe_grant(offers[0])}"
         options.append(_option("session", question_id, name, "allow_once"))
