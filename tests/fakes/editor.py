@@ -19,19 +19,21 @@ from typing import Any
 from acp import spawn_agent_process, text_block
 from acp.connection import StreamDirection, StreamEvent
 from acp.schema import (
+    CloseSessionResponse,
     InitializeResponse,
     ListSessionsResponse,
     LoadSessionResponse,
     NewSessionResponse,
     PromptResponse,
     RequestPermissionRequest,
+    ResumeSessionResponse,
     SessionNotification,
     SetSessionModeResponse,
 )
 
 ANSWERS = (
     NewSessionResponse, InitializeResponse, PromptResponse, ListSessionsResponse,
-    LoadSessionResponse, SetSessionModeResponse,
+    LoadSessionResponse, SetSessionModeResponse, ResumeSessionResponse, CloseSessionResponse,
 )  # fmt: skip
 Decide = Callable[[Any, list[Any]], Awaitable[str]]
 """Returns the id of an answer to the question about a call, from its options."""
@@ -156,6 +158,7 @@ async def editing(*words: str, decide: Decide | None = None) -> AsyncIterator[Ed
         client,
         *(sys.executable, "-m", "openclaw", *words, "acp"),
         env=dict(os.environ),
+        use_unstable_protocol=True,
         transport_kwargs={"stderr": None},
         observers=[editor.hear],
     )

@@ -24,6 +24,7 @@ from acp import RequestError, resource_link_block
 from acp.helpers import embedded_text_resource, image_block, resource_block
 
 from openclaw.storage.home import create_home
+from openclaw.storage.program import RUN_VARIABLE
 from tests.fakes.editor import Editor, in_editor
 
 PIXEL = base64.b64decode(
@@ -42,6 +43,11 @@ def home(home: Path) -> Path:
     with (home / "openclaw.yaml").open("a") as settings:
         settings.write("mode: edit\n")
     return home
+
+
+def output(call: dict[str, Any]) -> str:
+    """What a call has printed, in its fence."""
+    return str(call["content"][-1]["content"]["text"])
 
 
 async def choose(how: str, options: list[Any]) -> str:
@@ -94,6 +100,11 @@ def test_a_conversation_is_told_as_it_happens_and_told_again_when_it_is_loaded(
         assert (listed.session_id, listed.title) == (talk, title["title"])
         before = (editor.text(), len(editor.calls()))
         editor.told.clear()
+        await editor.agent.close_session(session_id=talk)
+        with pytest.raises(RequestError, match="load it first"):
+            await editor.say(talk, "Still there?")
+        await editor.agent.resume_session(cwd=str(home), session_id=talk, mcp_servers=[])
+        assert editor.text() == ""
         loaded = await editor.agent.load_session(cwd=str(home), session_id=talk, mcp_servers=[])
         assert loaded.modes.current_mode_id == "edit"
         assert editor.text("user_message_chunk") == "Put milk on the list instead of bread."
@@ -128,9 +139,9 @@ def test_a_call_runs_only_after_an_answer_to_its_own_question(
             await editor.say(talk, "Make tea.")
         [no, other, unknown, once, granted] = editor.calls()
         for refused in (no, other, unknown):
-            assert "Refused" in refused["rawOutput"]
+            assert "Refused" in output(refused)
         for ran in (once, granted):
-            assert "Refused" not in ran["rawOutput"]
+            assert "Refused" not in output(ran)
         assert len(editor.asked) == 4  # the last one was for the whole conversation
         call, _ = editor.asked[0]
         assert call.tool_call_id == no["toolCallId"]
@@ -196,7 +207,7 @@ def test_what_a_killed_agent_has_saved_is_told_again(home: Path, fake_ollama: Fa
         await editor.agent.load_session(cwd=str(home), session_id=talks[0], mcp_servers=[])
         assert editor.text("user_message_chunk") == "Begin a list."
         [call] = editor.calls()
-        assert call["rawOutput"].startswith("Created workspace/list.md")
+        assert output(call) == "```\nCreated workspace/list.md (1 line).\n```"
         assert editor.text("agent_thought_chunk") == "A list, then."
         saved = json.loads((home / f"sessions/{talks[0]}.json").read_text())
         assert editor.text() == "".join(
@@ -264,11 +275,11 @@ def test_a_folder_outside_the_home_is_read_and_written_after_a_yes(
         assert writing[0].content[0].path == plan
         read, found, changed, closed, beyond = editor.calls()
         assert read["locations"] == [{"path": plan}]
-        assert "<<data" in read["rawOutput"]
-        assert f"{plan}:3: Sail." in found["rawOutput"]
+        assert "<<data" in output(read)
+        assert f"{plan}:3: Sail." in output(found)
         assert changed["content"][0]["newText"] == "# Plan\n\nRow.\n"
-        assert "it may hold credentials" in closed["rawOutput"]
-        assert "is outside the home" in beyond["rawOutput"]
+        assert "it may hold credentials" in output(closed)
+        assert "is outside the home" in output(beyond)
 
     in_editor(use, decide=choosing("session", "once"))
     assert (project / "plan.md").read_text() == "# Plan\n\nRow.\n"
@@ -328,6 +339,12 @@ def test_commands_skills_and_modes(home: Path, fake_ollama: FakeOllama) -> None:
             await editor.say(talk, "/fly")
 
     in_editor(use)
+
+
+def test_a_tool_of_the_agent_cannot_be_its_editor() -> None:
+    said = openclaw("acp", environ={RUN_VARIABLE: "1"})
+    assert (said.returncode, said.stdout) == (7, "")
+    assert "cannot allow what an editor asks for" in said.stderr
 
 
 def test_without_its_sdk_one_line_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from acp.helpers import ContentBlock
 from acp.interfaces import Client
 from acp.schema import (
     AgentCapabilities,
+    CloseSessionResponse,
     Implementation,
     InitializeResponse,
     ListSessionsResponse,
@@ -24,9 +25,12 @@ from acp.schema import (
     NewSessionResponse,
     PromptCapabilities,
     PromptResponse,
+    ResumeSessionResponse,
     SessionCapabilities,
+    SessionCloseCapabilities,
     SessionInfo,
     SessionListCapabilities,
+    SessionResumeCapabilities,
     SetSessionModeResponse,
 )
 from acp.stdio import stdio_streams
@@ -69,6 +73,7 @@ Made = TypeVar("Made")
 STOP_SECONDS = 5.0
 LISTED = 50
 """Conversations on one page of the list."""
+BUSY = "this conversation is being answered; cancel that first"
 REFUSED = 7
 INTERRUPTED = 130
 
@@ -78,7 +83,8 @@ def serve_editor(named: str | None) -> None:
 
     async def serve() -> None:
         reader, writer = await _open_streams()
-        await run_agent(cast(Any, agent), writer, reader)  # it has not every method of the SDK's
+        # Not every method of the SDK's agent is there. Resume and close are stable by now.
+        await run_agent(cast(Any, agent), writer, reader, use_unstable_protocol=True)
 
     agent = EditorAgent(lambda cwd: find_home_at(named, cwd))
     try:
@@ -138,7 +144,7 @@ class EditorSession:
     def answering(self) -> Iterator[None]:
         """Answer one prompt at a time. RequestError while another one is being answered."""
         if self.busy:
-            raise RequestError(-32600, "this conversation is being answered; cancel that first")
+            raise RequestError(-32600, BUSY)
         self.busy = True
         self.stop.clear()
         try:
@@ -185,7 +191,11 @@ class EditorAgent:
             agent_capabilities=AgentCapabilities(
                 load_session=True,
                 prompt_capabilities=PromptCapabilities(image=True, embedded_context=True),
-                session_capabilities=SessionCapabilities(list=SessionListCapabilities()),
+                session_capabilities=SessionCapabilities(
+                    list=SessionListCapabilities(),
+                    resume=SessionResumeCapabilities(),
+                    close=SessionCloseCapabilities(),
+                ),
             ),
             auth_methods=[],
             agent_info=Implementation(name="openclaw", title="openclaw", version=__version__),
@@ -206,26 +216,44 @@ class EditorAgent:
 
     async def load_session(self, cwd: str, session_id: str, **_: Any) -> LoadSessionResponse:
         """Open a stored conversation, and tell it again from its beginning."""
+        talk = await self._load(cwd, session_id)
 
-        def load() -> tuple[EditorSession, list[Update]]:
+        def tell_again() -> list[Update]:
+            store = talk.service.sessions
+            return list(replay(talk.service.home, store.messages(talk.session)))
+
+        for update in await _in_thread(tell_again):
+            await self._client.session_update(session_id, update)
+        self._keep(talk)
+        return LoadSessionResponse(modes=modes(talk.mode))
+
+    async def resume_session(self, cwd: str, session_id: str, **_: Any) -> ResumeSessionResponse:
+        """Open a stored conversation without telling it."""
+        talk = await self._load(cwd, session_id)
+        self._keep(talk)
+        return ResumeSessionResponse(modes=modes(talk.mode))
+
+    async def close_session(self, session_id: str, **_: Any) -> CloseSessionResponse:
+        """Stop what is being answered, and forget the conversation; it stays saved."""
+        self._find(session_id).cancel()
+        del self._sessions[session_id]
+        return CloseSessionResponse()
+
+    async def _load(self, cwd: str, session_id: str) -> EditorSession:
+        """Open a stored conversation of the home of a folder."""
+
+        def load() -> EditorSession:
             service = self._open(cwd)
             if not service.sessions.exists(session_id):
                 raise UsageError(
                     f"there is no conversation {session_id} in {service.home.root}",
                     "openclaw sessions list",
                 )
-            store = service.sessions
-            session = store.load(session_id)
-            said = list(replay(service.home, store.messages(session)))
-            return _open_session(service, session, Path(cwd)), said
+            return _open_session(service, service.sessions.load(session_id), Path(cwd))
 
         if session_id in self._sessions and self._sessions[session_id].busy:
-            raise RequestError(-32600, "this conversation is being answered; cancel that first")
-        talk, said = await _in_thread(load)
-        for update in said:
-            await self._client.session_update(session_id, update)
-        self._keep(talk)
-        return LoadSessionResponse(modes=modes(talk.mode))
+            raise RequestError(-32600, BUSY)
+        return await _in_thread(load)
 
     async def list_sessions(
         self, cwd: str | None = None, cursor: str | None = None, **_: Any

@@ -35,14 +35,14 @@ def list_commands(service: Service) -> list[tuple[str, str, str]]:
 def read_command(service: Service, words: str) -> tuple[str, str, bool]:
     """Return the command or skill that a prompt begins with, the words behind it, and whether it is
     a skill; the name is "" for a prompt of another kind. A path such as /etc/hosts is none."""
-    first, _, rest = words.partition(" ")
-    name = first.strip().removeprefix("/")
+    first, *rest = words.split(maxsplit=1) or [""]
+    name, after = first.removeprefix("/"), "".join(rest)
     if not first.startswith("/") or not name or "/" in name:
         return "", words, False
     if name in COMMANDS:
-        return name, rest.strip(), False
+        return name, after, False
     if any(skill.name == name for skill in _user_skills(service)):
-        return name, rest.strip(), True
+        return name, after, True
     known = ", ".join(f"/{each}" for each in COMMANDS)
     raise UsageError(f"there is no command /{name}", f"there are: {known}, and your skills")
 

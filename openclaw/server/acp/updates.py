@@ -5,6 +5,7 @@ Nothing else of us knows how the protocol says it, so another version is another
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -77,9 +78,15 @@ def commands(listed: Iterable[tuple[str, str, str]]) -> AvailableCommandsUpdate:
     return helpers.update_available_commands(made)
 
 
+def _shown(text: str) -> str:
+    """Return a text as a person may see it. Half a character, which models write, is no JSON for
+    many clients."""
+    return harmless(text).encode(errors="replace").decode()
+
+
 def tell(text: str) -> Update:
     """Return the update that says a text."""
-    return helpers.update_agent_message_text(harmless(text))
+    return helpers.update_agent_message_text(_shown(text))
 
 
 class TurnUpdates:
@@ -135,7 +142,7 @@ class TurnUpdates:
                 yield self._end_call(event)
                 self._begin_message()
             case events.Title(title):
-                yield SessionInfoUpdate(session_update="session_info_update", title=title)
+                yield SessionInfoUpdate(session_update="session_info_update", title=_shown(title))
             case events.Done():
                 self.done = event
                 yield from self._end(event)
@@ -149,7 +156,7 @@ class TurnUpdates:
         return tell(text).model_copy(update={"message_id": f"{self._prefix}.{self._message}"})
 
     def _think(self, text: str) -> Update:
-        return helpers.update_agent_thought_text(harmless(text))
+        return helpers.update_agent_thought_text(_shown(text))
 
     def _keep(self, change: Change) -> None:
         """Keep a change until its call has ended; several changes of a file are one."""
@@ -164,7 +171,6 @@ class TurnUpdates:
             status="completed" if end.ok else "failed",
             content=[*(_diff(self._home, each) for each in changes), _text(end.output)],
             locations=places or None,
-            raw_output=end.output,
         )
         self.call = ""
         return update
@@ -206,11 +212,11 @@ def retrieval(home: Home, call_id: str, passages: Sequence[Mapping[str, Any]]) -
 def _describe_call(home: Home, tool: str, given: Mapping[str, Any]) -> dict[str, Any]:
     place = _find_place(home, given)
     return {
-        "title": f"{one_line(tool)} {main_argument(given)}".rstrip(),
+        "title": _shown(f"{one_line(tool)} {main_argument(given)}".rstrip()),
         "kind": KINDS.get(tool, "other"),
         "status": "pending",
         "locations": [place] if place else None,
-        "raw_input": dict(given),
+        "raw_input": json.loads(_shown(json.dumps(dict(given), ensure_ascii=False, default=str))),
     }
 
 
@@ -246,7 +252,9 @@ def _first_line(change: Change) -> int:
 
 def _diff(home: Home, change: Change) -> Any:
     return helpers.tool_diff_content(
-        str(home.root / change.path), harmless(change.after or ""), change.before
+        str(home.root / change.path),
+        _shown(change.after or ""),
+        change.before if change.before is None else _shown(change.before),
     )
 
 
@@ -254,7 +262,7 @@ def _text(text: str) -> Any:
     """Return a text as content, in a fence that it cannot end."""
     longest = max((len(found) for found in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
-    return helpers.tool_content(helpers.text_block(f"{fence}\n{harmless(text)}\n{fence}"))
+    return helpers.tool_content(helpers.text_block(f"{fence}\n{_shown(text)}\n{fence}"))
 
 
 # -------- questions
@@ -322,16 +330,15 @@ def replay(home: Home, messages: Iterable[tuple[int, Entry]]) -> Iterator[Update
     for number, entry in messages:
         name = f"message{number}"
         if entry.role == "user":
-            update = helpers.update_user_message_text(entry.content)
+            update = helpers.update_user_message_text(_shown(entry.content))
             yield update.model_copy(update={"message_id": name})
             continue
         if entry.thought:
-            yield helpers.update_agent_thought_text(harmless(entry.thought))
+            yield helpers.update_agent_thought_text(_shown(entry.thought))
         if entry.content:
             yield tell(entry.content).model_copy(update={"message_id": name})
         for at, use in enumerate(entry.tool_calls):
             told = _describe_call(home, use.tool, use.input) | {
-                "status": "completed" if use.ok else "failed",
-                "raw_output": use.output,
+                "status": "completed" if use.ok else "failed"
             }
             yield helpers.start_tool_call(f"{name}.{at}", content=[_text(use.output)], **told)
