@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.command import openclaw
-from tests.fakes.ollama_server import Answer, FakeOllama
+from tests.fakes.ollama_server import Answer, FakeOllama, Line
 
 pytest.importorskip("acp")
 
@@ -127,22 +127,24 @@ def test_a_call_runs_only_after_an_answer_to_its_own_question(
             ("reject", "reject_once"),
         ]
         old.append(options[0].option_id)
-        if len(old) == 1:
-            return str(options[-1].option_id)
-        return str(["", old[0], "allow_once", options[1].option_id][len(old) - 1])
+        if len(old) == 4:
+            raise RequestError(-32603, "the window was closed")
+        no, session = options[-1].option_id, options[1].option_id
+        return str([no, old[0], "allow_once", "", session][len(old) - 1])
 
-    fake_ollama.say(TOUCH, "No.", TOUCH, "No.", TOUCH, "No.", TOUCH, "Yes.", TOUCH, "Again.")
+    turn: list[Line] = [TOUCH, "There."]
+    fake_ollama.say(*turn * 6)
 
     async def use(editor: Editor) -> None:
         talk = await editor.begin(home)
-        for _ in range(5):
+        for _ in range(6):
             await editor.say(talk, "Make tea.")
-        [no, other, unknown, once, granted] = editor.calls()
-        for refused in (no, other, unknown):
+        no, other, unknown, failed, once, granted = editor.calls()
+        for refused in (no, other, unknown, failed):
             assert "Refused" in output(refused)
         for ran in (once, granted):
             assert "Refused" not in output(ran)
-        assert len(editor.asked) == 4  # the last one was for the whole conversation
+        assert len(editor.asked) == 5  # the last one was for the whole conversation
         call, _ = editor.asked[0]
         assert call.tool_call_id == no["toolCallId"]
         assert "run_shell\n  command: make tea" in call.content[0].content.text
@@ -310,6 +312,7 @@ def test_what_an_editor_attaches_goes_along_as_on_the_command_line(
         picture = image_block(base64.b64encode(PIXEL).decode(), "image/png")
         with pytest.raises(RequestError, match="image"):
             await editor.say(talk, picture)
+        assert await editor.say(talk, "tea " * 50_000) == "refusal"
 
     in_editor(use)
 

@@ -359,23 +359,21 @@ class EditorAgent:
             return
         folder = str(talk.cwd) if elsewhere else ""
         options = permission_options(data["id"], question.offers, folder)
-        about = permission_call(talk.service.home, call, question, data["call"])
+        about = permission_call(talk.service.home, call or data["id"], question, data["call"])
         how = ""
-        try:
+        # An answer that is none of the protocol, an error or the end of the connection is a no.
+        with suppress(RequestError, ConnectionError, ValueError):
             response = await self._client.request_permission(talk.session.id, about, options)
             how = read_permission(response, options)
-        finally:
-            reply: dict[str, Any] = {"decision": how or "no"}
-            if how == "session" and elsewhere:
-                talk.reads = True
-            elif how == "session" or (
-                how == "always" and not await _keep_grant(run, question.offers)
-            ):
-                grant = Grant(question.offers[0].kind, question.offers[0].value)
-                talk.grants.append(grant)
-                reply["grant"] = asdict(question.offers[0])
-            with suppress(UsageError):  # the run was stopped meanwhile
-                run.answer(data["id"], reply)
+        reply: dict[str, Any] = {"decision": how or "no"}
+        if how == "session" and elsewhere:
+            talk.reads = True
+        elif how == "session" or (how == "always" and not await _keep_grant(run, question.offers)):
+            offer = question.offers[0]
+            talk.grants.append(Grant(offer.kind, offer.value))
+            reply["grant"] = asdict(offer)
+        with suppress(UsageError):  # the run was stopped meanwhile
+            run.answer(data["id"], reply)
 
     # -------- what is open
 
