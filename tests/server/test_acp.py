@@ -279,6 +279,7 @@ def test_a_folder_outside_the_home_is_read_and_written_after_a_yes(
         assert read["locations"] == [{"path": plan}]
         assert "<<data" in output(read)
         assert f"{plan}:3: Sail." in output(found)
+        assert found["locations"] == [{"path": plan, "line": 3}]
         assert changed["content"][0]["newText"] == "# Plan\n\nRow.\n"
         assert "it may hold credentials" in output(closed)
         assert "is outside the home" in output(beyond)

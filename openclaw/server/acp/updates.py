@@ -54,6 +54,8 @@ MODES: Mapping[Mode, str] = {
     "edit": "Changes files of the home; asks before commands, the network and other folders.",
     "full": "Asks only where text of others may be behind a call.",
 }
+MOST_PLACES = 50
+_PLACE = re.compile(r"^([^:\n]{1,500}):([0-9]{1,9})\b", re.MULTILINE)
 STOPS: Mapping[str, StopReason] = {
     "interrupted": "cancelled",
     "steps": "max_turn_requests",
@@ -166,6 +168,8 @@ class TurnUpdates:
     def _end_call(self, end: events.ToolEnd) -> Update:
         changes = list(self._changes.values()) if end.ok else []
         places = [_place(self._home, each.path, _first_line(each)) for each in changes]
+        if KINDS.get(end.tool) == "search":
+            places = _found_places(self._home, end.output)
         update = helpers.update_tool_call(
             self.call,
             status="completed" if end.ok else "failed",
@@ -235,6 +239,12 @@ def _find_place(home: Home, given: Mapping[str, Any]) -> ToolCallLocation | None
         if Path(path).is_absolute() and Path(path).is_file():
             return _place(home, path, first)
     return None
+
+
+def _found_places(home: Home, output: str) -> list[ToolCallLocation]:
+    """Return the places that a search has printed as path:line."""
+    named = _PLACE.findall(output)[:MOST_PLACES]
+    return [_place(home, path, int(line)) for path, line in named if (home.root / path).is_file()]
 
 
 def _place(home: Home, path: str, line: int | None) -> ToolCallLocation:
