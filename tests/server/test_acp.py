@@ -194,13 +194,14 @@ def test_cancel_ends_an_answer_and_an_open_question(home: Path, fake_ollama: Fak
 
 @pytest.mark.slow
 def test_what_a_killed_agent_has_saved_is_told_again(home: Path, fake_ollama: FakeOllama) -> None:
-    fake_ollama.say(WRITE, Answer("So " * 200, pause=0.05))
+    fake_ollama.say(WRITE, Answer(calls=[("run_shell", {"command": "sleep 30"})]))
     talks: list[str] = []
 
     async def write(editor: Editor) -> None:
         talks.append(await editor.begin(home))
         saying = asyncio.create_task(editor.say(talks[0], "Begin a list."))
-        await editor.until(editor.text)
+        await editor.until(lambda: editor.asked)
+        await asyncio.sleep(0.5)
         editor.process.send_signal(signal.SIGKILL)
         with pytest.raises(ConnectionError):
             await saying
@@ -208,15 +209,16 @@ def test_what_a_killed_agent_has_saved_is_told_again(home: Path, fake_ollama: Fa
     async def read(editor: Editor) -> None:
         await editor.agent.load_session(cwd=str(home), session_id=talks[0], mcp_servers=[])
         assert editor.text("user_message_chunk") == "Begin a list."
-        [call] = editor.calls()
-        assert output(call) == "```\nCreated workspace/list.md (1 line).\n```"
-        assert editor.text("agent_thought_chunk") == "A list, then."
+        written, slept = editor.calls()
+        assert output(written) == "```\nCreated workspace/list.md (1 line).\n```"
+        assert (slept["title"], slept["status"]) == ("run_shell sleep 30", "failed")
         saved = json.loads((home / f"sessions/{talks[0]}.json").read_text())
         assert editor.text() == "".join(
             each["content"] for each in saved["messages"] if each["role"] == "assistant"
         )
+        await editor.until(lambda: "was interrupted" in editor.text("agent_thought_chunk"))
 
-    in_editor(write)
+    in_editor(write, decide=choosing("once"))
     in_editor(read)
 
 

@@ -57,6 +57,7 @@ from openclaw.server.acp.updates import (
     read_permission,
     replay,
     tell,
+    think,
 )
 from openclaw.server.runs import Run, Runs, follow
 from openclaw.server.service import Service
@@ -174,6 +175,7 @@ class EditorAgent:
         self._services: dict[Path, Service] = {}
         self._sessions: dict[str, EditorSession] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._news: list[str] = []
 
     def on_connect(self, conn: Client) -> None:
         self._client = conn
@@ -385,6 +387,7 @@ class EditorAgent:
         if home.root not in self._services:
             warm = WarmHome(home)
             self._services[home.root] = Service(home, Tokens(tokens_file(home)), warm, Runs(warm))
+            self._news += warm.recover()  # before a conversation is read, which this may complete
         return self._services[home.root]
 
     def _find(self, session_id: str) -> EditorSession:
@@ -393,17 +396,19 @@ class EditorAgent:
         return self._sessions[session_id]
 
     def _keep(self, talk: EditorSession) -> None:
-        """Keep a conversation open, and tell its commands as soon as its response is sent: some
-        clients stall when a notification comes before it."""
+        """Keep a conversation open, and tell its commands and what is new as soon as its response
+        is sent: some clients stall when a notification comes before it."""
         self._sessions[talk.session.id] = talk
-        task = asyncio.get_running_loop().create_task(self._tell_commands(talk))
+        task = asyncio.get_running_loop().create_task(self._tell_news(talk))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _tell_commands(self, talk: EditorSession) -> None:
+    async def _tell_news(self, talk: EditorSession) -> None:
         with suppress(RequestError, ConnectionError):
             listed = await _in_thread(lambda: list_commands(talk.service))
             await self._client.session_update(talk.session.id, commands(listed))
+            while self._news:
+                await self._client.session_update(talk.session.id, think(f"{self._news.pop(0)}\n"))
 
 
 def _open_session(service: Service, session: Session, cwd: Path) -> EditorSession:

@@ -91,6 +91,11 @@ def tell(text: str) -> Update:
     return helpers.update_agent_message_text(_shown(text))
 
 
+def think(text: str) -> Update:
+    """Return the update that says a thought, or what goes on."""
+    return helpers.update_agent_thought_text(_shown(text))
+
+
 class TurnUpdates:
     """The updates of one turn.
 
@@ -123,11 +128,11 @@ class TurnUpdates:
                 self._said += text
                 yield self._tell(text)
             case events.Thought(text):
-                yield self._think(text)
+                yield think(text)
             case events.Notice(text):
-                yield self._think(f"{text}\n")
+                yield think(f"{text}\n")
             case events.Compaction(before, after):
-                yield self._think(f"{compaction_line(before, after)}\n")
+                yield think(f"{compaction_line(before, after)}\n")
             case events.NewResponse():
                 self._begin_message()
             case events.Retrieval(passages) if passages:
@@ -156,9 +161,6 @@ class TurnUpdates:
 
     def _tell(self, text: str) -> Update:
         return tell(text).model_copy(update={"message_id": f"{self._prefix}.{self._message}"})
-
-    def _think(self, text: str) -> Update:
-        return helpers.update_agent_thought_text(_shown(text))
 
     def _keep(self, change: Change) -> None:
         """Keep a change until its call has ended; several changes of a file are one."""
@@ -344,7 +346,7 @@ def replay(home: Home, messages: Iterable[tuple[int, Entry]]) -> Iterator[Update
             yield update.model_copy(update={"message_id": name})
             continue
         if entry.thought:
-            yield helpers.update_agent_thought_text(_shown(entry.thought))
+            yield think(entry.thought)
         if entry.content:
             yield tell(entry.content).model_copy(update={"message_id": name})
         for at, use in enumerate(entry.tool_calls):
