@@ -176,6 +176,7 @@ class EditorAgent:
         self._sessions: dict[str, EditorSession] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._news: list[str] = []
+        self._opening = threading.Lock()
 
     def on_connect(self, conn: Client) -> None:
         self._client = conn
@@ -356,17 +357,15 @@ class EditorAgent:
         values = {key: data[key] for key in data if key not in ("event", "id", "call")}
         question = question_from_json(values)
         elsewhere = question.action.effect == "read-elsewhere"
-        if elsewhere and talk.reads:
-            run.answer(data["id"], {"decision": "session"})
-            return
         folder = str(talk.cwd) if elsewhere else ""
         options = permission_options(data["id"], question.offers, folder)
         about = permission_call(talk.service.home, call or data["id"], question, data["call"])
-        how = ""
+        how = "session" if elsewhere and talk.reads else ""
         # An answer that is none of the protocol, an error or the end of the connection is a no.
         with suppress(RequestError, ConnectionError, ValueError):
-            response = await self._client.request_permission(talk.session.id, about, options)
-            how = read_permission(response, options)
+            if not how:
+                response = await self._client.request_permission(talk.session.id, about, options)
+                how = read_permission(response, options)
         reply: dict[str, Any] = {"decision": how or "no"}
         if how == "session" and elsewhere:
             talk.reads = True
@@ -384,11 +383,13 @@ class EditorAgent:
         if not Path(cwd).is_absolute():
             raise UsageError(f"the folder {cwd!r} is no whole path", "send the whole path as cwd")
         home = self._find_home(Path(cwd))
-        if home.root not in self._services:
-            warm = WarmHome(home)
-            self._services[home.root] = Service(home, Tokens(tokens_file(home)), warm, Runs(warm))
-            self._news += warm.recover()  # before a conversation is read, which this may complete
-        return self._services[home.root]
+        with self._opening:
+            if home.root not in self._services:
+                warm = WarmHome(home)
+                service = Service(home, Tokens(tokens_file(home)), warm, Runs(warm))
+                self._services[home.root] = service
+                self._news += warm.recover()  # which may complete what is loaded next
+            return self._services[home.root]
 
     def _find(self, session_id: str) -> EditorSession:
         if session_id not in self._sessions:
