@@ -1,11 +1,11 @@
-"""How soon another program has its first answer of `openclaw mcp serve`.
+"""How soon another program has its first answer of `openclaw mcp serve` and of `openclaw acp`.
 
     python benchmarks/programs.py [RUNS]
 
 Prints one Markdown table: medians of RUNS runs (default 9), interleaved. The first answer is that
 to `initialize`; then the tools are listed, and 1,000 notes are searched by their words, at once or
-two seconds later. Beside them stands the import of the SDK's server alone, which nothing that
-answers can do without.
+two seconds later. Of `acp` the second time is that of a new conversation. Beside them stands the
+import of each SDK alone, which nothing that answers can do without.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ sys.path.insert(0, str(TOP))  # for `python benchmarks/programs.py`
 
 from benchmarks.startup import OPENCLAW, environment, seconds, write_notes  # noqa: E402
 
+Ask = Callable[[int, str, dict[str, Any]], None]
 NOTES = 1_000
 PAUSE_SECONDS = 2.0
 IMPORT = "import mcp.server.lowlevel, mcp.server.stdio, mcp.server.subscriptions, mcp_types"
@@ -32,6 +35,8 @@ INITIALIZE = {
     "capabilities": {},
     "clientInfo": {"name": "benchmark", "version": "1"},
 }
+ACP_IMPORT = "import acp"
+ACP_INITIALIZE = {"protocolVersion": 1}
 SEARCH = {"name": "search", "arguments": {"query": "price of the boat"}}
 
 
@@ -39,18 +44,7 @@ def answer_times(environ: dict[str, str], pause: float) -> tuple[float, float]:
     """Seconds from exec to the answer to `initialize`, and from a search to its answer, `pause`
     seconds after the tools were listed."""
     began = time.perf_counter()
-    with subprocess.Popen(
-        [*OPENCLAW, "mcp", "serve"], env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
-
-        def ask(number: int, method: str, params: dict[str, Any]) -> None:
-            message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-            process.stdin.write(json.dumps(message).encode() + b"\n")  # type: ignore[union-attr]
-            process.stdin.flush()  # type: ignore[union-attr]
-            answer = process.stdout.readline()  # type: ignore[union-attr]
-            if f'"id":{number}'.encode() not in answer:
-                raise SystemExit(f"no answer to {method}: {answer!r}")
-
+    with started(environ, "mcp", "serve") as ask:
         ask(1, "initialize", INITIALIZE)
         ready = time.perf_counter() - began
         ask(2, "tools/list", {})
@@ -58,14 +52,47 @@ def answer_times(environ: dict[str, str], pause: float) -> tuple[float, float]:
         began = time.perf_counter()
         ask(3, "tools/call", SEARCH)
         searched = time.perf_counter() - began
-        process.stdin.close()  # type: ignore[union-attr]
     return ready, searched
+
+
+def editor_times(environ: dict[str, str]) -> tuple[float, float]:
+    """Seconds from exec to the answer to `initialize`, and until a conversation is open."""
+    began = time.perf_counter()
+    with started(environ, "acp") as ask:
+        ask(1, "initialize", ACP_INITIALIZE)
+        ready = time.perf_counter() - began
+        began = time.perf_counter()
+        ask(2, "session/new", {"cwd": environ["OPENCLAW_HOME"], "mcpServers": []})
+        opened = time.perf_counter() - began
+    return ready, opened
+
+
+@contextmanager
+def started(environ: dict[str, str], *words: str) -> Iterator[Ask]:
+    """Start a command; what is yielded sends it a request and waits for the answer."""
+    with subprocess.Popen(
+        [*OPENCLAW, *words], env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        out, answers = process.stdin, process.stdout
+
+        def ask(number: int, method: str, params: dict[str, Any]) -> None:
+            message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            out.write(json.dumps(message).encode() + b"\n")
+            out.flush()
+            answer = answers.readline()
+            if f'"id":{number}'.encode() not in answer or b'"error"' in answer:
+                raise SystemExit(f"no answer to {method}: {answer!r}")
+
+        yield ask
+        out.close()
 
 
 def main() -> None:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 9
-    found: dict[str, list[float]] = {"the SDK's import": [], "first answer": []}
-    found |= {"a search at once": [], "a search later": []}
+    names = ["the SDK's import", "first answer", "a search at once", "a search later"]
+    editor = ["the SDK's import, acp", "first answer, acp", "a new conversation, acp"]
+    found: dict[str, list[float]] = {name: [] for name in (*names, *editor)}
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "home"
         environ = environment(home, "http://127.0.0.1:1")
@@ -79,9 +106,13 @@ def main() -> None:
                 ready, searched = answer_times(environ, pause)
                 found["first answer"].append(ready)
                 found[f"a search {what}"].append(searched)
-    base = statistics.median(found["the SDK's import"])
+            found[editor[0]].append(seconds([sys.executable, "-c", ACP_IMPORT], environ))
+            ready, opened = editor_times(environ)
+            found[editor[1]].append(ready)
+            found[editor[2]].append(opened)
     print("| what | s | to the SDK's import |\n|---|---|---|")
     for what, values in found.items():
+        base = statistics.median(found[editor[0] if what in editor else names[0]])
         middle = statistics.median(values)
         print(f"| {what} | {middle:.3f} | {middle / base:.2f} |")
 

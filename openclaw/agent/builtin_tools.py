@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openclaw.security.vault import Vault
 from openclaw.storage.home import Home
 from openclaw.tools.calculate import calculate
 from openclaw.tools.file_tools import FileTools
+from openclaw.tools.folders_elsewhere import with_folders
 from openclaw.tools.memory_tools import KnowledgeTools, RecallTools, Searcher
 from openclaw.tools.results import DEFAULT_LIMITS, ResultLimits
 from openclaw.tools.session_tools import ConversationSearch, SessionTools
@@ -42,14 +44,16 @@ def build_tools(
     vault: Vault | None = None,
     runner: Runner | None = None,
     room: ResultLimits = DEFAULT_LIMITS,
+    elsewhere: Sequence[Path] = (),
 ) -> list[Tool]:
     """Return the tools for one home; they record what they change. Without a searcher no tool
     searches memory, without `talks` none searches conversations, without a runner none runs
-    commands. `seen` is what the conversation has seen of the web."""
+    commands. `seen` is what the conversation has seen of the web, `elsewhere` are folders outside
+    the home in which the user works."""
     seen = seen or SeenPages()
     files = FileTools(home, turn_changes, vault, room)
     return [
-        *files.tools(),
+        *with_folders(files, elsewhere),
         *(RecallTools(searcher, turn_changes).tools() if searcher else ()),
         *(SessionTools(talks, turn_changes, room).tools() if talks else ()),
         *KnowledgeTools(home, turn_changes, todos, open_notes, origin).tools(),

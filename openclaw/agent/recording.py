@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 from openclaw import events
@@ -22,13 +23,16 @@ from openclaw.models.token_count import compact
 from openclaw.nlp.intent import Cues
 from openclaw.security.vault import map_texts
 from openclaw.sessions.session import Session
-from openclaw.types import TurnChanges
+from openclaw.storage.text import decode
+from openclaw.types import Change, FileContent, TurnChanges
 
 SHOWN = 3
 NOT_SAVED = "(a prompt that was not saved)"
 """The subject of a turn that changed files while conversations are not saved."""
 REMEMBERED = "memory"
 """The part of the head that is memory; the others are instructions."""
+MOST_SHOWN = 200_000
+"""Bytes of a file before and after a change; a change of more is not shown."""
 
 
 class Recording:
@@ -88,12 +92,51 @@ def record_turn(
     )
     journal = Journal.begin(open_home.home, turn, commit)
     turn_changes.keeper, turn_changes.altered = journal.writes, journal.changed
+    if open_home.changed is not None:
+        _show_changes(open_home, open_home.changed, turn_changes)
     recording = Recording(open_home, session, journal)
     try:
         journal.talk(open_home.sessions.files_of(session.id))
         yield recording
     finally:
         recording.close("interrupted")
+
+
+def _show_changes(
+    open_home: OpenHome, show: Callable[[Change], None], turn_changes: TurnChanges
+) -> None:
+    """Call `show` with the change of each file, in text without secrets, before it is recorded."""
+    keeper, altered = turn_changes.keeper, turn_changes.altered
+
+    def show_text(name: str, before: bytes | None, after: bytes | None) -> None:
+        whole = (before or b"") + (after or b"")
+        if len(whole) > MOST_SHOWN or b"\0" in whole or name.startswith(".openclaw/"):
+            return
+        mask = open_home.vault.mask_for_display
+        was, new = (data if data is None else mask(decode(data)) for data in (before, after))
+        if was != new:
+            show(Change(name, was, new))
+
+    def write(path: Path, before: bytes | None, after: bytes | None) -> Callable[[], None]:
+        name = str(path)
+        with suppress(ValueError):  # a file elsewhere keeps its whole path
+            name = open_home.home.relative(path)
+        show_text(name, before, after)
+        return keeper(path, before, after)
+
+    def alter(
+        names: Iterable[str],
+        before: Callable[[str], FileContent],
+        after: Callable[[str], FileContent],
+    ) -> Callable[[str], None]:
+        listed = list(names)
+        for name in listed:
+            was, new = before(name), after(name)
+            if None not in (was and was[0], new and new[0]) or None in (was, new):
+                show_text(name, was and was[0], new and new[0])
+        return altered(listed, before, after)
+
+    turn_changes.keeper, turn_changes.altered = write, alter
 
 
 def request_record(card: ModelCard, builder: RequestBuilder, limits: TurnLimits) -> TurnRecord:

@@ -132,6 +132,7 @@ def _home_tools(
             show=_show_tail(open_home, open_home.progress) if open_home.progress else None,
         ),
         room=room,
+        elsewhere=open_home.elsewhere,
     )
 
 

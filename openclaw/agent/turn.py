@@ -63,6 +63,7 @@ if TYPE_CHECKING:
 
 MOST_ON_RECEIPT = 1_000_000
 """Bytes of a file that a receipt compares."""
+ELSEWHERE = "The user works in {folder}, outside the home. Name its files by their whole paths."
 LARGEST_SEED = 2**31 - 1
 """Servers take a signed number of 32 bits."""
 AFTER_REQUEST = ("openclaw.agent.answer_check", "openclaw.agent.after_answer")
@@ -192,6 +193,7 @@ def prepare_turn(
         *cues.lines,
         *[f"Do this first: {words}" for words, _ in orders[:1]],
         *builder.box.beside(native=protocol.name == "native"),
+        *(ELSEWHERE.format(folder=folder) for folder in open_home.elsewhere),
     ]
     due = todos.due(open_home.now().date())
     context = read_tail(open_home, builder.sources, builder.changed, attached, lines, passages, due)

@@ -77,6 +77,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
         "List, add and forget what is remembered.",
     ),
     "mcp": ("openclaw.cli.commands.mcp", "app", "List and try MCP servers; be one."),
+    "acp": ("openclaw.cli.commands.programs.acp", "acp", "Be the agent of an editor."),
     "hooks": ("openclaw.cli.commands.hooks", "app", "List, allow and try your own programs."),
     "skills": (
         "openclaw.cli.commands.skills.group",
@@ -103,7 +104,7 @@ LATE_COMMANDS: dict[str, dict[str, str]] = {
         "test": f"{_COMMANDS}memory.test",
         "lint": f"{_COMMANDS}memory.lint",
     },
-    "mcp": {"serve": f"{_COMMANDS}mcp_serve"},
+    "mcp": {"serve": f"{_COMMANDS}programs.mcp_serve"},
     "models": {"test": f"{_COMMANDS}models.test"},
     "sessions": {
         "compact": f"{_COMMANDS}sessions.compact",

@@ -30,6 +30,7 @@ MAX_BYTES = 200_000
 MAX_NAMES = 200
 MAX_DOCUMENT = 50_000_000
 """Bytes of a PDF. Its text is cut like that of any file."""
+HOLDS_CREDENTIALS = "the agent must not see it; copy what it needs into another file"
 
 _MENTION = re.compile(
     r'(?<![\w@.+-])@(?:"(?P<quoted>[^"\n]+)"(?P<after>:\d+(?:-\d+)?)?|(?P<bare>\S+))'
@@ -53,10 +54,30 @@ def attach(prompt: str, piped: str, cwd: Path, home: Path) -> tuple[Material, ..
     """The material that goes with a prompt: `piped` and every file the prompt names. Raises
     UsageError for a file that cannot be read or a wrong range."""
     parts = [Material("standard input", piped)] if piped.strip() else []
-    for mention in dict.fromkeys(mentions(prompt, cwd, home)):
-        inside = path_in_home(home, mention.path)
-        parts.append(_read_image(mention, inside) or _read_mention(mention, inside))
+    parts += [attach_mention(each, home) for each in dict.fromkeys(mentions(prompt, cwd, home))]
     return tuple(parts)
+
+
+def attach_mention(mention: Mention, home: Path) -> Material:
+    """The material of a file or folder. Raises UsageError for one that cannot be read."""
+    inside = path_in_home(home, mention.path)
+    return _read_image(mention, inside) or _read_mention(mention, inside)
+
+
+def attach_data(name: str, data: bytes, path: Path | None, home: Path, first: int = 1) -> Material:
+    """The material of a file whose content another program gives: an image or a text, from line
+    `first` on. `path` says where it lies, None for nowhere. Raises UsageError for other data, and
+    for a file that holds credentials by its name."""
+    if path is not None and (reason := why_denied(path)):
+        raise UsageError(f"'{name}' is not attached: {reason}", HOLDS_CREDENTIALS)
+    inside = path_in_home(home, path) if path is not None else ""
+    kind = kind_of(data[:BEGINNING])
+    if kind not in IMAGES:
+        text, count = _ends_as_text(*_read_ends(io.BytesIO(data)), f"'{name}'")
+        lines = Shown(inside, first, first + count - 1) if inside else None
+        return Material(f"file {name}", text, inside, lines=lines)
+    where = inside or (Path(os.path.realpath(path)).as_posix() if path is not None else name)
+    return Material(f"image {name}", "", inside, _make_image(name, where, kind, data))
 
 
 def path_in_home(home: Path, path: Path) -> str:
@@ -170,8 +191,7 @@ def _read_mention(mention: Mention, inside: str) -> Material:
     """One attachment; `inside` is its path in the home."""
     path = mention.path
     if reason := why_denied(path):
-        hint = "the agent must not see it; copy what it needs into another file"
-        raise UsageError(f"'{mention.name}' is not attached: {reason}", hint)
+        raise UsageError(f"'{mention.name}' is not attached: {reason}", HOLDS_CREDENTIALS)
     try:
         if path.is_dir():
             return Material(f"folder {mention.name}", _listing(path), inside)
@@ -205,14 +225,18 @@ def _read_image(mention: Mention, inside: str) -> Material | None:
         return None
     if not data:
         return None
-    if len(data) > MOST_IMAGE_BYTES:
-        most = f"larger than {MOST_IMAGE_BYTES // 1_000_000} MB"
-        raise UsageError(f"the image '{mention.name}' is {most}", "attach a smaller copy of it")
     if mention.first:
         raise UsageError(f"'{mention.name}' is an image, which has no lines", "attach all of it")
     where = inside or Path(os.path.realpath(path)).as_posix()
-    image = Image(where, kind, hashlib.sha256(data).hexdigest(), data)
+    image = _make_image(mention.name, where, kind, data)
     return Material(f"image {mention.name}", "", inside, image)
+
+
+def _make_image(name: str, where: str, kind: str, data: bytes) -> Image:
+    if len(data) > MOST_IMAGE_BYTES:
+        most = f"larger than {MOST_IMAGE_BYTES // 1_000_000} MB"
+        raise UsageError(f"the image '{name}' is {most}", "attach a smaller copy of it")
+    return Image(where, kind, hashlib.sha256(data).hexdigest(), data)
 
 
 def _open_as_text(mention: Mention, file: BinaryIO) -> BinaryIO:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from openclaw.config import Settings, add_line, load_settings
@@ -27,7 +28,7 @@ from openclaw.storage.home import Home
 from openclaw.tools.mcp.servers import McpTools
 from openclaw.tools.skill_tools import TurnSkills
 from openclaw.tools.web.web_search import SearchFunction, SeenPages, ddgs_search
-from openclaw.types import Mode
+from openclaw.types import Change, Mode
 
 if TYPE_CHECKING:
     from openclaw.hooks.hooks import Hooks
@@ -43,6 +44,8 @@ class OpenHome:
     notices     lines for the user from the opening of the home
     grants      lasting permissions, and those of this session
     progress    called by any thread with what a tool or a server does
+    elsewhere   folders outside the home in which the user works, whole and without links
+    changed     called with each change of a file by a tool, just before it is made
     """
 
     home: Home
@@ -59,6 +62,8 @@ class OpenHome:
     search: SearchFunction = ddgs_search
     ahead: Preloader = field(default_factory=Preloader)
     progress: Callable[[Progress], None] | None = None
+    elsewhere: Sequence[Path] = ()
+    changed: Callable[[Change], None] | None = None
     _model: Model | None = None
     _granted_at: tuple[int, int, int] | None = None
 

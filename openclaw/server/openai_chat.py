@@ -19,9 +19,8 @@ from openclaw.messages import Material, Message, Usage
 from openclaw.models.base import Model, Text
 from openclaw.server.known_talks import key_of
 from openclaw.server.plain import stream_plain
-from openclaw.server.runs import Run
+from openclaw.server.runs import Run, follow
 from openclaw.server.service import Service
-from openclaw.server.streams import follow
 from openclaw.server.wire import Order, Problem, event_from_json
 from openclaw.types import Mode
 

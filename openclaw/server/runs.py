@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import threading
 import time
 import traceback
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from typing import Any, Literal, cast
@@ -22,12 +23,14 @@ from openclaw.server.warm import WarmHome
 from openclaw.server.wire import Order, event_to_json, question_to_json
 from openclaw.sessions.session import Session
 from openclaw.stopping import check_stop, stopped_by
+from openclaw.types import Change
 
 State = Literal["queued", "preparing", "reading", "writing", "tool", "asking", "done"]
 KEPT_SECONDS = 600.0
 """The events of a run are kept for so long after its end; then the session has its messages."""
 MOST_EVENTS = 100_000
 POLL_SECONDS = 0.1
+PING_SECONDS = 15.0
 
 
 class Run:
@@ -166,6 +169,7 @@ class Run:
         agent, order = self.agent, self.order
         agent.progress = self.show_progress
         agent.ask_user = self._ask_user if order.asks else None
+        agent.changed = self._hear_change if order.changes else None
         for text in agent.notices:
             self._hear(events.Notice(text))
         happening = agent.ask(
@@ -192,6 +196,9 @@ class Run:
         if isinstance(event, events.Done) and event.receipt:
             paths = [change.path for change in event.receipt.files]
             self.add({"event": "changed", "paths": paths})
+
+    def _hear_change(self, change: Change) -> None:
+        self.add({"event": "change", **asdict(change)})
 
     def _ask_user(self, question: PermissionQuestion) -> str:
         before, self.state = self.state, "asking"
@@ -240,18 +247,29 @@ class Runs:
         self._runs: dict[str, Run] = {}
         self._by_key: dict[str, str] = {}
 
-    def start(self, order: Order, key: str = "", settings: Settings | None = None) -> Run:
-        """Begin a run, with other settings than those of the home where they are given. A `key`
-        that was used before returns the run that it began. Raises as opening the home, the session
-        or the model does; a model that does not answer is told by the run."""
+    def start(
+        self,
+        order: Order,
+        key: str = "",
+        settings: Settings | None = None,
+        session: Session | None = None,
+        prepare: Callable[[Agent], None] = lambda agent: None,
+    ) -> Run:
+        """Begin a run, with other settings than those of the home where they are given, and in
+        `session` where the caller has it open. `prepare` is called with the agent before it is
+        asked. A `key` that was used before returns the run that it began. Raises as opening the
+        home, the session or the model does; a model that does not answer is told by the run."""
         with self._lock:
             if key and (known := self._runs.get(self._by_key.get(key, ""))):
                 return known
             self._forget_old()
             agent = self._warm.open(order, settings)
             try:
-                session = agent.sessions.choose(order.latest, order.session, agent.model_name)
-                run = Run(order, session, agent)
+                chosen = session or agent.sessions.choose(
+                    order.latest, order.session, agent.model_name
+                )
+                prepare(agent)
+                run = Run(order, chosen, agent)
             except BaseException:
                 self._warm.close(agent)
                 raise
@@ -310,6 +328,38 @@ class Runs:
             if run.ended and run.ended_at < old:
                 del self._runs[run.id]
         self._by_key = {key: name for key, name in self._by_key.items() if name in self._runs}
+
+
+async def follow(
+    run: Run, after: int = 0, ping: float = PING_SECONDS
+) -> AsyncIterator[tuple[int, Mapping[str, Any]] | None]:
+    """Yield number and value of the events after number `after`, 0 for what holds for the moment
+    only, and None when nothing has come for `ping` seconds. A reader that is slow delays nobody."""
+    loop, changed = asyncio.get_running_loop(), asyncio.Event()
+
+    def wake() -> None:
+        loop.call_soon_threadsafe(changed.set)
+
+    leave = run.listen(wake)
+    shown = None
+    try:
+        while True:
+            changed.clear()
+            ended = run.ended
+            while after < len(run.events):
+                after += 1
+                yield after, run.events[after - 1]
+            if ended:
+                return
+            if run.progress not in (None, shown):
+                shown = run.progress
+                yield 0, shown or {}
+            try:
+                await asyncio.wait_for(changed.wait(), ping)
+            except TimeoutError:
+                yield None
+    finally:
+        leave()
 
 
 def _until_stopped(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
@@ -12,47 +11,13 @@ from starlette.responses import StreamingResponse
 from openclaw.events import Done
 from openclaw.inspection.turn_lines import receipt_line, verdict_lines
 from openclaw.server.markup import to_html
-from openclaw.server.runs import Run
+from openclaw.server.runs import Run, follow
 from openclaw.server.wire import event_from_json
-
-PING_SECONDS = 15.0
 
 
 def stream_run(run: Run, after: int = 0) -> StreamingResponse:
     """Return the events of a run that come after number `after`, until its end."""
     return StreamingResponse(_frames(run, after), media_type="text/event-stream")
-
-
-async def follow(
-    run: Run, after: int = 0, ping: float = PING_SECONDS
-) -> AsyncIterator[tuple[int, Mapping[str, Any]] | None]:
-    """Yield number and value of the events after number `after`, 0 for what holds for the moment
-    only, and None when nothing has come for `ping` seconds. A reader that is slow delays nobody."""
-    loop, changed = asyncio.get_running_loop(), asyncio.Event()
-
-    def wake() -> None:
-        loop.call_soon_threadsafe(changed.set)
-
-    leave = run.listen(wake)
-    shown = None
-    try:
-        while True:
-            changed.clear()
-            ended = run.ended
-            while after < len(run.events):
-                after += 1
-                yield after, run.events[after - 1]
-            if ended:
-                return
-            if run.progress not in (None, shown):
-                shown = run.progress
-                yield 0, shown or {}
-            try:
-                await asyncio.wait_for(changed.wait(), ping)
-            except TimeoutError:
-                yield None
-    finally:
-        leave()
 
 
 async def _frames(run: Run, after: int) -> AsyncIterator[str]:

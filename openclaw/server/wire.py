@@ -25,6 +25,7 @@ class Order:
     asks     somebody answers questions; without it each question is a no
     wait     a question is a no after so many seconds; 0: it waits for ever
     plain    only the last event matters
+    changes  each change of a file is an event too
     """
 
     message: str
@@ -40,6 +41,7 @@ class Order:
     saving: bool = True
     asks: bool = True
     wait: float = 0.0
+    changes: bool = False
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "material": [_material_to_json(m) for m in self.material]}

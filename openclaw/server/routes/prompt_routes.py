@@ -68,6 +68,7 @@ RUN = {
         saving=TRUTH,
         asks=TRUTH,
         wait={"type": "number"},
+        changes=TRUTH,
     ),
     answer=RUN,
     status=202,

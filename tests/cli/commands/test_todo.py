@@ -241,6 +241,7 @@ HEAVY = (
     "ddgs",
     "openclaw.agent",
     "dateparser",
+    "acp",
 )
 
 

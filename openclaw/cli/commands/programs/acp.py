@@ -1,0 +1,30 @@
+"""`openclaw acp`: the agent for an editor that starts it."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import typer
+
+from openclaw.cli.common import current_home
+from openclaw.cli.options import options
+from openclaw.cli.questions import refuse_inside_agent
+from openclaw.errors import OpenclawError
+
+INSTALL = "pip install 'openclaw[acp]'"
+
+
+def acp(ctx: typer.Context) -> None:
+    """Be the agent of an editor that starts this, by the Agent Client Protocol.
+
+    It works in the home that the editor's folder lies in, else in yours.
+    """
+    if find_spec("acp") is None:
+        raise OpenclawError("the SDK of the Agent Client Protocol is not installed", INSTALL)
+    refuse_inside_agent("what an editor asks for")
+    named = options(ctx).home
+    if named:
+        current_home(ctx)
+    from openclaw.server.acp.editor_agent import serve_editor
+
+    serve_editor(named)

@@ -1,0 +1,113 @@
+"""The /commands of a conversation in an editor, and the skills that the user may name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from openclaw.agent.agent import Agent
+from openclaw.agent.undo import UndoResult
+from openclaw.errors import OpenclawError, UsageError
+from openclaw.events import Compaction
+from openclaw.inspection.turn_lines import compaction_line
+from openclaw.memory.todos import TodoFile
+from openclaw.security.display import one_line
+from openclaw.server.service import Service
+from openclaw.sessions.session import Session
+from openclaw.skills.skill import Skill
+
+FOUND = 5
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "undo": ("Take back the last turn of this conversation, with its files", ""),
+    "redo": ("Put back what was taken back", ""),
+    "compact": ("Archive the conversation but for the last two exchanges", "what matters most"),
+    "todo": ("List the open to-dos, or add one", "a new to-do"),
+    "memory": ("Search what is remembered", "words"),
+}
+"""What each does, and a hint at the words behind it."""
+
+
+def list_commands(service: Service) -> list[tuple[str, str, str]]:
+    """Return the name of each command and skill, what it does, and the hint at its words."""
+    own = [(name, about, hint) for name, (about, hint) in COMMANDS.items()]
+    return own + [(skill.name, skill.description, "words") for skill in _user_skills(service)]
+
+
+def read_command(service: Service, words: str) -> tuple[str, str, bool]:
+    """Return the command or skill that a prompt begins with, the words behind it, and whether it is
+    a skill; the name is "" for a prompt of another kind. A path such as /etc/hosts is none."""
+    first, *rest = words.split(maxsplit=1) or [""]
+    name, after = first.removeprefix("/"), "".join(rest)
+    if not first.startswith("/") or not name or "/" in name:
+        return "", words, False
+    if name in COMMANDS:
+        return name, after, False
+    if any(skill.name == name for skill in _user_skills(service)):
+        return name, after, True
+    known = ", ".join(f"/{each}" for each in COMMANDS)
+    raise UsageError(f"there is no command /{name}", f"there are: {known}, and your skills")
+
+
+def run_command(service: Service, session: Session, name: str, words: str) -> tuple[str, Session]:
+    """Run a command; return what it says, and the conversation to go on with. Raises OpenclawError
+    as the same command in the shell does, and KeyboardInterrupt when the user has stopped it."""
+    if name in ("undo", "redo"):
+        with service.agent() as agent:
+            return _take(agent, session, name)
+    if name == "compact":
+        with service.agent(model=True) as agent:
+            told = [*agent.compact(session, words)]
+        made = next(event for event in told if isinstance(event, Compaction))
+        return compaction_line(made.before_tokens, made.after_tokens), session
+    tell: Callable[[Service, str], str] = _todo if name == "todo" else _search
+    return tell(service, words), session
+
+
+def _take(agent: Agent, session: Session, name: str) -> tuple[str, Session]:
+    agent.recover()
+    undo = name == "undo"
+    taken = agent.undo(1, "all", session.id) if undo else agent.redo(1, session.id)
+    if taken.conflicts and taken.turn is None:
+        places = ", ".join(one_line(each.path) for each in taken.conflicts)
+        raise OpenclawError(
+            f"the same lines were changed since: {places}", f"openclaw {name} --keep leaves these"
+        )
+    if (agent.sessions.folder / f"{session.id}.json").exists():
+        agent.sessions.refresh(session)
+    elif session.stamp:  # its first turn was taken back
+        session = agent.sessions.new(session.id, session.model)
+    return "\n".join(_taken_lines(taken, name)), session
+
+
+def _taken_lines(taken: UndoResult, name: str) -> list[str]:
+    did = "Taken back" if name == "undo" else "Put back"
+    lines = [f"{did}: {one_line(turn.subject.removeprefix('Undo: '), 60)}" for turn in taken.of]
+    lines += [
+        f"- {each.path} {each.action} (+{each.added} -{each.removed})" for each in taken.files
+    ]
+    lines += [f"- {one_line(path)}: later changes of others are kept" for path in taken.merged]
+    lines += [f"- {one_line(path)}: left as it is" for path in taken.missing]
+    return lines
+
+
+def _todo(service: Service, words: str) -> str:
+    file = TodoFile(service.home.memory / "TODO.md")
+    if words:
+        with service.changing(f"todo add {words}") as turn:
+            file.keep = turn.keep
+            added = file.add("", [words])[0]
+        return f"Added to {added.list}: {added.text}"
+    still = [todo for todo in file.items() if not todo.done]
+    return "\n".join(f"- {todo.text} ({todo.list})" for todo in still) or "Nothing is open."
+
+
+def _search(service: Service, words: str) -> str:
+    if not words:
+        raise UsageError("which words?", "/memory WORDS")
+    found, notices = service.warm.search(words, FOUND, "", "")
+    lines = [f"- {p.path}:{p.start_line}: {one_line(p.text, 200)}" for p in found]
+    return "\n".join([*map(one_line, notices), *(lines or ["Nothing was found."])])
+
+
+def _user_skills(service: Service) -> list[Skill]:
+    with service.agent() as agent:
+        return [skill for skill in agent.skills() if skill.user_invocable]
