@@ -23,6 +23,11 @@ def options(ctx: typer.Context) -> Options:
     return ctx.find_object(Options) or Options()
 
 
+def make_group(about: str) -> typer.Typer:
+    """A group of commands, to which they are added."""
+    return typer.Typer(help=about, add_completion=False, rich_markup_mode=None)
+
+
 class Modes(StrEnum):
     read_only = "read-only"
     ask = "ask"
@@ -59,3 +64,5 @@ NoServer = Annotated[
     bool, typer.Option("--no-server", help="Do it in this process, not in a running server.")
 ]
 Words = Annotated[list[str] | None, typer.Argument(metavar="PROMPT", show_default=False)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Unasked = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]

@@ -80,6 +80,11 @@ def rows(text: str, width: int) -> Iterator[str]:
         yield row
 
 
+def count_of(number: int, what: str) -> str:
+    """A number with its noun: "1 turn", "2 turns"."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def columns(text: str) -> int:
     """The columns that the text takes on a terminal; East Asian characters take two."""
     if text.isascii():

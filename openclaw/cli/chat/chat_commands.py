@@ -43,7 +43,7 @@ from openclaw.nlp.notable import is_complaint
 from openclaw.security.display import harmless, main_argument, one_line
 from openclaw.security.untrusted import strip_hidden
 from openclaw.sessions.export import export_markdown
-from openclaw.sessions.store import UNATTENDED
+from openclaw.sessions.store import UNATTENDED, SessionStore
 from openclaw.storage.text import read_text
 from openclaw.tools.paths import SPILL
 
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from openclaw.agent.agent import Agent
     from openclaw.cli.questions import Choice
     from openclaw.sessions.session import Session
-    from openclaw.sessions.store import SessionStore
 
 
 GROUPS = {

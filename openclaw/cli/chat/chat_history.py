@@ -20,14 +20,13 @@ from openclaw.cli.history_lines import (
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
 from openclaw.history.differences import turn_differences
-from openclaw.messages import skill_prompt
+from openclaw.messages import Material, skill_prompt
 from openclaw.security.display import one_line
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import Agent
     from openclaw.agent.undo import UndoResult
     from openclaw.history.turns import Turn
-    from openclaw.messages import Material
     from openclaw.sessions.session import Session
 
 

@@ -17,6 +17,7 @@ from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import print_lines
 from openclaw.cli.history_lines import kind_of, minute, place_of
 from openclaw.cli.options import (
+    AsJson,
     Continue,
     ModelName,
     ModeName,
@@ -31,16 +32,19 @@ from openclaw.cli.standard_input import material_of, read_piped
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
-from openclaw.inspection.context import context_report, head_changes
-from openclaw.messages import skill_prompt
+from openclaw.inspection.context import (
+    ContextReport,
+    HeadChanges,
+    HeadPartChange,
+    context_report,
+    head_changes,
+)
+from openclaw.messages import Entry, skill_prompt
 from openclaw.security.display import first_line, harmless, one_line
 from openclaw.sessions.store import SessionStore
 
 if TYPE_CHECKING:
-    from openclaw.agent.agent import Agent
     from openclaw.history.turns import Turn
-    from openclaw.inspection.context import ContextReport, HeadChanges, HeadPartChange
-    from openclaw.messages import Entry
     from openclaw.security.policy import PermissionQuestion
     from openclaw.storage.home import Home
 
@@ -55,7 +59,7 @@ def context(
     mode: ModeName = None,
     no_memory: NoMemory = False,
     skill: SkillName = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
     raw: Annotated[
         bool, typer.Option("--raw", help="Print exactly what would be sent, byte for byte.")
     ] = False,

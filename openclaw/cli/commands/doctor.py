@@ -19,8 +19,9 @@ import typer
 from openclaw.agent.agent import Agent
 from openclaw.cli.charts import Canvas, canvas
 from openclaw.cli.common import current_home
-from openclaw.config import load_settings
-from openclaw.config.mcp_settings import read_servers
+from openclaw.cli.options import AsJson
+from openclaw.config import Settings, load_settings
+from openclaw.config.mcp_settings import Server, read_servers
 from openclaw.errors import Damaged, ModelMissing, OpenclawError, Refused, UsageError
 from openclaw.evals.model_probes import Listener, probe_schema_enforcement
 from openclaw.frozen import frozen
@@ -40,8 +41,6 @@ from openclaw.tools.shell.sandbox import why_unavailable
 from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:
-    from openclaw.config import Settings
-    from openclaw.config.mcp_settings import Server
     from openclaw.models.base import Model, ModelCard
     from openclaw.storage.home import Home
 
@@ -71,7 +70,7 @@ def doctor(
     deep: Annotated[
         bool, typer.Option("--deep", help="Look through all of the index and of git's objects too.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check the home's files, settings, models, index and git; say what to do for each fault.
 

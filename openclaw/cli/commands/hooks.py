@@ -12,33 +12,25 @@ import typer
 
 from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import warn
+from openclaw.cli.options import AsJson, make_group
 from openclaw.cli.questions import confirm, refuse_inside_agent
 from openclaw.config import load_settings
-from openclaw.config.hook_settings import EVENTS
+from openclaw.config.hook_settings import EVENTS, Event, Hook
 from openclaw.errors import OpenclawError, Refused, UsageError
-from openclaw.hooks.hooks import TRUST, common_facts, open_hooks
+from openclaw.hooks.hooks import TRUST, Hooks, common_facts, open_hooks
 from openclaw.security.display import fold_blanks, harmless, one_line
-from openclaw.security.program_trust import why_untrusted
+from openclaw.security.program_trust import TrustRequest, why_untrusted
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import Agent
-    from openclaw.config.hook_settings import Event, Hook
-    from openclaw.hooks.hooks import Hooks
     from openclaw.hooks.runner import HookReply
-    from openclaw.security.program_trust import TrustRequest
     from openclaw.storage.home import State
 
 
 MOST_LINES = 20
 STATES = {"trusted": "runs", "new": "to review", "changed": "changed, to review"}
 
-app = typer.Typer(
-    help="List, allow and try your own programs around turns (`hooks:` in openclaw.yaml).",
-    add_completion=False,
-    rich_markup_mode=None,
-)
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+app = make_group("List, allow and try your own programs around turns (`hooks:` in openclaw.yaml).")
 
 
 @app.command("list")

@@ -13,7 +13,7 @@ import typer
 
 from openclaw.cli.commands.init import chosen_folder, make_home
 from openclaw.cli.common import current_home, print_json, print_undo_hint, record_as_turn, table
-from openclaw.cli.options import options
+from openclaw.cli.options import AsJson, Unasked, options
 from openclaw.cli.questions import can_ask, confirm
 from openclaw.errors import Damaged
 from openclaw.maintenance.importers.plan import carry_out, plan_import
@@ -50,8 +50,8 @@ def import_(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would be done.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    yes: Unasked = False,
+    as_json: AsJson = False,
 ) -> None:
     """Take over another agent's files, or notes. DIR is only read; nothing here is overwritten."""
     folder = Path.cwd() / directory.expanduser()

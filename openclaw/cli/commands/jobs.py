@@ -12,21 +12,18 @@ import typer
 from openclaw.cli.commands.heartbeat import ask_unattended
 from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import warn
+from openclaw.cli.options import AsJson, make_group
 from openclaw.cli.questions import write_after_yes
 from openclaw.jobs.job_file import FILE, Job, find_job, read_jobs
-from openclaw.jobs.job_runs import JobResult, all_due, last_runs, run_due, tell, try_job
+from openclaw.jobs.job_runs import Ask, JobResult, all_due, last_runs, run_due, tell, try_job
 from openclaw.security.display import harmless, one_line
 from openclaw.server.autostart import make_timer_files, start_command
 
 if TYPE_CHECKING:
     from openclaw.jobs.heartbeat import UnattendedResult
-    from openclaw.jobs.job_runs import Ask
     from openclaw.storage.home import Home
 
-app = typer.Typer(
-    help="Do things by the clock: memory/JOBS.md.", add_completion=False, rich_markup_mode=None
-)
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+app = make_group("Do things by the clock: memory/JOBS.md.")
 
 
 @app.command("list")

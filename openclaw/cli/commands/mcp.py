@@ -11,29 +11,21 @@ import typer
 from openclaw.cli.commands.hooks import STATES, ask_for_trust, trust_hooks
 from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import warn
+from openclaw.cli.options import AsJson, make_group
 from openclaw.cli.questions import refuse_inside_agent
 from openclaw.config import load_settings
-from openclaw.config.mcp_settings import read_servers, tool_name_part
+from openclaw.config.mcp_settings import Server, read_servers, tool_name_part
 from openclaw.errors import AwayError, OpenclawError, UsageError
-from openclaw.tools.mcp.schema import read_cache
+from openclaw.tools.mcp.schema import ServerCache, read_cache
 from openclaw.tools.mcp.start import KIND, ServerStarter, enabled, fault_line
 from openclaw.tools.mcp.tools import McpServers, make_connector
 
 if TYPE_CHECKING:
-    from openclaw.config.mcp_settings import Server
     from openclaw.storage.home import Home
-    from openclaw.tools.mcp.schema import ServerCache
-    from openclaw.tools.mcp.start import ServerStarter
     from openclaw.tools.tool import Tool
 
 
-app = typer.Typer(
-    help="List and try MCP servers (`mcp:` in openclaw.yaml).",
-    add_completion=False,
-    rich_markup_mode=None,
-)
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+app = make_group("List and try MCP servers (`mcp:` in openclaw.yaml).")
 
 
 @app.command("list")

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from openclaw.cli.common import current_home, print_json, record_as_turn, table
+from openclaw.cli.options import AsJson, make_group
 from openclaw.config import add_line, drop_line, load_settings
 from openclaw.errors import UsageError
 from openclaw.inspection.policy_report import describe_policy
 from openclaw.security.display import one_line
-from openclaw.security.grants import make_grant, read_grant, read_grants
+from openclaw.security.grants import Grant, make_grant, read_grant, read_grants
 from openclaw.security.policy import EFFECTS, RULES, TABLE
 
-if TYPE_CHECKING:
-    from openclaw.security.grants import Grant
+app = make_group("Show what tools may do, and grant it.")
 
-
-app = typer.Typer(
-    help="Show what tools may do, and grant it.", add_completion=False, rich_markup_mode=None
-)
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 BY_SITUATION = "ask in a chat, edit for a single prompt"
 
 

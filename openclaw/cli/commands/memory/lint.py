@@ -17,9 +17,11 @@ import typer
 from openclaw.cli.common import current_home, print_json
 from openclaw.cli.formatting import has_colours, print_lines, warn
 from openclaw.cli.opening import open_app
+from openclaw.cli.options import AsJson
 from openclaw.cli.questions import confirm
 from openclaw.errors import UsageError
 from openclaw.maintenance.memory_lint import (
+    LintReport,
     apply,
     apply_fixes_to_texts,
     chosen_paths,
@@ -28,12 +30,11 @@ from openclaw.maintenance.memory_lint import (
     staged_lines,
 )
 from openclaw.memory.lint import format_diff, is_fault
-from openclaw.security.display import one_line
+from openclaw.security.display import count_of, one_line
 from openclaw.security.untrusted import show_hidden
 from openclaw.storage.text import replace_bad_bytes
 
 if TYPE_CHECKING:
-    from openclaw.maintenance.memory_lint import LintReport
     from openclaw.memory.findings import LintFinding
     from openclaw.storage.home import Home
 
@@ -58,7 +59,7 @@ def lint(
     staged: Annotated[
         bool, typer.Option("--staged", help="Only the lines that are staged in git.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Look the memory over: doubled and contradicting entries, days that nobody knows, secrets,
     hidden characters, orders to the agent, dead links. Exit code 1 when there are faults, 0 for
@@ -165,7 +166,7 @@ def _sum(report: LintReport) -> str:
         if number
     ]
     files, entries = len(report.documents), report.entries
-    where = f"{entries:,} entr{'y' if entries == 1 else 'ies'} of {files} file{'s' * (files != 1)}"
+    where = f"{entries:,} entr{'y' if entries == 1 else 'ies'} of {count_of(files, 'file')}"
     able = sum(bool(finding.edits) for finding in report.findings)
     more = f"; {able} can be fixed: openclaw memory lint --fix" if able else ""
     return f"{', '.join(named) or 'nothing found'} in {where}{more}"
@@ -195,7 +196,7 @@ def _show_fixes(report: LintReport, *, as_json: bool) -> None:
 
 def _left(report: LintReport, after: dict[str, str]) -> str:
     left = _faults([finding for finding in report.findings if not finding.edits])
-    more = f"; {left} fault{'s' * (left != 1)} only you can fix" if left else ""
+    more = f"; {count_of(left, 'fault')} only you can fix" if left else ""
     if not after:
         return f"nothing here can be fixed by code{more}"
     return f"nothing was written{more}; to do it: openclaw memory lint --fix --apply"

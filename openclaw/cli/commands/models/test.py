@@ -15,6 +15,7 @@ import typer
 
 from openclaw.cli.common import load_settings_or_defaults, print_json
 from openclaw.cli.formatting import warn
+from openclaw.cli.options import AsJson
 from openclaw.errors import ModelMissing, OpenclawError, UsageError
 from openclaw.evals.model_test import ModelTest
 from openclaw.home.model_names import find_auto_model, resolve_model
@@ -50,7 +51,7 @@ def test(
     only_list: Annotated[
         bool, typer.Option("--list", help="Show what earlier tests found, test nothing.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Test how a model fits this machine: speed, memory, tool calls, JSON, thinking, small tasks.
 

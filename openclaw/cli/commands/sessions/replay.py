@@ -16,23 +16,27 @@ import typer
 
 from openclaw.cli.common import current_home, print_json
 from openclaw.cli.formatting import warn
+from openclaw.cli.options import AsJson
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
-from openclaw.evals.recorded import recorded_turns
+from openclaw.evals.recorded import RecordedTurn, recorded_turns
 from openclaw.evals.replay import Replay
-from openclaw.evals.replay_home import open_replay_home
-from openclaw.evals.replay_suite import add_to_suite, check_case, files_of, read_case
+from openclaw.evals.replay_home import ReplayHome, open_replay_home
+from openclaw.evals.replay_suite import (
+    CheckedTurn,
+    SuiteCase,
+    add_to_suite,
+    check_case,
+    files_of,
+    read_case,
+)
 from openclaw.security.display import harmless, one_line
 from openclaw.sessions.store import SessionStore
 
 if TYPE_CHECKING:
-    from openclaw.evals.recorded import RecordedTurn
     from openclaw.evals.replay_compare import Piece, ReplayedTurn, TurnDifference
-    from openclaw.evals.replay_home import ReplayHome
-    from openclaw.evals.replay_suite import CheckedTurn, SuiteCase
     from openclaw.messages import Usage
     from openclaw.sessions.session import Session
-    from openclaw.sessions.store import SessionStore
 
 
 Model = Annotated[
@@ -47,7 +51,6 @@ Live = Annotated[
     bool,
     typer.Option("--live-tools", help="Run calls that were not recorded, on a copy of the home."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def replay(

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.common import current_home, print_json, print_undo_hint, record_as_turn
+from openclaw.cli.options import AsJson, Unasked
 from openclaw.cli.questions import can_ask, confirm
 from openclaw.cli.reply import read_reply
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
-from openclaw.security.display import harmless, one_line
+from openclaw.security.display import count_of, harmless, one_line
 from openclaw.skills.install import (
+    StagedSkill,
     check_free,
     check_update,
     find_installed,
@@ -35,15 +37,11 @@ from openclaw.storage.text import read_text
 
 if TYPE_CHECKING:
     from openclaw.skills.inspect import ReviewPoint
-    from openclaw.skills.install import StagedSkill
     from openclaw.skills.unpack import FolderChanges
     from openclaw.storage.home import Home
 
 
 MAX_LINES = 40
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
 def install(
@@ -60,7 +58,7 @@ def install(
     ] = "",
     force: Annotated[bool, typer.Option("--force", help="Replace one of the same name.")] = False,
     pin: Annotated[bool, typer.Option("--pin", help="Keep it as it is at updates.")] = False,
-    yes: Yes = False,
+    yes: Unasked = False,
     as_json: AsJson = False,
 ) -> None:
     """Install a skill after showing what it contains. Nothing of it is run."""
@@ -86,7 +84,7 @@ def update(
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite what was changed here, too.")
     ] = False,
-    yes: Yes = False,
+    yes: Unasked = False,
     as_json: AsJson = False,
 ) -> None:
     """Fetch installed skills again, show what has changed, and replace them."""
@@ -115,7 +113,7 @@ def update(
 def remove(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, or its folder's.")],
-    yes: Yes = False,
+    yes: Unasked = False,
     as_json: AsJson = False,
 ) -> None:
     """Delete a skill's folder from the home's skills folder."""
@@ -225,10 +223,9 @@ def _show(staged: StagedSkill, as_json: bool) -> None:
     """Show what was fetched, for the user's decision; on stderr when stdout is for a program."""
     about = staged.provenance
     mark = about.get("commit") or about.get("sha256") or ""
-    files = f"{len(staged.files)} file{'s' if len(staged.files) != 1 else ''}"
     _say(
         [
-            f"{staged.name}: {files}, {staged.size:,} bytes",
+            f"{staged.name}: {count_of(len(staged.files), 'file')}, {staged.size:,} bytes",
             f"from {about['source']}" + (f" ({mark[:12]})" if mark else ""),
             f"  {staged.skill.description}",
         ],
