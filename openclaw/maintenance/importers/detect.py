@@ -12,20 +12,12 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import Literal, get_args
 
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
 from openclaw.maintenance.importers.source import Source, databases, decode_text
+from openclaw.maintenance.importers.steps import FORMATS, Format, SourceItem
 
-Format = Literal["openclaw", "nanobot", "hermes", "notes"]
-FORMATS: tuple[Format, ...] = get_args(Format)
-LABELS: dict[Format, str] = {
-    "openclaw": "OpenClaw",
-    "nanobot": "nanobot",
-    "hermes": "Hermes",
-    "notes": "a folder of notes",
-}
 OPENCLAW_SETTINGS = ("openclaw.json", "clawdbot.json", "moltbot.json")
 WORKSPACES = ("workspace", "workspace.default", "workspace-main")
 IDENTITY = ("SOUL.md", "USER.md", "AGENTS.md", "IDENTITY.md", "TOOLS.md", "HEARTBEAT.md")
@@ -140,8 +132,6 @@ def _has_notes(source: Source) -> bool:
     return False
 
 
-Kind = Literal["identity", "memory", "daily", "to-dos", "note", "file", "skills", "session"]
-
 TEXTS = (*NOTES, ".rst", ".csv", ".tsv", ".html", ".htm", ".canvas")
 OTHERS = tuple(
     ".pdf .png .jpg .jpeg .gif .webp .bmp .svg .mp3 .m4a .wav .ogg .docx .odt .xlsx .ods .pptx "
@@ -168,22 +158,6 @@ _TOP = {
     "whatsapp-auth": SECRETS, "cron": "jobs by the clock, which there are none of here",
     "profiles": "other profiles: import each by itself",
 }  # fmt: skip
-
-
-@frozen
-class SourceItem:
-    """A file of the source with its kind.
-
-    `name`: its name in the home: that of an identity file or of a day, or a note's path below its
-    folder.
-    `shape`: the conversion of its text: "entries" for Hermes' memories, "log" for nanobot's
-    history.jsonl.
-    """
-
-    kind: Kind
-    path: str
-    name: str = ""
-    shape: Literal["", "entries", "log"] = ""
 
 
 def sort_items(source: Source, layout: Layout) -> Iterator[SourceItem]:

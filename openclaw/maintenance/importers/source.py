@@ -16,7 +16,6 @@ from pathlib import Path
 from urllib.request import pathname2url
 
 from openclaw.errors import OpenclawError
-from openclaw.frozen import frozen
 from openclaw.security.credentials import why_name_denied
 from openclaw.storage.text import as_utf8, decode
 
@@ -27,25 +26,17 @@ _SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
-@frozen
-class SkippedPath:
-    """A path of the source that is not imported, and the reason."""
-
-    path: str
-    reason: str
-
-
 @dataclass(slots=True)
 class Source:
-    """A folder to import from. Paths are relative to it, with slashes. `left` lists, each once,
-    what was found and not taken.
+    """A folder to import from. Paths are relative to it, with slashes. `left` is the
+    reason for each path that was found and not taken.
     """
 
     root: Path
-    left: dict[str, SkippedPath] = field(default_factory=dict)
+    left: dict[str, str] = field(default_factory=dict)
 
     def leave(self, path: str, reason: str) -> None:
-        self.left.setdefault(path, SkippedPath(path, reason))
+        self.left.setdefault(path, reason)
 
     def is_file(self, path: str) -> bool:
         return _test_path(os.path.isfile, self.root / path)
@@ -172,8 +163,7 @@ def databases(source: Source) -> None:
     for path in _find_databases(source):
         count = _count(source.root / path)
         told = f"; about {count} conversations" if count else ""
-        source.left.pop(path, None)
-        source.leave(path, f"SQLite, which is not read{told}")
+        source.left[path] = f"SQLite, which is not read{told}"
 
 
 def _find_databases(source: Source) -> Iterator[str]:
