@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,11 +24,10 @@ from openclaw.config import Settings, load_settings
 from openclaw.config.mcp_settings import Server, read_servers
 from openclaw.errors import Damaged, ModelMissing, OpenclawError, Refused, UsageError
 from openclaw.evals.model_probes import Listener, probe_schema_enforcement
-from openclaw.frozen import frozen
-from openclaw.maintenance.doctor.checkup import checkup
+from openclaw.maintenance.doctor.checkup import Check, checkup
 from openclaw.models import token_count
 from openclaw.retrieval.embedders import open_embedder
-from openclaw.security.display import one_line
+from openclaw.security.display import one_line, some_of
 from openclaw.security.grants import read_grants
 from openclaw.security.network import read_url
 from openclaw.security.program_trust import why_untrusted
@@ -100,7 +99,7 @@ def examine(
         yield from (check_tokenizer(), check_engine(), check_sandbox(), check_space())
         return
     yield check_home(home)
-    yield from check_health(home, fix=fix, deep=deep)
+    yield from checkup(home, fix=fix, deep=deep)
     yield from check_files(home)
     settings, check = check_settings(home)
     yield check
@@ -236,9 +235,8 @@ def check_memory(home: Home) -> Check:
             found.append(f"memory/{path.name}:{line} ({secret.kind})")
     if not found:
         return Check("secrets", "ok", "none in plain text in memory/")
-    more = f" and {len(found) - 3} more" if len(found) > 3 else ""
     advice = "take them out, and have them replaced where they are used: git may have kept them"
-    return Check("secrets", "warning", f"in plain text: {', '.join(found[:3])}{more}", advice)
+    return Check("secrets", "warning", f"in plain text: {some_of(found)}", advice)
 
 
 def check_engine() -> Check:
@@ -316,33 +314,6 @@ def _wrap_text(front: str, text: str, on: Canvas | None) -> Iterator[str]:
         lines = textwrap.wrap(lines[0], room, break_long_words=False, break_on_hyphens=False)
     for number, line in enumerate(lines):
         yield (" " * len(front) if number else front) + line
-
-
-State = Literal["ok", "warning", "fault"]
-
-
-@frozen
-class Check:
-    """The result of one check: its state, what was found, and what to do about it.
-
-    `exit_code`: the program's exit code when this is the first fault.
-    `fixed`: what --fix has repaired.
-    """
-
-    name: str
-    state: State
-    found: str
-    advice: str = ""
-    exit_code: int = 0
-    fixed: str = ""
-
-
-def check_health(home: Home, *, fix: bool = False, deep: bool = False) -> Iterator[Check]:
-    """Return the findings of the named file checks (docs/doctor.md), repaired with `fix`."""
-    for said in checkup(home, fix=fix, deep=deep):
-        advice, fixed = said.advice, one_line(said.fixed)
-        found = one_line(said.found)
-        yield Check(said.name, said.state, found, advice, said.exit_code, fixed)
 
 
 def check_reach(home: Home, settings: Settings) -> Iterator[Check]:
