@@ -39,6 +39,7 @@ from openclaw.inspection.context import (
     context_report,
     head_changes,
 )
+from openclaw.inspection.usage import MEASURED
 from openclaw.messages import Entry, skill_prompt
 from openclaw.security.display import first_line, harmless, one_line
 from openclaw.sessions.store import SessionStore
@@ -177,17 +178,22 @@ def report_lines(report: ContextReport, on: Canvas | None = None) -> list[str]:
     """Return the picture: its title, the bar, the table, and notes."""
     on = on or Canvas()
     rows = _rows(report, on)
-    width = max(len(row.name) for row in rows)
-    lines = [*_title_lines(report), picture(rows, report.window, on), ""]
-    lines.append(f"   {'PART'.ljust(width)}   TOKENS   SHARE  FILE")
-    used, rest = rows[: len(report.parts)], rows[len(report.parts) :]
-    for number, row in enumerate(used):
-        lines += _line(row, number, width, report.window, on)
-    lines += _line(Row(" ", " ", "together", report.used), 0, width, report.window, on)
-    for row in rest:
-        lines += _line(row, -1, width, report.window, on)
-    lines += _line(Row(" ", " ", "window", report.window), 0, width, report.window, on)
-    return [*lines, *_notes(report)]
+    count = len(report.parts)
+    sums = (Row("", "", "together", report.used), Row("", "", "window", report.window))
+    listed = [*rows[:count], sums[0], *rows[count:], sums[1]]
+    cells = [_cells_of(row, report.window) for row in listed]
+    head, *lines = table(cells, ("", "PART", "TOKENS", "SHARE", "FILE"), (2, 3)).split("\n")
+    for number, row in enumerate(listed):
+        mark = on.hue(row.mark, number) if number < count else on.dim(row.mark)
+        lines[number] = (mark or " ") + lines[number][1:]
+    bar = picture(rows, report.window, on)
+    cuts = [f"{row.name} cut: {row.cut}" for row in rows if row.cut]
+    return [_title_line(report), bar, "", head, *lines, *cuts, *_notes(report)]
+
+
+def _cells_of(row: Row, window: int) -> tuple[str, ...]:
+    share = row.tokens / window if window else 0.0
+    return row.mark, row.name, f"{row.tokens:,}", f"{share:.1%}", row.path
 
 
 def picture(rows: Sequence[Row], window: int, on: Canvas) -> str:
@@ -239,24 +245,10 @@ def _cut_rule(report: ContextReport, name: str, *, is_cut: bool) -> str:
     return "its share of the window" if is_cut else ""
 
 
-def _title_lines(report: ContextReport) -> Iterator[str]:
+def _title_line(report: ContextReport) -> str:
     record = report.record
     named = (record.model, record.protocol and f"protocol {record.protocol}")
-    told = ", ".join(filter(None, (*named, f"window {report.window:,} tokens")))
-    yield one_line(told)
-
-
-def _line(row: Row, number: int, width: int, window: int, on: Canvas) -> Iterator[str]:
-    """Return a line of the table; the rule of a cut has a line of its own where space is short."""
-    share = row.tokens / window if window else 0.0
-    mark = on.dim(row.mark) if number < 0 else on.hue(row.mark.strip(), number) or " "
-    text = f"  {row.name.ljust(width)}  {row.tokens:>7,}  {share:>6.1%}  {row.path}".rstrip()
-    cut = f"cut: {row.cut}" if row.cut else ""
-    if cut and len(text) + len(cut) + 3 <= on.width:
-        text, cut = f"{text}  {cut}", ""
-    yield (mark + text).rstrip()
-    if cut:
-        yield f"   {''.ljust(width)}  {cut}"
+    return one_line(", ".join(filter(None, (*named, f"window {report.window:,} tokens"))))
 
 
 def _notes(report: ContextReport) -> Iterator[str]:
@@ -342,9 +334,6 @@ def _writer_json(turn: Turn | None) -> dict[str, Any] | None:
     return {name: getattr(turn, name) for name in names}
 
 
-MEASURED = 64
-"""Tokens; the time of a shorter reading tells little of how long a longer one takes."""
-MINUTES = len("2026-11-21T15:30")
 HEADS = ("MESSAGE", "AT", "TOKENS", "CACHED", "SHARE", "FIRST TOKEN")
 
 
@@ -419,7 +408,7 @@ def cache_lines(session: str, calls: Sequence[ModelCall]) -> list[str]:
 def _cells(call: ModelCall) -> tuple[str, ...]:
     return (
         f"#{call.message}",
-        call.at[:MINUTES].replace("T", " "),
+        minute(call.at),
         f"{call.tokens:,}",
         f"{call.reused:,}",
         f"{call.share:.1%}",
