@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -112,27 +113,15 @@ def _ask(home: Home) -> Ask:
 def _report(home: Home, results: list[JobResult], *, as_json: bool) -> None:
     """Tell what became of jobs, and leave with the highest exit code."""
     if as_json:
-        print_json([_result_json(each) for each in results])
+        print_json(
+            [{"name": each.job.name, "told": each.told, **asdict(each.result)} for each in results]
+        )
     for each in results:
         if not as_json:
             tell(home, each, lambda text: typer.echo(harmless(text)))
         if each.result.code and not each.result.answer:
             warn([f"job {each.job.name}: {each.result.why}"])
     raise typer.Exit(max((each.result.code for each in results), default=0))
-
-
-def _result_json(each: JobResult) -> dict[str, Any]:
-    result = each.result
-    return {
-        "name": each.job.name,
-        "told": each.told,
-        "answer": result.answer,
-        "why": result.why,
-        "session": result.session,
-        "model": result.model,
-        "refused": list(result.refused),
-        "unbacked": list(result.unbacked),
-    }
 
 
 def _now() -> datetime:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import date
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from openclaw.config import add_line, drop_line, load_settings
 from openclaw.errors import UsageError
 from openclaw.inspection.policy_report import describe_policy
 from openclaw.security.display import one_line
-from openclaw.security.grants import Grant, make_grant, read_grant, read_grants
+from openclaw.security.grants import make_grant, read_grant, read_grants
 from openclaw.security.policy import EFFECTS, RULES, TABLE
 
 app = make_group("Show what tools may do, and grant it.")
@@ -95,14 +96,9 @@ openclaw policy allow tool notes__search"""
 
 
 def _names(number: int, line: str) -> set[str]:
-    """Return the names that a grant may be called by."""
-    grant, _ = _read(line)
-    named = {grant.value, f"{grant.kind} {grant.value}"} if grant else set()
-    return {str(number + 1), line, *named}
-
-
-def _read(line: str) -> tuple[Grant | None, str]:
-    try:
-        return read_grant(line), ""
-    except ValueError as error:
-        return None, f"no grant: {error}"
+    """Return the names that a grant may be called by; a line may be no grant."""
+    names = {str(number + 1), line}
+    with suppress(ValueError):
+        grant = read_grant(line)
+        names |= {grant.value, f"{grant.kind} {grant.value}"}
+    return names

@@ -156,23 +156,14 @@ def _earlier(fresh: Sequence[Profile]) -> list[Profile]:
 @contextmanager
 def _progress(front: str) -> Iterator[Any]:
     """Show the present task on one line of stderr, when that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
+    from rich.console import Console
+    from rich.text import Text
 
     began = time.monotonic()
-
-    def tell(what: str) -> None:
-        width = get_terminal_size().columns - 1
-        line = one_line(f"{front}{what} ({time.monotonic() - began:.0f} s)", width)
-        sys.stderr.write(f"\r\x1b[K{line}")
-        sys.stderr.flush()
-
-    try:
-        yield tell
-    finally:
-        sys.stderr.write("\r\x1b[K")
-        sys.stderr.flush()
+    with Console(stderr=True).status("") as status:
+        yield lambda what: status.update(
+            Text(one_line(f"{front}{what} ({time.monotonic() - began:.0f} s)"))
+        )
 
 
 LABEL = 20

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,7 +37,6 @@ from openclaw.skills.sources import read_origin
 from openclaw.storage.text import read_text
 
 if TYPE_CHECKING:
-    from openclaw.skills.inspect import ReviewPoint
     from openclaw.skills.unpack import FolderChanges
     from openclaw.storage.home import Home
 
@@ -168,7 +168,7 @@ def _update_one(
         found = check_update(home, staged, fields)
         if found.state == "unchanged":
             return {"name": name, "state": "unchanged"}
-        result = {"name": name, "state": "updated", **_lists(found.changes)}
+        result = {"name": name, "state": "updated", **asdict(found.changes)}
         _show(staged, as_json)
         _say(_change_lines(found.changes), as_json)
         if found.state == "edited" and not force:
@@ -202,16 +202,8 @@ def _needs(home: Home, staged: StagedSkill) -> list[str]:
     ]
 
 
-def _lists(changes: FolderChanges) -> dict[str, list[str]]:
-    return {
-        "added": list(changes.added),
-        "changed": list(changes.changed),
-        "removed": list(changes.removed),
-    }
-
-
 def _change_lines(changes: FolderChanges) -> list[str]:
-    kinds = _lists(changes)
+    kinds = asdict(changes)
     return [f"  {kind}: {name}" for kind, names in kinds.items() for name in names]
 
 
@@ -276,14 +268,7 @@ def _as_json(home: Home, staged: StagedSkill, folder: Path) -> dict[str, Any]:
         "size": staged.size,
         "files": [name for name, _ in staged.files],
         "scripts": list(staged.scripts),
-        "looks": [_plain(look) for look in staged.looks if not look.note],
-        "notes": [_plain(look) for look in staged.looks if look.note],
-        "problems": [
-            {"level": problem.level, "code": problem.code, "message": problem.message}
-            for problem in staged.problems
-        ],
+        "looks": [asdict(look) for look in staged.looks if not look.note],
+        "notes": [asdict(look) for look in staged.looks if look.note],
+        "problems": [problem.as_json() for problem in staged.problems],
     }
-
-
-def _plain(look: ReviewPoint) -> dict[str, Any]:
-    return {"path": look.path, "line": look.line, "kind": look.kind, "text": look.text}

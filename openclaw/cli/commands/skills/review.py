@@ -101,9 +101,6 @@ def _shape(home: Home, proposal: Proposal) -> dict[str, Any]:
         "name": proposal.name,
         "path": home.relative(proposal.folder),
         "diff": list(proposal.diff),
-        "problems": [
-            {"level": each.level, "code": each.code, "message": each.message}
-            for each in proposal.problems
-        ],
+        "problems": [problem.as_json() for problem in proposal.problems],
         "looks": [str(look) for look in proposal.looks],
     }
