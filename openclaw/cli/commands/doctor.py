@@ -23,7 +23,7 @@ from openclaw.cli.options import AsJson
 from openclaw.config import Settings, load_settings
 from openclaw.config.mcp_settings import Server, read_servers
 from openclaw.errors import Damaged, ModelMissing, OpenclawError, Refused, UsageError
-from openclaw.evals.model_probes import Listener, probe_schema_enforcement
+from openclaw.evals.model_probes import Listener, ProbeLimits, probe_schema_enforcement
 from openclaw.maintenance.doctor.checkup import Check, checkup
 from openclaw.models import token_count
 from openclaw.retrieval.embedders import open_embedder
@@ -170,8 +170,9 @@ def check_schema(model: Model, settings: Settings) -> Check:
 
     Only this check asks a model.
     """
+    limits = ProbeLimits(reply=SCHEMA_SECONDS)
     try:
-        found = next(probe_schema_enforcement(Listener(model, SCHEMA_SECONDS), settings.think), {})
+        found = next(probe_schema_enforcement(Listener(model, limits), settings.think), {})
     except OpenclawError as error:
         return Check("schema", "warning", one_line(str(error)), error.hint)
     if not found:

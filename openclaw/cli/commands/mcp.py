@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.commands.hooks import STATES, ask_for_trust, trust_hooks
+from openclaw.cli.commands.hooks import STATES, WaitingPrograms, allow_programs, ask_for_programs
 from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import warn
 from openclaw.cli.options import AsJson, make_group
@@ -70,11 +70,11 @@ def trust(
         typer.echo("these servers run no more" if taken else "they were not allowed")
         return
     refuse_inside_agent("MCP servers")
-    now = starts.asked()
+    waiting = _waiting(starts)
     warn(line for _, line in faults)
-    if not now.servers:
+    if not waiting.asked.servers:
         raise UsageError("no MCP server runs a file of this home", "the others need no permission")
-    trust_hooks("MCP servers", now, starts.state(now), partial(starts.allow, now), yes=yes)
+    allow_programs(waiting, yes=yes)
 
 
 @app.command("test")
@@ -110,11 +110,14 @@ def try_one(
 
 def ask_servers_trust(home: Home, read: Callable[[str], str], say: Callable[[str], None]) -> None:
     """Ask, at the start of a chat, whether servers may run that run files of this home."""
-    starts, _ = _starts(home)
+    waiting = _waiting(_starts(home)[0])
+    if waiting.asked.servers:
+        ask_for_programs(waiting, read, say)
+
+
+def _waiting(starts: ServerStarter) -> WaitingPrograms:
     now = starts.asked()
-    if now.servers:
-        allow = partial(starts.allow, now)
-        ask_for_trust("MCP servers", now, starts.state(now), allow, read, say)
+    return WaitingPrograms("MCP servers", now, starts.state(now), partial(starts.allow, now))
 
 
 def _read(home: Home) -> tuple[list[Server], list[tuple[str, str]]]:
