@@ -12,21 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.agent.agent import Agent
+from openclaw.cli import options
 from openclaw.cli.charts import Canvas, canvas, share_columns
 from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import print_lines
 from openclaw.cli.history_lines import kind_of, minute, place_of
-from openclaw.cli.options import (
-    AsJson,
-    Continue,
-    ModelName,
-    ModeName,
-    Modes,
-    NoMemory,
-    SessionName,
-    SkillName,
-    Yes,
-)
 from openclaw.cli.questions import can_ask
 from openclaw.cli.standard_input import material_of, read_piped
 from openclaw.config import load_settings
@@ -53,14 +43,14 @@ if TYPE_CHECKING:
 def context(
     ctx: typer.Context,
     words: Annotated[list[str] | None, typer.Argument(metavar="PROMPT", show_default=False)] = None,
-    continue_: Continue = False,
-    session: SessionName = None,
-    model: ModelName = None,
-    yes: Yes = False,
-    mode: ModeName = None,
-    no_memory: NoMemory = False,
-    skill: SkillName = "",
-    as_json: AsJson = False,
+    continue_: options.Continue = False,
+    session: options.SessionName = None,
+    model: options.ModelName = None,
+    yes: options.Yes = False,
+    mode: options.ModeName = None,
+    no_memory: options.NoMemory = False,
+    skill: options.SkillName = "",
+    as_json: options.AsJson = False,
     raw: Annotated[
         bool, typer.Option("--raw", help="Print exactly what would be sent, byte for byte.")
     ] = False,
@@ -95,7 +85,7 @@ def context(
 
 
 def _open(
-    home: Home, model: str | None, mode: Modes | None, *, yes: bool, no_memory: bool
+    home: Home, model: str | None, mode: options.Modes | None, *, yes: bool, no_memory: bool
 ) -> Agent:
     """Open the app as `openclaw ask` would. The tools offered to a model depend on what they may
     do, and so on whether somebody could be asked.
