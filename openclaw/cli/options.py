@@ -12,10 +12,9 @@ from openclaw.frozen import frozen
 
 @frozen
 class Options:
-    """The options that stand before the command."""
+    """The options that stand before the command; --debug is read by who reports an error."""
 
     home: str | None = None
-    debug: bool = False
 
 
 def options(ctx: typer.Context) -> Options:

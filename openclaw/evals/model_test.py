@@ -36,7 +36,7 @@ from openclaw.models.base import Model, Profile, Score
 from openclaw.models.catalog import gguf_path
 from openclaw.models.gguf import MemoryNeed, file_memory_need
 from openclaw.models.machine import free_memory, lacks_memory, place_of
-from openclaw.models.profile import LEAST_WINDOW, full_name, reply_limits, write_profile
+from openclaw.models.profile import LEAST_WINDOW, full_name, reply_limits
 from openclaw.models.registry import open_model, split_name
 from openclaw.storage.home import Home, create_home
 
@@ -93,11 +93,6 @@ class ModelTest:
         p = self.profile
         wanted = (len(TOOL_QUESTIONS), len(JSON_QUESTIONS), len(TASKS))
         return p is not None and wanted == (p.native.of, p.json_forced.of, len(p.tasks))
-
-    def save(self, folder: Path) -> None:
-        """Save the profile, if any. OSError rises."""
-        if self.profile is not None:
-            write_profile(folder, self.profile)
 
     def _learn(self, **found: Any) -> None:
         if self.profile is not None:

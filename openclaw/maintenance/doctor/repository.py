@@ -80,7 +80,7 @@ def _state(view: View, folder: Path) -> Iterator[Finding]:
     yield from _unfinished(home, program, folder)
     yield from _ignored(home, program)
     if view.deep:
-        yield from _objects(home, program)
+        yield from _objects(program)
 
 
 def _refused(home: Home, said: str) -> Finding:
@@ -192,7 +192,7 @@ def _ignore(kept: RepairCopies) -> str:
     return ".openclaw/ is ignored now"
 
 
-def _objects(home: Home, program: Git) -> Iterator[Finding]:
+def _objects(program: Git) -> Iterator[Finding]:
     try:
         program.run("fsck", "--connectivity-only", "--no-dangling", "--no-progress")
     except GitError as error:

@@ -185,7 +185,7 @@ def _workspace(source: Source, folder: str) -> Iterator[SourceItem]:
         name = path.removeprefix(inner)
         if not folder and name in _TOP:
             continue
-        known = _known(source, path, name)
+        known = _known(path, name)
         if known:
             yield known
         elif "/" in name or not name.upper().endswith(_FIRST_START):
@@ -194,7 +194,7 @@ def _workspace(source: Source, folder: str) -> Iterator[SourceItem]:
             source.leave(path, FIRST_START)
 
 
-def _known(source: Source, path: str, name: str) -> SourceItem | None:
+def _known(path: str, name: str) -> SourceItem | None:
     """Return the item of a workspace file that has a meaning by its name."""
     proper = next((one for one in IDENTITY if one.upper() == name.upper()), "")
     if proper:
