@@ -15,7 +15,7 @@ from itertools import islice
 
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
-from openclaw.maintenance.importers.source import Source, databases, decode_text
+from openclaw.maintenance.importers.source import Source, decode_text, find_databases
 from openclaw.maintenance.importers.steps import FORMATS, Format, SourceItem
 
 OPENCLAW_SETTINGS = ("openclaw.json", "clawdbot.json", "moltbot.json")
@@ -290,7 +290,8 @@ def _skills(source: Source, workspace: str) -> Iterator[SourceItem]:
 
 def _leave_others(source: Source, layout: Layout) -> None:
     """Name the other files at the top, which are not imported."""
-    databases(source)
+    for path in find_databases(source):
+        source.left[path] = "SQLite, which is not read"
     for name in source.names("agents"):
         if source.is_folder(f"agents/{name}/agent"):
             source.leave(f"agents/{name}/agent", "keys and state of the agent: not read")
