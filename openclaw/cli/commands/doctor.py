@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import sys
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict
@@ -19,6 +18,7 @@ import typer
 from openclaw.agent.agent import Agent
 from openclaw.cli.charts import Canvas, canvas
 from openclaw.cli.common import current_home
+from openclaw.cli.formatting import wrap
 from openclaw.cli.options import AsJson
 from openclaw.config import Settings, load_settings
 from openclaw.config.mcp_settings import Server, read_servers
@@ -50,8 +50,8 @@ SCHEMA_SECONDS = 20.0
 """For the one reply that is asked for; a model that has to be loaded may need longer."""
 MOST_LINES = 8
 """Findings of one check that are printed; JSON has all."""
-INDENT, LEAST_ROOM = 22, 20
-"""Columns before what was found, and those that are at least left for it."""
+INDENT = 22
+"""Columns before what was found."""
 COLOURS = {"ok": 1, "fixed": 1, "warning": 4, "fault": 5}
 """Green, yellow, red of `plots.HUES`."""
 MOST_MEMORIES = 400
@@ -307,14 +307,9 @@ def _row(state: str, name: str, text: str, on: Canvas | None) -> Iterator[str]:
     yield from more
 
 
-def _wrap_text(front: str, text: str, on: Canvas | None) -> Iterator[str]:
+def _wrap_text(front: str, text: str, on: Canvas | None) -> list[str]:
     """Break text after `front` into lines that are indented by its length."""
-    lines = [one_line(text)]
-    if on:
-        room = max(on.width - len(front), LEAST_ROOM)
-        lines = textwrap.wrap(lines[0], room, break_long_words=False, break_on_hyphens=False)
-    for number, line in enumerate(lines):
-        yield (" " * len(front) if number else front) + line
+    return wrap(front + one_line(text), on.width if on else 0, " " * len(front))
 
 
 def check_reach(home: Home, settings: Settings) -> Iterator[Check]:

@@ -114,9 +114,10 @@ def _row(row: Sums, *, calls: bool = False) -> Sequence[str]:
 
 def _short(number: int) -> str:
     """Return a number on at most six columns: 1,234, 56.7k, 8.9M."""
-    for unit, size in (("M", 1_000_000), ("k", 10_000)):
-        if number >= size:
-            return f"{number / (1_000_000 if unit == 'M' else 1_000):,.1f}{unit}"
+    if number >= 1_000_000:
+        return f"{number / 1_000_000:,.1f}M"
+    if number >= 10_000:
+        return f"{number / 1_000:,.1f}k"
     return f"{number:,}"
 
 

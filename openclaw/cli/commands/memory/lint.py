@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.common import current_home, print_json
-from openclaw.cli.formatting import has_colours, print_lines, warn
+from openclaw.cli.formatting import has_colours, print_lines, warn, wrap
 from openclaw.cli.opening import open_app
 from openclaw.cli.options import AsJson
 from openclaw.cli.questions import confirm
@@ -133,27 +132,18 @@ def _lines(found: Sequence[LintFinding]) -> Iterator[str]:
     for finding in found:
         place = one_line(f"{finding.path}:{finding.line}:")
         first = f"{place} {finding.level}: {one_line(finding.message)} [{finding.check}]"
-        lines = _wrapped(first, width, "    ")
+        lines = wrap(first, width, "    ")
         if paint:
             level = f"{COLOURS[finding.level]}{finding.level}:\x1b[0m"
             lines[0] = lines[0].replace(f"{finding.level}:", level, 1)
         yield from lines
         if finding.advice:
-            yield from _wrapped(f"    -> {one_line(finding.advice)}", width, "       ")
-
-
-def _wrapped(text: str, width: int, indent: str) -> list[str]:
-    if not width:
-        return [text]
-    return textwrap.wrap(
-        text, max(width, 40), subsequent_indent=indent, break_long_words=False,
-        break_on_hyphens=False,
-    )  # fmt: skip
+            yield from wrap(f"    -> {one_line(finding.advice)}", width, "       ")
 
 
 def _tell_sum(report: LintReport) -> None:
     width = shutil.get_terminal_size().columns if sys.stderr.isatty() else 0
-    typer.echo("\n".join(_wrapped(_sum(report), width, "")), err=True)
+    typer.echo("\n".join(wrap(_sum(report), width, "")), err=True)
 
 
 def _sum(report: LintReport) -> str:

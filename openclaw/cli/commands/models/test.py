@@ -62,7 +62,7 @@ def test(
     if only_list:
         show_known(names or [], as_json=as_json)
         return
-    wanted = [_test_one(name, settings) for name in names or [settings.model]]
+    wanted = [_resolve_name(name, settings) for name in names or [settings.model]]
     raise typer.Exit(test_models(wanted, settings, quick=quick, as_json=as_json))
 
 
@@ -109,9 +109,8 @@ def show_known(names: Sequence[str], *, as_json: bool) -> None:
         typer.echo("No model was tested here yet: openclaw models test NAME")
 
 
-def _test_one(name: str, settings: Settings) -> str:
-    """Test a model. Return the name under which it is opened: for `auto` the one that it would
-    take.
+def _resolve_name(name: str, settings: Settings) -> str:
+    """Return the name under which a model is opened: for `auto` the one that it would take.
 
     ModelMissing when there is none, UsageError for a name that is none.
     """
