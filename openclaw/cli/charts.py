@@ -8,11 +8,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TextIO
 
-from openclaw.cli.formatting import has_colours
+from openclaw.cli.formatting import LEAST_WIDTH, has_colours
 from openclaw.frozen import frozen
 
 PIPED_WIDTH = 100
-LEAST_WIDTH = 40
 HUES = (36, 32, 34, 35, 33, 31)
 """SGR codes: cyan, green, blue, magenta, yellow, red. They read on light and dark backgrounds;
 white and black do not."""

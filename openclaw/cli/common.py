@@ -15,15 +15,15 @@ import typer
 
 from openclaw.cli.formatting import warn
 from openclaw.cli.options import options
-from openclaw.errors import Damaged, OpenclawError
+from openclaw.errors import Damaged, OpenclawError, UsageError
 from openclaw.security.display import columns, one_line
-from openclaw.storage.home import find_home, is_trusted
+from openclaw.storage.home import Home, find_home, is_trusted
 from openclaw.storage.safe_open import follow
+from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:
     from openclaw.config import Settings
     from openclaw.history.history import Command
-    from openclaw.storage.home import Home
 
 
 SEARCH, HOME = "openclaw.search", "openclaw.home"
@@ -100,6 +100,15 @@ def record_as_turn(home: Home, words: str) -> Iterator[Command]:
     with command(home, words) as made:
         yield made
     warn(made.notices)
+
+
+@contextmanager
+def raise_usage_errors() -> Iterator[None]:
+    """Turn what a store refuses into a UsageError."""
+    try:
+        yield
+    except ToolProblem as problem:
+        raise UsageError(str(problem)) from None
 
 
 def print_undo_hint() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TextIO
 
@@ -11,6 +12,7 @@ from openclaw.security.display import harmless, one_line
 from openclaw.storage.text import replace_bad_bytes
 
 DIFF_COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
+LEAST_WIDTH = 40
 _HEAD_COLOUR = "\x1b[1m"
 _DIFF_HEADS = ("+++ ", "--- ", "new file", "d", "Binary files")  # d: "diff", "deleted file"
 
@@ -47,6 +49,20 @@ def print_lines(lines: Iterable[str]) -> None:
             raw.write(line.encode("utf-8", "surrogateescape") + b"\n")
         else:
             sys.stdout.write(f"{line}\n")
+
+
+def wrap(text: str, width: int, indent: str) -> list[str]:
+    """Break a line into lines of `width` columns, 0 for no end; those after the first are
+    indented."""
+    if not width:
+        return [text]
+    return textwrap.wrap(
+        text,
+        max(width, LEAST_WIDTH),
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def warn(lines: Iterable[str]) -> None:

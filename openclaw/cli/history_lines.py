@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openclaw.errors import OpenclawError, UsageError
-from openclaw.history.differences import SESSIONS_PREFIX, blame, turn_differences
+from openclaw.history.differences import SESSIONS_PREFIX, Difference, Line, blame, turn_differences
 from openclaw.inspection.exchange import find_exchange, writer_of
 from openclaw.inspection.why import parse_session
-from openclaw.security.display import first_line, harmless, one_line
+from openclaw.security.display import count_of, first_line, harmless, one_line
 from openclaw.storage.safe_open import read_bytes
 from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:
-    from openclaw.history.differences import Difference, Line
     from openclaw.history.turns import Turn
     from openclaw.home.open_home import OpenHome
     from openclaw.storage.home import Home
@@ -237,8 +236,8 @@ def message_words(before: bytes | None, after: bytes | None) -> str:
             break
         shared += 1
     added, gone = len(new) - shared, len(old) - shared
-    words = [_count_messages(added)] if added or not gone else []
-    return ", ".join([*words, *([f"{_count_messages(gone)} less"] if gone else [])])
+    words = [count_of(added, "message")] if added or not gone else []
+    return ", ".join([*words, *([f"{count_of(gone, 'message')} less"] if gone else [])])
 
 
 def _messages(data: bytes | None) -> list[str]:
@@ -249,7 +248,3 @@ def _messages(data: bytes | None) -> list[str]:
         return []
     live = [f"{entry.role} {entry.at} {entry.content}" for entry in session.messages]
     return [""] * session.archived + live
-
-
-def _count_messages(number: int) -> str:
-    return f"{number} message{'' if number == 1 else 's'}"

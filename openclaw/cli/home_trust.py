@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import typer
 
@@ -15,11 +14,8 @@ from openclaw.cli.questions import can_ask, confirm
 from openclaw.errors import Refused
 from openclaw.security.display import fold_blanks, one_line, rows
 from openclaw.security.trust import allow, check_trust, list_effects_of_trust
-from openclaw.storage.home import is_trusted
+from openclaw.storage.home import Home, is_trusted
 from openclaw.storage.program import is_started_by_agent
-
-if TYPE_CHECKING:
-    from openclaw.storage.home import Home
 
 ROWS_AROUND = 6
 """Rows of the screen for the name of the home, the question and the reply."""

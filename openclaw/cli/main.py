@@ -56,7 +56,7 @@ def enter(
     git diff | openclaw "write a commit message"  with material
     openclaw todo add "call Anna" --due friday    no model is needed for commands
     """
-    ctx.obj = Options(home=home, debug=debug)
+    ctx.obj = Options(home)
 
 
 def run(words: Sequence[str] | None = None) -> int:

@@ -12,15 +12,19 @@ from openclaw.frozen import frozen
 
 @frozen
 class Options:
-    """The options that stand before the command."""
+    """The options that stand before the command; --debug is read by who reports an error."""
 
     home: str | None = None
-    debug: bool = False
 
 
 def options(ctx: typer.Context) -> Options:
     """The options that the main callback stored; the defaults when a command is run by itself."""
     return ctx.find_object(Options) or Options()
+
+
+def make_group(about: str) -> typer.Typer:
+    """A group of commands, to which they are added."""
+    return typer.Typer(help=about, add_completion=False, rich_markup_mode=None)
 
 
 class Modes(StrEnum):
@@ -59,3 +63,5 @@ NoServer = Annotated[
     bool, typer.Option("--no-server", help="Do it in this process, not in a running server.")
 ]
 Words = Annotated[list[str] | None, typer.Argument(metavar="PROMPT", show_default=False)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Unasked = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]

@@ -24,11 +24,10 @@ from openclaw.events import (
 )
 from openclaw.inspection.turn_lines import (
     compaction_line,
+    end_lines,
+    error_line,
     missing_part,
-    receipt_line,
-    source_line,
     tool_line,
-    verdict_lines,
 )
 from openclaw.security.display import harmless, one_line
 
@@ -96,8 +95,8 @@ class PlainText(Listener):
                 self._say(one_line(text))
             case Compaction(before, after) if self._notes:
                 self._say(compaction_line(before, after))
-            case Error(message, hint):
-                self._say(one_line(message) + (f" ({one_line(hint)})" if hint else ""))
+            case Error():
+                self._say(error_line(event))
             case Done():
                 self._finish(event)
 
@@ -126,11 +125,7 @@ class PlainText(Listener):
         if rest:
             self._answer(rest)
         self.close()
-        if self._notes and done.receipt:
-            self._say(receipt_line(done.receipt))
-        if self._notes and (line := source_line(done)):
-            self._say(line)
-        for line in verdict_lines(done):
+        for line in end_lines(done, notes=self._notes):
             self._say(line)
 
     def _say(self, line: str) -> None:

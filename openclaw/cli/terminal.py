@@ -34,11 +34,10 @@ from openclaw.events import (
 )
 from openclaw.inspection.turn_lines import (
     compaction_line,
+    end_lines,
+    error_line,
     missing_part,
-    receipt_line,
-    source_line,
     tool_line,
-    verdict_lines,
 )
 from openclaw.security.display import columns, harmless, main_argument, one_line
 
@@ -132,8 +131,8 @@ class Screen(Listener):
                 self._note(one_line(text))
             case Compaction(before, after):
                 self._note(compaction_line(before, after))
-            case Error(message, hint):
-                self._say(one_line(message) + (f" ({one_line(hint)})" if hint else ""))
+            case Error():
+                self._say(error_line(event))
             case Done():
                 self._finish(event)
 
@@ -244,11 +243,7 @@ class Screen(Listener):
         self._segment += rest
         self._ring()
         self.close()
-        if done.receipt:
-            self._note(receipt_line(done.receipt))
-        if line := source_line(done):
-            self._note(line)
-        for line in verdict_lines(done):
+        for line in end_lines(done, notes=self._notes):
             self._say(line)
 
     def _flush(self) -> None:

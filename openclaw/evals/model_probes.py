@@ -43,18 +43,33 @@ FindCalls = Callable[[str, Mapping[str, Sequence[str]]], Sequence[ToolCall]]
 RUNS = 3
 WRITTEN = 32
 """Tokens of one run that measures the writing speed."""
-MOST_SECONDS = 60.0
-"""For one reply; the reply of a slower model is cut off."""
-LOAD_SECONDS = 300.0
-"""For the first reply, which may load the model: the time that Ollama itself lets a load stand
-still (OLLAMA_LOAD_TIMEOUT)."""
-PROBE_SECONDS = 25.0
-"""After this time a probe with a result asks nothing more."""
 THOUGHT = 256
 SPOKEN = 60
 """A reply with so many characters and no thought at its beginning will not have one."""
 _FENCE = re.compile(r"\A```\w*\s*(.*?)\s*```\Z", re.DOTALL)
 _TAGS = re.compile(r"<think(?:ing)?>(.*?)(?:</think(?:ing)?>|\Z)", re.DOTALL)
+
+
+@frozen
+class ProbeLimits:
+    """Limits of a test in seconds.
+
+    load: for the first reply, which may load the model; Ollama itself lets a load stand still so
+        long (OLLAMA_LOAD_TIMEOUT)
+    reply: for any other reply; that of a slower model is cut off
+    probe: after this a probe with a result asks nothing more
+    task: after this a task is stopped
+    test: after this nothing further is begun
+    """
+
+    load: float = 300.0
+    reply: float = 60.0
+    probe: float = 25.0
+    task: float = 40.0
+    test: float = 150.0
+
+
+USUAL_LIMITS = ProbeLimits()
 
 
 @frozen
@@ -73,18 +88,10 @@ class Listener:
     stopped: a reply came to its end
     """
 
-    def __init__(
-        self,
-        model: Model,
-        most_seconds: float = MOST_SECONDS,
-        probe_seconds: float = PROBE_SECONDS,
-        load_seconds: float = LOAD_SECONDS,
-    ) -> None:
-        self.model = model
+    def __init__(self, model: Model, limits: ProbeLimits = USUAL_LIMITS) -> None:
+        self.model, self._limits = model, limits
         self.endless = False
         self.stopped = False
-        self._most_seconds, self._probe_seconds = most_seconds, probe_seconds
-        self._load_seconds = load_seconds
         self._probe_began = time.monotonic()
 
     def begin(self) -> None:
@@ -94,7 +101,7 @@ class Listener:
     @property
     def is_late(self) -> bool:
         """Return True when the probe's time is used up."""
-        return time.monotonic() - self._probe_began > self._probe_seconds
+        return time.monotonic() - self._probe_began > self._limits.probe
 
     def answered(self, said: ProbeReply) -> bool:
         """Return True when a reply counts: not when it was only too slow."""
@@ -110,7 +117,7 @@ class Listener:
         """Return the reply, cut off once its text is `enough`. `patient` is for the first request,
         which may load the model: TooLate when no reply comes."""
         pieces, size, loaded, text, thought = 0, 0, False, "", ""
-        seconds = self._load_seconds if patient else self._most_seconds
+        seconds = self._limits.load if patient else self._limits.reply
         bounded = Bounded(self.model, time.monotonic() + seconds)
         try:
             with closing(bounded.stream(request)) as stream:

@@ -21,7 +21,9 @@ from openclaw.evals import model_probes
 from openclaw.evals.model_probes import (
     JSON_QUESTIONS,
     TOOL_QUESTIONS,
+    USUAL_LIMITS,
     Bounded,
+    ProbeLimits,
     TooLate,
     card_of,
     find_running_model,
@@ -34,7 +36,7 @@ from openclaw.models.base import Model, Profile, Score
 from openclaw.models.catalog import gguf_path
 from openclaw.models.gguf import MemoryNeed, file_memory_need
 from openclaw.models.machine import free_memory, lacks_memory, place_of
-from openclaw.models.profile import LEAST_WINDOW, full_name, reply_limits, write_profile
+from openclaw.models.profile import LEAST_WINDOW, full_name, reply_limits
 from openclaw.models.registry import open_model, split_name
 from openclaw.storage.home import Home, create_home
 
@@ -42,24 +44,6 @@ TASK_STEPS = 6
 VERIFIED_BYTES = 8_000_000_000
 """The largest model that is loaded once more with its largest window, only to verify that."""
 Probe = tuple[str, Iterator[model_probes.Found]]
-
-
-@frozen
-class ModelTestLimits:
-    """Limits of a test in seconds.
-
-    load: for the first reply, which may load the model
-    reply: for any other reply
-    probe: after this a probe asks nothing more
-    task: after this a task is stopped
-    test: after this nothing further is begun
-    """
-
-    load: float = model_probes.LOAD_SECONDS
-    reply: float = model_probes.MOST_SECONDS
-    probe: float = model_probes.PROBE_SECONDS
-    task: float = 40.0
-    test: float = 150.0
 
 
 @dataclass(slots=True)
@@ -74,7 +58,7 @@ class ModelTest:
     name: str
     settings: Settings
     quick: bool = False
-    limits: ModelTestLimits = ModelTestLimits()
+    limits: ProbeLimits = USUAL_LIMITS
     profile: Profile | None = None
     faults: list[str] = field(default_factory=list)
     _began: float = field(default_factory=time.monotonic)
@@ -110,11 +94,6 @@ class ModelTest:
         wanted = (len(TOOL_QUESTIONS), len(JSON_QUESTIONS), len(TASKS))
         return p is not None and wanted == (p.native.of, p.json_forced.of, len(p.tasks))
 
-    def save(self, folder: Path) -> None:
-        """Save the profile, if any. OSError rises."""
-        if self.profile is not None:
-            write_profile(folder, self.profile)
-
     def _learn(self, **found: Any) -> None:
         if self.profile is not None:
             seconds = round(time.monotonic() - self._began, 1)
@@ -128,9 +107,6 @@ class ModelTest:
             return None
 
         return file_memory_need(gguf_path(rest))
-
-    def _listener(self, model: Model) -> model_probes.Listener:
-        return model_probes.Listener(model, self.limits.reply, self.limits.probe, self.limits.load)
 
     def _open(self, home: Home, window: int) -> Model:
         embedded = replace(self.settings.embedded, kv_cache_mb=0)
@@ -167,7 +143,7 @@ class ModelTest:
         model = self._open(home, window)
         try:
             card = card_of(model, time.monotonic() + self.limits.reply)
-            found = list(model_probes.measure_loading(self._listener(model)))
+            found = list(model_probes.measure_loading(model_probes.Listener(model, self.limits)))
         except BaseException:
             model.close()
             raise
@@ -218,7 +194,8 @@ class ModelTest:
         """Return True when the model can be loaded with that window."""
         with closing(self._open(home, window)) as model:
             try:
-                self._listener(model).ask(model_probes.make_request("Say yes.", 2), patient=True)
+                heard = model_probes.Listener(model, self.limits)
+                heard.ask(model_probes.make_request("Say yes.", 2), patient=True)
             except TooLate:
                 raise
             except ModelFailed:
@@ -228,7 +205,7 @@ class ModelTest:
     # -------- what the model can do
 
     def _probe(self, model: Model) -> Iterator[str]:
-        heard = self._listener(model)
+        heard = model_probes.Listener(model, self.limits)
         runs = 1 if self.quick else model_probes.RUNS
         probes: Sequence[Probe] = (
             ("reading and writing", model_probes.measure_speeds(heard, runs)),

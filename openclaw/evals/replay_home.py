@@ -21,7 +21,6 @@ from openclaw.agent.prompt import SOURCES
 from openclaw.config import Settings
 from openclaw.errors import ModelMissing
 from openclaw.evals.recorded import PastHistory, RecordedTurn
-from openclaw.evals.skill_test import COPIED, not_copied
 from openclaw.history.history import History
 from openclaw.home.open_home import OpenHome
 from openclaw.messages import TurnRecord
@@ -33,6 +32,8 @@ from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import is_folder, read_bytes, reading
 from openclaw.types import Mode
 
+COPIED = ("workspace", "memory", "skills", ".agents")
+"""The folders that tools may use."""
 PRIVATE = ("learned.json", "cache/mcp.json", "cache/tokens.json", "cache/counts.json")
 """Private files that shape a prompt. Secrets are not copied: they stay in memory."""
 TODOS, MEMORY = "memory/TODO.md", SOURCES["memory"]
@@ -232,8 +233,14 @@ def copy_folders(home: Home, copy: Home, names: Sequence[str]) -> None:
     the user's files."""
     for name in names:
         if is_folder(home.root / name):
-            shutil.copytree(home.root / name, copy.root / name, symlinks=True, ignore=not_copied)
+            shutil.copytree(home.root / name, copy.root / name, symlinks=True, ignore=_not_copied)
             _keep_inside(copy.root / name, home, copy)
+
+
+def _not_copied(folder: str, names: Sequence[str]) -> list[str]:
+    """Return the names that cannot be copied: pipes, sockets, devices."""
+    paths = {name: Path(folder, name) for name in names}
+    return [n for n, p in paths.items() if not (p.is_symlink() or p.is_file() or p.is_dir())]
 
 
 def write_copy(copy: Home, path: Path, data: bytes | None) -> None:
@@ -271,5 +278,5 @@ def _retarget_link(link: Path, home: Home, copy: Home) -> None:
     if real.is_relative_to(root) and (copy.root / real.relative_to(root)).exists():
         link.symlink_to(copy.root / real.relative_to(root), target_is_directory=real.is_dir())
     elif is_folder(home.root / name):
-        shutil.copytree(real, link, symlinks=True, ignore=not_copied)
+        shutil.copytree(real, link, symlinks=True, ignore=_not_copied)
         _keep_inside(link, home, copy)

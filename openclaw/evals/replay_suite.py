@@ -32,14 +32,12 @@ What is expected of session {id} when it is run again: `openclaw sessions test`.
 
 @frozen
 class SuiteCase:
-    """A conversation of a suite. `problems` are its unreadable parts; `written`: there is a file of
-    expectations."""
+    """A conversation of a suite. `problems` are its unreadable parts."""
 
     session: Session
     turns: tuple[RecordedTurn, ...]
     expected: tuple[Expectation, ...]
     problems: tuple[str, ...] = ()
-    written: bool = False
 
     def of(self, turn: RecordedTurn) -> list[Expectation]:
         """Return the expectations about a turn."""
@@ -85,7 +83,7 @@ def read_case(path: Path) -> SuiteCase:
         if each.turn not in (EVERY, *numbers)
     ]
     named = [f"{notes.name} {problem}" for problem in problems]
-    return SuiteCase(session, tuple(turns), tuple(expected), (*store.problems, *named), True)
+    return SuiteCase(session, tuple(turns), tuple(expected), (*store.problems, *named))
 
 
 def files_of(folder: Path) -> list[Path]:
@@ -171,38 +169,29 @@ _TURN = re.compile(
     r"(?:\*\*|`)?\s*(?:[:,.\u2013\u2014-]\s*)?",
     re.I,
 )
-_RULES: tuple[tuple[Check, re.Pattern[str]], ...] = (
-    ("same calls", re.compile(r"(?:the )?same (?:tools|calls)$|calls the same tools$", re.I)),
-    ("same", re.compile(r"(?:(?:the )?answer (?:is )?)?(?:the )?same(?: answer)?$", re.I)),
-    ("matches", re.compile(r"(?:(?:the )?answer )?matches\s+(?P<value>.+)$", re.I)),
-    (
-        "lacks",
-        re.compile(
-            r"(?:(?:the )?answer )?(?:does not|doesn't|must not|never) contains?\s+(?P<value>.+)$"
-            r"|(?:(?:the )?answer )?lacks\s+(?P<other>.+)$",
-            re.I,
-        ),
-    ),
-    ("contains", re.compile(r"(?:(?:the )?answer )?contains\s+(?P<value>.+)$", re.I)),
-    (
-        "calls not",
-        re.compile(r"(?:does not|doesn't|must not|never) calls?\s+(?P<value>.+)$", re.I),
-    ),
-    ("calls", re.compile(r"(?:calls?|uses?)\s+(?P<value>.+)$", re.I)),
-)
-_COUNTED = r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten)"
-_ORDINAL = r"(?:\d+(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|last|next|final)"
-_STRAY = re.compile(
-    r"\W*(?:(?:in|for|of|on|at|after|during)\s+)?(?:the\s+)?"
-    rf"(?:turns?\s*\W{{0,3}}{_COUNTED}\b|{_ORDINAL}\s+turn\b)"
-    r"|.*\b(?:contains?|matches|lacks|calls?|same\s+(?:answer|tools|calls))\b"
-    r"|\W*same\W*$",
+_CHECK = re.compile(
+    r"(?:(?:the )?answer )?(?P<not>(?:does not|doesn't|must not|never) )?"
+    r"(?:(?:is |calls )?(?:the )?(?P<same>same(?: answer| tools| calls)?)"
+    r"|(?P<verb>contain|lack|match|call|use)(?:e?s)?\s+(?P<value>.+))",
     re.I,
 )
-"""An item that looks like an expectation."""
+_CHECKS: dict[tuple[str, bool], Check] = {
+    ("contain", False): "contains",
+    ("contain", True): "lacks",
+    ("lack", False): "lacks",
+    ("match", False): "matches",
+    ("call", False): "calls",
+    ("call", True): "calls not",
+    ("use", False): "calls",
+    ("use", True): "calls not",
+}
+"""The check that a verb means, and with a "not" before it."""
+_STRAY = re.compile(r"\b(?:turns?|contains?|matches|lacks|calls?|same)\b", re.I)
+"""A word by which an item looks like an expectation."""
 UNNAMED = "names no turn; write `turn N: ...` or `every turn: ...`"
 _QUOTES = {'"': '"', "'": "'", "`": "`", "\u201c": "\u201d", "\u201e": "\u201c", "\u00ab": "\u00bb"}
-_NOTHING = frozenset({"nothing", "no tool", "no tools", "any tool", "anything", "tools"})
+_NOTHING = ("nothing", "no tool", "no tools")
+_ANYTHING = ("any tool", "anything", "tools")
 _REGEX = re.compile(r"/(?P<pattern>.*)/(?P<flags>[imsx]*)$", re.DOTALL)
 
 
@@ -261,7 +250,7 @@ def read_expectations(text: str) -> tuple[list[Expectation], list[str]]:
         elif not fenced and (said := _read_item(line, heading)):
             turn, words = said
             if turn is None:
-                problems += [f"line {number}: {UNNAMED}"] if _STRAY.match(words) else []
+                problems += [f"line {number}: {UNNAMED}"] if _STRAY.search(line) else []
                 continue
             made = _expectation(turn, words, number)
             if isinstance(made, str):
@@ -328,24 +317,27 @@ def _read_turn(text: str) -> tuple[int | None, str]:
 
 
 def _expectation(turn: int, words: str, line: int) -> Expectation | str:
+    """Return the expectation that words mean, or what is wrong with them."""
     words = words.replace("\\|", "|").strip()
-    for check, rule in _RULES:
-        found = rule.match(words)
-        if found is None:
-            continue
-        groups = found.groupdict()
-        value = _unquote(groups.get("value") or groups.get("other") or "")
-        if check == "calls" and value.casefold() in ("nothing", "no tool", "no tools"):
-            check = "calls not"
-        if check == "calls not" and value.casefold() in _NOTHING:
-            value = ""
-        if check == "matches":
-            try:
-                pattern(value)
-            except re.error as error:
-                return f"{value} is no pattern ({error})"
-        return Expectation(turn, check, value, line)
-    return f"not understood: {words or 'nothing is expected'}"
+    unclear = f"not understood: {words or 'nothing is expected'}"
+    found = _CHECK.fullmatch(words)
+    if found is None:
+        return unclear
+    if same := found["same"]:
+        what: Check = "same calls" if same.casefold().endswith(("tools", "calls")) else "same"
+        return unclear if found["not"] else Expectation(turn, what, "", line)
+    check = _CHECKS.get((found["verb"].casefold(), bool(found["not"])))
+    value = _unquote(found["value"])
+    if check == "calls" and value.casefold() in _NOTHING:
+        check = "calls not"
+    if check == "calls not" and value.casefold() in (*_NOTHING, *_ANYTHING):
+        value = ""
+    if check == "matches":
+        try:
+            pattern(value)
+        except re.error as error:
+            return f"{value} is no pattern ({error})"
+    return Expectation(turn, check, value, line) if check else unclear
 
 
 def _unquote(value: str) -> str:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 from openclaw.agent.agent import Agent
 from openclaw.config import Settings
+from openclaw.evals.replay_home import COPIED, copy_folders, temporary_home, write_copy
 from openclaw.events import Done, ToolEnd
 from openclaw.frozen import frozen
 from openclaw.models.base import Model
@@ -21,9 +19,7 @@ from openclaw.skills.skill import Skill
 from openclaw.skills.triggers import FILE as TESTS
 from openclaw.skills.triggers import Triggers
 from openclaw.storage.home import Home
-from openclaw.storage.safe_open import is_folder, is_ordinary
-
-COPIED = ("workspace", "memory", "skills", ".agents")
+from openclaw.storage.safe_open import is_ordinary, read_bytes
 
 
 @frozen
@@ -116,19 +112,10 @@ def _skill_read(event: ToolEnd) -> list[str]:
 @contextmanager
 def _copy(home: Home, skill: Skill) -> Iterator[Home]:
     """Copy the home without the tests of the skill: as examples, they would make it pass them."""
-    with tempfile.TemporaryDirectory(prefix="openclaw-try-", ignore_cleanup_errors=True) as top:
-        root = Path(top).resolve() / "home"
-        for name in COPIED:
-            if is_folder(home.root / name):
-                shutil.copytree(home.root / name, root / name, symlinks=True, ignore=not_copied)
+    with temporary_home() as copy:
+        copy_folders(home, copy, COPIED)
         if is_ordinary(home.settings):
-            shutil.copyfile(home.settings, root / home.settings.name)
+            write_copy(copy, copy.settings, read_bytes(home.settings))
         if skill.folder.is_relative_to(home.root):
-            (root / skill.folder.relative_to(home.root) / TESTS).unlink(missing_ok=True)
-        yield Home(root)
-
-
-def not_copied(folder: str, names: Sequence[str]) -> list[str]:
-    """Return the names that cannot be copied: pipes, sockets, devices."""
-    paths = {name: Path(folder, name) for name in names}
-    return [n for n, p in paths.items() if not (p.is_symlink() or p.is_file() or p.is_dir())]
+            write_copy(copy, copy.root / skill.folder.relative_to(home.root) / TESTS, None)
+        yield copy

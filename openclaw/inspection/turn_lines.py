@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from openclaw.events import Done, Receipt, ToolEnd, ToolStart
+from openclaw.events import Done, Error, Receipt, ToolEnd, ToolStart
 from openclaw.security.display import first_line, main_argument, one_line
 
 # Ends of a turn that the answer itself does not mention.
@@ -48,6 +48,16 @@ def verdict_lines(done: Done) -> list[str]:
     unseen = [f"{c['path']}:{c['start_line']}" for c in done.citations if not c["verified"]]
     lines += [f"cited, but the model was not shown it: {one_line(where)}" for where in unseen]
     return lines + [f"refused: {one_line(what)}" for what in done.refused]
+
+
+def end_lines(done: Done, *, notes: bool) -> list[str]:
+    """The lines below an answer: with `notes` its changes and sources, and what must be known."""
+    told = [receipt_line(done.receipt), source_line(done)] if notes else []
+    return [*filter(None, told), *verdict_lines(done)]
+
+
+def error_line(error: Error) -> str:
+    return one_line(error.message) + (f" ({one_line(error.hint)})" if error.hint else "")
 
 
 def tool_line(start: ToolStart | None, end: ToolEnd) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from statistics import median
 from typing import Any
 
@@ -25,11 +25,11 @@ DAY = len("2026-11-21")
 
 @frozen
 class TurnUsage:
-    """The cost of one turn. Tokens and seconds are as in `Usage`, summed over the turn's calls.
+    """The cost of one turn.
 
     `number`: the turn's number in its conversation, from 1.
     `at`: ISO 8601 time.
-    `first_token_seconds`: that of the first call.
+    `usage`: the sum of the turn's calls.
     `uncached`, `written`: tokens read in `read_seconds` and generated in `write_seconds`, only of
     calls whose times are usable.
     """
@@ -38,12 +38,7 @@ class TurnUsage:
     number: int
     at: str
     model: str
-    calls: int
-    prompt_tokens: int
-    cached_tokens: int
-    generated_tokens: int
-    first_token_seconds: float
-    total_seconds: float
+    usage: Usage
     uncached: int
     read_seconds: float
     written: int
@@ -81,16 +76,17 @@ class Sums:
 
 def sum_turns(name: str, turns: Sequence[TurnUsage]) -> Sums:
     """Sum up turns under a name."""
-    first = [turn.first_token_seconds for turn in turns if turn.first_token_seconds > 0]
+    total = sum((turn.usage for turn in turns), Usage())
+    waits = [turn.usage.first_token_seconds for turn in turns]
     return Sums(
         name,
         len(turns),
-        sum(turn.calls for turn in turns),
-        sum(turn.prompt_tokens for turn in turns),
-        sum(turn.cached_tokens for turn in turns),
-        sum(turn.generated_tokens for turn in turns),
-        median(first) if first else 0.0,
-        sum(turn.total_seconds for turn in turns),
+        total.calls,
+        total.prompt_tokens,
+        total.cached_tokens,
+        total.generated_tokens,
+        median([wait for wait in waits if wait > 0] or [0.0]),
+        total.total_seconds,
         _rate(sum(t.uncached for t in turns), sum(t.read_seconds for t in turns)),
         _rate(sum(t.written for t in turns), sum(t.write_seconds for t in turns)),
     )
@@ -166,12 +162,11 @@ def _turn(
         number,
         asked.at or replies[0].at or session.updated_at,
         asked.record.model or session.model,
-        max(total.calls, 1),
-        total.prompt_tokens,
-        min(total.cached_tokens, total.prompt_tokens),
-        total.generated_tokens,
-        total.first_token_seconds,
-        total.total_seconds,
+        replace(
+            total,
+            calls=max(total.calls, 1),
+            cached_tokens=min(total.cached_tokens, total.prompt_tokens),
+        ),
         sum(map(_uncached, reading)),
         sum(u.read_seconds for u in reading),
         sum(u.generated_tokens for u in writing),

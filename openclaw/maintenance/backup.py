@@ -108,7 +108,7 @@ def _write(home: Home, file: Any, own: set[Path], *, with_secrets: bool) -> Back
     with tarfile.open(fileobj=file, mode="w:gz", format=tarfile.PAX_FORMAT, compresslevel=6) as tar:
         for path in _paths(home, own, made, with_secrets=with_secrets):
             _add(tar, home, path, made)
-        for path in _objects(home, "objects"):  # what was packed or written meanwhile
+        for path in _objects(home):  # what was packed or written meanwhile
             if home.relative(path) not in made.files:
                 _add(tar, home, path, made)
         data = made.manifest(with_secrets=with_secrets)
@@ -137,9 +137,7 @@ def _paths(home: Home, own: set[Path], made: Backup, *, with_secrets: bool) -> I
             continue
         for path in _walk(home, place):
             relative = home.relative(path)
-            if path in own or relative in LEFT_OUT or _is_temporary(path.name):
-                continue
-            if any(relative.startswith(f"{folder}/") for folder in LEFT_OUT):
+            if path in own or _is_temporary(path.name):
                 continue
             if "secrets" in path.name and relative.startswith(".openclaw/") and not with_secrets:
                 if relative.startswith(SECRETS):
@@ -161,12 +159,12 @@ def _walk(home: Home, path: Path) -> Iterator[Path]:
     if path == home.root / ".git" and path.is_dir():
         yield from _repository(home, path)
         return
+    if home.relative(path) in LEFT_OUT:
+        return
     if not path.is_dir() or (path.is_symlink() and not _is_place(home, path)):
         yield path
         return
     yield path
-    if home.relative(path) in LEFT_OUT:
-        return
     # A folder after the files beside it: sessions name parts of the archive, lines contents.
     try:
         entries = sorted(
@@ -191,12 +189,12 @@ def _repository(home: Home, folder: Path) -> Iterator[Path]:
     for path in sorted(folder.iterdir(), key=lambda each: (each.name == "packed-refs", each.name)):
         if path.name != "objects" and not path.name.endswith(".lock"):
             yield from (each for each in _walk(home, path) if each.suffix != ".lock")
-    yield from _objects(home, "objects")
+    yield from _objects(home)
 
 
-def _objects(home: Home, name: str) -> Iterator[Path]:
+def _objects(home: Home) -> Iterator[Path]:
     """Yield commits and contents, without files that git has not finished."""
-    folder = home.root / ".git" / name
+    folder = home.root / ".git" / "objects"
     if folder.is_dir():
         yield from (each for each in _walk(home, folder) if not each.name.startswith("tmp_"))
 

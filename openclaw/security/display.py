@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from unicodedata import combining, east_asian_width
 
@@ -78,6 +78,17 @@ def rows(text: str, width: int) -> Iterator[str]:
             row += character
             used += needed
         yield row
+
+
+def count_of(number: int, what: str) -> str:
+    """A number with its noun: "1 turn", "2 turns"."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def some_of(names: Sequence[str], most: int = 3) -> str:
+    """The first of these names, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def columns(text: str) -> int:

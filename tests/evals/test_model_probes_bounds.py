@@ -15,8 +15,8 @@ import pytest
 from openclaw.config import Settings
 from openclaw.errors import ModelFailed
 from openclaw.evals import model_probes
-from openclaw.evals.model_probes import Bounded, TooLate, card_of
-from openclaw.evals.model_test import LATE, TASKS, ModelTest, ModelTestLimits, make_home, run_task
+from openclaw.evals.model_probes import Bounded, ProbeLimits, TooLate, card_of
+from openclaw.evals.model_test import LATE, TASKS, ModelTest, make_home, run_task
 from openclaw.models.base import Chunk, Model, Reply, Request
 from openclaw.models.embedded import EmbeddedModel
 from openclaw.models.ollama import OllamaModel
@@ -68,7 +68,7 @@ def test_a_late_reply_is_cut_and_the_server_is_free_for_the_next(
 ) -> None:
     fake_ollama.say(answer, "Yes.")
     assert model.card
-    heard = model_probes.Listener(model, most_seconds=0.8)
+    heard = model_probes.Listener(model, ProbeLimits(reply=0.8))
     said = heard.ask(model_probes.make_request("Tell a story.", 5000))
     assert (said.is_whole, heard.endless) == (False, False)
     assert fake_ollama.hung_up.wait(ENOUGH)
@@ -81,7 +81,7 @@ def test_a_late_reply_is_cut_and_the_server_is_free_for_the_next(
 def test_what_was_heard_before_a_cut_is_kept(model: Model, fake_ollama: FakeOllama) -> None:
     fake_ollama.say(Answer(["It ", "rained"], pause=HOUR))
     assert model.card
-    said = model_probes.Listener(model, most_seconds=0.8).ask(
+    said = model_probes.Listener(model, ProbeLimits(reply=0.8)).ask(
         model_probes.make_request("Tell a story.", 32)
     )
     assert said.reply.text == "It "
@@ -91,14 +91,14 @@ def test_loading_has_a_bound_of_its_own_which_is_told(
     model: Model, fake_ollama: FakeOllama
 ) -> None:
     fake_ollama.say(Answer("late", stall=HOUR))
-    heard = model_probes.Listener(model, load_seconds=0.3)
+    heard = model_probes.Listener(model, ProbeLimits(load=0.3))
     with pytest.raises(TooLate, match="did not answer within 0 s"):
         heard.ask(model_probes.make_request("Say yes.", 4), patient=True)
 
 
 def test_a_server_that_only_takes_connections_is_given_up() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        limits = ModelTestLimits(reply=0.3)
+        limits = ProbeLimits(reply=0.3)
         settings = _settings(f"127.0.0.1:{silent.getsockname()[1]}")
         with pytest.raises(TooLate):
             list(ModelTest("ollama/fake:1b", settings, limits=limits).run())
@@ -109,7 +109,7 @@ def test_a_whole_test_of_a_server_that_falls_silent_ends_with_what_was_found(
     fake_ollama: FakeOllama,
 ) -> None:
     fake_ollama.say("Yes.", *[Answer("late", stall=HOUR)] * 60)
-    limits = ModelTestLimits(reply=0.2, probe=0.1, task=0.2)
+    limits = ProbeLimits(reply=0.2, probe=0.1, task=0.2)
     test = ModelTest("ollama/fake:1b", _settings(fake_ollama.url), limits=limits)
     list(test.run())
     assert test.profile is not None
@@ -167,7 +167,7 @@ def test_an_embedded_model_that_loads_for_ever_is_ended(
 ) -> None:
     model = embedded("slow")
     with pytest.raises(TooLate):
-        model_probes.Listener(model, load_seconds=0.5).ask(
+        model_probes.Listener(model, ProbeLimits(load=0.5)).ask(
             model_probes.make_request("Say yes.", 4), patient=True
         )
     model.close()
@@ -177,7 +177,7 @@ def test_an_embedded_model_is_not_loaded_anew_for_a_reply_that_was_cut(
     embedded: Callable[[str], EmbeddedModel],
 ) -> None:
     model = embedded("good")
-    heard = model_probes.Listener(model, most_seconds=0.5)
+    heard = model_probes.Listener(model, ProbeLimits(reply=0.5))
     assert heard.ask(model_probes.make_request("Say yes.", 4), patient=True).loaded
     assert not heard.ask(model_probes.make_request("go on", 100_000)).is_whole
     again = heard.ask(model_probes.make_request("Say yes.", 4), patient=True)
@@ -204,7 +204,7 @@ def test_a_thread_that_cannot_be_ended_does_not_keep_the_process_from_ending() -
     before = set(threading.enumerate())
     try:
         assert (
-            not model_probes.Listener(model, most_seconds=0.1)
+            not model_probes.Listener(model, ProbeLimits(reply=0.1))
             .ask(model_probes.make_request("Hello.", 4))
             .is_whole
         )

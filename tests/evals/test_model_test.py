@@ -206,7 +206,7 @@ def test_a_model_that_never_stops_is_broken_off_and_found_out() -> None:
 
 
 def test_a_reply_that_is_only_slow_tells_nothing_of_the_model() -> None:
-    heard = model_probes.Listener(Endless(), most_seconds=0.0)
+    heard = model_probes.Listener(Endless(), model_probes.ProbeLimits(reply=0.0))
     assert _last(model_probes.tool_calls(heard, _calls)) == {}
     assert _last(model_probes.json_replies(heard)) == {}
     assert not heard.endless

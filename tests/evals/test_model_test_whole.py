@@ -82,7 +82,8 @@ def test_a_whole_test_of_a_model_of_ollama_fills_its_profile(fake_ollama: FakeOl
         "no false claim": True,
     }
     assert steps[0] == "loading"
-    test.save(profiles_folder())
+    assert test.profile
+    write_profile(profiles_folder(), test.profile)
     assert known_profiles(profiles_folder()) == [profile]
 
 

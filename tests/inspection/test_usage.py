@@ -47,9 +47,13 @@ def later(usage: Usage, seconds: float) -> Usage:
 
 def test_the_calls_of_a_turn_are_taken_together(store: SessionStore) -> None:
     turn = turns_of(store, saved(store, "trip", [COLD, WARM]))[0]
-    assert (turn.number, turn.calls, turn.day, turn.model) == (1, 2, "2026-11-21", "fake/one")
-    assert (turn.prompt_tokens, turn.cached_tokens, turn.generated_tokens) == (2100, 1000, 60)
-    assert turn.first_token_seconds == 11.0
+    assert (turn.number, turn.usage.calls, turn.day, turn.model) == (1, 2, "2026-11-21", "fake/one")
+    assert (turn.usage.prompt_tokens, turn.usage.cached_tokens, turn.usage.generated_tokens) == (
+        2100,
+        1000,
+        60,
+    )
+    assert turn.usage.first_token_seconds == 11.0
 
 
 def test_speeds_come_from_what_was_read_anew_and_from_the_time_after_the_first_token(
@@ -74,8 +78,8 @@ def test_a_turn_that_was_given_up_counts_its_calls_once(tmp_path: Path) -> None:
     last = it.session.messages[-1]
     assert last.usage is not None and last.usage.calls == 2
     turn = turns_of(it.app.sessions, it.session)[0]
-    assert turn.calls == 2
-    assert turn.prompt_tokens == last.usage.prompt_tokens
+    assert turn.usage.calls == 2
+    assert turn.usage.prompt_tokens == last.usage.prompt_tokens
     # Sessions of older versions do not note how a turn ended.
     it.session.messages[-1] = replace(last, record_json={})
     assert turns_of(it.app.sessions, it.session)[0] == turn
@@ -97,9 +101,9 @@ def test_what_a_fork_has_from_its_source_counts_once(store: SessionStore) -> Non
     ]
     store.save(fork)
     assert len(turns_of(store, fork)) == 2
-    assert sum(turn.prompt_tokens for turn in all_turns(store)) == 3200
+    assert sum(turn.usage.prompt_tokens for turn in all_turns(store)) == 3200
     store.delete("trip")
-    assert sum(turn.prompt_tokens for turn in all_turns(store)) == 2100
+    assert sum(turn.usage.prompt_tokens for turn in all_turns(store)) == 2100
 
 
 def test_days_and_models_have_sums_of_their_own(store: SessionStore) -> None:
@@ -182,8 +186,8 @@ def test_what_a_turn_really_cost_is_found_again(tmp_path: Path) -> None:
     it.say("Look.", call("list_files"), "Nothing there.")
     turn = turns_of(it.app.sessions, it.session)[0]
     sent = [entry.usage for entry in it.session.messages if entry.usage]
-    assert turn.calls == 2
-    assert turn.prompt_tokens == sum(usage.prompt_tokens for usage in sent) > 0
+    assert turn.usage.calls == 2
+    assert turn.usage.prompt_tokens == sum(usage.prompt_tokens for usage in sent) > 0
     assert turn.model == "scripted/model"
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 from openclaw.agent.proactive import TodoOffer, greeting, offer_after
 from openclaw.cli import questions
 from openclaw.cli.chat import chat_commands, chat_history, prompt_line
-from openclaw.cli.chat.chat_commands import Answering, keep_model, replace_shell_commands
+from openclaw.cli.chat.chat_commands import Answering, Say, keep_model, replace_shell_commands
 from openclaw.cli.chat.chat_history import LastPrompt
 from openclaw.cli.chat.completion import COMMANDS, MODES
 from openclaw.cli.common import record_as_turn
@@ -38,6 +39,18 @@ DRY_RUN = "--dry-run"
 ENDING = 200
 """Characters at the end of an answer. After a question in them a yes answers that question."""
 ALIASES = {"exit": "quit", "clear": "new"}
+SHOWN: Mapping[str, Callable[[Agent, Session, str, Say], None]] = {
+    "blame": chat_history.blame,
+    "context": chat_commands.context,
+    "diff": chat_history.diff,
+    "expect": chat_commands.add_memory_test,
+    "log": chat_history.log,
+    "output": chat_commands.output,
+    "show": chat_history.show,
+    "usage": chat_commands.usage,
+    "why": chat_commands.why,
+}
+"""Commands that change nothing in this conversation."""
 OTHER_INPUT = {
     "/SKILL [WORDS]": "use a skill",
     "@path @path:10-20": "attach a file, or some lines of it",
@@ -196,8 +209,12 @@ class Chat:
         returns two empty texts."""
         word, *others = text[1:].split(maxsplit=1)
         name, rest = ALIASES.get(word, word), others[0].strip() if others else ""
+        if shown := SHOWN.get(name):
+            shown(self.app, self.session, rest, self._say)
+            return "", ""
         if name in COMMANDS:
-            getattr(self, f"_{name}")(rest)
+            run = getattr(self, f"_{name}", None) or partial(self._run, name)
+            run(rest)
             return "", ""
         skills = [skill.name for skill in self.app.skills() if skill.user_invocable]
         if name in skills:
@@ -289,21 +306,6 @@ class Chat:
             self._chosen = self.session.model = name
             self._say(f"model: {name}")
 
-    def _context(self, rest: str) -> None:
-        chat_commands.context(self.app, self.session, rest, self._say)
-
-    def _usage(self, rest: str) -> None:
-        chat_commands.usage(self.app, self.session, rest, self._say)
-
-    def _why(self, rest: str) -> None:
-        chat_commands.why(self.app, self.session, rest, self._say)
-
-    def _output(self, rest: str) -> None:
-        chat_commands.output(self.app, self.session, rest, self._say)
-
-    def _expect(self, rest: str) -> None:
-        chat_commands.add_memory_test(self.app, self.session, rest, self._say)
-
     def _compact(self, rest: str) -> None:
         words = rest.split()
         focus = " ".join(word for word in words if word != DRY_RUN)
@@ -353,24 +355,6 @@ class Chat:
         """Keep the model chosen by /model, as it is no part of a turn that was taken back."""
         if self._chosen:
             keep_model(self.app.sessions, self.session, self._chosen)
-
-    def _log(self, rest: str) -> None:
-        chat_history.log(self.app, rest, self._say)
-
-    def _diff(self, rest: str) -> None:
-        chat_history.diff(self.app, rest, self._say)
-
-    def _show(self, rest: str) -> None:
-        chat_history.show(self.app, rest, self._say)
-
-    def _blame(self, rest: str) -> None:
-        chat_history.blame(self.app, rest, self._say)
-
-    def _memory(self, rest: str) -> None:
-        self._run("memory", rest)
-
-    def _skills(self, rest: str) -> None:
-        self._run("skills", rest)
 
     def _policy(self, rest: str) -> None:
         self._run("policy", rest)

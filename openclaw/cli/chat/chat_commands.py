@@ -43,7 +43,7 @@ from openclaw.nlp.notable import is_complaint
 from openclaw.security.display import harmless, main_argument, one_line
 from openclaw.security.untrusted import strip_hidden
 from openclaw.sessions.export import export_markdown
-from openclaw.sessions.store import UNATTENDED
+from openclaw.sessions.store import UNATTENDED, SessionStore
 from openclaw.storage.text import read_text
 from openclaw.tools.paths import SPILL
 
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from openclaw.agent.agent import Agent
     from openclaw.cli.questions import Choice
     from openclaw.sessions.session import Session
-    from openclaw.sessions.store import SessionStore
 
 
 GROUPS = {
@@ -130,8 +129,11 @@ def is_command(text: str) -> bool:
 def context(app: Agent, session: Session, rest: str, say: Say) -> None:
     """Show what the next request costs, with the words of `rest` as its prompt. With --cache show
     how much of each request the model had read before, with --diff how the head has changed."""
-    if rest in ("--cache", "--diff"):
-        say_all(_cache(app, session) if rest == "--cache" else _diff(app, session), say)
+    if rest == "--cache":
+        say_all(cache_lines(session.id, calls_of(app.sessions.messages(session))), say)
+        return
+    if rest == "--diff":
+        say_all(for_stdout(change_lines(head_changes(app, session))), say)
         return
     if rest.startswith("-"):
         raise UsageError(f"what is '{one_line(rest)}'?", "/context [PROMPT], or --cache or --diff")
@@ -204,14 +206,6 @@ def last_question(session: Session) -> str:
     """The user's last question, complaints about an answer left out; "" when there is none."""
     asked = (entry.content for entry in reversed(session.messages) if entry.role == "user")
     return next((" ".join(text.split()) for text in asked if not is_complaint(text)), "")
-
-
-def _cache(app: Agent, session: Session) -> Iterable[str]:
-    return cache_lines(session.id, calls_of(app.sessions.messages(session)))
-
-
-def _diff(app: Agent, session: Session) -> Iterable[str]:
-    return for_stdout(change_lines(head_changes(app, session)))
 
 
 def say_all(lines: Iterable[str], say: Say) -> None:

@@ -20,14 +20,13 @@ from openclaw.cli.history_lines import (
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
 from openclaw.history.differences import turn_differences
-from openclaw.messages import skill_prompt
+from openclaw.messages import Material, skill_prompt
 from openclaw.security.display import one_line
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import Agent
     from openclaw.agent.undo import UndoResult
     from openclaw.history.turns import Turn
-    from openclaw.messages import Material
     from openclaw.sessions.session import Session
 
 
@@ -105,25 +104,25 @@ def redo(app: Agent, session: Session, rest: str, say: Say) -> Session:
     return _finish(app, session, taken, "redo", say)
 
 
-def log(app: Agent, rest: str, say: Say) -> None:
+def log(app: Agent, session: Session, rest: str, say: Say) -> None:
     """List the newest turns of the home, of all conversations."""
     count, _ = _parse_words("log", rest, (), default=SHOWN_TURNS)
     say_all(log_lines(app.history, islice(app.history.turns(), count)) or ["no turns yet"], say)
 
 
-def diff(app: Agent, rest: str, say: Say) -> None:
+def diff(app: Agent, session: Session, rest: str, say: Say) -> None:
     """Show what a turn changed; without words the newest one that was not taken back."""
     turn = _find_turn(app, rest)
     found = turn_differences(app.history, turn)
     say_all(for_stdout(diff_lines(found)) if found else [f"{turn.id} changed no files"], say)
 
 
-def show(app: Agent, rest: str, say: Say) -> None:
+def show(app: Agent, session: Session, rest: str, say: Say) -> None:
     """Show all of a turn; without words the newest one that was not taken back."""
     say_all(for_stdout(show_lines(app, _find_turn(app, rest))), say)
 
 
-def blame(app: Agent, rest: str, say: Say) -> None:
+def blame(app: Agent, session: Session, rest: str, say: Say) -> None:
     """Show who wrote the lines of a file."""
     if not rest:
         raise UsageError("which file?", "/blame FILE:LINE")

@@ -31,7 +31,8 @@ SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
 
 Choice = tuple[str, str]
 """A text that can be typed, and its meaning."""
-# name: (arguments, what it does); the method is `_NAME`.
+# name: (arguments, what it does). It is in SHOWN of chat.py, or a method `_NAME` of the chat, or
+# the command of this name in the shell.
 COMMANDS = {
     "help": ("", "what can be typed here"),
     "new": ("[NAME]", "begin a new conversation (also /clear)"),

@@ -22,7 +22,7 @@ from openclaw.errors import UsageError
 from openclaw.messages import Material
 from openclaw.security.audit import without_secrets
 from openclaw.security.display import columns, harmless, one_line
-from openclaw.sessions.session import is_generated_id, title_of
+from openclaw.sessions.session import Session, is_generated_id, title_of
 from openclaw.storage.safe_open import appending, make_folder
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
     from openclaw.agent.agent import Agent
-    from openclaw.sessions.session import Session
 
 
 COMMAND_SYNONYMS = {"exit": "/quit", "quit": "/quit", ":q": "/quit", "?": "/help"}

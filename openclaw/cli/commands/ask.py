@@ -9,21 +9,9 @@ from typing import Annotated
 
 import typer
 
+from openclaw.cli import options
 from openclaw.cli.common import SEARCH, find_trusted_home
 from openclaw.cli.dispatch import IMPLICIT, check_prompt
-from openclaw.cli.options import (
-    Continue,
-    ModelName,
-    ModeName,
-    NoMemory,
-    NoSave,
-    NoServer,
-    SessionName,
-    SkillName,
-    Steps,
-    Words,
-    Yes,
-)
 from openclaw.errors import OpenclawError
 from openclaw.server.server_client import find_server
 
@@ -47,22 +35,22 @@ Stdin = Annotated[
 
 def ask(
     ctx: typer.Context,
-    words: Words = None,
-    continue_: Continue = False,
-    session: SessionName = None,
-    model: ModelName = None,
+    words: options.Words = None,
+    continue_: options.Continue = False,
+    session: options.SessionName = None,
+    model: options.ModelName = None,
     output: Annotated[
         Output, typer.Option("--output", help="What to print.", show_default=False)
     ] = Output.text,
-    yes: Yes = False,
-    mode: ModeName = None,
-    no_memory: NoMemory = False,
+    yes: options.Yes = False,
+    mode: options.ModeName = None,
+    no_memory: options.NoMemory = False,
     quiet: Quiet = False,
-    max_steps: Steps = None,
-    skill: SkillName = "",
-    no_save: NoSave = False,
+    max_steps: options.Steps = None,
+    skill: options.SkillName = "",
+    no_save: options.NoSave = False,
     stdin: Stdin = None,
-    no_server: NoServer = False,
+    no_server: options.NoServer = False,
 ) -> None:
     """Ask once and print the answer.
 
@@ -81,8 +69,8 @@ def ask(
     if not words and not stdin and _is_terminal():
         from openclaw.cli.commands.chat import chat
 
-        options = (continue_, session, model, yes, mode, no_memory, max_steps, skill, no_save)
-        chat(ctx, None, *options, no_server)
+        given = (continue_, session, model, yes, mode, no_memory, max_steps, skill, no_save)
+        chat(ctx, None, *given, no_server)
         return
     home = find_trusted_home(ctx)
     server = find_server(home) if home and not no_server else None

@@ -7,6 +7,7 @@ import sys
 
 import typer
 
+from openclaw.cli import options
 from openclaw.cli.approval import Permission, make_keep, yes_unless_untrusted
 from openclaw.cli.chat.chat import Chat
 from openclaw.cli.chat.chat_commands import Answering
@@ -16,36 +17,23 @@ from openclaw.cli.commands.mcp import ask_servers_trust
 from openclaw.cli.common import current_home
 from openclaw.cli.formatting import has_colours
 from openclaw.cli.opening import open_app
-from openclaw.cli.options import (
-    Continue,
-    ModelName,
-    ModeName,
-    NoMemory,
-    NoSave,
-    NoServer,
-    SessionName,
-    SkillName,
-    Steps,
-    Words,
-    Yes,
-)
 from openclaw.cli.play import bell_seconds, choose_listener
 from openclaw.server.server_client import find_server
 
 
 def chat(
     ctx: typer.Context,
-    words: Words = None,
-    continue_: Continue = False,
-    session: SessionName = None,
-    model: ModelName = None,
-    yes: Yes = False,
-    mode: ModeName = None,
-    no_memory: NoMemory = False,
-    max_steps: Steps = None,
-    skill: SkillName = "",
-    no_save: NoSave = False,
-    no_server: NoServer = False,
+    words: options.Words = None,
+    continue_: options.Continue = False,
+    session: options.SessionName = None,
+    model: options.ModelName = None,
+    yes: options.Yes = False,
+    mode: options.ModeName = None,
+    no_memory: options.NoMemory = False,
+    max_steps: options.Steps = None,
+    skill: options.SkillName = "",
+    no_save: options.NoSave = False,
+    no_server: options.NoServer = False,
 ) -> None:
     """Chat in the terminal: streaming answers, history, completion, /commands.
 

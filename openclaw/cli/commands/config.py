@@ -7,17 +7,13 @@ from typing import Annotated
 import typer
 
 from openclaw.cli.common import current_home, print_json, record_as_turn, table
+from openclaw.cli.options import AsJson, make_group
 from openclaw.config import find_key, origins, render, set_value
 from openclaw.security.trust import allow_keys
 from openclaw.storage.program import is_started_by_agent
 
-app = typer.Typer(
-    help="Show and change settings (openclaw.yaml in the home).",
-    add_completion=False,
-    rich_markup_mode=None,
-)
+app = make_group("Show and change settings (openclaw.yaml in the home).")
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Name = Annotated[str, typer.Argument(metavar="KEY", help="For example model or ollama.host.")]
 
 

@@ -12,35 +12,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.agent.agent import Agent
+from openclaw.cli import options
 from openclaw.cli.charts import Canvas, canvas, share_columns
 from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import print_lines
 from openclaw.cli.history_lines import kind_of, minute, place_of
-from openclaw.cli.options import (
-    Continue,
-    ModelName,
-    ModeName,
-    Modes,
-    NoMemory,
-    SessionName,
-    SkillName,
-    Yes,
-)
 from openclaw.cli.questions import can_ask
 from openclaw.cli.standard_input import material_of, read_piped
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
-from openclaw.inspection.context import context_report, head_changes
-from openclaw.messages import skill_prompt
+from openclaw.inspection.context import (
+    ContextReport,
+    HeadChanges,
+    HeadPartChange,
+    context_report,
+    head_changes,
+)
+from openclaw.inspection.usage import MEASURED
+from openclaw.messages import Entry, skill_prompt
 from openclaw.security.display import first_line, harmless, one_line
 from openclaw.sessions.store import SessionStore
 
 if TYPE_CHECKING:
-    from openclaw.agent.agent import Agent
     from openclaw.history.turns import Turn
-    from openclaw.inspection.context import ContextReport, HeadChanges, HeadPartChange
-    from openclaw.messages import Entry
     from openclaw.security.policy import PermissionQuestion
     from openclaw.storage.home import Home
 
@@ -48,14 +43,14 @@ if TYPE_CHECKING:
 def context(
     ctx: typer.Context,
     words: Annotated[list[str] | None, typer.Argument(metavar="PROMPT", show_default=False)] = None,
-    continue_: Continue = False,
-    session: SessionName = None,
-    model: ModelName = None,
-    yes: Yes = False,
-    mode: ModeName = None,
-    no_memory: NoMemory = False,
-    skill: SkillName = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    continue_: options.Continue = False,
+    session: options.SessionName = None,
+    model: options.ModelName = None,
+    yes: options.Yes = False,
+    mode: options.ModeName = None,
+    no_memory: options.NoMemory = False,
+    skill: options.SkillName = "",
+    as_json: options.AsJson = False,
     raw: Annotated[
         bool, typer.Option("--raw", help="Print exactly what would be sent, byte for byte.")
     ] = False,
@@ -90,7 +85,7 @@ def context(
 
 
 def _open(
-    home: Home, model: str | None, mode: Modes | None, *, yes: bool, no_memory: bool
+    home: Home, model: str | None, mode: options.Modes | None, *, yes: bool, no_memory: bool
 ) -> Agent:
     """Open the app as `openclaw ask` would. The tools offered to a model depend on what they may
     do, and so on whether somebody could be asked.
@@ -173,17 +168,22 @@ def report_lines(report: ContextReport, on: Canvas | None = None) -> list[str]:
     """Return the picture: its title, the bar, the table, and notes."""
     on = on or Canvas()
     rows = _rows(report, on)
-    width = max(len(row.name) for row in rows)
-    lines = [*_title_lines(report), picture(rows, report.window, on), ""]
-    lines.append(f"   {'PART'.ljust(width)}   TOKENS   SHARE  FILE")
-    used, rest = rows[: len(report.parts)], rows[len(report.parts) :]
-    for number, row in enumerate(used):
-        lines += _line(row, number, width, report.window, on)
-    lines += _line(Row(" ", " ", "together", report.used), 0, width, report.window, on)
-    for row in rest:
-        lines += _line(row, -1, width, report.window, on)
-    lines += _line(Row(" ", " ", "window", report.window), 0, width, report.window, on)
-    return [*lines, *_notes(report)]
+    count = len(report.parts)
+    sums = (Row("", "", "together", report.used), Row("", "", "window", report.window))
+    listed = [*rows[:count], sums[0], *rows[count:], sums[1]]
+    cells = [_cells_of(row, report.window) for row in listed]
+    head, *lines = table(cells, ("", "PART", "TOKENS", "SHARE", "FILE"), (2, 3)).split("\n")
+    for number, row in enumerate(listed):
+        mark = on.hue(row.mark, number) if number < count else on.dim(row.mark)
+        lines[number] = (mark or " ") + lines[number][1:]
+    bar = picture(rows, report.window, on)
+    cuts = [f"{row.name} cut: {row.cut}" for row in rows if row.cut]
+    return [_title_line(report), bar, "", head, *lines, *cuts, *_notes(report)]
+
+
+def _cells_of(row: Row, window: int) -> tuple[str, ...]:
+    share = row.tokens / window if window else 0.0
+    return row.mark, row.name, f"{row.tokens:,}", f"{share:.1%}", row.path
 
 
 def picture(rows: Sequence[Row], window: int, on: Canvas) -> str:
@@ -235,24 +235,10 @@ def _cut_rule(report: ContextReport, name: str, *, is_cut: bool) -> str:
     return "its share of the window" if is_cut else ""
 
 
-def _title_lines(report: ContextReport) -> Iterator[str]:
+def _title_line(report: ContextReport) -> str:
     record = report.record
     named = (record.model, record.protocol and f"protocol {record.protocol}")
-    told = ", ".join(filter(None, (*named, f"window {report.window:,} tokens")))
-    yield one_line(told)
-
-
-def _line(row: Row, number: int, width: int, window: int, on: Canvas) -> Iterator[str]:
-    """Return a line of the table; the rule of a cut has a line of its own where space is short."""
-    share = row.tokens / window if window else 0.0
-    mark = on.dim(row.mark) if number < 0 else on.hue(row.mark.strip(), number) or " "
-    text = f"  {row.name.ljust(width)}  {row.tokens:>7,}  {share:>6.1%}  {row.path}".rstrip()
-    cut = f"cut: {row.cut}" if row.cut else ""
-    if cut and len(text) + len(cut) + 3 <= on.width:
-        text, cut = f"{text}  {cut}", ""
-    yield (mark + text).rstrip()
-    if cut:
-        yield f"   {''.ljust(width)}  {cut}"
+    return one_line(", ".join(filter(None, (*named, f"window {report.window:,} tokens"))))
 
 
 def _notes(report: ContextReport) -> Iterator[str]:
@@ -338,9 +324,6 @@ def _writer_json(turn: Turn | None) -> dict[str, Any] | None:
     return {name: getattr(turn, name) for name in names}
 
 
-MEASURED = 64
-"""Tokens; the time of a shorter reading tells little of how long a longer one takes."""
-MINUTES = len("2026-11-21T15:30")
 HEADS = ("MESSAGE", "AT", "TOKENS", "CACHED", "SHARE", "FIRST TOKEN")
 
 
@@ -415,7 +398,7 @@ def cache_lines(session: str, calls: Sequence[ModelCall]) -> list[str]:
 def _cells(call: ModelCall) -> tuple[str, ...]:
     return (
         f"#{call.message}",
-        call.at[:MINUTES].replace("T", " "),
+        minute(call.at),
         f"{call.tokens:,}",
         f"{call.reused:,}",
         f"{call.share:.1%}",

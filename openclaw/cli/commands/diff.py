@@ -18,6 +18,7 @@ from openclaw.cli.history_lines import (
     show_lines,
 )
 from openclaw.cli.opening import open_app
+from openclaw.cli.options import AsJson
 from openclaw.history.differences import turn_differences, turn_json
 from openclaw.inspection.exchange import blame_json, find_exchange
 
@@ -29,7 +30,6 @@ Ref = Annotated[
         help="Its id or the beginning of it, a commit, or SESSION:N. Default: the newest.",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def diff(

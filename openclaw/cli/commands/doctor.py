@@ -7,27 +7,27 @@ import json
 import os
 import shutil
 import sys
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from openclaw.agent.agent import Agent
 from openclaw.cli.charts import Canvas, canvas
 from openclaw.cli.common import current_home
-from openclaw.config import load_settings
-from openclaw.config.mcp_settings import read_servers
+from openclaw.cli.formatting import wrap
+from openclaw.cli.options import AsJson
+from openclaw.config import Settings, load_settings
+from openclaw.config.mcp_settings import Server, read_servers
 from openclaw.errors import Damaged, ModelMissing, OpenclawError, Refused, UsageError
-from openclaw.evals.model_probes import Listener, probe_schema_enforcement
-from openclaw.frozen import frozen
-from openclaw.maintenance.doctor.checkup import checkup
+from openclaw.evals.model_probes import Listener, ProbeLimits, probe_schema_enforcement
+from openclaw.maintenance.doctor.checkup import Check, checkup
 from openclaw.models import token_count
 from openclaw.retrieval.embedders import open_embedder
-from openclaw.security.display import one_line
+from openclaw.security.display import one_line, some_of
 from openclaw.security.grants import read_grants
 from openclaw.security.network import read_url
 from openclaw.security.program_trust import why_untrusted
@@ -40,8 +40,6 @@ from openclaw.tools.shell.sandbox import why_unavailable
 from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:
-    from openclaw.config import Settings
-    from openclaw.config.mcp_settings import Server
     from openclaw.models.base import Model, ModelCard
     from openclaw.storage.home import Home
 
@@ -52,8 +50,8 @@ SCHEMA_SECONDS = 20.0
 """For the one reply that is asked for; a model that has to be loaded may need longer."""
 MOST_LINES = 8
 """Findings of one check that are printed; JSON has all."""
-INDENT, LEAST_ROOM = 22, 20
-"""Columns before what was found, and those that are at least left for it."""
+INDENT = 22
+"""Columns before what was found."""
 COLOURS = {"ok": 1, "fixed": 1, "warning": 4, "fault": 5}
 """Green, yellow, red of `plots.HUES`."""
 MOST_MEMORIES = 400
@@ -71,7 +69,7 @@ def doctor(
     deep: Annotated[
         bool, typer.Option("--deep", help="Look through all of the index and of git's objects too.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check the home's files, settings, models, index and git; say what to do for each fault.
 
@@ -101,7 +99,7 @@ def examine(
         yield from (check_tokenizer(), check_engine(), check_sandbox(), check_space())
         return
     yield check_home(home)
-    yield from check_health(home, fix=fix, deep=deep)
+    yield from checkup(home, fix=fix, deep=deep)
     yield from check_files(home)
     settings, check = check_settings(home)
     yield check
@@ -172,8 +170,9 @@ def check_schema(model: Model, settings: Settings) -> Check:
 
     Only this check asks a model.
     """
+    limits = ProbeLimits(reply=SCHEMA_SECONDS)
     try:
-        found = next(probe_schema_enforcement(Listener(model, SCHEMA_SECONDS), settings.think), {})
+        found = next(probe_schema_enforcement(Listener(model, limits), settings.think), {})
     except OpenclawError as error:
         return Check("schema", "warning", one_line(str(error)), error.hint)
     if not found:
@@ -237,9 +236,8 @@ def check_memory(home: Home) -> Check:
             found.append(f"memory/{path.name}:{line} ({secret.kind})")
     if not found:
         return Check("secrets", "ok", "none in plain text in memory/")
-    more = f" and {len(found) - 3} more" if len(found) > 3 else ""
     advice = "take them out, and have them replaced where they are used: git may have kept them"
-    return Check("secrets", "warning", f"in plain text: {', '.join(found[:3])}{more}", advice)
+    return Check("secrets", "warning", f"in plain text: {some_of(found)}", advice)
 
 
 def check_engine() -> Check:
@@ -309,41 +307,9 @@ def _row(state: str, name: str, text: str, on: Canvas | None) -> Iterator[str]:
     yield from more
 
 
-def _wrap_text(front: str, text: str, on: Canvas | None) -> Iterator[str]:
+def _wrap_text(front: str, text: str, on: Canvas | None) -> list[str]:
     """Break text after `front` into lines that are indented by its length."""
-    lines = [one_line(text)]
-    if on:
-        room = max(on.width - len(front), LEAST_ROOM)
-        lines = textwrap.wrap(lines[0], room, break_long_words=False, break_on_hyphens=False)
-    for number, line in enumerate(lines):
-        yield (" " * len(front) if number else front) + line
-
-
-State = Literal["ok", "warning", "fault"]
-
-
-@frozen
-class Check:
-    """The result of one check: its state, what was found, and what to do about it.
-
-    `exit_code`: the program's exit code when this is the first fault.
-    `fixed`: what --fix has repaired.
-    """
-
-    name: str
-    state: State
-    found: str
-    advice: str = ""
-    exit_code: int = 0
-    fixed: str = ""
-
-
-def check_health(home: Home, *, fix: bool = False, deep: bool = False) -> Iterator[Check]:
-    """Return the findings of the named file checks (docs/doctor.md), repaired with `fix`."""
-    for said in checkup(home, fix=fix, deep=deep):
-        advice, fixed = said.advice, one_line(said.fixed)
-        found = one_line(said.found)
-        yield Check(said.name, said.state, found, advice, said.exit_code, fixed)
+    return wrap(front + one_line(text), on.width if on else 0, " " * len(front))
 
 
 def check_reach(home: Home, settings: Settings) -> Iterator[Check]:

@@ -15,11 +15,12 @@ import typer
 from openclaw.agent.agent import Agent
 from openclaw.cli.common import current_home, print_json
 from openclaw.cli.formatting import warn
+from openclaw.cli.options import AsJson
 from openclaw.cli.play import play, turn_exit_code
 from openclaw.cli.render import Listener
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
-from openclaw.events import Done, Trouble
+from openclaw.events import Done, Error, Event, Trouble
 from openclaw.inspection.turn_lines import verdict_lines
 from openclaw.jobs.heartbeat import (
     HEARTBEAT,
@@ -39,15 +40,13 @@ from openclaw.jobs.heartbeat import (
 from openclaw.security.display import harmless
 
 if TYPE_CHECKING:
-    from openclaw.agent.agent import Agent
-    from openclaw.events import Done, Error, Event
     from openclaw.sessions.session import Session
     from openclaw.storage.home import Home
 
 
 def heartbeat(
     ctx: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
     quiet_hours: Annotated[
         str, typer.Option("--quiet-hours", metavar="22-7", help="Do nothing in these hours.")
     ] = "",

@@ -12,33 +12,26 @@ import typer
 
 from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import warn
+from openclaw.cli.options import AsJson, make_group
 from openclaw.cli.questions import confirm, refuse_inside_agent
 from openclaw.config import load_settings
-from openclaw.config.hook_settings import EVENTS
+from openclaw.config.hook_settings import EVENTS, Event, Hook
 from openclaw.errors import OpenclawError, Refused, UsageError
-from openclaw.hooks.hooks import TRUST, common_facts, open_hooks
+from openclaw.frozen import frozen
+from openclaw.hooks.hooks import TRUST, Hooks, common_facts, open_hooks
 from openclaw.security.display import fold_blanks, harmless, one_line
-from openclaw.security.program_trust import why_untrusted
+from openclaw.security.program_trust import TrustRequest, why_untrusted
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import Agent
-    from openclaw.config.hook_settings import Event, Hook
-    from openclaw.hooks.hooks import Hooks
     from openclaw.hooks.runner import HookReply
-    from openclaw.security.program_trust import TrustRequest
     from openclaw.storage.home import State
 
 
 MOST_LINES = 20
 STATES = {"trusted": "runs", "new": "to review", "changed": "changed, to review"}
 
-app = typer.Typer(
-    help="List, allow and try your own programs around turns (`hooks:` in openclaw.yaml).",
-    add_completion=False,
-    rich_markup_mode=None,
-)
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+app = make_group("List, allow and try your own programs around turns (`hooks:` in openclaw.yaml).")
 
 
 @app.command("list")
@@ -74,29 +67,43 @@ def trust(
         typer.echo("the hooks of this home run no more" if taken else "they were not allowed")
         return
     refuse_inside_agent("hooks")
-    now = hooks.asked()
     warn(fault.text for fault in hooks.faults)
     if not hooks.hooks:
         raise UsageError("there are no hooks to allow", "docs/hooks.md tells how to name one")
+    allow_programs(_waiting(hooks), yes=yes)
+
+
+@frozen
+class WaitingPrograms:
+    """Programs that run after a yes: what they are called, what the yes covers, whether it was
+    given, and a function that keeps it."""
+
+    what: str
+    asked: TrustRequest
+    state: State
+    allow: Callable[[], None]
+
+
+def _waiting(hooks: Hooks) -> WaitingPrograms:
+    now = hooks.asked()
     allow = partial(hooks.trust.allow, hooks.home, now.mark)
-    trust_hooks("hooks", now, hooks.state(now), allow, yes=yes)
+    return WaitingPrograms("hooks", now, hooks.state(now), allow)
 
 
-def trust_hooks(
-    what: str, now: TrustRequest, state: State, allow: Callable[[], None], *, yes: bool
-) -> None:
+def allow_programs(waiting: WaitingPrograms, *, yes: bool) -> None:
     """Show what is to be trusted, and save the trust. Refused when none is possible."""
-    if now.programs.trouble:
+    what, trouble = waiting.what, waiting.asked.programs.trouble
+    if trouble:
         raise Refused(
-            f"these {what} cannot be allowed: {now.programs.trouble}",
+            f"these {what} cannot be allowed: {trouble}",
             f"keep the programs of {what} in hooks/, and other files in workspace/ (docs/hooks.md)",
         )
-    for line in trust_lines(now):
+    for line in trust_lines(waiting.asked):
         typer.echo(line)
-    if state == "trusted":
+    if waiting.state == "trusted":
         typer.echo("they run already")
     elif confirm("Let them run?", yes=yes):
-        allow()
+        waiting.allow()
         typer.echo("they run from now on, until one of them changes")
     else:
         raise typer.Exit(Refused.exit_code)
@@ -132,36 +139,26 @@ def try_event(
 
 
 def ask_trust(app: Agent, read: Callable[[str], str], say: Callable[[str], None]) -> None:
-    """Ask, at the start of a chat, whether untrusted hooks may run. No reply means no, and the chat
-    goes on without them.
-    """
-    hooks = app.hooks
-    if hooks is None or not hooks.hooks:
-        return
-    now = hooks.asked()
-    allow = partial(hooks.trust.allow, hooks.home, now.mark)
-    ask_for_trust("hooks", now, hooks.state(now), allow, read, say)
+    """Ask, at the start of a chat, whether untrusted hooks may run."""
+    if app.hooks is not None and app.hooks.hooks:
+        ask_for_programs(_waiting(app.hooks), read, say)
 
 
-def ask_for_trust(
-    what: str,
-    now: TrustRequest,
-    state: State,
-    allow: Callable[[], None],
-    read: Callable[[str], str],
-    say: Callable[[str], None],
+def ask_for_programs(
+    waiting: WaitingPrograms, read: Callable[[str], str], say: Callable[[str], None]
 ) -> None:
-    """Ask for trust, if it is missing and possible."""
-    if not now.mark or state == "trusted":
+    """Ask for trust, if it is missing and possible. No reply means no, and the chat goes on without
+    them."""
+    if not waiting.asked.mark or waiting.state == "trusted":
         return
-    if state == "changed":
-        say(f"The {what} of this home have changed since you allowed them.")
-    for line in trust_lines(now):
+    if waiting.state == "changed":
+        say(f"The {waiting.what} of this home have changed since you allowed them.")
+    for line in trust_lines(waiting.asked):
         say(line)
     try:
         reply = read("Let them run, until one of them changes? [y]es  [N]o ")
         if reply.strip().lower() in ("y", "yes"):
-            allow()
+            waiting.allow()
     except (EOFError, KeyboardInterrupt):
         return
     except OpenclawError as error:

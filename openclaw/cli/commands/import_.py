@@ -13,14 +13,14 @@ import typer
 
 from openclaw.cli.commands.init import chosen_folder, make_home
 from openclaw.cli.common import current_home, print_json, print_undo_hint, record_as_turn, table
-from openclaw.cli.options import options
+from openclaw.cli.options import AsJson, Unasked, options
 from openclaw.cli.questions import can_ask, confirm
 from openclaw.errors import Damaged
-from openclaw.maintenance.importers.plan import carry_out, plan_import
+from openclaw.maintenance.importers.plan import ImportPlan, carry_out, plan_import
 from openclaw.security.display import one_line
 
 if TYPE_CHECKING:
-    from openclaw.maintenance.importers.steps import ImportPlan, ImportStep
+    from openclaw.maintenance.importers.steps import ImportStep
     from openclaw.storage.home import Home
 
 
@@ -50,8 +50,8 @@ def import_(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would be done.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    yes: Unasked = False,
+    as_json: AsJson = False,
 ) -> None:
     """Take over another agent's files, or notes. DIR is only read; nothing here is overwritten."""
     folder = Path.cwd() / directory.expanduser()
@@ -65,7 +65,7 @@ def import_(
     if not confirm("Import this?", yes=yes):
         typer.echo("nothing was imported", err=True)
         raise typer.Exit(1)
-    with record_as_turn(plan.home, f"import {folder.name}") as turn:
+    with record_as_turn(plan.transfer.home, f"import {folder.name}") as turn:
         result = carry_out(plan, recorder=turn)
     _finish(result, as_json, done=True, turn=turn.turn)
     if result.count(("failed",)):
@@ -94,7 +94,9 @@ def _say(lines: Iterable[str], as_json: bool) -> None:
 
 
 def _plan_lines(plan: ImportPlan) -> Iterator[str]:
-    yield one_line(f"{plan.source.root} is {_article(plan.label)}; the home is {plan.home.root}")
+    transfer = plan.transfer
+    where = f"{transfer.source.root} is {_article(transfer.label)}"
+    yield one_line(f"{where}; the home is {transfer.home.root}")
     yield ""
     yield from _rows(plan.steps)
     yield ""
@@ -106,9 +108,9 @@ def _article(label: str) -> str:
 
 def _rows(steps: Iterable[ImportStep]) -> Iterator[str]:
     order = list(_WORDS)
-    listed = sorted(steps, key=lambda step: (order.index(step.deed), step.kind))
+    listed = sorted(steps, key=lambda step: (order.index(step.deed), step.item.kind))
     rows: list[tuple[str, str, str]] = []
-    for _, group in groupby(listed, key=lambda step: (step.deed, step.kind)):
+    for _, group in groupby(listed, key=lambda step: (step.deed, step.item.kind)):
         rows += _folded(list(group))
     if rows:
         yield table(rows, ("", "FROM", "TO, OR WHY NOT"))
@@ -117,7 +119,7 @@ def _rows(steps: Iterable[ImportStep]) -> Iterator[str]:
 def _folded(steps: list[ImportStep]) -> list[tuple[str, str, str]]:
     """Return the rows of steps of one kind: all of a few; of many the first ones and a number."""
     shown = steps if len(steps) <= MOST_ALIKE + 1 else steps[:MOST_ALIKE]
-    rows = [(_WORDS[step.deed], _short(step.source), _end(step)) for step in shown]
+    rows = [(_WORDS[step.deed], _short(step.item.path), _end(step)) for step in shown]
     if more := len(steps) - len(shown):
         rows.append((_WORDS[steps[0].deed], f"... and {more:,} more", ""))
     return rows
@@ -166,8 +168,8 @@ def _summary(plan: ImportPlan, *, done: bool) -> str:
 def _as_json(plan: ImportPlan, *, done: bool) -> dict[str, Any]:
     steps = [
         {
-            "kind": step.kind,
-            "source": step.source,
+            "kind": step.item.kind,
+            "source": step.item.path,
             "target": step.target,
             "deed": step.deed,
             "detail": step.detail,
@@ -175,9 +177,9 @@ def _as_json(plan: ImportPlan, *, done: bool) -> dict[str, Any]:
         for step in plan.steps
     ]
     return {
-        "format": plan.layout.format,
-        "source": str(plan.source.root),
-        "home": str(plan.home.root),
+        "format": plan.transfer.format,
+        "source": str(plan.transfer.source.root),
+        "home": str(plan.transfer.home.root),
         "done": done,
         "steps": steps,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,21 +13,18 @@ import typer
 from openclaw.cli.commands.heartbeat import ask_unattended
 from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import warn
+from openclaw.cli.options import AsJson, make_group
 from openclaw.cli.questions import write_after_yes
 from openclaw.jobs.job_file import FILE, Job, find_job, read_jobs
-from openclaw.jobs.job_runs import JobResult, all_due, last_runs, run_due, tell, try_job
+from openclaw.jobs.job_runs import Ask, JobResult, all_due, last_runs, run_due, tell, try_job
 from openclaw.security.display import harmless, one_line
 from openclaw.server.autostart import make_timer_files, start_command
 
 if TYPE_CHECKING:
     from openclaw.jobs.heartbeat import UnattendedResult
-    from openclaw.jobs.job_runs import Ask
     from openclaw.storage.home import Home
 
-app = typer.Typer(
-    help="Do things by the clock: memory/JOBS.md.", add_completion=False, rich_markup_mode=None
-)
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+app = make_group("Do things by the clock: memory/JOBS.md.")
 
 
 @app.command("list")
@@ -115,27 +113,15 @@ def _ask(home: Home) -> Ask:
 def _report(home: Home, results: list[JobResult], *, as_json: bool) -> None:
     """Tell what became of jobs, and leave with the highest exit code."""
     if as_json:
-        print_json([_result_json(each) for each in results])
+        print_json(
+            [{"name": each.job.name, "told": each.told, **asdict(each.result)} for each in results]
+        )
     for each in results:
         if not as_json:
             tell(home, each, lambda text: typer.echo(harmless(text)))
         if each.result.code and not each.result.answer:
             warn([f"job {each.job.name}: {each.result.why}"])
     raise typer.Exit(max((each.result.code for each in results), default=0))
-
-
-def _result_json(each: JobResult) -> dict[str, Any]:
-    result = each.result
-    return {
-        "name": each.job.name,
-        "told": each.told,
-        "answer": result.answer,
-        "why": result.why,
-        "session": result.session,
-        "model": result.model,
-        "refused": list(result.refused),
-        "unbacked": list(result.unbacked),
-    }
 
 
 def _now() -> datetime:

@@ -20,6 +20,7 @@ from openclaw.cli.history_lines import (
     state_words,
 )
 from openclaw.cli.opening import open_app
+from openclaw.cli.options import AsJson
 from openclaw.history.differences import SESSIONS_PREFIX, turn_differences, turn_json
 from openclaw.security.audit import ACTIONS, read_actions
 from openclaw.security.display import one_line
@@ -53,7 +54,7 @@ def log(
     file: Annotated[
         str, typer.Option("--file", metavar="PATH", help="Only what changed this file.")
     ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show the newest turns: when, what was asked, what they changed; the newest first."""
     if actions:

@@ -8,32 +8,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.commands.hooks import STATES, ask_for_trust, trust_hooks
+from openclaw.cli.commands.hooks import STATES, WaitingPrograms, allow_programs, ask_for_programs
 from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import warn
+from openclaw.cli.options import AsJson, make_group
 from openclaw.cli.questions import refuse_inside_agent
 from openclaw.config import load_settings
-from openclaw.config.mcp_settings import read_servers, tool_name_part
+from openclaw.config.mcp_settings import Server, read_servers, tool_name_part
 from openclaw.errors import AwayError, OpenclawError, UsageError
-from openclaw.tools.mcp.schema import read_cache
+from openclaw.tools.mcp.schema import ServerCache, read_cache
 from openclaw.tools.mcp.start import KIND, ServerStarter, enabled, fault_line
 from openclaw.tools.mcp.tools import McpServers, make_connector
 
 if TYPE_CHECKING:
-    from openclaw.config.mcp_settings import Server
     from openclaw.storage.home import Home
-    from openclaw.tools.mcp.schema import ServerCache
-    from openclaw.tools.mcp.start import ServerStarter
     from openclaw.tools.tool import Tool
 
 
-app = typer.Typer(
-    help="List and try MCP servers (`mcp:` in openclaw.yaml).",
-    add_completion=False,
-    rich_markup_mode=None,
-)
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+app = make_group("List and try MCP servers (`mcp:` in openclaw.yaml).")
 
 
 @app.command("list")
@@ -78,11 +70,11 @@ def trust(
         typer.echo("these servers run no more" if taken else "they were not allowed")
         return
     refuse_inside_agent("MCP servers")
-    now = starts.asked()
+    waiting = _waiting(starts)
     warn(line for _, line in faults)
-    if not now.servers:
+    if not waiting.asked.servers:
         raise UsageError("no MCP server runs a file of this home", "the others need no permission")
-    trust_hooks("MCP servers", now, starts.state(now), partial(starts.allow, now), yes=yes)
+    allow_programs(waiting, yes=yes)
 
 
 @app.command("test")
@@ -118,11 +110,14 @@ def try_one(
 
 def ask_servers_trust(home: Home, read: Callable[[str], str], say: Callable[[str], None]) -> None:
     """Ask, at the start of a chat, whether servers may run that run files of this home."""
-    starts, _ = _starts(home)
+    waiting = _waiting(_starts(home)[0])
+    if waiting.asked.servers:
+        ask_for_programs(waiting, read, say)
+
+
+def _waiting(starts: ServerStarter) -> WaitingPrograms:
     now = starts.asked()
-    if now.servers:
-        allow = partial(starts.allow, now)
-        ask_for_trust("MCP servers", now, starts.state(now), allow, read, say)
+    return WaitingPrograms("MCP servers", now, starts.state(now), partial(starts.allow, now))
 
 
 def _read(home: Home) -> tuple[list[Server], list[tuple[str, str]]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import date
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from openclaw.cli.common import current_home, print_json, record_as_turn, table
+from openclaw.cli.options import AsJson, make_group
 from openclaw.config import add_line, drop_line, load_settings
 from openclaw.errors import UsageError
 from openclaw.inspection.policy_report import describe_policy
@@ -15,15 +17,8 @@ from openclaw.security.display import one_line
 from openclaw.security.grants import make_grant, read_grant, read_grants
 from openclaw.security.policy import EFFECTS, RULES, TABLE
 
-if TYPE_CHECKING:
-    from openclaw.security.grants import Grant
+app = make_group("Show what tools may do, and grant it.")
 
-
-app = typer.Typer(
-    help="Show what tools may do, and grant it.", add_completion=False, rich_markup_mode=None
-)
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 BY_SITUATION = "ask in a chat, edit for a single prompt"
 
 
@@ -101,14 +96,9 @@ openclaw policy allow tool notes__search"""
 
 
 def _names(number: int, line: str) -> set[str]:
-    """Return the names that a grant may be called by."""
-    grant, _ = _read(line)
-    named = {grant.value, f"{grant.kind} {grant.value}"} if grant else set()
-    return {str(number + 1), line, *named}
-
-
-def _read(line: str) -> tuple[Grant | None, str]:
-    try:
-        return read_grant(line), ""
-    except ValueError as error:
-        return None, f"no grant: {error}"
+    """Return the names that a grant may be called by; a line may be no grant."""
+    names = {str(number + 1), line}
+    with suppress(ValueError):
+        grant = read_grant(line)
+        names |= {grant.value, f"{grant.kind} {grant.value}"}
+    return names

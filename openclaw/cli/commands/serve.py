@@ -18,11 +18,10 @@ from openclaw.errors import OpenclawError, UsageError
 from openclaw.security.display import one_line
 from openclaw.server.access import add_token, read_tokens, remove_token, tokens_file
 from openclaw.server.autostart import inherited_socket, make_files, start_command
-from openclaw.server.server_client import find_server
+from openclaw.server.server_client import RunningServer, find_server
 from openclaw.storage.text import read_text
 
 if TYPE_CHECKING:
-    from openclaw.server.server_client import RunningServer
     from openclaw.storage.home import Home
 
 DEFAULT_PORT = 8377

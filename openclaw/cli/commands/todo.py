@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, print_undo_hint, record_as_turn, table
+from openclaw.cli.common import (
+    current_home,
+    print_json,
+    print_undo_hint,
+    raise_usage_errors,
+    record_as_turn,
+    table,
+)
+from openclaw.cli.options import AsJson, make_group
 from openclaw.errors import UsageError
 from openclaw.memory.markdown import without_due
-from openclaw.memory.todos import TodoFile, is_overdue
+from openclaw.memory.todos import Todo, TodoFile, is_overdue
 from openclaw.nlp.dates import parse_day
-from openclaw.security.display import one_line
-from openclaw.types import ToolProblem
+from openclaw.security.display import count_of, one_line
 
 if TYPE_CHECKING:
-    from datetime import date
-
-    from openclaw.memory.todos import Todo, TodoFile
     from openclaw.storage.home import Home
 
 
-app = typer.Typer(
-    help="Show and change the to-do lists.", add_completion=False, rich_markup_mode=None
-)
+app = make_group("Show and change the to-do lists.")
 
 DATES = "2026-12-01, tomorrow, next friday"
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Everything = Annotated[bool, typer.Option("--all", "-a", help="Show done ones too.")]
 Words = Annotated[list[str], typer.Argument(metavar="ID|TEXT", help="Its id or its text.")]
 Due = Annotated[
@@ -84,7 +84,7 @@ def add(
     if due:
         words = f"{words} due:{_day(due)}"
     home = current_home(ctx)
-    with _problems_as_usage(), record_as_turn(home, f"todo add {words}") as turn:
+    with raise_usage_errors(), record_as_turn(home, f"todo add {words}") as turn:
         file = _file(home)
         file.keep = turn.keep
         added = file.add(list_name, [words])
@@ -120,7 +120,7 @@ def move(
     home = current_home(ctx)
     file = _file(home)
     said = f"{' '.join(words)} --list {list_name}"
-    with _problems_as_usage(), record_as_turn(home, f"todo move {said}") as turn:
+    with raise_usage_errors(), record_as_turn(home, f"todo move {said}") as turn:
         file.keep = turn.keep
         todo = file.move(file.find_one(" ".join(words)).id, list_name)
     if as_json:
@@ -146,7 +146,7 @@ def remove(
     home = current_home(ctx)
     file = _file(home)
     said = f"--list {list_name}" if list_name else " ".join(words or ())
-    with _problems_as_usage(), record_as_turn(home, f"todo rm {said}") as turn:
+    with raise_usage_errors(), record_as_turn(home, f"todo rm {said}") as turn:
         file.keep = turn.keep
         if words:
             todo = file.find_one(" ".join(words))
@@ -154,7 +154,7 @@ def remove(
             gone, told = [todo], f"removed: {todo.text}"
         else:
             gone = file.remove_list(list_name)
-            told = f"removed {list_name} with {len(gone)} to-do{'' if len(gone) == 1 else 's'}"
+            told = f"removed {list_name} with {count_of(len(gone), 'to-do')}"
     if as_json:
         print_json(_json(home, file, gone))
     else:
@@ -166,7 +166,7 @@ def _mark(ctx: typer.Context, words: list[str], state: bool, as_json: bool) -> N
     home = current_home(ctx)
     file = _file(home)
     verb = "done" if state else "undone"
-    with _problems_as_usage(), record_as_turn(home, f"todo {verb} {' '.join(words)}") as turn:
+    with raise_usage_errors(), record_as_turn(home, f"todo {verb} {' '.join(words)}") as turn:
         file.keep = turn.keep
         todo = file.find_one(" ".join(words), state)
         file.set_done(todo.id, state)
@@ -219,11 +219,3 @@ def _day(text: str) -> str:
     if day is None:
         raise UsageError(f"{text} is not a date", f"write it like one of these: {DATES}")
     return day.isoformat()
-
-
-@contextmanager
-def _problems_as_usage() -> Iterator[None]:
-    try:
-        yield
-    except ToolProblem as problem:
-        raise UsageError(str(problem)) from None

@@ -13,9 +13,10 @@ import typer
 from openclaw.cli.common import print_json
 from openclaw.cli.formatting import warn
 from openclaw.cli.opening import open_app
+from openclaw.cli.options import AsJson
 from openclaw.cli.questions import can_ask, confirm
 from openclaw.errors import UsageError
-from openclaw.security.display import harmless, one_line
+from openclaw.security.display import count_of, harmless, one_line
 
 if TYPE_CHECKING:
     from openclaw.agent.undo import UndoResult
@@ -30,7 +31,6 @@ Session = Annotated[
 Keep = Annotated[
     bool, typer.Option("--keep", help="Leave lines as they are that were changed since.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 CONFLICT = 1
 MOST_FILES = 20
 """Files that are named; an import may have made thousands."""
@@ -126,7 +126,7 @@ def undo_lines(taken: UndoResult, verb: str, *, again: str = "") -> Iterator[str
     if taken.messages:
         many = len(_conversations(taken.of))
         of = f"{many} conversations" if many > 1 else "the conversation"
-        yield f"  {taken.messages} message{'' if taken.messages == 1 else 's'} of {of}"
+        yield f"  {count_of(taken.messages, 'message')} of {of}"
     yield from (f"  {one_line(path)}: later changes of others are kept" for path in taken.merged)
     for path in taken.missing:
         yield f"  {one_line(path)}: left as it is, its earlier content was not kept"

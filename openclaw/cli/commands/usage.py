@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from openclaw.cli.commands.memory.shared import parse_past_day
 from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import warn
-from openclaw.inspection.usage import all_turns, group_turns, sum_turns, turns_of, usage_json
-from openclaw.security.display import one_line
+from openclaw.cli.options import AsJson
+from openclaw.inspection.usage import (
+    Sums,
+    TurnUsage,
+    all_turns,
+    group_turns,
+    sum_turns,
+    turns_of,
+    usage_json,
+)
+from openclaw.security.display import count_of, one_line
 from openclaw.sessions.store import SessionStore
-
-if TYPE_CHECKING:
-    from openclaw.inspection.usage import Sums, TurnUsage
-
 
 SHOWN_DAYS, SHOWN_TURNS = 14, 30
 HEADS = ("SENT", "CACHED", "WRITTEN", "1ST TOKEN", "IN/S", "OUT/S")
@@ -35,7 +40,7 @@ def usage(
     since: Annotated[
         str, typer.Option("--since", metavar="DATE", help="Only from this day on.")
     ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show what was read and written, how much of it was reused, and how quick the model was: in
     all, by model and by day, or turn by turn."""
@@ -67,10 +72,11 @@ def usage_lines(turns: Sequence[TurnUsage], *, whole: bool = False) -> list[str]
     talks = len({turn.session for turn in turns})
     blank = [""] * (2 + len(HEADS))
     rows = [_row(sum_turns("in all", turns)), blank, *map(_row, models), blank, *map(_row, shown)]
-    lines = [f"{_count(len(turns), 'turn')} in {_count(talks, 'conversation')}, {_span(days)}", ""]
+    where = f"{count_of(len(turns), 'turn')} in {count_of(talks, 'conversation')}"
+    lines = [f"{where}, {_span(days)}", ""]
     lines += table(rows, ("TURNS", *HEADS, ""), range(1 + len(HEADS))).split("\n")
     if left := len(days) - len(shown):
-        lines.append(f"{_count(left, 'earlier day')} not shown: --since {days[0].name}")
+        lines.append(f"{count_of(left, 'earlier day')} not shown: --since {days[0].name}")
     return lines
 
 
@@ -85,7 +91,7 @@ def session_lines(name: str, turns: Sequence[TurnUsage]) -> list[str]:
     lines = [one_line(f"{name}: {models}"), ""]
     lines += table(rows, ("CALLS", *HEADS, "TURN"), range(1 + len(HEADS))).split("\n")
     if left := len(turns) - len(shown):
-        lines.append(f"{_count(left, 'earlier turn')} not shown: --json has all")
+        lines.append(f"{count_of(left, 'earlier turn')} not shown: --json has all")
     return lines
 
 
@@ -108,16 +114,13 @@ def _row(row: Sums, *, calls: bool = False) -> Sequence[str]:
 
 def _short(number: int) -> str:
     """Return a number on at most six columns: 1,234, 56.7k, 8.9M."""
-    for unit, size in (("M", 1_000_000), ("k", 10_000)):
-        if number >= size:
-            return f"{number / (1_000_000 if unit == 'M' else 1_000):,.1f}{unit}"
+    if number >= 1_000_000:
+        return f"{number / 1_000_000:,.1f}M"
+    if number >= 10_000:
+        return f"{number / 1_000:,.1f}k"
     return f"{number:,}"
 
 
 def _span(days: Sequence[Sums]) -> str:
     first, last = days[0].name, days[-1].name
     return first if first == last else f"{first} to {last}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -9,11 +9,12 @@ from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.maintenance.doctor import home_files, private_files, repository, saved_sessions
 from openclaw.maintenance.doctor.finding import Finding, RepairCopies, State, View
+from openclaw.security.display import one_line
 from openclaw.storage.home import Home
 
-Check = Callable[[View], Iterable[Finding]]
+FileCheck = Callable[[View], Iterable[Finding]]
 
-CHECKS: Mapping[str, Check] = {
+CHECKS: Mapping[str, FileCheck] = {
     "links": home_files.links,
     "access": home_files.rights,
     "disk": home_files.disk,
@@ -38,7 +39,7 @@ CHECKS: Mapping[str, Check] = {
 
 
 @frozen
-class CheckResult:
+class Check:
     """The result of a named check: `found` in one line and `advice` on what to do. `fixed` says
     what was repaired; the state is "ok" then.
     """
@@ -56,8 +57,8 @@ def checkup(
     *,
     fix: bool = False,
     deep: bool = False,
-    checks: Mapping[str, Check] = CHECKS,
-) -> Iterator[CheckResult]:
+    checks: Mapping[str, FileCheck] = CHECKS,
+) -> Iterator[Check]:
     """Run the checks; one that finds nothing gives one result that says so.
 
     With `fix` each finding that can be repaired is repaired, and the copies are named at the end.
@@ -66,12 +67,12 @@ def checkup(
     view, kept = View(home, deep), RepairCopies(home)
     for name, check in checks.items():
         results = list(_run(name, check, view, kept if fix else None))
-        yield from results or [CheckResult(name, "ok")]
+        yield from results or [Check(name, "ok")]
     if kept.where:
-        yield CheckResult("kept", "ok", f"copies of what was repaired: {kept.where}")
+        yield Check("kept", "ok", f"copies of what was repaired: {kept.where}")
 
 
-def _run(name: str, check: Check, view: View, kept: RepairCopies | None) -> Iterator[CheckResult]:
+def _run(name: str, check: FileCheck, view: View, kept: RepairCopies | None) -> Iterator[Check]:
     repaired = False
     try:
         for finding in list(check(view)):
@@ -81,22 +82,22 @@ def _run(name: str, check: Check, view: View, kept: RepairCopies | None) -> Iter
                 repaired = True
             yield result
     except Exception as error:  # noqa: BLE001  (one check must not keep the others from running)
-        found = f"the check itself failed: {type(error).__name__}: {error}"
-        yield CheckResult(name, "fault", found, "openclaw doctor --debug shows more", 1)
+        found = one_line(f"the check itself failed: {type(error).__name__}: {error}")
+        yield Check(name, "fault", found, "openclaw doctor --debug shows more", 1)
     if repaired:
         view.forget()
 
 
-def _result(name: str, finding: Finding) -> CheckResult:
+def _result(name: str, finding: Finding) -> Check:
     lines = [finding.advice, f"--fix {finding.fix}" if finding.repair else ""]
     advice = "\n".join(line for line in lines if line)
-    return CheckResult(name, finding.state, finding.found, advice, finding.exit_code)
+    return Check(name, finding.state, one_line(finding.found), advice, finding.exit_code)
 
 
-def _repaired(result: CheckResult, finding: Finding, kept: RepairCopies) -> CheckResult:
+def _repaired(result: Check, finding: Finding, kept: RepairCopies) -> Check:
     try:
         done = finding.repair(kept) if finding.repair else ""
     except (OpenclawError, OSError) as error:
         advice = "\n".join(filter(None, [f"not repaired: {error}", finding.advice]))
         return replace(result, advice=advice)
-    return replace(result, state="ok", advice="", exit_code=0, fixed=done)
+    return replace(result, state="ok", advice="", exit_code=0, fixed=one_line(done))

@@ -28,6 +28,7 @@ from openclaw.maintenance.doctor.finding import (
     View,
 )
 from openclaw.memory.markdown import change_file, read_markdown, read_task_page, write_ids
+from openclaw.security.display import some_of
 from openclaw.sessions.session import from_json
 from openclaw.sessions.session_search import last_updated
 from openclaw.skills.skill import check_skill
@@ -128,9 +129,8 @@ def clock(view: View) -> Iterator[Finding]:
         at = Git(view.home.root).says("log", "-1", "--format=%ct")
         late += ["the last commit"] if at.isdigit() and int(at) > view.now + AHEAD else []
     if late:
-        more = f" and {len(late) - 3} more" if len(late) > 3 else ""
         day = time.strftime("%Y-%m-%d", time.localtime(view.now))
-        found = f"from the future, as it is {day} by this clock: {', '.join(late[:3])}{more}"
+        found = f"from the future, as it is {day} by this clock: {some_of(late)}"
         yield Finding(found, advice="set the clock; if it is right, touch these files")
 
 
@@ -254,9 +254,8 @@ def files(view: View) -> Iterator[Finding]:
         if _TEMP.fullmatch(seen.path.rpartition("/")[2]) and seen.status.st_mtime < view.now - OLD
     ]
     if old:
-        names = ", ".join(view.home.relative(path) for path in old[:3])
-        more = f" and {len(old) - 3} more" if len(old) > 3 else ""
-        found = f"half-written files of killed processes: {names}{more}"
+        names = some_of([view.home.relative(path) for path in old])
+        found = f"half-written files of killed processes: {names}"
         yield Finding(found, fix="removes them", repair=partial(_take_away, old))
 
 
@@ -414,10 +413,9 @@ def conflict_markers(view: View) -> Iterator[Finding]:
     """Find marks that a merge left for the user to resolve; sessions have a check of their own."""
     for seen, data in view.texts():
         if SIGN in data and not _is_session(seen.path) and (found := conflicts(decode(data))):
-            lines = ", ".join(str(each.line) for each in found[:5])
-            more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+            lines = some_of([str(each.line) for each in found], 5)
             advice = "decide there what should stand, and take the markers out"
-            said = f"{seen.path} has conflict markers in line {lines}{more}"
+            said = f"{seen.path} has conflict markers in line {lines}"
             yield Finding(said, advice=advice)
 
 
@@ -430,7 +428,7 @@ def todo_ids(view: View) -> Iterator[Finding]:
     path = view.home.memory / "TODO.md"
     lines = _repeated_ids(read_markdown(path)) if is_ordinary(path) else []
     if lines:
-        where = ", ".join(map(str, lines[:5])) + (" ..." if len(lines) > 5 else "")
+        where = some_of([str(line) for line in lines], 5)
         found = f"memory/TODO.md: the id of another to-do in line {where}"
         fix = "gives each but the first an id of its own"
         yield Finding(found, fix=fix, repair=partial(_new_ids, view.home))

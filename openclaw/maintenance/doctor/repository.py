@@ -19,6 +19,7 @@ from openclaw.maintenance.doctor.finding import (
     modified_at,
     place_in,
 )
+from openclaw.security.display import some_of
 from openclaw.storage.git import BUSY, Git, GitError, folder_of, is_source
 from openclaw.storage.git_settings import common_of, find_repository_problem
 from openclaw.storage.home import IGNORE, Home
@@ -79,7 +80,7 @@ def _state(view: View, folder: Path) -> Iterator[Finding]:
     yield from _unfinished(home, program, folder)
     yield from _ignored(home, program)
     if view.deep:
-        yield from _objects(home, program)
+        yield from _objects(program)
 
 
 def _refused(home: Home, said: str) -> Finding:
@@ -127,9 +128,8 @@ def _unfinished(home: Home, program: Git, folder: Path) -> Iterator[Finding]:
     entries = filter(None, program.says("ls-files", "--unmerged", "-z").split("\0"))
     unmerged = list(dict.fromkeys(entry.partition("\t")[2] for entry in entries))
     if unmerged:
-        names = ", ".join(unmerged[:3]) + (" ..." if len(unmerged) > 3 else "")
-        advice = f"decide on them, then: git -C {home.root} add {names.split(', ')[0]}"
-        yield Finding(f"not merged yet: {names}", advice=advice)
+        advice = f"decide on them, then: git -C {home.root} add {unmerged[0]}"
+        yield Finding(f"not merged yet: {some_of(unmerged)}", advice=advice)
     what = next((what for name, what in BUSY.items() if (folder / name).exists()), "")
     if what:
         advice = f"finish or abort it (git -C {home.root} status says how)"
@@ -192,7 +192,7 @@ def _ignore(kept: RepairCopies) -> str:
     return ".openclaw/ is ignored now"
 
 
-def _objects(home: Home, program: Git) -> Iterator[Finding]:
+def _objects(program: Git) -> Iterator[Finding]:
     try:
         program.run("fsck", "--connectivity-only", "--no-dangling", "--no-progress")
     except GitError as error:

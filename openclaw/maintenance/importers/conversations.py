@@ -6,19 +6,19 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
+from functools import lru_cache
+from pathlib import PurePosixPath
 from typing import Any
 
 from openclaw.errors import OpenclawError
-from openclaw.maintenance.importers.detect import Format, SourceItem
 from openclaw.maintenance.importers.source import Source
-from openclaw.maintenance.importers.steps import ImportStep
+from openclaw.maintenance.importers.steps import ImportStep, SourceItem, Transfer
 from openclaw.messages import Entry, ToolUse
 from openclaw.security.untrusted import fence
-from openclaw.security.vault import Vault, disarm_masks, map_texts
+from openclaw.security.vault import disarm_masks, map_texts
 from openclaw.sessions import masking
 from openclaw.sessions.session import (
     INTERRUPTED,
@@ -28,124 +28,103 @@ from openclaw.sessions.session import (
     title_of,
     to_json,
 )
-from openclaw.storage.home import Home
-from openclaw.storage.text import encode, read_text, write_if_same
-from openclaw.types import BeforeWrite, record_no_write
+from openclaw.storage.text import encode, read_text
 
 
-@dataclass(slots=True)
-class ConversationImporter:
-    """Plans and writes conversations. One that is here already is never written again."""
-
-    home: Home
-    vault: Vault
-    format: Format
-    label: str
-    now: Callable[[], datetime]
-    keep: BeforeWrite = record_no_write
-    _planned: dict[str, str] = field(default_factory=dict)
-    _titles: dict[str, dict[str, str]] = field(default_factory=dict)
-
-    def plan(self, source: Source, item: SourceItem) -> ImportStep:
-        """Plan a file's import. OpenclawError when it cannot be read."""
-        try:
-            found = self._read(source, item)
-        except NotASession as error:
-            return ImportStep("session", item.path, "", "leave", str(error), item)
-        name = home_id(self.format, found.id)
-        target = f"sessions/{name}.json"
-        if name in self._planned:
-            told = f"the same conversation as {self._planned[name]}"
-            return ImportStep("session", item.path, target, "known", told, item)
-        self._planned[name] = item.path
-        if (self.home.root / target).exists():
-            told = "" if self._is_same(source, item, target) else "went on since it was imported"
-            return ImportStep(
-                "session", item.path, target, "leave" if told else "known", told, item
-            )
-        told = f"{len(found.session.messages)} messages"
-        lost = f"; {found.unread} lines could not be read" if found.unread else ""
-        return ImportStep("session", item.path, target, "write", told + lost, item)
-
-    def carry_out(self, source: Source, step: ImportStep) -> ImportStep:
-        item = step.item
-        found = self._read(source, item)
-        session = found.session
-        session.id = home_id(self.format, found.id)
-        session.messages = [self._entry(entry) for entry in session.messages]
-        session.created_at = session.created_at or self._now()
-        session.updated_at = session.updated_at or session.created_at
-        users = [at for at, entry in enumerate(session.messages) if entry.role == "user"]
-        state = SessionState(
-            imported_from={
-                "agent": self.format,
-                "id": found.id,
-                "path": item.path,
-                "sha256": _sha256(source, item),
-                "at": self._now(),
-            },
-            foreign={f"a conversation of {self.label}": users[-1] if users else 0},
-        )
-        session.extra = state.as_json()
-        masking.mask_session(self.vault, session)
-        if write_conversation(self.home.sessions, session, self.keep):
-            return step
-        return step.with_result("failed", "the place was taken meanwhile; import again")
-
-    def _read(self, source: Source, item: SourceItem) -> ForeignConversation:
-        place = PurePosixPath(item.path)
-        found = read_foreign(source.text(item.path), place.stem)
-        given = self._titles_in(source, place.parent.as_posix()).get(found.id)
-        found.session.title = disarm_masks(given or found.session.title)
-        return found
-
-    def _titles_in(self, source: Source, folder: str) -> dict[str, str]:
-        """Return the names that OpenClaw's sessions.json gives to conversations, by their id."""
-        if folder not in self._titles:
-            self._titles[folder] = _titles(source, f"{folder}/sessions.json")
-        return self._titles[folder]
-
-    def _entry(self, entry: Entry) -> Entry:
-        calls = tuple(self._fence_result(use) for use in entry.tool_calls)
-        return replace(entry, content=disarm_masks(entry.content), tool_calls=calls)
-
-    def _fence_result(self, use: ToolUse) -> ToolUse:
-        """Fence a call's result, as for a tool of ours."""
-        by = f"{use.tool}, a tool of {self.label}"
-        text = fence(disarm_masks(use.output), by, os.urandom(4).hex())
-        return replace(use, input=map_texts(use.input, disarm_masks), output=text)
-
-    def _is_same(self, source: Source, item: SourceItem, target: str) -> bool:
-        """Tell whether the conversation here was made of this very file."""
-        try:
-            data = json.loads(read_text(self.home.root / target))
-        except (OSError, ValueError, RecursionError):
-            return False
-        note = SessionState.from_json(data if isinstance(data, dict) else {}).imported_from or {}
-        return note.get("sha256") == _sha256(source, item)
-
-    def _now(self) -> str:
-        return self.now().isoformat(timespec="milliseconds")
-
-
-def _titles(source: Source, path: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+def plan_conversation(to: Transfer, item: SourceItem) -> ImportStep:
+    """Plan a file's import. One that is here already is never written again. OpenclawError when it
+    cannot be read."""
     try:
-        data: Any = json.loads(source.text(path)) if source.is_file(path) else {}
-    except (OpenclawError, ValueError, RecursionError):
-        return found
-    for entry in data.values() if isinstance(data, dict) else ():
-        if isinstance(entry, dict) and isinstance(entry.get("sessionId"), str):
-            names = (entry.get(key) for key in ("label", "displayName", "subject"))
-            title = next((name for name in names if isinstance(name, str) and name.strip()), "")
-            found[entry["sessionId"]] = " ".join(title.split())
+        found = _read(to.source, item)
+    except NotASession as error:
+        return item.step("leave", detail=str(error))
+    target = f"sessions/{home_id(to.format, found.id)}.json"
+    if target in to.planned:
+        return item.step("known", target, f"the same conversation as {to.planned[target]}")
+    to.planned[target] = item.path
+    if (to.home.root / target).exists():
+        if _is_made_of(to, item, target):
+            return item.step("known", target)
+        return item.step("leave", target, "went on since it was imported")
+    told = f"{len(found.session.messages)} messages"
+    lost = f"; {found.unread} lines could not be read" if found.unread else ""
+    return item.step("write", target, told + lost)
+
+
+def take_conversation(to: Transfer, step: ImportStep) -> ImportStep:
+    """Write the conversation. What its tools gave back is fenced, as results of our tools are."""
+    found = _read(to.source, step.item)
+    session = found.session
+    session.id = home_id(to.format, found.id)
+    session.messages = [_without_marks(entry, to.label) for entry in session.messages]
+    now = to.now().isoformat(timespec="milliseconds")
+    session.created_at = session.created_at or now
+    session.updated_at = session.updated_at or session.created_at
+    users = [at for at, entry in enumerate(session.messages) if entry.role == "user"]
+    state = SessionState(
+        imported_from={
+            "agent": to.format,
+            "id": found.id,
+            "path": step.item.path,
+            "sha256": _sha256(to.source, step.item),
+            "at": now,
+        },
+        foreign={f"a conversation of {to.label}": users[-1] if users else 0},
+    )
+    session.extra = state.as_json()
+    masking.mask_session(to.vault, session)
+    return to.write(step, None, encode(to_json(session)))
+
+
+def _read(source: Source, item: SourceItem) -> ForeignConversation:
+    place = PurePosixPath(item.path)
+    found = read_foreign(source.text(item.path), place.stem)
+    title = _title_in(source, f"{place.parent}/sessions.json", found.id)
+    found.session.title = disarm_masks(title or found.session.title)
     return found
+
+
+def _title_in(source: Source, path: str, own: str) -> str:
+    """Return the name that OpenClaw's sessions.json gives to a conversation, "" for none."""
+    try:
+        return _titles(source.text(path)).get(own, "") if source.is_file(path) else ""
+    except OpenclawError:
+        return ""
+
+
+@lru_cache(maxsize=1)
+def _titles(text: str) -> dict[str, str]:
+    entries = [_mapping(entry) for entry in _mapping(_json(text)).values()]
+    names = ("label", "displayName", "subject")
+    return {_text(each, "sessionId"): " ".join(_text(each, *names).split()) for each in entries}
+
+
+def _without_marks(entry: Entry, label: str) -> Entry:
+    calls = tuple(_fence_result(use, label) for use in entry.tool_calls)
+    return replace(entry, content=disarm_masks(entry.content), tool_calls=calls)
+
+
+def _fence_result(use: ToolUse, label: str) -> ToolUse:
+    by = f"{use.tool}, a tool of {label}"
+    text = fence(disarm_masks(use.output), by, os.urandom(4).hex())
+    return replace(use, input=map_texts(use.input, disarm_masks), output=text)
+
+
+def _is_made_of(to: Transfer, item: SourceItem, target: str) -> bool:
+    """Tell whether the conversation here was made of this very file."""
+    try:
+        data = _json(read_text(to.home.root / target))
+    except (OSError, ValueError):
+        return False
+    note = SessionState.from_json(_mapping(data)).imported_from or {}
+    return note.get("sha256") == _sha256(to.source, item)
 
 
 def _sha256(source: Source, item: SourceItem) -> str:
     return hashlib.sha256(source.held(item.path)).hexdigest()
 
 
+_Mapping = Mapping[str, Any]
 _NOT_IN_AN_ID = re.compile(r"[^A-Za-z0-9_]+")
 _HERMES_FILE = re.compile(r"session_(?P<id>.+)")
 
@@ -163,26 +142,14 @@ class ForeignConversation:
     unread: int = 0
 
 
-@dataclass(slots=True)
-class _ParsedFile:
-    """The content of a file: a head, messages in OpenAI's or OpenClaw's shape, lines not
-    understood.
-    """
-
-    head: Mapping[str, Any] = field(default_factory=dict)
-    messages: list[Mapping[str, Any]] = field(default_factory=list)
-    unread: int = 0
-
-
 def read_foreign(text: str, name: str) -> ForeignConversation:
     """Read a conversation from the text of a file; `name` is the file's name without its suffix.
 
     Its messages have only texts, tool calls and their results. Raises NotASession when there is no
     message of a user or an assistant in it.
     """
-    found = _parse_text(text)
-    head = found.head
-    entries = thread(found.messages)
+    head, messages, unread = _parse_text(text)
+    entries = thread(messages)
     if not entries:
         raise NotASession("it holds no messages")
     own = _text(head, "id", "session_id") or _own_id(name)
@@ -194,11 +161,11 @@ def read_foreign(text: str, name: str) -> ForeignConversation:
         title=_text(_mapping(head.get("metadata")), "title") or _text(head, "title"),
         created_at=begun or (times[0] if times else ""),
         updated_at=(times[-1] if times else "") or ended or begun,
-        model=_text(head, "model") or _model(found.messages),
+        model=_text(head, "model") or _model(messages),
         messages=entries,
     )
     session.title = " ".join(session.title.split()) or title_of(entries)
-    return ForeignConversation(own, session, found.unread)
+    return ForeignConversation(own, session, unread)
 
 
 def home_id(label: str, own: str) -> str:
@@ -212,48 +179,42 @@ def home_id(label: str, own: str) -> str:
     return f"{name[:55].rstrip('-')}-{tail}"
 
 
-def write_conversation(folder: Path, session: Session, keep: BeforeWrite = record_no_write) -> bool:
-    """Write a new conversation, its times as they are; False when one of its id exists. `keep` is
-    called before.
-    """
-    return write_if_same(folder / f"{session.id}.json", None, encode(to_json(session)), keep)
-
-
-def _parse_text(text: str) -> _ParsedFile:
+def _parse_text(text: str) -> tuple[_Mapping, list[_Mapping], int]:
+    """Return the head of a file, its messages in OpenAI's or OpenClaw's shape, and the number of
+    those that were not understood."""
     stripped = text.strip()
     whole = _json(stripped)
     if isinstance(whole, dict) and isinstance(whole.get("messages"), list):
-        messages: list[Mapping[str, Any]] = [m for m in whole["messages"] if isinstance(m, dict)]
-        return _ParsedFile(whole, messages, len(whole["messages"]) - len(messages))
+        messages: list[_Mapping] = [m for m in whole["messages"] if isinstance(m, dict)]
+        return whole, messages, len(whole["messages"]) - len(messages)
     if isinstance(whole, list):
-        return _ParsedFile({}, [item for item in whole if isinstance(item, dict)])
-    found = _ParsedFile()
-    tree: list[Mapping[str, Any]] = []
+        return {}, [item for item in whole if isinstance(item, dict)], 0
+    head: _Mapping = {}
+    messages, tree, unread = [], list[_Mapping](), 0
     for line in stripped.splitlines():
         item = _json(line) if line.strip() else {}
         if not isinstance(item, dict):
-            found.unread += 1
+            unread += 1
         elif item.get("type") == "session":
-            found.head = item
+            head = item
         elif item.get("_type") == "metadata":
-            found.head = {**item, "id": item.get("key") or ""}
+            head = {**item, "id": item.get("key") or ""}
         elif item.get("role") == "session_meta":
-            found.head = {**item, "id": ""}
+            head = {**item, "id": ""}
         elif isinstance(item.get("type"), str) and ("id" in item or "message" in item):
             tree.append(item)
         elif isinstance(item.get("role"), str):
-            found.messages.append(item)
-    found.messages += _branch(tree)
-    return found
+            messages.append(item)
+    return head, [*messages, *_branch(tree)], unread
 
 
-def _branch(entries: list[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
+def _branch(entries: list[_Mapping]) -> Iterable[_Mapping]:
     """Return the messages on the way from the newest entry of a tree back to its root, oldest
     first; all of them in their order where the way is broken (an entry lost, a file of version 1).
     """
     known = {entry["id"]: entry for entry in entries if isinstance(entry.get("id"), str)}
-    way: list[Mapping[str, Any]] = []
-    at: Mapping[str, Any] | None = entries[-1] if entries else None
+    way: list[_Mapping] = []
+    at: _Mapping | None = entries[-1] if entries else None
     while at is not None and len(way) <= len(entries):
         way.append(at)
         parent = at.get("parentId")
@@ -272,7 +233,7 @@ def _own_id(name: str) -> str:
     return found["id"] if found else name
 
 
-def _model(messages: Iterable[Mapping[str, Any]]) -> str:
+def _model(messages: Iterable[_Mapping]) -> str:
     """Return the model of the newest answer that names one."""
     named = [_text(item, "model") for item in messages if item.get("role") == "assistant"]
     return next((name for name in reversed(named) if name), "")
@@ -285,11 +246,11 @@ def _json(text: str) -> Any:
         return None
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def _mapping(value: Any) -> _Mapping:
     return value if isinstance(value, dict) else {}
 
 
-def _text(data: Mapping[str, Any], *names: str) -> str:
+def _text(data: _Mapping, *names: str) -> str:
     return next((value for name in names if isinstance(value := data.get(name), str) and value), "")
 
 
@@ -299,7 +260,7 @@ _MILLISECONDS = 1e11  # a time in seconds is below it until the year 5138
 _RESULTS = ("tool", "toolResult", "function")
 
 
-def thread(messages: Iterable[Mapping[str, Any]]) -> list[Entry]:
+def thread(messages: Iterable[_Mapping]) -> list[Entry]:
     """Return the messages of users and assistants in their order, each call with its result.
 
     Messages of other roles (instructions of the system) are left out, and so are thoughts.
@@ -346,7 +307,7 @@ def iso_time(value: Any) -> str:
         return ""
 
 
-def _at(item: Mapping[str, Any]) -> str:
+def _at(item: _Mapping) -> str:
     return iso_time(item.get("timestamp"))
 
 
@@ -363,7 +324,7 @@ def _part(part: Any) -> str:
     return f"[{named}]" if named else ""
 
 
-def _calls(item: Mapping[str, Any]) -> tuple[ToolUse, ...]:
+def _calls(item: _Mapping) -> tuple[ToolUse, ...]:
     """Return the calls of an assistant's message, none of them answered yet."""
     content = item.get("content")
     parts = content if isinstance(content, list) else []
@@ -373,7 +334,7 @@ def _calls(item: Mapping[str, Any]) -> tuple[ToolUse, ...]:
     return tuple(_call(call) for call in found if isinstance(call, dict))
 
 
-def _call(call: Mapping[str, Any]) -> ToolUse:
+def _call(call: _Mapping) -> ToolUse:
     function = call.get("function")
     inner = function if isinstance(function, dict) else call
     name = str(inner.get("name") or "tool")
@@ -381,18 +342,14 @@ def _call(call: Mapping[str, Any]) -> ToolUse:
     return ToolUse(own, name, _arguments(inner.get("arguments")), INTERRUPTED, False)
 
 
-def _arguments(value: Any) -> Mapping[str, Any]:
-    if isinstance(value, str):
-        try:
-            value = json.loads(value) if value.strip() else {}
-        except (ValueError, RecursionError):
-            return {"input": value}
-    if isinstance(value, dict):
-        return value
+def _arguments(value: Any) -> _Mapping:
+    found = (_json(value) if value.strip() else {}) if isinstance(value, str) else value
+    if isinstance(found, dict):
+        return found
     return {} if value is None else {"input": value}
 
 
-def _answer(entries: list[Entry], item: Mapping[str, Any]) -> None:
+def _answer(entries: list[Entry], item: _Mapping) -> None:
     """Give a result to the call that it names, else to the first of the last message without one;
     a result that answers nothing is dropped."""
     wanted = item.get("tool_call_id") or item.get("toolCallId")

@@ -12,20 +12,12 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import Literal, get_args
 
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
-from openclaw.maintenance.importers.source import Source, databases, decode_text
+from openclaw.maintenance.importers.source import Source, decode_text, find_databases
+from openclaw.maintenance.importers.steps import FORMATS, Format, SourceItem
 
-Format = Literal["openclaw", "nanobot", "hermes", "notes"]
-FORMATS: tuple[Format, ...] = get_args(Format)
-LABELS: dict[Format, str] = {
-    "openclaw": "OpenClaw",
-    "nanobot": "nanobot",
-    "hermes": "Hermes",
-    "notes": "a folder of notes",
-}
 OPENCLAW_SETTINGS = ("openclaw.json", "clawdbot.json", "moltbot.json")
 WORKSPACES = ("workspace", "workspace.default", "workspace-main")
 IDENTITY = ("SOUL.md", "USER.md", "AGENTS.md", "IDENTITY.md", "TOOLS.md", "HEARTBEAT.md")
@@ -140,8 +132,6 @@ def _has_notes(source: Source) -> bool:
     return False
 
 
-Kind = Literal["identity", "memory", "daily", "to-dos", "note", "file", "skills", "session"]
-
 TEXTS = (*NOTES, ".rst", ".csv", ".tsv", ".html", ".htm", ".canvas")
 OTHERS = tuple(
     ".pdf .png .jpg .jpeg .gif .webp .bmp .svg .mp3 .m4a .wav .ogg .docx .odt .xlsx .ods .pptx "
@@ -170,22 +160,6 @@ _TOP = {
 }  # fmt: skip
 
 
-@frozen
-class SourceItem:
-    """A file of the source with its kind.
-
-    `name`: its name in the home: that of an identity file or of a day, or a note's path below its
-    folder.
-    `shape`: the conversion of its text: "entries" for Hermes' memories, "log" for nanobot's
-    history.jsonl.
-    """
-
-    kind: Kind
-    path: str
-    name: str = ""
-    shape: Literal["", "entries", "log"] = ""
-
-
 def sort_items(source: Source, layout: Layout) -> Iterator[SourceItem]:
     """Return the items that can be imported. The others go to `left` of the source, with the
     reason.
@@ -211,7 +185,7 @@ def _workspace(source: Source, folder: str) -> Iterator[SourceItem]:
         name = path.removeprefix(inner)
         if not folder and name in _TOP:
             continue
-        known = _known(source, path, name)
+        known = _known(path, name)
         if known:
             yield known
         elif "/" in name or not name.upper().endswith(_FIRST_START):
@@ -220,7 +194,7 @@ def _workspace(source: Source, folder: str) -> Iterator[SourceItem]:
             source.leave(path, FIRST_START)
 
 
-def _known(source: Source, path: str, name: str) -> SourceItem | None:
+def _known(path: str, name: str) -> SourceItem | None:
     """Return the item of a workspace file that has a meaning by its name."""
     proper = next((one for one in IDENTITY if one.upper() == name.upper()), "")
     if proper:
@@ -316,7 +290,8 @@ def _skills(source: Source, workspace: str) -> Iterator[SourceItem]:
 
 def _leave_others(source: Source, layout: Layout) -> None:
     """Name the other files at the top, which are not imported."""
-    databases(source)
+    for path in find_databases(source):
+        source.left[path] = "SQLite, which is not read"
     for name in source.names("agents"):
         if source.is_folder(f"agents/{name}/agent"):
             source.leave(f"agents/{name}/agent", "keys and state of the agent: not read")

@@ -6,46 +6,35 @@ never opened.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import sqlite3
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.request import pathname2url
 
 from openclaw.errors import OpenclawError
-from openclaw.frozen import frozen
 from openclaw.security.credentials import why_name_denied
 from openclaw.storage.text import as_utf8, decode
 
 MOST_BYTES = 10_000_000
 MOST_FILES = 100_000
 DEEPEST = 24
+DATABASES = (".db", ".sqlite", ".sqlite3")
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
-@frozen
-class SkippedPath:
-    """A path of the source that is not imported, and the reason."""
-
-    path: str
-    reason: str
-
-
 @dataclass(slots=True)
 class Source:
-    """A folder to import from. Paths are relative to it, with slashes. `left` lists, each once,
-    what was found and not taken.
+    """A folder to import from. Paths are relative to it, with slashes. `left` is the
+    reason for each path that was found and not taken.
     """
 
     root: Path
-    left: dict[str, SkippedPath] = field(default_factory=dict)
+    left: dict[str, str] = field(default_factory=dict)
 
     def leave(self, path: str, reason: str) -> None:
-        self.left.setdefault(path, SkippedPath(path, reason))
+        self.left.setdefault(path, reason)
 
     def is_file(self, path: str) -> bool:
         return _test_path(os.path.isfile, self.root / path)
@@ -162,42 +151,10 @@ def _test_path(test: Callable[[Path], bool], path: Path) -> bool:
         return False
 
 
-SUFFIXES = (".db", ".sqlite", ".sqlite3")
-_TABLES = ("sessions", "session_nodes", "conversations")
-
-
-def databases(source: Source) -> None:
-    """Leave the SQLite files at the top and below agents/, each with the number of conversations
-    where a table of the usual name tells it."""
-    for path in _find_databases(source):
-        count = _count(source.root / path)
-        told = f"; about {count} conversations" if count else ""
-        source.left.pop(path, None)
-        source.leave(path, f"SQLite, which is not read{told}")
-
-
-def _find_databases(source: Source) -> Iterator[str]:
-    tops = [name for name in source.names() if name.endswith(SUFFIXES)]
-    yield from (name for name in tops if source.is_file(name))
+def find_databases(source: Source) -> Iterator[str]:
+    """Return the SQLite files at the top and below agents/ and state/."""
+    yield from (n for n in source.names() if n.endswith(DATABASES) and source.is_file(n))
     for folder in ("agents", "state"):
         if source.is_folder(folder):
-            for path in Source(source.root).files(folder):
-                if path.endswith(SUFFIXES):
-                    yield path
-
-
-def _count(path: Path) -> int:
-    """Return the number of conversations in a file, 0 when it is unknown.
-
-    The file is opened as immutable, so that SQLite makes no file beside it; what its log holds is
-    not counted.
-    """
-    address = f"file:{pathname2url(str(path))}?mode=ro&immutable=1"
-    with (
-        contextlib.suppress(sqlite3.Error, OSError, ValueError),
-        contextlib.closing(sqlite3.connect(address, uri=True)) as opened,
-    ):
-        for table in _TABLES:
-            with contextlib.suppress(sqlite3.Error):
-                return int(opened.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608
-    return 0
+            below = Source(source.root).files(folder)
+            yield from (path for path in below if path.endswith(DATABASES))

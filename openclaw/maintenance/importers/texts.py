@@ -1,4 +1,4 @@
-"""Convert a foreign file to the text that the home gets, and find a free place for it."""
+"""Convert a foreign file to the text that the home gets."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from openclaw.frozen import frozen
-from openclaw.maintenance.importers.detect import SourceItem
 from openclaw.maintenance.importers.source import Source
+from openclaw.maintenance.importers.steps import SourceItem
 from openclaw.memory.entries import break_comment_marks, entries_of, without_comments
 from openclaw.memory.markdown import Page, TaskItem, is_same_statement, read_page, read_task_page
 from openclaw.memory.todos import add_todos, mark_done, same_list
+from openclaw.security.display import count_of
 from openclaw.security.secrets import find_secrets
 from openclaw.security.untrusted import find_hidden, strip_hidden
-from openclaw.security.vault import Vault, disarm_masks
-from openclaw.storage.home import Home, name_trouble
-from openclaw.storage.text import decode
+from openclaw.security.vault import disarm_masks
+from openclaw.storage.home import name_trouble
 from openclaw.types import ToolProblem
 
 LONGEST_NAME = 180
@@ -45,55 +44,8 @@ def notes_on(source: Source, item: SourceItem, text: str) -> list[str]:
     """Return what the user should know of a text: secrets kept apart, hidden characters in it."""
     secrets = len(find_secrets(text))
     unseen = len(find_hidden(source.text(item.path))) if item.kind in _LASTING else 0
-    told = [f"{secrets} secret{'s' if secrets > 1 else ''} kept apart"] if secrets else []
+    told = [f"{count_of(secrets, 'secret')} kept apart"] if secrets else []
     return told + ([f"{unseen} hidden characters taken out"] if unseen else [])
-
-
-@dataclass(slots=True)
-class Places:
-    """The free paths of the home. A path that was given out once is taken."""
-
-    home: Home
-    vault: Vault
-    _taken: set[str] = field(default_factory=set)
-
-    def find(self, path: str, text: str | bytes) -> tuple[str, bool]:
-        """Find a place at this path or one like it; tell whether the same text stands there
-        already.
-        """
-        wanted = PurePosixPath(path)
-        for number in range(1, 10_000):
-            stem = wanted.stem if number == 1 else f"{wanted.stem}-{number}"
-            place = str(wanted.with_name(f"{stem}{wanted.suffix}"))
-            key = unicodedata.normalize("NFC", place).casefold()
-            if key in self._taken:
-                continue
-            before = self.held(place)
-            if before is None or self.is_same(before, text):
-                self._taken.add(key)
-                return place, before is not None
-        raise AssertionError("ten thousand files of one name")
-
-    def held(self, path: str) -> bytes | None:
-        """Return what the home has at a path, None for nothing; b"" for what is not a file."""
-        real = self.home.root / path
-        try:
-            return real.read_bytes()
-        except FileNotFoundError:
-            return None
-        except OSError:
-            return b""
-
-    def is_same(self, before: bytes, text: str | bytes) -> bool:
-        """Tell whether a file holds this, with its secrets put back in place."""
-        if isinstance(text, bytes):
-            return before == text
-        return plain(self.vault.reveal(decode(before))) == plain(text)
-
-
-def plain(text: str) -> str:
-    """A text without what editors change unasked: newlines, blanks at its ends."""
-    return text.replace("\r\n", "\n").strip()
 
 
 def safe_path(path: str) -> str:

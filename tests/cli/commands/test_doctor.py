@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from openclaw.cli.charts import Canvas
-from openclaw.cli.commands.doctor import Check, check_lines, examine
+from openclaw.cli.commands.doctor import check_lines, examine
 from openclaw.cli.main import run
 from openclaw.config import load_settings
 from openclaw.errors import Damaged
+from openclaw.maintenance.doctor.checkup import Check
 from openclaw.models import catalog
 from openclaw.storage import program
 from openclaw.storage.home import Home, create_home

@@ -17,7 +17,7 @@ from openclaw.config import load_settings
 from openclaw.config.hook_settings import EVENTS, Hook, read_hooks
 from openclaw.errors import UsageError
 from openclaw.hooks.hooks import open_hooks
-from openclaw.maintenance.doctor.checkup import CHECKS, CheckResult, checkup
+from openclaw.maintenance.doctor.checkup import CHECKS, Check, checkup
 from openclaw.storage.home import Home
 from tests.fakes.hook_home import hooked, of, script
 from tests.fakes.ollama_server import FakeOllama
@@ -44,7 +44,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> tupl
     return out, err
 
 
-def doctor(home: Path) -> list[CheckResult]:
+def doctor(home: Path) -> list[Check]:
     return list(checkup(Home(home), checks={"hooks": CHECKS["hooks"]}))
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.errors import OpenclawError
-from openclaw.maintenance.doctor.checkup import CHECKS, CheckResult, checkup
+from openclaw.maintenance.doctor.checkup import CHECKS, Check, checkup
 from openclaw.maintenance.doctor.finding import Finding, View
 from openclaw.maintenance.doctor.home_files import rights, space
 from openclaw.memory.todos import TodoFile
@@ -34,18 +34,18 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path / "home")
 
 
-def look(home: Home, name: str, *, fix: bool = False, deep: bool = False) -> list[CheckResult]:
+def look(home: Home, name: str, *, fix: bool = False, deep: bool = False) -> list[Check]:
     """What one check says, without what was kept."""
     found = checkup(home, fix=fix, deep=deep, checks={name: CHECKS[name]})
     return [result for result in found if result.name == name]
 
 
-def one(home: Home, name: str) -> CheckResult:
+def one(home: Home, name: str) -> Check:
     (result,) = look(home, name)
     return result
 
 
-def repaired(home: Home, name: str) -> CheckResult:
+def repaired(home: Home, name: str) -> Check:
     """The one finding of a check, repaired; the check is then silent."""
     before = snapshot(home)
     (found,) = look(home, name)
@@ -428,7 +428,7 @@ def test_a_folder_that_git_has_comes_back(home: Home) -> None:
     (fixed,) = look(home, "folders", fix=True)
     assert fixed.fixed == "memory/ is back with 2 files"
     assert (home.memory / "TODO.md").read_bytes() == todos
-    assert look(home, "folders") == [CheckResult("folders", "ok")]
+    assert look(home, "folders") == [Check("folders", "ok")]
 
 
 def test_a_folder_that_was_never_there_is_missed_if_it_is_the_memory(tmp_path: Path) -> None:

@@ -7,30 +7,32 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openclaw.cli.commands.memory.shared import parse_past_day, raise_usage_errors
-from openclaw.cli.common import current_home, print_json, print_undo_hint, record_as_turn, table
+from openclaw.cli.commands.memory.shared import parse_past_day
+from openclaw.cli.common import (
+    current_home,
+    print_json,
+    print_undo_hint,
+    raise_usage_errors,
+    record_as_turn,
+    table,
+)
+from openclaw.cli.options import AsJson, Unasked, make_group
 from openclaw.cli.questions import confirm
 from openclaw.errors import UsageError
 from openclaw.memory.entries import CATEGORIES as KNOWN
 from openclaw.memory.entries import Meta
-from openclaw.memory.notes import AlreadyKnownError, SavedNote, typed_notes
+from openclaw.memory.notes import AlreadyKnownError, Note, SavedNote, typed_notes
 from openclaw.security.display import one_line
 
 if TYPE_CHECKING:
-    from openclaw.memory.notes import Note
     from openclaw.storage.home import Home
 
 
-app = typer.Typer(
-    help="Show, add to and forget what is remembered.",
-    add_completion=False,
-    rich_markup_mode=None,
-)
+app = make_group("Show, add to and forget what is remembered.")
 
 CATEGORIES = "preference, fact, decision, entity or other"
 
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Category = Annotated[str, typer.Option("--category", metavar="NAME", help=f"{CATEGORIES}.")]
 
 
@@ -116,7 +118,7 @@ def forget(
     words: Annotated[
         list[str], typer.Argument(metavar="TEXT|PATH:LINE", help="Its text, or where it stands.")
     ],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Unasked = False,
     as_json: AsJson = False,
 ) -> None:
     """Take one memory out, with what is indented below it. Shows it and asks first."""

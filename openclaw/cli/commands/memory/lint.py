@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -15,11 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.common import current_home, print_json
-from openclaw.cli.formatting import has_colours, print_lines, warn
+from openclaw.cli.formatting import has_colours, print_lines, warn, wrap
 from openclaw.cli.opening import open_app
+from openclaw.cli.options import AsJson
 from openclaw.cli.questions import confirm
 from openclaw.errors import UsageError
 from openclaw.maintenance.memory_lint import (
+    LintReport,
     apply,
     apply_fixes_to_texts,
     chosen_paths,
@@ -28,12 +29,11 @@ from openclaw.maintenance.memory_lint import (
     staged_lines,
 )
 from openclaw.memory.lint import format_diff, is_fault
-from openclaw.security.display import one_line
+from openclaw.security.display import count_of, one_line
 from openclaw.security.untrusted import show_hidden
 from openclaw.storage.text import replace_bad_bytes
 
 if TYPE_CHECKING:
-    from openclaw.maintenance.memory_lint import LintReport
     from openclaw.memory.findings import LintFinding
     from openclaw.storage.home import Home
 
@@ -58,7 +58,7 @@ def lint(
     staged: Annotated[
         bool, typer.Option("--staged", help="Only the lines that are staged in git.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Look the memory over: doubled and contradicting entries, days that nobody knows, secrets,
     hidden characters, orders to the agent, dead links. Exit code 1 when there are faults, 0 for
@@ -132,27 +132,18 @@ def _lines(found: Sequence[LintFinding]) -> Iterator[str]:
     for finding in found:
         place = one_line(f"{finding.path}:{finding.line}:")
         first = f"{place} {finding.level}: {one_line(finding.message)} [{finding.check}]"
-        lines = _wrapped(first, width, "    ")
+        lines = wrap(first, width, "    ")
         if paint:
             level = f"{COLOURS[finding.level]}{finding.level}:\x1b[0m"
             lines[0] = lines[0].replace(f"{finding.level}:", level, 1)
         yield from lines
         if finding.advice:
-            yield from _wrapped(f"    -> {one_line(finding.advice)}", width, "       ")
-
-
-def _wrapped(text: str, width: int, indent: str) -> list[str]:
-    if not width:
-        return [text]
-    return textwrap.wrap(
-        text, max(width, 40), subsequent_indent=indent, break_long_words=False,
-        break_on_hyphens=False,
-    )  # fmt: skip
+            yield from wrap(f"    -> {one_line(finding.advice)}", width, "       ")
 
 
 def _tell_sum(report: LintReport) -> None:
     width = shutil.get_terminal_size().columns if sys.stderr.isatty() else 0
-    typer.echo("\n".join(_wrapped(_sum(report), width, "")), err=True)
+    typer.echo("\n".join(wrap(_sum(report), width, "")), err=True)
 
 
 def _sum(report: LintReport) -> str:
@@ -165,7 +156,7 @@ def _sum(report: LintReport) -> str:
         if number
     ]
     files, entries = len(report.documents), report.entries
-    where = f"{entries:,} entr{'y' if entries == 1 else 'ies'} of {files} file{'s' * (files != 1)}"
+    where = f"{entries:,} entr{'y' if entries == 1 else 'ies'} of {count_of(files, 'file')}"
     able = sum(bool(finding.edits) for finding in report.findings)
     more = f"; {able} can be fixed: openclaw memory lint --fix" if able else ""
     return f"{', '.join(named) or 'nothing found'} in {where}{more}"
@@ -195,7 +186,7 @@ def _show_fixes(report: LintReport, *, as_json: bool) -> None:
 
 def _left(report: LintReport, after: dict[str, str]) -> str:
     left = _faults([finding for finding in report.findings if not finding.edits])
-    more = f"; {left} fault{'s' * (left != 1)} only you can fix" if left else ""
+    more = f"; {count_of(left, 'fault')} only you can fix" if left else ""
     if not after:
         return f"nothing here can be fixed by code{more}"
     return f"nothing was written{more}; to do it: openclaw memory lint --fix --apply"

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.commands.memory.shared import raise_usage_errors
-from openclaw.cli.common import current_home, print_json, record_as_turn, table
+from openclaw.cli.common import current_home, print_json, raise_usage_errors, record_as_turn, table
+from openclaw.cli.options import AsJson
 from openclaw.cli.reply import read_reply
 from openclaw.errors import UsageError
-from openclaw.memory.notes import find_candidates, typed_notes
+from openclaw.memory.notes import Note, Notes, find_candidates, typed_notes
 from openclaw.security.display import one_line
 
 if TYPE_CHECKING:
-    from openclaw.memory.notes import Note, Notes
     from openclaw.storage.home import Home
 
 
@@ -30,7 +29,7 @@ def review(
         list[str] | None,
         typer.Option("--reject", metavar="N|TEXT|all", help="Take this one out; repeatable."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show what is in memory/inbox to review. On a terminal it asks for each one."""
     home = current_home(ctx)

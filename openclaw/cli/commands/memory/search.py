@@ -16,7 +16,7 @@ import typer
 from openclaw.cli.commands.memory.shared import parse_past_day
 from openclaw.cli.common import current_home, print_json
 from openclaw.cli.formatting import warn
-from openclaw.cli.options import NoServer
+from openclaw.cli.options import AsJson, NoServer
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
 from openclaw.retrieval.scan import find_notes_outside, index_options
@@ -55,7 +55,7 @@ def search(
     batch: Annotated[
         str, typer.Option("--batch", metavar="FILE", help="One query a line; - is standard input.")
     ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
     no_server: NoServer = False,
 ) -> None:
     """Find passages in memory, the workspace and `index.paths`, by words and by meaning.
@@ -95,7 +95,7 @@ def search(
 def index(
     ctx: typer.Context,
     force: Annotated[bool, typer.Option("--force", help="Read every file again.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Bring the index up to date, vectors too. Every search does so for what has changed."""
     with opened(ctx) as found:
@@ -123,7 +123,7 @@ def index(
 
 def reindex(
     ctx: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Read every file again, whatever the index says."""
     index(ctx, force=True, as_json=as_json)

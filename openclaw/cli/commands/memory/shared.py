@@ -1,27 +1,11 @@
-"""What the `memory` commands share: the notes of a home, and how one is named and shown."""
+"""How commands read a day in the past."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import date
-from typing import TYPE_CHECKING
 
 from openclaw.errors import UsageError
 from openclaw.nlp.dates import parse_day
-from openclaw.types import ToolProblem
-
-if TYPE_CHECKING:
-    pass
-
-
-@contextmanager
-def raise_usage_errors() -> Iterator[None]:
-    """Turn what a store refuses into a UsageError."""
-    try:
-        yield
-    except ToolProblem as problem:
-        raise UsageError(str(problem)) from None
 
 
 def parse_past_day(text: str) -> str:

@@ -11,8 +11,12 @@ import typer
 from openclaw.cli.commands.memory.search import opened, update_index
 from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import warn
+from openclaw.cli.options import AsJson
 from openclaw.errors import UsageError
 from openclaw.evals.memory_test import (
+    CaseResult,
+    MemoryCase,
+    RankingScore,
     has_table,
     insert_case,
     parse_expectation,
@@ -22,11 +26,10 @@ from openclaw.evals.memory_test import (
 )
 from openclaw.frozen import frozen
 from openclaw.memory.markdown import change_file, read_markdown
-from openclaw.security.display import one_line
+from openclaw.security.display import count_of, one_line
 from openclaw.tools.memory_tools import clean_passage
 
 if TYPE_CHECKING:
-    from openclaw.evals.memory_test import CaseResult, MemoryCase, RankingScore
     from openclaw.retrieval.passages import Passage
     from openclaw.storage.home import Home
 
@@ -63,7 +66,7 @@ def test(
             "-k", "--k", metavar="N", min=1, max=100, help="Found means: among the first N."
         ),
     ] = 3,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Ask the questions of memory/TESTS.md and tell how well their answers are found: by words
     (BM25), by meaning (vectors) and by both, as a search and a prompt do.
@@ -161,7 +164,7 @@ def _report(
     home: Home, tried: Sequence[TriedCase], missed: Sequence[TriedCase], k: int
 ) -> Iterator[str]:
     count = len(tried)
-    yield f"{count} case{'' if count == 1 else 's'} of {PATH}"
+    yield f"{count_of(count, 'case')} of {PATH}"
     yield ""
     measures = _measures(tried, k)
     tops = dict.fromkeys((1, 3, k))

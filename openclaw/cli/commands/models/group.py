@@ -18,7 +18,8 @@ from openclaw.cli.common import (
     record_as_turn,
     table,
 )
-from openclaw.config import set_value
+from openclaw.cli.options import AsJson, make_group
+from openclaw.config import Settings, set_value
 from openclaw.errors import ModelMissing, OpenclawError, ServerAway, UsageError
 from openclaw.home.model_names import (
     all_models,
@@ -32,23 +33,16 @@ from openclaw.models.http_client import client_options
 from openclaw.models.ollama_server import base_url
 
 if TYPE_CHECKING:
-    from openclaw.config import Settings
     from openclaw.models.catalog import Progress
 
 
-app = typer.Typer(
-    help="List, fetch and choose models.",
-    add_completion=False,
-    rich_markup_mode=None,
-)
+app = make_group("List, fetch and choose models.")
 
 _NO_NETWORK = re.compile(r"dial tcp|no such host|i/o timeout|connection refused|unreachable")
 """What Ollama says, in Go's words, when it cannot reach the place that it fetches models from."""
 
 SECONDS_PER_LINE = 10.0
 """Between two lines of progress where there is no terminal."""
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command("list")

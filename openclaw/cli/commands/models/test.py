@@ -15,6 +15,7 @@ import typer
 
 from openclaw.cli.common import load_settings_or_defaults, print_json
 from openclaw.cli.formatting import warn
+from openclaw.cli.options import AsJson
 from openclaw.errors import ModelMissing, OpenclawError, UsageError
 from openclaw.evals.model_test import ModelTest
 from openclaw.home.model_names import find_auto_model, resolve_model
@@ -50,7 +51,7 @@ def test(
     only_list: Annotated[
         bool, typer.Option("--list", help="Show what earlier tests found, test nothing.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Test how a model fits this machine: speed, memory, tool calls, JSON, thinking, small tasks.
 
@@ -61,7 +62,7 @@ def test(
     if only_list:
         show_known(names or [], as_json=as_json)
         return
-    wanted = [_test_one(name, settings) for name in names or [settings.model]]
+    wanted = [_resolve_name(name, settings) for name in names or [settings.model]]
     raise typer.Exit(test_models(wanted, settings, quick=quick, as_json=as_json))
 
 
@@ -108,9 +109,8 @@ def show_known(names: Sequence[str], *, as_json: bool) -> None:
         typer.echo("No model was tested here yet: openclaw models test NAME")
 
 
-def _test_one(name: str, settings: Settings) -> str:
-    """Test a model. Return the name under which it is opened: for `auto` the one that it would
-    take.
+def _resolve_name(name: str, settings: Settings) -> str:
+    """Return the name under which a model is opened: for `auto` the one that it would take.
 
     ModelMissing when there is none, UsageError for a name that is none.
     """
@@ -155,23 +155,14 @@ def _earlier(fresh: Sequence[Profile]) -> list[Profile]:
 @contextmanager
 def _progress(front: str) -> Iterator[Any]:
     """Show the present task on one line of stderr, when that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
+    from rich.console import Console
+    from rich.text import Text
 
     began = time.monotonic()
-
-    def tell(what: str) -> None:
-        width = get_terminal_size().columns - 1
-        line = one_line(f"{front}{what} ({time.monotonic() - began:.0f} s)", width)
-        sys.stderr.write(f"\r\x1b[K{line}")
-        sys.stderr.flush()
-
-    try:
-        yield tell
-    finally:
-        sys.stderr.write("\r\x1b[K")
-        sys.stderr.flush()
+    with Console(stderr=True).status("") as status:
+        yield lambda what: status.update(
+            Text(one_line(f"{front}{what} ({time.monotonic() - began:.0f} s)"))
+        )
 
 
 LABEL = 20

@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from openclaw.cli.commands.sessions.group import AsJson, Ref
+from openclaw.cli.commands.sessions.group import Ref
 from openclaw.cli.common import print_json
 from openclaw.cli.formatting import warn
 from openclaw.cli.opening import open_app
+from openclaw.cli.options import AsJson
 from openclaw.events import Compaction, Notice, to_wire
 from openclaw.inspection.turn_lines import compaction_line
 from openclaw.security.display import harmless

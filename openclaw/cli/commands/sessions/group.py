@@ -12,6 +12,7 @@ import typer
 
 from openclaw.cli.common import current_home, print_json, print_undo_hint, record_as_turn, table
 from openclaw.cli.formatting import warn
+from openclaw.cli.options import AsJson, Unasked, make_group
 from openclaw.cli.questions import confirm
 from openclaw.errors import UsageError
 from openclaw.security.display import harmless, one_line
@@ -20,21 +21,15 @@ from openclaw.sessions.store import SessionStore
 from openclaw.storage.text import read_text, write_text
 
 if TYPE_CHECKING:
-    from openclaw.sessions.store import SessionStore
     from openclaw.storage.home import Home
 
 
-app = typer.Typer(
-    help="List, search and manage conversations.",
-    add_completion=False,
-    rich_markup_mode=None,
-)
+app = make_group("List, search and manage conversations.")
 
 Ref = Annotated[
     str,
     typer.Argument(metavar="ID", help="Its id, the start or end of it, its title, or latest."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 MINUTES = len("2026-11-21T15:30")
 
 
@@ -140,7 +135,7 @@ def rename(
 def delete(
     ctx: typer.Context,
     ref: Ref,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Unasked = False,
 ) -> None:
     """Remove a conversation. `openclaw undo` puts it back: the history still has it."""
     home = current_home(ctx)

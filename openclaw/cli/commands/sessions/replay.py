@@ -9,30 +9,35 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from openclaw.cli.common import current_home, print_json
-from openclaw.cli.formatting import warn
+from openclaw.cli.formatting import DIFF_COLOURS, has_colours, warn
+from openclaw.cli.options import AsJson
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
-from openclaw.evals.recorded import recorded_turns
+from openclaw.evals.recorded import RecordedTurn, recorded_turns
 from openclaw.evals.replay import Replay
-from openclaw.evals.replay_home import open_replay_home
-from openclaw.evals.replay_suite import add_to_suite, check_case, files_of, read_case
-from openclaw.security.display import harmless, one_line
+from openclaw.evals.replay_home import ReplayHome, open_replay_home
+from openclaw.evals.replay_suite import (
+    CheckedTurn,
+    SuiteCase,
+    add_to_suite,
+    check_case,
+    files_of,
+    read_case,
+)
+from openclaw.security.display import count_of, harmless, one_line
 from openclaw.sessions.store import SessionStore
 
 if TYPE_CHECKING:
-    from openclaw.evals.recorded import RecordedTurn
     from openclaw.evals.replay_compare import Piece, ReplayedTurn, TurnDifference
-    from openclaw.evals.replay_home import ReplayHome
-    from openclaw.evals.replay_suite import CheckedTurn, SuiteCase
     from openclaw.messages import Usage
     from openclaw.sessions.session import Session
-    from openclaw.sessions.store import SessionStore
 
 
 Model = Annotated[
@@ -47,7 +52,6 @@ Live = Annotated[
     bool,
     typer.Option("--live-tools", help="Run calls that were not recorded, on a copy of the home."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def replay(
@@ -195,14 +199,15 @@ MOST_LINES = 24
 """Lines of a head's diff that are shown."""
 LONGEST_SAME, KEPT = 160, 60
 """Characters of an unchanged piece of a text, and what of a longer one is shown at each end."""
-RED, GREEN, BOLD, PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[1m", "\x1b[0m"
+RED, GREEN, PLAIN = DIFF_COLOURS["-"], DIFF_COLOURS["+"], "\x1b[0m"
+VERDICTS = ("same", "differs", "not run")
 
 
 def heading(session: Session, turns: Sequence[RecordedTurn]) -> str:
     """Describe the conversation: the number of its turns, and what it was recorded with."""
     models = dict.fromkeys(t.model or session.model for t in turns)
-    many = f"{len(turns)} turn{'s' if len(turns) != 1 else ''}"
-    return one_line(f"{session.id}  {many}, recorded with {', '.join(filter(None, models))}")
+    named = ", ".join(filter(None, models))
+    return one_line(f"{session.id}  {count_of(len(turns), 'turn')}, recorded with {named}")
 
 
 def turn_lines(turn: ReplayedTurn, told: set[tuple[str, ...]]) -> Iterator[str]:
@@ -224,10 +229,14 @@ def turn_lines(turn: ReplayedTurn, told: set[tuple[str, ...]]) -> Iterator[str]:
 
 def closing(done: Sequence[ReplayedTurn]) -> str:
     """Return how many turns came out the same."""
-    counts = {name: sum(t.verdict == name for t in done) for name in ("same", "differs", "not run")}
+    counts = _counts(done)
     words = [f"{counts['same']} same", f"{counts['differs']} differ{_s(counts['differs'])}"]
-    words += [f"{counts['not run']} not run"] if counts["not run"] else []
-    return f"\n{len(done)} turn{'' if len(done) == 1 else 's'}: {', '.join(words)}"
+    words += [f"{counts['not_run']} not run"] if counts["not_run"] else []
+    return f"\n{count_of(len(done), 'turn')}: {', '.join(words)}"
+
+
+def _counts(done: Sequence[ReplayedTurn]) -> dict[str, int]:
+    return {n.replace(" ", "_"): sum(turn.verdict == n for turn in done) for n in VERDICTS}
 
 
 def _s(count: int) -> str:
@@ -245,7 +254,7 @@ def _difference(each: TurnDifference, *, again: bool) -> Iterator[str]:
     several = sum(line.startswith("@@") for line in each.lines) > 1
     lines = [line for line in each.lines if line[1:].strip() and (several or line[:2] != "@@")]
     for line in () if again else lines[:MOST_LINES]:
-        colour = {"+": GREEN, "-": RED}.get(line[:1], "")
+        colour = DIFF_COLOURS.get(line[:1], "")
         yield f"  {INDENT}{_coloured(one_line(line), colour)}"
     if len(lines) > MOST_LINES and not again:
         yield f"  {INDENT}... and {len(lines) - MOST_LINES} more lines (--json shows all)"
@@ -286,9 +295,7 @@ def _columns() -> int:
 
 def _coloured(text: str, code: str) -> str:
     """Return the text in a colour where there are any; words and signs say the same without."""
-    if not code or not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
-        return text
-    return f"{code}{text}{PLAIN}"
+    return f"{code}{text}{PLAIN}" if code and has_colours(sys.stdout, os.environ) else text
 
 
 # -------- suites
@@ -314,11 +321,12 @@ def suite_closing(done: Sequence[tuple[SuiteCase, Sequence[CheckedTurn]]]) -> st
     turns = [each for _, found in done for each in found]
     failed = sum(not each.passed for each in turns)
     faults = sum(len(case.problems) for case, _ in done)
-    many = f"{len(done)} session{'' if len(done) == 1 else 's'}"
-    words = f"{many}, {len(turns)} turns, {sum(each.checks for each in turns)} expectations: "
+    sizes = f"{count_of(len(done), 'session')}, {len(turns)} turns"
+    checks = sum(each.checks for each in turns)
     passed = "all turns passed" if turns else "no turn was run"
-    words += f"{failed} turn{'' if failed == 1 else 's'} failed" if failed else passed
-    return f"\n{words}" + (f", {faults} fault{'' if faults == 1 else 's'}" if faults else "")
+    words = f"{count_of(failed, 'turn')} failed" if failed else passed
+    words += f", {count_of(faults, 'fault')}" if faults else ""
+    return f"\n{sizes}, {checks} expectations: {words}"
 
 
 # -------- JSON
@@ -328,9 +336,7 @@ def replay_json(session: Session, done: Sequence[ReplayedTurn]) -> dict[str, Any
     """Return the result of a replay, for programs."""
     return {
         "id": session.id,
-        "same": sum(turn.verdict == "same" for turn in done),
-        "differs": sum(turn.verdict == "differs" for turn in done),
-        "not_run": sum(turn.verdict == "not run" for turn in done),
+        **_counts(done),
         "turns": [_turn_json(turn) for turn in done],
     }
 
@@ -367,21 +373,11 @@ def _turn_json(turn: ReplayedTurn) -> dict[str, Any]:
         "prompt": recorded.user.content,
         "verdict": turn.verdict,
         "why": turn.lost,
-        "differences": [_difference_json(each) for each in turn.differences],
+        "differences": [asdict(each) for each in turn.differences],
         "notes": list(turn.notes),
         "recorded": _said_json(recorded.answer, made, recorded.stop, then),
         "replayed": _said_json(played.answer, played.calls, played.stop, now) if played else None,
         "seconds": round(turn.seconds, 3),
-    }
-
-
-def _difference_json(each: TurnDifference) -> dict[str, Any]:
-    return {
-        "kind": each.kind,
-        "text": each.text,
-        "counts": each.counts,
-        "lines": list(each.lines),
-        "pieces": [list(piece) for piece in each.pieces],
     }
 
 

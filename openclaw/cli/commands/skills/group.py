@@ -13,23 +13,18 @@ import typer
 
 from openclaw.cli.common import current_home, print_json, record_as_turn, table
 from openclaw.cli.formatting import warn
+from openclaw.cli.options import AsJson, make_group
 from openclaw.config import load_settings, set_value
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.security.display import harmless, one_line
-from openclaw.skills.skill import check_skill, find_skill, list_installed
+from openclaw.skills.skill import ListedSkill, Skill, check_skill, find_skill, list_installed
 
 if TYPE_CHECKING:
-    from openclaw.skills.skill import ListedSkill, Skill
     from openclaw.storage.home import Home
 
 
-app = typer.Typer(
-    help="List, check, install and switch skills.",
-    add_completion=False,
-    rich_markup_mode=None,
-)
+app = make_group("List, check, install and switch skills.")
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Its name.")]
 
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from openclaw.cli.common import current_home, print_json, print_undo_hint, record_as_turn
+from openclaw.cli.options import AsJson, Unasked
 from openclaw.cli.questions import can_ask, confirm
 from openclaw.cli.reply import read_reply
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
-from openclaw.security.display import harmless, one_line
+from openclaw.security.display import count_of, harmless, one_line
 from openclaw.skills.install import (
+    StagedSkill,
     check_free,
     check_update,
     find_installed,
@@ -34,16 +37,11 @@ from openclaw.skills.sources import read_origin
 from openclaw.storage.text import read_text
 
 if TYPE_CHECKING:
-    from openclaw.skills.inspect import ReviewPoint
-    from openclaw.skills.install import StagedSkill
     from openclaw.skills.unpack import FolderChanges
     from openclaw.storage.home import Home
 
 
 MAX_LINES = 40
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
 def install(
@@ -60,7 +58,7 @@ def install(
     ] = "",
     force: Annotated[bool, typer.Option("--force", help="Replace one of the same name.")] = False,
     pin: Annotated[bool, typer.Option("--pin", help="Keep it as it is at updates.")] = False,
-    yes: Yes = False,
+    yes: Unasked = False,
     as_json: AsJson = False,
 ) -> None:
     """Install a skill after showing what it contains. Nothing of it is run."""
@@ -86,7 +84,7 @@ def update(
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite what was changed here, too.")
     ] = False,
-    yes: Yes = False,
+    yes: Unasked = False,
     as_json: AsJson = False,
 ) -> None:
     """Fetch installed skills again, show what has changed, and replace them."""
@@ -115,7 +113,7 @@ def update(
 def remove(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, or its folder's.")],
-    yes: Yes = False,
+    yes: Unasked = False,
     as_json: AsJson = False,
 ) -> None:
     """Delete a skill's folder from the home's skills folder."""
@@ -170,7 +168,7 @@ def _update_one(
         found = check_update(home, staged, fields)
         if found.state == "unchanged":
             return {"name": name, "state": "unchanged"}
-        result = {"name": name, "state": "updated", **_lists(found.changes)}
+        result = {"name": name, "state": "updated", **asdict(found.changes)}
         _show(staged, as_json)
         _say(_change_lines(found.changes), as_json)
         if found.state == "edited" and not force:
@@ -204,16 +202,8 @@ def _needs(home: Home, staged: StagedSkill) -> list[str]:
     ]
 
 
-def _lists(changes: FolderChanges) -> dict[str, list[str]]:
-    return {
-        "added": list(changes.added),
-        "changed": list(changes.changed),
-        "removed": list(changes.removed),
-    }
-
-
 def _change_lines(changes: FolderChanges) -> list[str]:
-    kinds = _lists(changes)
+    kinds = asdict(changes)
     return [f"  {kind}: {name}" for kind, names in kinds.items() for name in names]
 
 
@@ -225,10 +215,9 @@ def _show(staged: StagedSkill, as_json: bool) -> None:
     """Show what was fetched, for the user's decision; on stderr when stdout is for a program."""
     about = staged.provenance
     mark = about.get("commit") or about.get("sha256") or ""
-    files = f"{len(staged.files)} file{'s' if len(staged.files) != 1 else ''}"
     _say(
         [
-            f"{staged.name}: {files}, {staged.size:,} bytes",
+            f"{staged.name}: {count_of(len(staged.files), 'file')}, {staged.size:,} bytes",
             f"from {about['source']}" + (f" ({mark[:12]})" if mark else ""),
             f"  {staged.skill.description}",
         ],
@@ -279,14 +268,7 @@ def _as_json(home: Home, staged: StagedSkill, folder: Path) -> dict[str, Any]:
         "size": staged.size,
         "files": [name for name, _ in staged.files],
         "scripts": list(staged.scripts),
-        "looks": [_plain(look) for look in staged.looks if not look.note],
-        "notes": [_plain(look) for look in staged.looks if look.note],
-        "problems": [
-            {"level": problem.level, "code": problem.code, "message": problem.message}
-            for problem in staged.problems
-        ],
+        "looks": [asdict(look) for look in staged.looks if not look.note],
+        "notes": [asdict(look) for look in staged.looks if look.note],
+        "problems": [problem.as_json() for problem in staged.problems],
     }
-
-
-def _plain(look: ReviewPoint) -> dict[str, Any]:
-    return {"path": look.path, "line": look.line, "kind": look.kind, "text": look.text}

@@ -10,12 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.common import current_home, print_json, record_as_turn
+from openclaw.cli.options import AsJson
 from openclaw.cli.reply import read_reply
 from openclaw.security.display import harmless, one_line
-from openclaw.skills.proposals import accept_proposal, find_proposal, proposals, reject_proposal
+from openclaw.skills.proposals import (
+    Proposal,
+    accept_proposal,
+    find_proposal,
+    proposals,
+    reject_proposal,
+)
 
 if TYPE_CHECKING:
-    from openclaw.skills.proposals import Proposal
     from openclaw.storage.home import Home
 
 
@@ -29,7 +35,7 @@ def review(
         list[str] | None,
         typer.Option("--reject", metavar="NAME", help="Delete this one; repeatable."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show the skills that the agent has written. On a terminal it asks for each one."""
     home = current_home(ctx)
@@ -95,9 +101,6 @@ def _shape(home: Home, proposal: Proposal) -> dict[str, Any]:
         "name": proposal.name,
         "path": home.relative(proposal.folder),
         "diff": list(proposal.diff),
-        "problems": [
-            {"level": each.level, "code": each.code, "message": each.message}
-            for each in proposal.problems
-        ],
+        "problems": [problem.as_json() for problem in proposal.problems],
         "looks": [str(look) for look in proposal.looks],
     }

@@ -9,18 +9,15 @@ import typer
 
 from openclaw.agent.agent import Agent
 from openclaw.cli.common import current_home, print_json
-from openclaw.config import load_settings
+from openclaw.cli.options import AsJson
+from openclaw.config import Settings, load_settings
 from openclaw.errors import UsageError
-from openclaw.evals.skill_test import guess_trials, run_trials
+from openclaw.evals.skill_test import Trial, guess_trials, run_trials
 from openclaw.security.display import one_line
-from openclaw.skills.skill import list_installed
-from openclaw.skills.triggers import read_triggers
+from openclaw.skills.skill import Skill, list_installed
+from openclaw.skills.triggers import Triggers, read_triggers
 
 if TYPE_CHECKING:
-    from openclaw.config import Settings
-    from openclaw.evals.skill_test import Trial
-    from openclaw.skills.skill import Skill
-    from openclaw.skills.triggers import Triggers
     from openclaw.storage.home import Home
 
 
@@ -33,7 +30,7 @@ def test(
     no_model: Annotated[
         bool, typer.Option("--no-model", help="Show what code alone offers by the words.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say the prompts of a skill's evals/triggers.yaml to the model; exits with 1 when the skill
     is not read for one that it is for, or is for another one.
