@@ -110,7 +110,7 @@ def find_home_at(named: str | None, cwd: Path) -> Home:
     """Return the home that is named, else the one that this folder is or lies in, else the user's.
     OpenclawError when there is none, and for one from elsewhere that is not trusted yet."""
     near = nearest_home(cwd)
-    home = check_trust(find_home(named or (near and str(near)), cwd, os.environ))
+    home = check_trust(find_home(named or (str(near) if near else None), cwd, os.environ))
     if not home.trusted:
         raise Refused(
             f"{home.root} came from elsewhere and is not trusted yet",
