@@ -9,7 +9,6 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openclaw.agent.builtin_tools import build_tools
 from openclaw.agent.provenance import Provenance, foreign_label
 from openclaw.agent.window import INPUT_SHARE
 from openclaw.errors import OpenclawError
@@ -23,15 +22,21 @@ from openclaw.security.untrusted import strip_hidden
 from openclaw.sessions.session import Session
 from openclaw.sessions.session_search import SessionHit, SessionMessages, read_terms, search
 from openclaw.storage.home import Home
+from openclaw.tools.calculate import calculate
+from openclaw.tools.file_tools import FileTools
+from openclaw.tools.folders_elsewhere import with_folders
+from openclaw.tools.memory_tools import KnowledgeTools, RecallTools
 from openclaw.tools.paths import SPILL
 from openclaw.tools.results import MAX_CHARS, PAGE_CHARS, ResultLimits, spill
-from openclaw.tools.session_tools import FoundMessage
+from openclaw.tools.session_tools import FoundMessage, SessionTools
 from openclaw.tools.shell.process import ShowOutput
 from openclaw.tools.shell.sandbox import why_unavailable
-from openclaw.tools.shell.shell import Runner
-from openclaw.tools.skill_tools import TurnSkills
-from openclaw.tools.tool import Tool
+from openclaw.tools.shell.shell import Runner, ShellTools
+from openclaw.tools.skill_tools import ProposeTools, SkillTools, TurnSkills
+from openclaw.tools.tool import Tool, tool
 from openclaw.tools.toolbox import Toolbox
+from openclaw.tools.web.fetch import WebPages
+from openclaw.tools.web.web_search import WebTools
 from openclaw.types import BeforeWrite, TurnChanges, record_no_write
 
 if TYPE_CHECKING:
@@ -102,38 +107,46 @@ def _home_tools(
     watch: Provenance | None,
     room: ResultLimits,
 ) -> list[Tool]:
-    shell = open_home.settings.shell
-    todos = open_home.todos
+    """The built-in tools in the order of the prompt."""
+    home, settings = open_home.home, open_home.settings
+    todos, shell, web = open_home.todos, settings.shell, settings.web
     todos.keep = turn_changes.keep
-    return build_tools(
-        open_home.home,
+    files = FileTools(home, turn_changes, open_home.vault, room)
+    runner = Runner(
+        home,
         turn_changes,
-        todos=todos,
-        open_notes=lambda: open_notes(open_home, source, turn_changes.keep),
-        skills=turn_skills,
-        searcher=open_home.recall
-        if open_home.settings.recall != "off" and open_home.use_memory
-        else None,
-        talks=PastConversations(open_home, watch) if open_home.use_memory else None,
-        search=open_home.search,
-        region=open_home.settings.web.region,
-        results=open_home.settings.web.results,
-        seen=open_home.seen,
-        allow_hosts=open_home.settings.web.allow_hosts,
-        origin=watch.origin if watch else lambda text: "",
-        vault=open_home.vault,
-        runner=Runner(
-            open_home.home,
-            turn_changes,
-            shell.timeout,
-            shell.env,
-            shell.network,
-            room=room,
-            show=_show_tail(open_home, open_home.progress) if open_home.progress else None,
-        ),
+        shell.timeout,
+        shell.env,
+        shell.network,
         room=room,
-        elsewhere=open_home.elsewhere,
+        show=_show_tail(open_home, open_home.progress) if open_home.progress else None,
     )
+    looks_up = open_home.use_memory and settings.recall != "off"
+    tools = [
+        *with_folders(files, open_home.elsewhere),
+        *(RecallTools(open_home.recall, turn_changes).tools() if looks_up else ()),
+    ]
+    if open_home.use_memory:
+        talks = PastConversations(open_home, watch)
+        tools += SessionTools(talks, turn_changes, room).tools()
+    origin = watch.origin if watch else lambda text: ""
+    seen, page = open_home.seen, room.page * 4 // 3
+    return [
+        *tools,
+        *KnowledgeTools(
+            home,
+            turn_changes,
+            todos,
+            lambda: open_notes(open_home, source, turn_changes.keep),
+            origin,
+        ).tools(),
+        *SkillTools(turn_skills, turn_changes).tools(),
+        tool(calculate),
+        *WebTools(turn_changes, web.region, web.results, open_home.search, seen).tools(),
+        *WebPages(turn_changes, seen, web.allow_hosts, page_chars=page).tools(),
+        *ShellTools(runner, open_home.vault).tools(),
+        *ProposeTools(files).tools(),
+    ]
 
 
 def open_notes(open_home: OpenHome, source: str = "", keep: BeforeWrite = record_no_write) -> Notes:

@@ -8,14 +8,17 @@ from typing import Any
 
 import pytest
 
-from openclaw.agent.builtin_tools import build_tools
 from openclaw.memory.notes import Notes
 from openclaw.memory.todos import TodoFile
 from openclaw.messages import ToolCall
 from openclaw.security.policy import Policy
 from openclaw.skills.skill import read_skills
 from openclaw.storage.home import Home
-from openclaw.tools.skill_tools import TurnSkills
+from openclaw.tools.calculate import calculate
+from openclaw.tools.file_tools import FileTools
+from openclaw.tools.memory_tools import KnowledgeTools
+from openclaw.tools.skill_tools import SkillTools, TurnSkills
+from openclaw.tools.tool import tool
 from openclaw.tools.toolbox import CallResult, Toolbox
 from openclaw.types import Effect, TurnChanges
 from tests.fakes.skills import front, put
@@ -50,14 +53,14 @@ class World:
         )
         for name in ("commit-message", "plan-day"):
             put(root / "skills", name, front(name=name) + f"# How to {name}\n")
-        tools = build_tools(
-            home,
-            self.turn_changes,
-            todos=TodoFile(home.memory / "TODO.md", today=lambda: date(2026, 11, 21)),
-            open_notes=lambda: notes,
-            skills=TurnSkills(read_skills(root / "skills")[0]),
-            search=lambda query, region, count: [],
-        )
+        todos = TodoFile(home.memory / "TODO.md", today=lambda: date(2026, 11, 21))
+        skills = TurnSkills(read_skills(root / "skills")[0])
+        tools = [
+            *FileTools(home, self.turn_changes).tools(),
+            *KnowledgeTools(home, self.turn_changes, todos, lambda: notes).tools(),
+            *SkillTools(skills, self.turn_changes).tools(),
+            tool(calculate),
+        ]
         self.box = Toolbox(tools, Policy("edit"), self.turn_changes)
 
     def run(self, tool: str, /, **arguments: Any) -> CallResult:
