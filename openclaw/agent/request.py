@@ -47,8 +47,6 @@ if TYPE_CHECKING:
 
 
 MOST_COMPACTIONS = 3
-READING_RATE, RATE_STEP = "reading_rate", 0.2
-"""The reading rate in tokens a second is saved when it has changed by this share."""
 Parts = tuple[prompt.HeadPart, ...]
 
 
@@ -61,10 +59,10 @@ def make_request_builder(
     watch: Provenance | None = None,
 ) -> RequestBuilder:
     """Make the request builder for a turn of this session, with its tools, head and meter."""
-    model, meters = open_home.model, open_home.meters
+    model = open_home.model
     name = f"{model.card.name} {protocol.name}"
-    meter = meters.meter(name)
-    model.reading_rate = model.reading_rate or meters.get(name, READING_RATE)
+    meter = open_home.meters.meter(name)
+    model.reading_rate = model.reading_rate or meter.rate
     source = f"session {session.id} turn {session.turns + 1}"
     box = toolbox(open_home, turn_changes, turn_skills, source, watch, meter)
     return RequestBuilder(open_home, session, protocol, turn_skills, box, meter, name, model.card)
@@ -129,11 +127,8 @@ class RequestBuilder:
 
     def keep_learned(self) -> None:
         """Save the measured token factor and reading rate of the model for the next process."""
-        model, meters = self.open_home.model, self.open_home.meters
-        meters.keep(self.name, self.meter)
-        known = meters.get(self.name, READING_RATE)
-        if abs(model.reading_rate - known) > known * RATE_STEP:
-            meters.set(self.name, READING_RATE, round(model.reading_rate, 1))
+        self.meter.rate = self.open_home.model.reading_rate
+        self.open_home.meters.keep(self.name, self.meter)
 
     @property
     def window(self) -> int:

@@ -165,10 +165,11 @@ def weight(text: str) -> int:
 @dataclass(slots=True)
 class Meter:
     """Counts tokens as one model does: tokens of cl100k_base times `ratio`, which is 0.0 until the
-    model's server has counted a request. `was_refused`: the server found a request too large that
-    fitted by this count."""
+    model's server has counted a request. `rate`: the tokens that the model reads per second, 0.0
+    when unknown. `was_refused`: the server found a request too large that fitted by this count."""
 
     ratio: float = 0.0
+    rate: float = 0.0
     was_refused: bool = False
 
     @property
@@ -236,6 +237,8 @@ class Meter:
         self.ratio = round(ratio if ratio > self.ratio or not self.ratio else fall, 4)
 
 
+RATE_STEP = 0.2
+"""The share by which a reading rate must differ from the saved one to be saved."""
 VERSION = 1
 """Of the file. A file of another version is ignored, and models are measured again."""
 
@@ -248,25 +251,24 @@ class Meters:
     path: Path
 
     def meter(self, name: str) -> Meter:
-        ratio = self._read().get(name, {}).get("ratio", 0.0)
-        known = isinstance(ratio, int | float) and LEAST <= ratio <= MOST
-        return Meter(float(ratio) if known else 0.0)
+        """The meter of a model and protocol, as it was kept."""
+        known = self._read().get(name, {})
+        ratio, rate = _number(known.get("ratio")), _number(known.get("reading_rate"))
+        return Meter(ratio if LEAST <= ratio <= MOST else 0.0, rate)
 
     def keep(self, name: str, meter: Meter) -> None:
-        """Save the ratio of a meter if it has changed."""
-        self.set(name, "ratio", round(meter.ratio, 2))
-
-    def get(self, name: str, key: str) -> float:
-        value = self._read().get(name, {}).get(key, 0.0)
-        return float(value) if isinstance(value, int | float) else 0.0
-
-    def set(self, name: str, key: str, value: float) -> None:
+        """Save the ratio and the reading rate of a meter if they have changed."""
         found = self._read()
-        if not value or found.get(name, {}).get(key) == value:
+        known = found.get(name, {})
+        kept = {**known, "ratio": round(meter.ratio, 2), "reading_rate": round(meter.rate, 1)}
+        before = _number(known.get("reading_rate"))
+        if abs(meter.rate - before) <= before * RATE_STEP:
+            kept["reading_rate"] = before
+        kept = {key: value for key, value in kept.items() if value}
+        if kept == known:
             return
-        found.setdefault(name, {})[key] = value
         with suppress(OSError, OpenclawError):  # without the file it is measured again
-            shape = {"version": VERSION, **found}
+            shape = {"version": VERSION, **found, name: kept}
             write_text(self.path, json.dumps(shape, indent=2, sort_keys=True) + "\n")
 
     def _read(self) -> dict[str, dict[str, Any]]:
@@ -277,3 +279,7 @@ class Meters:
         if not isinstance(found, dict) or found.get("version") != VERSION:
             return {}
         return {name: known for name, known in found.items() if isinstance(known, dict)}
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0

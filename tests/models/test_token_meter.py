@@ -87,10 +87,10 @@ def test_a_server_that_says_how_much_it_counted_is_believed() -> None:
 
 def test_what_was_learned_is_there_for_the_next_process(tmp_path: Path) -> None:
     meters = Meters(tmp_path / "cache" / "tokens.json")
-    meters.keep("ollama/a json", Meter(1.234))
+    meters.keep("ollama/a json", Meter(1.234, rate=100.04))
     meters.keep("ollama/b json", Meter(0.9))
     again = Meters(meters.path)
-    assert again.meter("ollama/a json").ratio == 1.23
+    assert again.meter("ollama/a json") == Meter(1.23, rate=100.0)
     assert again.meter("ollama/b json").ratio == 0.9
     assert again.meter("ollama/c json").ratio == 0.0
 
@@ -103,6 +103,13 @@ def test_nothing_is_written_when_nothing_was_learned(tmp_path: Path) -> None:
     before = meters.path.stat().st_mtime_ns
     meters.keep("a", Meter(1.1004))
     assert meters.path.stat().st_mtime_ns == before
+
+
+def test_a_reading_rate_is_saved_anew_when_it_differs_by_a_fifth(tmp_path: Path) -> None:
+    meters = Meters(tmp_path / "tokens.json")
+    for rate, kept in ((100.0, 100.0), (115.0, 100.0), (130.0, 130.0)):
+        meters.keep("a", Meter(rate=rate))
+        assert meters.meter("a").rate == kept
 
 
 @pytest.mark.parametrize(
