@@ -149,19 +149,6 @@ class Search:
 
         return self._choose_hits(query, choose, seconds, on_progress).passages
 
-    def passages_for_prompt(
-        self,
-        question: str,
-        skip: Collection[str],
-        most: int = 3,
-        tokens: int = 400,
-        count: Callable[[str], int] = lambda text: len(text) // 4 + 1,
-        today: date | None = None,
-    ) -> list[Passage]:
-        """Passages good enough to show the model unasked: at most `most`, at most `tokens` in all,
-        none from the files `skip`, which the prompt holds already."""
-        return self.chosen_for_prompt(question, skip, most, tokens, count, today).passages
-
     def chosen_for_prompt(
         self,
         question: str,
@@ -171,7 +158,9 @@ class Search:
         count: Callable[[str], int],
         today: date | None = None,
     ) -> ChosenPassages:
-        """The same passages, and the best of the others with the reason why each is left out."""
+        """Passages good enough to show the model unasked: at most `most`, at most `tokens` in all,
+        none from the files `skip`, which the prompt holds already. And the best of the others, with
+        the reason why each is left out."""
         query = Query(shorten_question(question), today, k=most, skip=frozenset(skip))
         in_head = replace(query, skip=frozenset(), only=query.skip)
         limits = PassageLimits(most, tokens, RECALL_SCORE, count)
@@ -187,11 +176,6 @@ class Search:
         look = self._open_lookup(query.question, EMBED_SECONDS)
         shown = [passage_of(*hit) for hit in distinct(look(query), MOST_RANKED)]
         return Rankings(shown, [passage_of(*hit) for hit in look(replace(query, whole=True))])
-
-    def worth_asking(self, skip: Collection[str]) -> bool:
-        """Return True when files other than `skip` are indexed. Cheap: loads no LlamaIndex."""
-        self._index.refresh()
-        return any(file.chunks and path not in skip for path, file in self._index.files().items())
 
     def get(self, path: str, start: int = 1, end: int = 0) -> str:
         """Numbered lines `start` to `end` (0: the last line) of an indexed file. Raises

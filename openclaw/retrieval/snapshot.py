@@ -60,10 +60,6 @@ class Snapshot:
         """float32[count]: words of each chunk's context."""
         return self._lengths
 
-    @property
-    def mean_length(self) -> float:
-        return float(self._lengths.mean()) if self.count else 0.0
-
     def files(self) -> Iterator[IndexedFile]:
         """The files that have chunks, in the order of their rows."""
         for (key, path, mtime_ns, count), first in zip(self._paths, self._starts, strict=True):

@@ -206,19 +206,6 @@ def read_skill_file(path: Path, source: str = "home") -> tuple[Skill | None, lis
     return skill, [Problem(path, *note) for note in (*notes, *more, *found)]
 
 
-def read_skills(folder: Path) -> tuple[list[Skill], list[Problem]]:
-    """Return the skills of one folder by name, requirements unchecked, and all problems there.
-
-    The folder may be a skill itself; else the skills below it are read.
-    """
-    if (file := skill_file(folder)) and file.parent == folder:
-        skill, found = read_skill_file(file)
-        return [skill] if skill else [], found
-    listed = list_skills([Root(folder, "home")])
-    skills = [entry.skill for entry in listed if entry.eligible and entry.skill]
-    return skills, [problem for entry in listed for problem in entry.problems]
-
-
 def find_skill(found: Iterable[ListedSkill], name: str) -> ListedSkill:
     """Return the entry of this name, a usable one first; UsageError when there is none."""
     by_name: dict[str, ListedSkill] = {}

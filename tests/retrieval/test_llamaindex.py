@@ -384,7 +384,8 @@ def test_what_a_prompt_is_about_is_found_without_llama_index(home: Path) -> None
         "from openclaw.retrieval.search import Search\n"
         f"home = Home(Path({str(home)!r}))\n"
         "search = Search(home, IndexOptions(), lambda: None, home.private)\n"
-        "print(len(search.passages_for_prompt('When was the boiler serviced?', ())))\n"
+        "asked = 'When was the boiler serviced?'\n"
+        "print(len(search.chosen_for_prompt(asked, (), 3, 400, len).passages))\n"
         "print([name for name in ('llama_index', 'bm25s') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -13,12 +13,11 @@ from openclaw.memory.notes import Notes
 from openclaw.memory.todos import TodoFile
 from openclaw.messages import ToolCall
 from openclaw.security.policy import Policy
-from openclaw.skills.skill import read_skills
 from openclaw.storage.home import Home
 from openclaw.tools.skill_tools import TurnSkills
 from openclaw.tools.toolbox import CallResult, Toolbox
 from openclaw.types import Effect, TurnChanges
-from tests.fakes.skills import front, put
+from tests.fakes.skills import front, put, usable_skills
 
 TODO = """\
 # To-dos
@@ -55,7 +54,7 @@ class World:
             self.turn_changes,
             todos=TodoFile(home.memory / "TODO.md", today=lambda: date(2026, 11, 21)),
             open_notes=lambda: notes,
-            skills=TurnSkills(read_skills(root / "skills")[0]),
+            skills=TurnSkills(usable_skills(root / "skills")),
             search=lambda query, region, count: [],
         )
         self.box = Toolbox(tools, Policy("edit"), self.turn_changes)
