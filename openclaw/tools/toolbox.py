@@ -37,6 +37,7 @@ from openclaw.tools.results import (
     cut_to_limits,
     to_tool_problem,
 )
+from openclaw.tools.selection import Shortlist
 from openclaw.tools.tool import (
     Tool,
     action_of,
@@ -57,24 +58,6 @@ from openclaw.types import (
 )
 
 Result = TypeVar("Result")
-
-
-class UnlistedTools(Protocol):
-    """Tools that the head of the prompt does not list."""
-
-    def near(self) -> Sequence[Tool]:
-        """The tools that the model has been told of for this request."""
-        ...
-
-    def named(self, name: str) -> Tool | None: ...
-
-    def meant(self, call: ToolCall) -> ToolCall:
-        """Translate a call of the gateway into the call that it stands for; leave others as is."""
-        ...
-
-    def lines(self, *, native: bool) -> Sequence[str]:
-        """The lines about these tools that go along with the request."""
-        ...
 
 
 @frozen
@@ -102,8 +85,9 @@ class LegalForm(NamedTuple):
 
 
 class Toolbox:
-    """The tools of one run. `turn_changes` gets a line for every refused call. `apart` hides
-    secrets from the model and puts them into allowed calls. `around` runs the user's hooks."""
+    """The tools of one run. `turn_changes` gets a line for every refused call. `beyond` has the
+    tools that the head does not list. `apart` hides secrets from the model and puts them into
+    allowed calls. `around` runs the user's hooks."""
 
     def __init__(
         self,
@@ -111,7 +95,7 @@ class Toolbox:
         policy: Policy,
         turn_changes: TurnChanges,
         *,
-        beyond: UnlistedTools | None = None,
+        beyond: Shortlist | None = None,
         room: ResultLimits = DEFAULT_LIMITS,
         watch: CallWatch | None = None,
         apart: SecretMasker | None = None,
@@ -374,10 +358,8 @@ class Toolbox:
 
     def _find(self, name: str) -> Tool | None:
         plain = name.strip().casefold().replace("-", "_").rpartition(".")[2]
-        return self._tools.get(name) or self._tools.get(plain) or self._find_unlisted(plain)
-
-    def _find_unlisted(self, name: str) -> Tool | None:
-        return self._beyond.named(name) if self._beyond else None
+        known = self._tools.get(name) or self._tools.get(plain)
+        return known or (self._beyond.named(plain) if self._beyond else None)
 
     def _nearby(self) -> Sequence[Tool]:
         return [tool for tool in self._beyond.near() if tool.available()] if self._beyond else ()
