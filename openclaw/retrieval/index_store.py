@@ -62,7 +62,6 @@ class IndexStore:
         self._files: tuple[int, dict[str, KnownFile]] | None = None
         self._snapshot: Snapshot | None = None
         self._vectors: VectorCache | None = None
-        self._term_ids: dict[str, int] = {}
         self._identity: tuple[int, int] | None = None
         self._open()
 
@@ -109,13 +108,12 @@ class IndexStore:
             db = self._writer
             db.execute("BEGIN IMMEDIATE")
             try:
-                writer = Writer(db, self._term_ids)
+                writer = Writer(db)
                 yield writer
                 writer.finish()
                 db.execute("COMMIT")
                 self._update_known_files(writer)
             except BaseException:
-                self._term_ids.clear()
                 with contextlib.suppress(sqlite3.Error):
                     db.execute("ROLLBACK")
                 raise
@@ -194,7 +192,6 @@ class IndexStore:
     def _use(self, writer: sqlite3.Connection, reader: sqlite3.Connection) -> None:
         self._writer, self._reader = writer, reader
         self._files = self._snapshot = self._vectors = None
-        self._term_ids.clear()
 
     def _start_over(self) -> None:
         """Delete the damaged file and make a new one, unless another process has done so."""

@@ -67,9 +67,7 @@ class Snapshot:
 
     def postings(self, term: str) -> tuple[Rows, Floats]:
         """The rows (int64[n], ascending) whose context has a word, and how often (float32[n])."""
-        select = (
-            "SELECT file, data FROM postings WHERE term = (SELECT id FROM terms WHERE term = ?)"
-        )
+        select = "SELECT file, data FROM postings WHERE term = ?"
         with self._lock:
             found = self._db.execute(select, (term,)).fetchall()
         if not found:
@@ -465,15 +463,6 @@ def pack_postings(postings: Postings) -> dict[str, bytes]:
         result[term] = packed[start:end]
         start = end
     return result
-
-
-def pack_ids(ids: list[int]) -> bytes:
-    return np.array(ids, "<u4").tobytes()
-
-
-def unpack_ids(data: bytes) -> list[int]:
-    ids: list[int] = np.frombuffer(data, "<u4").tolist()
-    return ids
 
 
 def pack_rows(nodes: list[int], contexts: list[int], lengths: npt.NDArray[np.float32]) -> bytes:

@@ -92,7 +92,7 @@ def contents(store: IndexStore) -> dict[str, Any]:
     view = store.snapshot()
     rows = view.rows(range(view.count))
     places = [(chunk.path, chunk.start_line, chunk.node_id) for chunk in rows]
-    words = {str(term) for (term,) in store.query("SELECT term FROM terms")}
+    words = {str(term) for (term,) in store.query("SELECT term FROM postings")}
     postings = {}
     for word in words:
         at, counts = view.postings(word)

@@ -90,7 +90,7 @@ def corpus(store: IndexStore) -> list[list[str]]:
     """The words of each row, as often as they count in it."""
     snapshot = store.snapshot()
     rows: list[list[str]] = [[] for _ in range(snapshot.count)]
-    for (term,) in store.query("SELECT term FROM terms ORDER BY id"):
+    for (term,) in store.query("SELECT DISTINCT term FROM postings"):
         for row, count in zip(*snapshot.postings(str(term)), strict=True):
             rows[row] += [str(term)] * int(count)
     assert [len(row) for row in rows] == snapshot.lengths.tolist()
