@@ -112,7 +112,9 @@ class IndexStore:
                 yield writer
                 writer.finish()
                 db.execute("COMMIT")
-                self._update_known_files(writer)
+                if writer.visible:
+                    with self._reading:
+                        self._snapshot = None  # an open one would keep the log from being emptied
             except BaseException:
                 with contextlib.suppress(sqlite3.Error):
                     db.execute("ROLLBACK")
@@ -151,21 +153,6 @@ class IndexStore:
             self._snapshot = None
             for db in {self._reader, self._writer}:
                 db.close()
-
-    def _update_known_files(self, writer: Writer) -> None:
-        """Update the files in memory with those written, when no other process has written."""
-        with self._reading:
-            if writer.visible:
-                self._snapshot = None
-            if self._files is None or self._files[0] != writer.revision - 1:
-                return
-            files = dict(self._files[1])
-            for path, row in writer.written():
-                if row is None:
-                    files.pop(path, None)
-                else:
-                    files[path] = row
-            self._files = (writer.revision, files)
 
     def _open(self) -> None:
         """Open the file; create it again when it is damaged; use memory when that fails too."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -65,17 +65,14 @@ class Writer:
 
     visible        searches may find something else afterwards
     lost_contexts  texts have left a file
-    revision       the number of the transaction, once it is finished
     """
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._postings: list[tuple[str, int, bytes]] = []
         self._waiting: set[int] = set()
-        self._paths: set[str] = set()
         self.visible = False
         self.lost_contexts = False
-        self.revision = 0
 
     def known(self, paths: Iterable[str]) -> dict[str, KnownFile]:
         """The files as this transaction sees them: another process may have changed them."""
@@ -117,7 +114,6 @@ class Writer:
 
     def remove(self, path: str) -> None:
         """Remove a file."""
-        self._paths.add(path)
         self._remove_rows(path)
         self._db.execute("DELETE FROM files WHERE path = ?", (path,))
 
@@ -139,12 +135,6 @@ class Writer:
             "UPDATE state SET revision = revision + 1, generation = generation + ?",
             (int(self.visible),),
         )
-        self.revision = int(self._db.execute("SELECT revision FROM state").fetchone()[0])
-
-    def written(self) -> Iterator[tuple[str, KnownFile | None]]:
-        """The files that were written, as they are now; None for one that was removed."""
-        now = self.known(self._paths)
-        return ((path, now.get(path)) for path in self._paths)
 
     def _flush(self) -> None:
         self._postings.sort()
@@ -154,7 +144,6 @@ class Writer:
 
     def _put_file_row(self, reading: FileReading, chunks: int) -> tuple[int, bool]:
         """Write a row of `files`. Returns (its id, True when it is new)."""
-        self._paths.add(reading.path)
         values = (*reading.stamp, reading.md5, reading.read_at_ns, reading.recipe, reading.problem)
         row = self._db.execute("SELECT id FROM files WHERE path = ?", (reading.path,)).fetchone()
         if row:
