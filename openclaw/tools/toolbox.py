@@ -9,7 +9,7 @@ import difflib
 import shlex
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
@@ -274,8 +274,7 @@ class Toolbox:
         text = self._try_call(tool, running, policy, tainted=tainted)
         if text is not None:
             return self._prepare_result(tool, running.action, text, room)
-        asked = time.monotonic()
-        try:
+        with running.being_decided():
             self._ask_hooks(action, arguments)
             running.permit = check_permission(
                 policy,
@@ -285,11 +284,6 @@ class Toolbox:
                 tainted=tainted,
                 preview=lambda: _preview(tool, arguments),
             )
-        except RefusedCall as refused:
-            running.refused = refused
-            raise
-        finally:
-            running.waited += time.monotonic() - asked
         try:
             given = arguments_for_call(self._apart, tool.masks, arguments)
             text = _call_tool(tool.name, lambda: tool.run(**given))
@@ -314,16 +308,11 @@ class Toolbox:
         verdict = policy.decide(reading, tainted=tainted)
         if verdict.decision != "allow":
             return None
-        asked = time.monotonic()
-        try:
+        running.action = reading
+        with running.being_decided():
             self._ask_hooks(reading, running.arguments)
-        except RefusedCall as refused:
-            running.action, running.refused = reading, refused
-            raise
-        finally:
-            running.waited = time.monotonic() - asked
         given = arguments_for_call(self._apart, tool.masks, running.arguments)
-        running.action, running.permit = reading, Permit(reading, verdict, "mode")
+        running.permit = Permit(reading, verdict, "mode")
         text = _call_tool(tool.name, lambda: trial(**given))
         if text is None:
             running.action, running.permit = action, None
@@ -544,6 +533,18 @@ class RequestedCall:
     permit: Permit | None = None
     refused: RefusedCall | None = None
     waited: float = 0.0
+
+    @contextmanager
+    def being_decided(self) -> Iterator[None]:
+        """Count the time in here, and note that the call is refused."""
+        asked = time.monotonic()
+        try:
+            yield
+        except RefusedCall as refused:
+            self.refused = refused
+            raise
+        finally:
+            self.waited += time.monotonic() - asked
 
     def deed(self, name: str, ok: bool, code: int | None, seconds: float, size: int) -> CallRecord:
         """The record of the call. `size` is the size of the result in bytes."""
