@@ -79,21 +79,9 @@ class Snapshot:
         rows = np.repeat(starts, sizes) + (packed >> 8)
         return rows, (packed & 255).astype(np.float32)
 
-    def matrix(self, embedder: str) -> tuple[Matrix, npt.NDArray[np.bool_]]:
-        """float16[count, d] of unit vectors, and bool[count]: which rows have one. d is 0 when the
-        embedder has given none yet."""
-        held, places = self.vectors(embedder)
-        known = places >= 0
-        if len(held) == self.count and np.array_equal(places, np.arange(self.count)):
-            return held, known
-        if not len(held):
-            return np.zeros((self.count, held.shape[1]), np.float16), known
-        matrix = held[np.maximum(places, 0)]
-        matrix[~known] = 0
-        return matrix, known
-
     def vectors(self, embedder: str) -> tuple[Matrix, Places]:
-        """`matrix` without a copy: float16[m, d], and int64[count] with each row's place or -1."""
+        """float16[m, d] of unit vectors (d is 0 when the embedder has given none yet), and
+        int64[count]: the place of each row's vector there, or -1."""
         with self._lock:
             if embedder not in self._matrix:
                 self._matrix[embedder] = self._vectors.find(self._db, embedder, self.contexts)

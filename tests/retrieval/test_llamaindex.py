@@ -43,6 +43,7 @@ from openclaw.retrieval.snapshot import Rows, SnapshotView, best, products, ques
 from openclaw.retrieval.tokens import words
 from openclaw.storage.home import Home
 from tests.fakes.embedder import WordEmbedder
+from tests.fakes.index import matrix_of
 
 NOTES = """# House
 
@@ -199,7 +200,7 @@ def test_the_store_gives_the_nearest_rows_with_their_cosines(home: Path, store: 
     embedder = WordEmbedder()
     view = embedded(home, store, embedder)
     vector = embedder.query("when does the feline eat")
-    matrix, known = view.snapshot.matrix(embedder.name)
+    matrix, known = matrix_of(view.snapshot, embedder.name)
     cosines = np.where(known, matrix.astype(np.float32) @ vector, -2)
     found = nearest(view, vector, 5)
     assert found.similarities == pytest.approx(np.sort(cosines)[::-1][:5].tolist(), abs=1e-6)
