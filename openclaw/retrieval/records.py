@@ -89,8 +89,6 @@ class StoredChunk:
 
 
 VERSION = 2
-# Little-endian: node id (uint64), context (int64, 0 for none), words in the context (uint32).
-ROW = "<QqI"
 WAL_BYTES = 16 * 1024 * 1024
 CHECKPOINT_PAGES = 4000
 CACHE_KIB = 32 * 1024

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from openclaw.errors import ModelFailed
-from openclaw.retrieval import records
 from openclaw.retrieval.chunking import Chunk
 from openclaw.retrieval.records import ORDINALS, IndexedFile, StoredChunk
 from openclaw.retrieval.tokens import language_of, words
@@ -430,11 +429,10 @@ class VectorCache:
         self._contexts.append(keys)
 
 
+# `file_rows.rows`: the node's id, its context (0 for none), the words in the context.
 ROW_TYPE = np.dtype([("node", "<u8"), ("context", "<i8"), ("length", "<u4")])
 Postings = Mapping[str, tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]]
 MOST = 255
-
-assert ROW_TYPE.itemsize == 20 and records.ROW == "<QqI"  # noqa: S101
 
 
 def pack_postings(postings: Postings) -> dict[str, bytes]:
