@@ -174,7 +174,9 @@ def unasked(
     for label, questions in {**sets, "none, all": nothing, "answered, all": answered}.items():
         for name, search in ours.items():
             empty = share(not search.search(q.text, SHOWN, today=TODAY) for q in questions)
-            given = [search.passages_for_prompt(q.text, (), count=count) for q in questions]
+            given = [
+                search.chosen_for_prompt(q.text, (), 3, 400, count).passages for q in questions
+            ]
             told = [covered(q, found) for q, found in zip(questions, given, strict=True)]
             evidence = share(told) if questions is answered else "-"
             say(

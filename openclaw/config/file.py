@@ -244,17 +244,27 @@ def _refuse(line: int, problem: str) -> NoReturn:
     )
 
 
-def line_of(text: str, path: Sequence[str]) -> int:
-    """The line of a settings file on which these keys lead to, or as far as they lead."""
+def line_of(text: str, path: Sequence[str | int]) -> int:
+    """The line of a settings file to which these keys and numbers lead, or as far as they lead."""
     _, node = compose(text)
     line = 1
-    for name in path:
-        pairs = node.value if node is not None and node.tag.endswith(":map") else ()
-        found = next((p for p in pairs if name in (p[0].value, ALSO.get(p[0].value))), None)
+    for step in path:
+        found = _inner_nodes(node, step)
         if found is None:
             return line
         line, node = found[0].start_mark.line + 1, found[1]
     return line
+
+
+def _inner_nodes(node: Any, step: str | int) -> tuple[Any, Any] | None:
+    """The nodes that name and hold what `step` leads to."""
+    if node is None:
+        return None
+    if isinstance(step, int):
+        items = node.value if node.tag.endswith(":seq") else ()
+        return (items[step], items[step]) if step < len(items) else None
+    pairs = node.value if node.tag.endswith(":map") else ()
+    return next((pair for pair in pairs if step in (pair[0].value, ALSO.get(pair[0].value))), None)
 
 
 PLAIN = re.compile(r"[A-Za-z_][\w./-]*(:[\w./-]+)*|[0-9]+(ms|s|m|h)")

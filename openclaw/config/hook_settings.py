@@ -18,7 +18,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from openclaw.config.file import FILE, compose
+from openclaw.config.file import FILE, line_of
 from openclaw.frozen import frozen
 
 Event = Literal["before_turn", "after_turn", "before_tool", "after_tool", "before_compact"]
@@ -107,33 +107,11 @@ def read_hooks(given: Mapping[str, Any]) -> tuple[list[Hook], list[HookFault]]:
     return hooks, faults
 
 
-def line_of(text: str, path: tuple[str | int, ...]) -> int:
-    """The line of a settings file to which these keys and numbers lead, or as far as they do."""
-    _, node = compose(text)
-    line = 1
-    for step in ("hooks", *path):
-        found = _inner(node, step)
-        if found is None:
-            return line
-        line, node = found[0].start_mark.line + 1, found[1]
-    return line
-
-
 def fault_line(text: str, fault: HookFault) -> str:
     """A fault in one line with its place; `text` is that of the settings file."""
     keys = (f"[{step + 1}]" if isinstance(step, int) else f".{step}" for step in fault.path)
-    return f"{FILE} line {line_of(text, fault.path)}: hooks{''.join(keys)}: {fault.text}"
-
-
-def _inner(node: Any, step: str | int) -> tuple[Any, Any] | None:
-    """The nodes that name and hold what `step` leads to."""
-    if node is None:
-        return None
-    if isinstance(step, int):
-        items = node.value if node.tag.endswith(":seq") else ()
-        return (items[step], items[step]) if step < len(items) else None
-    pairs = node.value if node.tag.endswith(":map") else ()
-    return next((pair for pair in pairs if pair[0].value == step), None)
+    line = line_of(text, ("hooks", *fault.path))
+    return f"{FILE} line {line}: hooks{''.join(keys)}: {fault.text}"
 
 
 def _each(name: str, value: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:

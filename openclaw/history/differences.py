@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from openclaw.frozen import frozen
 from openclaw.history.turns import UNKNOWN
@@ -13,6 +13,7 @@ from openclaw.storage.merge import Block, blocks
 from openclaw.storage.text import replace_bad_bytes
 
 if TYPE_CHECKING:
+    from openclaw.history.history import History
     from openclaw.history.turns import Turn, TurnStep
 
 
@@ -237,13 +238,7 @@ def _is_undo_or_redo(turn: Turn | None) -> bool:
 # -------- the files of a turn
 
 
-class Contents(Protocol):
-    """Reads the contents that a history keeps, by their names."""
-
-    def read(self, name: str | None) -> bytes | None: ...
-
-
-def turn_differences(history: Contents, turn: Turn) -> list[Difference]:
+def turn_differences(history: History, turn: Turn) -> list[Difference]:
     """Return the files that an entry changed, those of conversations last."""
     found = differences(turn.steps, history.read)
     return sorted(found, key=lambda each: each.path.startswith(SESSIONS_PREFIX))

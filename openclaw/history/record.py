@@ -100,10 +100,6 @@ class Record:
     left: frozenset[str] = frozenset()
     mac: str = ""
 
-    @property
-    def is_running(self) -> bool:
-        return self.turn.state == "running"
-
     # -------- contents
 
     def put(

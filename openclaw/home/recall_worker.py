@@ -73,7 +73,7 @@ def serve(search: Search, lines: queue.Queue[str], out: IO[str]) -> None:
             told = time.monotonic()
             _write_reply(out, {"reading": [done, total]})
 
-    search.tell_reading(reading)
+    search.on_reading = reading
     search.refresh_ahead()
     resting = False
     while line := _next_request(lines, search, resting):

@@ -18,9 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, UsageError
+from openclaw.errors import ModelMissing, OpenclawError, UsageError
 from openclaw.frozen import frozen
-from openclaw.models.gguf import read_header
 from openclaw.storage.lock import hold_lock
 from openclaw.storage.program import models_folder, python_command
 
@@ -148,21 +147,6 @@ def pull(name: str = "", on_progress: Progress | None = None) -> Path:
     for file in entry.files:
         fetch(file, folder, on_progress or _ignore_progress)
     return folder / entry.files[0].name
-
-
-def verify(path: Path) -> str:
-    """The fault of a model file, "" without one: a file of the catalogue must have its size and
-    SHA-256, any other file a readable GGUF header."""
-    for entry in entries():
-        for file in entry.files:
-            if path.name == Path(file.name).name:
-                return "" if has_digest(path, file) else f"{path.name} is damaged"
-
-    try:
-        read_header(path)
-    except (OSError, ModelFailed) as error:
-        return str(error)
-    return ""
 
 
 def _strip_provider(name: str) -> str:

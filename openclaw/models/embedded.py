@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, PromptTooLarge
 from openclaw.messages import Usage, Waiting
 from openclaw.models import openai
-from openclaw.models.base import Chunk, ModelCard, Reply, Request
+from openclaw.models.base import Chunk, ModelCard, Request
 from openclaw.models.gguf import identity, read_header
 from openclaw.models.llama_server import Engine, EngineError, wire
 from openclaw.models.prefix_cache import (
@@ -179,13 +179,7 @@ class EmbeddedModel:
             self._require_engine().close()  # the next request loads anew
             raise ModelFailed(f"{self.card.name} broke the reply off", "ask again")
         self._learn_rate(last)
-        yield Reply(
-            deltas.text,
-            deltas.tool_calls(),
-            deltas.thinking,
-            deltas.stop_reason,
-            _usage(last, fresh, first, time.perf_counter() - began),
-        )
+        yield deltas.reply(_usage(last, fresh, first, time.perf_counter() - began))
 
     def _learn_rate(self, last: Mapping[str, Any]) -> None:
         timings = last.get("timings", {})

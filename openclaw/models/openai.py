@@ -271,13 +271,7 @@ class _ReplyBuilder:
             total_seconds=time.monotonic() - self._began,
             calls=1,
         )
-        return Reply(
-            text=self.deltas.text,
-            tool_calls=self.deltas.tool_calls(),
-            thinking=self.deltas.thinking,
-            stop_reason=self.deltas.stop_reason,
-            usage=usage,
-        )
+        return self.deltas.reply(usage)
 
 
 def _read_error_text(response: httpx.Response) -> str:
@@ -347,23 +341,9 @@ class Deltas:
         self._calls: dict[int, dict[str, str]] = {}
 
     @property
-    def text(self) -> str:
-        return "".join(self._text)
-
-    @property
-    def thinking(self) -> str:
-        return "".join(self._thinking)
-
-    @property
     def begun(self) -> bool:
         """Return True when any generated text has come."""
         return bool(self._text or self._thinking or self._calls)
-
-    @property
-    def stop_reason(self) -> StopReason:
-        if self._calls:
-            return "tool_calls"
-        return "length" if self.finished == "length" else "stop"
 
     def take(self, chunk: Mapping[str, Any]) -> Iterator[Text | Thinking]:
         for choice in (chunk.get("choices") or ())[:1]:
@@ -378,8 +358,17 @@ class Deltas:
                 self._text.append(said)
                 yield Text(said)
 
-    def tool_calls(self) -> tuple[ToolCall, ...]:
-        return tuple(_read_call(index, call) for index, call in sorted(self._calls.items()))
+    def reply(self, usage: Usage) -> Reply:
+        """The whole reply."""
+        calls = tuple(_read_call(index, call) for index, call in sorted(self._calls.items()))
+        ended: StopReason = "length" if self.finished == "length" else "stop"
+        return Reply(
+            text="".join(self._text),
+            tool_calls=calls,
+            thinking="".join(self._thinking),
+            stop_reason="tool_calls" if calls else ended,
+            usage=usage,
+        )
 
     def _add_call(self, piece: Mapping[str, Any]) -> None:
         index = piece.get("index")

@@ -30,65 +30,31 @@ from openclaw.storage.home import Home
 from openclaw.storage.program import profiles_folder
 
 
-def open_named_model(
-    settings_model: str,
-    *,
-    host: str,
-    window: int,
-    keep_alive: str,
-    openai_base_url: str,
-    api_key: str,
-    threads: int,
-    kv_folder: Path | None,
-    kv_mb: int,
-    fallbacks: Sequence[str] = (),
-    api_key_env: str = "OPENAI_API_KEY",
-    wanted: Callable[[str], bool] = lambda _: True,
-    profiles: Path | None = None,
-) -> Model:
-    """The model of the settings with its fallbacks. Only `auto` looks for a server now (0.3 s at
-    most on this machine). Raises UsageError for an invalid name, ModelMissing when a file is
-    missing or `auto` finds nothing, and there is no fallback.
-
-    wanted    returns True when the state of a conversation may be saved
-    profiles  the folder of test results (`openclaw.models.profile`); None uses none
-    """
-    offers = ModelOpener(
-        host,
-        window,
-        keep_alive,
-        openai_base_url,
-        api_key,
-        api_key_env,
-        threads,
-        kv_folder,
-        kv_mb,
-        wanted,
-        profiles,
-    )
-    split_name(settings_model)
-    for name in fallbacks:
-        split_name(name, "in the setting `fallbacks`")
-    if not fallbacks:
-        return offers.open(settings_model)
-    return FallbackModel([(name, offers.opener(name)) for name in (settings_model, *fallbacks)])
-
-
 @frozen
 class ModelOpener:
-    """Opens models by name, with the settings of each provider; fields as in `choose`."""
+    """Opens models by name, with the settings of each provider.
 
-    host: str
-    window: int
-    keep_alive: str
-    openai_base_url: str
-    api_key: str
-    api_key_env: str
-    threads: int
-    kv_folder: Path | None
-    kv_mb: int
-    wanted: Callable[[str], bool]
-    profiles: Path | None
+    kv_folder  the folder for saved states of conversations; None saves none
+    wanted     returns True when the state of a conversation may be saved
+    profiles   the folder of test results (`openclaw.models.profile`); None uses none
+    """
+
+    settings: Settings
+    kv_folder: Path | None = None
+    wanted: Callable[[str], bool] = lambda _: True
+    profiles: Path | None = None
+
+    def open_with_fallbacks(self, name: str) -> Model:
+        """The model with the fallbacks of the settings. Only `auto` looks for a server now (0.3 s
+        at most on this machine). Raises UsageError for an invalid name, ModelMissing when a file is
+        missing or `auto` finds nothing, and there is no fallback."""
+        fallbacks = self.settings.fallbacks
+        split_name(name)
+        for other in fallbacks:
+            split_name(other, "in the setting `fallbacks`")
+        if not fallbacks:
+            return self.open(name)
+        return FallbackModel([(each, self.opener(each)) for each in (name, *fallbacks)])
 
     def opener(self, name: str) -> Callable[[], Model]:
         return lambda: self.open(name)
@@ -105,7 +71,7 @@ class ModelOpener:
 
     def _auto(self) -> Model:
         try:
-            name = find_chat_model(self.host)
+            name = find_chat_model(self.settings.ollama.host)
             found = "Ollama has no chat model"
         except ServerAway as error:
             name, found = None, str(error)
@@ -114,19 +80,20 @@ class ModelOpener:
     def _ollama(self, name: str) -> Model:
         return OllamaModel(
             name,
-            host=self.host,
-            window=self.window,
-            keep_alive=self.keep_alive,
+            host=self.settings.ollama.host,
+            window=self.settings.window,
+            keep_alive=self.settings.keep_alive,
             profiles=self.profiles,
         )
 
     def _openai(self, name: str) -> Model:
+        server = self.settings.openai
         return OpenAIModel(
             name,
-            base_url=self.openai_base_url,
-            api_key=self.api_key,
-            window=self.window,
-            api_key_env=self.api_key_env,
+            base_url=server.base_url,
+            api_key=os.environ.get(server.api_key_env, ""),
+            window=self.settings.window,
+            api_key_env=server.api_key_env,
             profiles=self.profiles,
         )
 
@@ -144,10 +111,10 @@ class ModelOpener:
             )
         return embedded.EmbeddedModel(
             path,
-            window=self.window,
-            threads=self.threads,
+            window=self.settings.window,
+            threads=self.settings.embedded.threads,
             cache_folder=self.kv_folder,
-            cache_mb=self.kv_mb,
+            cache_mb=self.settings.embedded.kv_cache_mb,
             wanted=self.wanted,
             profiles=self.profiles,
         )
@@ -278,20 +245,12 @@ class FallbackModel:
 def open_model(
     name: str, settings: Settings, home: Home, *, as_tested: bool = True, saving: bool = True
 ) -> Model:
-    """The model of that name, or of "auto". `as_tested` adds the results of its test to its card.
-    Without `saving` it stores no state of a conversation. Raises as `choose` does."""
-    return open_named_model(
-        name,
-        host=settings.ollama.host,
-        window=settings.window,
-        keep_alive=settings.keep_alive,
-        openai_base_url=settings.openai.base_url,
-        api_key=os.environ.get(settings.openai.api_key_env, ""),
-        threads=settings.embedded.threads,
-        kv_folder=home.private / "cache" / "kv",
-        kv_mb=settings.embedded.kv_cache_mb,
-        api_key_env=settings.openai.api_key_env,
-        fallbacks=settings.fallbacks,
+    """The model of that name, or of "auto", with its fallbacks. `as_tested` adds the results of its
+    test to its card. Without `saving` it stores no state of a conversation. Raises as
+    `ModelOpener.open_with_fallbacks` does."""
+    return ModelOpener(
+        settings,
+        home.private / "cache" / "kv",
         wanted=lambda session: saving and (home.sessions / f"{session}.json").exists(),
         profiles=profiles_folder() if as_tested else None,
-    )
+    ).open_with_fallbacks(name)

@@ -89,12 +89,6 @@ def count_overhead(messages: Iterable[Message]) -> int:
     return sum(MESSAGE_OVERHEAD + IMAGE_TOKENS * len(m.images) for m in messages)
 
 
-def cost(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> int:
-    """Tokens of a whole request."""
-    said = sum(count(request_text([m])) for m in messages) + count_overhead(messages)
-    return said + (count("\n".join(map(compact, tools))) if tools else 0)
-
-
 def cut(
     text: str, tokens: int, next_step: str, count: Callable[[str], int] = count
 ) -> tuple[str, bool]:

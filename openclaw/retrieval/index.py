@@ -34,7 +34,7 @@ AHEAD_SECONDS = 1.0
 class LiveIndex:
     """The index of a home with its files, words and vectors. Several threads may use it.
 
-    notices     lines for the user, each added once
+    notices     lines for the user, each added once; whoever shows them may empty the list
     on_reading  called with the files read and all files, when a refresh has no other listener
     meaning     the embedder and the vectors it has still to make
     engine      a copy of the vectors in another vector store, if the settings name one
@@ -72,8 +72,9 @@ class LiveIndex:
         on_progress: Progress | None = None,
         leave_many: bool = False,
     ) -> IndexReport:
-        """Read what changed since the last time; `force` reads all files anew. With `leave_many`
-        many new files are left to another process that is reading them."""
+        """Read what changed since the last time; `force` reads all files anew. `on_progress` is
+        called with (files read, all files). With `leave_many` many new files are left to another
+        process that is reading them."""
         store, upkeep = self._open()
         report = upkeep.refresh(
             force=force, on_progress=on_progress or self.on_reading, leave_many=leave_many
@@ -85,11 +86,17 @@ class LiveIndex:
 
     def embed(
         self,
-        seconds: float | None,
+        *,
+        seconds: float | None = None,
         on_progress: Progress | None = None,
         stop: Callable[[], bool] | None = None,
     ) -> int:
-        """See `Search.embed`. Without a limit of `seconds` the engine is brought up to date too."""
+        """Embed passages without a vector, for at most `seconds` (None: all of them; then the
+        engine is brought up to date too). A failure becomes a notice; vectors made before it are
+        kept.
+
+        Returns how many passages still have none; 0 also when none could be embedded.
+        """
         store, upkeep = self._open()
         try:
             before, wanted = self.meaning.counts(store.snapshot())
@@ -126,7 +133,7 @@ class LiveIndex:
         return self._open()[0].files()
 
     def held(self) -> tuple[int, int, int]:
-        """How many files and passages there are, and how many of those have a vector."""
+        """(files, passages, passages with a vector) in the index as it is, without a refresh."""
         snapshot = self._open()[0].snapshot()
         return len(self.files()), snapshot.count, self.meaning.counts(snapshot)[0]
 
@@ -160,10 +167,10 @@ class LiveIndex:
                 self._said_keys.add(key)
                 self.notices.append(line)
 
-    def hush(self, key: str) -> None:
-        """Add no notice of this key from now on."""
+    def hide_standing_notices(self) -> None:
+        """Add no more notices about a missing embedder or missing vectors."""
         with self._lock:
-            self._said_keys.add(key)
+            self._said_keys.update(STANDING)
 
     def close(self) -> None:
         with self._lock:

@@ -62,7 +62,6 @@ class IndexStore:
         self._files: tuple[int, dict[str, KnownFile]] | None = None
         self._snapshot: Snapshot | None = None
         self._vectors: VectorCache | None = None
-        self._term_ids: dict[str, int] = {}
         self._identity: tuple[int, int] | None = None
         self._open()
 
@@ -109,13 +108,14 @@ class IndexStore:
             db = self._writer
             db.execute("BEGIN IMMEDIATE")
             try:
-                writer = Writer(db, self._term_ids)
+                writer = Writer(db)
                 yield writer
                 writer.finish()
                 db.execute("COMMIT")
-                self._update_known_files(writer)
+                if writer.visible:
+                    with self._reading:
+                        self._snapshot = None  # an open one would keep the log from being emptied
             except BaseException:
-                self._term_ids.clear()
                 with contextlib.suppress(sqlite3.Error):
                     db.execute("ROLLBACK")
                 raise
@@ -154,21 +154,6 @@ class IndexStore:
             for db in {self._reader, self._writer}:
                 db.close()
 
-    def _update_known_files(self, writer: Writer) -> None:
-        """Update the files in memory with those written, when no other process has written."""
-        with self._reading:
-            if writer.visible:
-                self._snapshot = None
-            if self._files is None or self._files[0] != writer.revision - 1:
-                return
-            files = dict(self._files[1])
-            for path, row in writer.written():
-                if row is None:
-                    files.pop(path, None)
-                else:
-                    files[path] = row
-            self._files = (writer.revision, files)
-
     def _open(self) -> None:
         """Open the file; create it again when it is damaged; use memory when that fails too."""
         try:
@@ -194,7 +179,6 @@ class IndexStore:
     def _use(self, writer: sqlite3.Connection, reader: sqlite3.Connection) -> None:
         self._writer, self._reader = writer, reader
         self._files = self._snapshot = self._vectors = None
-        self._term_ids.clear()
 
     def _start_over(self) -> None:
         """Delete the damaged file and make a new one, unless another process has done so."""

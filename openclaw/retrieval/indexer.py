@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from openclaw import __version__
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
-from openclaw.retrieval import vector_upkeep
-from openclaw.retrieval.chunking import split
+from openclaw.retrieval import chunking, vector_upkeep
 from openclaw.retrieval.documents import (
     Content,
     Unreadable,
@@ -101,8 +100,8 @@ class Indexer:
         store: IndexStore,
         options: IndexOptions,
         *,
-        split: Split | None = None,
-        count_words: CountWords | None = None,
+        split: Split = chunking.split,
+        count_words: CountWords = postings,
         made_by: str = "",
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
@@ -110,7 +109,7 @@ class Indexer:
         self.store = store
         self.options = options
         self._split = split
-        self._count_words = count_words or postings
+        self._count_words = count_words
         self._made_by = made_by or recipe()
         self._clock = clock
         self._turn = threading.RLock()
@@ -258,8 +257,8 @@ class Indexer:
         finally:
             if _is_slow(found):
                 self._remember_attempt("")
-        postings, lengths = self._word_counts(chunks)
-        return _PreparedFile(self._reading(found, content), old, chunks, postings, lengths)
+        reading = self._reading(found, content)
+        return _PreparedFile(reading, old, chunks, *self._count_words(chunks))
 
     def _count_attempt(self, md5: str) -> int:
         """Count the unfinished attempts to read a slow file, including this one. A prompt that ends
@@ -285,13 +284,8 @@ class Indexer:
         return FileReading(found.path, *read, self._made_by, problem)
 
     def _chunks(self, path: str, content: Content) -> Sequence[Chunk]:
-        if self._split is None:
-            self._split = split
         document = read_data(content.data, kind_by_name(path))
         return self._split(document.text, document.kind, path)
-
-    def _word_counts(self, chunks: Sequence[Chunk]) -> tuple[Mapping[str, Any], Any]:
-        return self._count_words(chunks)
 
     def _write(self, batch: Sequence[_PreparedFile], counts: dict[str, int]) -> None:
         if not batch:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -111,14 +111,12 @@ class PassageLimits:
     tokens  the most tokens in all
     score   the least score of a hit
     count   counts tokens
-    skip    files to leave out
     """
 
     most: int
     tokens: int
     score: float
     count: Callable[[str], int]
-    skip: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +156,7 @@ def for_prompt(hits: Sequence[Hit], limits: PassageLimits) -> list[Passage]:
 
 
 def _filter_good(hits: Iterable[Hit], limits: PassageLimits) -> list[Hit]:
-    return [
-        (fused, chunk)
-        for fused, chunk in hits
-        if fused.score >= limits.score and not chunk.struck and chunk.path not in limits.skip
-    ]
+    return [hit for hit in hits if hit[0].score >= limits.score and not hit[1].struck]
 
 
 def choose_passages(
@@ -190,8 +184,6 @@ def _reasons(
             yield hit, STRUCK
         elif fused.score < limits.score:
             yield hit, f"its score is below {limits.score:.2f}"
-        elif chunk.path in limits.skip:
-            yield hit, IN_HEAD
         elif chunk.row not in fresh:
             yield hit, AGAIN
         elif limits.count(chunk.text) > room:

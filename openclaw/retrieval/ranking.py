@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from openclaw.retrieval.tokens import words
 
 if TYPE_CHECKING:
     from openclaw.retrieval.embedders import Embedder
+    from openclaw.retrieval.records import StoredChunk
     from openclaw.retrieval.snapshot import SnapshotView
 
 
@@ -111,21 +112,6 @@ class FusedRow:
     reason: str = ""
 
 
-class ChunkFields(Protocol):
-    """The fields of a stored chunk that the fusion reads."""
-
-    @property
-    def text(self) -> str: ...
-    @property
-    def headings(self) -> tuple[str, ...]: ...
-    @property
-    def date(self) -> str: ...
-    @property
-    def label(self) -> str: ...
-    @property
-    def struck(self) -> bool: ...
-
-
 def coverage(
     terms: Sequence[str],
     postings: Postings,
@@ -168,7 +154,7 @@ def fuse(
     by_words: RowScores,
     by_meaning: RowScores | None,
     covered: npt.NDArray[np.float32],
-    read: Callable[[Sequence[int]], Sequence[ChunkFields]],
+    read: Callable[[Sequence[int]], Sequence[StoredChunk]],
     limit: int = POOL,
     weak_limit: int = FEW,
     cosines: tuple[float, float] = COSINES,
@@ -258,7 +244,7 @@ class _Pool:
         best: npt.NDArray[np.float32] = np.maximum(levels, exact).astype(np.float32)
         return best
 
-    def reason(self, at: int, notes: Mapping[str, float], chunk: ChunkFields) -> str:
+    def reason(self, at: int, notes: Mapping[str, float], chunk: StoredChunk) -> str:
         said = []
         if self.covered[at] > 0:
             said.append(f"{self.covered[at]:.0%} of the words")
@@ -307,7 +293,7 @@ def _scale(values: npt.NDArray[np.float32], low: float) -> npt.NDArray[np.float3
     return ((values - low) / (high - low)).astype(np.float32)
 
 
-def _notes(question: Question, chunk: ChunkFields) -> dict[str, float]:
+def _notes(question: Question, chunk: StoredChunk) -> dict[str, float]:
     """The bonuses of a chunk, by the reason in words."""
     notes: dict[str, float] = {}
     if question.phrases and _has_phrase(question.phrases, chunk.text):
@@ -327,7 +313,7 @@ def _notes(question: Question, chunk: ChunkFields) -> dict[str, float]:
     return notes
 
 
-def _is_heading(chunk: ChunkFields) -> bool:
+def _is_heading(chunk: StoredChunk) -> bool:
     """Return True when a chunk is only a heading, which says less than the text below it."""
     first = chunk.text.split("\n", 1)[0]
     return bool(chunk.headings) and first.strip("# \t") == chunk.headings[-1]
@@ -440,6 +426,6 @@ def weigh_words(view: SnapshotView, terms: Iterable[str]) -> Iterator[tuple[str,
     for word in terms:
         rows, counts = view.postings(word)
         if len(rows):
-            idf = np.float32(np.log(1 + (snapshot.count - len(rows) + 0.5) / (len(rows) + 0.5)))
+            idf = np.float32(_idf(len(rows), snapshot.count))
             norm = K1 * ((1 - B) + B * (lengths[rows] / mean))
             yield word, rows, (idf * (counts / (norm + counts))).astype(np.float32)

@@ -88,9 +88,7 @@ class StoredChunk:
     mtime_ns: int
 
 
-VERSION = 1
-# Little-endian: node id (uint64), context (int64, 0 for none), words in the context (uint32).
-ROW = "<QqI"
+VERSION = 2
 WAL_BYTES = 16 * 1024 * 1024
 CHECKPOINT_PAGES = 4000
 CACHE_KIB = 32 * 1024
@@ -104,18 +102,20 @@ CREATE TABLE files (
     id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT UNIQUE NOT NULL,
     size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER, inode INTEGER,
     md5 TEXT, read_at_ns INTEGER, recipe TEXT, problem TEXT, chunks INTEGER);
-CREATE TABLE file_rows (file INTEGER PRIMARY KEY, rows BLOB, terms BLOB);
+CREATE TABLE file_rows (file INTEGER PRIMARY KEY, rows BLOB, terms TEXT);
 CREATE TABLE chunks (
     id INTEGER PRIMARY KEY, start_line INTEGER, end_line INTEGER, text TEXT,
     headings TEXT, date TEXT, label TEXT, struck INTEGER);
-CREATE TABLE terms (id INTEGER PRIMARY KEY, term TEXT UNIQUE NOT NULL);
 CREATE TABLE postings (
-    term INTEGER, file INTEGER, data BLOB, PRIMARY KEY (term, file)) WITHOUT ROWID;
-CREATE TABLE embedders (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, width INTEGER);
-CREATE TABLE vectors (
+    term TEXT, file INTEGER, data BLOB, PRIMARY KEY (term, file)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS embedders (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, width INTEGER);
+CREATE TABLE IF NOT EXISTS vectors (
     id INTEGER PRIMARY KEY AUTOINCREMENT, embedder INTEGER, contexts BLOB, data BLOB);
 CREATE TABLE departed (context INTEGER PRIMARY KEY, at INTEGER);
 """
+# The same in version 1. To embed all texts again would take long, to read them again does not.
+KEPT = {1: ("embedders", "vectors")}
 
 
 def connect(path: Path | str, busy_seconds: float, max_pages: int = 0) -> sqlite3.Connection:
@@ -190,10 +190,11 @@ def _version(db: sqlite3.Connection) -> int:
 
 def _make_tables(db: sqlite3.Connection) -> None:
     db.execute("BEGIN IMMEDIATE")
-    if _version(db) != VERSION:
+    if (version := _version(db)) != VERSION:
         select = "SELECT name FROM sqlite_master WHERE type='table' AND name NOT LIKE 'sqlite_%'"
         for (name,) in db.execute(select).fetchall():
-            db.execute('DROP TABLE "{}"'.format(name.replace('"', '""')))
+            if name not in KEPT.get(version, ()):
+                db.execute('DROP TABLE "{}"'.format(name.replace('"', '""')))
         for statement in filter(str.strip, TABLES.split(";")):
             db.execute(statement)
         db.execute(f"PRAGMA user_version = {VERSION}")

@@ -26,8 +26,8 @@ from openclaw.frozen import frozen
 from openclaw.retrieval import ranking
 from openclaw.retrieval.documents import Unreadable, read_document
 from openclaw.retrieval.embedders import Embedder, EmbedderChoice, open_embedder
-from openclaw.retrieval.index import STANDING, LiveIndex
-from openclaw.retrieval.indexer import IndexReport, Progress
+from openclaw.retrieval.index import LiveIndex
+from openclaw.retrieval.indexer import Progress
 from openclaw.retrieval.passages import (
     ChosenPassages,
     Hit,
@@ -64,8 +64,8 @@ WAIT_SECONDS = 0.05
 _Lookup = Callable[[Query], "list[Hit]"]
 
 
-class Search:
-    """Finds passages in the files of a home. Several threads may use it.
+class Search(LiveIndex):
+    """The index of a home, asked for passages. Several threads may use it.
 
     embedder  called when a search first needs vectors; None or an `EmbedderChoice` without an
               embedder means search by words only
@@ -82,45 +82,7 @@ class Search:
         *,
         engine: Callable[[], VectorEngine] | None = None,
     ) -> None:
-        self._home = home
-        self._index = LiveIndex(home, options, embedder, private / "index", engine)
-
-    @property
-    def notices(self) -> list[str]:
-        """Lines for the user, each added once; the caller may empty the list after showing them."""
-        return self._index.notices
-
-    def hide_standing_notices(self) -> None:
-        """Add no more notices about a missing embedder or missing vectors."""
-        for key in STANDING:
-            self._index.hush(key)
-
-    def tell_reading(self, on_progress: Progress) -> None:
-        """Call `on_progress` with (files read, all files) whenever files are read."""
-        self._index.on_reading = on_progress
-
-    def refresh(self, *, force: bool = False, on_progress: Progress | None = None) -> IndexReport:
-        """Read the files that changed since the last time; `force` reads all files.
-        `on_progress` is called with (files read, all files)."""
-        return self._index.refresh(force=force, on_progress=on_progress)
-
-    def refresh_ahead(self) -> None:
-        """Refresh for the first question, when it will come in a moment."""
-        self._index.refresh_ahead()
-
-    def embed(
-        self,
-        *,
-        seconds: float | None = None,
-        on_progress: Progress | None = None,
-        stop: Callable[[], bool] | None = None,
-    ) -> int:
-        """Embed passages without a vector, for at most `seconds` (None: all of them).
-        A failure becomes a notice; vectors made before it are kept.
-
-        Returns how many passages still have none; 0 also when none could be embedded.
-        """
-        return self._index.embed(seconds, on_progress, stop)
+        super().__init__(home, options, embedder, private / "index", engine)
 
     def search(
         self,
@@ -149,19 +111,6 @@ class Search:
 
         return self._choose_hits(query, choose, seconds, on_progress).passages
 
-    def passages_for_prompt(
-        self,
-        question: str,
-        skip: Collection[str],
-        most: int = 3,
-        tokens: int = 400,
-        count: Callable[[str], int] = lambda text: len(text) // 4 + 1,
-        today: date | None = None,
-    ) -> list[Passage]:
-        """Passages good enough to show the model unasked: at most `most`, at most `tokens` in all,
-        none from the files `skip`, which the prompt holds already."""
-        return self.chosen_for_prompt(question, skip, most, tokens, count, today).passages
-
     def chosen_for_prompt(
         self,
         question: str,
@@ -171,7 +120,9 @@ class Search:
         count: Callable[[str], int],
         today: date | None = None,
     ) -> ChosenPassages:
-        """The same passages, and the best of the others with the reason why each is left out."""
+        """Passages good enough to show the model unasked: at most `most`, at most `tokens` in all,
+        none from the files `skip`, which the prompt holds already. And the best of the others, with
+        the reason why each is left out."""
         query = Query(shorten_question(question), today, k=most, skip=frozenset(skip))
         in_head = replace(query, skip=frozenset(), only=query.skip)
         limits = PassageLimits(most, tokens, RECALL_SCORE, count)
@@ -188,43 +139,31 @@ class Search:
         shown = [passage_of(*hit) for hit in distinct(look(query), MOST_RANKED)]
         return Rankings(shown, [passage_of(*hit) for hit in look(replace(query, whole=True))])
 
-    def worth_asking(self, skip: Collection[str]) -> bool:
-        """Return True when files other than `skip` are indexed. Cheap: loads no LlamaIndex."""
-        self._index.refresh()
-        return any(file.chunks and path not in skip for path, file in self._index.files().items())
-
     def get(self, path: str, start: int = 1, end: int = 0) -> tuple[str, Shown]:
         """Numbered lines `start` to `end` (0: the last line) of an indexed file as text, and which
         they are. Raises ToolProblem when the file is not indexed or has no such lines."""
-        self._index.refresh()
-        readable = [path for path, file in self._index.files().items() if not file.problem]
+        self.refresh()
+        readable = [path for path, file in self.files().items() if not file.problem]
         name = indexed_name(path, readable)
-        real = self._index.real(name)
-        return numbered_lines(real, name, start, end, self._index.options.max_bytes)
+        real = self.real(name)
+        return numbered_lines(real, name, start, end, self.options.max_bytes)
 
     def read_indexed(self, path: str) -> str:
         """The text of an indexed file, in the lines that passages name. Raises ToolProblem when
         the file is not indexed."""
-        self._index.refresh()
-        file = self._index.files().get(path)
+        self.refresh()
+        file = self.files().get(path)
         if file is None or file.problem:
             raise ToolProblem(f"{path} is not in memory.")
         try:
-            real, most = self._index.real(path), self._index.options.max_bytes
+            real, most = self.real(path), self.options.max_bytes
             return read_document(real, kind_by_name(path), most).text
         except (Unreadable, OSError) as error:
             raise ToolProblem(f"{path} cannot be read: {error}") from error
 
     def retriever(self, k: int = 5) -> HybridRetriever:
         """The same search as a LlamaIndex retriever; it refreshes before each question."""
-        return self._hybrid(self._fresh_view, self._index.meaning.embedder(), None, k)
-
-    def held(self) -> tuple[int, int, int]:
-        """(files, passages, passages with a vector) in the index as it is, without a refresh."""
-        return self._index.held()
-
-    def close(self) -> None:
-        self._index.close()
+        return self._hybrid(self._fresh_view, self.meaning.embedder(), None, k)
 
     def _choose_hits(
         self,
@@ -243,11 +182,11 @@ class Search:
             try:
                 found = choose(self._open_lookup(query.question, seconds, on_progress, quick=quick))
             except sqlite3.Error as error:
-                self._index.recover(error)
+                self.recover(error)
                 continue
-            if all(self._index.is_fresh(passage.path) for passage in found.passages):
+            if all(self.is_fresh(passage.path) for passage in found.passages):
                 break
-        fresh = [passage for passage in found.passages if self._index.is_fresh(passage.path)]
+        fresh = [passage for passage in found.passages if self.is_fresh(passage.path)]
         return ChosenPassages(fresh, found.left_out)
 
     def _open_lookup(
@@ -259,11 +198,11 @@ class Search:
         quick: bool = False,
     ) -> _Lookup:
         """A function that ranks the chunks for a query in the index as the files are now."""
-        quick = quick and not self._index.engine.is_ready
-        if self._index.files() and question.strip() and not quick:
+        quick = quick and not self.engine.is_ready
+        if self.files() and question.strip() and not quick:
             preload_llama()
-        snapshot = self._index.current(seconds, on_progress)
-        asked = self._index.meaning.question(question, snapshot) if question.strip() else None
+        snapshot = self.current(seconds, on_progress)
+        asked = self.meaning.question(question, snapshot) if question.strip() else None
         embedder, vector = asked or (None, None)
 
         def look(query: Query) -> list[Hit]:
@@ -295,7 +234,7 @@ class Search:
             try:
                 return ranking.nearest(view, embedder, vector, others)
             except ModelFailed as error:
-                self._index.meaning.failed(error)
+                self.meaning.failed(error)
                 return None
 
         return ranking.fused(
@@ -317,7 +256,7 @@ class Search:
         return SnapshotView(snapshot, allowed) if allowed is None or allowed.any() else None
 
     def _fresh_view(self) -> SnapshotView:
-        return SnapshotView(self._index.current(EMBED_SECONDS))
+        return SnapshotView(self.current(EMBED_SECONDS))
 
     def _hybrid(
         self,
@@ -326,18 +265,18 @@ class Search:
         today: date | None,
         k: int,
     ) -> HybridRetriever:
-        llama, index = load_llama(), self._index
+        llama = load_llama()
 
         def trouble(what: str, error: Exception) -> None:
             if what == ENGINE:
-                index.engine_failed(error)
+                self.engine_failed(error)
             else:
-                index.meaning.failed(error)
+                self.meaning.failed(error)
 
         retriever: HybridRetriever = llama.HybridRetriever(
             state,
             embedder,
-            engine=index.engine.vectors if index.engine.is_ready else None,
+            engine=self.engine.vectors if self.engine.is_ready else None,
             top_k=k,
             today=lambda: today or date.today(),
             on_trouble=trouble,

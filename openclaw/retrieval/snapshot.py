@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from openclaw.errors import ModelFailed
-from openclaw.retrieval import records
 from openclaw.retrieval.chunking import Chunk
 from openclaw.retrieval.records import ORDINALS, IndexedFile, StoredChunk
 from openclaw.retrieval.tokens import language_of, words
@@ -60,10 +59,6 @@ class Snapshot:
         """float32[count]: words of each chunk's context."""
         return self._lengths
 
-    @property
-    def mean_length(self) -> float:
-        return float(self._lengths.mean()) if self.count else 0.0
-
     def files(self) -> Iterator[IndexedFile]:
         """The files that have chunks, in the order of their rows."""
         for (key, path, mtime_ns, count), first in zip(self._paths, self._starts, strict=True):
@@ -71,9 +66,7 @@ class Snapshot:
 
     def postings(self, term: str) -> tuple[Rows, Floats]:
         """The rows (int64[n], ascending) whose context has a word, and how often (float32[n])."""
-        select = (
-            "SELECT file, data FROM postings WHERE term = (SELECT id FROM terms WHERE term = ?)"
-        )
+        select = "SELECT file, data FROM postings WHERE term = ?"
         with self._lock:
             found = self._db.execute(select, (term,)).fetchall()
         if not found:
@@ -85,21 +78,9 @@ class Snapshot:
         rows = np.repeat(starts, sizes) + (packed >> 8)
         return rows, (packed & 255).astype(np.float32)
 
-    def matrix(self, embedder: str) -> tuple[Matrix, npt.NDArray[np.bool_]]:
-        """float16[count, d] of unit vectors, and bool[count]: which rows have one. d is 0 when the
-        embedder has given none yet."""
-        held, places = self.vectors(embedder)
-        known = places >= 0
-        if len(held) == self.count and np.array_equal(places, np.arange(self.count)):
-            return held, known
-        if not len(held):
-            return np.zeros((self.count, held.shape[1]), np.float16), known
-        matrix = held[np.maximum(places, 0)]
-        matrix[~known] = 0
-        return matrix, known
-
     def vectors(self, embedder: str) -> tuple[Matrix, Places]:
-        """`matrix` without a copy: float16[m, d], and int64[count] with each row's place or -1."""
+        """float16[m, d] of unit vectors (d is 0 when the embedder has given none yet), and
+        int64[count]: the place of each row's vector there, or -1."""
         with self._lock:
             if embedder not in self._matrix:
                 self._matrix[embedder] = self._vectors.find(self._db, embedder, self.contexts)
@@ -448,11 +429,10 @@ class VectorCache:
         self._contexts.append(keys)
 
 
+# `file_rows.rows`: the node's id, its context (0 for none), the words in the context.
 ROW_TYPE = np.dtype([("node", "<u8"), ("context", "<i8"), ("length", "<u4")])
 Postings = Mapping[str, tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]]
 MOST = 255
-
-assert ROW_TYPE.itemsize == 20 and records.ROW == "<QqI"  # noqa: S101
 
 
 def pack_postings(postings: Postings) -> dict[str, bytes]:
@@ -469,15 +449,6 @@ def pack_postings(postings: Postings) -> dict[str, bytes]:
         result[term] = packed[start:end]
         start = end
     return result
-
-
-def pack_ids(ids: list[int]) -> bytes:
-    return np.array(ids, "<u4").tobytes()
-
-
-def unpack_ids(data: bytes) -> list[int]:
-    ids: list[int] = np.frombuffer(data, "<u4").tolist()
-    return ids
 
 
 def pack_rows(nodes: list[int], contexts: list[int], lengths: npt.NDArray[np.float32]) -> bytes:

@@ -146,9 +146,6 @@ def prune(writer: Writer) -> None:
     for pair in kept:
         writer.execute("INSERT INTO departed VALUES (?, ?)", pair)
     _rewrite(writer, used.union(context for context, _ in kept))
-    unused = "NOT EXISTS (SELECT 1 FROM postings WHERE postings.term = terms.id)"
-    writer.execute(f"DELETE FROM terms WHERE {unused}")  # noqa: S608
-    writer.forget_terms()
 
 
 def _contexts_with_vectors(store: IndexStore, name: str) -> set[int]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from openclaw.retrieval import snapshot
 from openclaw.retrieval.records import ORDINALS, KnownFile, Stamp
-from openclaw.retrieval.snapshot import contexts_of, unpack_ids
+from openclaw.retrieval.snapshot import contexts_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from openclaw.retrieval.snapshot import Postings
 
 
-MOST_TERM_IDS = 200_000
 _LAST = ORDINALS - 1
 _COLUMNS = "id, start_line, end_line, text, headings, date, label, struck"
 _KEY = 0x7FFF_FFFF_FFFF_FFFF
@@ -66,18 +65,14 @@ class Writer:
 
     visible        searches may find something else afterwards
     lost_contexts  texts have left a file
-    revision       the number of the transaction, once it is finished
     """
 
-    def __init__(self, db: sqlite3.Connection, term_ids: dict[str, int]) -> None:
+    def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        self._term_ids = term_ids
-        self._postings: list[tuple[int, int, bytes]] = []
+        self._postings: list[tuple[str, int, bytes]] = []
         self._waiting: set[int] = set()
-        self._paths: set[str] = set()
         self.visible = False
         self.lost_contexts = False
-        self.revision = 0
 
     def known(self, paths: Iterable[str]) -> dict[str, KnownFile]:
         """The files as this transaction sees them: another process may have changed them."""
@@ -94,17 +89,16 @@ class Writer:
     ) -> None:
         """Add or update a file. Writes only rows that differ."""
         file, new = self._put_file_row(reading, len(chunks))
-        old_terms = b"" if new else self._remove_old_rows(file)
+        old_terms = [] if new else self._terms_of(file)
         self._put_chunks(file, new, chunks)
         terms = snapshot.pack_postings(postings)
-        ids = self._ids(terms)
-        self._put_postings(file, dict(zip(ids, terms.values(), strict=True)), old_terms)
+        self._put_postings(file, terms, old_terms)
         contexts = [context_key(chunk.context) for chunk in chunks]
         rows = snapshot.pack_rows(node_ids(reading.path, chunks), contexts, lengths)
         self._note_departed(file, new, rows)
         self._db.execute(
             "INSERT OR REPLACE INTO file_rows VALUES (?, ?, ?)",
-            (file, rows, snapshot.pack_ids(ids)),
+            (file, rows, "\n".join(terms)),
         )
         self.visible = True
 
@@ -120,7 +114,6 @@ class Writer:
 
     def remove(self, path: str) -> None:
         """Remove a file."""
-        self._paths.add(path)
         self._remove_rows(path)
         self._db.execute("DELETE FROM files WHERE path = ?", (path,))
 
@@ -130,10 +123,6 @@ class Writer:
     def changed(self) -> None:
         """Note that searches may find something else from now on."""
         self.visible = True
-
-    def forget_terms(self) -> None:
-        """Forget the numbers of words: some may have been deleted."""
-        self._term_ids.clear()
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         """Run a statement of `vector_upkeep`."""
@@ -146,14 +135,6 @@ class Writer:
             "UPDATE state SET revision = revision + 1, generation = generation + ?",
             (int(self.visible),),
         )
-        self.revision = int(self._db.execute("SELECT revision FROM state").fetchone()[0])
-        if len(self._term_ids) > MOST_TERM_IDS:
-            self._term_ids.clear()
-
-    def written(self) -> Iterator[tuple[str, KnownFile | None]]:
-        """The files that were written, as they are now; None for one that was removed."""
-        now = self.known(self._paths)
-        return ((path, now.get(path)) for path in self._paths)
 
     def _flush(self) -> None:
         self._postings.sort()
@@ -163,7 +144,6 @@ class Writer:
 
     def _put_file_row(self, reading: FileReading, chunks: int) -> tuple[int, bool]:
         """Write a row of `files`. Returns (its id, True when it is new)."""
-        self._paths.add(reading.path)
         values = (*reading.stamp, reading.md5, reading.read_at_ns, reading.recipe, reading.problem)
         row = self._db.execute("SELECT id FROM files WHERE path = ?", (reading.path,)).fetchone()
         if row:
@@ -179,12 +159,12 @@ class Writer:
         )
         return int(cursor.lastrowid or 0), True
 
-    def _remove_old_rows(self, file: int) -> bytes:
-        """The words that a file had, as `file_rows.terms`."""
+    def _terms_of(self, file: int) -> list[str]:
+        """The words that a file had."""
         if file in self._waiting:
             self._flush()
         row = self._db.execute("SELECT terms FROM file_rows WHERE file = ?", (file,)).fetchone()
-        return bytes(row[0]) if row else b""
+        return str(row[0]).split("\n") if row else []
 
     def _put_chunks(self, file: int, new: bool, chunks: Sequence[Chunk]) -> None:
         first = file * ORDINALS
@@ -198,24 +178,7 @@ class Writer:
             self._db.execute("DELETE FROM chunks WHERE id BETWEEN ? AND ?", after)
         self._db.executemany("INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
-    def _ids(self, terms: Mapping[str, bytes]) -> list[int]:
-        """The numbers of words; a new word gets a new number."""
-        ids = []
-        for term in terms:
-            known = self._term_ids.get(term)
-            if known is None:
-                row = self._db.execute("SELECT id FROM terms WHERE term = ?", (term,)).fetchone()
-                row = row or (self._new_term(term),)
-                known = self._term_ids[term] = int(row[0])
-            ids.append(known)
-        return ids
-
-    def _new_term(self, term: str) -> int:
-        cursor = self._db.execute("INSERT INTO terms VALUES (NULL, ?)", (term,))
-        return int(cursor.lastrowid or 0)
-
-    def _put_postings(self, file: int, new: dict[int, bytes], old_terms: bytes) -> None:
-        old = unpack_ids(old_terms)
+    def _put_postings(self, file: int, new: dict[str, bytes], old: Sequence[str]) -> None:
         self._delete_postings(file, [term for term in old if term not in new])
         select = "SELECT data FROM postings WHERE term = ? AND file = ?"
         same = set()
@@ -227,7 +190,7 @@ class Writer:
         self._waiting.add(file)
         self._postings += [(t, file, data) for t, data in new.items() if t not in same]
 
-    def _delete_postings(self, file: int, terms: Iterable[int]) -> None:
+    def _delete_postings(self, file: int, terms: Iterable[str]) -> None:
         pairs = ((term, file) for term in terms)
         self._db.executemany("DELETE FROM postings WHERE term = ? AND file = ?", pairs)
 
@@ -254,9 +217,9 @@ class Writer:
         if file in self._waiting:
             self._flush()
         found = self._db.execute("SELECT rows, terms FROM file_rows WHERE file = ?", (file,))
-        rows, terms = found.fetchone() or (b"", b"")
+        rows, terms = found.fetchone() or (b"", "")
         self._depart(contexts_of(rows))
-        self._delete_postings(file, unpack_ids(terms))
+        self._delete_postings(file, terms.split("\n"))
         first = file * ORDINALS
         self._db.execute("DELETE FROM chunks WHERE id BETWEEN ? AND ?", (first, first + _LAST))
         self._db.execute("DELETE FROM file_rows WHERE file = ?", (file,))

@@ -158,10 +158,6 @@ class WorkingNotes:
             left = _add_block(blocks, f"## {name}", lines, left, count, most_first=newest)
         return "\n".join(blocks)
 
-    def essential(self) -> tuple[str, ...]:
-        """Return the decisions and facts, which a summary must not lose."""
-        return tuple(self._lines(FACTS))
-
     def _lines(self, name: str) -> list[str]:
         return [i for s in self._sections if _known_heading(s.name) == name for i in s.items()]
 

@@ -88,6 +88,10 @@ def _read_document(text: str, loader: Any) -> tuple[Any, str]:
 
     try:
         return _YamlReader(text, loader).document()
+    except yaml.YAMLError as error:
+        if "nesting depth" in str(error):  # libyaml, since PyYAML 6.0.4
+            raise _unsafe_error(f"more than {MAX_DEPTH} levels") from error
+        raise
     except (ValueError, OverflowError) as error:  # of PyYAML's own scanner
         raise yaml.YAMLError("an escape is no character") from error
 

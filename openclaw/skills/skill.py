@@ -12,7 +12,7 @@ import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -206,19 +206,6 @@ def read_skill_file(path: Path, source: str = "home") -> tuple[Skill | None, lis
     return skill, [Problem(path, *note) for note in (*notes, *more, *found)]
 
 
-def read_skills(folder: Path) -> tuple[list[Skill], list[Problem]]:
-    """Return the skills of one folder by name, requirements unchecked, and all problems there.
-
-    The folder may be a skill itself; else the skills below it are read.
-    """
-    if (file := skill_file(folder)) and file.parent == folder:
-        skill, found = read_skill_file(file)
-        return [skill] if skill else [], found
-    listed = list_skills([Root(folder, "home")])
-    skills = [entry.skill for entry in listed if entry.eligible and entry.skill]
-    return skills, [problem for entry in listed for problem in entry.problems]
-
-
 def find_skill(found: Iterable[ListedSkill], name: str) -> ListedSkill:
     """Return the entry of this name, a usable one first; UsageError when there is none."""
     by_name: dict[str, ListedSkill] = {}
@@ -348,7 +335,7 @@ def _folder_name(path: Path) -> str:
     return os.fsencode(path.parent.name).decode("utf-8", "replace") or "skill"
 
 
-VERSION = f"3 {__version__}"
+VERSION = f"4 {__version__}"
 """Raise the number when other things are read of a skill, or in another way."""
 
 ReadSkill = tuple["Skill | None", list[Problem]]
@@ -373,7 +360,7 @@ class SkillCache:
             if entry["stamp"] != stamp:
                 return None
             read = _unpack(Path(path), entry)
-        except (LookupError, TypeError, ValueError):
+        except (LookupError, TypeError, ValueError, AttributeError):
             return None
         self._new[path] = entry
         return read
@@ -391,14 +378,12 @@ class SkillCache:
         """Write the file if anything changed; where it cannot be written, do without."""
         if self._file is None or not (self._changed or self._new.keys() != self._old.keys()):
             return
-
         text = json.dumps({"version": VERSION, "skills": self._new}, separators=(",", ":"))
         with suppress(OpenclawError):
             write_text(self._file, text + "\n")
 
 
 def _load_rows(file: Path) -> dict[str, Any]:
-
     try:
         found = parse_foreign_json(read_bytes(file))
     except (OSError, ValueError, RecursionError):
@@ -448,58 +433,25 @@ def _pack(skill: Skill | None, problems: list[Problem]) -> dict[str, Any]:
     entry: dict[str, Any] = {}
     if problems:
         entry["problems"] = [[p.level, p.code, p.message] for p in problems]
-    if skill is None:
-        return entry
-    needs = skill.requirements
-    entry["skill"] = [
-        skill.name,
-        skill.description,
-        skill.source,
-        None if needs == NO_REQUIREMENTS else _pack_requirements(needs),
-        skill.model_invocable,
-        skill.user_invocable,
-        list(skill.allowed_tools),
-        skill.compatibility,
-        None if skill.about == skill.description else skill.about,
-        list(skill.examples),
-    ]
+    if skill is not None:
+        entry["skill"] = {**asdict(skill), "path": ""}
     return entry
 
 
-def _pack_requirements(needs: Requirements) -> list[Any]:
-    hints = [[hint.bins, hint.os, hint.text] for hint in needs.hints]
-    return [needs.os, needs.bins, needs.any_bins, needs.env, needs.config, needs.always, hints]
-
-
 def _unpack(path: Path, entry: dict[str, Any]) -> ReadSkill:
-
     problems = [Problem(path, *problem) for problem in entry.get("problems", ())]
     if "skill" not in entry:
         return None, problems
-    name, description, source, needs, model, user, tools, *texts = entry["skill"]
-    compatibility, about, examples = texts
-    skill = Skill(
-        name,
-        description,
-        path,
-        source,
-        _unpack_requirements(needs) if needs else NO_REQUIREMENTS,
-        model,
-        user,
-        tuple(tools),
-        compatibility,
-        about or description,
-        tuple(examples),
-    )
-    return skill, problems
+    fields = _with_tuples(entry["skill"])
+    needs = _with_tuples(fields["requirements"])
+    hints = tuple(InstallHint(**_with_tuples(hint)) for hint in needs["hints"])
+    requirements = Requirements(**{**needs, "hints": hints})
+    return Skill(**{**fields, "path": path, "requirements": requirements}), problems
 
 
-def _unpack_requirements(packed: list[Any]) -> Requirements:
-    os_, bins, any_bins, env, config, always, hints = packed
-    made = tuple(InstallHint(tuple(names), tuple(systems), text) for names, systems, text in hints)
-    return Requirements(
-        tuple(os_), tuple(bins), tuple(any_bins), tuple(env), tuple(config), always, made
-    )
+def _with_tuples(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a class that JSON gave back with lists."""
+    return {name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()}
 
 
 def list_installed(home: Home, settings: Settings) -> list[ListedSkill]:

@@ -119,8 +119,10 @@ def yaml_trouble(text: str) -> tuple[int, str]:
                     return line, f"more than {DEEPEST} levels"
             elif event.anchor:
                 sizes[event.anchor] = 1
-    except (yaml.YAMLError, ValueError, OverflowError):
-        pass
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
+        mark = getattr(error, "problem_mark", None)
+        if mark and "nesting depth" in str(error):  # libyaml, since PyYAML 6.0.4
+            return mark.line + 1, f"more than {DEEPEST} levels"
     return 0, ""
 
 

@@ -9,7 +9,7 @@ import difflib
 import shlex
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
@@ -38,6 +38,7 @@ from openclaw.tools.results import (
     fence_cut,
     to_tool_problem,
 )
+from openclaw.tools.selection import Shortlist
 from openclaw.tools.tool import (
     Tool,
     action_of,
@@ -59,24 +60,6 @@ from openclaw.types import (
 )
 
 Result = TypeVar("Result")
-
-
-class UnlistedTools(Protocol):
-    """Tools that the head of the prompt does not list."""
-
-    def near(self) -> Sequence[Tool]:
-        """The tools that the model has been told of for this request."""
-        ...
-
-    def named(self, name: str) -> Tool | None: ...
-
-    def meant(self, call: ToolCall) -> ToolCall:
-        """Translate a call of the gateway into the call that it stands for; leave others as is."""
-        ...
-
-    def lines(self, *, native: bool) -> Sequence[str]:
-        """The lines about these tools that go along with the request."""
-        ...
 
 
 @frozen
@@ -106,8 +89,9 @@ class LegalForm(NamedTuple):
 
 
 class Toolbox:
-    """The tools of one run. `turn_changes` gets a line for every refused call. `apart` hides
-    secrets from the model and puts them into allowed calls. `around` runs the user's hooks."""
+    """The tools of one run. `turn_changes` gets a line for every refused call. `beyond` has the
+    tools that the head does not list. `apart` hides secrets from the model and puts them into
+    allowed calls. `around` runs the user's hooks."""
 
     def __init__(
         self,
@@ -115,7 +99,7 @@ class Toolbox:
         policy: Policy,
         turn_changes: TurnChanges,
         *,
-        beyond: UnlistedTools | None = None,
+        beyond: Shortlist | None = None,
         room: ResultLimits = DEFAULT_LIMITS,
         watch: CallWatch | None = None,
         apart: SecretMasker | None = None,
@@ -295,8 +279,7 @@ class Toolbox:
         text = self._try_call(tool, running, policy, tainted=tainted)
         if text is not None:
             return self._prepare_result(tool, running.action, text, room)
-        asked = time.monotonic()
-        try:
+        with running.being_decided():
             self._ask_hooks(action, arguments)
             running.permit = check_permission(
                 policy,
@@ -306,11 +289,6 @@ class Toolbox:
                 tainted=tainted,
                 preview=lambda: _preview(tool, arguments),
             )
-        except RefusedCall as refused:
-            running.refused = refused
-            raise
-        finally:
-            running.waited += time.monotonic() - asked
         try:
             given = arguments_for_call(self._apart, tool.masks, arguments)
             text = _call_tool(tool.name, lambda: tool.run(**given))
@@ -336,16 +314,11 @@ class Toolbox:
         verdict = policy.decide(reading, tainted=tainted)
         if verdict.decision != "allow":
             return None
-        asked = time.monotonic()
-        try:
+        running.action = reading
+        with running.being_decided():
             self._ask_hooks(reading, running.arguments)
-        except RefusedCall as refused:
-            running.action, running.refused = reading, refused
-            raise
-        finally:
-            running.waited = time.monotonic() - asked
         given = arguments_for_call(self._apart, tool.masks, running.arguments)
-        running.action, running.permit = reading, Permit(reading, verdict, "mode")
+        running.permit = Permit(reading, verdict, "mode")
         text = _call_tool(tool.name, lambda: trial(**given))
         if text is None:
             running.action, running.permit = action, None
@@ -389,10 +362,8 @@ class Toolbox:
 
     def _find(self, name: str) -> Tool | None:
         plain = name.strip().casefold().replace("-", "_").rpartition(".")[2]
-        return self._tools.get(name) or self._tools.get(plain) or self._find_unlisted(plain)
-
-    def _find_unlisted(self, name: str) -> Tool | None:
-        return self._beyond.named(name) if self._beyond else None
+        known = self._tools.get(name) or self._tools.get(plain)
+        return known or (self._beyond.named(plain) if self._beyond else None)
 
     def _nearby(self) -> Sequence[Tool]:
         return [tool for tool in self._beyond.near() if tool.available()] if self._beyond else ()
@@ -577,6 +548,18 @@ class RequestedCall:
     permit: Permit | None = None
     refused: RefusedCall | None = None
     waited: float = 0.0
+
+    @contextmanager
+    def being_decided(self) -> Iterator[None]:
+        """Count the time in here, and note that the call is refused."""
+        asked = time.monotonic()
+        try:
+            yield
+        except RefusedCall as refused:
+            self.refused = refused
+            raise
+        finally:
+            self.waited += time.monotonic() - asked
 
     def deed(self, name: str, ok: bool, code: int | None, seconds: float, size: int) -> CallRecord:
         """The record of the call. `size` is the size of the result in bytes."""

@@ -14,9 +14,9 @@ from openclaw.errors import ModelFailed, PromptTooLarge, UsageError
 from openclaw.events import Compaction, Event
 from openclaw.messages import Entry, Material
 from openclaw.models.base import ModelCard, Reply, Request
-from openclaw.models.token_count import cost
 from openclaw.sessions.export import export_markdown
 from tests.fakes.talk import Protocol, Talk, answer, call, done, notices, results, talk
+from tests.fakes.tokens import cost
 
 WINDOW = 4096
 SMALL = ModelCard("s/m", WINDOW, tools=True)

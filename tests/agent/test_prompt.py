@@ -27,6 +27,7 @@ from openclaw.tools.tool import tool
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import TurnChanges
 from tests.fakes.talk import NOON, Protocol, Talk, answer, call, talk
+from tests.fakes.tokens import cost
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 PROTOCOLS = get_args(Protocol)
@@ -293,7 +294,7 @@ def first_request(folder: Path, protocol: Protocol) -> tuple[int, int]:
     else:
         specs += [dict(spec) for spec in later.specs()]
     compact = json.dumps(specs, ensure_ascii=False, separators=(",", ":")) if specs else ""
-    return token_count.cost(head_and_message), token_count.count(compact)
+    return cost(head_and_message), token_count.count(compact)
 
 
 def test_the_first_request_of_the_finished_set_is_at_most_1200_tokens_as_json_steps(

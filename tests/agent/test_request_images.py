@@ -25,6 +25,7 @@ from openclaw.models.token_count import Meter
 from tests.fakes.ollama_server import FakeModel, FakeOllama
 from tests.fakes.scripted import CARD, ScriptedModel
 from tests.fakes.talk import Talk, answer, new_home, talk
+from tests.fakes.tokens import cost
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(64))
 SEEING = replace(CARD, vision=True)
@@ -202,7 +203,7 @@ def test_an_image_from_outside_the_home_is_foreign(tmp_path: Path) -> None:
 def test_an_image_counts_in_the_window_and_teaches_no_ratio(tmp_path: Path) -> None:
     image = Image("a.png", "png", "00", PNG)
     plain, seen = Message("user", "hi"), Message("user", "hi", images=(image,))
-    assert token_count.cost([seen]) - token_count.cost([plain]) == token_count.IMAGE_TOKENS
+    assert cost([seen]) - cost([plain]) == token_count.IMAGE_TOKENS
     assert Meter(1.0).cost([seen]) - Meter(1.0).cost([plain]) == token_count.IMAGE_TOKENS
     it = talk(tmp_path / "home", card=SEEING)
     picture(it.root)

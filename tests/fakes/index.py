@@ -15,6 +15,7 @@ from openclaw.retrieval.chunking import Chunk
 from openclaw.retrieval.index_store import IndexStore
 from openclaw.retrieval.indexer import Indexer
 from openclaw.retrieval.scan import IndexOptions
+from openclaw.retrieval.snapshot import Snapshot
 from openclaw.storage.home import Home
 
 
@@ -87,12 +88,22 @@ def plain_upkeep(home: Path, store: IndexStore, **how: Any) -> Indexer:
     return Indexer(Home(home), store, how.pop("options"), count_words=count_words, **how)
 
 
+def matrix_of(
+    snapshot: Snapshot, embedder: str
+) -> tuple[npt.NDArray[np.float16], npt.NDArray[np.bool_]]:
+    """The vector of each row, zeros where it has none, and which rows have one."""
+    held, places = snapshot.vectors(embedder)
+    matrix = np.zeros((snapshot.count, held.shape[1]), np.float16)
+    matrix[places >= 0] = held[places[places >= 0]]
+    return matrix, places >= 0
+
+
 def contents(store: IndexStore) -> dict[str, Any]:
     """All that a search can see, without the numbers that depend on the history of the index."""
     view = store.snapshot()
     rows = view.rows(range(view.count))
     places = [(chunk.path, chunk.start_line, chunk.node_id) for chunk in rows]
-    words = {str(term) for (term,) in store.query("SELECT term FROM terms")}
+    words = {str(term) for (term,) in store.query("SELECT term FROM postings")}
     postings = {}
     for word in words:
         at, counts = view.postings(word)

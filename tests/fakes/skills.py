@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from openclaw.skills.skill import Root, Skill, list_skills
+
 GOOD = "---\nname: {0}\ndescription: Does {0}.\n---\n\n# {0}\n\nBody.\n"
 
 
@@ -19,3 +21,8 @@ def put(folder: Path, name: str, text: str | bytes = "", file: str = "SKILL.md")
 def front(*lines: str, name: str = "s", description: str = "Does it.") -> str:
     """A SKILL.md of a name, a description and more lines of frontmatter."""
     return "\n".join(["---", f"name: {name}", f"description: {description}", *lines, "---", ""])
+
+
+def usable_skills(folder: Path) -> list[Skill]:
+    """The skills of a folder, their requirements unchecked."""
+    return [entry.skill for entry in list_skills([Root(folder, "home")]) if entry.skill]

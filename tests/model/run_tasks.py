@@ -22,7 +22,7 @@ from openclaw.errors import OpenclawError
 from openclaw.events import Done, ToolStart
 from openclaw.messages import Entry
 from openclaw.models.base import Model
-from openclaw.models.registry import open_named_model
+from openclaw.models.registry import ModelOpener
 from openclaw.security.grants import Grant
 from openclaw.storage.home import Home, create_home
 from tests.fakes.web_server import FakeSite, Said
@@ -148,17 +148,7 @@ def report(outcomes: Sequence[Outcome]) -> None:
 
 def open_model(name: str, settings: Settings, states: Path) -> Model:
     """The model of that name; `states` is the folder for saved prompt beginnings."""
-    return open_named_model(
-        name,
-        host="",
-        window=settings.window,
-        keep_alive=settings.keep_alive,
-        openai_base_url="",
-        api_key="",
-        threads=0,
-        kv_folder=states,
-        kv_mb=512,
-    )
+    return ModelOpener(settings, states).open(name)
 
 
 def main() -> int:

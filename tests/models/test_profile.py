@@ -14,6 +14,7 @@ from openclaw.agent.agent import Agent
 from openclaw.agent.protocols.choice import choose_protocol
 from openclaw.cli.commands.models.test import blocks
 from openclaw.config import Settings
+from openclaw.config.settings import Ollama
 from openclaw.evals.model_probes import RunningModel, window_of
 from openclaw.events import Notice
 from openclaw.models.base import ModelCard, Profile, Score
@@ -28,7 +29,7 @@ from openclaw.models.profile import (
     with_profile,
     write_profile,
 )
-from openclaw.models.registry import open_named_model
+from openclaw.models.registry import ModelOpener
 from openclaw.storage.home import Home
 from openclaw.storage.program import profiles_folder
 from tests.fakes.ollama_server import FakeModel, FakeOllama
@@ -201,18 +202,8 @@ def _of(card: ModelCard) -> Profile:
 
 
 def _open(server: FakeOllama, folder: Path | None, name: str = "ollama/fake:1b") -> ModelCard:
-    model = open_named_model(
-        name,
-        host=server.url,
-        window=8192,
-        keep_alive="5m",
-        openai_base_url="",
-        api_key="",
-        threads=1,
-        kv_folder=None,
-        kv_mb=0,
-        profiles=folder,
-    )
+    settings = Settings(ollama=Ollama(host=server.url))
+    model = ModelOpener(settings, profiles=folder).open(name)
     try:
         return model.card
     finally:

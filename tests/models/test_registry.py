@@ -11,13 +11,14 @@ from typing import Any, cast
 
 import pytest
 
+from openclaw.config.settings import OpenAI, Settings
 from openclaw.errors import ModelFailed, ModelMissing, PromptTooLarge, ServerAway, UsageError
 from openclaw.messages import Message, Waiting
 from openclaw.models.base import Chunk, Model, ModelCard, Reply, Request, Text, without_retries
 from openclaw.models.ollama import OllamaModel
 from openclaw.models.ollama_server import LISTING_SECONDS, find_chat_model
 from openclaw.models.openai import OpenAIModel
-from openclaw.models.registry import FallbackModel, open_named_model, split_name
+from openclaw.models.registry import FallbackModel, ModelOpener, split_name
 from tests.fakes.ollama_server import FakeModel, FakeOllama, Launch
 from tests.fakes.scripted import ScriptedModel
 
@@ -25,17 +26,8 @@ QUESTION = Request((Message("user", "Which port?"),))
 
 
 def pick(name: str, **changed: Any) -> Model:
-    given: dict[str, Any] = {
-        "host": "",
-        "window": 8192,
-        "keep_alive": "30m",
-        "openai_base_url": "http://127.0.0.1:9/v1",
-        "api_key": "",
-        "threads": 1,
-        "kv_folder": None,
-        "kv_mb": 1,
-    }
-    return open_named_model(name, **{**given, **changed})
+    settings = Settings(openai=OpenAI(base_url="http://127.0.0.1:9/v1"), **changed)
+    return ModelOpener(settings).open_with_fallbacks(name)
 
 
 def ask(model: Model) -> tuple[Reply, list[str]]:
@@ -71,7 +63,7 @@ def test_a_name_without_a_provider_is_told_how_to_write_it(name: str) -> None:
 
 def test_a_wrong_fallback_is_found_at_once() -> None:
     with pytest.raises(UsageError, match=r"vllm/x.*fallbacks"):
-        pick("ollama/fake:1b", fallbacks=["vllm/x"])
+        pick("ollama/fake:1b", fallbacks=("vllm/x",))
 
 
 def test_choosing_a_named_model_contacts_nobody(fake_ollama: FakeOllama) -> None:
@@ -334,7 +326,7 @@ def test_closing_the_stream_closes_that_of_the_model_behind() -> None:
 
 def test_fallbacks_of_the_settings_are_tried_in_order(fake_ollama: FakeOllama) -> None:
     fake_ollama.say("hello")
-    model = pick("ollama/absent:1b", fallbacks=["ollama/missing:2b", "ollama/fake:1b"])
+    model = pick("ollama/absent:1b", fallbacks=("ollama/missing:2b", "ollama/fake:1b"))
     reply, notices = ask(model)
     assert reply.text == "hello"
     assert [notice.split("taking ")[-1] for notice in notices[:2]] == [

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from openclaw.messages import Message, ToolCall
 from openclaw.models.token_count import (
     MOST_SAVED,
+    Meter,
     SavedCounts,
-    cost,
     count,
     cut,
     request_text,
@@ -48,9 +48,9 @@ def test_marks_of_a_chat_template_in_a_text_are_counted_as_text() -> None:
 def test_a_request_costs_its_messages_their_calls_and_the_tools() -> None:
     plain = [Message("user", "Say hello.")]
     called = [Message("assistant", "", (ToolCall("1", "read_file", {"path": "a.md"}),))]
-    assert cost(plain) > count("Say hello.")
+    assert Meter(1.0).cost(plain) > count("Say hello.")
     assert "read_file" in request_text(called) and "a.md" in request_text(called)
-    assert cost(plain, [{"name": "read_file"}]) > cost(plain)
+    assert Meter(1.0).tools([{"name": "read_file"}]) > 0
 
 
 # -------- cut

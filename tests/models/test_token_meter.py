@@ -10,7 +10,8 @@ import pytest
 from openclaw.errors import PromptTooLarge
 from openclaw.messages import Message
 from openclaw.models.base import Request
-from openclaw.models.token_count import LEAST, UNKNOWN, Meter, Meters, cost, count, weight
+from openclaw.models.token_count import LEAST, UNKNOWN, Meter, Meters, count, weight
+from tests.fakes.tokens import cost
 
 REQUEST = Request((Message("system", "You are Claw. " * 20), Message("user", "Say hello. " * 30)))
 OURS = cost(REQUEST.messages)

@@ -43,6 +43,7 @@ from openclaw.retrieval.snapshot import Rows, SnapshotView, best, products, ques
 from openclaw.retrieval.tokens import words
 from openclaw.storage.home import Home
 from tests.fakes.embedder import WordEmbedder
+from tests.fakes.index import matrix_of
 
 NOTES = """# House
 
@@ -90,7 +91,7 @@ def corpus(store: IndexStore) -> list[list[str]]:
     """The words of each row, as often as they count in it."""
     snapshot = store.snapshot()
     rows: list[list[str]] = [[] for _ in range(snapshot.count)]
-    for (term,) in store.query("SELECT term FROM terms ORDER BY id"):
+    for (term,) in store.query("SELECT DISTINCT term FROM postings"):
         for row, count in zip(*snapshot.postings(str(term)), strict=True):
             rows[row] += [str(term)] * int(count)
     assert [len(row) for row in rows] == snapshot.lengths.tolist()
@@ -199,7 +200,7 @@ def test_the_store_gives_the_nearest_rows_with_their_cosines(home: Path, store: 
     embedder = WordEmbedder()
     view = embedded(home, store, embedder)
     vector = embedder.query("when does the feline eat")
-    matrix, known = view.snapshot.matrix(embedder.name)
+    matrix, known = matrix_of(view.snapshot, embedder.name)
     cosines = np.where(known, matrix.astype(np.float32) @ vector, -2)
     found = nearest(view, vector, 5)
     assert found.similarities == pytest.approx(np.sort(cosines)[::-1][:5].tolist(), abs=1e-6)
@@ -384,7 +385,8 @@ def test_what_a_prompt_is_about_is_found_without_llama_index(home: Path) -> None
         "from openclaw.retrieval.search import Search\n"
         f"home = Home(Path({str(home)!r}))\n"
         "search = Search(home, IndexOptions(), lambda: None, home.private)\n"
-        "print(len(search.passages_for_prompt('When was the boiler serviced?', ())))\n"
+        "asked = 'When was the boiler serviced?'\n"
+        "print(len(search.chosen_for_prompt(asked, (), 3, 400, len).passages))\n"
         "print([name for name in ('llama_index', 'bm25s') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 
 import numpy as np
@@ -24,6 +24,7 @@ from openclaw.retrieval.ranking import (
     fuse,
 )
 from openclaw.retrieval.ranking import K1 as TERM_SATURATION
+from openclaw.retrieval.records import StoredChunk
 from openclaw.retrieval.snapshot import OWN_WEIGHT, postings
 from openclaw.retrieval.tokens import words
 
@@ -33,6 +34,16 @@ NO_ROWS = RowScores(np.empty(0, np.int64), np.empty(0, np.float32))
 
 def ranked(scores: dict[int, float]) -> RowScores:
     return RowScores(np.array(list(scores), np.int64), np.array(list(scores.values()), np.float32))
+
+
+def read_from(chunks: Sequence[Chunk]) -> Callable[[Sequence[int]], list[StoredChunk]]:
+    def stored(row: int) -> StoredChunk:
+        of = chunks[row]
+        place = (row, f"{row:x}", "memory/a.md", of.start_line, of.end_line)
+        said = (of.text, of.headings, of.date, of.label, of.struck)
+        return StoredChunk(*place, *said, mtime_ns=0)
+
+    return lambda wanted: [stored(row) for row in wanted]
 
 
 def search(
@@ -55,7 +66,7 @@ def search(
         RowScores(hits, scores[hits]),
         None if cosines is None else ranked(cosines),
         covered,
-        lambda wanted: [chunks[row] for row in wanted],
+        read_from(chunks),
         limit,
     )
 
@@ -192,7 +203,7 @@ def test_the_cosines_of_another_model_can_be_told() -> None:
     def found(cosines: tuple[float, float]) -> list[FusedRow]:
         none = np.empty(0, np.float32)
         near = ranked({0: 0.5})
-        return fuse(asked, NO_ROWS, near, none, lambda _: chunks, cosines=cosines)
+        return fuse(asked, NO_ROWS, near, none, read_from(chunks), cosines=cosines)
 
     assert found((0.1, 0.7))
     assert not found((0.5, 0.9))
@@ -228,7 +239,7 @@ def test_scores_are_between_0_and_1_and_never_rise(
         ranked(by_words),
         None if by_meaning is None else ranked(by_meaning),
         covered,
-        lambda wanted: [chunks[row] for row in wanted],
+        read_from(chunks),
         limit,
     )
     scores = [one.score for one in found]

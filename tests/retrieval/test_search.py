@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -104,7 +102,7 @@ def test_an_empty_home_and_one_word_files_are_searched(
     tmp_path: Path, opened: Callable[..., Search]
 ) -> None:
     empty = Search(Home(tmp_path / "none"), IndexOptions(), WordEmbedder, tmp_path / "p")
-    assert empty.search("boiler") == [] and not empty.worth_asking(())
+    assert empty.search("boiler") == []
     empty.close()
     write(tmp_path, "memory/a.md", "volcano")
     assert places(opened().search("volcano")) == ["memory/a.md:1"]
@@ -371,7 +369,7 @@ def test_a_slow_model_holds_a_prompt_up_only_shortly_and_the_notice_counts(
 ) -> None:
     write(home, "memory/many.md", "".join(f"- item {n} of the list\n" for n in range(196)))
     search = opened(WordEmbedder(seconds=0.2))
-    search.passages_for_prompt("the boiler", ())
+    recalled(search, "the boiler")
     assert search.notices == [
         "64 of 203 passages have vectors, the others are found by their words only;"
         " all get one with: openclaw memory index"
@@ -392,6 +390,10 @@ def test_embedding_goes_on_until_it_is_stopped(home: Path, opened: Callable[...,
 
 
 # -------- for a prompt
+
+
+def recalled(search: Search, question: str, *skip: str) -> list[Passage]:
+    return search.chosen_for_prompt(question, skip, 3, 400, len).passages
 
 
 def hit(row: int, score: float, text: str = "", **how: Any) -> tuple[FusedRow, StoredChunk]:
@@ -415,12 +417,6 @@ def spans(found: list[Passage]) -> list[tuple[int, int]]:
 def test_weak_and_struck_passages_stay_out_of_a_prompt() -> None:
     hits = [hit(9, 0.9, struck=True), hit(1, 0.6), hit(20, 0.5), hit(40, 0.49)]
     assert spans(for_prompt(hits, limits())) == [(1, 1), (20, 20)]
-
-
-def test_a_file_that_stands_in_the_prompt_is_left_out() -> None:
-    hits = [hit(1, 0.9), hit(2, 0.8, path="memory/b.md")]
-    found = for_prompt(hits, limits(skip={"memory/a.md"}))
-    assert [passage.path for passage in found] == ["memory/b.md"]
 
 
 def test_neighbours_become_one_passage_in_the_order_of_the_file() -> None:
@@ -463,32 +459,9 @@ def test_recall_gives_what_answers_and_skips_what_the_prompt_holds(
 ) -> None:
     search = opened()
     question = "boiler serviced Olsen"
-    assert search.passages_for_prompt(question, ())[0].path == "memory/2026-03-02.md"
-    assert search.passages_for_prompt(question, ("memory/2026-03-02.md",)) == []
-    assert search.passages_for_prompt("quantum chromodynamics", ()) == []
-
-
-def test_asking_is_worth_it_only_beyond_what_the_prompt_holds(
-    home: Path, opened: Callable[..., Search]
-) -> None:
-    search = opened()
-    assert search.worth_asking({"memory/2026-03-02.md"})
-    assert not search.worth_asking({"memory/2026-03-02.md", "workspace/trip.md"})
-    write(home, "memory/new.md", "something")
-    assert search.worth_asking({"memory/2026-03-02.md", "workspace/trip.md"})
-
-
-def test_whether_asking_is_worth_it_is_known_without_llama_index(home: Path) -> None:
-    program = (
-        "import sys; from pathlib import Path; from openclaw.storage.home import Home\n"
-        "from openclaw.retrieval.search import Search\n"
-        "from openclaw.retrieval.scan import IndexOptions\n"
-        f"home = Path({str(home)!r})\n"
-        "search = Search(Home(home), IndexOptions(), lambda: None, home / '.openclaw')\n"
-        "print(search.worth_asking(()), search.get('trip.md'), 'llama_index' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout.startswith("True ") and done.stdout.endswith(" False\n"), done.stderr
+    assert recalled(search, question)[0].path == "memory/2026-03-02.md"
+    assert recalled(search, question, "memory/2026-03-02.md") == []
+    assert recalled(search, "quantum chromodynamics") == []
 
 
 # -------- reading on

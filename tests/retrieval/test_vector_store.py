@@ -436,7 +436,7 @@ def vectors(home: Path) -> int:
     """How many passages of the index have a vector."""
     search = Search(Home(home), IndexOptions(), WordEmbedder, home / ".openclaw")
     search.refresh()
-    _, wanted = search._index.meaning.counts(search._index.current(None))
+    _, wanted = search.meaning.counts(search.current(None))
     search.close()
     return wanted
 

@@ -38,6 +38,10 @@ def noted(path: Path, *facts: str, request: str = "Go on") -> WorkingNotes:
     return notes
 
 
+def facts(notes: WorkingNotes) -> tuple[str, ...]:
+    return tuple(notes.sections[FACTS])
+
+
 # -------- the file
 
 
@@ -66,14 +70,14 @@ def test_nothing_is_written_when_nothing_is_new(path: Path) -> None:
 def test_what_was_written_is_read_back(path: Path) -> None:
     noted(path, "The port is 8215.", "We use tabs.")
 
-    assert WorkingNotes.read(path).essential() == ("The port is 8215.", "We use tabs.")
+    assert facts(WorkingNotes.read(path)) == ("The port is 8215.", "We use tabs.")
 
 
 def test_a_missing_file_and_a_folder_are_empty_notes(path: Path) -> None:
     path.mkdir(parents=True)
 
-    assert WorkingNotes.read(path.with_name("none")).essential() == ()
-    assert WorkingNotes.read(path).essential() == ()
+    assert facts(WorkingNotes.read(path.with_name("none"))) == ()
+    assert facts(WorkingNotes.read(path)) == ()
 
 
 @pytest.mark.parametrize(
@@ -88,7 +92,7 @@ def test_damaged_files_are_read_as_far_as_it_goes(path: Path, data: bytes) -> No
     path.parent.mkdir()
     path.write_bytes(data)
 
-    assert [fact[:3] for fact in WorkingNotes.read(path).essential()] == ["one"]
+    assert [fact[:3] for fact in facts(WorkingNotes.read(path))] == ["one"]
 
 
 @given(st.binary(max_size=200))
@@ -135,8 +139,8 @@ def test_a_deleted_line_comes_back_only_when_it_is_said_again(path: Path) -> Non
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("- The port is 8215.\n", ""), encoding="utf-8")
 
-    assert noted(path, "It is late.").essential() == ("We use tabs.", "It is late.")
-    assert noted(path, "The port is 8215.").essential()[-1] == "The port is 8215."
+    assert facts(noted(path, "It is late.")) == ("We use tabs.", "It is late.")
+    assert facts(noted(path, "The port is 8215."))[-1] == "The port is 8215."
 
 
 def test_notes_that_were_deleted_begin_anew_with_the_latest_request(path: Path) -> None:
@@ -151,7 +155,7 @@ def test_a_changed_line_stays_changed(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("8215", "9000 (not 8215)"), encoding="utf-8")
 
-    assert noted(path, "We use tabs.").essential() == (
+    assert facts(noted(path, "We use tabs.")) == (
         "The port is 9000 (not 8215).",
         "We use tabs.",
     )
@@ -193,20 +197,20 @@ def test_a_goal_that_the_user_has_rewritten_stays(path: Path) -> None:
     "again", ["the port is 8215", "So the port is 8215!", "The  port is 8215."]
 )
 def test_the_same_is_noted_once(path: Path, again: str) -> None:
-    assert noted(path, "The port is 8215.", again).essential() == ("The port is 8215.",)
+    assert facts(noted(path, "The port is 8215.", again)) == ("The port is 8215.",)
 
 
 @pytest.mark.parametrize(
     "other", ["The port is 8216.", "The port isn't 8215.", "The port is 82.15", "Das ist 8215"]
 )
 def test_what_differs_in_a_value_is_noted_too(path: Path, other: str) -> None:
-    assert noted(path, "The port is 8215.", other).essential() == ("The port is 8215.", other)
+    assert facts(noted(path, "The port is 8215.", other)) == ("The port is 8215.", other)
 
 
 def test_a_value_that_is_taken_back_stands_below_the_other_again(path: Path) -> None:
     noted(path, "The port is 8215.", "The port is 9000.")
 
-    assert noted(path, "The port is 8215.").essential() == (
+    assert facts(noted(path, "The port is 8215.")) == (
         "The port is 9000.",
         "The port is 8215.",
     )
@@ -234,8 +238,8 @@ def test_of_too_many_facts_those_without_an_exact_string_go_first(path: Path) ->
     notes.add("", ["The port is 8215.", "It must stay quiet."])
     notes.add("", [f"value {number} holds" for number in range(MOST_LINES - 1)])
 
-    assert notes.essential()[:2] == ("The port is 8215.", "value 0 holds")
-    assert len(notes.essential()) == MOST_LINES
+    assert facts(notes)[:2] == ("The port is 8215.", "value 0 holds")
+    assert len(facts(notes)) == MOST_LINES
 
 
 # -------- for a prompt

@@ -15,7 +15,6 @@ from openclaw.skills.skill import (
     Skill,
     list_skills,
     read_skill_file,
-    read_skills,
     roots,
 )
 from openclaw.storage.home import Home
@@ -81,13 +80,6 @@ def test_thousands_of_empty_folders_are_walked(tmp_path: Path) -> None:
         (tmp_path / f"empty{number}").mkdir()
     put(tmp_path, "s")
     assert [entry.name for entry in listed(tmp_path)] == ["s"]
-
-
-def test_a_folder_of_one_skill_is_read_as_that_skill(tmp_path: Path) -> None:
-    put(tmp_path, "s")
-    put(tmp_path, "s/inner")
-    assert [skill.name for skill in read_skills(tmp_path / "s")[0]] == ["s"]
-    assert [skill.name for skill in read_skills(tmp_path)[0]] == ["s"]
 
 
 # -------- names
@@ -341,6 +333,6 @@ def test_a_broken_skill_hides_nothing_and_a_closed_one_does(tmp_path: Path) -> N
 def test_one_bad_folder_never_stops_the_others(tmp_path: Path) -> None:
     put(tmp_path, "bad", "no frontmatter\n")
     put(tmp_path, "good", GOOD.format("good"))
-    skills, problems = read_skills(tmp_path)
-    assert [skill.name for skill in skills] == ["good"]
-    assert [(p.level, p.code) for p in problems] == [("error", "frontmatter-missing")]
+    bad, good = listed(tmp_path)
+    assert codes(bad.problems) == ["frontmatter-missing"]
+    assert (good.name, good.eligible) == ("good", True)

@@ -155,7 +155,7 @@ def test_examples_are_the_first_of_a_skills_trigger_tests_and_count_as_they_are_
     tests.write_text("should: [Sail away, {prompt: Set sail}]\nshould_not: [Stay]\n", "utf-8")
     old(tests)
     assert examples() == ("Sail away", "Set sail") == examples()
-    assert kept(cache)[str(path)]["skill"][-1] == ["Sail away", "Set sail"]
+    assert kept(cache)[str(path)]["skill"]["examples"] == ["Sail away", "Set sail"]
     tests.write_text("should: [Row]\nshould_not: [\n", "utf-8")
     assert examples() == ()
     tests.write_text("should: [Row]\n", "utf-8")

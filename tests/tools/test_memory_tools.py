@@ -12,7 +12,6 @@ from openclaw.memory.notes import Notes
 from openclaw.memory.todos import TodoFile
 from openclaw.messages import ToolCall
 from openclaw.security.policy import Policy
-from openclaw.skills.skill import read_skills
 from openclaw.storage.home import Home
 from openclaw.tools.calculate import calculate
 from openclaw.tools.file_tools import FileTools
@@ -21,7 +20,7 @@ from openclaw.tools.skill_tools import SkillTools, TurnSkills
 from openclaw.tools.tool import tool
 from openclaw.tools.toolbox import CallResult, Toolbox
 from openclaw.types import Effect, TurnChanges
-from tests.fakes.skills import front, put
+from tests.fakes.skills import front, put, usable_skills
 
 TODO = """\
 # To-dos
@@ -54,7 +53,7 @@ class World:
         for name in ("commit-message", "plan-day"):
             put(root / "skills", name, front(name=name) + f"# How to {name}\n")
         todos = TodoFile(home.memory / "TODO.md", today=lambda: date(2026, 11, 21))
-        skills = TurnSkills(read_skills(root / "skills")[0])
+        skills = TurnSkills(usable_skills(root / "skills"))
         tools = [
             *FileTools(home, self.turn_changes).tools(),
             *KnowledgeTools(home, self.turn_changes, todos, lambda: notes).tools(),

@@ -8,10 +8,10 @@ import pytest
 
 from openclaw.messages import ToolCall
 from openclaw.security.policy import Policy
-from openclaw.skills.skill import read_skills
 from openclaw.tools.skill_tools import SkillTools, TurnSkills
 from openclaw.tools.toolbox import CallResult, Toolbox
 from openclaw.types import TurnChanges
+from tests.fakes.skills import usable_skills
 
 
 def put(root: Path, name: str, about: str = "Does a thing.", **files: str) -> None:
@@ -26,7 +26,7 @@ def put(root: Path, name: str, about: str = "Does a thing.", **files: str) -> No
 
 
 def box(root: Path, request: str = "") -> Toolbox:
-    turn_skills = TurnSkills(read_skills(root)[0], request)
+    turn_skills = TurnSkills(usable_skills(root), request)
     turn_changes = TurnChanges()
     return Toolbox(SkillTools(turn_skills, turn_changes).tools(), Policy("edit"), turn_changes)
 

@@ -14,7 +14,6 @@ import shutil
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, nullcontext
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -109,7 +108,8 @@ class Connection:
         self.alive = False
         self.listing_changed = False
         self._door = door
-        self._reached = ServerSession()
+        self._client: Any = None  # the SDK's
+        self._pipe: Pipe | None = None  # of a process; None for a server of the web
         self._stop: asyncio.Event | None = None
         self._ready: concurrent.futures.Future[None] = concurrent.futures.Future()
         self._task: concurrent.futures.Future[None] | None = None
@@ -153,13 +153,13 @@ class Connection:
         if not self._ready.done():
             task.cancel()
         self._over.wait(CLOSE_SECONDS)
-        if self._reached.pipe is not None:
-            self._reached.pipe.kill()
+        if self._pipe is not None:
+            self._pipe.kill()
 
     def _give_up(self) -> None:
         """Kill a server that hangs: it would not obey a request to end either."""
-        if self._reached.pipe is not None:
-            self._reached.pipe.kill()
+        if self._pipe is not None:
+            self._pipe.kill()
         self.close()
 
     # -------- in the thread of the servers
@@ -185,7 +185,7 @@ class Connection:
         """The life of a server, in one task: the SDK must be left in the task that entered it."""
         self._stop = asyncio.Event()
         try:
-            async with reach(self.server, self._door.around, self._reached, self._handle_message):
+            async with self._reach():
                 await self._list()
                 self._ready.set_result(None)
                 await self._stop.wait()
@@ -197,6 +197,57 @@ class Connection:
         finally:
             self._over.set()
 
+    @asynccontextmanager
+    async def _reach(self) -> AsyncIterator[None]:
+        """Start or reach the server, which then speaks MCP."""
+        from mcp import Client, Implementation
+
+        async with AsyncExitStack() as stack:
+            transport = await (self._open_web(stack) if self.server.url else self._start(stack))
+            info = Implementation(name="openclaw", version=__version__)
+            self._client = await stack.enter_async_context(
+                Client(
+                    transport, client_info=info, message_handler=self._handle_message, cache=None
+                )
+            )
+            yield
+
+    async def _start(self, stack: AsyncExitStack) -> Any:
+        from openclaw.tools.mcp.transport import open_pipe
+
+        server, around = self.server, self._door.around
+        root = os.path.realpath(around.root)
+        ours = {**around.environment, "PATH": program_path(around.environment, root)}
+        environment = clean_environment(server, ours)
+        words = (server.command, *(_fill_variables(word, ours) for word in server.args))
+        # Not the home, where the agent may write: programs read code and settings from the folder
+        # that they are started in.
+        folder = Path(root, server.cwd) if server.cwd else stack.enter_context(scratch(around.root))
+        start = stack.enter_context(around.prepare(server, Start(words, folder, environment)))
+        program = shutil.which(start.words[0], path=start.environment.get("PATH"))
+        if program is None:
+            raise AwayError(f"there is no program {server.command}")
+        own = start.words[0] == server.command
+        if own and Path(os.path.realpath(program)).is_relative_to(root):
+            raise AwayError(
+                f"{server.command} lies in the home: give its whole path as the command"
+            )
+        log = around.logs / f"mcp-{tool_name_part(server.name)}.log"
+        self._pipe, transport = await stack.enter_async_context(
+            open_pipe([program, *start.words[1:]], start.environment, start.folder, log)
+        )
+        return transport
+
+    async def _open_web(self, stack: AsyncExitStack) -> Any:
+        from openclaw.tools.mcp.transport import open_web
+
+        server, environment = self.server, self._door.around.environment
+        headers = {
+            name: _fill_variables(text, environment) for name, text in server.headers.items()
+        }
+        address = _fill_variables(server.url, environment)
+        return await stack.enter_async_context(open_web(address, headers))
+
     async def _list(self) -> None:
         from mcp_types import PaginatedRequestParams
 
@@ -204,7 +255,7 @@ class Connection:
         cursor, left_out = None, 0
         for _ in range(MOST_PAGES):
             params = PaginatedRequestParams(cursor=cursor)
-            page = await self._reached.client.session.list_tools(params=params)
+            page = await self._client.session.list_tools(params=params)
             room = MOST_TOOLS - len(tools)
             tools += [tool.model_dump(mode="json", by_alias=True) for tool in page.tools[:room]]
             left_out += max(0, len(page.tools) - room)
@@ -226,7 +277,7 @@ class Connection:
         try:
             # Not `call_tool`, which runs the server's own patterns over the result: a malicious one
             # would take for ever.
-            return await self._reached.client.session.send_request(
+            return await self._client.session.send_request(
                 CallToolRequest(params=params), CallToolResult
             )
         except MCPError as error:
@@ -244,7 +295,7 @@ class Connection:
             self.listing_changed = True
 
     def _away(self, error: BaseException) -> AwayError:
-        pipe = self._reached.pipe
+        pipe = self._pipe
         return AwayError(pipe.fault) if pipe and pipe.fault else to_away_error(error, self.server)
 
 
@@ -273,75 +324,6 @@ class StartContext:
     logs: Path
     environment: Mapping[str, str]
     prepare: Prepare = lambda server, start: nullcontext(start)
-
-
-@dataclass(slots=True)
-class ServerSession:
-    """A server that speaks MCP: the SDK's client, and its process if it has one."""
-
-    client: Any = None
-    pipe: Pipe | None = None
-
-
-@asynccontextmanager
-async def reach(
-    server: Server,
-    around: StartContext,
-    reached: ServerSession,
-    heard: Callable[..., Coroutine[Any, Any, None]],
-) -> AsyncIterator[None]:
-    """Start or reach a server and fill `reached` step by step; `heard` receives the messages that
-    the server sends unasked."""
-    from mcp import Client, Implementation
-
-    from openclaw.tools.mcp.transport import open_pipe, open_web
-
-    async with AsyncExitStack() as stack:
-        if server.url:
-            transport = await _web(open_web, server, around, stack)
-        else:
-            transport = await _local(open_pipe, server, around, reached, stack)
-        info = Implementation(name="openclaw", version=__version__)
-        reached.client = await stack.enter_async_context(
-            Client(transport, client_info=info, message_handler=heard, cache=None)
-        )
-        yield
-
-
-async def _local(
-    open_pipe: Callable[..., Any],
-    server: Server,
-    around: StartContext,
-    reached: ServerSession,
-    stack: AsyncExitStack,
-) -> Any:
-    root = os.path.realpath(around.root)
-    ours = {**around.environment, "PATH": program_path(around.environment, root)}
-    environment = clean_environment(server, ours)
-    words = (server.command, *(_fill_variables(word, ours) for word in server.args))
-    # Not the home, where the agent may write: programs read code and settings from their folder.
-    folder = Path(root, server.cwd) if server.cwd else stack.enter_context(scratch(around.root))
-    start = stack.enter_context(around.prepare(server, Start(words, folder, environment)))
-    program = shutil.which(start.words[0], path=start.environment.get("PATH"))
-    if program is None:
-        raise AwayError(f"there is no program {server.command}")
-    if start.words[0] == server.command and Path(os.path.realpath(program)).is_relative_to(root):
-        raise AwayError(f"{server.command} lies in the home: give its whole path as the command")
-    log = around.logs / f"mcp-{tool_name_part(server.name)}.log"
-    reached.pipe, transport = await stack.enter_async_context(
-        open_pipe([program, *start.words[1:]], start.environment, start.folder, log)
-    )
-    return transport
-
-
-async def _web(
-    open_web: Callable[..., Any], server: Server, around: StartContext, stack: AsyncExitStack
-) -> Any:
-    headers = {
-        name: _fill_variables(text, around.environment) for name, text in server.headers.items()
-    }
-    address = _fill_variables(server.url, around.environment)
-    return await stack.enter_async_context(open_web(address, headers))
 
 
 def clean_environment(server: Server, environment: Mapping[str, str]) -> dict[str, str]:

@@ -54,7 +54,6 @@ class FinishedRun:
     text: str  # beginning and end of the output, as plain text
     seconds: float
     bytes: int
-    timed_out: bool = False
     spilled: Path | None = None  # the file with a longer output (at most 10 MB), lines wrapped
     gap: int = 0  # the first line of that file that `text` leaves out
     stopped: str = ""  # why we ended it
@@ -114,7 +113,7 @@ def run(
         with contextlib.suppress(OpenclawError):  # the result is reported all the same
             spilled = keep(spill, whole)
     return FinishedRun(
-        code, shown.text, seconds, output.total, timed_out, spilled, shown.gap, stopped, output.lost
+        code, shown.text, seconds, output.total, spilled, shown.gap, stopped, output.lost
     )
 
 
