@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import secrets
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -113,28 +112,27 @@ def trailers(turn: Turn) -> list[str]:
     return [f"{TRAILER}{name}: {' '.join(text.split())}" for name, text in found.items() if text]
 
 
-LOG = (
-    *("log", "-z", "--raw", "--no-abbrev", "--no-renames"),
-    *("--root", "--full-diff", "--diff-merges=first-parent"),
-)
+FORMAT = "--format=%x02%H%x00%aI%x00%B%x03"
 LINE = re.compile(rf"(?m)^{TRAILER}(-[A-Z][a-z]+)?: (.*)$")
+CHUNK = 40
 
 
 def turns(root: Path, *, path: str = "", ours: bool = True) -> Iterator[Turn]:
     """The turns in what HEAD is made of, newest first; with `path` the commits that changed this
     file, and with `ours` false the user's own commits too: kind "outside", id ""."""
-    # It stands before each commit and behind its message: no message or path can hold it.
-    mark = secrets.token_hex(16)
-    words = [*LOG, f"--format={mark}%H%x00%aI%x00%B{mark}"]
+    words = ["log", FORMAT]
     words += [f"--grep=^{TRAILER}-Id: "] if ours else []
-    parts = _split_output(root, [*words, *(["--", path] if path else [])], mark.encode())
-    next(parts, None)  # what stands before the first mark
-    for head, changes in zip(parts, parts, strict=False):
-        yield replace(_read_turn(head), steps=tuple(_read_steps(changes)))
+    some: list[tuple[Turn, str]] = []
+    for head in _heads(root, [*words, *(["--", path] if path else [])]):
+        some.append(head)
+        if len(some) >= CHUNK:
+            yield from _with_steps(root, some)
+            some = []
+    yield from _with_steps(root, some)
 
 
-def _split_output(root: Path, words: Sequence[str], mark: bytes) -> Iterator[bytes]:
-    """The parts of what git prints, one by one, so that a long history is not read to its end."""
+def _heads(root: Path, words: Sequence[str]) -> Iterator[tuple[Turn, str]]:
+    """Commits as git prints them, one by one, so that a long history is not read to its end."""
     try:
         process = subprocess.Popen(
             Git(root).command(*words),
@@ -149,20 +147,20 @@ def _split_output(root: Path, words: Sequence[str], mark: bytes) -> Iterator[byt
         rest = b""
         try:
             while data := process.stdout.read(65_536) if process.stdout else b"":
-                *whole, rest = (rest + data).split(mark)
-                yield from whole
-            if process.wait() == 0:
-                yield rest
+                *whole, rest = (rest + data).split(b"\x03")
+                yield from (_head(part) for part in whole)
         finally:
             process.kill()
 
 
-def _read_turn(head: bytes) -> Turn:
-    oid, at, message = head.decode("utf-8", "replace").split("\0", 2)
+def _head(part: bytes) -> tuple[Turn, str]:
+    oid, at, message = (
+        part.lstrip(b"\n").removeprefix(b"\x02").decode("utf-8", "replace").split("\0", 2)
+    )
     said = {name.removeprefix("-"): text for name, text in LINE.findall(message)}
     subject = message.partition("\n")[0]
     if not said.get("Id"):
-        return Turn("", "outside", at, subject, commit=oid)
+        return Turn("", "outside", at, subject, commit=oid), oid
     kind = said.get("", "turn")
     number = said.get("Turn", "")
     return Turn(
@@ -178,20 +176,38 @@ def _read_turn(head: bytes) -> Turn:
         of=_list(said.get("Of", "")),
         scope=said.get("Scope", "all"),
         commit=oid,
-    )
+    ), oid
 
 
 def _list(text: str) -> tuple[str, ...]:
     return tuple(part for part in text.split(", ") if part)
 
 
-def _read_steps(changes: bytes) -> Iterator[TurnStep]:
-    fields = changes.partition(b"\n")[2].split(b"\0")
-    for entry, name in zip(fields[::2], fields[1::2], strict=False):
-        old_mode, new_mode, old, new, _ = entry.decode().removeprefix(":").split(" ")
-        path = os.fsdecode(name)
-        if is_inside(path):  # a tree that was not made by git may name any place
-            yield TurnStep(path, _name(old_mode, old), _name(new_mode, new))
+def _with_steps(root: Path, heads: Sequence[tuple[Turn, str]]) -> Iterator[Turn]:
+    if not heads:
+        return
+    data = b"".join(oid.encode() + b"\n" for _, oid in heads)
+    said = Git(root).run(
+        *("diff-tree", "--stdin", "--root", "-m", "--first-parent", "-r", "-z"),
+        *("--raw", "--no-renames", "--no-abbrev", "--format=%x02%H"),
+        data=data,
+    )
+    steps = dict(_steps(said))
+    for turn, oid in heads:
+        yield replace(turn, steps=tuple(steps.get(oid, ())))
+
+
+def _steps(said: bytes) -> Iterator[tuple[str, list[TurnStep]]]:
+    for part in said.split(b"\x02")[1:]:
+        oid, _, rest = part.partition(b"\0")
+        fields = rest.split(b"\0")
+        found: list[TurnStep] = []
+        for entry, name in zip(fields[::2], fields[1::2], strict=False):
+            old_mode, new_mode, old, new, _ = entry.lstrip(b"\n:").decode().split(" ")
+            path = os.fsdecode(name)
+            if is_inside(path):  # a tree that was not made by git may name any place
+                found.append(TurnStep(path, _name(old_mode, old), _name(new_mode, new)))
+        yield oid.decode().strip(), found
 
 
 def _name(mode: str, oid: str) -> str | None:

@@ -258,20 +258,3 @@ def test_many_files_come_back_byte_for_byte(it: GitTalk) -> None:
     it.talk.app.undo(scope="files")
     for name in names:
         assert (it.root / name).read_bytes() == f"\r\n{name} missing\r\n".encode()
-
-
-# -------- reading the log
-
-
-@posix_only
-def test_no_name_and_no_message_can_break_the_log(it: GitTalk) -> None:
-    identity(it.root)
-    odd = "workspace/odd\x02\x03\nname\n.md"
-    (it.root / odd).write_text("mine\n")
-    it.git("add", "-A")
-    it.git("commit", "-q", "-m", "Mine\x02\x03\n\nmore\x03")
-    it.git("commit", "-q", "--allow-empty", "-m", "Nothing")
-    it.append(A, "one\n")
-    history = it.talk.app.history
-    assert [turn.subject for turn, _ in history.versions(odd) if turn] == ["Mine\x02\x03"]
-    assert [step.path for turn in history.turns() for step in turn.steps][-1] == A
