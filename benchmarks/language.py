@@ -51,9 +51,10 @@ def main(report: Callable[[str], object] = print) -> None:
     messages, answers = train.read_messages(), train.read_authors("answers-*.txt")
     for name, labels, examples in (
         ("message", train.MESSAGE, messages),
+        ("sentence", train.SENTENCE, train.read_sentences()),
         ("answer", train.ANSWER, answers),
     ):
-        made = train.cross_validate(labels, train.BUCKETS[name], examples, train.SURE[name])
+        made = train.cross_validate(labels, train.PLANS[name], examples)
         train.print_figures(name, made)
     report("\nthe rules of words on the same lines\n\n| source | asks | orders |\n|---|---|---|")
     for row in rules_table(messages):

@@ -66,7 +66,7 @@ if test and "OPENCLAW_LINES" in os.environ:
 TIMES = "OPENCLAW_TEST_TIMES"
 GUARDS = (
     *("agent/provenance", "cli/approval", "cli/reply"),
-    *("config/untrusted_settings", "history/record", "nlp/fact_candidates", "nlp/quoted"),
+    *("config/untrusted_settings", "history/record", "nlp/statements"),
     *("security/credentials", "security/foreign_files", "security/network", "security/policy"),
     *("security/program_files", "security/program_trust", "security/trust"),
     *("security/untrusted", "security/vault", "storage/git_settings", "storage/home"),
@@ -77,7 +77,7 @@ GUARDS = (
 ATTACKS = (
     *("agent/test_provenance", "cli/test_approval", "cli/test_questions"),
     *("end_to_end/test_attacked_homes", "end_to_end/test_attacks", "end_to_end/test_hostile_files"),
-    *("history/test_record_foreign", "nlp/test_facts"),
+    *("history/test_record_foreign", "nlp/test_statements"),
     *("security/test_credentials", "security/test_credentials_hidden", "security/test_network"),
     *("security/test_policy", "security/test_program_files", "security/test_trust"),
     *("security/test_trust_hooks", "security/test_untrusted", "security/test_vault"),

@@ -27,7 +27,6 @@ SHARED_NAMES = {"base", "config"}
 COMMANDS = f"{PACKAGE}.cli.commands."
 LATE_IMPORTS: dict[str, set[str]] = {
     "openclaw.__main__": {"openclaw.cli.main"},
-    "openclaw.agent.fact_capture": {"openclaw.nlp.fact_candidates"},
     "openclaw.agent.loop": {"openclaw.agent.answer_check"},
     "openclaw.agent.request": {"openclaw.agent.compaction"},
     "openclaw.agent.toolset": {"openclaw.memory.notes", "openclaw.security.program_trust"},

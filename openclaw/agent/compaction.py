@@ -18,8 +18,8 @@ from openclaw.memory.notes import Notes
 from openclaw.messages import Entry, Message, Waiting
 from openclaw.models.base import Model, Reply, Request
 from openclaw.models.token_count import Meter
-from openclaw.nlp.facts import lasting_facts
 from openclaw.nlp.identifiers import has_identifier, identifiers
+from openclaw.nlp.statements import lasting_facts
 from openclaw.nlp.words import has_negation, missing_words, significant_words
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import SessionStore

@@ -10,7 +10,7 @@ from openclaw import events
 from openclaw.memory.entries import Meta, entries_of
 from openclaw.memory.markdown import is_same_statement, read_markdown
 from openclaw.memory.notes import Notes
-from openclaw.nlp.notable import may_state_fact
+from openclaw.nlp.statements import FactCandidate, find_candidates
 from openclaw.nlp.words import has_negation, significant_words
 from openclaw.security.untrusted import defuse, plain_source
 from openclaw.sessions.session import Session, SessionState
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from openclaw.agent.provenance import Provenance
     from openclaw.home.open_home import OpenHome
     from openclaw.memory.notes import Notes
-    from openclaw.nlp.fact_candidates import FactCandidate
     from openclaw.storage.home import Home
     from openclaw.types import TurnChanges
 
@@ -57,10 +56,6 @@ def capture(open_home: OpenHome, watch: Provenance) -> Iterator[events.Event]:
     had = max(0, session.state.captured or 0)
     if had >= MOST:
         return
-    if not may_state_fact(turn_changes.request):
-        return
-    from openclaw.nlp.fact_candidates import find_candidates
-
     found = find_candidates(turn_changes.request)
     if not found:
         return

@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from openclaw.frozen import frozen
-from openclaw.nlp.lexicon import correction_words as w
+from openclaw.memory import correction_words as w
 
 _VALUE = re.compile(
     r"(?P<link>https?://\S+|[\w.+-]+@[\w-]+\.[\w.-]+\w)"

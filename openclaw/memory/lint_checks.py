@@ -16,6 +16,7 @@ from typing import Literal
 from urllib.parse import unquote
 
 from openclaw.frozen import frozen
+from openclaw.memory import correction_words as w
 from openclaw.memory.entries import MemoryEntry, Meta, format_entry, split_tail
 from openclaw.memory.findings import (
     LEVELS,
@@ -28,7 +29,6 @@ from openclaw.memory.findings import (
 )
 from openclaw.memory.markdown import is_same_statement, read_page
 from openclaw.memory.notes import DAILY
-from openclaw.nlp.lexicon import correction_words as w
 
 MOST_IN_GROUP = 60
 """Largest group of items that is compared. A larger group shares a form, not a subject."""

@@ -17,7 +17,7 @@ from openclaw.memory.lint_checks import (
     share_heading,
     stems,
 )
-from openclaw.nlp.lexicon.fact_words import FROM_NOW
+from openclaw.nlp.dates import find_relative_days
 from openclaw.types import ToolProblem
 
 _NOT = re.compile(
@@ -196,9 +196,9 @@ def first_relative_date(text: str) -> str:
     plain = _QUOTES.sub(lambda found: " " * len(found[0]), text)
     if _HABIT.search(plain):
         return ""
-    for found in FROM_NOW.finditer(plain):
-        if found[0][0].islower() or not found.start():  # no name: "USA Today"
-            return found[0]
+    for day in find_relative_days(plain):
+        if day[0].islower() or " " in day or plain.startswith(day):  # no name: "USA Today"
+            return day
     return ""
 
 

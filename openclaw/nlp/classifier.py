@@ -1,11 +1,12 @@
 """Reads from the words of a message or an answer what kind of sentence it is.
 
-Three linear models in one file, `classifier.bin`, trained by `python -m training.train` from the
-labelled sentences in `training/data`: what a user's message wants, what a sentence of an answer
-does, and the language of a text. A text becomes a set of hashed features: its word 1 to 3-grams,
-the letter 3 to 5-grams of its words, and a few exact marks. The model is a table of one row of
-small integers for each feature; a label's score is the sum of its column, turned into a
-probability that was calibrated on authors whom the model did not see. No library is needed.
+Five linear models in one file, `classifier.bin`, trained by `python -m training.train` from the
+labelled sentences in `training/data`: what a user's message wants, what a sentence of one states
+and of which kind it is, what a sentence of an answer does, and the language of a text. A text
+becomes a set of hashed features: its word 1 to 3-grams, the letter 3 to 5-grams of its words, and a
+few exact marks. The model is a table of one row of small integers for each feature; a label's score
+is the sum of its column, turned into a probability that was calibrated on authors whom the model
+did not see. No library is needed.
 """
 
 from __future__ import annotations
@@ -76,6 +77,17 @@ FEWEST_LETTERS = 4
 def read_message(text: str) -> Labels:
     """Return what a user's message wants. For the labels see training/README.md."""
     return _read("message", text)
+
+
+def read_sentence(sentence: str) -> Labels:
+    """Return what a sentence of a user's message is: lasting (worth keeping), states (something,
+    lasting or not), hands_over (gives or begins a text that is not the user's own word)."""
+    return _read("sentence", sentence)
+
+
+def read_kind(sentence: str) -> Labels:
+    """Return of which kind a lasting sentence is: preference, decision, contact; else a fact."""
+    return _read("kind", sentence)
 
 
 def read_answer(sentence: str) -> Labels:

@@ -477,6 +477,27 @@ _NAMED = (
 )
 
 
+_RELATIVE = (
+    rf"(?<![\w-])(?:{_NOW}|{_BEFORE}|(?<!guten ){_AFTER}|\w+ ago|from now(?! on)"
+    rf"|vor \w+ {_UNIT}"
+    rf"|(?:{_THIS}|{_NEXT}|{_LAST}) (?:{_WEEKDAY}|{_UNIT}|(?:spr|even|morn)ing|summer|autumn|fall"
+    r"|winter)"
+    rf"|(?:{_UNIT}|{_WEEKDAY}) (?:before last|after next|prochaine?|que viene)"
+    rf"|(?:in|dans|en|em|fra|tra) (?!the )(?:an? )?\w+ {_UNIT})(?![\w-]|['\u2019]s)"
+)
+_ON_WEEKDAY = rf"(?<![\w-])(?:on|until|by|since|from|am|bis|el) {_WEEKDAY}(?!\w)"
+
+
+def find_relative_days(sentence: str) -> list[str]:
+    """Return the words of the days that only the day of writing tells: "tomorrow", "last week"."""
+    return [found[0] for found in _compile(_RELATIVE).finditer(sentence)]
+
+
+def names_relative_day(sentence: str) -> bool:
+    """Return True when a sentence names such a day or a weekday, which may also be a habit."""
+    return bool(find_relative_days(sentence) or _compile(_ON_WEEKDAY).search(sentence))
+
+
 def parse_day(text: str, today: date, prefer: Prefer = "future") -> date | None:
     """Return the day that a phrase means, None when that is not certain.
 

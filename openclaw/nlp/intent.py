@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 
 from openclaw.frozen import frozen
-from openclaw.nlp.classifier import Labels, language_of, read_message
+from openclaw.nlp.classifier import LANGUAGES, Labels, language_of, read_message
 from openclaw.nlp.relevance import (
     LONGEST_ABOUT,
     Blurb,
@@ -110,17 +110,8 @@ DONE_WORDS = re.compile(
     re.I,
 )
 
-LANGUAGES = {
-    "German": "der die das und ist nicht ein eine ich wie wo wer wann welche mir mein auf mit",
-    "French": "le la les des est une je tu quel quelle comment o\u00f9 mon ma mes avec pour dans",
-    "Spanish": "el los las una es qu\u00e9 cu\u00e1l d\u00f3nde c\u00f3mo mi mis con para en del",
-    "Italian": "il lo gli una \u00e8 che qual dove come mio mia con per nel della quale",
-    "Portuguese": "o os as uma \u00e9 qual onde como meu minha com para em do da n\u00e3o",
-    "Dutch": "het een de is niet ik hoe waar wie mijn met voor van op welke",
-}
-ENGLISH = frozenset(
-    "the is are of to and in my me what which how who you do does it for on".split()
-)
+LETTERS_OF_A_LANGUAGE = 12
+"""Fewer letters tell no language, but in a script of its own."""
 
 
 @frozen
@@ -221,7 +212,7 @@ def read_cues(
     skill = next((each.name for each in builder if is_clear_match(request, each)), "")
     if not (builder or fact or named) and read.has(*TODO_LABELS):
         about_todos = True
-    language = _guess_language(said)
+    language = _other_language(request)
     lines += [f"{name} is a to-do list." for name in asked_lists if about_lists and name in lists]
     lines += [f"Still to do: {text}" for text in matching[:3]]
     lines += [f"The skill {skill} fits."] if skill else []
@@ -391,11 +382,11 @@ def _fact_to_remember(request: str) -> str:
     return fact[:1].upper() + fact[1:]
 
 
-def _guess_language(said: set[str]) -> str:
-    """Return the language of at least two of these words unless it may be English, else ""."""
-    scores = {name: len(said & set(words.split())) for name, words in LANGUAGES.items()}
-    best = max(scores, key=lambda name: scores[name])
-    return best if scores[best] >= 2 and scores[best] > len(said & ENGLISH) else ""
+def _other_language(request: str) -> str:
+    """Return the name of the language of a request, "" for English and when it is not sure."""
+    code = language_of(request)
+    few = sum(map(str.isalpha, request)) < LETTERS_OF_A_LANGUAGE and code not in ("zh", "ja")
+    return "" if few or code in ("", "en") else LANGUAGES[code]
 
 
 URL = re.compile(r"\bhttps?://[^\s<>\"'`|\\^{}\[\]]+", re.I)

@@ -1,4 +1,4 @@
-"""Find what the working notes keep of a turn. Code decides; no model is asked."""
+"""Find what the working notes keep of a turn. No language model is asked."""
 
 from __future__ import annotations
 
@@ -8,46 +8,22 @@ from typing import NamedTuple
 
 from openclaw.frozen import frozen
 from openclaw.messages import ToolUse
+from openclaw.nlp.classifier import read_answer, read_message
 from openclaw.nlp.identifiers import exact_strings, has_own_shape, identifiers
-from openclaw.nlp.sentences import (
-    LONGEST_SENTENCE,
-    blank_quotes,
-    find_statements,
-    is_order,
-    own_words,
-    read_statement,
-    sentences,
-    shorten,
-    strip_lead_in,
-)
-from openclaw.nlp.words import COMMON, LONGEST_OWN, WORD, stem
+from openclaw.nlp.sentences import LONGEST_SENTENCE, blank_quotes, own_words, sentences, shorten
+from openclaw.nlp.statements import find_statements
+from openclaw.nlp.words import COMMON, WORD, stem
 from openclaw.types import Change
 
 LONGEST_REQUEST = 200
 MOST_FACTS = 24
 TODO_FILE = "memory/TODO.md"
+ENDING, BEGINNING = 600, 2_000
+"""Characters of an answer that are searched for a question, and for a refusal."""
+QUESTION_MARKS = ("?", "\uff1f")
 
 _TASK = re.compile(
     r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+\[([ xX])\][ \t]+(\S.*?)(?:[ \t]+\^[\w-]+)?[ \t]*$"
-)
-_UNKNOWN = re.compile(
-    r"\b(?:I (?:do not|don['\u2019]t|could not|couldn['\u2019]t|cannot|can['\u2019]t|was unable to|"
-    r"am not able to|have no|found no(?:thing)?) ?(?:know|find|tell|see|answer|determine|have|"
-    r"access|information|record|say)?|no information|(?:is|was|are|were) not (?:mentioned|found|"
-    r"stated|specified|given)|there is no (?:information|mention|record|note)|"
-    r"not enough information|ich weiß (?:es )?nicht|(?:konnte|kann) ich nicht (?:finden|sagen)|"
-    r"keine (?:Angabe|Information)\w*|nicht (?:gefunden|bekannt)|je ne sais pas|aucune information|"
-    r"no (?:lo )?sé|no encuentro|non (?:lo )?so|"
-    r"non trovo)\b",
-    re.IGNORECASE,
-)
-_POLITE = re.compile(
-    r"\b(?:anything else|something else|can i help|help you with|would you like (?:me|to)|"
-    r"do you want me|^shall i|^should i (?:also|go)|let me know|is that (?:ok|right|correct)|"
-    r"does that (?:help|work)|"
-    r"how can i|what would you like|(?:can|may) i (?:do|help)|noch etwas|sonst noch|helfen|"
-    r"autre chose|algo más|altro)\b",
-    re.IGNORECASE,
 )
 
 
@@ -76,7 +52,7 @@ def find_additions(
 ) -> NoteAdditions:
     """Return what a turn adds to the working notes: from the user's message, the answer, the tool
     calls and the changed files. The caller masks secrets."""
-    facts = dict.fromkeys(shorten(fact.text) for fact in find_statements(said))
+    facts = dict.fromkeys(map(shorten, find_statements(said)))
     real = [change for change in changes if change.before != change.after]
     return NoteAdditions(
         request=shorten_request(said),
@@ -121,13 +97,19 @@ def _read_tasks(text: str | None) -> dict[str, bool]:
 def _open_questions(said: str, answer: str) -> tuple[str, ...]:
     """Return what the answer asks the user at its end, and what the user asked in vain."""
     found = []
-    ending = list(sentences(answer[-600:]))[-1:]
-    if ending and ending[0].endswith(("?", "\uff1f")) and not _POLITE.search(ending[0]):
-        found.append(f"asked of the user: {shorten(ending[0])}")
-    if _UNKNOWN.search(answer[:2000]):
-        asked = [s for s in sentences(own_words(said)) if s.endswith(("?", "\uff1f"))]
-        found += [shorten(each) for each in asked[:2] if not is_order(blank_quotes(each))]
+    ending = list(sentences(answer[-ENDING:]))[-1:]
+    if ending and ending[0].endswith(QUESTION_MARKS):
+        read = read_answer(ending[0])
+        if read.best("offers", "asks_back") == "asks_back":
+            found.append(f"asked of the user: {shorten(ending[0])}")
+    if any(read_answer(each).has("refuses") for each in sentences(answer[:BEGINNING])):
+        asked = [each for each in sentences(own_words(said)) if each.endswith(QUESTION_MARKS)]
+        found += [shorten(each) for each in asked[:2] if not _is_order(each)]
     return tuple(found)
+
+
+def _is_order(sentence: str) -> bool:
+    return read_message(blank_quotes(sentence)).has("orders")
 
 
 MOST_FINDINGS = 6
@@ -203,7 +185,7 @@ def _find_orders(said: str) -> list[str]:
     table for 7 at 19:30) is soon no longer in the latest request."""
     found = []
     for sentence in sentences(own_words(said)):
-        if not _HINT.search(sentence) or not is_order(blank_quotes(sentence)):
+        if not _HINT.search(sentence) or not _is_order(sentence):
             continue
         strings = exact_strings(sentence)
         if any(re.search(r"\d|@", each) and not _PATH.search(each) for each in strings):
@@ -276,108 +258,3 @@ def _call_label(use: ToolUse) -> str:
     value = next((str(use.input[name]) for name in _LABEL_ARGUMENTS if use.input.get(name)), "")
     short = " ".join(value.split())
     return f"{use.tool} {short[:60]}".strip()
-
-
-LONGEST_COMPLAINT = 240
-"""Characters; a longer message is about something else."""
-
-_THAT = r"(?:(?:that|this|it|again|about)\b|(?:i|my|our)\b)"
-_ALREADY = r"(?:already |just |clearly )?"
-_COMPLAINTS = (
-    rf"\byou(?: have|'ve)? {_ALREADY}(?:forgot|forgotten) {_THAT}",
-    r"\byou (?:forgot|keep forgetting)\s*[.!]*$",
-    r"\byou(?: do not|'t| don't)? keep forgetting\b",
-    rf"\bi(?: have|'ve|'d| had)? {_ALREADY}(?:told|said to|mentioned to) you"
-    r" (?:that|this|so|already|before|about (?:that|this|it|my)|(?:what|when|where) my)\b",
-    r"\bi(?: have|'ve| had)? (?:already|just) (?:told you|said (?:that|so|this)|mentioned)\b",
-    r"\byou (?:should|ought to) (?:know|remember|have known|have remembered)"
-    r" (?:that|this|it|my|what|where|when|who)\b",
-    r"\b(?:why )?(?:don't|didn't|do not|did not|can't) you remember (?:that|this|it|what i|my)\b",
-    r"\bdas (?:hattest|hast) du (?:wohl |schon wieder |wieder |etwa )?vergessen\b",
-    r"\bdu (?:hast|hattest) (?:das|es|schon wieder|wieder|meine?n?\b.*) ?.{0,30}vergessen\b",
-    r"\bdas (?:habe|hab|hatte) ich dir (?:\w+ ){0,3}(?:gesagt|erz\u00e4hlt|geschrieben)\b",
-    r"\b(?:ich (?:habe|hab|hatte) (?:es |das )?dir|habe? ich dir) (?:\w+ ){0,4}gesagt\b",
-    r"\bdas (?:solltest|m\u00fcsstest) du (?:\w+ )?wissen\b",
-    r"\btu (?:as|avais) (?:d\u00e9j\u00e0 |encore )?oubli\u00e9\b",
-    r"\bje te l'(?:ai|avais) (?:d\u00e9j\u00e0 |pourtant )?dit\b",
-    r"\b(?:lo |te )?(?:has olvidado|olvidaste)\b",
-    r"\bya te lo (?:dije|hab\u00eda dicho|he dicho)\b",
-)
-_COMPLAINT = re.compile("|".join(_COMPLAINTS), re.IGNORECASE)
-_NOT_A_COMPLAINT = re.compile(
-    r"^\s*(?:if|when(?:ever)?|in case|did|do|have|has|had|wenn|falls|habe? ich|hast du|si|cuando)\b"
-    r"|\b(?:if|wenn|falls) (?:you|du)\b|[\"\u201c\u201e]"
-    r"|\b(?:pretend|imagine|suppose|stell dir|translate|write|rephrase|correct|\u00fcbersetze)\b",
-    re.IGNORECASE,
-)
-
-
-def is_complaint(message: str) -> bool:
-    """Return True when the user complains that he had said this before or that it was forgotten,
-    in English, German, French or Spanish."""
-    if len(message) > LONGEST_COMPLAINT:
-        return False
-    own = own_words(message.replace("\u2019", "'"))
-    return any(_complains(blank_quotes(sentence)) for sentence in sentences(own))
-
-
-def _complains(sentence: str) -> bool:
-    return not _NOT_A_COMPLAINT.search(sentence) and _COMPLAINT.search(sentence) is not None
-
-
-_WORD = re.compile(r"[^\W\d_]+")
-_NUMBER = re.compile(r"@|(?:\d[ ()/.-]{0,3}){7}")
-_SELF_BEFORE_QUESTION = re.compile(
-    r"(?P<says>(?:i['\u2019]?m|i am|i have|i['\u2019]ve got|we['\u2019]re|we have|my \w+ (?:is|"
-    r"are|has)|"
-    r"ich bin|ich habe|mein\w* \w+ ist|je suis|j['\u2019]ai|soy|tengo) [^,;?]{3,80}?)(?:, |; |"
-    r" - | \u2013 )",
-    re.IGNORECASE,
-)
-_RULE_WORDS = frozenset(
-    """always never ever every each without unless before after past when whenever no stop anything
-    everything metric imperial celsius fahrenheit hour kilometres kilometers kg british american
-    plain formal informal formally informally si iso simple emoji emojis emoticons smileys
-    pleasantries smalltalk small jargon buzzwords flattery disclaimers apologies filler fluff
-    exclamation preamble corporate greetings address refer tutoie vouvoie floskeln anglizismen
-    politesses immer nie jamais toujours siempre nunca ohne sans answer reply respond
-    speak antworte sprich réponds responde parle sin""".split()
-)
-"""An order with one of these words may hold for good."""
-_SELF_WORDS = _RULE_WORDS | frozenset(
-    """i im my mine our ours we us ich mir mich mein meine meinen meiner wir uns unser unsere bin
-    unseren je j mon ma mes nous notre nos on yo mi mis nosotros nuestro nuestra soy estoy tengo
-    vivo trabajo prefiero odio detesto gusta encanta toco estudio hemos decidimos acordamos elegimos
-    quedamos decided decision settled approved agreed official rule circumstances entschieden
-    beschlossen pronouns lets mum mom dad grandma grandpa kids result outcome""".split()
-)
-
-
-def may_state_fact(said: str) -> bool:
-    """Return True when a message may state a fact that is worth keeping. Of a long message only the
-    beginning is read. Most messages state none, and this check saves compiling the patterns that
-    find the facts (40 ms)."""
-    own = said if len(said) <= LONGEST_OWN else said[: LONGEST_OWN // 2]
-    return any(map(_may_state_fact, sentences(own_words(own))))
-
-
-def _may_state_fact(sentence: str) -> bool:
-    """Return True when a sentence may state a fact. Most questions and orders do not, and this
-    check saves compiling the other patterns (40 ms)."""
-    if statement_before_question(sentence):
-        return True
-    if not sentence.endswith(("?", "\uff1f")):
-        words = {word.casefold() for word in _WORD.findall(sentence)}
-        telling = _RULE_WORDS if is_order(strip_lead_in(sentence)) else _SELF_WORDS
-        if words & telling or _NUMBER.search(sentence):
-            return True
-    return bool(read_statement(sentence).text)
-
-
-def statement_before_question(line: str) -> str:
-    """Return what a question first says of the user, else "": "I'm left-handed" of "I'm
-    left-handed, can you ...?"."""
-    if not line.endswith(("?", "\uff1f")):
-        return ""
-    found = _SELF_BEFORE_QUESTION.match(strip_lead_in(line))
-    return found["says"] if found else ""

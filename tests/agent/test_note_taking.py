@@ -100,7 +100,7 @@ def test_facts_of_an_attachment_are_not_kept(it: Talk) -> None:
 
 
 def test_a_fact_that_may_be_pasted_waits_for_a_yes(it: Talk) -> None:
-    happened = it.say(f"this came in by mail today\n\n{FACT}", "I see.")
+    happened = it.say(f"some news\n\n{FACT}", "I see.")
     assert note_text(it) == "" and FACT in inbox(it)
     assert f"for your memory: {FACT} (openclaw memory review)" in notices(happened)
 

@@ -22,7 +22,7 @@ from openclaw.evals.memory_test import (
     score_ranking,
 )
 from openclaw.messages import Entry
-from openclaw.nlp.notable import is_complaint
+from openclaw.nlp.complaints import is_complaint
 from openclaw.retrieval.passages import Passage
 from openclaw.retrieval.search import Rankings, Search
 from openclaw.sessions.session import Session

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
 import pytest
 
+from benchmarks.capture import ALL, messages
 from openclaw.nlp import classifier
 from openclaw.nlp.classifier import features, language_of, read_answer, read_message
 from training import train
@@ -90,8 +92,26 @@ def test_every_line_of_the_data_can_be_read() -> None:
 
 def test_the_same_sentences_give_the_same_weights() -> None:
     few = train.read_authors("en-nova.txt")[:60]
-    first, second = (train.Trained(("asks", "orders"), 1 << 10) for _ in range(2))
+    first, second = (train.Trained(("asks", "orders"), train.Plan(1 << 10, 0.9)) for _ in range(2))
     first.fit(few)
     second.fit(few)
     assert first.weights.tobytes() == second.weights.tobytes()
     assert json.dumps(first.bias.tolist()) == json.dumps(second.bias.tolist())
+
+
+def runs_of_words(text: str) -> set[tuple[str, ...]]:
+    words = re.findall(r"\w+", text.casefold())
+    return {tuple(words[at : at + 5]) for at in range(len(words) - 4)}
+
+
+def test_no_sentence_of_the_capture_benchmark_is_trained_on() -> None:
+    held = {run for name in ALL for one in messages(name) for run in runs_of_words(one.text)}
+    trained = train.read_authors("said-*.txt")
+    assert not [one.text for one in trained if runs_of_words(one.text) & held]
+
+
+def test_a_message_gives_sentences_as_far_as_its_labels_tell() -> None:
+    read = {one.text: one for one in train.read_sentences()}
+    assert "lasting" in read["I'm allergic to penicillin."].labels
+    assert "states" in read["I'm tired."].labels and "lasting" not in read["I'm tired."].labels
+    assert read["Proofread this for me."].labels == {"hands_over"}

@@ -466,6 +466,9 @@ def test_a_named_file_or_list_goes_before_a_skill() -> None:
         ("\u00bfQu\u00e9 es lo que hay en mi lista?", "Spanish"),
         ("Che cosa c'\u00e8 nella mia lista con il latte?", "Italian"),
         ("Hoe heet het bestand van mijn tuin?", "Dutch"),
+        ("Em que gaveta est\u00e3o as chaves?", "Portuguese"),
+        ("\u6211\u7684\u6e05\u5355\u4e0a\u6709\u4ec0\u4e48", "Chinese"),
+        ("milch fehlt noch auf dem zettel", "German"),
     ],
 )
 def test_an_answer_is_asked_for_in_the_language_of_the_request(

@@ -1,0 +1,236 @@
+"""Find what the user states in a message, and what of it is worth keeping.
+
+A model of sentences decides (`nlp/classifier.py`), in nine languages. Code leaves out by its form
+what is not the user's own (citations, conversations) and what no memory should hold: secrets,
+markup, orders to an agent, and orders with an address.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Literal
+
+from openclaw.frozen import frozen
+from openclaw.nlp.classifier import Labels, read_kind, read_message, read_sentence
+from openclaw.nlp.dates import names_relative_day
+from openclaw.nlp.identifiers import identifiers
+from openclaw.nlp.intent import REMEMBER
+from openclaw.nlp.sentences import LONGEST_MESSAGE, own_words, sentences
+from openclaw.nlp.words import LONGEST_LASTING, LONGEST_OWN, SHORTEST_LASTING
+from openclaw.security import secrets
+from openclaw.security.untrusted import find_hidden
+
+FactCategory = Literal["preference", "fact", "decision", "entity"]
+
+CATEGORIES: dict[str, FactCategory] = {
+    "preference": "preference",
+    "decision": "decision",
+    "contact": "entity",
+}
+"""The category of each label of the model; a fact has none of them."""
+FEWEST_WORDS = 2
+"""A shorter clause states nothing by itself."""
+MOST_CLAUSES = 6
+CITATION_MARK = "[...]"
+"""Replaces a citation."""
+
+_I = re.IGNORECASE
+_PARAGRAPH = re.compile(r"\n[ \t]*(?:\n|-{3,}[ \t]*\n|={3,}[ \t]*\n)")
+_CLAUSE = re.compile(r"[,;:] | [\u2013\u2014-] |[\u3001\uff0c\uff1b]")
+_QUESTION_END = ("?", "\uff1f")
+_LONG_QUOTE = re.compile(
+    r"\"[^\"]{12,1500}\"|\u201c[^\u201d]{12,1500}\u201d|"
+    r"\u201e[^\u201c\u201d]{12,1500}[\u201c\u201d]"
+    r"|\u00ab[^\u00bb]{12,1500}\u00bb|(?<!\w)'(?:[^'\n]|(?<=\w)'(?=\w)){12,600}'(?!\w)"
+)
+_SPEAKER = re.compile(
+    r"(?:\[?\d{1,2}:\d{2}(?::\d{2})?\]?,? ?)?[*_]{0,2}(?P<who>[^\W\d_][\w .'\u2019-]{0,24}?)"
+    r"[*_]{0,2} ?(?:\(\d{1,2}:\d{2}\) ?)?: (?=\S)"
+)
+_SIGNATURE = re.compile(
+    r"[.!?\u2026)] ?[-\u2013\u2014~]{1,3} ?(?![a-z])[^\W\d_][\w'\u2019-]{0,30}"
+    r"(?: [\w.'\u2019-]{1,30}){0,2}$"
+)
+"""A name after a dash at the end: that person wrote the text."""
+_MARKUP = re.compile(
+    r"<!--|\]\(|\^[0-9a-f]{8}\b|\bdue:\d{4}|</?[a-z][\w-]{0,20}[^<>\n]{0,80}>|\*\*\S|\{\{|\}\}|"
+    r"\[REDACTED\]|\\n|=>|\(\);?",
+    _I,
+)
+_ADDRESS = re.compile(
+    r"(?<![\w@])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}"
+    r"|://|\bwww\.|\w\.[a-z]{2,12}/|(?<!\w)@\w{2}|(?<![\w/.,:#-])\+?\(?\d[\d ()/.-]{6,20}\d(?!\w)",
+    _I,
+)
+"""An address or a telephone number of a person or a machine."""
+_SECRET = re.compile(
+    r"\b(?:pass(?:word|code|phrase|wort)|pin(?: code| number|-?nummer)?|alarm code|door code|"
+    r"security code|cvv|cvc|seed phrase|api key|kennwort|geheimzahl|mot de passe|code secret|"
+    r"contrase\u00f1a|clave secreta)\b"
+    r"(?=.{0,30}[\d=:]|\W{0,3}(?:is|ist|lautet|est|es)\b)|\bcode\b(?=.{0,12}\d{3})"
+    r"|\b(?:social security|sozialversicherung\w*|s\u00e9curit\u00e9 sociale|seguridad social|"
+    r"national insurance|ssn|iban|bank (?:details|account)|account (?:number|no)|routing number|"
+    r"sort code|(?:credit|debit|bank) card|card number|kontonummer|bankverbindung|kreditkarte\w*|"
+    r"passport (?:number|no)|reisepassnummer)\b(?=.{0,40}\d{2})"
+    r"|(?-i:\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7} ?[A-Z0-9]{3,4}\b)"
+    r"|(?<![\d-])\d{3}-\d{2}-\d{4}(?![\d-])|\b(?:\d{4}[ -]?){3}\d{1,4}\b",
+    _I,
+)
+"""Codes, cards, accounts and official papers, by their words and forms."""
+_ORDER_TO_AN_AGENT = re.compile(
+    r"\b(?:ignore|disregard|forget|override)\b.{0,30}\b(?:previous|prior|above|earlier|preceding|"
+    r"system|safety|all|your)\b.{0,30}\b(?:instructions?|prompts?|rules?|guidelines?|messages?)\b"
+    r"|\byou are now\b|\bsystem prompt\b|\bjailbreak|\bdeveloper mode\b|\bas an ai\b"
+    r"|\b(?:without|never|do not|don['\u2019]t) (?:telling|tell|informing|inform|notifying|notify) "
+    r"(?:the )?user\b|\bthe assistant (?:must|should|shall|will)\b",
+    _I,
+)
+_LIFTS_A_GUARD = re.compile(
+    r"\b(?:never|do not|don['\u2019]t|stop|no need to) (?:ever )?ask(?:ing)?\b"
+    r"(?! (?:me )?(?:if|whether|about|how|what|why|follow|more|so many|two))"
+    r"|\b(?:always|from now on|just)\b.{0,80}\bwithout (?:asking|(?:my |any |a )?(?:confirm\w*|"
+    r"permission|approval|consent|ok\b|okay|yes\b|question))",
+    _I,
+)
+"""Asks to skip a confirmation; nothing of that kind is kept without the user's yes."""
+
+
+@frozen
+class FactCandidate:
+    """A fact that may be kept.
+
+    text      the user's exact words, one line of 10 to 500 characters
+    category  what kind of fact it is
+    relative  it names a day relative to the day of writing ("tomorrow")
+    sure      the whole message was surely typed, not pasted
+    """
+
+    text: str
+    category: FactCategory
+    relative: bool = False
+    sure: bool = True
+
+
+def find_candidates(said: str) -> list[FactCandidate]:
+    """Return the facts of a message that are worth keeping, in their order. Most of a long message
+    is probably pasted, so only its beginning is read."""
+    if _ORDER_TO_AN_AGENT.search(said[:LONGEST_MESSAGE]):  # then nothing else can be trusted
+        return []
+    sure = _is_typed(said)
+    found: dict[str, FactCandidate] = {}
+    for text in lasting_facts(said):
+        category = _category_of(text)
+        # An order or a rule with an address could send data there from then on.
+        if is_unfit(text) or (category != "entity" and _ADDRESS.search(text)):
+            continue
+        one = FactCandidate(text, category, names_relative_day(text), sure)
+        found.setdefault(text.casefold(), one)
+    return [*found.values()]
+
+
+@lru_cache(maxsize=1024)
+def lasting_facts(said: str) -> tuple[str, ...]:
+    """Return the user's own words that are worth remembering for good: about himself, his people
+    and things, standing rules, decisions. Of a long message only the beginning is read."""
+    own = said if len(said) <= LONGEST_OWN else said[: LONGEST_OWN // 2]
+    texts = (_lasting_part(sentence) for sentence in _own_sentences(own))
+    return tuple(
+        text
+        for text in dict.fromkeys(texts)
+        if SHORTEST_LASTING <= len(text) <= LONGEST_LASTING and CITATION_MARK not in text
+    )
+
+
+def find_statements(said: str) -> Iterator[str]:
+    """Yield the sentences or clauses of a message that state something, word for word: what may be
+    lasting, and what names something exact and holds for now."""
+    for sentence in _own_sentences(said):
+        if (text := _part_that(_states, sentence)) and CITATION_MARK not in text:
+            yield text
+
+
+def is_unfit(text: str) -> bool:
+    """Return True for a text that no memory should hold: with a secret, markup or invisible
+    characters, or that lifts a guard."""
+    if _SECRET.search(text) or find_hidden(text) or secrets.find_secrets(text):
+        return True
+    return bool(_MARKUP.search(text) or _LIFTS_A_GUARD.search(text))
+
+
+def _is_typed(said: str) -> bool:
+    """Return True for a message that was surely written by hand: short, one line, no name at its
+    end. Nothing tells which of several lines are the user's own."""
+    said = said.strip()
+    return len(said) <= LONGEST_OWN and len(said.splitlines()) <= 1 and not _SIGNATURE.search(said)
+
+
+def _category_of(text: str) -> FactCategory:
+    read = read_kind(text)
+    best = read.best(*CATEGORIES)
+    return "fact" if read.lacks(best) else CATEGORIES[best]
+
+
+def _own_sentences(said: str) -> list[str]:
+    """Return the sentences that the user says himself. One that hands a text over, gives a role or
+    begins a letter ends them; of several paragraphs the others may then be that text."""
+    text = _LONG_QUOTE.sub(f" {CITATION_MARK} ", own_words(said))
+    found: list[str] = []
+    for part in _PARAGRAPH.split(text):
+        own: list[str] = []
+        for sentence in sentences(_without_conversation(part)):
+            if not read_sentence(sentence).lacks("hands_over"):
+                return own
+            own.append(sentence)
+        found += own
+    return found
+
+
+def _without_conversation(paragraph: str) -> str:
+    """Return a paragraph without the lines of a conversation that was pasted."""
+    rows = paragraph.split("\n")
+    speakers = {found["who"].casefold() for row in rows if (found := _SPEAKER.match(row.strip()))}
+    if len(rows) > 1 and speakers:
+        rows = [row for row in rows if not _SPEAKER.match(row.strip())]
+    return "\n".join(rows)
+
+
+def _lasting_part(sentence: str) -> str:
+    """Return what of a sentence is worth keeping: what the user says to remember, or what the model
+    is sure of."""
+    found = REMEMBER.match(sentence)
+    if found and not sentence.endswith(_QUESTION_END):
+        fact = found["fact"].strip()
+        if not read_sentence(fact).lacks("lasting", "states"):
+            return fact
+    return _part_that(_lasts, sentence)
+
+
+def _lasts(text: str) -> bool:
+    return read_sentence(text).has("lasting")
+
+
+def _states(text: str) -> bool:
+    read = read_sentence(text)
+    return not read.lacks("lasting") or (not read.lacks("states") and bool(identifiers(text)))
+
+
+def _part_that(holds: Callable[[str], bool], sentence: str) -> str:
+    """Return a sentence for which something holds, or the clauses of it that stand before a
+    question or an order: "I live in Ghent, what is open today?"; "" for neither."""
+    ends = [each.start() for each in _CLAUSE.finditer(sentence)][:MOST_CLAUSES]
+    for end in ends:
+        head, rest = sentence[:end], sentence[end:].strip(" ,;:-\u2013\u2014")
+        if len(head.split()) < FEWEST_WORDS or not _wants_something(rest):
+            continue
+        if holds(head) and not holds(rest):
+            return head
+    if sentence.endswith(_QUESTION_END):
+        return ""
+    return sentence if holds(sentence) else ""
+
+
+def _wants_something(clause: str) -> bool:
+    read: Labels = read_message(clause)
+    return bool(clause) and (clause.endswith(_QUESTION_END) or read.has("asks", "orders"))
