@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from openclaw.config import Settings, load_settings
-from openclaw.nlp.intent import Cues
+from openclaw.nlp.classifier import read_message
+from openclaw.nlp.intent import Cues, is_small_talk
 from openclaw.retrieval.scan import MANY, find_files, index_options
 from openclaw.storage.home import Home
 from openclaw.storage.program import python_command
@@ -219,15 +220,19 @@ def _is_too_slow(began: tuple[float, int], done: int, total: int, end: float) ->
     return spent >= LEAST_READING_SECONDS and (total - done) * spent > left * (done - began[1])
 
 
-def start_early(home: Home) -> Recall | None:
+def start_early(home: Home, prompt: str) -> Recall | None:
     """Start the search of a home while the agent is still being loaded, and return it. None where
-    memory is not looked up, was never searched, or where the search would take the only processor.
+    memory is not looked up, was never searched, or where the search would take the only processor;
+    and for small talk, which nothing is looked up for.
     """
     searched = home.private / "index" / "index.sqlite"
     if not searched.exists() or (os.cpu_count() or 1) < 2 or load_settings(home).recall != "auto":
         return None
     recall = Recall(home)
     recall.start()
+    if is_small_talk(read_message(prompt)):  # known a moment later than the search can start
+        recall.close()
+        return None
     return recall
 
 

@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
@@ -58,14 +58,26 @@ def main() -> None:
     if settings.index.vectors != "embedded":  # what our own files hold is ranked without it
         load_llama()
     folders = [f for f in (home.memory, home.workspace) if is_folder(f) or not f.is_dir()]
-    with closing(search), closing(FolderWatcher(folders, lambda: lines.put(CHANGED))):
-        serve(search, lines, out)
+    with ExitStack() as stack:
+        stack.callback(search.close)
+
+        def watch() -> None:
+            stack.enter_context(closing(FolderWatcher(folders, lambda: lines.put(CHANGED))))
+
+        serve(search, lines, out, watch)
 
 
-def serve(search: Search, lines: queue.Queue[str], out: IO[str]) -> None:
+def serve(
+    search: Search,
+    lines: queue.Queue[str],
+    out: IO[str],
+    watch: Callable[[], object] = lambda: None,
+) -> None:
     """Answer requests until an empty line, the end of the input. While files are read, reports how
-    many of how many are done: {"reading": [570, 10000]}."""
+    many of how many are done: {"reading": [570, 10000]}. `watch` is called with the second request:
+    the process of a prompt of its own has only one, and ends before a file changes."""
     told = float("-inf")
+    answered = 0
 
     def reading(done: int, total: int) -> None:
         nonlocal told
@@ -81,6 +93,9 @@ def serve(search: Search, lines: queue.Queue[str], out: IO[str]) -> None:
             search.refresh()
             continue
         request = json.loads(line)
+        if answered == 1:
+            watch()
+        answered += 1
         resting = request["do"] == "rest"
         if not resting:
             _write_reply(out, answer(search, request))

@@ -248,9 +248,14 @@ def read_cues(
         begs=not asks and bool(orders or QUESTION_MARK.search(request) or BEGS.search(request)),
         parts=len(ORDERS.findall(request)) > 1 or (orders and read.has("several")),
         tells=bool(TELLS.search(request) or (orders and read.has("asks"))),
-        chats=read.has("chats") and read.lacks("asks", "orders", "tells"),
+        chats=is_small_talk(read),
         errands=wanted,
     )
+
+
+def is_small_talk(read: Labels) -> bool:
+    """Return True for a message that is small talk and nothing else."""
+    return read.has("chats") and read.lacks("asks", "orders", "tells")
 
 
 # Between two requests in one sentence.

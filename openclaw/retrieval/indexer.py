@@ -170,7 +170,8 @@ class Indexer:
         self, force: bool, on_progress: Progress | None, started: float, *, leave_many: bool
     ) -> IndexReport:
         known = self.store.files()
-        scan = Scan(self.home, self.options, known, self._last_cache())
+        judged = {path for path, file in known.items() if file.recipe == self._made_by}
+        scan = Scan(self.home, self.options, judged, self._last_cache())
         now, seen, stale = self._clock(), set(), []
         for found in scan.files():
             seen.add(found.path)
@@ -350,6 +351,7 @@ def _write_one(writer: Writer, prepared: _PreparedFile, now: KnownFile | None) -
 
 
 MODULES = (
+    "../security/credentials",  # which names are closed
     "../storage/child",
     "../storage/readers",
     "chunking",

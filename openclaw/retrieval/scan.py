@@ -97,7 +97,8 @@ def find_notes_outside(home: Home, options: IndexOptions) -> list[str]:
 class Scan:
     """One walk over the files.
 
-    known     indexed paths, not matched again while the rules in `memo` are unchanged
+    known     paths that were indexed by the present code: their names are not judged again, nor
+              matched again while the rules in `memo` are unchanged
     memo      the .gitignore rules of the last scan; afterwards those for the next scan
     problems  afterwards (path, reason) of folders and files that could not be read
     """
@@ -197,7 +198,9 @@ class Scan:
         return not ignored
 
     def _is_indexed(self, path: str, chain: IgnoreRules) -> bool:
-        if path in self._seen or why_name_denied(path, self._user):
+        if path in self._seen:
+            return False
+        if path not in self.known and why_name_denied(path, self._user):
             return False
         if not chain.rules or (chain.trusted and path in self.known):
             return True

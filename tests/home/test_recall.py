@@ -266,16 +266,18 @@ def test_a_home_that_was_searched_before_is_searched_early(
 ) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     home = Home(home_with(tmp_path / "home"))
-    assert start_early(home) is None
+    question = "When does the plumber come?"
+    assert start_early(home, question) is None
     with closing(open_search(home, load_settings(home))) as search:
         search.refresh()
-    recall = start_early(home)
+    assert start_early(home, "Say hello.") is None
+    recall = start_early(home, question)
     assert recall and recall.running
-    recall.begin("When does the plumber come?", ())
+    recall.begin(question, ())
     assert "Thursday" in recall.passages(patience=60.0)[0]["text"]
     recall.close()
     (home.root / "openclaw.yaml").write_text("recall: off\n", "utf-8")
-    assert start_early(home) is None
+    assert start_early(home, question) is None
 
 
 def test_a_prompt_that_ends_does_not_keep_the_index_from_being_made(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def ask(
         from openclaw.home.recall import start_early
 
         with suppress(OpenclawError, OSError):  # left to the agent
-            ctx.meta[SEARCH] = start_early(home)
+            ctx.meta[SEARCH] = start_early(home, " ".join(words))
     from openclaw.cli.one_shot import answer_once
 
     answer_once(
