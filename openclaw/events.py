@@ -309,12 +309,3 @@ def _todo_changes(before: Sequence[TodoLike], after: Sequence[TodoLike]) -> list
         if was.done != todo.done:
             found.append(("done" if todo.done else "undone", todo.text))
     return found + [("removed", t.text) for key, t in old.items() if key not in seen]
-
-
-def receipt_lines(receipt: Receipt) -> list[str]:
-    """Return the receipt as lines for the user, one change a line; empty without changes."""
-    lines = [f"to-do {what}: {text}" for what, text in receipt.todos]
-    lines += [f"remembered: {text}" for text in receipt.memories]
-    lines += [f"{f.path} {f.action} (+{f.added} -{f.removed})" for f in receipt.files]
-    lines += [f"done elsewhere by {tool}" for tool in receipt.sent]
-    return lines

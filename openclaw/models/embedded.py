@@ -199,7 +199,10 @@ class EmbeddedModel:
                 f" {self.card.name} holds {detail.get('n_ctx', self.card.window)}",
                 "raise `window` in openclaw.yaml, or shorten the request",
             )
-        return ModelFailed(f"{self.card.name}: {error}", "`openclaw doctor` checks the model file")
+        return ModelFailed(
+            f"{self.card.name}: {error}",
+            "`openclaw models pull` fetches a damaged model file again",
+        )
 
 
 def _body(request: Request) -> dict[str, Any]:

@@ -238,7 +238,8 @@ class Engine:
                 self.address = ""
                 reason = " ".join(str(error).split()) or type(error).__name__
                 raise ModelFailed(
-                    f"llama.cpp failed: {reason}", "`openclaw doctor` checks the model file"
+                    f"llama.cpp failed: {reason}",
+                    "`openclaw models pull` fetches a damaged model file again",
                 ) from error
 
     def _stream(

@@ -6,8 +6,6 @@ from openclaw.agent.protocols.base import StepProtocol
 from openclaw.agent.protocols.json_steps import JsonSteps
 from openclaw.agent.protocols.native import Native
 from openclaw.models.base import ModelCard
-from openclaw.models.token_count import compact
-from openclaw.tools.toolbox import Toolbox
 
 CALLS_AS_TEXT = ("qwen2.5-coder", "qwen2.5coder")
 """Families that print their native calls as text, whatever their size."""
@@ -47,10 +45,3 @@ def _calls_natively(card: ModelCard, *, known: bool) -> bool:
         return known
     held = profile.json_forced.is_full or not profile.json_forced.of
     return profile.native.is_full or (profile.native.right > 0 and not held)
-
-
-def schemas(protocol: StepProtocol, toolbox: Toolbox) -> str:
-    """Return the tool schemas that go with the messages, as JSON; "" when there are none."""
-    if protocol.name != "native":
-        return ""
-    return compact([dict(spec) for spec in toolbox.specs()])
