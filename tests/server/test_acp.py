@@ -34,7 +34,7 @@ WRITE = Answer(
     calls=[("write_file", {"path": "workspace/list.md", "content": "- milk\n"})],
     thinking="A list, then.",
 )
-TOUCH = Answer(calls=[("run_shell", {"command": "make tea"})])
+TOUCH = Answer(calls=[("run_shell", {"command": "touch tea"})])
 
 
 @pytest.fixture
@@ -147,11 +147,11 @@ def test_a_call_runs_only_after_an_answer_to_its_own_question(
         assert len(editor.asked) == 5  # the last one was for the whole conversation
         call, _ = editor.asked[0]
         assert call.tool_call_id == no["toolCallId"]
-        assert "run_shell\n  command: make tea" in call.content[0].content.text
+        assert "run_shell\n  command: touch tea" in call.content[0].content.text
         assert "needs your OK" in call.content[1].content.text
 
     in_editor(use, decide=decide)
-    assert "make tea" not in (home / "openclaw.yaml").read_text()
+    assert "touch tea" not in (home / "openclaw.yaml").read_text()
 
 
 @pytest.mark.slow
@@ -164,7 +164,7 @@ def test_always_is_kept_in_the_settings(home: Path, fake_ollama: FakeOllama) -> 
         assert len(editor.asked) == 1
 
     in_editor(use, decide=choosing("always"))
-    assert "command make tea" in (home / "openclaw.yaml").read_text()
+    assert "command touch tea" in (home / "openclaw.yaml").read_text()
 
 
 def test_cancel_ends_an_answer_and_an_open_question(home: Path, fake_ollama: FakeOllama) -> None:
@@ -200,7 +200,7 @@ def test_what_a_killed_agent_has_saved_is_told_again(home: Path, fake_ollama: Fa
     async def write(editor: Editor) -> None:
         talks.append(await editor.begin(home))
         saying = asyncio.create_task(editor.say(talks[0], "Begin a list."))
-        await editor.until(lambda: editor.asked)
+        await editor.until(lambda: "run_shell sleep 30" in [c["title"] for c in editor.calls()])
         await asyncio.sleep(0.5)
         editor.process.send_signal(signal.SIGKILL)
         with pytest.raises(ConnectionError):
