@@ -137,11 +137,13 @@ class Journal:
     def talk(self, paths: Iterable[Path]) -> None:
         """The files of the conversation as they are before the turn. What is in the archive never
         changes, so that it is enough to know that it was there."""
-        for path in paths:
-            name = self.home.relative(path)
-            known = UNKNOWN if ARCHIVE in name and path.exists() else self._put(name)
-            self.record.talk[name] = known
-            self.record.add(talk=name, before=known)
+        named = {self.home.relative(path): path for path in paths}
+        self.record.note_talk(
+            {
+                name: UNKNOWN if ARCHIVE in name and path.exists() else self._put(name)
+                for name, path in named.items()
+            }
+        )
 
     def forget_talk(self) -> None:
         """The conversation goes on in other files; what became of these is not of this turn."""

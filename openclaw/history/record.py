@@ -154,6 +154,11 @@ class Record:
             raise unwritable(path, error) from error
         self.mac = mac
 
+    def note_talk(self, talk: Mapping[str, str | None]) -> None:
+        """Note what is kept of the conversation's files as they are before the turn."""
+        self.talk |= talk
+        self._append([{"talk": name, "before": kept} for name, kept in talk.items()])
+
     def step(self, *steps: TurnStep, at_once: bool = True) -> int:
         """Note files that are about to be written; returns the number of the last, by which to void
         it. When it need not be at once, it is on the disk after the next line that has to."""

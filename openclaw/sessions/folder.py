@@ -28,8 +28,8 @@ from openclaw.sessions.session import (
 from openclaw.sessions.working_notes import notes_path
 from openclaw.storage.home import name_trouble
 from openclaw.storage.merge import SIGN, conflicts
-from openclaw.storage.safe_open import check_no_links, read_bytes, reading
-from openclaw.storage.text import BOM, md5, unwritable, write_text
+from openclaw.storage.safe_open import check_no_links, read_bytes
+from openclaw.storage.text import BOM, md5, read_current, write_over
 from openclaw.types import BeforeWrite, record_no_write
 
 LATEST = "latest"
@@ -190,18 +190,9 @@ class SessionFolder:
 
     def _ensure_unchanged(self, session: Session) -> None:
         """Raise when the file was changed elsewhere or is gone; the session is saved first."""
-        if self._is_changed_elsewhere(session) or self._is_gone(session):
+        held = read_current(self._path(session.id))
+        if session.stamp != (md5(held) if held is not None else ""):
             self._write(session)
-
-    def _is_changed_elsewhere(self, session: Session) -> bool:
-        """Return True when another program changed the file since this process last saw it."""
-        path = self._path(session.id)
-        try:
-            return md5(path) != session.stamp
-        except (FileNotFoundError, NotADirectoryError):
-            return False
-        except OSError as error:
-            raise unwritable(path, error) from error
 
     def _is_gone(self, session: Session) -> bool:
         """Return True when the file was deleted or moved since this process last saw it."""
@@ -218,35 +209,24 @@ class SessionFolder:
         archive = f", with {messages} archived messages" if messages else ""
         return f"conversation {session.id} was deleted or moved by another program{archive}"
 
-    def _keep_original(self, path: Path) -> None:
-        """Keep a copy of a file of version 1 before it is replaced, once."""
-        try:
-            with reading(path) as file:
-                if not is_version_1(file.read(64)):
-                    return
-        except (FileNotFoundError, NotADirectoryError):
-            return
-        kept = self._original(path.stem)
-        if not os.path.lexists(kept):
-            copy(path, kept, self.keep)
-
     def _original(self, session_id: str) -> Path:
-        """Return the path of the kept file of version 1."""
+        """Return the path where a file of version 1 is kept before it is replaced."""
         return self.folder / f"{session_id}.v1.json"
 
     def _write(self, session: Session) -> None:
         path = self._path(session.id)
-        stranger, lost = self._is_changed_elsewhere(session), ""
-        gone = self._begin_anew(session) if self._is_gone(session) else ""
+        held, lost, gone = read_current(path), "", ""
+        stranger = held is not None and md5(held) != session.stamp
+        if held is None and session.stamp:
+            gone = self._begin_anew(session)
         if stranger:
-            session.id = self.new(None).id
+            session.id, held = self.new(None).id, None
             lost = in_words(self._copy_archive(path.stem, session))
             copy(self._notes(path.stem), self._notes(session.id), self.keep)
-        else:
-            self._keep_original(path)
-        text = to_json(session)
-        write_text(self._path(session.id), text, self.keep)
-        session.stamp = md5(self._path(session.id))
+        elif is_version_1(held or b"") and not os.path.lexists(self._original(path.stem)):
+            copy(path, self._original(path.stem), self.keep)
+        written = write_over(self._path(session.id), held, to_json(session), self.keep)
+        session.stamp = md5(written)
         if stranger:
             raise OpenclawError(
                 f"conversation {path.stem} was changed by another program; "

@@ -67,18 +67,33 @@ def write_text(path: Path, text: str, keep: BeforeWrite = record_no_write) -> bo
     kept; missing folders are made. `keep` is told before. Raises OpenclawError when it cannot be
     written, and then nothing is changed.
     """
+    before = read_current(path)
+    return write_over(path, before, text, keep) != before
+
+
+def read_current(path: Path) -> bytes | None:
+    """The bytes of a file that is about to be replaced, None when there is none. Raises
+    OpenclawError when it cannot be read or must not be replaced."""
     try:
-        target = target_of(path)
-        before = atomic.current(target)
-        data = encode_like(before, text, path)
-        if data == before:
-            return False
-        with keep_before_write(keep, target, before, data) as done:
-            atomic.replace(target, data)
-            done.append(True)
+        return atomic.current(target_of(path))
     except (OSError, ValueError) as error:
         raise unwritable(path, error) from error
-    return True
+
+
+def write_over(
+    path: Path, before: bytes | None, text: str, keep: BeforeWrite = record_no_write
+) -> bytes:
+    """`write_text` into a file that was just read and holds `before`; returns what it holds now."""
+    try:
+        target = target_of(path)
+        data = encode_like(before, text, path)
+        if data != before:
+            with keep_before_write(keep, target, before, data) as done:
+                atomic.replace(target, data)
+                done.append(True)
+    except (OSError, ValueError) as error:
+        raise unwritable(path, error) from error
+    return data
 
 
 def write_if_same(
