@@ -297,12 +297,16 @@ def split_request(request: str) -> tuple[list[str], list[str]]:
 
 
 def _act_of(piece: str) -> str:
-    """Return what a piece of a request wants, "" when it goes on with the piece before."""
+    """Return what a piece of a request wants, "" when it goes on with the piece before or nothing
+    is likely."""
     read = read_message(piece)
     refers = read.probabilities["refers"] >= MAY_REFER
     if len(piece.split()) < PART_WORDS or refers or read.lacks("orders", "asks"):
         return ""
-    return "asks" if read.best("orders", "asks") == "asks" else read.best(*ACTS)
+    if read.best("orders", "asks") == "asks":
+        return "asks"
+    act = read.best(*ACTS)
+    return "" if read.lacks(act) else act
 
 
 def only_asks(request: str) -> bool:

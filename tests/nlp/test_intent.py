@@ -511,8 +511,8 @@ def test_any_text_has_cues(request_: str) -> None:
             ["When is the dentist"],
         ),
         (
-            "The soup is done but we need pepper now.",
-            ["The soup is done", "we need pepper now."],
+            "The soup is done but we need butter now.",
+            ["The soup is done", "we need butter now."],
             [],
         ),
         (
@@ -540,11 +540,13 @@ def test_several_requests_about_to_dos_are_told_apart(
         "Write a letter to Paul and Anna",
         "Read trip.md and old.md and write who leaves first to out.md",
         "rename a.md to b.md, then tell me what's in it",
+        "Could you get rid of the bread on my list? I bought it",
+        "How many legs has a dog? Just the number",
         "Hello, how are you?",
         "",
     ],
 )
-def test_one_request_and_those_about_files_stay_whole(request_: str) -> None:
+def test_one_request_those_about_files_and_what_is_not_sure_stay_whole(request_: str) -> None:
     assert split_request(request_) == ([], [])
 
 
