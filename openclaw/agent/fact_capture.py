@@ -84,7 +84,7 @@ class _FactWriter:
     """Writes the candidates of one turn into the memory folder."""
 
     def __init__(self, open_home: OpenHome, session: Session, turn_changes: TurnChanges) -> None:
-        self._rooms, self._ledger = open_home, turn_changes
+        self._open_home, self._ledger = open_home, turn_changes
         self._source = f"session {session.id} turn {session.turns}"
         self._notes = Notes(
             open_home.home.memory,
@@ -103,7 +103,7 @@ class _FactWriter:
         it, or when it cannot wait: "tomorrow" in the inbox is another day at the user's yes."""
         if self._waits(candidate) and candidate.relative:
             return True
-        text = self._rooms.vault.mask(candidate.text)
+        text = self._open_home.vault.mask(candidate.text)
         if text != candidate.text or _is_said(candidate.text, self._saved):
             return True
         return any(_is_same(known, candidate.text) for known in self._near(candidate.text))
@@ -111,7 +111,7 @@ class _FactWriter:
     def keep(self, candidate: FactCandidate) -> str:
         """Write the candidate; return a notice for the user, "" when it was known after all."""
         meta = Meta(category=candidate.category)
-        home, notes, waits = self._rooms.home, self._notes, self._waits(candidate)
+        home, notes, waits = self._open_home.home, self._notes, self._waits(candidate)
         path = notes.inbox() if waits else notes.target("today")
         if reason := why_not_writable(home, path):
             raise ToolProblem(f"nothing was kept: {reason}")
@@ -136,7 +136,7 @@ class _FactWriter:
         words = sorted(significant_words(text), key=len)
         clues = [word[:4] for word in words[: -CLUES - 1 : -1]] or [""]
         most = LONGER * len(text.split()) + LONGER
-        for path in _files(self._rooms, self._notes):
+        for path in _files(self._open_home, self._notes):
             held = read_markdown(path)
             if not _has_near(held, clues, most):
                 continue

@@ -73,7 +73,7 @@ _HEAD = re.compile(r"memory/|workspace/(?:SOUL|USER|AGENTS|IDENTITY|TOOLS|HEARTB
 class Provenance:
     """Watches one turn (see `openclaw.tools.toolbox.CallWatch`).
 
-    room: limits of each attachment
+    limits: limits of each attachment
     data: the user's files whose text the model got from tools
     seen: pairs of source and text that the model got without a tool or in an earlier turn
     refused_values: of each refused call the values that nobody has said
@@ -83,7 +83,7 @@ class Provenance:
     turn_changes: TurnChanges
     session: Session
     audit: Audit
-    room: ResultLimits = ResultLimits(2 * MOST_CHARS)
+    limits: ResultLimits = ResultLimits(2 * MOST_CHARS)
     data: list[str] = field(default_factory=list)
     seen: list[tuple[str, str]] = field(default_factory=list)
     refused_values: list[list[str]] = field(default_factory=list)
@@ -143,12 +143,12 @@ class Provenance:
         if source := self.learned.source(material.path) or self.learned.known(ends):
             return self._foreign_material(material, f"{material.label}, {source}")
         self._note_own_file(material.path)
-        cut = cut_to_limits(material.text, self.room)
+        cut = cut_to_limits(material.text, self.limits)
         text = fence(cut.text, material.label, self.turn_changes.marker, own=True)
         return text + cut.note, cut
 
     def _foreign_material(self, material: Material, source: str) -> tuple[str, CutText]:
-        cut = cut_to_limits(strip_hidden(material.text), self.room, source)
+        cut = cut_to_limits(strip_hidden(material.text), self.limits, source)
         return fence_cut(cut, source, self.turn_changes), cut
 
     def images(self, images: Sequence[Image]) -> None:

@@ -39,15 +39,15 @@ class Recording:
     """The record of the running turn."""
 
     def __init__(self, open_home: OpenHome, session: Session, journal: Journal) -> None:
-        self._rooms, self._session, self.journal = open_home, session, journal
+        self._open_home, self._session, self.journal = open_home, session, journal
         self._began_as = session.id
         self._open = True
 
     def hear(self, event: object) -> None:
         """Note each call before it is made; no calls when conversations are not saved."""
-        if not self._rooms.saving:
+        if not self._open_home.saving:
             return
-        mask = self._rooms.vault.mask
+        mask = self._open_home.vault.mask
         if isinstance(event, events.ToolStart):
             self.journal.call(event.id, event.tool, map_texts(event.input, mask))
         elif isinstance(event, events.ToolEnd):
@@ -60,8 +60,8 @@ class Recording:
         self._open = False
         if self._session.id != self._began_as:  # another program has taken the file
             self.journal.forget_talk()
-        self.journal.finish(state, self._rooms.sessions.files_of(self._session.id))
-        return list(filter(None, [self._unkept_notice(), self._rooms.history.publish()]))
+        self.journal.finish(state, self._open_home.sessions.files_of(self._session.id))
+        return list(filter(None, [self._unkept_notice(), self._open_home.history.publish()]))
 
     def _unkept_notice(self) -> str:
         names = self.journal.unknown

@@ -70,8 +70,8 @@ def toolbox(
         *_home_programs(open_home),
     )
     window = open_home.model.card.window if meter else 0
-    room = _result_limits(open_home.home, window, meter) if meter else ResultLimits()
-    tools = _home_tools(open_home, turn_changes, turn_skills, source, watch, room)
+    limits = _result_limits(open_home.home, window, meter) if meter else ResultLimits()
+    tools = _home_tools(open_home, turn_changes, turn_skills, source, watch, limits)
     listed, beyond = open_home.served.share(tools, turn_skills.request)
     if watch and beyond:
         beyond.show = watch.listing
@@ -82,7 +82,7 @@ def toolbox(
         policy,
         turn_changes,
         beyond=beyond,
-        room=room,
+        limits=limits,
         watch=watch,
         apart=open_home.vault,
         around=open_home.hooks.around(turn_changes) if open_home.hooks else None,
@@ -105,20 +105,20 @@ def _home_tools(
     turn_skills: TurnSkills,
     source: str,
     watch: Provenance | None,
-    room: ResultLimits,
+    limits: ResultLimits,
 ) -> list[Tool]:
     """The built-in tools in the order of the prompt."""
     home, settings = open_home.home, open_home.settings
     todos, shell, web = open_home.todos, settings.shell, settings.web
     todos.keep = turn_changes.keep
-    files = FileTools(home, turn_changes, open_home.vault, room)
+    files = FileTools(home, turn_changes, open_home.vault, limits)
     runner = Runner(
         home,
         turn_changes,
         shell.timeout,
         shell.env,
         shell.network,
-        room=room,
+        result_limits=limits,
         show=_show_tail(open_home, open_home.progress) if open_home.progress else None,
     )
     looks_up = open_home.use_memory and settings.recall != "off"
@@ -128,9 +128,9 @@ def _home_tools(
     ]
     if open_home.use_memory:
         talks = PastConversations(open_home, watch)
-        tools += SessionTools(talks, turn_changes, room).tools()
+        tools += SessionTools(talks, turn_changes, limits).tools()
     origin = watch.origin if watch else lambda text: ""
-    seen, page = open_home.seen, room.page * 4 // 3
+    seen, page = open_home.seen, limits.page * 4 // 3
     return [
         *tools,
         *KnowledgeTools(
@@ -209,12 +209,12 @@ def spill_text(home: Home, text: str, source: str) -> str:
     return path
 
 
-def material_limits(room: ResultLimits, window: int, parts: int) -> ResultLimits:
+def material_limits(limits: ResultLimits, window: int, parts: int) -> ResultLimits:
     """Return the limits of each of `parts` attachments: together half of what the head leaves.
-    `room` are those of a result."""
+    `limits` are those of a result."""
     left = (int(window * INPUT_SHARE) - USUAL_HEAD) // 2
     tokens = max(int(window * LEAST_RESULT), left) // max(1, parts)
-    return replace(room, chars=tokens * 4, tokens=tokens)
+    return replace(limits, chars=tokens * 4, tokens=tokens)
 
 
 def _denied(path: str) -> str:

@@ -173,9 +173,9 @@ def prepare_turn(
 
     # 6. Texts that go along, and passages of the user's files.
     texts = [each for each in material if not each.image]
-    watch.room = material_limits(builder.box.room, card.window, len(texts) + len(added))
-    yield from _length_notices(texts, watch.room)
-    beside = hooks.shown(added, watch.turn_changes, watch.room) if hooks else ()
+    watch.limits = material_limits(builder.box.limits, card.window, len(texts) + len(added))
+    yield from _length_notices(texts, watch.limits)
+    beside = hooks.shown(added, watch.turn_changes, watch.limits) if hooks else ()
     given, shown = watch.materials(texts)
     attached = "\n\n".join(filter(None, (followed, given, *beside)))
     question = " ".join(words for words, _ in asked) or text
@@ -436,9 +436,9 @@ def _head_notices(builder: RequestBuilder, unreadable: Mapping[str, str]) -> Ite
             )
 
 
-def _length_notices(texts: Sequence[Material], room: ResultLimits) -> Iterator[events.Event]:
+def _length_notices(texts: Sequence[Material], limits: ResultLimits) -> Iterator[events.Event]:
     for each in texts:
-        if not room.holds(each.text):
+        if not limits.holds(each.text):
             yield events.Notice(f"{each.label} is too long: the model sees its beginning and end")
 
 

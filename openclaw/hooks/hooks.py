@@ -130,19 +130,19 @@ class Hooks:
         return ToolHooks(self, turn_changes)
 
     def shown(
-        self, texts: Sequence[Text], turn_changes: TurnChanges, room: ResultLimits
+        self, texts: Sequence[Text], turn_changes: TurnChanges, limits: ResultLimits
     ) -> list[str]:
         """Fence the texts of hooks for the model. The output of a program may have anybody's words,
         so it counts as text of others unless the user says otherwise."""
-        return [self._fence_text(hook, text, turn_changes, room) for hook, text in texts]
+        return [self._fence_text(hook, text, turn_changes, limits) for hook, text in texts]
 
     def _fence_text(
-        self, hook: Hook, text: str, turn_changes: TurnChanges, room: ResultLimits
+        self, hook: Hook, text: str, turn_changes: TurnChanges, limits: ResultLimits
     ) -> str:
         source = f"hook {hook.label}"
         if not hook.trusted:
-            return as_data(text, source, turn_changes, room)
-        kept = cut_to_limits(text, room)
+            return as_data(text, source, turn_changes, limits)
+        kept = cut_to_limits(text, limits)
         return fence(kept.text, source, turn_changes.marker, own=True) + kept.note
 
     # -------- running
@@ -230,11 +230,11 @@ class ToolHooks:
         arguments: Mapping[str, Any],
         output: str,
         ok: bool,
-        room: ResultLimits,
+        limits: ResultLimits,
     ) -> str:
         facts = {**_call_facts(action, arguments), "output": output, "ok": ok}
         texts = self.hooks.tool("after_tool", action.tool, facts).texts
-        return "\n".join(self.hooks.shown(texts, self.turn_changes, room))
+        return "\n".join(self.hooks.shown(texts, self.turn_changes, limits))
 
 
 def open_hooks(home: Home, settings: Settings, mask: Callable[[str], str] = str) -> Hooks:

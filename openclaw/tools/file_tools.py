@@ -68,12 +68,12 @@ class _Plan:
 class FileTools:
     """The six file tools over one home. They raise ToolProblem for what the model can mend and
     OpenclawError for what the user must (disk full, read-only). With a vault, the name of a secret
-    is written as the secret where the file had it. `room` sets the length of a page."""
+    is written as the secret where the file had it. `limits` sets the length of a page."""
 
     home: Home
     turn_changes: TurnChanges
     vault: Vault | None = None
-    room: ResultLimits = DEFAULT_LIMITS
+    limits: ResultLimits = DEFAULT_LIMITS
 
     def tools(self) -> list[Tool]:
         return [
@@ -147,7 +147,7 @@ class FileTools:
         if start > len(lines):
             raise ToolProblem(f"{name} has only {len(lines)} lines.")
         start = find_key_begin(lines, start - 1) + 1
-        page = _first_page(lines[start - 1 :], self.room)
+        page = _first_page(lines[start - 1 :], self.limits)
         end = start + len(page) - 1
         if end == len(lines) and "\ufffd" not in text and not is_pdf:
             self._note_read(name, data)
@@ -330,15 +330,15 @@ def _append_target(home: Home, path: str) -> Path:
         return new_file(home, path)
 
 
-def _first_page(lines: list[str], room: ResultLimits) -> list[str]:
+def _first_page(lines: list[str], limits: ResultLimits) -> list[str]:
     page: list[str] = []
-    left = room.page
+    left = limits.page
     for line in lines[:PAGE_LINES]:
         left -= min(len(line), LONGEST_LINE) + 1
         if left < 0 and page:
             break
         page.append(line)
-    while len(page) > 1 and not room.fits("\n".join((FRAME, *page))):
+    while len(page) > 1 and not limits.fits("\n".join((FRAME, *page))):
         page = page[: len(page) * 3 // 4]
     return page
 

@@ -80,19 +80,19 @@ class CutText:
         return tuple(found)
 
 
-def cut_to_limits(text: str, room: ResultLimits, source: str = "") -> CutText:
+def cut_to_limits(text: str, limits: ResultLimits, source: str = "") -> CutText:
     """Cut a text to its beginning and end. `source` names the author of a text that is not the
     user's."""
-    if room.holds(text):
+    if limits.holds(text):
         return CutText(text)
-    length = _line_length(text, room)
+    length = _line_length(text, limits)
     whole = wrap_lines(text, length)
-    most = room.chars
+    most = limits.chars
     shown = excerpt(whole, most)
-    while most > SHORTEST and not room.fits(shown.text):
+    while most > SHORTEST and not limits.fits(shown.text):
         most = most * 3 // 4
         shown = excerpt(whole, most)
-    path = room.keep(whole, source) if room.keep else ""
+    path = limits.keep(whole, source) if limits.keep else ""
     note = f"\n[All of it: read_file {path}, for the rest from_line {shown.gap}]"
     if not path:
         note = (
@@ -107,17 +107,17 @@ def cut_to_limits(text: str, room: ResultLimits, source: str = "") -> CutText:
     return CutText(shown.text, note, gap)
 
 
-def _line_length(text: str, room: ResultLimits) -> int:
+def _line_length(text: str, limits: ResultLimits) -> int:
     """The line length, in characters, that a page of the spill file can still show."""
-    length = min(LONGEST_LINE, room.page // 2)
-    while length > SHORTEST and not room.fits(text[: 2 * length]):
+    length = min(LONGEST_LINE, limits.page // 2)
+    while length > SHORTEST and not limits.fits(text[: 2 * length]):
         length //= 2
     return length
 
 
-def as_data(text: str, source: str, turn_changes: TurnChanges, room: ResultLimits) -> str:
+def as_data(text: str, source: str, turn_changes: TurnChanges, limits: ResultLimits) -> str:
     """Fence text from outside as data, without hidden characters; note where it came from."""
-    return fence_cut(cut_to_limits(strip_hidden(text), room, source), source, turn_changes)
+    return fence_cut(cut_to_limits(strip_hidden(text), limits, source), source, turn_changes)
 
 
 def fence_cut(cut: CutText, source: str, turn_changes: TurnChanges) -> str:

@@ -49,7 +49,7 @@ class ConversationSearch(Protocol):
 class SessionTools:
     talks: ConversationSearch
     turn_changes: TurnChanges
-    room: ResultLimits = DEFAULT_LIMITS
+    limits: ResultLimits = DEFAULT_LIMITS
 
     def tools(self) -> list[Tool]:
         """One tool. It is in every head, and callable when there is something to find."""
@@ -66,8 +66,8 @@ class SessionTools:
                 "Try fewer or other words: a name, a number, the name of a file."
             )
         own = "\n".join(break_tokens(said.line()) for said in found if not said.source)
-        blocks = [str(cut_to_limits(own, self.room))]
+        blocks = [str(cut_to_limits(own, self.limits))]
         for source in dict.fromkeys(said.source for said in found if said.source):
             lines = "\n".join(said.line() for said in found if said.source == source)
-            blocks.append(as_data(lines, source, self.turn_changes, self.room))
+            blocks.append(as_data(lines, source, self.turn_changes, self.limits))
         return "\n".join(filter(None, blocks))

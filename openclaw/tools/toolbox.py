@@ -100,7 +100,7 @@ class Toolbox:
         turn_changes: TurnChanges,
         *,
         beyond: Shortlist | None = None,
-        room: ResultLimits = DEFAULT_LIMITS,
+        limits: ResultLimits = DEFAULT_LIMITS,
         watch: CallWatch | None = None,
         apart: SecretMasker | None = None,
         around: CallHooks | None = None,
@@ -109,7 +109,7 @@ class Toolbox:
         self._policy = policy
         self._ledger = turn_changes
         self._beyond = beyond
-        self.room = room
+        self.limits = limits
         self._watch = watch
         self._apart = apart or NoMasking()
         self._around = around
@@ -215,12 +215,14 @@ class Toolbox:
         """Check name and arguments, ask the policy, run. Never raises for a mistake of the model;
         raises OpenclawError for what the user must mend (a full disk). `share` is the number of
         calls whose results share the length of one."""
-        room = self.room.part(share)
+        limits = self.limits.part(share)
         began, running, outcome = time.monotonic(), RequestedCall(), CallResult("", False)
         self._ledger.exit, self._ledger.only_read = None, False
         self._ledger.shown = {}
         try:
-            outcome = self._with_hook_output(self._run_masked(call, running, room), running, room)
+            outcome = self._with_hook_output(
+                self._run_masked(call, running, limits), running, limits
+            )
         finally:
             seconds = time.monotonic() - began - running.waited
             if self._watch is not None:
@@ -233,27 +235,29 @@ class Toolbox:
         said = _change_line(running.action, outcome)
         return replace(outcome, seconds=seconds, said=said, effect=effect)
 
-    def _run_masked(self, call: ToolCall, running: RequestedCall, room: ResultLimits) -> CallResult:
+    def _run_masked(
+        self, call: ToolCall, running: RequestedCall, limits: ResultLimits
+    ) -> CallResult:
         try:
-            outcome = self._run(call, running, room)
+            outcome = self._run(call, running, limits)
         except ToolProblem as problem:
             action = running.action if running.permit else None
-            outcome = CallResult(self._prepare_own_result(action, str(problem), room).text, False)
+            outcome = CallResult(self._prepare_own_result(action, str(problem), limits).text, False)
         # Mask a second time: removing hidden characters may uncover a secret.
         return replace(outcome, text=self._apart.mask(outcome.text))
 
     def _with_hook_output(
-        self, outcome: CallResult, running: RequestedCall, room: ResultLimits
+        self, outcome: CallResult, running: RequestedCall, limits: ResultLimits
     ) -> CallResult:
         """Append the output of the user's after-hooks to the result of a call that ran."""
         action = running.action
         if self._around is None or action is None or running.permit is None:
             return outcome
         text, ok = outcome.text, outcome.ok
-        more = self._around.after(action, running.arguments, text, ok, room.part(2))
+        more = self._around.after(action, running.arguments, text, ok, limits.part(2))
         return replace(outcome, text=f"{text}\n{self._apart.mask(more)}") if more else outcome
 
-    def _run(self, call: ToolCall, running: RequestedCall, room: ResultLimits) -> CallResult:
+    def _run(self, call: ToolCall, running: RequestedCall, limits: ResultLimits) -> CallResult:
         call = self._resolve(call)
         tool = self._find(call.name)
         if tool is None:
@@ -278,7 +282,7 @@ class Toolbox:
                 policy = replace(policy, grants=())
         text = self._try_call(tool, running, policy, tainted=tainted)
         if text is not None:
-            return self._prepare_result(tool, running.action, text, room)
+            return self._prepare_result(tool, running.action, text, limits)
         with running.being_decided():
             self._ask_hooks(action, arguments)
             running.permit = check_permission(
@@ -293,11 +297,11 @@ class Toolbox:
             given = arguments_for_call(self._apart, tool.masks, arguments)
             text = _call_tool(tool.name, lambda: tool.run(**given))
         except ForeignProblem as problem:
-            told = self._prepare_result(tool, action, str(problem), room)
+            told = self._prepare_result(tool, action, str(problem), limits)
             raise ToolProblem(told.text) from problem
         if effect_of(tool, arguments) == "send":
             self._ledger.sent.append(tool.name)
-        return self._prepare_result(tool, action, text, room)
+        return self._prepare_result(tool, action, text, limits)
 
     def _try_call(
         self, tool: Tool, running: RequestedCall, policy: Policy, *, tainted: bool
@@ -330,19 +334,19 @@ class Toolbox:
             raise refuse_by_hook(self._ledger, action, why)
 
     def _prepare_result(
-        self, tool: Tool, action: Action, text: str, room: ResultLimits
+        self, tool: Tool, action: Action, text: str, limits: ResultLimits
     ) -> CallResult:
         """Prepare a result for the model."""
         if action.target.startswith(SPILL):  # that file already keeps the whole text
-            room = replace(room, keep=None)
+            limits = replace(limits, keep=None)
         if not tool.foreign:
-            return self._prepare_own_result(action, text, room)
+            return self._prepare_own_result(action, text, limits)
         source = f"{tool.foreign}: {action.target}" if action.target else tool.foreign
         text = self._apart.mask(disarm_masks(text))  # before it is cut
-        return CallResult(as_data(text, source, self._ledger, room), True)
+        return CallResult(as_data(text, source, self._ledger, limits), True)
 
     def _prepare_own_result(
-        self, action: Action | None, text: str, room: ResultLimits
+        self, action: Action | None, text: str, limits: ResultLimits
     ) -> CallResult:
         """Prepare a result of a built-in tool: fence text in it that others have written."""
         text = self._apart.mask(text)  # before it is cut
@@ -350,12 +354,12 @@ class Toolbox:
             return CallResult(text, True)
         source = self._watch.source(action, text) if self._watch and action else ""
         if not source:
-            cut = cut_to_limits(break_tokens(text), room)
+            cut = cut_to_limits(break_tokens(text), limits)
             return CallResult(str(cut), True, shown=cut.still_shown(self._ledger.shown))
         first, _, rest = text.partition("\n")
         ours = action and (action.effect == "write" or first.startswith(f"{action.target},"))
         head = f"{first}\n" if rest and ours else ""
-        cut = cut_to_limits(strip_hidden(text.removeprefix(head)), room, source)
+        cut = cut_to_limits(strip_hidden(text.removeprefix(head)), limits, source)
         lines = {at - bool(head): each for at, each in self._ledger.shown.items()}
         told = head + fence_cut(cut, source, self._ledger)
         return CallResult(told, True, shown=cut.still_shown(lines))
@@ -452,7 +456,7 @@ class CallHooks(Protocol):
         arguments: Mapping[str, Any],
         output: str,
         ok: bool,
-        room: ResultLimits,
+        limits: ResultLimits,
         /,
     ) -> str: ...
 

@@ -401,7 +401,7 @@ def test_a_secret_leaves_only_with_a_yes_even_in_full(vault: Vault) -> None:
 
 def test_what_a_tool_prints_is_masked_before_it_is_cut(vault: Vault) -> None:
     recorder = Recorder("code", says="line\n" * 20 + f"now {TOKEN}")
-    box = Toolbox([recorder.tool], YES, TurnChanges(), room=ResultLimits(110), apart=vault)
+    box = Toolbox([recorder.tool], YES, TurnChanges(), limits=ResultLimits(110), apart=vault)
     text = box.run(ToolCall("1", "tool", {"x": "a"})).text
     assert "gh" + "p_" not in text
 

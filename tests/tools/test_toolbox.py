@@ -387,7 +387,7 @@ def test_a_foreign_problem_is_fenced_and_one_of_ours_is_not() -> None:
 
 def test_a_long_foreign_text_is_cut_inside_its_fence() -> None:
     turn_changes = TurnChanges()
-    box = foreign_box(turn_changes, room=ResultLimits(100))
+    box = foreign_box(turn_changes, limits=ResultLimits(100))
     text = run("reach", {"what": "word\n" * 500}, box).text
     fenced, _, note = text.rpartition("\n")
     assert note.startswith("[Cut: ")
@@ -436,7 +436,7 @@ def test_long_output_is_cut_at_a_line_end_and_says_so() -> None:
         """Much."""
         return "line of text\n" * 500_000
 
-    box = Toolbox([tool(much)], Policy("full"), TurnChanges(), room=ResultLimits(1_000))
+    box = Toolbox([tool(much)], Policy("full"), TurnChanges(), limits=ResultLimits(1_000))
     outcome = run("much", {}, box)
     body, _, note = outcome.text.rpartition("\n")
     assert outcome.ok

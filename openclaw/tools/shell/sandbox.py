@@ -87,30 +87,30 @@ def forget() -> None:
     _probe.cache_clear()
 
 
-def wrap(argv: Sequence[str], room: SandboxOptions) -> list[str]:
+def wrap(argv: Sequence[str], options: SandboxOptions) -> list[str]:
     """The command line that runs `argv` in the sandbox, in the home's folder.
 
     While it runs, `placeholders` must stand in the home.
     """
-    root = os.path.realpath(room.home.root)
-    network = ("--share-net",) if room.network else ()
+    root = os.path.realpath(options.home.root)
+    network = ("--share-net",) if options.network else ()
     # The process that mounts the layer is root in its namespace; go back to the user.
-    user = ("--uid", str(os.getuid()), "--gid", str(os.getgid())) if room.layered else ()
+    user = ("--uid", str(os.getuid()), "--gid", str(os.getgid())) if options.layered else ()
     return [
-        *_probe()[1], *network, *user, *_system_mounts(room.network), *_interpreter_mounts(root),
-        *_home_mounts(room, Path(root)), *_shown_mounts(room), "--remount-ro", "/", "--chdir", root,
-        "--", *argv,
+        *_probe()[1], *network, *user, *_system_mounts(options.network), *_interpreter_mounts(root),
+        *_home_mounts(options, Path(root)), *_shown_mounts(options), "--remount-ro", "/",
+        "--chdir", root, "--", *argv,
     ]  # fmt: skip
 
 
 @contextlib.contextmanager
-def placeholders(room: SandboxOptions) -> Iterator[None]:
+def placeholders(options: SandboxOptions) -> Iterator[None]:
     """Create empty files and folders for the missing fixed ones: only an existing path can be made
     read-only. The last command over the home removes them again. Raises OSError."""
-    if room.read_only or room.layered:  # the layer has placeholders of its own
+    if options.read_only or options.layered:  # the layer has placeholders of its own
         yield
     else:
-        root = Path(os.path.realpath(room.home.root))
+        root = Path(os.path.realpath(options.home.root))
         with temporary_placeholders(root, FOLDERS, FIXED_FILES):
             yield
 
@@ -154,18 +154,18 @@ def _interpreter_mounts(root: str) -> list[str]:
     return words
 
 
-def _home_mounts(room: SandboxOptions, root: Path) -> list[str]:
-    if room.read_only:
+def _home_mounts(options: SandboxOptions, root: Path) -> list[str]:
+    if options.read_only:
         words = ["--ro-bind", str(root), str(root)]
     else:
-        fixed = () if room.tried else _fixed_mounts(room, root)
+        fixed = () if options.tried else _fixed_mounts(options, root)
         words = ["--bind", str(root), str(root), *fixed]
     private = root / ".openclaw"
-    if private.is_dir() or not room.read_only:
+    if private.is_dir() or not options.read_only:
         words += ["--tmpfs", str(private)]
         spill = str(root / SPILL)
         words += ["--ro-bind-try", spill, spill, "--remount-ro", str(private)]
-    for path in room.hidden:
+    for path in options.hidden:
         if path.is_dir():
             words += ["--tmpfs", str(path), "--remount-ro", str(path)]
         else:
@@ -173,12 +173,12 @@ def _home_mounts(room: SandboxOptions, root: Path) -> list[str]:
     return words
 
 
-def _fixed_mounts(room: SandboxOptions, root: Path) -> list[str]:
+def _fixed_mounts(options: SandboxOptions, root: Path) -> list[str]:
     """Mount the fixed paths read-only. The folders above them are mounts too, so that they cannot
     be renamed."""
-    fixed = _fixed_paths(room, root)
+    fixed = _fixed_paths(options, root)
     # A file that counts as credentials only by its folder would not count in a renamed folder.
-    placed = [path for path in room.hidden if not why_name_denied(path.name)]
+    placed = [path for path in options.hidden if not why_name_denied(path.name)]
     held = {
         folder for path in (*fixed, *placed) for folder in path.parents if root in folder.parents
     }
@@ -193,23 +193,23 @@ def _fixed_mounts(room: SandboxOptions, root: Path) -> list[str]:
     return [*words, "--remount-ro", str(root)] if root in linked else words
 
 
-def _fixed_paths(room: SandboxOptions, root: Path) -> list[Path]:
-    if room.tried:
+def _fixed_paths(options: SandboxOptions, root: Path) -> list[Path]:
+    if options.tried:
         return []
     fixed = [root / name for name in (*FIXED_FOLDERS, *FIXED_FILES)]
     fixed += [path for path in program_folders() if path.is_relative_to(root) and path != root]
-    return [*fixed, root / "memory"] if room.keep_memory else fixed
+    return [*fixed, root / "memory"] if options.keep_memory else fixed
 
 
-def unchangeable_names(room: SandboxOptions) -> frozenset[str]:
+def unchangeable_names(options: SandboxOptions) -> frozenset[str]:
     """The files and folders of the home that a command cannot change, relative to it."""
-    root = Path(os.path.realpath(room.home.root))
-    paths = (*_fixed_paths(room, root), *room.hidden, root / ".openclaw")
+    root = Path(os.path.realpath(options.home.root))
+    paths = (*_fixed_paths(options, root), *options.hidden, root / ".openclaw")
     return frozenset(path.relative_to(root).as_posix() for path in paths)
 
 
-def _shown_mounts(room: SandboxOptions) -> list[str]:
-    return [word for out, place in room.shown for word in ("--ro-bind", str(out), place)]
+def _shown_mounts(options: SandboxOptions) -> list[str]:
+    return [word for out, place in options.shown for word in ("--ro-bind", str(out), place)]
 
 
 # -------- the test whether the sandbox works here
@@ -405,8 +405,8 @@ def _candidate_folders() -> Iterator[Path]:
 def _overlay_works(place: Path, root: Path) -> bool:
     try:
         with _make_layer(place, root) as made:
-            room = SandboxOptions(Home(root), layered=True, tried=True)
-            argv = made.over(wrap(["/bin/sh", "-c", f": > {PROBE}"], room))
+            options = SandboxOptions(Home(root), layered=True, tried=True)
+            argv = made.over(wrap(["/bin/sh", "-c", f": > {PROBE}"], options))
             subprocess.run(
                 argv, stdin=subprocess.DEVNULL, capture_output=True, check=False, env={},
                 timeout=PROBE_SECONDS,

@@ -234,7 +234,7 @@ class Runner:
     )  # why there is no sandbox, or None
     layered: Callable[[Path], bool] = sandbox.is_overlay_available
     limits: CommandLimits = CommandLimits()
-    room: ResultLimits = DEFAULT_LIMITS  # how much of the output the model sees
+    result_limits: ResultLimits = DEFAULT_LIMITS  # how much of the output the model sees
     show: ShowOutput | None = None  # receives the output while the program runs
     wants_more: ProgramCall | None = field(default=None, init=False)  # the newest that did
     _last: HomeFiles | None = field(default=None, init=False)
@@ -262,15 +262,15 @@ class Runner:
                     stack.enter_context(sandbox.open_layer(root, tried=True)) if layered else None
                 )
                 before = HomeFiles() if layer else scan_home(self.home, contents=False)
-                room = sandbox.SandboxOptions(
+                options = sandbox.SandboxOptions(
                     self.home,
                     read_only=layer is None,
                     hidden=(*self._hidden(root, before, layer), *closed),
                     layered=layer is not None,
                     tried=True,
                 )
-                finished = self._execute(order, room, True, layer)
-                if _wants_more(order, finished, layer, sandbox.unchangeable_names(room)):
+                finished = self._execute(order, options, True, layer)
+                if _wants_more(order, finished, layer, sandbox.unchangeable_names(options)):
                     if finished.spilled:
                         finished.spilled.unlink(missing_ok=True)
                     self.wants_more = order
@@ -291,7 +291,7 @@ class Runner:
             layer = stack.enter_context(sandbox.open_layer(root)) if layered else None
             others = None if layer else stack.enter_context(watch_writes(root, fixed))
             before = scan_home(self.home, self._last)
-            room = sandbox.SandboxOptions(
+            options = sandbox.SandboxOptions(
                 self.home,
                 keep_memory=self.turn_changes.tainted,
                 network=self.is_online(),
@@ -300,15 +300,15 @@ class Runner:
                 layered=layer is not None,
             )
             try:
-                finished = self._execute(order, room, confined, layer)
+                finished = self._execute(order, options, confined, layer)
                 self.turn_changes.exit, self.wants_more = finished.code, None
             finally:
                 if layer:
-                    changed, notes = self._bring_into_home(before, layer, room)
+                    changed, notes = self._bring_into_home(before, layer, options)
                 elif others:
-                    theirs = sandbox.unchangeable_names(room) if confined else THEIRS
+                    theirs = sandbox.unchangeable_names(options) if confined else THEIRS
                     changed = self._record_changes(before, theirs, others.written())
-        offline = confined and not room.network
+        offline = confined and not options.network
         self.turn_changes.only_read = offline and not changed
         printed = strip_hidden(finished.text)
         if printed.strip() and not offline:  # anybody may have written it
@@ -327,7 +327,7 @@ class Runner:
     def _execute(
         self,
         order: ProgramCall,
-        room: sandbox.SandboxOptions,
+        options: sandbox.SandboxOptions,
         confined: bool,
         layer: sandbox.Layer | None,
     ) -> FinishedRun:
@@ -335,15 +335,17 @@ class Runner:
         if os.name == "posix":
             argv = with_limits(argv, self.limits, own_users=confined)
         if confined:
-            argv = sandbox.wrap(argv, room)
+            argv = sandbox.wrap(argv, options)
         if layer:
             argv = layer.over(argv)
         root = Path(os.path.realpath(self.home.root))
-        named = () if room.tried else self.env
-        env = environment(self.home, os.environ, named=named, confined=confined, trying=room.tried)
+        named = () if options.tried else self.env
+        env = environment(
+            self.home, os.environ, named=named, confined=confined, trying=options.tried
+        )
         try:
             with (
-                sandbox.placeholders(room) if confined else nullcontext(),
+                sandbox.placeholders(options) if confined else nullcontext(),
                 control_group(self.limits.processes) as made,
             ):
                 return run(
@@ -351,9 +353,9 @@ class Runner:
                     cwd=root,
                     env=env,
                     timeout=self.timeout,
-                    max_chars=self.room.page,
+                    max_chars=self.result_limits.page,
                     spill=root / SPILL,
-                    watch=self._watch(root, layer, room, fixed=confined),
+                    watch=self._watch(root, layer, options, fixed=confined),
                     show=self.show,
                     contained=confined,
                 )
@@ -361,12 +363,17 @@ class Runner:
             raise ToolProblem(f"It could not be started: {error}.") from error
 
     def _watch(
-        self, root: Path, layer: sandbox.Layer | None, room: sandbox.SandboxOptions, *, fixed: bool
+        self,
+        root: Path,
+        layer: sandbox.Layer | None,
+        options: sandbox.SandboxOptions,
+        *,
+        fixed: bool,
     ) -> Callable[[int], str]:
         """What ends the command. The placeholders must stand already."""
         watch = process.LimitWatch(self.limits, layer.upper if layer else root)
-        if room.tried:
-            fixed_names = sandbox.unchangeable_names(room)
+        if options.tried:
+            fixed_names = sandbox.unchangeable_names(options)
             return _watch_for_changes(layer, fixed_names, watch) if layer else watch
         return watch if layer or not fixed else _watch_fixed_files(root, watch)
 
@@ -375,8 +382,10 @@ class Runner:
         if finished.spilled:
             ForeignFiles(self.home).note(self.home.relative(finished.spilled), source, "")
         # It was cut to a page already; a second cut would name a file with the page only.
-        room = replace(self.room, chars=2 * self.room.page, within=lambda text, tokens: True)
-        return as_data(printed, source, self.turn_changes, room)
+        result_limits = replace(
+            self.result_limits, chars=2 * self.result_limits.page, within=lambda text, tokens: True
+        )
+        return as_data(printed, source, self.turn_changes, result_limits)
 
     def _record_changes(
         self, before: HomeFiles, theirs: Collection[str], written: Mapping[str, str]
@@ -409,11 +418,11 @@ class Runner:
         return list(found)
 
     def _bring_into_home(
-        self, before: HomeFiles, layer: sandbox.Layer, room: sandbox.SandboxOptions
+        self, before: HomeFiles, layer: sandbox.Layer, options: sandbox.SandboxOptions
     ) -> tuple[list[str], list[str]]:
         """Move what the command wrote into the home. Returns the changed files and the notes."""
         self._last = before
-        found = read_changes(layer.root, layer.upper, sandbox.unchangeable_names(room))
+        found = read_changes(layer.root, layer.upper, sandbox.unchangeable_names(options))
         counts = found.counts, process.count_written(layer.upper)  # the latter as while it ran
         if why := next(filter(None, (self.limits.exceeded(*each) for each in counts)), ""):
             return [], [f"nothing of what it wrote was kept, as it {why}"]
