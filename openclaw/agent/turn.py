@@ -41,7 +41,7 @@ from openclaw.events import Receipt, make_receipt
 from openclaw.frozen import frozen
 from openclaw.history.turns import State
 from openclaw.home.open_home import OpenHome
-from openclaw.home.recall import find_long_files
+from openclaw.home.recall import find_long_files, worth_looking_up
 from openclaw.memory.todos import Todos, parse_todos
 from openclaw.messages import Entry, Material
 from openclaw.models.base import ModelCard
@@ -102,6 +102,11 @@ def run_turn(
             made.builder.keep_learned()
     if new_title and session.title:
         yield events.Title(session.title)
+
+
+MOST_TODOS = 8
+"""Open to-dos that go with a question about which no file says anything: they may be its answer,
+in whatever words and language it is asked."""
 
 
 @frozen
@@ -189,13 +194,16 @@ def prepare_turn(
         passages += watch.earlier(find_archived(open_home, session, text))
 
     # 7. The message: these facts of the moment in front of the words.
+    due, asks = todos.due(open_home.now().date()), cues.asks or ("?" in text and not cues.orders)
+    unanswered = asks and not passages and worth_looking_up(text, cues) and open_home.use_memory
+    also_open = [each for each in todos.open_texts() if unanswered and each not in due]
     lines = [
         *cues.lines,
+        *[f"Open to-do: {each}" for each in also_open[:MOST_TODOS]],
         *[f"Do this first: {words}" for words, _ in orders[:1]],
         *builder.box.beside(native=protocol.name == "native"),
         *(ELSEWHERE.format(folder=folder) for folder in open_home.elsewhere),
     ]
-    due = todos.due(open_home.now().date())
     context = read_tail(open_home, builder.sources, builder.changed, attached, lines, passages, due)
     limits = _make_limits(open_home, card, seed)
     record = replace(

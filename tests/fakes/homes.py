@@ -170,6 +170,20 @@ CASES = [
         files={"memory/TODO.md": "## Home\n\n- [ ] call Mia due:2026-11-20 ^1a2b3c4d\n"},
         shows=("Due to-do: call Mia",),
     ),
+    Case(
+        "a question that only a to-do answers",
+        prompt="What should I not forget this week?",
+        files={"memory/TODO.md": "## Home\n\n- [ ] call Mia due:2026-12-20 ^1a2b3c4d\n"},
+        shows=("Open to-do: call Mia due:2026-12-20",),
+    ),
+    Case(
+        "a question that a note answers",
+        prompt="When does the plumber come?",
+        files={**PLUMBER, "memory/TODO.md": "## Home\n\n- [ ] call Mia ^1a2b3c4d\n"},
+        settings=SEARCHED,
+        shows=("Thursday at ten",),
+        hides=("Open to-do",),
+    ),
     Case("language set", settings={"language": "German"}, shows=("Answer in German.",)),
     Case(
         "secrets",
