@@ -36,10 +36,10 @@ from llama_index.retrievers.bm25 import BM25Retriever
 from openclaw.errors import ModelFailed
 from openclaw.frozen import frozen
 from openclaw.retrieval import ranking, snapshot
+from openclaw.retrieval.question import topic_words
 from openclaw.retrieval.ranking import K1, POOL, B, RowScores, fused, scale, weigh_words
 from openclaw.retrieval.records import ENGINE
 from openclaw.retrieval.snapshot import Mask, Rows, SnapshotView
-from openclaw.retrieval.tokens import words
 
 if TYPE_CHECKING:
     from openclaw.retrieval.embedders import Embedder
@@ -373,7 +373,7 @@ class StoredBM25(BM25Retriever):  # type: ignore[misc]
         )
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        terms = list(dict.fromkeys(words(query_bundle.query_str)))
+        terms = list(dict.fromkeys(topic_words(query_bundle.query_str)))
         self.bm25 = word_index(self._view, terms)
         if not self.bm25.vocab_dict:
             return []

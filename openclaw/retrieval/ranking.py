@@ -16,7 +16,7 @@ import numpy.typing as npt
 from openclaw.frozen import frozen
 from openclaw.retrieval import snapshot
 from openclaw.retrieval.embedding_backends import NAME as MINILM
-from openclaw.retrieval.question import Question, read_question
+from openclaw.retrieval.question import Question, read_question, topic_words
 from openclaw.retrieval.snapshot import Floats, Rows
 from openclaw.retrieval.tokens import words
 
@@ -85,6 +85,8 @@ DROP_SCORE = 0.1
 # 0.5 % of the questions without an answer (1.8 % of those about another conversation).
 RECALL_SCORE = 0.5
 EXACT_LEVEL = 0.6
+# So many words of a question decide how well it is covered.
+RAREST = 4
 NO_ROWS = np.empty(0, np.int64)
 Postings = Callable[[str], tuple[npt.NDArray[np.integer], npt.NDArray[np.floating]]]
 
@@ -119,16 +121,19 @@ def coverage(
     count: int,
     days: Rows = NO_ROWS,
 ) -> npt.NDArray[np.float32]:
-    """The share of the question's idf mass that each row's context holds, float32[len(rows)].
-    `days` are the rows of days that the question names, see `with_days`.
+    """The share of the idf mass of the question's `RAREST` rarest known words that each row's
+    context holds, float32[len(rows)]. `days` are the rows of days that the question names, see
+    `with_days`.
 
-    A word that no chunk has weighs most, so a question about unknown things is covered badly.
+    A word that no chunk has weighs most, so a short question about unknown things is covered badly.
+    It does not count beside enough known ones: those of a long question say how it is asked.
     """
     held = np.zeros(count, np.float32)
     mass = 0.0
-    for found in [*(postings(term)[0] for term in terms), *([days] if len(days) else [])]:
-        idf = _idf(len(found), count)
-        held[found] += idf
+    found = sorted((postings(term)[0] for term in terms), key=lambda of: (not len(of), len(of)))
+    for holders in [*found[:RAREST], *([days] if len(days) else [])]:
+        idf = _idf(len(holders), count)
+        held[holders] += idf
         mass += idf
     return held[rows] / np.float32(mass or 1.0)
 
@@ -373,7 +378,7 @@ def fused(
     count = view.snapshot.count
     by_words = with_days(by_words, days, count)
     near = by_meaning(by_words.rows)
-    terms = question.words or (() if len(days) else words(question.text))
+    terms = question.words or (() if len(days) else topic_words(question.text))
     return fuse(
         question,
         by_words,
@@ -399,7 +404,7 @@ def scale(
 def by_words(view: SnapshotView, text: str) -> RowScores:
     """The `POOL` best rows by BM25."""
     scores = np.zeros(view.snapshot.count, np.float32)
-    for _, rows, weights in weigh_words(view, dict.fromkeys(words(text))):
+    for _, rows, weights in weigh_words(view, dict.fromkeys(topic_words(text))):
         scores[rows] += weights
     found = scores > 0
     best = snapshot.best(scores, POOL, found if view.allowed is None else found & view.allowed)

@@ -16,6 +16,7 @@ from openclaw.retrieval.question import read_question
 from openclaw.retrieval.ranking import (
     FEW,
     LITTLE,
+    RAREST,
     RECALL_SCORE,
     B,
     FusedRow,
@@ -222,6 +223,25 @@ def test_coverage_is_the_share_of_the_rare_words_and_unknown_words_count() -> No
     assert 0 < both[0] < 0.5
     assert coverage(["port", "zyxomma"], postings_of, rows, 3)[0] < 0.2
     assert coverage([], postings_of, rows, 3).tolist() == [0, 0, 0]
+
+
+def test_the_commoner_words_of_a_long_question_do_not_count() -> None:
+    rare = {f"rare{at}": ([0], [1]) for at in range(RAREST)}
+    known = {**rare, "much": ([1, 2], [1, 1]), "more": ([1, 2], [1, 1])}
+
+    def postings_of(word: str) -> tuple[np.ndarray, np.ndarray]:
+        found, counts = known.get(word, ([], []))
+        return np.array(found, np.int32), np.array(counts, np.float32)
+
+    terms = ["much", "zyxomma", "more", *rare, "quisquous"]
+    assert coverage(terms, postings_of, np.arange(3), 3).tolist() == [1, 0, 0]
+
+
+def test_of_a_long_question_by_words_something_is_returned_when_a_rare_word_matches() -> None:
+    chunks = lines("The ferry leaves.", *(f"A line about the number {at}." for at in range(50)))
+    question = "Could anybody perhaps estimate roughly when some vessel departs, the ferry namely?"
+    assert [one.row for one in search(question, chunks)] == [0]
+    assert not search("zyxomma quisquous", chunks)
 
 
 @given(
