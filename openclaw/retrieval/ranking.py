@@ -163,6 +163,7 @@ def fuse(
     limit: int = POOL,
     weak_limit: int = FEW,
     cosines: tuple[float, float] = COSINES,
+    days: Rows = NO_ROWS,
     *,
     whole: bool = False,
 ) -> list[FusedRow]:
@@ -173,6 +174,7 @@ def fuse(
     limit       the most rows to return
     weak_limit  the most rows when even the best row has a low score
     cosines     of the embedding model for unrelated texts and for equal meaning
+    days        the rows of days that the question names
     whole       leave nothing out
 
     Struck rows come last; of equal rows the newer comes first.
@@ -181,14 +183,15 @@ def fuse(
     if not len(pool.rows):
         return []
     chunks = read(pool.rows.tolist())
-    notes = [_notes(question, chunk) for chunk in chunks]
+    named = set(days.tolist())
+    notes = [_notes(question, chunk, dated=chunk.row in named) for chunk in chunks]
     bonus = np.array([sum(found.values()) for found in notes], np.float32)
-    days = np.array([_ordinal(chunk.date) for chunk in chunks])
+    dates = np.array([_ordinal(chunk.date) for chunk in chunks])
     if question.wants_latest:
-        bonus += BONUS_LATEST * _recency(days)
+        bonus += BONUS_LATEST * _recency(dates)
     blended = pool.blended(cosines[0]) + bonus
     struck = np.array([chunk.struck for chunk in chunks])
-    order = np.lexsort((pool.rows, -days, -np.round(blended, 6), struck))
+    order = np.lexsort((pool.rows, -dates, -np.round(blended, 6), struck))
     levels = pool.levels(cosines, bonus)
     best = float(levels[order[:FEW]].max())
     if best < NOTHING and not whole:
@@ -298,7 +301,7 @@ def _scale(values: npt.NDArray[np.float32], low: float) -> npt.NDArray[np.float3
     return ((values - low) / (high - low)).astype(np.float32)
 
 
-def _notes(question: Question, chunk: StoredChunk) -> dict[str, float]:
+def _notes(question: Question, chunk: StoredChunk, *, dated: bool) -> dict[str, float]:
     """The bonuses of a chunk, by the reason in words."""
     notes: dict[str, float] = {}
     if question.phrases and _has_phrase(question.phrases, chunk.text):
@@ -309,8 +312,9 @@ def _notes(question: Question, chunk: StoredChunk) -> dict[str, float]:
         notes["exact " + ", ".join(question.keys)] = BONUS_KEY
     elif look_up and own.issuperset(question.words):
         notes["all words"] = BONUS_ALL
-    if any(first <= chunk.date <= last for first, last in question.dates):
-        notes[f"date {chunk.date}"] = BONUS_DATE
+    if dated:
+        same = any(first <= chunk.date <= last for first, last in question.dates)
+        notes[f"date {chunk.date}" if same else "tells of that day"] = BONUS_DATE
     if _is_heading(chunk):
         notes["a heading"] = BONUS_HEADING
     if chunk.label and chunk.label.casefold() in question.names:
@@ -387,6 +391,7 @@ def fused(
         view.chunks,
         weak_limit=max(FEW, top_k // 2),
         cosines=cosines(),
+        days=days,
         whole=whole,
     )
 

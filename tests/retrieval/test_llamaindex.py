@@ -88,10 +88,10 @@ def texts(found: list[Any]) -> list[str]:
 
 
 def corpus(store: IndexStore) -> list[list[str]]:
-    """The words of each row, as often as they count in it."""
+    """The words of each row, as often as they count in it, without the days that it tells of."""
     snapshot = store.snapshot()
     rows: list[list[str]] = [[] for _ in range(snapshot.count)]
-    for (term,) in store.query("SELECT DISTINCT term FROM postings"):
+    for (term,) in store.query("SELECT DISTINCT term FROM postings WHERE term NOT LIKE '@%'"):
         for row, count in zip(*snapshot.postings(str(term)), strict=True):
             rows[row] += [str(term)] * int(count)
     assert [len(row) for row in rows] == snapshot.lengths.tolist()

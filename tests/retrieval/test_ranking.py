@@ -62,6 +62,12 @@ def search(
         scores[rows] += idf * counts / (counts + norm)
     hits = np.flatnonzero(scores).astype(np.int64)
     covered = coverage(asked.words, lambda word: found.get(word, empty), hits, len(chunks))
+    spans = asked.dates
+    days = [
+        at
+        for at, chunk in enumerate(chunks)
+        if any(first <= day <= last for first, last in spans for day in (chunk.date, *chunk.days))
+    ]
     return fuse(
         asked,
         RowScores(hits, scores[hits]),
@@ -69,6 +75,7 @@ def search(
         covered,
         read_from(chunks),
         limit,
+        days=np.array(days, np.int64),
     )
 
 
