@@ -5,9 +5,12 @@ Pure functions over rows and raw scores.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from difflib import get_close_matches
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -87,6 +90,9 @@ RECALL_SCORE = 0.5
 EXACT_LEVEL = 0.6
 # So many words of a question decide how well it is covered.
 RAREST = 4
+# How like each other two spellings of a name are, as difflib counts it.
+NEAR_SPELLING = 0.84
+TITLES = frozenset("mr mrs ms miss dr prof herr frau mme".split())
 NO_ROWS = np.empty(0, np.int64)
 Postings = Callable[[str], tuple[npt.NDArray[np.integer], npt.NDArray[np.floating]]]
 
@@ -317,9 +323,16 @@ def _notes(question: Question, chunk: StoredChunk, *, dated: bool) -> dict[str, 
         notes[f"date {chunk.date}" if same else "tells of that day"] = BONUS_DATE
     if _is_heading(chunk):
         notes["a heading"] = BONUS_HEADING
-    if chunk.label and chunk.label.casefold() in question.names:
+    if chunk.label and _is_named(chunk.label, question.names):
         notes[f"said of {chunk.label}"] = BONUS_LABEL
     return notes
+
+
+@lru_cache(1024)
+def _is_named(label: str, names: tuple[str, ...]) -> bool:
+    """Return True when a word of a label is one of the names, or nearly spelled so."""
+    own = set(re.findall(r"[^\W\d_]{2,}", label.casefold())) - TITLES
+    return any(get_close_matches(word, names, 1, NEAR_SPELLING) for word in own)
 
 
 def _is_heading(chunk: StoredChunk) -> bool:

@@ -183,6 +183,22 @@ def test_a_named_speaker_brings_their_lines_up() -> None:
     assert "said of Caroline" in found[0].reason
 
 
+@pytest.mark.parametrize(
+    "label, question, named",
+    [
+        ("Mrs. Ellery", "What does Ellery say of the trip?", True),
+        ("Caroline Baker", "How was the trip of Carolyne?", True),
+        ("Mrs. Tate", "What does Mrs. Ellery say of the trip?", False),
+        ("Marta", "How was the trip of Martin?", False),
+    ],
+)
+def test_a_speaker_is_named_by_any_word_of_the_name_and_nearly_spelled(
+    label: str, question: str, named: bool
+) -> None:
+    found = search(question, lines(f"{label}: the trip was long", *FILLER), {0: 0.5})
+    assert (f"said of {label}" in found[0].reason) == named
+
+
 def dated(*days: str) -> list[Chunk]:
     texts = [f"- the boiler was seen to <!-- {day} -->\n" for day in days]
     return [chunk for text in texts for chunk in split(text, "markdown")]
