@@ -34,15 +34,17 @@ from itertools import pairwise
 from pathlib import Path
 
 from benchmarks.notes import make_home, questions
-from benchmarks.startup import environment
+from benchmarks.startup import OPENCLAW, environment
+from openclaw.storage.program import models_folder
 
 QUESTIONS = 20
 NOWHERE = "127.0.0.1:9"
 # The aims at these numbers of passages; beyond 10,000 nothing may grow faster than the notes.
 AIMS = {
-    10_000: {"cold": "1.6 s", "warm": "30 ms", "edit": "0.15 s", "size": "40 MiB"},
+    10_000: {"cold": "0.8 s", "warm": "30 ms", "edit": "0.15 s", "size": "40 MiB"},
     100_000: {"warm": "300 ms"},
 }
+COLD_AIM = 0.5
 ROWS = (
     ("build", "build without embedding", "s", 1.0),
     ("build peak", "build, peak memory", "MiB", 1.0),
@@ -92,7 +94,9 @@ def measure(chunks: int, runs: int, sides: Sequence[str], say: Say) -> Figures:
             found[side].update(bench.warm(side, runs))
         say(f"\n{chunks:,} passages, {bench.describe()}; medians of {runs}\n")
         table(chunks, found, say)
-        say(f"\nIn a cold search: import of LlamaIndex's core alone {imports:.2f} s")
+        times = found["openclaw"]["cold"] / imports
+        say(f"\nImport of llama_index.core alone: {imports:.2f} s, a whole cold search of openclaw")
+        say(f"{times:.2f} times that (aim at most {COLD_AIM})")
         embedding = ", ".join(f"{side} {found[side]['embedding']:.3f} s" for side in sides)
         say(f"Left out of the edit: embedding what changed, {embedding}")
         if not bench.embeds:
@@ -113,7 +117,14 @@ class Bench:
         settings = self.home / "openclaw.yaml"
         settings.write_text(f"embedding: {setting}\n", encoding="utf-8", newline="\n")
         self.questions = questions(QUESTIONS + 1, chunks)
-        self.environ = environment(self.home, NOWHERE)
+        # A yes to this home, in a list of its own: the index of a home that is not trusted is
+        # kept in memory, and made again by every search.
+        self.environ = {
+            **environment(self.home, NOWHERE),
+            "XDG_DATA_HOME": str(folder / "data"),
+            "OPENCLAW_MODELS": str(models_folder()),
+        }
+        self._run([*OPENCLAW, "trust", "--yes"])
 
     def describe(self) -> str:
         sizes = [page.stat().st_size for page in self.home.glob("memory/*.md")]
@@ -156,8 +167,7 @@ class Bench:
 
     def _cold(self, side: str) -> Ran:
         question = self.questions[0]
-        words = ["--home", str(self.home), "memory", "search", question, "--json"]
-        ours = [sys.executable, "-m", "openclaw", *words]
+        ours = [*OPENCLAW, "memory", "search", question, "--json"]
         ran = self._run(ours if side == "openclaw" else self._child("cold", side, question))
         if not json.loads(ran.output):
             raise SystemExit(f"{side} found nothing for {question!r}")

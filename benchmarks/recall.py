@@ -4,8 +4,9 @@
 
 Prints Markdown tables. First, by kind of text and by how it is asked: the share of the evidence
 lines inside the first 500 and 1,000 tokens of what was returned, how often the first passage holds
-one, and the mean reciprocal rank. LlamaIndex as it comes is measured in the same run. Then what
-questions get that nothing answers, and what `recall` would put into the prompt unasked.
+one, and the mean reciprocal rank. Plain BM25 with stems, line by line, and LlamaIndex as it comes
+are measured in the same run. Then what questions get that nothing answers, and what `recall` would
+put into the prompt unasked.
 `--failures` lists the questions whose evidence is not all within 1,000 tokens.
 
 `recall_data/README.md` tells what the data are. No weight is fitted to them.
@@ -27,6 +28,7 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOP))  # for `python benchmarks/recall.py`
 
+from benchmarks.recall_bm25 import PlainBM25  # noqa: E402
 from benchmarks.recall_score import (  # noqa: E402
     Corpus,
     Question,
@@ -86,6 +88,7 @@ def main(say: Say = print) -> None:
         say(f"Note: {choice.why_not} ({choice.advice}).\n")
     with searches(choice.embedder) as ours:
         systems = [System(name, asks(search)) for name, search in ours.items()]
+        systems.append(System("plain BM25", PlainBM25(corpus, MOST).ask))
         systems.append(stock(corpus, choice.embedder))
         results = [measured(system, answered, corpus) for system in systems]
         lines = sum(map(len, corpus.lines.values()))

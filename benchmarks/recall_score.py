@@ -20,7 +20,9 @@ from openclaw.retrieval.passages import Passage
 
 KINDS = {
     "memory/": "daily notes",
+    "workspace/diary/": "diary",
     "workspace/chat/": "chat",
+    "workspace/assistant/": "technical talks",
     "workspace/heron/": "manual",
     "workspace/gannet/": "manual",
     "workspace/minutes/": "minutes",

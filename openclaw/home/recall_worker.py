@@ -3,10 +3,10 @@
     python -m openclaw.home.recall_worker HOME
 
 Its imports take long, and llama.cpp holds the interpreter while it loads a model: as a process of
-its own the search costs a turn nothing. Passages for a prompt are ranked without LlamaIndex, whose
-import takes most of a second and 60 MB; a tool's search loads it. After "rest" it watches the
-folders and makes missing vectors until the next question. It ends with its input, but finishes the
-index first when it is reading many files: then it outlives the prompt that has started it.
+its own the search costs a turn nothing. LlamaIndex, whose import takes most of a second and 60 MB,
+is loaded for another vector store only. After "rest" it watches the folders and makes missing
+vectors until the next question. It ends with its input, but finishes the index first when it is
+reading many files: then it outlives the prompt that has started it.
 """
 
 from __future__ import annotations

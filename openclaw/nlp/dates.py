@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from calendar import monthrange
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import date, datetime, timedelta
@@ -18,9 +17,9 @@ from functools import cache, lru_cache
 from typing import Any, Literal
 
 from openclaw.frozen import frozen
+from openclaw.nlp.calendar_days import Span, months_of, move, part_of, unit_of
 
 Prefer = Literal["future", "past"]
-Span = tuple[date, date]  # the first day and the last
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")
 MAX_CHARS = 60
@@ -118,10 +117,27 @@ def _ask_library(parser: str, words: str, today: date, prefer: Prefer = "past") 
         raise LookupError(words) from None  # the library stumbles over some phrases
 
 
+# The beginnings of the names of weekdays from Monday on, and of months, in all `LANGUAGES`.
+_WEEKDAYS = (
+    *("mon lun maa seg", "tue die mar din ter", "wed mit mer mie woe qua"),
+    *("thu don jeu jue gio qui", "fri fre ven vie vri sex", "sat sam sonna sab zat"),
+    "sun sonnt dim dom zon",
+)
+_MONTHS = (
+    *("jan ene gen", "feb fev", "mar maer maar", "apr avr abr", "may mai mag mei", "jun juin giu"),
+    *("jul juil lug", "aug aou ago", "sep set", "oct okt ott out", "nov", "dec dez dic"),
+)
+
+
 @cache
-def _read_name(name: str) -> date:
-    """Return a day in the month, or on the weekday, of this name. Raises LookupError."""
-    return _ask_library("absolute", name.casefold(), date(2001, 1, 1))[0]
+def _read_name(name: str, names: tuple[str, ...]) -> int:
+    """Return the place of a weekday or month in its table, from 0. Raises LookupError."""
+    parts = unicodedata.normalize("NFKD", name.casefold())
+    plain = "".join(char for char in parts if not unicodedata.combining(char))
+    for place, starts in enumerate(names):
+        if plain.startswith(tuple(starts.split())):
+            return place
+    raise LookupError(name)
 
 
 def _count_back(count: str, unit: str, today: date) -> tuple[date, str]:
@@ -129,39 +145,6 @@ def _count_back(count: str, unit: str, today: date) -> tuple[date, str]:
     if re.search(_FEW, count):
         count = "2" if "couple" in count else str(FEW)
     return _ask_library("relative", f"{count} {unit}".casefold(), today)
-
-
-def months_of(year: int, first: int, last: int) -> Span:
-    """Return whole months; one above 12 is in the year after, one below 1 in the year before."""
-    (to_first, first), (to_last, last) = divmod(first - 1, 12), divmod(last - 1, 12)
-    days = monthrange(year + to_last, last + 1)[1]
-    return date(year + to_first, first + 1, 1), date(year + to_last, last + 1, days)
-
-
-def unit_of(day: date, unit: str, ahead: int = 0) -> Span:
-    """Return the day, week (from Monday), weekend, month, quarter or year of a day, or a later or
-    earlier one."""
-    if unit in ("day", "week", "weekend"):
-        monday = day + timedelta(7 * ahead - day.weekday())
-        first = {"day": day + timedelta(ahead), "week": monday, "weekend": monday + timedelta(5)}
-        return first[unit], first[unit] if unit == "day" else monday + timedelta(6)
-    length = {"month": 1, "quarter": 3, "year": 12}[unit]
-    month = ((day.month - 1) // length + ahead) * length + 1
-    return months_of(day.year, month, month + length - 1)
-
-
-def part_of(span: Span, nth: int, parts: int) -> Span:
-    """Return the nth (from 0) half or third of a month, in days, or of a longer span, in months."""
-    months = (span[1].year - span[0].year) * 12 + span[1].month - span[0].month + 1
-    size = (span[1].day if months == 1 else months) / parts
-    begin, end = (round(at * size - 0.1) for at in (nth, nth + 1))
-    if months > 1:
-        return months_of(span[0].year, span[0].month + begin, span[0].month + end - 1)
-    return span[0] + timedelta(begin), span[0] + timedelta(end - 1)
-
-
-def _move(span: Span, years: int) -> Span:
-    return span[0].replace(year=span[0].year + years), span[1].replace(year=span[1].year + years)
 
 
 def _name_unit(word: str) -> str:
@@ -191,15 +174,16 @@ class _Time:
     needs: str = ""
 
 
-def read_days(text: str, today: date) -> Days:
-    """Return the days that a question names, in the past unless it says a year.
+def read_days(text: str, today: date, *, told: bool = False) -> Days:
+    """Return the days that a question names, in the past unless it says a year; with `told` those
+    that a note of the day `today` names, near it on either side.
 
     A time without a year is the latest that has begun ("December" in May is last year's); "last
     March" is the latest that is over. "Last week" is that of the calendar, "the past week" is
     counted back from today, "on Monday" is before today. The current year by itself does not count,
     since all its notes would match.
     """
-    if not _compile(_MAY_NAME_DAYS).search(text):
+    if not re.search(_MAY_NAME_DAYS, text.lower()):  # faster than a search that ignores case
         return Days((), text)
     text = unicodedata.normalize("NFC", text)
     times: list[_Time] = []
@@ -209,7 +193,16 @@ def read_days(text: str, today: date) -> Days:
         times[-1:] = [joined] if joined else [*times[-1:], time]
     for time in reversed(times := [time for time in times if not time.needs]):
         text = f"{text[: time.start]} {text[time.end :]}"
-    return Days(tuple(dict.fromkeys(time.span for time in times)), text)
+    spans = (_to_nearest(time, today) if told else time.span for time in times)
+    return Days(tuple(dict.fromkeys(spans)), text)
+
+
+def _to_nearest(time: _Time, today: date) -> Span:
+    """Return the days of a time, those without a year in the year that is nearest to today."""
+    with suppress(ValueError):
+        if time.yearly and (today - time.span[1]).days > 182:
+            return move(time.span, 1)
+    return time.span
 
 
 def _find_times(text: str, today: date) -> list[_Time]:
@@ -272,7 +265,7 @@ def _latest(year: str | None, today: date, days_in: Callable[[int], Span]) -> Sp
 def _by_date(found: re.Match[str], today: date) -> Span:
     """Return a month, a day of it or several: "3-9 March"."""
     said = found.groupdict()
-    month = int(said["m"]) if "m" in said else _read_name(said["month"]).month
+    month = int(said["m"]) if "m" in said else _read_name(said["month"], _MONTHS) + 1
     days = sorted(int(day) for day in (said.get("day"), said.get("last")) if day)
 
     def days_in(year: int) -> Span:
@@ -295,13 +288,15 @@ def _quarter(found: re.Match[str], today: date) -> Span:
 
 
 def _yesterday(found: re.Match[str], today: date) -> Span:
-    day, _ = _ask_library("relative", found[0].casefold().replace("\u2019", "'"), today)
-    return day, day
+    """Return today, yesterday or the day before it."""
+    back = 0 if _compile(_NOW).fullmatch(found[0]) else 1
+    back += bool(re.match(r"(?i)(?:the )?day before|vor|avant|ante|eer", found[0]))
+    return unit_of(today, "day", -back)
 
 
 def _weekday(found: re.Match[str], today: date) -> Span:
     """Return the last such weekday before today."""
-    number = _read_name(found["weekday"]).weekday()
+    number = _read_name(found["weekday"], _WEEKDAYS)
     return unit_of(today, "day", -((today.weekday() - number - 1) % 7 + 1))
 
 
@@ -330,7 +325,7 @@ def _cut(time: _Time, today: date, part: Callable[[Span], Span]) -> Span | None:
     if (time.span[1] - time.span[0]).days + 1 < MONTH_DAYS:
         return None
     span = part(time.span)
-    return part(_move(time.span, -1)) if time.yearly and span[0] > today else span
+    return part(move(time.span, -1)) if time.yearly and span[0] > today else span
 
 
 def _number(nth: str) -> int:
@@ -368,7 +363,7 @@ def _let_count(found: re.Match[str], time: _Time, today: date) -> Span | None:
     """Return the days of "in March", "on Monday", or those of "last March", which are over."""
     said = found.groupdict()
     if said.get("last") and time.needs in ("in", "on"):
-        return _move(time.span, -1) if time.yearly and time.span[1] >= today else time.span
+        return move(time.span, -1) if time.yearly and time.span[1] >= today else time.span
     return time.span if said.get(time.needs) else None
 
 
@@ -549,7 +544,7 @@ def _parse_edge(words: str, today: date) -> date | None:
         return unit_of(today, unit, int(bool(found["next"]) or not at_end))[at_end]
     weekday, next_week = _compile(_NEXT_WEEK).subn("", words)
     if next_week and _compile(_WEEKDAY).fullmatch(weekday):
-        return unit_of(today, "week", 1)[0] + timedelta(_read_name(weekday).weekday())
+        return unit_of(today, "week", 1)[0] + timedelta(_read_name(weekday, _WEEKDAYS))
     return None
 
 

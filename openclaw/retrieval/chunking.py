@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 
+from openclaw.nlp.dates import read_days
 from openclaw.retrieval import units
 from openclaw.retrieval.units import WINDOW_BYTES, Unit, bare, day_in
 
 NEIGHBOURS = 2
+MOST_DAYS = 7
 PARENT_BYTES = 200
 SENTENCE_ENDS = (". ", "! ", "? ", "; ", "\u3002")
 
@@ -27,6 +30,7 @@ class Chunk:
               neighbours; "" for a line without words (a rule, a comment), which is never found
     headings  the headings above, outermost first
     date      the ISO day of the entry, its heading or its file, or ""
+    days      other ISO days that the lines tell of ("yesterday"), when they have a date
     struck    the line is struck through as a whole
     parts     the pieces of the context in order; neighbours share the same string objects, which
               `snapshot.postings` relies on
@@ -43,6 +47,7 @@ class Chunk:
     label: str = ""
     struck: bool = False
     parts: tuple[str, ...] = ()
+    days: tuple[str, ...] = ()
 
 
 def split(text: str, kind: str, path: str = "") -> list[Chunk]:
@@ -135,6 +140,7 @@ def _chunks(units: list[Unit], lines: list[str], day: str) -> list[Chunk]:
     for at, unit in enumerate(units):
         title = titles.setdefault(unit.headings, " > ".join(unit.headings))
         parts = _parts(units, at, title)
+        day = unit.date or dates[at]
         chunks.append(
             Chunk(
                 unit.start + 1,
@@ -142,13 +148,26 @@ def _chunks(units: list[Unit], lines: list[str], day: str) -> list[Chunk]:
                 unit.piece or "\n".join(lines[unit.start : unit.end + 1]),
                 "\n".join(parts),
                 unit.headings,
-                unit.date or dates[at],
+                day,
                 unit.label,
                 unit.struck,
                 parts,
+                _days_told(unit.said, day) if day else (),
             )
         )
     return chunks
+
+
+def _days_told(said: str, day: str) -> tuple[str, ...]:
+    """The other days that a text of a day tells of; of a span longer than `MOST_DAYS` none."""
+    try:
+        own = date.fromisoformat(day)
+    except ValueError:
+        return ()
+    spans = read_days(said, own, told=True).spans
+    short = [(first, last) for first, last in spans if (last - first).days < MOST_DAYS]
+    days = [first + timedelta(n) for first, last in short for n in range((last - first).days + 1)]
+    return tuple(dict.fromkeys(each.isoformat() for each in days if each != own))
 
 
 def _dates(units: list[Unit], day: str) -> list[str]:

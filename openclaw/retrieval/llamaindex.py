@@ -1,6 +1,8 @@
 """The index as LlamaIndex retrievers.
 
-Importing llama_index takes about a second, so this module is loaded by `search.load_llama` only.
+Importing llama_index takes about a second, so this module is loaded by `search.load_llama` only:
+for a program of the user's own, and for another vector store. The search ranks the same rows
+without it (`ranking.py`); a test compares both lists.
 
 Nothing here uses LlamaIndex's global `Settings`: the embedding model, callbacks and transformations
 are always passed. So no vendor's default model, no tokenizer download and no progress bar appears.
@@ -34,10 +36,10 @@ from llama_index.retrievers.bm25 import BM25Retriever
 from openclaw.errors import ModelFailed
 from openclaw.frozen import frozen
 from openclaw.retrieval import ranking, snapshot
+from openclaw.retrieval.question import topic_words
 from openclaw.retrieval.ranking import K1, POOL, B, RowScores, fused, scale, weigh_words
 from openclaw.retrieval.records import ENGINE
 from openclaw.retrieval.snapshot import Mask, Rows, SnapshotView
-from openclaw.retrieval.tokens import words
 
 if TYPE_CHECKING:
     from openclaw.retrieval.embedders import Embedder
@@ -371,18 +373,12 @@ class StoredBM25(BM25Retriever):  # type: ignore[misc]
         )
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        terms = list(dict.fromkeys(words(query_bundle.query_str)))
+        terms = list(dict.fromkeys(topic_words(query_bundle.query_str)))
         self.bm25 = word_index(self._view, terms)
         if not self.bm25.vocab_dict:
             return []
+        scores = self.bm25.get_scores(terms)
         allowed = self._view.allowed
-        found = self.bm25.retrieve(
-            [terms],
-            k=self.similarity_top_k,
-            show_progress=False,
-            backend_selection="numpy",
-            weight_mask=None if allowed is None else allowed.astype(np.float32),
-        )
-        scores = found.scores[0]
-        rows = found.documents[0][scores > 0].tolist()
-        return scored(nodes_of(self._view, rows), scores[scores > 0].tolist())
+        wanted = scores > 0 if allowed is None else (scores > 0) & allowed
+        rows = snapshot.best(scores, self.similarity_top_k, wanted)  # bm25s orders no equal scores
+        return scored(nodes_of(self._view, rows.tolist()), scores[rows].tolist())

@@ -72,10 +72,7 @@ def passage_from_json(data: Mapping[str, Any]) -> Passage:
 
 
 def passage_of(fused: FusedRow, chunk: StoredChunk) -> Passage:
-    return Passage(
-        chunk.path, chunk.start_line, chunk.end_line, chunk.text,
-        fused.score, chunk.date, dict(fused.ranks), fused.reason,
-    )  # fmt: skip
+    return _to_passage(fused, [chunk], chunk.text)
 
 
 def distinct(hits: Iterable[Hit], most: int) -> list[Hit]:

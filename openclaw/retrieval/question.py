@@ -11,7 +11,7 @@ from datetime import date
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
 from openclaw.nlp.dates import read_days
-from openclaw.retrieval.tokens import STOP, words
+from openclaw.retrieval.tokens import STOP, language_of, words
 from openclaw.storage.home import Home
 
 _QUOTED = re.compile(
@@ -41,6 +41,24 @@ _NOT_LATEST = re.compile(
     r"\s+(?:name|night|week|month|year|nacht|woche|monat|jahr))\b",
     re.IGNORECASE,
 )
+# What a question says of the answer that it wants, not of what it is about.
+_INSTRUCTION = re.compile(
+    r"(?:^|[.!?:]\s+|\b(?:please|and|then|bitte|und)\s+)(?:list|name|enumerate|mention|describe"
+    r"|summari[sz]e|explain|repeat|recall|nenne|liste|beschreibe|erkläre)(?: only)?\b"
+    r"|\b(?:please|bitte|kindly|briefly|only mention|do you (?:know|remember|recall)"
+    r"|(?:can|could|would|will) you|(?:kannst|könntest|würdest) du|(?:i|we) (?:want|need) to"
+    r"|(?:i|we) (?:would|['\u2019]d) like|(?:tell|remind|give|show) (?:me|us)"
+    r"|(?:sag|zeig|gib)e? mir|look (?:at|into|through)|go through|think carefully|step by step"
+    r"|leave out (?:everything|all) else|in (?:brief|short|detail)|der reihe nach|so far"
+    r"|in (?:(?:chronological|the right|the same) )?order|as \w+ as (?:you can|possible)"
+    r"|in (?:your own|simple|plain|kurzen|einfachen) (?:words|worten)"
+    r"|(?:(?:a|an|the|eine) )?(?:(?:short|brief|full|kurze) )?(?:list|summary|overview|liste"
+    r"|übersicht|zusammenfassung) (?:of|von|der)"
+    r"|(?:(?:in|throughout|across|during|from|of|all) )+(?:our|unser\w*)(?: \w+)?"
+    r" (?:conversation|chat|talk|discussion|session|gespräch)\w*"
+    r"|(?:i|we) (?:have |had )?(?:discussed|talked|spoke|spoken|told you|asked you|mentioned))\b",
+    re.IGNORECASE,
+)
 _NAME = re.compile(r"[^\W\d_][\w'\u2019-]*")
 
 
@@ -48,7 +66,7 @@ _NAME = re.compile(r"[^\W\d_][\w'\u2019-]*")
 class Question:
     """The parts of a question.
 
-    words         its distinct words as in `tokens.words`, in order, without those of the days that
+    words         its distinct words as in `topic_words`, in order, without those of the days that
                   it names (an entry of a day need not name it); none when it asks for the day only
     phrases       quoted texts
     dates         days that it names, as pairs of ISO days (from, to), inclusive
@@ -74,7 +92,7 @@ def read_question(text: str, today: date) -> Question:
         if (phrase := " ".join(next(filter(None, found.groups())).split()))
     )
     days = read_days(text, today)
-    terms = tuple(dict.fromkeys(_topic(days.rest) or ([] if days.spans else words(text))))
+    terms = tuple(dict.fromkeys(_topic(days.rest) or ([] if days.spans else topic_words(text))))
     return Question(
         text,
         terms,
@@ -86,9 +104,14 @@ def read_question(text: str, today: date) -> Question:
     )
 
 
+def topic_words(text: str) -> list[str]:
+    """The words of a question without those that only instruct; all when it has no others."""
+    return _topic(text) or words(text)
+
+
 def _topic(text: str) -> list[str]:
-    """The words of a text; none when all are stop words."""
-    terms = words(text)
+    """The words of a text that neither instruct nor are stop words."""
+    terms = words(_INSTRUCTION.sub(" ", text), language_of(text.split()))
     return [] if STOP.issuperset(terms) else terms
 
 

@@ -5,9 +5,12 @@ Pure functions over rows and raw scores.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from difflib import get_close_matches
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +19,7 @@ import numpy.typing as npt
 from openclaw.frozen import frozen
 from openclaw.retrieval import snapshot
 from openclaw.retrieval.embedding_backends import NAME as MINILM
-from openclaw.retrieval.question import Question, read_question
+from openclaw.retrieval.question import Question, read_question, topic_words
 from openclaw.retrieval.snapshot import Floats, Rows
 from openclaw.retrieval.tokens import words
 
@@ -85,6 +88,11 @@ DROP_SCORE = 0.1
 # 0.5 % of the questions without an answer (1.8 % of those about another conversation).
 RECALL_SCORE = 0.5
 EXACT_LEVEL = 0.6
+# So many words of a question decide how well it is covered.
+RAREST = 4
+# How like each other two spellings of a name are, as difflib counts it.
+NEAR_SPELLING = 0.84
+TITLES = frozenset("mr mrs ms miss dr prof herr frau mme".split())
 NO_ROWS = np.empty(0, np.int64)
 Postings = Callable[[str], tuple[npt.NDArray[np.integer], npt.NDArray[np.floating]]]
 
@@ -119,16 +127,19 @@ def coverage(
     count: int,
     days: Rows = NO_ROWS,
 ) -> npt.NDArray[np.float32]:
-    """The share of the question's idf mass that each row's context holds, float32[len(rows)].
-    `days` are the rows of days that the question names, see `with_days`.
+    """The share of the idf mass of the question's `RAREST` rarest known words that each row's
+    context holds, float32[len(rows)]. `days` are the rows of days that the question names, see
+    `with_days`.
 
-    A word that no chunk has weighs most, so a question about unknown things is covered badly.
+    A word that no chunk has weighs most, so a short question about unknown things is covered badly.
+    It does not count beside enough known ones: those of a long question say how it is asked.
     """
     held = np.zeros(count, np.float32)
     mass = 0.0
-    for found in [*(postings(term)[0] for term in terms), *([days] if len(days) else [])]:
-        idf = _idf(len(found), count)
-        held[found] += idf
+    found = sorted((postings(term)[0] for term in terms), key=lambda of: (not len(of), len(of)))
+    for holders in [*found[:RAREST], *([days] if len(days) else [])]:
+        idf = _idf(len(holders), count)
+        held[holders] += idf
         mass += idf
     return held[rows] / np.float32(mass or 1.0)
 
@@ -158,6 +169,7 @@ def fuse(
     limit: int = POOL,
     weak_limit: int = FEW,
     cosines: tuple[float, float] = COSINES,
+    days: Rows = NO_ROWS,
     *,
     whole: bool = False,
 ) -> list[FusedRow]:
@@ -168,6 +180,7 @@ def fuse(
     limit       the most rows to return
     weak_limit  the most rows when even the best row has a low score
     cosines     of the embedding model for unrelated texts and for equal meaning
+    days        the rows of days that the question names
     whole       leave nothing out
 
     Struck rows come last; of equal rows the newer comes first.
@@ -176,14 +189,15 @@ def fuse(
     if not len(pool.rows):
         return []
     chunks = read(pool.rows.tolist())
-    notes = [_notes(question, chunk) for chunk in chunks]
+    named = set(days.tolist())
+    notes = [_notes(question, chunk, dated=chunk.row in named) for chunk in chunks]
     bonus = np.array([sum(found.values()) for found in notes], np.float32)
-    days = np.array([_ordinal(chunk.date) for chunk in chunks])
+    dates = np.array([_ordinal(chunk.date) for chunk in chunks])
     if question.wants_latest:
-        bonus += BONUS_LATEST * _recency(days)
+        bonus += BONUS_LATEST * _recency(dates)
     blended = pool.blended(cosines[0]) + bonus
     struck = np.array([chunk.struck for chunk in chunks])
-    order = np.lexsort((pool.rows, -days, -np.round(blended, 6), struck))
+    order = np.lexsort((pool.rows, -dates, -np.round(blended, 6), struck))
     levels = pool.levels(cosines, bonus)
     best = float(levels[order[:FEW]].max())
     if best < NOTHING and not whole:
@@ -293,7 +307,7 @@ def _scale(values: npt.NDArray[np.float32], low: float) -> npt.NDArray[np.float3
     return ((values - low) / (high - low)).astype(np.float32)
 
 
-def _notes(question: Question, chunk: StoredChunk) -> dict[str, float]:
+def _notes(question: Question, chunk: StoredChunk, *, dated: bool) -> dict[str, float]:
     """The bonuses of a chunk, by the reason in words."""
     notes: dict[str, float] = {}
     if question.phrases and _has_phrase(question.phrases, chunk.text):
@@ -304,13 +318,21 @@ def _notes(question: Question, chunk: StoredChunk) -> dict[str, float]:
         notes["exact " + ", ".join(question.keys)] = BONUS_KEY
     elif look_up and own.issuperset(question.words):
         notes["all words"] = BONUS_ALL
-    if any(first <= chunk.date <= last for first, last in question.dates):
-        notes[f"date {chunk.date}"] = BONUS_DATE
+    if dated:
+        same = any(first <= chunk.date <= last for first, last in question.dates)
+        notes[f"date {chunk.date}" if same else "tells of that day"] = BONUS_DATE
     if _is_heading(chunk):
         notes["a heading"] = BONUS_HEADING
-    if chunk.label and chunk.label.casefold() in question.names:
+    if chunk.label and _is_named(chunk.label, question.names):
         notes[f"said of {chunk.label}"] = BONUS_LABEL
     return notes
+
+
+@lru_cache(1024)
+def _is_named(label: str, names: tuple[str, ...]) -> bool:
+    """Return True when a word of a label is one of the names, or nearly spelled so."""
+    own = set(re.findall(r"[^\W\d_]{2,}", label.casefold())) - TITLES
+    return any(get_close_matches(word, names, 1, NEAR_SPELLING) for word in own)
 
 
 def _is_heading(chunk: StoredChunk) -> bool:
@@ -373,7 +395,7 @@ def fused(
     count = view.snapshot.count
     by_words = with_days(by_words, days, count)
     near = by_meaning(by_words.rows)
-    terms = question.words or (() if len(days) else words(question.text))
+    terms = question.words or (() if len(days) else topic_words(question.text))
     return fuse(
         question,
         by_words,
@@ -382,6 +404,7 @@ def fused(
         view.chunks,
         weak_limit=max(FEW, top_k // 2),
         cosines=cosines(),
+        days=days,
         whole=whole,
     )
 
@@ -399,7 +422,7 @@ def scale(
 def by_words(view: SnapshotView, text: str) -> RowScores:
     """The `POOL` best rows by BM25."""
     scores = np.zeros(view.snapshot.count, np.float32)
-    for _, rows, weights in weigh_words(view, dict.fromkeys(words(text))):
+    for _, rows, weights in weigh_words(view, dict.fromkeys(topic_words(text))):
         scores[rows] += weights
     found = scores > 0
     best = snapshot.best(scores, POOL, found if view.allowed is None else found & view.allowed)

@@ -1,17 +1,16 @@
 """The search over a home's memory: refresh, look up by words and meaning, give back lines.
 
-Importing this loads numpy. LlamaIndex and the embedder come with the first search that finds
-something to search in. Every search refreshes the index first, so it never answers from old text.
+Importing this loads numpy; the embedder comes with the first search that finds something to search
+in, LlamaIndex only with another vector store and with `Search.retriever`. Every search refreshes
+the index first, so it never answers from old text.
 """
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import gc
 import sqlite3
 import sys
-import threading
 import time
 from collections.abc import Callable, Collection
 from dataclasses import replace
@@ -130,7 +129,7 @@ class Search(LiveIndex):
         def choose(look: _Lookup) -> ChosenPassages:
             return choose_passages(look(query), limits, look(in_head) if in_head.only else ())
 
-        return self._choose_hits(query, choose, PROMPT_EMBED_SECONDS, quick=True)
+        return self._choose_hits(query, choose, PROMPT_EMBED_SECONDS)
 
     def ranked(self, question: str, k: int = 5, today: date | None = None) -> Rankings:
         """The passages that `search` finds, and all candidates of both rankings."""
@@ -171,16 +170,14 @@ class Search(LiveIndex):
         choose: Callable[[_Lookup], ChosenPassages],
         seconds: float | None,
         on_progress: Progress | None = None,
-        *,
-        quick: bool = False,
     ) -> ChosenPassages:
         """Search and let `choose` pick passages. Searches again when a file changed meanwhile, and
-        leaves out a file that keeps changing. `quick` avoids LlamaIndex where possible."""
+        leaves out a file that keeps changing."""
         found = ChosenPassages([])
         for attempt in range(ATTEMPTS):
             time.sleep(WAIT_SECONDS if attempt else 0)
             try:
-                found = choose(self._open_lookup(query.question, seconds, on_progress, quick=quick))
+                found = choose(self._open_lookup(query.question, seconds, on_progress))
             except sqlite3.Error as error:
                 self.recover(error)
                 continue
@@ -190,17 +187,9 @@ class Search(LiveIndex):
         return ChosenPassages(fresh, found.left_out)
 
     def _open_lookup(
-        self,
-        question: str,
-        seconds: float | None,
-        on_progress: Progress | None = None,
-        *,
-        quick: bool = False,
+        self, question: str, seconds: float | None, on_progress: Progress | None = None
     ) -> _Lookup:
         """A function that ranks the chunks for a query in the index as the files are now."""
-        quick = quick and not self.engine.is_ready
-        if self.files() and question.strip() and not quick:
-            preload_llama()
         snapshot = self.current(seconds, on_progress)
         asked = self.meaning.question(question, snapshot) if question.strip() else None
         embedder, vector = asked or (None, None)
@@ -209,12 +198,12 @@ class Search(LiveIndex):
             view = self._view(snapshot, query)
             if view is None:
                 return []
-            if quick:
-                fused = self._ranked(view, query, embedder, vector)
-            else:
+            if self.engine.is_ready:
                 retriever = self._hybrid(lambda: view, embedder, query.today, query.k)
                 bundle = load_llama().QueryBundle(query.question, embedding=vector)
                 fused = retriever.fused(view, bundle, whole=query.whole)
+            else:
+                fused = self._ranked(view, query, embedder, vector)
             return list(zip(fused, view.chunks([one.row for one in fused]), strict=True))
 
         return look
@@ -364,17 +353,6 @@ def load_llama() -> ModuleType:
     if first:
         gc.freeze()
     return llamaindex
-
-
-def preload_llama() -> None:
-    """Start the import in a thread of its own."""
-    if LLAMA not in sys.modules:
-        threading.Thread(target=_load, name="llama-import", daemon=True).start()
-
-
-def _load() -> None:
-    with contextlib.suppress(Exception):  # `load_llama` raises it again
-        load_llama()
 
 
 def open_search(home: Home, settings: Settings) -> Search:

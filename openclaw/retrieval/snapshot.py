@@ -66,9 +66,17 @@ class Snapshot:
 
     def postings(self, term: str) -> tuple[Rows, Floats]:
         """The rows (int64[n], ascending) whose context has a word, and how often (float32[n])."""
-        select = "SELECT file, data FROM postings WHERE term = ?"
+        return self._read_postings(term, term)
+
+    def telling_of(self, first: str, last: str) -> Rows:
+        """The rows that tell of one of these ISO days, the last one included."""
+        return np.unique(self._read_postings(DAY + first, DAY + last)[0])
+
+    def _read_postings(self, first: str, last: str) -> tuple[Rows, Floats]:
+        """The postings of all words from the first to the last."""
+        select = "SELECT file, data FROM postings WHERE term BETWEEN ? AND ? ORDER BY term, file"
         with self._lock:
-            found = self._db.execute(select, (term,)).fetchall()
+            found = self._db.execute(select, (first, last)).fetchall()
         if not found:
             return np.empty(0, np.int64), np.empty(0, np.float32)
         files, blobs = zip(*found, strict=True)
@@ -168,7 +176,7 @@ class Snapshot:
     def _start_of(self, files: Rows) -> Rows:
         """The first row of each of these files."""
         at = np.searchsorted(self._files, files)
-        if len(at) and (at[-1] >= len(self._files) or not np.array_equal(self._files[at], files)):
+        if (at >= len(self._files)).any() or not np.array_equal(self._files[at], files):
             raise sqlite3.DatabaseError("postings of a file that is not in the index")
         starts: Rows = self._starts[at]
         return starts
@@ -202,11 +210,14 @@ class SnapshotView:
         return [self._chunks[row] for row in rows]
 
     def rows_of(self, spans: Sequence[tuple[str, str]]) -> Rows:
-        """The rows (int64[n]) whose day lies in one of the spans of ISO days, ends included."""
+        """The rows (int64[n]) of one of the spans of ISO days, ends included, and those that tell
+        of one."""
         if not spans:
             return np.empty(0, np.int64)
         days = np.array(self.snapshot.dates(), dtype="U10")
         within = np.any([(first <= days) & (days <= last) for first, last in spans], axis=0)
+        for first, last in spans:
+            within[self.snapshot.telling_of(first, last)] = True
         if self.allowed is not None:
             within &= self.allowed
         return np.flatnonzero(within)
@@ -464,6 +475,7 @@ def contexts_of(rows: bytes) -> set[int]:
 
 
 OWN_WEIGHT = 2
+DAY = "@"  # begins the word for a day that a chunk tells of; no word of a text begins so
 _SAMPLE = 200
 
 Posting = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]
@@ -491,7 +503,19 @@ def postings(chunks: Sequence[Chunk]) -> tuple[dict[str, Posting], npt.NDArray[n
             weight = 1 if at else OWN_WEIGHT
             found.extend([ids] * weight)
             sizes[ordinal] += len(ids) * weight
-    return _by_word(found, sizes, list(numbers)), sizes.astype(np.float32)
+    return _by_word(found, sizes, list(numbers)) | _days_told(chunks), sizes.astype(np.float32)
+
+
+def _days_told(chunks: Sequence[Chunk]) -> dict[str, Posting]:
+    """The days that chunks tell of as words, which are not counted as the context's length."""
+    found: dict[str, list[int]] = {}
+    for ordinal, chunk in enumerate(chunks):
+        for day in chunk.days:
+            found.setdefault(DAY + day, []).append(ordinal)
+    return {
+        word: (np.array(rows, np.int32), np.ones(len(rows), np.float32))
+        for word, rows in found.items()
+    }
 
 
 def _by_word(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.recall import DATA, covered
+from benchmarks.recall_bm25 import PlainBM25
 from benchmarks.recall_score import KINDS, Corpus, Line, Question, load_questions, mean, score
 from openclaw.retrieval.passages import Passage
 
@@ -73,3 +74,8 @@ def test_the_data_hold_what_the_questions_cite() -> None:
     assert len(questions) - len(answered) >= 25
     assert {question.kind for question in answered} == set(KINDS.values())
     assert Counter(question.text for question in questions).most_common(1)[0][1] == 1
+
+
+def test_plain_bm25_gives_lines_with_a_word_of_the_question_in_any_form(corpus: Corpus) -> None:
+    found = PlainBM25(corpus, 3).ask("Which keys have 9026?")
+    assert [(passage.path, passage.start_line) for passage in found] == [(NOTE, 3), (NOTE, 2)]

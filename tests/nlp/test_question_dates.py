@@ -298,3 +298,14 @@ def test_the_parts_of_a_month_fill_it(month: int, year: int) -> None:
     assert middle == (early[1] + timedelta(1), late[0] - timedelta(1))
     first, second = days("first half of"), days("second half of")
     assert (first[0], second[1], second[0] - first[1]) == (*whole, timedelta(1))
+
+
+def test_a_day_that_is_told_without_a_year_is_the_nearest() -> None:
+    written = date(2026, 11, 21)
+    spans = {
+        "on 14 January": date(2027, 1, 14),
+        "on 14 October": date(2026, 10, 14),
+        "on 14 January 2026": date(2026, 1, 14),
+    }
+    for text, day in spans.items():
+        assert read_days(text, written, told=True).spans == ((day, day),)

@@ -302,3 +302,27 @@ def test_a_hostile_text_takes_no_more_than_its_share_of_time() -> None:
         split("# " + piece * 20_000 + "x", "markdown")
         split("a | b\n" + piece * 20_000 + "x", "markdown")
     assert time.perf_counter() - started < 20
+
+
+@pytest.mark.parametrize(
+    "line, days",
+    [
+        ("Yesterday Hedwig fell on the stairs.", ["2026-05-05"]),
+        ("Vorgestern war ich segeln.", ["2026-05-04"]),
+        ("Il y a trois jours, un orage.", ["2026-05-03"]),
+        ("The flight is on 2 August.", ["2026-08-02"]),
+        ("Today and on 2026-05-06 it rained.", []),
+        ("A quiet month, as in March.", []),
+        ("Nothing new.", []),
+    ],
+)
+def test_a_chunk_of_a_day_knows_the_other_days_that_it_tells_of(line: str, days: list[str]) -> None:
+    chunks = split(f"# 2026-05-06\n\n- {line}\n", "markdown")
+    assert list(chunks[-1].days) == days
+    undated = split(f"- {line}\n", "markdown")
+    assert undated[0].days == ()
+
+
+def test_last_week_is_each_of_its_days() -> None:
+    days = split("# 2026-05-06\n\nLast week we sailed.\n", "markdown")[-1].days
+    assert (days[0], days[-1], len(days)) == ("2026-04-27", "2026-05-03", 7)

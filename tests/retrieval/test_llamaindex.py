@@ -88,10 +88,10 @@ def texts(found: list[Any]) -> list[str]:
 
 
 def corpus(store: IndexStore) -> list[list[str]]:
-    """The words of each row, as often as they count in it."""
+    """The words of each row, as often as they count in it, without the days that it tells of."""
     snapshot = store.snapshot()
     rows: list[list[str]] = [[] for _ in range(snapshot.count)]
-    for (term,) in store.query("SELECT DISTINCT term FROM postings"):
+    for (term,) in store.query("SELECT DISTINCT term FROM postings WHERE term NOT LIKE '@%'"):
         for row, count in zip(*snapshot.postings(str(term)), strict=True):
             rows[row] += [str(term)] * int(count)
     assert [len(row) for row in rows] == snapshot.lengths.tolist()
@@ -376,7 +376,21 @@ def test_without_llama_index_the_same_is_found(
     assert alone == retriever.fused(view, QueryBundle(question))
 
 
-def test_what_a_prompt_is_about_is_found_without_llama_index(home: Path) -> None:
+@pytest.mark.parametrize("embedder", [WordEmbedder(), None])
+def test_a_search_and_the_retriever_give_the_same_list(
+    home: Path, embedder: WordEmbedder | None
+) -> None:
+    search = Search(Home(home), IndexOptions(), lambda: embedder, home / "private")
+    search.embed()
+    for question in ("boiler", "two bar zebra cat", "What fights over the garden?", "OPS-4217"):
+        found = [(p.text, round(p.score, 6)) for p in search.search(question, 4)]
+        nodes = search.retriever(k=4).retrieve(question)
+        assert found == [(n.text, round(n.score or 0.0, 6)) for n in nodes]
+        assert found
+    search.close()
+
+
+def test_a_search_loads_no_llama_index(home: Path) -> None:
     program = (
         "import sys\n"
         "from pathlib import Path\n"
@@ -387,7 +401,8 @@ def test_what_a_prompt_is_about_is_found_without_llama_index(home: Path) -> None
         "search = Search(home, IndexOptions(), lambda: None, home.private)\n"
         "asked = 'When was the boiler serviced?'\n"
         "print(len(search.chosen_for_prompt(asked, (), 3, 400, len).passages))\n"
+        "print(len(search.search(asked, 2)), len(search.ranked(asked).shown) > 0)\n"
         "print([name for name in ('llama_index', 'bm25s') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == ("1\n[]\n", "")
+    assert (done.stdout, done.stderr) == ("1\n2 True\n[]\n", "")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.retrieval.question import read_question
+from openclaw.retrieval.question import read_question, topic_words
 
 TODAY = date(2026, 11, 21)  # a Saturday
 
@@ -125,3 +125,19 @@ def test_words_are_told_once_in_their_order() -> None:
 def test_any_text_is_a_question(text: str, today: date) -> None:
     for first, last in read_question(text, today).dates:
         assert date.fromisoformat(first) <= date.fromisoformat(last)
+
+
+@pytest.mark.parametrize(
+    "text, topic",
+    [
+        ("List all hostels near the wall", "all hostel near wall"),
+        ("Please list in order the hostels. Mention only the prices.", "hostel price"),
+        ("Could you tell me briefly, throughout our conversations, which hostel", "hostel"),
+        ("Kannst du mir bitte eine kurze Übersicht der Hütten geben?", "mir hutten hutt geben geb"),
+        ("the shopping list for Easter", "shop list easter"),
+        ("a cat in order of size, and a name for it", "cat size name"),
+        ("list", "list"),
+    ],
+)
+def test_words_that_instruct_do_not_count(text: str, topic: str) -> None:
+    assert " ".join(dict.fromkeys(topic_words(text))) == topic

@@ -16,6 +16,7 @@ from openclaw.retrieval.question import read_question
 from openclaw.retrieval.ranking import (
     FEW,
     LITTLE,
+    RAREST,
     RECALL_SCORE,
     B,
     FusedRow,
@@ -61,6 +62,12 @@ def search(
         scores[rows] += idf * counts / (counts + norm)
     hits = np.flatnonzero(scores).astype(np.int64)
     covered = coverage(asked.words, lambda word: found.get(word, empty), hits, len(chunks))
+    spans = asked.dates
+    days = [
+        at
+        for at, chunk in enumerate(chunks)
+        if any(first <= day <= last for first, last in spans for day in (chunk.date, *chunk.days))
+    ]
     return fuse(
         asked,
         RowScores(hits, scores[hits]),
@@ -68,6 +75,7 @@ def search(
         covered,
         read_from(chunks),
         limit,
+        days=np.array(days, np.int64),
     )
 
 
@@ -175,6 +183,22 @@ def test_a_named_speaker_brings_their_lines_up() -> None:
     assert "said of Caroline" in found[0].reason
 
 
+@pytest.mark.parametrize(
+    "label, question, named",
+    [
+        ("Mrs. Ellery", "What does Ellery say of the trip?", True),
+        ("Caroline Baker", "How was the trip of Carolyne?", True),
+        ("Mrs. Tate", "What does Mrs. Ellery say of the trip?", False),
+        ("Marta", "How was the trip of Martin?", False),
+    ],
+)
+def test_a_speaker_is_named_by_any_word_of_the_name_and_nearly_spelled(
+    label: str, question: str, named: bool
+) -> None:
+    found = search(question, lines(f"{label}: the trip was long", *FILLER), {0: 0.5})
+    assert (f"said of {label}" in found[0].reason) == named
+
+
 def dated(*days: str) -> list[Chunk]:
     texts = [f"- the boiler was seen to <!-- {day} -->\n" for day in days]
     return [chunk for text in texts for chunk in split(text, "markdown")]
@@ -222,6 +246,25 @@ def test_coverage_is_the_share_of_the_rare_words_and_unknown_words_count() -> No
     assert 0 < both[0] < 0.5
     assert coverage(["port", "zyxomma"], postings_of, rows, 3)[0] < 0.2
     assert coverage([], postings_of, rows, 3).tolist() == [0, 0, 0]
+
+
+def test_the_commoner_words_of_a_long_question_do_not_count() -> None:
+    rare = {f"rare{at}": ([0], [1]) for at in range(RAREST)}
+    known = {**rare, "much": ([1, 2], [1, 1]), "more": ([1, 2], [1, 1])}
+
+    def postings_of(word: str) -> tuple[np.ndarray, np.ndarray]:
+        found, counts = known.get(word, ([], []))
+        return np.array(found, np.int32), np.array(counts, np.float32)
+
+    terms = ["much", "zyxomma", "more", *rare, "quisquous"]
+    assert coverage(terms, postings_of, np.arange(3), 3).tolist() == [1, 0, 0]
+
+
+def test_of_a_long_question_by_words_something_is_returned_when_a_rare_word_matches() -> None:
+    chunks = lines("The ferry leaves.", *(f"A line about the number {at}." for at in range(50)))
+    question = "Could anybody perhaps estimate roughly when some vessel departs, the ferry namely?"
+    assert [one.row for one in search(question, chunks)] == [0]
+    assert not search("zyxomma quisquous", chunks)
 
 
 @given(

@@ -154,6 +154,16 @@ def test_a_named_day_is_answered_by_its_lines_though_they_do_not_say_it(
     assert opened().search("what did I do on 4 March?", today=date(2026, 3, 9)) == []
 
 
+def test_a_named_day_is_answered_by_a_later_line_that_tells_of_it(
+    home: Path, opened: Callable[..., Search]
+) -> None:
+    write(home, "memory/2026-03-04.md", "- The day before yesterday the goat ran away.\n- Rain.\n")
+    found = opened().search("on 2 March 2026", 9)
+    assert "memory/2026-03-04.md:1" in places(found)
+    assert "memory/2026-03-04.md:2" not in places(found)
+    assert next(p for p in found if p.path.endswith("04.md")).reason.endswith("tells of that day")
+
+
 def test_a_heading_comes_after_what_stands_below_it(
     home: Path, opened: Callable[..., Search]
 ) -> None:
