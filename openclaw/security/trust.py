@@ -82,6 +82,15 @@ def allow_keys(home: Home) -> None:
     allow_targets(home, new_targets(home, settings))
 
 
+def own_remote(home: Home, url: str) -> None:
+    """Let what comes from this git repository count as the user's own words."""
+    Trust(trust_file()).allow(home, "yes", f"remote {url}")
+
+
+def is_own_remote(home: Home, url: str) -> bool:
+    return bool(Trust(trust_file()).known(home, f"remote {url}"))
+
+
 def revoke(home: Home) -> bool:
     """Take back the yes to the home, its keys and hooks; False when there was none."""
     trust = Trust(trust_file())
