@@ -19,10 +19,10 @@ from openclaw.history.rollback import read_home_file
 from openclaw.history.turns import FILE, PROGRAM, TALK, Turn
 from openclaw.home.open_home import OpenHome
 from openclaw.security.foreign_files import ForeignFiles
-from openclaw.security.trust import is_own_remote
+from openclaw.security.trust import is_own_remote, signers
 from openclaw.sessions.session import FOREIGN
 from openclaw.storage.git import Git
-from openclaw.storage.git_remote import Remote
+from openclaw.storage.git_remote import Remote, is_signed, sign_head, signs
 from openclaw.storage.home import is_inside
 from openclaw.storage.lock import hold_lock
 from openclaw.storage.readers import LARGEST_KEPT, NotPlain, parse_foreign_json
@@ -98,7 +98,8 @@ def sync(
             f"{history.root} makes no commits of its own, so there is nothing to sync",
             "a home needs a repository of its own and git.auto_commit: true (docs/history.md)",
         )
-    result = SyncResult(remote.shown, remote.branch, is_own_remote(open_home.home, remote.url))
+    named = is_own_remote(open_home.home, remote.url)
+    result = SyncResult(remote.shown, remote.branch, named)
     with hold_lock(open_home.home.private / "locks" / "sync.lock", LOCK_SECONDS, what="sync"):
         result.notices += recover(open_home)
         if any(record.turn.kind != "turn" for record in history.unfinished()):
@@ -107,6 +108,7 @@ def sync(
             if not dry_run:
                 result.edits += history.commit_edits()
             other = remote.fetch()
+            result.own = named or is_signed(remote.root, other, signers(open_home.home))
             _merge(open_home, other, result, keep, dry_run=dry_run)
             result.commit = history.head()
             if dry_run or result.conflicts or _push(open_home, remote, other, result):
@@ -119,8 +121,12 @@ def sync(
 
 
 def _push(open_home: OpenHome, remote: Remote, other: str, result: SyncResult) -> bool:
-    if result.commit != other and not remote.push(result.commit):
-        return False
+    if result.commit != other:
+        if signs(remote.root):
+            sign_head(remote.root, result.commit)
+            result.commit = open_home.history.head()
+        if not remote.push(result.commit):
+            return False
     result.sent = _count(Git(remote.root), other, result.commit)
     return True
 

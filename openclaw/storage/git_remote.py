@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -93,6 +95,35 @@ class Remote:
             f"no sync with {self.shown}: {what}",
             "what is here is committed here; say openclaw sync again when it can be reached",
         )
+
+
+def is_signed(root: Path, commit: str, keys: Sequence[str]) -> bool:
+    """Return True when one of these ssh keys has signed the commit, and thereby all before it."""
+    if not keys or not commit:
+        return False
+    with tempfile.TemporaryDirectory() as folder:
+        allowed = Path(folder, "allowed_signers")
+        allowed.write_text("".join(f'* namespaces="git" {key}\n' for key in keys))
+        options = ("-c", f"gpg.ssh.allowedSignersFile={allowed}", "-c", "gpg.format=ssh")
+        words = (*options, "-c", "gpg.ssh.program=ssh-keygen", "-c", "gpg.minTrustLevel=fully")
+        return Git(root).says(*words, "log", "-1", "--format=%G?", commit, "--") == "G"
+
+
+def signs(root: Path) -> bool:
+    """Return True when the user's own settings of git sign commits."""
+    return Git(root).says("config", "--global", "--type=bool", "commit.gpgsign") == "true"
+
+
+def sign_head(root: Path, head: str) -> None:
+    """Put a commit without changes, signed as the user's settings say, upon HEAD. GitError when it
+    cannot be signed."""
+    name, mail = "openclaw", "openclaw@localhost"
+    words = ("commit-tree", "-S", "-p", head, "-m", "Signed by this device", f"{head}^{{tree}}")
+    signed = Git(root).run(
+        *words, GIT_AUTHOR_NAME=name, GIT_AUTHOR_EMAIL=mail, GIT_COMMITTER_NAME=name,
+        GIT_COMMITTER_EMAIL=mail,
+    ).decode().strip()  # fmt: skip
+    Git(root).run("update-ref", "-m", "Sync", "HEAD", signed, head)
 
 
 def is_far(url: str) -> bool:

@@ -10,7 +10,7 @@ from openclaw.cli.common import current_home, find_named_home
 from openclaw.cli.home_trust import confirm_trust
 from openclaw.cli.questions import confirm, refuse_inside_agent
 from openclaw.errors import Refused
-from openclaw.security.trust import own_remote, revoke
+from openclaw.security.trust import allow_signer, own_remote, revoke
 from openclaw.storage.git_remote import find_remote
 
 
@@ -31,6 +31,10 @@ def trust(
             help="This git remote is mine: it brings my own words.",
         ),
     ] = "",
+    signer: Annotated[
+        str,
+        typer.Option("--signer", metavar="KEY", help="This public ssh key is of my other device."),
+    ] = "",
     take_back: Annotated[bool, typer.Option("--revoke", help="Stop trusting it.")] = False,
 ) -> None:
     """Say that this home is yours: its settings count, and the agent may work in it.
@@ -44,6 +48,11 @@ def trust(
         typer.echo("the home is not trusted any more" if revoke(home) else "it was not trusted")
         return
     refuse_inside_agent("a home")
+    if signer:
+        if not confirm("Is this the key of a device of yours?", yes=yes):
+            raise typer.Exit(Refused.exit_code)
+        allow_signer(current_home(ctx), signer)
+        return
     if remote:
         found = find_remote(home.root, remote)
         if not confirm(f"Is {found.shown} yours, and all that push to it?", yes=yes):
