@@ -208,7 +208,9 @@ def _with_steps(root: Path, heads: Sequence[tuple[Turn, str]]) -> Iterator[Turn]
         *("--raw", "--no-renames", "--no-abbrev", "--format=%x02%H"),
         data=data,
     )
-    steps = dict(_steps(said))
+    steps: dict[str, list[TurnStep]] = {}
+    for oid, found in _steps(said):  # of a merge the first is what came in
+        steps.setdefault(oid, found)
     for turn, oid in heads:
         yield replace(turn, steps=tuple(steps.get(oid, ())))
 

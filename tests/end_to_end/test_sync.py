@@ -210,6 +210,16 @@ def test_undo_takes_back_what_was_done_here_and_nothing_of_the_other_device(
     both_sync(one, other)
 
 
+def test_the_history_shows_what_came_in(two: list[Device]) -> None:
+    one, other = two
+    one.append(DAY, "- Elsewhere.\n")
+    one.sync()
+    other.run("todo", "add", "Buy milk")
+    other.sync()
+    shown = json.loads(other.run("show", "--json").stdout)
+    assert shown["kind"] == "sync" and [each["path"] for each in shown["files"]] == [DAY]
+
+
 # -------- the same line
 
 
