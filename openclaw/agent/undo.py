@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.agent.loop import timestamp
+from openclaw.agent.merging import bring_in
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.events import FileChange, file_change
 from openclaw.frozen import frozen
@@ -66,12 +67,14 @@ class UndoResult:
 
 
 def undoable(open_home: OpenHome, scope: Scope, session: str) -> Iterator[Turn]:
-    """Return the turns that can be undone, the newest first; only those of `session` if given."""
+    """Return the turns that can be undone, the newest first; only those of `session` if given, and
+    none of another device."""
+    elsewhere = open_home.history.elsewhere()
     return (
         turn
         for turn in open_home.history.turns()
         if turn.kind == "turn" and turn.leaves(scope) and session in ("", turn.session)
-        and turn.state != "running"
+        and turn.state != "running" and turn.id not in elsewhere
     )  # fmt: skip
 
 
@@ -93,6 +96,7 @@ def redo(open_home: OpenHome, count: int, session: str, keep: bool) -> UndoResul
     """Redo the newest `count` undos that are not redone yet."""
     recover(open_home)
     with undo_lock(open_home, LOCK_SECONDS):
+        elsewhere = open_home.history.elsewhere()
         able = (
             turn
             for turn in open_home.history.turns()
@@ -100,6 +104,7 @@ def redo(open_home: OpenHome, count: int, session: str, keep: bool) -> UndoResul
             and not turn.undone
             and session in ("", turn.session)
             and turn.state != "running"
+            and turn.id not in elsewhere
         )
         undos = tuple(islice(able, count))
         if not undos:
@@ -153,7 +158,7 @@ def _to_result(turn: Turn | None, of: tuple[Turn, ...], plan: Plan, notice: str 
     messages = sum(
         abs(messages_in(plan.now[path]) - messages_in(plan.wanted[path]))
         for path in changes
-        if _session_of(path) and path.count("/") == 1
+        if session_of(path) and path.count("/") == 1
     )
     found = (tuple(plan.merged), tuple(plan.missing), tuple(plan.conflicts))
     return UndoResult(turn, of, files, messages, *found, notice)
@@ -230,7 +235,7 @@ def _merge(path: str, base: bytes, ours: bytes, theirs: bytes | None) -> tuple[b
     return ours, True
 
 
-def _session_of(path: str) -> str:
+def session_of(path: str) -> str:
     """Return the id of the session that a file belongs to, "" without one."""
     name = path.removeprefix(TALK)
     if not path.startswith(TALK):
@@ -242,7 +247,7 @@ def _session_of(path: str) -> str:
 
 def _sessions(turns: Iterable[Turn], scope: Scope) -> set[str]:
     paths = (step.path for turn in turns for step in turn.within(scope))
-    return {name for name in map(_session_of, paths) if name and "/" not in name}
+    return {name for name in map(session_of, paths) if name and "/" not in name}
 
 
 COMMANDS = frozenset({"run_shell", "run_python"})
@@ -319,6 +324,9 @@ def _complete_undo(open_home: OpenHome, record: Record) -> str:
         return ""
     journal = Journal(open_home.home, record)
     try:
+        if record.turn.kind == "sync":
+            bring_in(open_home.history, journal)
+            return f"{record.turn.subject}: it was interrupted and is now completed"
         for number, step in enumerate(record.steps):
             if step and number not in record.done:
                 _complete_file(open_home, journal, step)

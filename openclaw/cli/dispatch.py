@@ -70,6 +70,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "diff": ("openclaw.cli.commands.diff", "diff", "Show what a turn changed."),
     "show": ("openclaw.cli.commands.diff", "show", "Show all of a turn."),
     "blame": ("openclaw.cli.commands.diff", "blame", "Show which turn wrote a line."),
+    "sync": ("openclaw.cli.commands.sync", "sync", "Share the home among your devices, by git."),
     "todo": ("openclaw.cli.commands.todo", "app", "List and change to-dos."),
     "memory": (
         "openclaw.cli.commands.memory.group",

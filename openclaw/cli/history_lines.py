@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MINUTES = len("2026-11-21T15:30")
 KINDS = {"outside": "edited outside"}
+OF = {"redo": "Puts back", "sync": "Came in"}
 _LINES = re.compile(r"(.+):(\d+)(?:-(\d+))?")
 _SUBJECT_WIDTH = 40
 
@@ -91,8 +92,8 @@ def head_lines(turn: Turn, waiting: str = "") -> Iterator[str]:
     }
     if not turn.of:
         del facts["Takes back"]
-    elif turn.kind == "redo":
-        facts["Puts back"] = facts.pop("Takes back")
+    elif turn.kind in OF:
+        facts[OF[turn.kind]] = facts.pop("Takes back")
     yield from (f"{name + ':':<12}{one_line(value)}" for name, value in facts.items() if value)
 
 

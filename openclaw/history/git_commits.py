@@ -9,19 +9,24 @@ nine processes a turn instead of six, and more where the user's edits get a comm
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import secrets
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
+from openclaw.errors import OpenclawError
 from openclaw.history.git_log import (
     NO_BLOB,
     TRAILER,
     ZEROS,
     Blob,
+    changed_blobs,
     chunks,
     commit_lines,
     index_entries,
@@ -31,12 +36,21 @@ from openclaw.history.git_log import (
 from openclaw.history.record import Record, content
 from openclaw.history.turns import EXECUTABLE, FILE, PROGRAM, Turn, TurnStep
 from openclaw.storage.git import Git, GitError
-from openclaw.storage.merge import Merged, merge_bytes
-from openclaw.storage.readers import LARGEST_KEPT, NotPlain, read_plain_file
-from openclaw.storage.text import with_line_ends_of
+from openclaw.storage.home import MARKS, is_inside
+from openclaw.storage.merge import SIGN, Merged, conflicts, merge_bytes
+from openclaw.storage.readers import (
+    LARGEST_KEPT,
+    NotPlain,
+    parse_foreign_json,
+    read_plain_file,
+)
+from openclaw.storage.safe_open import make_folder, read_bytes, remove
+from openclaw.storage.text import with_line_ends_of, write_text
 
 AUTHOR = "openclaw <openclaw@localhost>"
 YOU = "you <you@localhost>"
+STAGED = "staged"
+"""The file with what the index got before a commit holds it."""
 
 
 @dataclass(slots=True)
@@ -76,10 +90,13 @@ class Commits:
         paths = list(dict.fromkeys(step.path for step in record.turn.steps))
         beyond = frozenset(path for path in paths if self._is_beyond(path))
         standing = self._standing([path for path in paths if path not in beyond])
-        beyond |= standing.ignored
+        other = record.turn.of[0] if record.turn.kind == "sync" else ""
+        beyond |= frozenset() if other else standing.ignored
         beyond |= {step.path for step in record.turn.steps if self._has_lost_content(step)}
         if there := self._find_commit(record, standing.head):
             return there, beyond
+        if other and self._holds_commit(standing.head, other):
+            return standing.head, beyond
         outside: dict[str, Blob] = {}
         final: dict[str, Blob] = {}
         steps = record.turn.steps
@@ -91,6 +108,8 @@ class Commits:
         for path, found in states.items():
             if not self._trace_file(path, found, standing, outside, final):
                 beyond |= {path}
+        if other:
+            self._take_over_rest(other, standing, final)
         entries = outside | {p: b for p, b in final.items() if b != self._was(p, standing, outside)}
         if not entries and record.turn.kind == "turn":
             return "", beyond
@@ -107,6 +126,23 @@ class Commits:
         since = (f"{record.head}..{head}",) if record.head else ("-n", "1000", head)
         grep = f"--grep=^{TRAILER}-Id: {record.turn.id}$"
         return self.git.says("log", "-1", "--format=%H", grep, *since, "--")
+
+    def _holds_commit(self, head: str, other: str) -> bool:
+        return self.git.says("merge-base", head, other) == other
+
+    def _take_over_rest(
+        self, other: str, standing: RepositoryState, final: dict[str, Blob]
+    ) -> None:
+        """Add what another device's commit changed and no file of the home can hold: links, names
+        that are closed here, files behind links. Left out, it would count as removed here."""
+        base = self.git.run("merge-base", standing.head, other).decode().strip()
+        theirs = changed_blobs(self.git, base, other)
+        rest = {path: pair for path, pair in theirs.items() if path not in final}
+        now = self._standing(list(rest))
+        for path, (old, new) in rest.items():
+            if now.blobs.get(path, NO_BLOB) == old:
+                standing.blobs[path], standing.index[path] = old, now.index.get(path, NO_BLOB)
+                final[path] = new
 
     def _has_lost_content(self, step: TurnStep) -> bool:
         """Return True when a content was not kept, or a power cut damaged it."""
@@ -221,14 +257,16 @@ class Commits:
                 self._oids[key] = head.oid
             else:
                 new[key] = data
+        self._oids |= zip(new, self._write_blobs([*new.values()]), strict=True)
+
+    def _write_blobs(self, contents: Sequence[bytes]) -> list[str]:
         with tempfile.TemporaryDirectory() as folder:
-            paths = [Path(folder, str(number)) for number in range(len(new))]
-            for path, data in zip(paths, new.values(), strict=True):
+            paths = [Path(folder, str(number)) for number in range(len(contents))]
+            for path, data in zip(paths, contents, strict=True):
                 path.write_bytes(data)
             listed = "".join(f"{path}\n" for path in paths).encode()
             words = ("hash-object", "-w", "--no-filters", "--stdin-paths")
-            said = self.git.run(*words, data=listed).decode().split() if new else []
-        self._oids |= zip(new, said, strict=True)
+            return self.git.run(*words, data=listed).decode().split() if contents else []
 
     def _convert_line_ends(self, data: bytes, head: Blob) -> bytes:
         """A text with the line ends that HEAD has of the file, where git is told to convert them:
@@ -291,18 +329,40 @@ class Commits:
         """Let the index have what HEAD will hold, for files of which nothing else is staged. Before
         the commit: should we die in between, the user sees the turn as staged, not as undone."""
         lines = []
+        noted = self._read_staged()
         for path, blob in final.items():
             staged = standing.index.get(path, NO_BLOB)
             if path not in standing.blobs and staged.oid == oid_of(b"", staged.oid or ZEROS):
                 staged = NO_BLOB  # what `git add --intent-to-add` leaves
             known = {standing.blobs.get(path, NO_BLOB).oid, outside.get(path, blob).oid, blob.oid}
+            known |= {noted[path]} if path in noted else set()
             if staged.oid in known and staged != blob:
+                noted[path] = blob.oid
                 zeros = ZEROS if len(blob.oid or staged.oid) == 40 else "0" * 64
                 entry = f"{blob.mode or 0} {blob.oid or zeros}\t".encode()
                 lines.append(entry + os.fsencode(path) + b"\0")
         lines.sort(key=lambda line: not line.startswith(b"0 "))  # a file may become a folder
         if lines:
+            self._write_staged(noted)
             self.git.run("update-index", "--add", "-z", "--index-info", data=b"".join(lines))
+
+    def _read_staged(self) -> dict[str, str]:
+        """What we have put into the index and, after a kill, not into a commit: it is not the
+        user's. The ids of blobs by path."""
+        try:
+            found = parse_foreign_json(read_bytes(self.place.parent / STAGED))
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def _write_staged(self, noted: Mapping[str, str]) -> None:
+        path = self.place.parent / STAGED
+        if noted:
+            make_folder(path.parent, 0o700)
+            write_text(path, json.dumps(noted))
+        else:
+            with suppress(FileNotFoundError):
+                remove(path)
 
     def _import(
         self,
@@ -312,6 +372,18 @@ class Commits:
         final: Mapping[str, Blob],
     ) -> str:
         """Write the commits and move HEAD, in one step, if it is still where it was."""
+        made = self._make_commits(turn, standing, outside, final)
+        if noted := self._read_staged():
+            self._write_staged({p: oid for p, oid in noted.items() if p not in final})
+        return made
+
+    def _make_commits(
+        self,
+        turn: Turn,
+        standing: RepositoryState,
+        outside: Mapping[str, Blob],
+        final: Mapping[str, Blob],
+    ) -> str:
         stream: list[bytes] = []
         parent, mark = standing.head, 0
         if outside:
@@ -322,6 +394,9 @@ class Commits:
         changed = {
             path: blob for path, blob in final.items() if blob != self._was(path, standing, outside)
         }
+        if turn.kind == "sync" and not outside and self._is_behind(parent, turn.of[0], changed):
+            self.git.run("update-ref", "-m", turn.subject, "HEAD", turn.of[0], parent)
+            return turn.of[0]
         if changed or not outside:
             mark += 1
             stream += commit_lines(turn, mark, parent, changed, AUTHOR)
@@ -329,11 +404,98 @@ class Commits:
         said = self.git.run("fast-import", "--quiet", data=b"".join(stream))
         return said.decode().strip()
 
+    def _is_behind(self, head: str, other: str, changed: Mapping[str, Blob]) -> bool:
+        """Return True when nothing was committed here that the other commit does not hold, and it
+        differs from HEAD by these changes only: HEAD then just moves there."""
+        if not self._holds_commit(other, head):
+            return False
+        return {p: new for p, (_, new) in changed_blobs(self.git, head, other).items()} == changed
+
+    # -------- edits of the user
+
+    def commit_edits(self, skip: frozenset[str]) -> list[str]:
+        """Commit what the user has changed in the folder, as his, but for the paths `skip`; returns
+        the paths. Files that are new count where a home has its own, not hidden ones."""
+        head = self.git.says("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+        listing = self.git.run("ls-tree", "-r", "-z", "HEAD") if head else b""
+        tracked = dict(tree_entries(listing))
+        new = [path for path in self._own_files() if path not in tracked]
+        ignored = set(self._ignored(new)) if new else set()
+        data: dict[str, tuple[str, bytes]] = {}
+        edits: dict[str, Blob] = {}
+        for path in (*tracked, *(path for path in new if path not in ignored)):
+            was = tracked.get(path, NO_BLOB)
+            if path in skip or was.mode not in ("", FILE, PROGRAM) or not is_inside(path):
+                continue
+            found = self._edited_file(path, was)
+            if isinstance(found, Blob):
+                edits[path] = found
+            elif found is not None:
+                data[path] = found
+        edits |= self._write_files(data)
+        if edits:
+            standing = self._standing(list(edits))
+            self._move_index(standing, {}, edits)
+            now = datetime.now().astimezone().isoformat(timespec="milliseconds")
+            self._import(Turn(secrets.token_hex(4), "outside", now), standing, edits, edits)
+        return list(edits)
+
+    def _own_files(self) -> Iterator[str]:
+        """The files of a home that are not hidden, nor in another repository inside it."""
+        for top in MARKS:
+            if (self.root / top).is_file():
+                yield top
+            for folder, folders, names in os.walk(self.root / top):
+                place = Path(folder)
+                folders[:] = [
+                    n for n in folders if n[0] != "." and not os.path.lexists(place / n / ".git")
+                ]
+                where = place.relative_to(self.root)
+                yield from ((where / name).as_posix() for name in names if name[0] != ".")
+
+    def _edited_file(self, path: str, was: Blob) -> Blob | tuple[str, bytes] | None:
+        """Mode and bytes of a file that differs from what HEAD has of it, NO_BLOB for one that was
+        removed; None for the others, and for what is no plain file or too large."""
+        if self._is_beyond(path):
+            return None
+        try:
+            found = read_plain_file(self.root, path, LARGEST_KEPT)
+        except (NotPlain, OSError):
+            return None
+        if found is None:
+            return None if not was.oid or (self.root / path).is_file() else NO_BLOB
+        if found.data is None:
+            return None
+        mode = PROGRAM if found.program else FILE
+        mode = was.mode if os.name == "nt" and was.mode else mode
+        if was.oid and oid_of(found.data, was.oid) == was.oid:
+            return None if mode == was.mode else Blob(mode, was.oid)
+        data = self._convert_line_ends(found.data, was)
+        if mode == was.mode and oid_of(data, was.oid) == was.oid:
+            return None
+        _check_no_markers(path, data)
+        return mode, data
+
+    def _write_files(self, files: Mapping[str, tuple[str, bytes]]) -> dict[str, Blob]:
+        oids = self._write_blobs([data for _, data in files.values()])
+        pairs = zip(files.items(), oids, strict=True)
+        return {path: Blob(mode, oid) for (path, (mode, _)), oid in pairs}
+
     def _user_ident(self) -> str:
         """The user as git knows him."""
         name, mail = self.git.says("config", "user.name"), self.git.says("config", "user.email")
         clean = [re.sub(r"[<>\n]", "", text) for text in (name, mail)]
         return f"{clean[0]} <{clean[1]}>" if all(clean) else YOU
+
+
+def _check_no_markers(path: str, data: bytes) -> None:
+    """Raise OpenclawError for a file with both sides of a merge, which must not travel."""
+    found = conflicts(data.decode("utf-8", "replace")) if SIGN in data else ()
+    if found:
+        raise OpenclawError(
+            f"{path} line {found[0].line}: both sides of a merge stand here",
+            "keep what is right and remove the markers, or try openclaw doctor --fix; then sync",
+        )
 
 
 def _join_sides(merged: Merged, *, first: bool) -> bytes:

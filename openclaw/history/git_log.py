@@ -62,6 +62,19 @@ def tree_entries(listing: bytes) -> Iterator[tuple[str, Blob]]:
         yield os.fsdecode(path), Blob(mode, oid)
 
 
+def changed_blobs(git: Git, old: str, new: str) -> dict[str, tuple[Blob, Blob]]:
+    """The files that differ between two commits: what each holds of them."""
+    said = git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", old, new)
+    fields = said.split(b"\0")
+    found = {}
+    for entry, name in zip(fields[::2], fields[1::2], strict=False):
+        modes_and_ids = entry.lstrip(b":").decode().split(" ")
+        pairs = zip(modes_and_ids[:2], modes_and_ids[2:4], strict=True)
+        before, after = (Blob(mode, oid) if mode.strip("0") else NO_BLOB for mode, oid in pairs)
+        found[os.fsdecode(name)] = (before, after)
+    return found
+
+
 def index_entries(listing: bytes) -> Iterator[tuple[str, Blob]]:
     """The paths and blobs in the output of `git ls-files -s -z`. GitError for a conflict."""
     for entry in filter(None, listing.split(b"\0")):
@@ -85,6 +98,8 @@ def commit_lines(
     yield message + b"\n"
     if parent:
         yield f"from {parent}\n".encode()
+    if turn.kind == "sync":
+        yield f"merge {turn.of[0]}\n".encode()
     for path, blob in sorted(files.items(), key=lambda item: bool(item[1].oid)):
         name = quoted(path)  # deletions first: a file may become a folder
         yield (
@@ -117,13 +132,14 @@ LINE = re.compile(rf"(?m)^{TRAILER}(-[A-Z][a-z]+)?: (.*)$")
 CHUNK = 40
 
 
-def turns(root: Path, *, path: str = "", ours: bool = True) -> Iterator[Turn]:
-    """The turns in what HEAD is made of, newest first; with `path` the commits that changed this
-    file, and with `ours` false the user's own commits too: kind "outside", id ""."""
-    words = ["log", FORMAT]
+def turns(root: Path, *, path: str = "", ours: bool = True, within: str = "HEAD") -> Iterator[Turn]:
+    """The turns in what HEAD is made of, newest first, or in another range of commits; with `path`
+    the commits that changed this file, and with `ours` false the user's own commits too: kind
+    "outside", id ""."""
+    words = ["log", FORMAT, within]
     words += [f"--grep=^{TRAILER}-Id: "] if ours else []
     some: list[tuple[Turn, str]] = []
-    for head in _heads(root, [*words, *(["--", path] if path else [])]):
+    for head in _heads(root, [*words, "--", *([path] if path else [])]):
         some.append(head)
         if len(some) >= CHUNK:
             yield from _with_steps(root, some)
@@ -192,7 +208,9 @@ def _with_steps(root: Path, heads: Sequence[tuple[Turn, str]]) -> Iterator[Turn]
         *("--raw", "--no-renames", "--no-abbrev", "--format=%x02%H"),
         data=data,
     )
-    steps = dict(_steps(said))
+    steps: dict[str, list[TurnStep]] = {}
+    for oid, found in _steps(said):  # of a merge the first is what came in
+        steps.setdefault(oid, found)
     for turn, oid in heads:
         yield replace(turn, steps=tuple(steps.get(oid, ())))
 

@@ -27,7 +27,8 @@ from openclaw.storage import git
 from openclaw.storage.git import note_git_locks, remove_stale_locks
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
-from openclaw.storage.safe_open import check_no_links, make_folder, remove
+from openclaw.storage.safe_open import check_no_links, make_folder, read_bytes, remove
+from openclaw.storage.text import write_text
 from openclaw.types import FileContent
 
 MOST_KEPT = 500
@@ -37,6 +38,8 @@ FOREIGN = "foreign"
 """The folder of records that were not written here."""
 COMMITTING = "committing"
 """The note that git is being asked to commit."""
+ELSEWHERE = "elsewhere"
+"""The list of the turns of other devices."""
 NEVER = "-"
 """In place of the commit of a record that becomes none: there are no commits, or git is told to
 ignore all its files."""
@@ -196,6 +199,39 @@ class History:
             return f"not committed yet: {waiting}; it is kept and committed later"
         git.pack_objects(self.root)
         return ""
+
+    def commit_edits(self) -> list[str]:
+        """Commit what the user has changed in the home, but for what running turns write; returns
+        the paths. Finished turns are committed before. OpenclawError when it cannot be done now."""
+        if notice := self.publish():
+            raise OpenclawError(notice, f"see: git -C {self.root} status")
+        with hold_lock(
+            self.home.private / "locks" / "history.lock", LOCK_SECONDS, what="the history"
+        ):
+            if reason := git.busy(self.root):
+                raise OpenclawError(reason, f"finish it: git -C {self.root} status")
+            remove_stale_locks(self.root, self.place.parent / COMMITTING)
+            running = self.unfinished()
+            written = {step.path for record in running for step in record.turn.steps}
+            skip = frozenset(written.union(*(record.talk for record in running)))
+            with note_git_locks(self.root, self.place.parent / COMMITTING):
+                return Commits(self.root, self.place).commit_edits(skip)
+
+    # -------- turns of other devices
+
+    def elsewhere(self) -> frozenset[str]:
+        """The ids of turns that came in from other devices: undo leaves these alone."""
+        try:
+            return frozenset(read_bytes(self.place.parent / ELSEWHERE).decode("ascii").split())
+        except (OSError, ValueError):
+            return frozenset()
+
+    def note_elsewhere(self, turns: Iterable[Turn]) -> None:
+        """Keep the ids of turns that are about to come in."""
+        known = self.elsewhere()
+        if new := {turn.id for turn in turns if turn.id} - known:
+            make_folder(self.place.parent, 0o700)
+            write_text(self.place.parent / ELSEWHERE, "\n".join(sorted(known | new)) + "\n")
 
     @property
     def waiting(self) -> str:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from openclaw.frozen import frozen
 
-Kind = Literal["turn", "outside", "undo", "redo"]
+Kind = Literal["turn", "outside", "undo", "redo", "sync"]
 Scope = Literal["all", "files", "talk"]
 State = Literal["running", "done", "interrupted"]
 
@@ -45,11 +45,13 @@ class Turn:
     """One entry of the history.
 
     id: 8 hex digits
-    kind: "outside" for edits that others had made to a file before a turn changed it
+    kind: "outside" for edits that others had made to a file before a turn changed it, "sync" for
+        what came from another device
     at: ISO 8601 time with offset
     number: counts the turns of a session from 1
     steps: in the order in which they were made
-    of: the turns that an undo takes back, or the one undo that a redo takes back
+    of: the turns that an undo takes back, the undo that a redo takes back, or the other device's
+        commit
     commit: the commit that holds the turn, "" while it is only in .openclaw/history
     undone: the scope that was taken back, None for none
     """

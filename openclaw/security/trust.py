@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -13,10 +14,12 @@ from pathlib import Path
 from openclaw.config.file import given_values
 from openclaw.config.settings import build
 from openclaw.config.untrusted_settings import allow_targets, needing_consent, new_targets, targets
-from openclaw.errors import OpenclawError
+from openclaw.errors import OpenclawError, UsageError
 from openclaw.storage.home import HOME, MARKS, Home, Trust, is_trusted, trust_file, trust_home
 
 ASIDE = "aside"
+_SIGNER = "signer "
+_KEY = re.compile(r"[a-z0-9@.-]+ [A-Za-z0-9+/]+={0,2}")
 
 
 def check_trust(home: Home) -> Home:
@@ -80,6 +83,32 @@ def allow_keys(home: Home) -> None:
     """Let the settings send the keys that they name to the addresses that they name."""
     settings = build({name: value for name, (value, _) in given_values(home).items()})
     allow_targets(home, new_targets(home, settings))
+
+
+def own_remote(home: Home, url: str) -> None:
+    """Let what comes from this git repository count as the user's own words."""
+    Trust(trust_file()).allow(home, "yes", f"remote {url}")
+
+
+def is_own_remote(home: Home, url: str) -> bool:
+    return bool(Trust(trust_file()).known(home, f"remote {url}"))
+
+
+def allow_signer(home: Home, key: str) -> None:
+    """Let what is signed by this ssh key count as the user's own words. UsageError for no key."""
+    words = key.split()
+    if len(words) < 2 or not _KEY.fullmatch(f"{words[0]} {words[1]}"):
+        raise UsageError(
+            "a signer is the public key of ssh, such as ssh-ed25519 AAAA...",
+            "it stands in ~/.ssh/id_ed25519.pub of the other device",
+        )
+    Trust(trust_file()).allow(home, "yes", f"{_SIGNER}{words[0]} {words[1]}")
+
+
+def signers(home: Home) -> list[str]:
+    """The ssh keys of the user's devices."""
+    kinds = Trust(trust_file()).kinds(home)
+    return [kind.removeprefix(_SIGNER) for kind in kinds if kind.startswith(_SIGNER)]
 
 
 def revoke(home: Home) -> bool:

@@ -454,6 +454,28 @@ def merge_sessions(base: bytes, ours: bytes, theirs: bytes | None) -> tuple[byte
     return encode(text), fits
 
 
+def merge_devices(base: bytes | None, ours: bytes, theirs: bytes) -> bytes | None:
+    """Merge a session with which two devices went on since `base`. None when it cannot be done: a
+    side is no session, both changed the same messages, or both archived some."""
+    made = merge_sessions(base or b"", ours, theirs)
+    documents = [_read_document(data) if data else {} for data in (base, ours, theirs)]
+    if made is None or not made[1] or None in documents:
+        return None
+    old, now, new = (document or {} for document in documents)
+    for key in (ARCHIVED, "compressed_context"):
+        if old.get(key) != now.get(key) != new.get(key) != old.get(key):
+            return None
+    merged = _read_document(made[0]) or {}
+    if merged["messages"] not in (now["messages"], new["messages"]):
+        merged = without(merged, SHORTENED, NOTED, *OF_THE_REQUEST)
+    foreign = [side[FOREIGN] for side in (new, now) if isinstance(side.get(FOREIGN), dict)]
+    if foreign:
+        merged[FOREIGN] = {source: at for side in foreign for source, at in side.items()}
+    times = [str(side.get("updated_at") or "") for side in (now, new)]
+    merged["updated_at"] = max(times, key=to_timestamp)
+    return encode(json.dumps(merged, ensure_ascii=False, indent=2) + "\n")
+
+
 def _merge_messages(merged: Merged) -> tuple[list[str], bool]:
     """Return the messages with all additions of both, and True when nothing else conflicts."""
     lines, fits = list(merged.lines), True

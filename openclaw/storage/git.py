@@ -15,12 +15,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.storage.git_settings import common_of, find_repository_problem, git_environment
 from openclaw.storage.safe_open import appending, check_no_links, make_folder, remove
 from openclaw.storage.text import read_text
+
+if TYPE_CHECKING:
+    import subprocess
 
 # Nothing that the user's settings name takes part in what the program does: hook, signing key,
 # monitor, driver, another machine. Where a repository's own settings are read, that goes for them.
@@ -42,7 +46,7 @@ OPTIONS = (
 # What a caller's environment may say that is about git itself, not about another repository.
 KEPT = frozenset({
     "GIT_EXEC_PATH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM",
-    "GIT_TEMPLATE_DIR",
+    "GIT_TEMPLATE_DIR", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS",
 })  # fmt: skip
 BUSY = {
     "MERGE_HEAD": "a merge",
@@ -83,22 +87,7 @@ class Git:
 
     def run(self, *words: str, data: bytes = b"", **env: str) -> bytes:
         """Return what git prints, given `data` on standard input. GitError has its last words."""
-        import subprocess
-
-        try:
-            done = subprocess.run(
-                self.command(*words),
-                env=self.environ() | env,
-                input=data,
-                capture_output=True,
-                timeout=TIMEOUT_SECONDS,
-                check=False,
-            )
-        except FileNotFoundError as error:
-            raise GitError("git is not installed", "install git to keep a history") from error
-        except (OSError, subprocess.SubprocessError) as error:
-            kind = GitDied if isinstance(error, subprocess.TimeoutExpired) else GitError
-            raise kind(f"git {words[0]} failed: {error}", f"cd {self.root}; git status") from error
+        done = self.call(words, data, env)
         if done.returncode:
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()
             what = next((line for line in said if line.startswith("fatal:")), (said or ["?"])[-1])
@@ -107,6 +96,31 @@ class Git:
                 f"git {words[0]} failed: {what}", f"look at it with: git -C {self.root} status"
             )
         return done.stdout
+
+    def call(
+        self,
+        words: Sequence[str],
+        data: bytes,
+        env: Mapping[str, str],
+        seconds: float = TIMEOUT_SECONDS,
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Run git; the caller looks at how it ended. GitError when it cannot be run."""
+        import subprocess
+
+        try:
+            return subprocess.run(
+                self.command(*words),
+                env={**self.environ(), **env},
+                input=data,
+                capture_output=True,
+                timeout=seconds,
+                check=False,
+            )
+        except FileNotFoundError as error:
+            raise GitError("git is not installed", "install git to keep a history") from error
+        except (OSError, subprocess.SubprocessError) as error:
+            kind = GitDied if isinstance(error, subprocess.TimeoutExpired) else GitError
+            raise kind(f"git {words[0]} failed: {error}", f"cd {self.root}; git status") from error
 
     def blobs(self, oids: Sequence[str], *options: str) -> list[bytes]:
         """The contents of these blobs, as they are. GitError when one is not there."""

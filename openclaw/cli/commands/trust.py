@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
-from openclaw.cli.common import find_named_home
+from openclaw.cli.common import current_home, find_named_home
 from openclaw.cli.home_trust import confirm_trust
-from openclaw.cli.questions import refuse_inside_agent
+from openclaw.cli.questions import confirm, refuse_inside_agent
 from openclaw.errors import Refused
-from openclaw.security.trust import revoke
+from openclaw.security.trust import allow_signer, own_remote, revoke
+from openclaw.storage.git_remote import find_remote
 
 
 def trust(
@@ -22,6 +23,18 @@ def trust(
             "--keep-private", help="Keep its .openclaw/: the home is mine, I moved or copied it."
         ),
     ] = False,
+    remote: Annotated[
+        str,
+        typer.Option(
+            "--remote",
+            metavar="URL",
+            help="This git remote is mine: it brings my own words.",
+        ),
+    ] = "",
+    signer: Annotated[
+        str,
+        typer.Option("--signer", metavar="KEY", help="This public ssh key is of my other device."),
+    ] = "",
     take_back: Annotated[bool, typer.Option("--revoke", help="Stop trusting it.")] = False,
 ) -> None:
     """Say that this home is yours: its settings count, and the agent may work in it.
@@ -35,5 +48,16 @@ def trust(
         typer.echo("the home is not trusted any more" if revoke(home) else "it was not trusted")
         return
     refuse_inside_agent("a home")
+    if signer:
+        if not confirm("Is this the key of a device of yours?", yes=yes):
+            raise typer.Exit(Refused.exit_code)
+        allow_signer(current_home(ctx), signer)
+        return
+    if remote:
+        found = find_remote(home.root, remote)
+        if not confirm(f"Is {found.shown} yours, and all that push to it?", yes=yes):
+            raise typer.Exit(Refused.exit_code)
+        own_remote(current_home(ctx), found.url)
+        return
     if not confirm_trust(home, yes=yes, keep_private=keep_private):
         raise typer.Exit(Refused.exit_code)

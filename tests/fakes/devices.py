@@ -1,0 +1,79 @@
+"""One person's home on several devices: clones that share a bare repository on the disk."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from openclaw.storage.home import Home, create_home, trust_home
+from tests.fakes.command import Result, openclaw
+from tests.fakes.git_home import git
+
+
+@dataclass(frozen=True)
+class Device:
+    """A clone of the home."""
+
+    root: Path
+
+    def run(self, *words: str) -> Result:
+        return openclaw("--home", str(self.root), *words)
+
+    def sync(self, *words: str, code: int = 0) -> Result:
+        done = self.run("sync", *words)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done
+
+    def told(self, *words: str, code: int = 0) -> dict[str, Any]:
+        """What `sync --json` tells."""
+        found: dict[str, Any] = json.loads(self.sync("--json", *words, code=code).stdout)
+        return found
+
+    def write(self, path: str, text: str | bytes) -> None:
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text.encode() if isinstance(text, str) else text)
+
+    def append(self, path: str, text: str) -> None:
+        self.write(path, self.read(path) + text)
+
+    def read(self, path: str) -> str:
+        return (self.root / path).read_text("utf-8") if (self.root / path).exists() else ""
+
+    def git(self, *words: str, fails: bool = False) -> str:
+        return git(self.root, *words, fails=fails)
+
+    def commit(self, message: str) -> None:
+        """What is staged, by hand."""
+        self.git("-c", "user.name=A", "-c", "user.email=a@b.org", "commit", "-qm", message)
+
+    def tree(self) -> str:
+        """The id of all files that HEAD holds."""
+        return self.git("rev-parse", "HEAD^{tree}")
+
+
+def hub(folder: Path) -> Path:
+    """A bare repository that has nothing yet."""
+    folder.mkdir(parents=True)
+    git(folder, "init", "--quiet", "--bare")
+    return folder
+
+
+def devices(folder: Path, count: int = 2, *, own: bool = True) -> list[Device]:
+    """Devices with the same home; with `own` each was told that the remote is the user's."""
+    shared = hub(folder / "hub.git")
+    create_home(folder / "device0")
+    first = Device(folder / "device0")
+    first.git("remote", "add", "origin", str(shared))
+    first.git("push", "--quiet", "origin", "main")
+    found = [first]
+    for number in range(1, count):
+        root = folder / f"device{number}"
+        git(folder, "clone", "--quiet", str(shared), str(root))
+        trust_home(Home(root))
+        found.append(Device(root))
+    for device in found if own else ():
+        assert device.run("trust", "--remote", "origin", "--yes").returncode == 0
+    return found
