@@ -48,14 +48,10 @@ def rules_table(examples: Sequence[train.Example]) -> list[str]:
 
 def main(report: Callable[[str], object] = print) -> None:
     """Print the tables."""
-    messages, answers = train.read_messages(), train.read_authors("answers-*.txt")
-    for name, labels, examples in (
-        ("message", train.MESSAGE, messages),
-        ("sentence", train.SENTENCE, train.read_sentences()),
-        ("answer", train.ANSWER, answers),
-    ):
-        made = train.cross_validate(labels, train.PLANS[name], examples)
-        train.print_figures(name, made)
+    examples = train.read_examples()
+    for name in ("message", "sentence", "source", "answer"):
+        train.print_figures(name, train.cross_validate(train.PLANS[name], examples[name]))
+    messages = examples["message"]
     report("\nthe rules of words on the same lines\n\n| source | asks | orders |\n|---|---|---|")
     for row in rules_table(messages):
         report(row)

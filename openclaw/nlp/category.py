@@ -1,4 +1,8 @@
-"""Guess the category of a memory from a few words of four languages."""
+"""Guess the category of a memory from a few words of four languages.
+
+By patterns: a memory of thousands of entries is read at once, and the model of sentences
+(`nlp/classifier.py`) needs 0.4 ms for each and knows no label for people ("Anna is my sister").
+"""
 
 from __future__ import annotations
 

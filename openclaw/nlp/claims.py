@@ -2,7 +2,8 @@
 
 Small models say "I have saved it", or "Sure, I'll save it", without any call
 (docs/small-models.md). The loop compares the claims with the receipt: they count only when the
-turn changed nothing at all, so the check must be sure, not complete.
+turn changed nothing at all, so the check must be sure, not complete. What was done is told by
+patterns: the model of answers takes "Your notes are in notes.md." for an act too.
 """
 
 from __future__ import annotations

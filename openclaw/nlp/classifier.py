@@ -1,12 +1,14 @@
 """Reads from the words of a message or an answer what kind of sentence it is.
 
 Five linear models in one file, `classifier.bin`, trained by `python -m training.train` from the
-labelled sentences in `training/data`: what a user's message wants, what a sentence of one states
-and of which kind it is, what a sentence of an answer does, and the language of a text. A text
-becomes a set of hashed features: its word 1 to 3-grams, the letter 3 to 5-grams of its words, and a
-few exact marks. The model is a table of one row of small integers for each feature; a label's score
-is the sum of its column, turned into a probability that was calibrated on authors whom the model
-did not see. No library is needed.
+labelled sentences in `training/data`: what a user's message wants, of which kind a sentence of one
+is and whether it hands a text over, what a sentence of an answer does, and the language of a text.
+A text becomes a set of hashed features: its word 1 to 3-grams, the letter 3 to 5-grams of its
+words, a few exact marks, and for some models pairs of near words. A model is a table of one row of
+small integers for each feature, compressed; the score of a column is its sum. Where a text has
+several labels each is a column of its own; of the kinds of a sentence exactly one is right, and a
+label is one kind or several. The probabilities were calibrated on authors whom the model did not
+see. No library is needed.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from zlib import crc32
+from typing import Any
+from zlib import crc32, decompress
 
 from openclaw.frozen import frozen
 
@@ -71,6 +74,8 @@ SHARES = (1.5, 1.0)
 """Weights of the words and of the letters. On authors not seen this finds 2 to 4 % more than equal
 weights at the same precision."""
 IMPROBABLE = 0.5
+MAY_HAND_OVER = 0.4
+"""From this probability on: what is wrongly left out of the memory costs less than what is kept."""
 FEWEST_LETTERS = 4
 
 
@@ -80,14 +85,14 @@ def read_message(text: str) -> Labels:
 
 
 def read_sentence(sentence: str) -> Labels:
-    """Return what a sentence of a user's message is: lasting (worth keeping), states (something,
-    lasting or not), hands_over (gives or begins a text that is not the user's own word)."""
+    """Return of which kind a sentence of a user's message is (training/README.md), and whether that
+    is lasting (worth keeping) or states something, lasting or not."""
     return _read("sentence", sentence)
 
 
-def read_kind(sentence: str) -> Labels:
-    """Return of which kind a lasting sentence is: preference, decision, contact; else a fact."""
-    return _read("kind", sentence)
+def hands_over(sentence: str) -> bool:
+    """Return True for a sentence that gives or begins a text that is not the user's own word."""
+    return _read("source", sentence).probabilities["hands_over"] >= MAY_HAND_OVER
 
 
 def read_answer(sentence: str) -> Labels:
@@ -106,24 +111,30 @@ def language_of(text: str) -> str:
 
 @lru_cache(maxsize=256)
 def _read(model: str, text: str) -> Labels:
-    return _models()[model].read(text)
+    return _model(model).read(text)
 
 
 @frozen
 class _Model:
-    """One linear model: `rows` has a signed byte for each bucket and label."""
+    """One linear model: `rows` has a signed byte for each bucket and column. A label is a column,
+    or the columns in `groups` of which one is right; `calibration` has its slope and offset."""
 
     labels: Sequence[str]
+    groups: Sequence[Sequence[int]]
     buckets: int
+    pairs: bool
     bias: Sequence[float]
     scale: Sequence[float]
+    calibration: Sequence[tuple[float, float]]
     thresholds: Mapping[str, float]
     rows: memoryview
 
     def read(self, text: str) -> Labels:
-        width = len(self.labels)
+        width = len(self.bias)
         scores = list(self.bias)
-        for group, share in zip(features(text, self.buckets), SHARES, strict=True):
+        for group, share in zip(
+            features(text, self.buckets, pairs=self.pairs), SHARES, strict=True
+        ):
             sums = [0] * width
             for at in group:
                 sums = [a + b for a, b in zip(sums, self.rows[at * width :], strict=False)]
@@ -132,34 +143,57 @@ class _Model:
                 score + total * scale * weight
                 for score, total, scale in zip(scores, sums, self.scale, strict=True)
             ]
-        told = (1 / (1 + math.exp(-max(-30.0, min(30.0, score)))) for score in scores)
+        scores = group_scores(scores, self.groups)
+        pairs = zip(scores, self.calibration, strict=True)
+        told = (probability(slope * score + offset) for score, (slope, offset) in pairs)
         return Labels(dict(zip(self.labels, told, strict=True)), self.thresholds)
 
 
+def group_scores(scores: Sequence[float], groups: Sequence[Sequence[int]]) -> list[float]:
+    """Return the log odds that the right column is in each group; the scores when there are no
+    groups."""
+    if not groups:
+        return list(scores)
+    shares = softmax(scores)
+    inside = (sum(shares[at] for at in group) for group in groups)
+    return [math.log(max(p, 1e-9) / max(1 - p, 1e-9)) for p in inside]
+
+
+def softmax(scores: Sequence[float]) -> list[float]:
+    """Return the probability of each column, one of which is right."""
+    most = max(scores)
+    powers = [math.exp(score - most) for score in scores]
+    total = sum(powers)
+    return [each / total for each in powers]
+
+
+def probability(score: float) -> float:
+    """Return the probability for log odds."""
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, score))))
+
+
+@lru_cache
+def _model(name: str) -> _Model:
+    head, blocks = _head()
+    told = head[name]
+    start, end = told.pop("block")
+    rows = memoryview(decompress(blocks[start:end])).cast("b")
+    return _Model(**told, rows=rows)
+
+
 @cache
-def _models() -> Mapping[str, _Model]:
-    data = FILE.read_bytes()
-    end = data.index(b"\n")
-    rest = memoryview(data)[end + 1 :].cast("b")
-    made, start = {}, 0
-    for name, told in json.loads(data[:end])["models"].items():
-        size = told["buckets"] * len(told["labels"])
-        made[name] = _Model(
-            told["labels"],
-            told["buckets"],
-            told["bias"],
-            told["scale"],
-            told["thresholds"],
-            rest[start : start + size],
-        )
-        start += size
-    return made
+def _head() -> tuple[dict[str, dict[str, Any]], bytes]:
+    head, _, blocks = FILE.read_bytes().partition(b"\n")
+    return json.loads(head)["models"], blocks
 
 
-def features(text: str, buckets: int) -> tuple[Sequence[int], Sequence[int]]:
+def features(
+    text: str, buckets: int, *, pairs: bool = False
+) -> tuple[Sequence[int], Sequence[int]]:
     """Return the buckets (below `buckets`, each once) of the words and of the letters of a text."""
     tokens = _tokens(text)
-    words = sorted({crc32(each.encode()) % buckets for each in _word_grams(tokens)})
+    grams = [*_word_grams(tokens), *(_near_pairs(tokens) if pairs else ())]
+    words = sorted({crc32(each.encode()) % buckets for each in grams})
     letters = sorted({crc32(each.encode()) % buckets for each in _letter_grams(tokens)})
     return words, letters
 
@@ -180,6 +214,13 @@ def _word_grams(tokens: Sequence[str]) -> Iterator[str]:
     for at, first in enumerate(bounded):
         yield f"w{first}"
         yield from (f"w{' '.join(bounded[at : at + n])}" for n in (2, 3) if at + n <= len(bounded))
+
+
+def _near_pairs(tokens: Sequence[str]) -> Iterator[str]:
+    """Yield each two words with one or two others between them."""
+    bounded = ["^", *tokens, "$"]
+    for at, first in enumerate(bounded):
+        yield from (f"s{first} {later}" for later in bounded[at + 2 : at + 4])
 
 
 def _letter_grams(tokens: Sequence[str]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Hear the complaint that something was said before or was forgotten.
 
-By patterns: the model of sentences (`nlp/classifier.py`), tried for it, hears one complaint in six.
+By patterns: the model of sentences (`nlp/classifier.py`), tried for it, hears three complaints in
+ten at a precision of 0.9.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Literal
 
 from openclaw.frozen import frozen
-from openclaw.nlp.classifier import Labels, read_kind, read_message, read_sentence
+from openclaw.nlp.classifier import Labels, hands_over, read_message, read_sentence
 from openclaw.nlp.dates import names_relative_day
 from openclaw.nlp.identifiers import identifiers
 from openclaw.nlp.intent import REMEMBER
@@ -25,13 +25,16 @@ from openclaw.security.untrusted import find_hidden
 FactCategory = Literal["preference", "fact", "decision", "entity"]
 
 CATEGORIES: dict[str, FactCategory] = {
+    "fact": "fact",
     "preference": "preference",
     "decision": "decision",
     "contact": "entity",
 }
-"""The category of each label of the model; a fact has none of them."""
+"""The category of each lasting kind of the model."""
 FEWEST_WORDS = 2
 """A shorter clause states nothing by itself."""
+FEWEST_WORDS_ALONE = 4
+MAY_LAST = 0.2
 MOST_CLAUSES = 6
 CITATION_MARK = "[...]"
 """Replaces a citation."""
@@ -39,6 +42,9 @@ CITATION_MARK = "[...]"
 _I = re.IGNORECASE
 _PARAGRAPH = re.compile(r"\n[ \t]*(?:\n|-{3,}[ \t]*\n|={3,}[ \t]*\n)")
 _CLAUSE = re.compile(r"[,;:] | [\u2013\u2014-] |[\u3001\uff0c\uff1b]")
+_PART = re.compile(rf"{_CLAUSE.pattern}|\b(?:that|dass|que|che|dat) ", _I)
+_WORD = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]{1,2}|[^\W\u3040-\u9fff\uac00-\ud7af]+")
+"""Two signs of a script without blanks are about a word."""
 _QUESTION_END = ("?", "\uff1f")
 _LONG_QUOTE = re.compile(
     r"\"[^\"]{12,1500}\"|\u201c[^\u201d]{12,1500}\u201d|"
@@ -101,7 +107,7 @@ _LIFTS_A_GUARD = re.compile(
 class FactCandidate:
     """A fact that may be kept.
 
-    text      the user's exact words, one line of 10 to 500 characters
+    text      the user's exact words, one line of at most 500 characters
     category  what kind of fact it is
     relative  it names a day relative to the day of writing ("tomorrow")
     sure      the whole message was surely typed, not pasted
@@ -139,7 +145,9 @@ def lasting_facts(said: str) -> tuple[str, ...]:
     return tuple(
         text
         for text in dict.fromkeys(texts)
-        if SHORTEST_LASTING <= len(text) <= LONGEST_LASTING and CITATION_MARK not in text
+        if len(text.encode()) >= SHORTEST_LASTING
+        and len(text) <= LONGEST_LASTING
+        and CITATION_MARK not in text
     )
 
 
@@ -167,9 +175,7 @@ def _is_typed(said: str) -> bool:
 
 
 def _category_of(text: str) -> FactCategory:
-    read = read_kind(text)
-    best = read.best(*CATEGORIES)
-    return "fact" if read.lacks(best) else CATEGORIES[best]
+    return CATEGORIES[read_sentence(text).best(*CATEGORIES)]
 
 
 def _own_sentences(said: str) -> list[str]:
@@ -180,7 +186,7 @@ def _own_sentences(said: str) -> list[str]:
     for part in _PARAGRAPH.split(text):
         own: list[str] = []
         for sentence in sentences(_without_conversation(part)):
-            if not read_sentence(sentence).lacks("hands_over"):
+            if hands_over(sentence):
                 return own
             own.append(sentence)
         found += own
@@ -208,7 +214,17 @@ def _lasting_part(sentence: str) -> str:
 
 
 def _lasts(text: str) -> bool:
-    return read_sentence(text).has("lasting")
+    """Return True when a sentence is lasting, or when it may be and a long enough clause of it
+    surely is: the rest of a long sentence says little about it."""
+    read = read_sentence(text)
+    if read.has("lasting") or read.probabilities["lasting"] < MAY_LAST:
+        return read.has("lasting")
+    clauses = (each for each in _PART.split(text) if _count_words(each) >= FEWEST_WORDS_ALONE)
+    return any(read_sentence(each).has("lasting") for each in clauses)
+
+
+def _count_words(text: str) -> int:
+    return len(_WORD.findall(text))
 
 
 def _states(text: str) -> bool:
@@ -222,7 +238,7 @@ def _part_that(holds: Callable[[str], bool], sentence: str) -> str:
     ends = [each.start() for each in _CLAUSE.finditer(sentence)][:MOST_CLAUSES]
     for end in ends:
         head, rest = sentence[:end], sentence[end:].strip(" ,;:-\u2013\u2014")
-        if len(head.split()) < FEWEST_WORDS or not _wants_something(rest):
+        if _count_words(head) < FEWEST_WORDS or not _wants_something(rest):
             continue
         if holds(head) and not holds(rest):
             return head

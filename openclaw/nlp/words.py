@@ -6,8 +6,9 @@ import re
 
 LONGEST_OWN = 2_000
 """Characters; a longer message is taken to be partly pasted."""
-SHORTEST_LASTING, LONGEST_LASTING = 10, 500
-"""Characters of a fact that is kept."""
+SHORTEST_LASTING, LONGEST_LASTING = 8, 500
+"""Bytes that a fact has at least when it is kept, as a Chinese character says as much as three
+letters, and characters that it has at most."""
 
 WORD = re.compile(r"[^\W_]{3,}")
 COMMON = frozenset(

@@ -11,7 +11,14 @@ import pytest
 
 from benchmarks.capture import ALL, messages
 from openclaw.nlp import classifier
-from openclaw.nlp.classifier import features, language_of, read_answer, read_message
+from openclaw.nlp.classifier import (
+    features,
+    hands_over,
+    language_of,
+    read_answer,
+    read_message,
+    read_sentence,
+)
 from training import train
 
 
@@ -45,6 +52,41 @@ def test_a_sentence_of_an_answer_is_read() -> None:
     kinds = ("announces", "did", "answers", "offers")
     assert read_answer("I'll add sugar to your list.").best(*kinds) == "announces"
     assert read_answer("The train leaves at 9:15 from platform 3.").best(*kinds) == "answers"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Just so you know, we have no lift.",
+        "Übrigens bin ich Linkshänder.",
+        "au fait, je suis végétarien",
+        "I live in Graz.",
+        "I'm vegan",
+        "我对花生过敏。",
+        "我吃素",
+        "私は猫を飼っています。",
+    ],
+)
+def test_what_is_lasting_is_told_also_behind_a_lead_and_in_few_words(sentence: str) -> None:
+    assert read_sentence(sentence).has("lasting")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind"),
+    [
+        ("I'd rather have tea than coffee.", "preference"),
+        ("We decided to keep the old car.", "decision"),
+        ("The plumber is Mr Okoye, 0161 555 0123.", "contact"),
+        ("My brother works as a baker.", "fact"),
+    ],
+)
+def test_the_kind_of_a_lasting_sentence_is_told(sentence: str, kind: str) -> None:
+    assert read_sentence(sentence).best("fact", "preference", "decision", "contact") == kind
+
+
+def test_what_begins_a_text_of_others_is_told() -> None:
+    assert hands_over("Translate the following text into French:")
+    assert not hands_over("My brother works as a baker.")
 
 
 @pytest.mark.parametrize(
@@ -91,12 +133,14 @@ def test_every_line_of_the_data_can_be_read() -> None:
 
 
 def test_the_same_sentences_give_the_same_weights() -> None:
-    few = train.read_authors("en-nova.txt")[:60]
-    first, second = (train.Trained(("asks", "orders"), train.Plan(1 << 10, 0.9)) for _ in range(2))
-    first.fit(few)
-    second.fit(few)
-    assert first.weights.tobytes() == second.weights.tobytes()
-    assert json.dumps(first.bias.tolist()) == json.dumps(second.bias.tolist())
+    labels = train.Plan(("asks", "orders"), 1 << 10, 0.9)
+    kinds = train.Plan(("lasting",), 1 << 10, 0.9, kinds=train.SAID)
+    for plan, name in ((labels, "en-nova.txt"), (kinds, "said-en-ida.txt")):
+        first, second = train.Trained(plan), train.Trained(plan)
+        for made in (first, second):
+            made.fit(train.read_authors(name)[:60])
+        assert first.weights.tobytes() == second.weights.tobytes()
+        assert json.dumps(first.bias.tolist()) == json.dumps(second.bias.tolist())
 
 
 def runs_of_words(text: str) -> set[tuple[str, ...]]:
@@ -111,7 +155,7 @@ def test_no_sentence_of_the_capture_benchmark_is_trained_on() -> None:
 
 
 def test_a_message_gives_sentences_as_far_as_its_labels_tell() -> None:
-    read = {one.text: one for one in train.read_sentences()}
-    assert "lasting" in read["I'm allergic to penicillin."].labels
-    assert "states" in read["I'm tired."].labels and "lasting" not in read["I'm tired."].labels
-    assert read["Proofread this for me."].labels == {"hands_over"}
+    read = {one.text: one.labels for one in train.read_sentences()}
+    assert read["I'm allergic to penicillin."] == {"fact"}
+    assert read["I'm tired."] == {"passing"}
+    assert read["Proofread this for me."] == {"hands_over"}
