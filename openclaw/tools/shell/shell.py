@@ -62,6 +62,7 @@ from openclaw.tools.shell.process import (
     run,
     with_limits,
 )
+from openclaw.tools.shell.sandbox import SandboxOptions
 from openclaw.tools.tool import CallForm, Tool, tool
 from openclaw.types import Action, FileContent, ToolProblem, TurnChanges
 
@@ -229,9 +230,8 @@ class Runner:
     timeout: float = TIMEOUT_SECONDS
     env: tuple[str, ...] = ()  # names of variables that a command also gets
     network: bool = False  # allow the network, until untrusted text was read
-    unconfined: Callable[[], str | None] = (
-        sandbox.why_unavailable
-    )  # why there is no sandbox, or None
+    # Why there is no sandbox, or None.
+    unconfined: Callable[[], str | None] = sandbox.why_unavailable
     layered: Callable[[Path], bool] = sandbox.is_overlay_available
     limits: CommandLimits = CommandLimits()
     result_limits: ResultLimits = DEFAULT_LIMITS  # how much of the output the model sees
@@ -262,7 +262,7 @@ class Runner:
                     stack.enter_context(sandbox.open_layer(root, tried=True)) if layered else None
                 )
                 before = HomeFiles() if layer else scan_home(self.home, contents=False)
-                options = sandbox.SandboxOptions(
+                options = SandboxOptions(
                     self.home,
                     read_only=layer is None,
                     hidden=(*self._hidden(root, before, layer), *closed),
@@ -291,7 +291,7 @@ class Runner:
             layer = stack.enter_context(sandbox.open_layer(root)) if layered else None
             others = None if layer else stack.enter_context(watch_writes(root, fixed))
             before = scan_home(self.home, self._last)
-            options = sandbox.SandboxOptions(
+            options = SandboxOptions(
                 self.home,
                 keep_memory=self.turn_changes.tainted,
                 network=self.is_online(),
@@ -327,7 +327,7 @@ class Runner:
     def _execute(
         self,
         order: ProgramCall,
-        options: sandbox.SandboxOptions,
+        options: SandboxOptions,
         confined: bool,
         layer: sandbox.Layer | None,
     ) -> FinishedRun:
@@ -339,10 +339,9 @@ class Runner:
         if layer:
             argv = layer.over(argv)
         root = Path(os.path.realpath(self.home.root))
-        named = () if options.tried else self.env
-        env = environment(
-            self.home, os.environ, named=named, confined=confined, trying=options.tried
-        )
+        tried = options.tried
+        named = () if tried else self.env
+        env = environment(self.home, os.environ, named=named, confined=confined, trying=tried)
         try:
             with (
                 sandbox.placeholders(options) if confined else nullcontext(),
@@ -363,12 +362,7 @@ class Runner:
             raise ToolProblem(f"It could not be started: {error}.") from error
 
     def _watch(
-        self,
-        root: Path,
-        layer: sandbox.Layer | None,
-        options: sandbox.SandboxOptions,
-        *,
-        fixed: bool,
+        self, root: Path, layer: sandbox.Layer | None, options: SandboxOptions, *, fixed: bool
     ) -> Callable[[int], str]:
         """What ends the command. The placeholders must stand already."""
         watch = process.LimitWatch(self.limits, layer.upper if layer else root)
@@ -382,10 +376,9 @@ class Runner:
         if finished.spilled:
             ForeignFiles(self.home).note(self.home.relative(finished.spilled), source, "")
         # It was cut to a page already; a second cut would name a file with the page only.
-        result_limits = replace(
-            self.result_limits, chars=2 * self.result_limits.page, within=lambda text, tokens: True
-        )
-        return as_data(printed, source, self.turn_changes, result_limits)
+        chars = 2 * self.result_limits.page
+        limits = replace(self.result_limits, chars=chars, within=lambda text, tokens: True)
+        return as_data(printed, source, self.turn_changes, limits)
 
     def _record_changes(
         self, before: HomeFiles, theirs: Collection[str], written: Mapping[str, str]
@@ -418,7 +411,7 @@ class Runner:
         return list(found)
 
     def _bring_into_home(
-        self, before: HomeFiles, layer: sandbox.Layer, options: sandbox.SandboxOptions
+        self, before: HomeFiles, layer: sandbox.Layer, options: SandboxOptions
     ) -> tuple[list[str], list[str]]:
         """Move what the command wrote into the home. Returns the changed files and the notes."""
         self._last = before
