@@ -143,20 +143,23 @@ class _Model:
                 score + total * scale * weight
                 for score, total, scale in zip(scores, sums, self.scale, strict=True)
             ]
-        scores = group_scores(scores, self.groups)
+        scores = group_scores(scores, self.groups, len(self.labels))
         pairs = zip(scores, self.calibration, strict=True)
         told = (probability(slope * score + offset) for score, (slope, offset) in pairs)
         return Labels(dict(zip(self.labels, told, strict=True)), self.thresholds)
 
 
-def group_scores(scores: Sequence[float], groups: Sequence[Sequence[int]]) -> list[float]:
-    """Return the log odds that the right column is in each group; the scores when there are no
-    groups."""
+def group_scores(
+    scores: Sequence[float], groups: Sequence[Sequence[int]], labels: int
+) -> list[float]:
+    """Return the score of each label: the log odds that the right one of the first columns is in
+    its group, and of the labels behind those with a group their own column's score."""
+    kinds = len(scores) - (labels - len(groups))
     if not groups:
         return list(scores)
-    shares = softmax(scores)
+    shares = softmax(scores[:kinds])
     inside = (sum(shares[at] for at in group) for group in groups)
-    return [math.log(max(p, 1e-9) / max(1 - p, 1e-9)) for p in inside]
+    return [*(math.log(max(p, 1e-9) / max(1 - p, 1e-9)) for p in inside), *scores[kinds:]]
 
 
 def softmax(scores: Sequence[float]) -> list[float]:

@@ -48,6 +48,21 @@ def test_a_label_is_trusted_from_its_threshold_on() -> None:
     assert labels.lacks("orders") and not labels.lacks("orders", "asks")
 
 
+def test_kinds_are_scored_against_each_other_and_other_labels_alone() -> None:
+    """Three kinds of which one is right, two labels that stand for some, and one label more."""
+    first, second, alone = classifier.group_scores([1.0, 1.0, 1.0, -4.0], [[0, 2], [1]], labels=3)
+    assert first == pytest.approx(0.693, abs=0.001) and second == pytest.approx(-first)
+    assert alone == -4.0
+
+
+@pytest.mark.parametrize("message", ["Where are my keys?", "Put oats on my list"])
+def test_a_message_may_ask_and_order_at_once(message: str) -> None:
+    asks = read_message(message).probabilities["asks"]
+    orders = read_message(message).probabilities["orders"]
+    both = read_message("How late is it in Tokyo? And put oats on my list").probabilities
+    assert min(both["asks"], both["orders"]) > min(asks, orders)
+
+
 def test_a_sentence_of_an_answer_is_read() -> None:
     kinds = ("announces", "did", "answers", "offers")
     assert read_answer("I'll add sugar to your list.").best(*kinds) == "announces"
