@@ -407,7 +407,7 @@ def _split_orders(
 ) -> tuple[list[tuple[str, Cues]], list[tuple[str, Cues]]]:
     """Return what a prompt that wants several things orders and asks, each with its cues."""
     whole = cues.asks or cues.skill or cues.named or cues.errands.tools
-    orders, questions = ([], []) if whole else split_request(text)
+    orders, questions = ([], []) if whole else split_request(text, todos.open_texts())
     asked = [(words, cues_of(open_home, words, turn_skills, todos)) for words in questions]
     ordered = []
     for words in orders:

@@ -228,7 +228,8 @@ class Record:
 
 
 def begin(place: Path, turn: Turn, head: str = "") -> Record:
-    """A new record of a running turn in the folder of records."""
+    """A new record of a running turn in the folder of records; it is on the disk with the next line
+    that has to be."""
     folder = place / f"{_number(place):0{DIGITS}d}-{turn.id}"
     record = Record(folder, replace(turn, state="running"), head=head, mac=folder.name)
     try:
@@ -236,7 +237,12 @@ def begin(place: Path, turn: Turn, head: str = "") -> Record:
         with folder_of(folder) as above:
             above.make(folder.name, 0o700)
         appending(folder / RUNNING).close()
-        record.add(version=VERSION, head=head, **{name: getattr(turn, name) for name in HEADER})
+        header = {
+            "version": VERSION,
+            "head": head,
+            **{name: getattr(turn, name) for name in HEADER},
+        }
+        record._append([header], at_once=False)
     except OpenclawError:
         record.drop()
         raise

@@ -267,16 +267,17 @@ BETWEEN = re.compile(
 JOINS = re.compile(r"^(?:and|then|also|but|und|dann|aber|et|puis|y|luego|e|poi|en|dan)\s+", re.I)
 ACTS = (*TODO_LABELS, "remember", "forget", "file", "text", "web", "program", "sum")
 TO_NOTE = frozenset((*TODO_LABELS, "remember"))
+TO_CHANGE = ("todo_done", "todo_remove", "todo_change")
 MAY_REFER = 0.35
 """From this probability on a piece may not be understood without the one before: "tick it off"."""
 PART_WORDS = 3
 """Fewer words are no request of their own: "eggs, milk and bread"."""
 
 
-def split_request(request: str) -> tuple[list[str], list[str]]:
+def split_request(request: str, todos: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return what a request orders and what it asks, each by itself, when it wants several things
     and what it orders is about to-dos and memories; else nothing. "Tick the bread, add butter."
-    """
+    What is to be changed must be one of the open `todos`: the bread may stand in a file."""
     parts: list[tuple[str, str]] = []
     for piece in filter(None, map(str.strip, BETWEEN.split(request))):
         piece = JOINS.sub("", piece)
@@ -292,6 +293,8 @@ def split_request(request: str) -> tuple[list[str], list[str]]:
             return [], []  # it begins with something else
     orders = [words for words, act in parts if act != "asks"]
     if len(parts) < 2 or not orders or any(act not in {*TO_NOTE, "asks"} for _, act in parts):
+        return [], []
+    if any(act in TO_CHANGE and not _matching_todos(words, todos) for words, act in parts):
         return [], []
     return orders, [words for words, act in parts if act == "asks"]
 

@@ -140,8 +140,9 @@ def for_prompt(hits: Sequence[Hit], limits: PassageLimits) -> list[Passage]:
 
     Adjacent good hits become one passage, since lines in their order say more than fragments; only
     the first `NEIGHBOURHOOD * most` hits are joined. Struck lines are no longer true and left out.
+    Of a section whose heading is good all lines are: a heading alone answers nothing.
     """
-    good = _filter_good(hits, limits)
+    good = _with_sections(_filter_good(hits, limits), hits)
     found: list[Passage] = []
     room = limits.tokens
     for group in _neighbours(distinct(good, NEIGHBOURHOOD * limits.most))[: limits.most]:
@@ -154,6 +155,22 @@ def for_prompt(hits: Sequence[Hit], limits: PassageLimits) -> list[Passage]:
 
 def _filter_good(hits: Iterable[Hit], limits: PassageLimits) -> list[Hit]:
     return [hit for hit in hits if hit[0].score >= limits.score and not hit[1].struck]
+
+
+def _with_sections(good: Sequence[Hit], hits: Sequence[Hit]) -> list[Hit]:
+    """The good hits, with all hits below their headings, in the order of `hits`."""
+    chunks = {chunk.row: chunk for _, chunk in hits if not chunk.struck}
+    wanted = {chunk.row for _, chunk in good}
+    for _, heading in good:
+        row = heading.row + 1 if heading.is_heading else -1
+        while (
+            (below := chunks.get(row))
+            and below.headings == heading.headings
+            and (below.path == heading.path)
+        ):
+            wanted.add(row)
+            row += 1
+    return [hit for hit in hits if hit[1].row in wanted]
 
 
 def choose_passages(

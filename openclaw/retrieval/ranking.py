@@ -321,7 +321,7 @@ def _notes(question: Question, chunk: StoredChunk, *, dated: bool) -> dict[str, 
     if dated:
         same = any(first <= chunk.date <= last for first, last in question.dates)
         notes[f"date {chunk.date}" if same else "tells of that day"] = BONUS_DATE
-    if _is_heading(chunk):
+    if chunk.is_heading:
         notes["a heading"] = BONUS_HEADING
     if chunk.label and _is_named(chunk.label, question.names):
         notes[f"said of {chunk.label}"] = BONUS_LABEL
@@ -333,12 +333,6 @@ def _is_named(label: str, names: tuple[str, ...]) -> bool:
     """Return True when a word of a label is one of the names, or nearly spelled so."""
     own = set(re.findall(r"[^\W\d_]{2,}", label.casefold())) - TITLES
     return any(get_close_matches(word, names, 1, NEAR_SPELLING) for word in own)
-
-
-def _is_heading(chunk: StoredChunk) -> bool:
-    """Return True when a chunk is only a heading, which says less than the text below it."""
-    first = chunk.text.split("\n", 1)[0]
-    return bool(chunk.headings) and first.strip("# \t") == chunk.headings[-1]
 
 
 def _recency(days: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:

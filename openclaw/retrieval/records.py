@@ -87,6 +87,12 @@ class StoredChunk:
     struck: bool
     mtime_ns: int
 
+    @property
+    def is_heading(self) -> bool:
+        """True for a heading alone, which says less than the text below it."""
+        first = self.text.split("\n", 1)[0]
+        return bool(self.headings) and first.strip("# \t") == self.headings[-1]
+
 
 VERSION = 2
 WAL_BYTES = 16 * 1024 * 1024

@@ -361,6 +361,7 @@ def _format_page(name: str, page: list[str], start: int, total: int, damaged: bo
 
 
 _NEWLINE = r"(?:\r\n|\n|\r)"
+_LIST_MARK = re.compile(r"\s*(?:(?:[-*+]|\d+[.)])(?:\s+\[[ xX]\])?\s*)?")
 _MOST_SHOWN = 3
 _LONGEST_SHOWN = 160
 
@@ -388,8 +389,12 @@ def replace_passage(text: str, find: str, replace: str) -> tuple[str, int]:
             new = replace.replace("\n", _newline_of(text))
             if text[start:end] == new:
                 raise ToolProblem("That is how it already stands; nothing would change.")
-            if not new.strip() and _is_whole_line(text, start, end):  # no empty line stays
+            only_mark = _LIST_MARK.fullmatch(new) and text[start:end].lstrip().startswith(
+                new.strip()
+            )
+            if only_mark and _is_whole_line(text, start, end):  # no empty line or item stays
                 gap = re.match(_NEWLINE, text[end:])
+                start = text.rfind("\n", 0, start) + 1
                 new, end = "", end + (gap.end() if gap else 0)
             return text[:start] + new + text[end:], _line_of(text, start)
     raise _missing_problem(text, find, replace)
@@ -498,8 +503,9 @@ def _missing_problem(text: str, find: str, replace: str) -> ToolProblem:
 
 
 def _is_whole_line(text: str, start: int, end: int) -> bool:
+    """Return True when nothing but a list's mark stands beside a passage in its lines."""
     before, after = text[:start].rpartition("\n")[2], re.split(_NEWLINE, text[end:])[0]
-    return not before.strip() and not after.strip()
+    return bool(_LIST_MARK.fullmatch(before)) and not after.strip()
 
 
 def _same_problem(text: str, find: str) -> ToolProblem:

@@ -26,7 +26,10 @@ SHOWN_OPEN = 60
 
 _ORDER = re.compile(r"(?:put|add)\b.*\b(?:list|to-?dos?)\W*$", re.IGNORECASE)
 
-_TO_LIST = re.compile(r"\s+(?:on|onto|to) (?:my|the) [\w -]*\b(?:list|to-?dos?)\W*$", re.IGNORECASE)
+_TO_LIST = re.compile(
+    r"\s+(?:on|onto|to) (?:my|the) (?:[\w -]*\b(?:list|to-?dos?)\W*$|to-?do(?:s|[ -]list)\b)",
+    re.IGNORECASE,
+)
 
 MemoryPlace = Literal["lasting", "today"]
 Action = Literal["list", "add", "done", "undone", "change", "remove", "remove_list"]

@@ -409,8 +409,8 @@ def recalled(search: Search, question: str, *skip: str) -> list[Passage]:
 def hit(row: int, score: float, text: str = "", **how: Any) -> tuple[FusedRow, StoredChunk]:
     values = {"path": "memory/a.md", "start_line": row, "end_line": row, **how}
     chunk = StoredChunk(
-        row=row, node_id=f"{row:x}", text=text or f"line {row}", headings=(), date="", label="",
-        struck=values.pop("struck", False), mtime_ns=0, **values,
+        row=row, node_id=f"{row:x}", text=text or f"line {row}", date="", label="", mtime_ns=0,
+        headings=values.pop("headings", ()), struck=values.pop("struck", False), **values,
     )  # fmt: skip
     return FusedRow(row, score), chunk
 
@@ -434,6 +434,18 @@ def test_neighbours_become_one_passage_in_the_order_of_the_file() -> None:
     found = for_prompt(hits, limits())
     assert spans(found) == [(4, 6), (30, 30), (50, 50)]
     assert found[0].text == "line 4\nline 5\nline 6" and found[0].score == 0.9
+
+
+def test_a_heading_brings_the_lines_below_it_along_to_the_next_heading() -> None:
+    trip, costs = ("Trip",), ("Trip", "Costs")
+    hits = [
+        hit(1, 0.6, "# Trip", headings=trip),
+        hit(3, 0.2, headings=trip),
+        hit(2, 0.1, headings=trip),
+        hit(4, 0.1, "## Costs", headings=costs),
+        hit(5, 0.1, headings=costs),
+    ]
+    assert spans(for_prompt(hits, limits())) == [(1, 3)]
 
 
 def test_blank_lines_between_neighbours_are_kept() -> None:

@@ -300,6 +300,9 @@ def test_an_edit_shows_what_changed(
         ("port = 80\nport = 8080\n", "port = 80", "port = 90", "port = 90\nport = 8080\n"),
         ("no newline", "no", "a", "a newline"),
         ("a.b*c\n", "a.b*c", r"\1", "\\1\n"),
+        ("- milk\n- bread\n- tea\n", "bread", " ", "- milk\n- tea\n"),
+        ("- [ ] milk\n- [x] bread\n", "- [x] bread", "- ", "- [ ] milk\n"),
+        ("price\nbread\n", "bread", "-", "price\n-\n"),
     ],
 )  # fmt: skip
 def test_an_edit_is_exact_first_and_then_minds_no_blanks(
