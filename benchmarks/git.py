@@ -340,12 +340,13 @@ def _one(it: Talk, kind: str, path: str, number: int, chance: random.Random) -> 
         it.turn(prompt, "todo", action="add", items=[f"thing {number}"], list="Tasks")
         return "memory/TODO.md"
     if kind == "write" and path != SHARED:
-        path = path.replace(".md", f"-{number}.md")
-        it.turn(prompt, "write_file", path=path, content=_lines(chance, 5))
+        path, text = path.replace(".md", f"-{number}.md"), _lines(chance, 5)
+        it.turn(f"{prompt} Write {text}", "write_file", path=path, content=text)
     elif kind == "remove" and path != SHARED and (it.app.home.root / path).exists():
         it.turn(prompt, "run_shell", command=f"rm {path}")
     else:
-        it.turn(prompt, "append_file", path=path, text=_lines(chance, 1))
+        text = _lines(chance, 1)
+        it.turn(f"{prompt} Add {text}", "append_file", path=path, text=text)
     return path
 
 
