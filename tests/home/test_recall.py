@@ -117,7 +117,7 @@ def test_a_prompt_that_nothing_is_about_gets_no_passage(noted: Talk) -> None:
 @pytest.mark.parametrize("setting", ["off", "tool"])
 def test_recall_can_be_switched_off(tmp_path: Path, setting: str) -> None:
     it = talk(home_with(tmp_path / "home"), recall=setting)
-    assert retrieved(it.say("When does the plumber come?", answer("I do not know."))) == []
+    assert retrieved(it.say("When does the plumber come?", answer("On Thursday at ten."))) == []
     assert not it.app.recall.running
 
 
@@ -297,7 +297,7 @@ def test_a_prompt_that_ends_does_not_keep_the_index_from_being_made(tmp_path: Pa
 def test_the_setting_says_how_long_a_prompt_waits(tmp_path: Path) -> None:
     it = talk(home_with(tmp_path / "home"), recall="auto", recall_wait=0.0)
     it.app.recall.launch = Silent
-    happened = it.say("When does the plumber come?", answer("I do not know."))
+    happened = it.say("When does the plumber come?", answer("On Thursday at ten."))
     assert Trouble(too_late(0.0, None)) in happened
     it.app.close()
 
