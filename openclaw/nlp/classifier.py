@@ -178,7 +178,7 @@ def probability(score: float) -> float:
 @lru_cache
 def _model(name: str) -> _Model:
     head, blocks = _head()
-    told = head[name]
+    told = dict(head[name])  # several threads may read their first text at once
     start, end = told.pop("block")
     rows = memoryview(decompress(blocks[start:end])).cast("b")
     return _Model(**told, rows=rows)

@@ -6,6 +6,9 @@ import json
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec, module_from_spec
+from threading import Barrier
 
 import pytest
 
@@ -36,6 +39,22 @@ from training import train
 )
 def test_the_most_probable_kind_is_told(message: str, kind: str) -> None:
     assert read_message(message).best("asks", "orders", "tells", "chats") == kind
+
+
+def test_several_threads_may_read_their_first_message_at_once() -> None:
+    spec = find_spec("openclaw.nlp.classifier")
+    assert spec and spec.loader
+    fresh = module_from_spec(spec)  # has unpacked no model yet
+    spec.loader.exec_module(fresh)
+    fresh.read_sentence("The cat is called Max.")
+    together = Barrier(4)
+
+    def read(_: int) -> bool:
+        together.wait()
+        return bool(fresh.read_message("add sugar to my shopping list").has("orders"))
+
+    with ThreadPoolExecutor(4) as threads:
+        assert all(threads.map(read, range(4)))
 
 
 def test_case_figures_and_addresses_do_not_matter() -> None:
