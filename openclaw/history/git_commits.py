@@ -44,8 +44,8 @@ from openclaw.storage.readers import (
     parse_foreign_json,
     read_plain_file,
 )
-from openclaw.storage.safe_open import make_folder, read_bytes, remove
-from openclaw.storage.text import with_line_ends_of, write_text
+from openclaw.storage.safe_open import make_folder, read_bytes, remove, writing
+from openclaw.storage.text import unwritable, with_line_ends_of
 
 AUTHOR = "openclaw <openclaw@localhost>"
 YOU = "you <you@localhost>"
@@ -356,13 +356,19 @@ class Commits:
         return found if isinstance(found, dict) else {}
 
     def _write_staged(self, noted: Mapping[str, str]) -> None:
+        """Write the note; it need not be on the disk at once. A power cut may then leave a file
+        that git shows as staged, and loses nothing."""
         path = self.place.parent / STAGED
-        if noted:
-            make_folder(path.parent, 0o700)
-            write_text(path, json.dumps(noted))
-        else:
+        if not noted:
             with suppress(FileNotFoundError):
                 remove(path)
+            return
+        try:
+            make_folder(path.parent, 0o700)
+            with writing(path, 0o600) as file:
+                file.write(json.dumps(noted).encode())
+        except OSError as error:
+            raise unwritable(path, error) from error
 
     def _import(
         self,
