@@ -351,6 +351,7 @@ def _write_one(writer: Writer, prepared: _PreparedFile, now: KnownFile | None) -
 
 
 MODULES = (
+    "../nlp/calendar_days",
     "../nlp/dates",
     "../security/credentials",  # which names are closed
     "../storage/child",

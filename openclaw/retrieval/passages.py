@@ -163,11 +163,8 @@ def _with_sections(good: Sequence[Hit], hits: Sequence[Hit]) -> list[Hit]:
     wanted = {chunk.row for _, chunk in good}
     for _, heading in good:
         row = heading.row + 1 if heading.is_heading else -1
-        while (
-            (below := chunks.get(row))
-            and below.headings == heading.headings
-            and (below.path == heading.path)
-        ):
+        section = (heading.path, heading.headings)
+        while (below := chunks.get(row)) and (below.path, below.headings) == section:
             wanted.add(row)
             row += 1
     return [hit for hit in hits if hit[1].row in wanted]
