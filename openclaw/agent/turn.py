@@ -46,7 +46,7 @@ from openclaw.memory.todos import Todos, parse_todos
 from openclaw.messages import Entry, Material
 from openclaw.models.base import ModelCard
 from openclaw.models.profile import reply_limits, window_notice
-from openclaw.nlp.intent import Cues, split_request
+from openclaw.nlp.intent import QUESTION_MARK, Cues, split_request
 from openclaw.security.audit import ACTIONS, Audit
 from openclaw.security.untrusted import Nonces
 from openclaw.sessions import masking
@@ -194,7 +194,8 @@ def prepare_turn(
         passages += watch.earlier(find_archived(open_home, session, text))
 
     # 7. The message: these facts of the moment in front of the words.
-    due, asks = todos.due(open_home.now().date()), cues.asks or ("?" in text and not cues.orders)
+    due = todos.due(open_home.now().date())
+    asks = cues.asks or (QUESTION_MARK.search(text) and not cues.orders)
     unanswered = asks and not passages and worth_looking_up(text, cues) and open_home.use_memory
     also_open = [each for each in todos.open_texts() if unanswered and each not in due]
     lines = [

@@ -177,6 +177,12 @@ CASES = [
         shows=("Open to-do: call Mia due:2026-12-20",),
     ),
     Case(
+        "a question that only a to-do answers, in Chinese",
+        prompt="\u6211\u660e\u5929\u8981\u505a\u4ec0\u4e48\uff1f",
+        files={"memory/TODO.md": "## Home\n\n- [ ] call Mia ^1a2b3c4d\n"},
+        shows=("Open to-do: call Mia",),
+    ),
+    Case(
         "a question that a note answers",
         prompt="When does the plumber come?",
         files={**PLUMBER, "memory/TODO.md": "## Home\n\n- [ ] call Mia ^1a2b3c4d\n"},
