@@ -44,8 +44,9 @@ class Remote:
 
     @property
     def shown(self) -> str:
-        """The address without a password."""
-        return re.sub(r"(?<=://)[^/@]*@", "", self.url)
+        """The address without a password, and over https also without a name: it may be a token."""
+        pattern = r"^(https?://)[^/@]*@|^(\w+://[^/@:]*):[^/@]*(?=@)"
+        return re.sub(pattern, lambda found: found[1] or found[2], self.url)
 
     def fetch(self) -> str:
         """Get the branch; returns its commit, "" when there is none yet. OpenclawError when the

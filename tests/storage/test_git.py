@@ -12,6 +12,7 @@ import pytest
 from openclaw.cli.main import run
 from openclaw.maintenance.restore import restore
 from openclaw.storage.git import Git, is_own
+from openclaw.storage.git_remote import Remote
 from openclaw.storage.git_settings import find_repository_problem
 from openclaw.storage.home import create_home
 from tests.fakes.git_home import GitTalk, git, git_talk, identity, needs_git
@@ -332,3 +333,19 @@ def test_what_is_looked_at_is_the_home_whatever_the_settings_say(
     it.write("workspace/new.md", "one\n")
     words = ("ls-tree", "-r", "--name-only", "HEAD")
     assert "workspace/new.md" in Git(it.root).says(*words).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://token@example.org/claw.git", "https://example.org/claw.git"),
+        ("https://me:word@example.org/claw.git", "https://example.org/claw.git"),
+        ("ssh://git:word@example.org/claw.git", "ssh://git@example.org/claw.git"),
+        ("ssh://git@example.org/claw.git", "ssh://git@example.org/claw.git"),
+        ("git@example.org:claw.git", "git@example.org:claw.git"),
+    ],
+)
+def test_the_address_of_a_remote_is_shown_without_secrets(
+    tmp_path: Path, url: str, shown: str
+) -> None:
+    assert Remote(tmp_path, url, "main").shown == shown

@@ -62,7 +62,7 @@ def sync(
     if as_json:
         print_json(result.as_json())
     elif result.conflicts:
-        warn([f"{len(result.conflicts)} places were changed here and elsewhere"])
+        warn([f"changed here and elsewhere: {count_of(len(result.conflicts), 'place')}"])
         for line in _conflict_lines(result.conflicts):
             typer.echo(line, err=True)
     else:

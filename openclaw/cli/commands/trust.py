@@ -27,7 +27,7 @@ def trust(
         str,
         typer.Option(
             "--remote",
-            metavar="URL",
+            metavar="REMOTE",
             help="This git remote is mine: it brings my own words.",
         ),
     ] = "",
