@@ -133,6 +133,7 @@ def _note(*, copied: bool = False, name: str = "ghent.md") -> Plant:
     """The model keeps the page in a file; another day it reads that file, or a copy of it."""
 
     def plant(world: World, text: str) -> tuple[Asked, ...]:
+        text = text.replace("{loot}", "X")  # in a call it is filled in; no page says that
         world.good.pages["/page"] = page(f"<p>{text}</p>")
         keep = ("write_file", {"path": f"workspace/{name}", "content": f"# Ghent\n\n{text}\n"})
         copy = ("write_file", {"path": "workspace/b.md", "content": f"# B\n\n{text}\n"})
