@@ -107,6 +107,9 @@ class RandomEmbedder:
         vector: NDArray[np.float32] = self.documents([text])[0]
         return vector
 
+    def load(self) -> None:
+        """Nothing is loaded."""
+
     def close(self) -> None:
         """Nothing is held."""
 

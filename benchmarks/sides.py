@@ -169,7 +169,7 @@ class Timed:
         self._embedder = embedder
         self.seconds = 0.0
         self.name, self.window = embedder.name, embedder.window
-        self.query, self.close = embedder.query, embedder.close
+        self.query, self.load, self.close = embedder.query, embedder.load, embedder.close
 
     def documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         began = time.perf_counter()

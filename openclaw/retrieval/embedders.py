@@ -51,6 +51,10 @@ class Embedder(Protocol):
         """The vector of a question, shape (d,). Raises as `documents` does."""
         ...
 
+    def load(self) -> None:
+        """Load the model before the first text, if this process holds it. Raises any Exception."""
+        ...
+
     def close(self) -> None:
         """Free the model; the next use loads it again."""
         ...

@@ -80,6 +80,9 @@ class MiniLM:
         vector: NDArray[np.float32] = self._embed([text])[0]
         return vector
 
+    def load(self) -> None:
+        self._open()
+
     def close(self) -> None:
         with self._opening:
             self._opened = None
@@ -193,6 +196,9 @@ class ServerEmbedder(ABC):
     @property
     def window(self) -> int:
         return self._family.window
+
+    def load(self) -> None:  # noqa: B027 - nothing to do is right for all of them
+        """Does nothing: the server loads its model with the first text."""
 
     def documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Shape (n, d). Raises ServerAway, ModelMissing, or ModelFailed for unusable vectors."""

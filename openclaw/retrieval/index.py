@@ -7,6 +7,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +61,9 @@ class LiveIndex:
         self._refreshed_ahead = float("-inf")
 
     def refresh_ahead(self) -> None:
-        """Refresh before the first question, which follows in a moment and then needs not do so."""
+        """Refresh before the first question, which follows in a moment and then needs not do so.
+        Meanwhile a thread loads the embedder, unless no passage has a vector yet."""
+        threading.Thread(target=self.meaning.load, args=self._open()[:1], daemon=True).start()
         began = time.monotonic()
         self.refresh(leave_many=True)
         self._refreshed_ahead = began
@@ -120,6 +123,9 @@ class LiveIndex:
             self.refresh(leave_many=True)
         store, upkeep = self._open()
         snapshot = store.snapshot()
+        embedder = self.meaning.embedder()
+        if embedder and not self.engine.is_ready:
+            snapshot.vectors(embedder.name)  # all searches need them, and it may still be loading
         have, wanted = self.meaning.counts(snapshot)
         if have < wanted:
             self.meaning.fill(store, upkeep, seconds, on_progress)
@@ -246,6 +252,12 @@ class LazyEmbedder:
                     return None
                 self._choice = choice
             return self._choice.embedder
+
+    def load(self, store: IndexStore) -> None:
+        """Load the embedder, unless the index has no vectors. The first text tells what failed."""
+        with suppress(Exception):
+            if store.query("SELECT 1 FROM embedders LIMIT 1") and (embedder := self.embedder()):
+                embedder.load()
 
     def question(self, text: str, snapshot: Snapshot) -> tuple[Embedder, list[float]] | None:
         """The embedder and the question's vector; None when the question or all passages lack a

@@ -51,6 +51,8 @@ class WordEmbedder:
             raise ServerAway("the embedding server is away", "start it")
         return np.array(self.spoilt or self._vector(text), np.float32)
 
+    def load(self) -> None: ...
+
     def close(self) -> None: ...
 
     def _vector(self, text: str) -> list[float]:

@@ -74,6 +74,8 @@ class FakeEmbedder:
         unit: npt.NDArray[np.float32] = (vector / np.linalg.norm(vector)).astype(np.float32)
         return unit
 
+    def load(self) -> None: ...
+
     def close(self) -> None:
         self.left = 0
 

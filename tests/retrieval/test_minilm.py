@@ -129,6 +129,14 @@ def test_several_threads_may_ask_at_once_and_after_close(files: tuple[Path, Path
         np.testing.assert_allclose(vector, mean("port", "cat"), atol=1e-6)
 
 
+def test_it_may_be_loaded_before_the_first_text(files: tuple[Path, Path]) -> None:
+    model = MiniLM(*files)
+    model.load()
+    for file in files:
+        file.unlink()
+    assert model.query("cat").shape == (384,)
+
+
 def test_naming_the_files_loads_neither_library(files: tuple[Path, Path]) -> None:
     code = (
         "import sys; from pathlib import Path;"

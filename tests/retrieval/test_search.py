@@ -242,6 +242,38 @@ def test_a_hundred_edits_of_another_editor_are_never_missed(
             assert not any(lost in found.text for found in search.search(lost))
 
 
+class LoadedAhead(WordEmbedder):
+    """Notes that it was to be loaded, and fails."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded = threading.Semaphore(0)
+
+    def load(self) -> None:
+        self.loaded.release()
+        raise RuntimeError("damaged")
+
+
+def test_the_embedder_is_loaded_beside_the_first_scan_and_may_fail(
+    home: Path, opened: Callable[..., Search]
+) -> None:
+    opened(WordEmbedder()).search("boiler")
+    embedder = LoadedAhead()
+    search = opened(embedder)
+    search.refresh_ahead()
+    assert embedder.loaded.acquire(timeout=10)
+    assert places(search.search("who serviced the boiler?"))[0] == "memory/2026-03-02.md:3"
+    assert not search.notices
+
+
+def test_no_embedder_is_loaded_ahead_where_no_passage_has_a_vector(
+    home: Path, opened: Callable[..., Search]
+) -> None:
+    embedder = LoadedAhead()
+    opened(embedder).refresh_ahead()
+    assert not embedder.loaded.acquire(timeout=0.2)
+
+
 def test_a_file_that_changes_while_it_is_searched_is_searched_again(
     home: Path, opened: Callable[..., Search]
 ) -> None:
