@@ -37,7 +37,16 @@ from openclaw.errors import ModelFailed
 from openclaw.frozen import frozen
 from openclaw.retrieval import ranking, snapshot
 from openclaw.retrieval.question import topic_words
-from openclaw.retrieval.ranking import K1, POOL, B, RowScores, fused, scale, weigh_words
+from openclaw.retrieval.ranking import (
+    K1,
+    POOL,
+    B,
+    RowScores,
+    fused,
+    respell,
+    scale,
+    weigh_words,
+)
 from openclaw.retrieval.records import ENGINE
 from openclaw.retrieval.snapshot import Mask, Rows, SnapshotView
 
@@ -373,7 +382,8 @@ class StoredBM25(BM25Retriever):  # type: ignore[misc]
         )
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        terms = list(dict.fromkeys(topic_words(query_bundle.query_str)))
+        text = query_bundle.query_str
+        terms = respell(self._view, topic_words(text), text)
         self.bm25 = word_index(self._view, terms)
         if not self.bm25.vocab_dict:
             return []

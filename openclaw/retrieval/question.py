@@ -109,6 +109,11 @@ def topic_words(text: str) -> list[str]:
     return _topic(text) or words(text)
 
 
+def names_of(text: str) -> frozenset[str]:
+    """The words of a text that may be names, as `topic_words` gives them."""
+    return frozenset(words(" ".join(_names(text)), language_of(text.split())))
+
+
 def _topic(text: str) -> list[str]:
     """The words of a text that neither instruct nor are stop words."""
     terms = words(_INSTRUCTION.sub(" ", text), language_of(text.split()))
@@ -124,11 +129,11 @@ def _is_key(term: str) -> bool:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    """Words with a capital, except a stop word that begins the question."""
+    """Words with a capital or without case, except a stop word that begins the question."""
     found = []
     for at, match in enumerate(_NAME.finditer(text)):
         name = match[0].replace("\u2019", "'").removesuffix("'s")
-        if not name[0].isupper() or (at == 0 and name.lower() in STOP):
+        if name[0].islower() or (at == 0 and name.lower() in STOP):
             continue
         found.append(name.casefold())
     return tuple(dict.fromkeys(found))

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from openclaw.frozen import frozen
 from openclaw.retrieval import snapshot
 from openclaw.retrieval.embedding_backends import NAME as MINILM
-from openclaw.retrieval.question import Question, read_question, topic_words
+from openclaw.retrieval.question import Question, names_of, read_question, topic_words
 from openclaw.retrieval.snapshot import Floats, Rows
 from openclaw.retrieval.tokens import words
 
@@ -92,6 +92,7 @@ EXACT_LEVEL = 0.6
 RAREST = 4
 # How like each other two spellings of a name are, as difflib counts it.
 NEAR_SPELLING = 0.84
+SHORTEST_NAME = 4
 TITLES = frozenset("mr mrs ms miss dr prof herr frau mme".split())
 NO_ROWS = np.empty(0, np.int64)
 Postings = Callable[[str], tuple[npt.NDArray[np.integer], npt.NDArray[np.floating]]]
@@ -389,7 +390,7 @@ def fused(
     count = view.snapshot.count
     by_words = with_days(by_words, days, count)
     near = by_meaning(by_words.rows)
-    terms = question.words or (() if len(days) else topic_words(question.text))
+    terms = respell(view, question.words or (() if len(days) else topic_words(text)), text)
     return fuse(
         question,
         by_words,
@@ -416,11 +417,30 @@ def scale(
 def by_words(view: SnapshotView, text: str) -> RowScores:
     """The `POOL` best rows by BM25."""
     scores = np.zeros(view.snapshot.count, np.float32)
-    for _, rows, weights in weigh_words(view, dict.fromkeys(topic_words(text))):
+    for _, rows, weights in weigh_words(view, respell(view, topic_words(text), text)):
         scores[rows] += weights
     found = scores > 0
     best = snapshot.best(scores, POOL, found if view.allowed is None else found & view.allowed)
     return RowScores(best, scores[best])
+
+
+def respell(view: SnapshotView, terms: Iterable[str], text: str) -> list[str]:
+    """The different words of a question, with the nearest known word for a name that none has. An
+    identifier means itself alone."""
+    found = dict.fromkeys(terms)
+    unknown = [word for word in found.keys() & names_of(text) if not len(view.postings(word)[0])]
+    nearest = {
+        word: _nearest_spelling(word, view.snapshot.words_like(word[:2])) for word in unknown
+    }
+    return list(dict.fromkeys(nearest.get(word, word) for word in found))
+
+
+def _nearest_spelling(word: str, known: Sequence[str]) -> str:
+    """The known word of the same letters, or of nearly the same, else the word itself."""
+    if len(word) < SHORTEST_NAME or not word.isalpha():
+        return word
+    swapped = [each for each in known if sorted(each) == sorted(word)]
+    return [*swapped, *get_close_matches(word, known, 1, NEAR_SPELLING), word][0]
 
 
 def nearest(view: SnapshotView, embedder: Embedder, vector: list[float], others: Rows) -> RowScores:

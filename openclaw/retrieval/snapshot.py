@@ -68,6 +68,13 @@ class Snapshot:
         """The rows (int64[n], ascending) whose context has a word, and how often (float32[n])."""
         return self._read_postings(term, term)
 
+    def words_like(self, beginning: str) -> list[str]:
+        """The words of the index that begin so."""
+        select = "SELECT DISTINCT term FROM postings WHERE term BETWEEN ? AND ?"
+        with self._lock:
+            found = self._db.execute(select, (beginning, beginning + "\U0010ffff"))
+            return [term for (term,) in found]
+
     def telling_of(self, first: str, last: str) -> Rows:
         """The rows that tell of one of these ISO days, the last one included."""
         return np.unique(self._read_postings(DAY + first, DAY + last)[0])

@@ -17,10 +17,11 @@ from openclaw.errors import OpenclawError, UsageError
 from openclaw.retrieval.embedders import EmbedderChoice
 from openclaw.retrieval.passages import CUT, Passage, PassageLimits, distinct, for_prompt
 from openclaw.retrieval.question import LONGEST_QUESTION
-from openclaw.retrieval.ranking import FusedRow
+from openclaw.retrieval.ranking import FusedRow, respell
 from openclaw.retrieval.records import StoredChunk
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.search import Search
+from openclaw.retrieval.snapshot import SnapshotView
 from openclaw.storage.home import Home
 from openclaw.types import Shown, ToolProblem
 from tests.fakes.embedder import WordEmbedder
@@ -565,3 +566,36 @@ def test_what_is_not_indexed_is_not_read(
     write(home.parent, "secret.md", "secret")
     with pytest.raises(ToolProblem, match=says.replace("?", r"\?")):
         opened().get(path, start)
+
+
+@pytest.mark.parametrize(
+    ("question", "path"),
+    [
+        ("Where does Jonh live?", "memory/people.md:3"),
+        ("Lisbonne", "memory/people.md:4"),
+        ("where is lisbonne", ""),
+        ("Lisa", ""),
+        ("כינרתה", "memory/people.md:5"),
+    ],
+)
+def test_a_name_that_the_index_does_not_know_is_read_as_the_nearest_that_it_knows(
+    home: Path, opened: Callable[..., Search], question: str, path: str
+) -> None:
+    people = (
+        "# People\n\n- John stays by the harbour.\n- Tram 28 in Lisbon is full.\n- כינרת calls.\n"
+    )
+    write(home, "memory/people.md", people)
+    search = opened()
+    assert [*places(search.search(question)), ""][0] == path
+    nodes = search.retriever().retrieve(question)
+    assert bool(nodes) == bool(path)
+
+
+def test_an_identifier_is_never_read_as_another(home: Path, opened: Callable[..., Search]) -> None:
+    write(home, "memory/tickets.md", "- OPS-4271 is closed, as Olsen says.\n")
+    view = SnapshotView(opened().current(0))
+    assert respell(view, ["ops-4217", "4217", "olesn"], "Did Olesn close OPS-4217?") == [
+        "ops-4217",
+        "4217",
+        "olsen",
+    ]
