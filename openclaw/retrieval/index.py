@@ -17,14 +17,13 @@ from openclaw.retrieval.index_store import IndexStore
 from openclaw.retrieval.indexer import Indexer, IndexReport, Progress
 from openclaw.retrieval.records import ENGINE, KnownFile, Stamp
 from openclaw.retrieval.scan import IndexOptions
-from openclaw.retrieval.snapshot import SnapshotView, question_vector
+from openclaw.retrieval.snapshot import Snapshot, SnapshotView, question_vector
 from openclaw.retrieval.vector_store import LazyEngine
 from openclaw.storage.home import Home
 
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent
 
-    from openclaw.retrieval.snapshot import Snapshot
     from openclaw.retrieval.vector_store import VectorEngine
 
 

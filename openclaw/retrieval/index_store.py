@@ -12,17 +12,13 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from openclaw.retrieval import records
 from openclaw.retrieval.records import KnownFile
 from openclaw.retrieval.snapshot import Snapshot, VectorCache
 from openclaw.retrieval.writer import Writer
 from openclaw.storage.safe_open import NotOrdinary, checked_database, make_folder, remove
-
-if TYPE_CHECKING:
-    from openclaw.retrieval.snapshot import Snapshot, VectorCache
-
 
 BUSY_SECONDS = 5.0
 # Reasons why the index cannot be written, by SQLite's error names. All other errors mean damage.

@@ -47,13 +47,11 @@ from openclaw.retrieval.ranking import (
     scale,
     weigh_words,
 )
-from openclaw.retrieval.records import ENGINE
-from openclaw.retrieval.snapshot import Mask, Rows, SnapshotView
+from openclaw.retrieval.records import ENGINE, StoredChunk
+from openclaw.retrieval.snapshot import Mask, Rows, Snapshot, SnapshotView
 
 if TYPE_CHECKING:
     from openclaw.retrieval.embedders import Embedder
-    from openclaw.retrieval.records import StoredChunk
-    from openclaw.retrieval.snapshot import Snapshot
 
 
 @frozen

@@ -20,13 +20,12 @@ from openclaw.frozen import frozen
 from openclaw.retrieval import snapshot
 from openclaw.retrieval.embedding_backends import NAME as MINILM
 from openclaw.retrieval.question import Question, names_of, read_question, topic_words
-from openclaw.retrieval.snapshot import Floats, Rows
+from openclaw.retrieval.snapshot import Floats, Rows, SnapshotView
 from openclaw.retrieval.tokens import words
 
 if TYPE_CHECKING:
     from openclaw.retrieval.embedders import Embedder
     from openclaw.retrieval.records import StoredChunk
-    from openclaw.retrieval.snapshot import SnapshotView
 
 
 # BM25, lucene's form. Flat within a point between k1 0.9 and 2.0, b 0.3 and 0.75.

@@ -37,18 +37,16 @@ from openclaw.retrieval.passages import (
     passage_of,
 )
 from openclaw.retrieval.question import Query, day_of, shorten_question, to_path_prefix
-from openclaw.retrieval.ranking import RECALL_SCORE
+from openclaw.retrieval.ranking import RECALL_SCORE, FusedRow, RowScores
 from openclaw.retrieval.records import ENGINE
 from openclaw.retrieval.scan import IndexOptions, index_options
-from openclaw.retrieval.snapshot import SnapshotView, allowed_rows
+from openclaw.retrieval.snapshot import Rows, Snapshot, SnapshotView, allowed_rows
 from openclaw.storage.home import Home
 from openclaw.storage.readers import kind_by_name
 from openclaw.types import Shown, ToolProblem
 
 if TYPE_CHECKING:
     from openclaw.retrieval.llamaindex import HybridRetriever
-    from openclaw.retrieval.ranking import FusedRow, RowScores
-    from openclaw.retrieval.snapshot import Rows, Snapshot, SnapshotView
     from openclaw.retrieval.vector_store import VectorEngine
 
 
