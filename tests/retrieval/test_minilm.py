@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -110,6 +113,43 @@ def test_a_file_that_was_mended_serves_the_same_object(files: tuple[Path, Path])
         model.documents(["cat"])
     files[0].write_bytes(good)
     np.testing.assert_allclose(model.query("cat"), mean("cat"), atol=1e-6)
+
+
+def test_the_next_process_opens_a_converted_copy_of_the_network(files: tuple[Path, Path]) -> None:
+    first = MiniLM(*files).query("cat")
+    (copy,) = files[0].parent.glob("*.ort")
+    made = copy.stat().st_ino
+    np.testing.assert_array_equal(MiniLM(*files).query("cat"), first)
+    assert copy.stat().st_ino == made
+
+
+def test_a_damaged_copy_and_those_of_other_versions_are_replaced(
+    files: tuple[Path, Path],
+) -> None:
+    first = MiniLM(*files).query("cat")
+    (copy,) = files[0].parent.glob("*.ort")
+    for path, content in ((copy, copy.read_bytes()[:1000]), (copy.with_name("model-0.9.ort"), b"")):
+        path.write_bytes(content)
+        shutil.copystat(files[0], path)
+    made = copy.stat().st_ino
+    np.testing.assert_array_equal(MiniLM(*files).query("cat"), first)
+    assert list(files[0].parent.glob("*.ort")) == [copy] and copy.stat().st_ino != made
+
+
+def test_a_model_that_was_fetched_again_is_not_read_from_the_copy(
+    files: tuple[Path, Path],
+) -> None:
+    MiniLM(*files).load()
+    files[0].write_bytes(b"half a download")
+    os.utime(files[0], (0, 0))
+    with pytest.raises(ModelFailed, match="damaged"):
+        MiniLM(*files).query("cat")
+
+
+def test_the_network_runs_where_no_copy_can_be_written(files: tuple[Path, Path]) -> None:
+    version = importlib.metadata.version("onnxruntime")
+    files[0].with_name(f"model-{version}.{os.getpid()}.ort").mkdir()
+    np.testing.assert_allclose(MiniLM(*files).query("cat"), mean("cat"), atol=1e-6)
 
 
 def test_several_threads_may_ask_at_once_and_after_close(files: tuple[Path, Path]) -> None:
