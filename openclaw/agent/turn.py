@@ -52,7 +52,7 @@ from openclaw.security.untrusted import Nonces
 from openclaw.sessions import masking
 from openclaw.sessions.session import Session, SessionState
 from openclaw.storage.text import read_text
-from openclaw.tools.memory_tools import clean_passage, passage_place
+from openclaw.tools.memory_tools import show_passage
 from openclaw.tools.results import ResultLimits
 from openclaw.tools.skill_tools import TurnSkills, fill_instructions, find_user_skill
 from openclaw.types import Change, ToolProblem, TurnChanges
@@ -187,9 +187,7 @@ def prepare_turn(
     found = yield from _find_passages(
         open_home, text, question, attached, cues, builder, looks_up=looks_up, ahead=ahead
     )
-    passages = watch.passages(
-        [(p["path"], f"{passage_place(p)}: {clean_passage(p['text'])}") for p in found]
-    )
+    passages = watch.passages([(each["path"], show_passage(each)) for each in found])
     if session.archived and (cues.asks or "?" in text):
         passages += watch.earlier(find_archived(open_home, session, text))
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
@@ -408,3 +409,67 @@ def _is_typo(left: str, right: str) -> bool:
     if any(len(word) < _MIN_LENGTH or not word.islower() or not word.isalpha() for word in words):
         return False
     return difflib.SequenceMatcher(None, left, right).ratio() >= _MIN_RATIO
+
+
+_TABLE_RULE = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$")
+_NUMBER = re.compile(r"-?\d[\d.,]*(?<![.,])")
+_POINT = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?")
+_COMMA = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?")
+YEARS = range(1900, 2100)
+
+
+def table_sums(text: str) -> list[str]:
+    """What each column of numbers adds up to in the tables of a Markdown text: "COLUMN: SUM UNIT".
+
+    A column counts when each of at least two rows has one number with the same unit. Years and
+    running numbers are not added, nor a column whose last row holds the sum already.
+    """
+    lines = [line.strip() for line in text.splitlines()]
+    found = []
+    for at, rule in enumerate(lines[1:], 1):
+        if "|" not in rule or not _TABLE_RULE.match(rule):
+            continue
+        end = next((n for n in range(at + 1, len(lines)) if "|" not in lines[n]), len(lines))
+        rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in lines[at + 1 : end]]
+        for column, name in enumerate(lines[at - 1].strip("|").split("|")):
+            cells = [row[column] for row in rows if column < len(row)]
+            if len(cells) == len(rows) > 1 and (total := _sum_of(cells)):
+                found.append(f"{name.strip()}: {total}")
+    return found
+
+
+def show_sums(text: str) -> str:
+    """A line below a text for a model, which adds badly; "" when there is nothing to add."""
+    found = table_sums(text)
+    return f"\n[added up: {', '.join(found)}]" if found else ""
+
+
+def _sum_of(cells: Sequence[str]) -> str:
+    """The sum of amounts with their unit, "" for cells that are no amounts."""
+    numbers = [_NUMBER.findall(cell) for cell in cells]
+    units = {_NUMBER.sub("", cell).strip() for cell in cells}
+    if len(units) > 1 or any(len(each) != 1 for each in numbers):
+        return ""
+    found = [number for (number,) in numbers]
+    readings = [
+        _read_amounts(found, form, *marks) for form, marks in ((_POINT, ",."), (_COMMA, ".,"))
+    ]
+    both = all(readings) and readings[0] != readings[1]
+    amounts, places = readings[0] or readings[1] or ([], 0)
+    if both or not amounts:
+        return ""  # "1.200" may be more than a thousand, or less than two
+    steps = {later - earlier for earlier, later in pairwise(amounts)}
+    summed = round(amounts[-1] - sum(amounts[:-1]), places) == 0
+    if summed or steps == {1} or all(each in YEARS for each in amounts):
+        return ""
+    return f"{sum(amounts):.{places}f} {units.pop()}".strip()
+
+
+def _read_amounts(
+    numbers: Sequence[str], form: re.Pattern[str], thousands: str, point: str
+) -> tuple[list[float], int] | None:
+    """The numbers as amounts, and the most decimal places; None when one has not this form."""
+    if not all(map(form.fullmatch, numbers)):
+        return None
+    plain = [number.replace(thousands, "").replace(point, ".") for number in numbers]
+    return [float(each) for each in plain], max(len(each.partition(".")[2]) for each in plain)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.frozen import frozen
+from openclaw.memory.markdown import show_sums
 from openclaw.security.secrets import find_key_begin
 from openclaw.security.vault import Vault
 from openclaw.storage.child import NoText, paged_text
@@ -357,7 +358,7 @@ def _format_page(name: str, page: list[str], start: int, total: int, damaged: bo
     more = (
         f"\n[{total - end} more lines: read_file with from_line {end + 1}]" if end < total else ""
     )
-    return f"{head}:\n{body}{more}"
+    return f"{head}:\n{body}{more}{show_sums(body)}"
 
 
 _NEWLINE = r"(?:\r\n|\n|\r)"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from openclaw import types
 from openclaw.frozen import frozen
+from openclaw.memory.markdown import show_sums
 from openclaw.security.untrusted import defuse, plain_source
 from openclaw.storage.home import Home
 from openclaw.storage.text import read_text, without_comments
@@ -336,8 +337,7 @@ class RecallTools:
         for passage in found:
             shown = Shown(passage["path"], passage["start_line"], passage["end_line"])
             self.turn_changes.shown[len(lines)] = shown
-            text = f"{passage_place(passage)}: {clean_passage(passage['text'])}"
-            lines += text.split("\n")
+            lines += show_passage(passage).split("\n")
         return "\n".join(lines)
 
     def memory_get(self, path: str, lines: str) -> str:
@@ -351,10 +351,11 @@ class RecallTools:
         return text
 
 
-def passage_place(passage: Mapping[str, Any]) -> str:
-    """Format the place of a passage: `path:line` or `path:first-last`."""
+def show_passage(passage: Mapping[str, Any]) -> str:
+    """Format a passage for the model: `path:line: text` or `path:first-last: text`."""
     start, end = passage["start_line"], passage["end_line"]
-    return f"{passage['path']}:{start}" + (f"-{end}" if end > start else "")
+    place = f"{passage['path']}:{start}" + (f"-{end}" if end > start else "")
+    return f"{place}: {clean_passage(passage['text'])}{show_sums(passage['text'])}"
 
 
 def clean_passage(text: str) -> str:

@@ -31,7 +31,7 @@ from openclaw.nlp.intent import Cues, read_cues
 from openclaw.retrieval.scan import MANY
 from openclaw.retrieval.search import open_search
 from openclaw.storage.home import Home
-from openclaw.tools.memory_tools import RecallTools, clean_passage, passage_place
+from openclaw.tools.memory_tools import RecallTools, clean_passage, show_passage
 from openclaw.types import Shown, ToolProblem, TurnChanges
 from tests.fakes.search_thread import SearchThread
 from tests.fakes.talk import Talk, answer, call, new_home, results, talk
@@ -373,8 +373,9 @@ def test_lines_that_are_none_are_answered_with_what_is_valid() -> None:
 
 def test_a_passage_is_shown_without_what_concerns_its_keeping() -> None:
     assert clean_passage("- [ ] call Anna <!-- fact, 2026-11-21 -->") == "call Anna"
-    assert passage_place({"path": "a.md", "start_line": 3, "end_line": 3}) == "a.md:3"
-    assert passage_place({"path": "a.md", "start_line": 3, "end_line": 5}) == "a.md:3-5"
+    found = {"path": "a.md", "start_line": 3, "end_line": 3, "text": "- call Anna"}
+    assert show_passage(found) == "a.md:3: call Anna"
+    assert show_passage({**found, "end_line": 5}) == "a.md:3-5: call Anna"
 
 
 # -------- what is looked up

@@ -19,7 +19,13 @@ from hypothesis import strategies as st
 
 from openclaw.errors import OpenclawError
 from openclaw.memory.entries import Meta, entries_of
-from openclaw.memory.markdown import change_file, read_markdown, read_task_page
+from openclaw.memory.markdown import (
+    change_file,
+    read_markdown,
+    read_task_page,
+    show_sums,
+    table_sums,
+)
 from openclaw.memory.notes import Notes
 from openclaw.memory.todos import TodoFile
 from openclaw.types import ToolProblem
@@ -384,3 +390,26 @@ def test_two_processes_lose_nothing_of_each_other(tmp_path: Path) -> None:
     )
     notes = Notes(folder)
     assert len(notes.list(everything=True)) == len(notes.candidates()) == 36
+
+
+@pytest.mark.parametrize(
+    ("rows", "sums"),
+    [
+        ("| rent | 840 |\n| food | 310 |\n| train | 49 |", ["cost: 1199"]),
+        ("| rent | 1.840,50 € |\n| food | 310,00 € |", ["cost: 2150.50 €"]),
+        ("| rent | $1,840 |\n| food | $0.5 |", ["cost: 1840.5 $"]),
+        ("| rent | 840 |\n| food | 310 |\n| all | 1150 |", []),
+        ("| rent | 840 EUR |\n| food | 310 USD |", []),
+        ("| rent | 1.200 |\n| food | 1.300 |", []),
+        ("| rent | 840 |\n| food | 300 to 320 |", []),
+        ("| rent | 840 |\n| food |", []),
+        ("| rent | 1 |\n| food | 2 |\n| train | 3 |", []),
+        ("| born | 1985 |\n| married | 2011 |", []),
+        ("| Anna | 0171 |\n| Ben | 0160 |", []),
+        ("| rent | 840 |", []),
+    ],
+)
+def test_the_columns_of_a_table_are_added_up(rows: str, sums: list[str]) -> None:
+    text = f"# Budget\n\n| what | cost |\n|---|---:|\n{rows}\n\nPaid by 3 | 4 people.\n"
+    assert table_sums(text) == sums
+    assert show_sums(text) == (f"\n[added up: {sums[0]}]" if sums else "")
