@@ -50,7 +50,10 @@ LATE_IMPORTS: dict[str, set[str]] = {
     "openclaw.cli.play": {"openclaw.cli.terminal"},
     "openclaw.home.open_home": {"openclaw.hooks.hooks", "openclaw.models.registry"},
     "openclaw.models.registry": {"openclaw.models.catalog", "openclaw.models.embedded"},
-    "openclaw.retrieval.search": {"openclaw.retrieval.llamaindex", "openclaw.retrieval.milvus"},
+    "openclaw.retrieval.search": {
+        "openclaw.retrieval.llamaindex",
+        "openclaw.retrieval.shared_vectors",
+    },
     "openclaw.tools.mcp.client": {"openclaw.tools.mcp.transport"},
     "openclaw.tools.mcp.tools": {"openclaw.tools.mcp.client"},
     "openclaw.tools.mcp.servers": {"openclaw.tools.mcp.tools"},

@@ -83,10 +83,13 @@ class Index:
     paths: tuple[str, ...] = _key((), "more files and folders that memory search reads", asks=True)
     sessions: bool = _key(False, "memory search reads old conversations too")
     max_file_mb: int = _key(10, "larger files are not read, in megabytes", least=1)
-    vectors: Literal["embedded", "milvus"] = _key(
-        "embedded", "where vectors are kept (docs/memory.md)"
+    store: Mapping[str, Any] | None = _key(
+        None,
+        "vector store that clones share, {class: ..., its arguments} (docs/vector-stores.md)",
+        asks=True,
     )
-    vectors_uri: str = _key("", "file or address of that store; empty: its default", asks=True)
+    id: str = _key("", "name of this home's vectors in that store, the same in all clones")
+    keep: bool = _key(True, "keep vectors on this machine too; false: only in that store")
 
 
 @frozen
@@ -223,11 +226,19 @@ def keys() -> dict[str, Key]:
     return {key.name: key for key in walk(Settings, "")}
 
 
+_STORE = (
+    "write index.store: {class: llama_index.vector_stores.milvus.MilvusVectorStore, uri: ADDRESS}"
+)
+GONE = {"index.vectors": _STORE, "index.vectors_uri": _STORE}
+
+
 def find_key(name: str, where: str = "") -> Key:
     """The key of that name, or UsageError that names the nearest one."""
     key = keys().get(name)
     if key:
         return key
+    if name in GONE:
+        raise UsageError(f"{where}'{name}' is no longer a setting", GONE[name])
     if name in sections():
         inner = ", ".join(known for known in keys() if known.startswith(f"{name}."))
         raise UsageError(f"{where}'{name}' is a section, not a key", f"its keys: {inner}")

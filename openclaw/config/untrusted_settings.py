@@ -5,6 +5,7 @@ These give away data or rights, or send keys of the environment to an address.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -17,6 +18,8 @@ from openclaw.storage.home import Home, Trust, trust_file
 
 OWN_KEY, OLLAMA_KEY = "OPENAI_API_KEY", "OLLAMA_API_KEY"
 HOSTED = "https://api.openai.com"
+POSTGRES_KEYS = ("PGPASSWORD",)
+"""Variables that the library of PostgreSQL sends by itself."""
 LOOPBACK = ("localhost", "::1")
 UNTRUSTED = Settings(mode="read-only", preload=False, recall="off", capture="off", proactive="off")
 """The settings of a home that nobody has said yes to, whatever its file says."""
@@ -49,6 +52,10 @@ def targets(settings: Settings) -> list[Target]:
         texts = (server.url, *server.headers.values()) if server.url else ()
         names = {name for text in texts for name in VARIABLE.findall(text)}
         found += [(name, address_of(server.url)) for name in sorted(names)]
+    if settings.index.store:
+        text = json.dumps(settings.index.store, sort_keys=True, default=str)
+        names = {*VARIABLE.findall(text), *(POSTGRES_KEYS if "postgres" in text else ())}
+        found += [(name, f"index.store {text}") for name in sorted(names)]
     return [each for each in dict.fromkeys(found) if each != (OWN_KEY, HOSTED)]
 
 

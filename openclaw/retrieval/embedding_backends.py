@@ -308,7 +308,8 @@ class OllamaEmbedder(ServerEmbedder):
 
     def close(self) -> None:
         if self._opened is not None:
-            self._opened._client.close()
+            client: Any = self._opened._client
+            client.close()
             self._opened = None
 
     def _fetch(self, texts: list[str], *, asked: bool) -> Any:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from openclaw.errors import OpenclawError
 from openclaw.retrieval.embedders import Embedder, EmbedderChoice
@@ -17,16 +17,19 @@ from openclaw.retrieval.index_store import IndexStore
 from openclaw.retrieval.indexer import Indexer, IndexReport, Progress
 from openclaw.retrieval.records import ENGINE, KnownFile, Stamp
 from openclaw.retrieval.scan import IndexOptions
-from openclaw.retrieval.snapshot import Snapshot, SnapshotView, question_vector
-from openclaw.retrieval.vector_store import LazyEngine
+from openclaw.retrieval.snapshot import Floats, Rows, Snapshot, SnapshotView, question_vector
+from openclaw.retrieval.vector_store import KEPT_DAYS, LazyStore, StoreFailed
+from openclaw.retrieval.vector_upkeep import forget_shared, is_behind
 from openclaw.storage.home import Home
 
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent
 
-    from openclaw.retrieval.vector_store import VectorEngine
+    from openclaw.retrieval.ranking import RowScores
+    from openclaw.retrieval.shared_vectors import SharedVectors
 
 
+T = TypeVar("T")
 AHEAD_SECONDS = 1.0
 """A refresh ahead of the first question counts for so long."""
 
@@ -37,7 +40,7 @@ class LiveIndex:
     notices     lines for the user, each added once; whoever shows them may empty the list
     on_reading  called with the files read and all files, when a refresh has no other listener
     meaning     the embedder and the vectors it has still to make
-    engine      a copy of the vectors in another vector store, if the settings name one
+    shared      the vector store that the settings name, if any
     """
 
     def __init__(
@@ -46,13 +49,14 @@ class LiveIndex:
         options: IndexOptions,
         embedder: Callable[[], Embedder | EmbedderChoice | None],
         folder: Path,
-        make_engine: Callable[[], VectorEngine] | None,
+        shared: LazyStore[SharedVectors],
     ) -> None:
         self.notices: list[str] = []
         self.options = options
         self.on_reading: Progress | None = None
         self.meaning = LazyEmbedder(embedder, self.tell)
-        self.engine = LazyEngine(make_engine)
+        self.shared = shared
+        self.shared.tell = lambda error: self.tell(ENGINE, f"{ENGINE}: {to_line(error)}")
         self._home, self._folder = home, folder
         self._said_keys: set[str] = set()
         self._lock = threading.RLock()
@@ -93,20 +97,17 @@ class LiveIndex:
         on_progress: Progress | None = None,
         stop: Callable[[], bool] | None = None,
     ) -> int:
-        """Embed passages without a vector, for at most `seconds` (None: all of them; then the
-        engine is brought up to date too). A failure becomes a notice; vectors made before it are
-        kept.
+        """Embed passages without a vector, for at most `seconds` (None: all of them), and bring
+        the vector store up to date. A failure becomes a notice; vectors made before it are kept.
 
         Returns how many passages still have none; 0 also when none could be embedded.
         """
         store, upkeep = self._open()
         try:
             before, wanted = self.meaning.counts(store.snapshot())
-            if before < wanted:
-                self.meaning.fill(store, upkeep, seconds, on_progress, stop)
+            if before < wanted or self._is_behind(store):
+                self.meaning.fill(store, upkeep, self.shared, seconds, on_progress, stop)
             have, wanted = self.meaning.counts(store.snapshot())
-            if seconds is None:
-                self._fill_engine(store.snapshot())
         except sqlite3.Error as error:
             self.recover(error)
             return 0
@@ -123,11 +124,11 @@ class LiveIndex:
         store, upkeep = self._open()
         snapshot = store.snapshot()
         embedder = self.meaning.embedder()
-        if embedder and not self.engine.is_ready:
+        if embedder and self.shared.keeps:
             snapshot.vectors(embedder.name)  # all searches need them, and it may still be loading
         have, wanted = self.meaning.counts(snapshot)
-        if have < wanted:
-            self.meaning.fill(store, upkeep, seconds, on_progress)
+        if have < wanted or self._is_behind(store):
+            self.meaning.fill(store, upkeep, self.shared, seconds, on_progress)
             self._take_notices(store)
             snapshot = store.snapshot()
             self.meaning.tell_missing(snapshot)
@@ -154,10 +155,35 @@ class LiveIndex:
         except OSError:
             return False
 
-    def engine_failed(self, error: Exception) -> None:
-        """Go on without the engine for a while, and say why."""
-        self.engine.failed()
-        self.tell(ENGINE, f"the {ENGINE} failed and is not used for now: {to_line(error)}")
+    def nearest(
+        self, view: SnapshotView, embedder: Embedder, vector: list[float], others: Rows
+    ) -> RowScores | None:
+        """`ranking.nearest` in the vector store; None when it cannot be asked."""
+        found = self._ask(embedder, lambda shared: shared.nearest(view, embedder, vector, others))
+        if found and found.lost:
+            with self._open()[0].write() as writer:  # the next search looks for all of them
+                forget_shared(writer)
+        return found.scores if found else None
+
+    def usual_cosine(self, snapshot: Snapshot, embedder: Embedder, vector: Floats) -> float | None:
+        """`snapshot.usual_cosine` in the vector store."""
+        name = embedder.name
+        return self._ask(embedder, lambda shared: shared.usual_cosine(snapshot, name, vector))
+
+    def sweep(self) -> int | None:
+        """Remove the vectors from the vector store that no clone has named for `KEPT_DAYS`. Returns
+        how many; None when it cannot be asked."""
+        last = self.shared.today() - KEPT_DAYS
+        embedder = self.meaning.embedder()
+        return self._ask(embedder, lambda shared: shared.sweep(last)) if embedder else None
+
+    def _ask(self, embedder: Embedder, do: Callable[[SharedVectors], T]) -> T | None:
+        try:
+            shared = self.shared.use(embedder)
+            return do(shared) if shared else None
+        except StoreFailed as error:
+            self.shared.failed(error)
+            return None
 
     def recover(self, error: sqlite3.Error) -> None:
         """Make the index usable again after SQLite failed."""
@@ -180,21 +206,14 @@ class LiveIndex:
     def close(self) -> None:
         with self._lock:
             self.meaning.close()
-            self.engine.close()
+            self.shared.close()
             if self._opened:
                 self._opened[0].close()
             self._opened = None
 
-    def _fill_engine(self, snapshot: Snapshot) -> None:
+    def _is_behind(self, store: IndexStore) -> bool:
         embedder = self.meaning.embedder()
-        if not self.engine.is_ready or embedder is None or not snapshot.count:
-            return
-        try:
-            self.engine.vectors(SnapshotView(snapshot), embedder, patient=True)
-        except sqlite3.Error:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever an engine raises: it is only a copy
-            self.engine_failed(error)
+        return embedder is not None and is_behind(store, embedder.name, self.shared)
 
     def _open(self) -> tuple[IndexStore, Indexer]:
         with self._lock:
@@ -274,6 +293,7 @@ class LazyEmbedder:
         self,
         store: IndexStore,
         upkeep: Indexer,
+        shared: LazyStore[SharedVectors],
         seconds: float | None = None,
         on_progress: Progress | None = None,
         stop: Callable[[], bool] | None = None,
@@ -289,7 +309,7 @@ class LazyEmbedder:
         try:
             self._tell_model_change(store, embedder.name)
             return upkeep.embed_pending(
-                embedder, seconds=seconds, on_progress=on_progress, stop=stop
+                embedder, seconds=seconds, on_progress=on_progress, stop=stop, shared=shared
             )
         except sqlite3.Error:
             raise

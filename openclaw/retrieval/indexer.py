@@ -37,6 +37,8 @@ from openclaw.storage.text import md5
 if TYPE_CHECKING:
     from openclaw.retrieval.chunking import Chunk
     from openclaw.retrieval.embedders import Embedder
+    from openclaw.retrieval.shared_vectors import SharedVectors
+    from openclaw.retrieval.vector_store import LazyStore
 
 
 ATTEMPTS = 3
@@ -144,13 +146,14 @@ class Indexer:
         seconds: float | None = None,
         on_progress: Progress | None = None,
         stop: Callable[[], bool] | None = None,
+        shared: LazyStore[SharedVectors] | None = None,
     ) -> int:
         """Embed the chunks without a vector. Returns how many contexts still have none.
 
         Ends after `seconds`, or when `stop` returns True. Each batch is saved at once. Raises the
         OpenclawError of the embedder.
         """
-        pending = VectorFiller(self.store, embedder, self.contexts)
+        pending = VectorFiller(self.store, embedder, self.contexts, shared)
         return pending.run(seconds, on_progress, stop)
 
     def contexts(self, path: str) -> list[str]:

@@ -1,7 +1,7 @@
 """The index as LlamaIndex retrievers.
 
 Importing llama_index takes about a second, so this module is loaded by `search.load_llama` only:
-for a program of the user's own, and for another vector store. The search ranks the same rows
+for a program of the user's own. The search ranks the same rows
 without it (`ranking.py`); a test compares both lists.
 
 Nothing here uses LlamaIndex's global `Settings`: the embedding model, callbacks and transformations
@@ -10,7 +10,6 @@ are always passed. So no vendor's default model, no tokenizer download and no pr
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -47,7 +46,7 @@ from openclaw.retrieval.ranking import (
     scale,
     weigh_words,
 )
-from openclaw.retrieval.records import ENGINE, StoredChunk
+from openclaw.retrieval.records import StoredChunk
 from openclaw.retrieval.snapshot import Mask, Rows, Snapshot, SnapshotView
 
 if TYPE_CHECKING:
@@ -56,15 +55,9 @@ if TYPE_CHECKING:
 
 @frozen
 class VectorSource:
-    """A vector store to search.
-
-    documents  ids of the only documents to search, for a store that does not know the view's rows
-    top_k      how many of the nearest vectors it returns
-    """
+    """A vector store to search."""
 
     store: BasePydanticVectorStore
-    documents: list[str] | None = None
-    top_k: int = POOL
 
     def retriever(self, embedder: Embedder) -> BaseRetriever:
         """`VectorStoreIndex.from_vector_store(store).as_retriever()` without global defaults."""
@@ -75,7 +68,7 @@ class VectorSource:
             callback_manager=CallbackManager([]),
             transformations=[model],
         )
-        return index.as_retriever(similarity_top_k=self.top_k, doc_ids=self.documents)
+        return index.as_retriever(similarity_top_k=POOL)
 
     def cosines(self, node_ids: list[str], vector: list[float]) -> dict[str, float]:
         """The cosines of those of these nodes that the store has."""
@@ -86,11 +79,8 @@ class VectorSource:
         return dict(zip(found.ids or (), found.similarities or (), strict=True))
 
 
-# Returns the store that holds the vectors of a view. Raises when it cannot be reached.
-FindVectors = Callable[[SnapshotView, "Embedder"], VectorSource]
-EMBEDDING = "embedding"
-# Called with what failed, `EMBEDDING` or `ENGINE`, and the error.
-OnTrouble = Callable[[str, Exception], None]
+# `ranking.nearest` in another vector store; None when it cannot be asked.
+FindNearest = Callable[[SnapshotView, "Embedder", list[float], Rows], "RowScores | None"]
 
 
 class HybridRetriever(BaseRetriever):
@@ -104,9 +94,9 @@ class HybridRetriever(BaseRetriever):
             print(found.score, found.metadata["path"], found.metadata["start_line"], found.text)
 
     `state` gives a view of the index for each question. Nodes have path, start_line, end_line, date
-    and headings as metadata; scores are between 0 and 1. Vectors are searched in `engine`, else in
-    our own file. When the engine fails, our own file is searched; when the question cannot be
-    embedded, only words are. Both call `on_trouble`.
+    and headings as metadata; scores are between 0 and 1. Vectors are searched by `nearest`,
+    else in our own file. When the question cannot be embedded, only words are searched, and
+    `on_trouble` is called.
     """
 
     def __init__(
@@ -114,13 +104,15 @@ class HybridRetriever(BaseRetriever):
         state: Callable[[], SnapshotView],
         embedder: Embedder | None = None,
         *,
-        engine: FindVectors | None = None,
+        nearest: FindNearest | None = None,
+        usual_cosine: ranking.UsualCosine | None = None,
         top_k: int = 5,
         today: Callable[[], date] = date.today,
-        on_trouble: OnTrouble = lambda what, error: None,
+        on_trouble: Callable[[Exception], None] = lambda error: None,
     ) -> None:
         super().__init__(callback_manager=CallbackManager([]))
-        self._state, self._embedder, self._engine = state, embedder, engine
+        self._state, self._embedder = state, embedder
+        self._nearest, self._usual_cosine = nearest, usual_cosine
         self._top_k, self._today, self._on_trouble = top_k, today, on_trouble
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
@@ -146,7 +138,7 @@ class HybridRetriever(BaseRetriever):
             self._today(),
             by_words,
             by_meaning,
-            lambda: scale(view, self._embedder, query_bundle.embedding),
+            lambda: scale(view, self._embedder, query_bundle.embedding, self._usual_cosine),
             self._top_k,
             whole=whole,
         )
@@ -158,17 +150,12 @@ class HybridRetriever(BaseRetriever):
         embedder = self._embedder
         if embedder is None or not self._embed_question(bundle, embedder):
             return None
-        if self._engine:
-            try:
-                return _nearest(self._engine(view, embedder), embedder, view, bundle, others)
-            except sqlite3.Error:
-                raise
-            except Exception as error:  # noqa: BLE001 - whatever an engine raises: it is a copy
-                self._on_trouble(ENGINE, error)
+        if self._nearest:
+            return self._nearest(view, embedder, bundle.embedding or [], others)
         try:
             return _nearest(stored_vectors(view, embedder), embedder, view, bundle, others)
         except ModelFailed as error:
-            self._on_trouble(EMBEDDING, error)
+            self._on_trouble(error)
             return None
 
     def _embed_question(self, bundle: QueryBundle, embedder: Embedder) -> bool:
@@ -178,7 +165,7 @@ class HybridRetriever(BaseRetriever):
                 text = bundle.query_str
                 bundle.embedding = TextEmbedding(embedder).get_query_embedding(text)
         except Exception as error:  # noqa: BLE001 - whatever an embedder raises: the words answer
-            self._on_trouble(EMBEDDING, error)
+            self._on_trouble(error)
             return False
         return True
 
@@ -363,7 +350,7 @@ def word_index(view: SnapshotView, terms: Sequence[str]) -> bm25s.BM25:
     return index
 
 
-class StoredBM25(BM25Retriever):  # type: ignore[misc]
+class StoredBM25(BM25Retriever):  # type: ignore[misc, unused-ignore]
     """LlamaIndex's BM25Retriever over the stored postings, with our own tokens.
 
     Each question gets a bm25s index of its own words, so nothing is built in advance. An index

@@ -20,7 +20,7 @@ from openclaw.frozen import frozen
 from openclaw.retrieval import snapshot
 from openclaw.retrieval.embedding_backends import NAME as MINILM
 from openclaw.retrieval.question import Question, names_of, read_question, topic_words
-from openclaw.retrieval.snapshot import Floats, Rows, SnapshotView
+from openclaw.retrieval.snapshot import Floats, Rows, Snapshot, SnapshotView
 from openclaw.retrieval.tokens import words
 
 if TYPE_CHECKING:
@@ -103,6 +103,9 @@ class RowScores:
 
     rows: npt.NDArray[np.int64]
     scores: npt.NDArray[np.float32]
+
+
+UsualCosine = Callable[[Snapshot, "Embedder", Floats], "float | None"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,12 +407,20 @@ def fused(
 
 
 def scale(
-    view: SnapshotView, embedder: Embedder | None, vector: list[float] | None
+    view: SnapshotView,
+    embedder: Embedder | None,
+    vector: list[float] | None,
+    usual_cosine: UsualCosine | None = None,
 ) -> tuple[float, float]:
-    """The cosines for unrelated texts and for equal meaning, from the question's usual cosine."""
+    """The cosines for unrelated texts and for equal meaning, from the question's usual cosine.
+    `usual_cosine` asks another store than the index."""
     if embedder is None or not vector or embedder.name == MINILM:
         return COSINES
-    usual = snapshot.usual_cosine(view.snapshot, embedder.name, np.array(vector, np.float32))
+    question = np.array(vector, np.float32)
+    if usual_cosine:
+        usual = usual_cosine(view.snapshot, embedder, question)
+    else:
+        usual = snapshot.usual_cosine(view.snapshot, embedder.name, question)
     return COSINES if usual is None else scale_from(usual)
 
 

@@ -94,7 +94,7 @@ class StoredChunk:
         return bool(self.headings) and first.strip("# \t") == self.headings[-1]
 
 
-VERSION = 2
+VERSION = 3
 WAL_BYTES = 16 * 1024 * 1024
 CHECKPOINT_PAGES = 4000
 CACHE_KIB = 32 * 1024
@@ -119,9 +119,11 @@ CREATE TABLE IF NOT EXISTS embedders (
 CREATE TABLE IF NOT EXISTS vectors (
     id INTEGER PRIMARY KEY AUTOINCREMENT, embedder INTEGER, contexts BLOB, data BLOB);
 CREATE TABLE departed (context INTEGER PRIMARY KEY, at INTEGER);
+CREATE TABLE shared (
+    id INTEGER, place TEXT, day INTEGER, PRIMARY KEY (id, place)) WITHOUT ROWID;
 """
-# The same in version 1. To embed all texts again would take long, to read them again does not.
-KEPT = {1: ("embedders", "vectors")}
+# The same in these versions. To embed all texts again would take long, to read them does not.
+KEPT = dict.fromkeys((1, 2), ("embedders", "vectors"))
 
 
 def connect(path: Path | str, busy_seconds: float, max_pages: int = 0) -> sqlite3.Connection:

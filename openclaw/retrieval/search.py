@@ -9,18 +9,23 @@ from __future__ import annotations
 
 import difflib
 import gc
+import json
+import os
+import re
+import secrets
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import date
+from hashlib import blake2b
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from openclaw.config import Settings
-from openclaw.errors import ModelFailed, OpenclawError, UsageError
+from openclaw.errors import ModelFailed
 from openclaw.frozen import frozen
 from openclaw.retrieval import ranking
 from openclaw.retrieval.documents import Unreadable, read_document
@@ -37,17 +42,17 @@ from openclaw.retrieval.passages import (
     passage_of,
 )
 from openclaw.retrieval.question import Query, day_of, shorten_question, to_path_prefix
-from openclaw.retrieval.ranking import RECALL_SCORE, FusedRow, RowScores
-from openclaw.retrieval.records import ENGINE
+from openclaw.retrieval.ranking import RECALL_SCORE, FusedRow, RowScores, UsualCosine
 from openclaw.retrieval.scan import IndexOptions, index_options
 from openclaw.retrieval.snapshot import Rows, Snapshot, SnapshotView, allowed_rows
+from openclaw.retrieval.vector_store import LazyStore, StoreFailed
 from openclaw.storage.home import Home
 from openclaw.storage.readers import kind_by_name
 from openclaw.types import Shown, ToolProblem
 
 if TYPE_CHECKING:
     from openclaw.retrieval.llamaindex import HybridRetriever
-    from openclaw.retrieval.vector_store import VectorEngine
+    from openclaw.retrieval.shared_vectors import SharedVectors
 
 
 # Seconds that a search may spend on new vectors; the rest waits for `memory index`.
@@ -67,7 +72,7 @@ class Search(LiveIndex):
     embedder  called when a search first needs vectors; None or an `EmbedderChoice` without an
               embedder means search by words only
     private   the home's folder for derived files
-    engine    opens another vector store, if the settings name one
+    shared    the vector store that the settings name
     """
 
     def __init__(
@@ -77,9 +82,9 @@ class Search(LiveIndex):
         embedder: Callable[[], Embedder | EmbedderChoice | None],
         private: Path,
         *,
-        engine: Callable[[], VectorEngine] | None = None,
+        shared: LazyStore[SharedVectors] | None = None,
     ) -> None:
-        super().__init__(home, options, embedder, private / "index", engine)
+        super().__init__(home, options, embedder, private / "index", shared or LazyStore())
 
     def search(
         self,
@@ -160,7 +165,15 @@ class Search(LiveIndex):
 
     def retriever(self, k: int = 5) -> HybridRetriever:
         """The same search as a LlamaIndex retriever; it refreshes before each question."""
-        return self._hybrid(self._fresh_view, self.meaning.embedder(), None, k)
+        made: HybridRetriever = load_llama().HybridRetriever(
+            lambda: SnapshotView(self.current(EMBED_SECONDS)),
+            self.meaning.embedder(),
+            nearest=None if self.shared.keeps else self.nearest,
+            usual_cosine=self._usual(),
+            top_k=k,
+            on_trouble=self.meaning.failed,
+        )
+        return made
 
     def _choose_hits(
         self,
@@ -196,12 +209,7 @@ class Search(LiveIndex):
             view = self._view(snapshot, query)
             if view is None:
                 return []
-            if self.engine.is_ready:
-                retriever = self._hybrid(lambda: view, embedder, query.today, query.k)
-                bundle = load_llama().QueryBundle(query.question, embedding=vector)
-                fused = retriever.fused(view, bundle, whole=query.whole)
-            else:
-                fused = self._ranked(view, query, embedder, vector)
+            fused = self._ranked(view, query, embedder, vector)
             return list(zip(fused, view.chunks([one.row for one in fused]), strict=True))
 
         return look
@@ -213,11 +221,13 @@ class Search(LiveIndex):
         embedder: Embedder | None,
         vector: list[float] | None,
     ) -> list[FusedRow]:
-        """The rows that `HybridRetriever.fused` gives, from our own file, without LlamaIndex."""
+        """The rows that `HybridRetriever.fused` gives, without LlamaIndex."""
 
         def by_meaning(others: Rows) -> RowScores | None:
             if embedder is None or vector is None:
                 return None
+            if not self.shared.keeps:
+                return self.nearest(view, embedder, vector, others)
             try:
                 return ranking.nearest(view, embedder, vector, others)
             except ModelFailed as error:
@@ -230,7 +240,7 @@ class Search(LiveIndex):
             query.today or date.today(),
             ranking.by_words(view, query.question),
             by_meaning,
-            lambda: ranking.scale(view, embedder, vector),
+            lambda: ranking.scale(view, embedder, vector, self._usual()),
             query.k,
             whole=query.whole,
         )
@@ -242,33 +252,8 @@ class Search(LiveIndex):
         allowed = allowed_rows(snapshot, query.prefix, query.since, query.skip, query.only)
         return SnapshotView(snapshot, allowed) if allowed is None or allowed.any() else None
 
-    def _fresh_view(self) -> SnapshotView:
-        return SnapshotView(self.current(EMBED_SECONDS))
-
-    def _hybrid(
-        self,
-        state: Callable[[], SnapshotView],
-        embedder: Embedder | None,
-        today: date | None,
-        k: int,
-    ) -> HybridRetriever:
-        llama = load_llama()
-
-        def trouble(what: str, error: Exception) -> None:
-            if what == ENGINE:
-                self.engine_failed(error)
-            else:
-                self.meaning.failed(error)
-
-        retriever: HybridRetriever = llama.HybridRetriever(
-            state,
-            embedder,
-            engine=self.engine.vectors if self.engine.is_ready else None,
-            top_k=k,
-            today=lambda: today or date.today(),
-            on_trouble=trouble,
-        )
-        return retriever
+    def _usual(self) -> UsualCosine | None:
+        return None if self.shared.keeps else self.usual_cosine
 
 
 @frozen
@@ -355,40 +340,35 @@ def load_llama() -> ModuleType:
 
 def open_search(home: Home, settings: Settings) -> Search:
     """The search of a home. It reads nothing before the first question."""
-    index = settings.index
+    shared = choose_store(settings.index.store, settings.index.id, keeps=settings.index.keep)
     return Search(
         home,
         index_options(settings),
         lambda: open_embedder(settings),
         home.private,
-        engine=choose_engine(index.vectors, index.vectors_uri, home),
+        shared=shared,
     )
 
 
-def choose_engine(kind: str, uri: str, home: Home) -> Callable[[], VectorEngine] | None:
-    """A function that opens the vector store of the settings `index.vectors` (`kind`) and
-    `index.vectors_uri`; None for the index itself. `uri` is a file (relative to the home), an
-    address, or "" for the default. Raises UsageError for an unknown kind or an invalid `uri`."""
-    if kind == "embedded":
-        return None
-    if kind != "milvus":
-        raise UsageError(f"no such vector store: {kind}", "index.vectors is embedded or milvus")
-    if uri and "://" not in uri and not uri.endswith(".db"):
-        raise UsageError(
-            f"not a place for Milvus: {uri}",
-            "index.vectors_uri is a file that ends in .db, or an address like http://host:19530",
-        )
+def choose_store(
+    given: Mapping[str, Any] | None, home: str, *, keeps: bool
+) -> LazyStore[SharedVectors]:
+    """The vector store of the settings `index.store`, `index.id` (`home`) and `index.keep`."""
+    if not given:
+        return LazyStore()
 
-    def open_milvus() -> VectorEngine:
-        try:
-            from openclaw.retrieval.milvus import Milvus
-        except ImportError as error:
-            raise OpenclawError(
-                f"Milvus is not installed: {error}", "pip install 'openclaw[milvus]'"
-            ) from error
-        folder = home.private / "index"
-        default = folder / "milvus.db"
-        target = uri if "://" in uri else str(home.root / uri if uri else default)
-        return Milvus(target, folder / "milvus.sqlite", str(home.root))
+    def make(embedder: Embedder) -> SharedVectors:
+        if not re.fullmatch(r"[A-Za-z0-9_]{1,32}", home):
+            raise StoreFailed(
+                "index.id, by which all clones of a home find their vectors, is no name of letters "
+                "and digits",
+                f"openclaw config set index.id {secrets.token_hex(4)}, once for all clones",
+            )
+        load_llama()
+        from openclaw.retrieval.shared_vectors import open_shared
 
-    return open_milvus
+        return open_shared(given, home, embedder, os.environ)
+
+    named = json.dumps([home, given], sort_keys=True, default=str)
+    place = blake2b(named.encode(), digest_size=8).hexdigest()
+    return LazyStore(make, place, keeps=keeps)

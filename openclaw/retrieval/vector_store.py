@@ -1,162 +1,180 @@
-"""The vector store that the settings may name, as a copy of the vectors in the index.
+"""The vector store that `index.store` names, in which the clones of a home share their vectors.
 
-The index keeps all vectors itself. So an engine that cannot be reached, is held by another process
-or was emptied costs a notice, never an answer; `docs/memory.md` says when an engine pays.
+A vector is found there by the hash of what was embedded, so a text is embedded once, by whichever
+clone comes first. What is in the index is each clone's own list. docs/vector-stores.md.
 """
 
 from __future__ import annotations
 
 import contextlib
-import sqlite3
+import inspect
+import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
+from openclaw.config.mcp_settings import fill_variables
 from openclaw.errors import OpenclawError
-from openclaw.storage.safe_open import checked_database, make_folder, remove
 
 if TYPE_CHECKING:
     from openclaw.retrieval.embedders import Embedder
-    from openclaw.retrieval.llamaindex import VectorSource
-    from openclaw.retrieval.snapshot import SnapshotView
+    from openclaw.retrieval.ranking import RowScores
+    from openclaw.retrieval.snapshot import Floats
 
-# An engine is not asked again for this long after a failure.
+# A store is not asked again for this long after a failure.
 REST_SECONDS = 30.0
+# A clone names its vectors again after so many days; what none has named for longer is swept.
+NAMED_DAYS = 7
+KEPT_DAYS = 30
+MODULES = "llama_index."
+# How the classes call the name of what holds the vectors, and the length of a vector.
+NAME_ARGUMENTS = ("collection_name", "table_name", "index_name")
+WIDTH_ARGUMENTS = ("dim", "embed_dim", "dimension", "embedding_dimension", "vector_size")
 
 
-class VectorEngine(Protocol):
-    """A vector store that follows the index."""
+class StoreFailed(OpenclawError):
+    """The vector store cannot be used, for whatever reason."""
 
-    def vectors(
-        self, view: SnapshotView, embedder: Embedder, *, patient: bool = False
-    ) -> VectorSource:
-        """Bring the store up to date with the view's vectors, and return it for a search. Raises
-        whatever the store raises, and OpenclawError when this would take long and the caller is
-        not `patient`: the next call goes on."""
-        ...
 
+class SharedVector(NamedTuple):
+    """A vector, and the day since 1970 on which a clone has last named it."""
+
+    vector: Floats
+    day: int
+
+
+class Nearest(NamedTuple):
+    """Rows with their cosines. `lost`: the store no longer has vectors that it had."""
+
+    scores: RowScores
+    lost: bool
+
+
+class _Closable(Protocol):
     def close(self) -> None: ...
 
 
-class LazyEngine:
-    """An engine that is opened at first use, closed after a failure, and opened again later.
-    Several threads may use it; one at a time asks the engine for its source."""
+T = TypeVar("T", bound=_Closable)
+
+
+class LazyStore(Generic[T]):
+    """A vector store that is opened at first use, closed after a failure, and opened again later.
+
+    make   opens it for an embedder; None when the settings name none
+    place  tells this store from every other one
+    keeps  the index has the vectors too, and answers
+    tell   is called with each failure
+    today  returns the number of days since 1970
+    """
 
     def __init__(
-        self, make: Callable[[], VectorEngine] | None, rest_seconds: float = REST_SECONDS
+        self,
+        make: Callable[[Embedder], T] | None = None,
+        place: str = "",
+        *,
+        keeps: bool = True,
+        rest_seconds: float = REST_SECONDS,
+        today: Callable[[], int] = lambda: int(time.time() // 86_400),
     ) -> None:
+        self.place, self.today = place, today
+        self.keeps = keeps or make is None
+        self.tell: Callable[[Exception], None] = lambda error: None
         self._make, self._rest_seconds = make, rest_seconds
-        self._engine: VectorEngine | None = None
+        self._opened: tuple[str, T] | None = None
         self._lock = threading.RLock()
         self._rest_until = 0.0
 
     @property
     def is_ready(self) -> bool:
-        """Return True when there is an engine that did not fail a moment ago."""
+        """Return True when there is a store that did not fail a moment ago."""
         return self._make is not None and time.monotonic() >= self._rest_until
 
-    def vectors(
-        self, view: SnapshotView, embedder: Embedder, *, patient: bool = False
-    ) -> VectorSource:
-        """See `VectorEngine.vectors`. Call it only when `is_ready`."""
+    def use(self, embedder: Embedder) -> T | None:
+        """The store for the vectors of this embedder; None while there is none."""
         with self._lock:
-            if self._engine is None:
-                if self._make is None:
-                    raise LookupError("no engine is set")
-                self._engine = self._make()
-            return self._engine.vectors(view, embedder, patient=patient)
+            if not self.is_ready or self._make is None:
+                return None
+            if self._opened is None or self._opened[0] != embedder.name:
+                self.close()
+                try:
+                    self._opened = embedder.name, self._make(embedder)
+                except StoreFailed as error:
+                    self.failed(error)
+                    return None
+            return self._opened[1]
 
-    def failed(self) -> None:
-        """Close the engine; it is opened again after `rest_seconds`."""
+    def failed(self, error: Exception) -> None:
+        """Close the store for `rest_seconds`, and say why."""
         self._rest_until = time.monotonic() + self._rest_seconds
         self.close()
+        self.tell(error)
 
     def close(self) -> None:
         with self._lock:
-            engine, self._engine = self._engine, None
-            if engine:
+            opened, self._opened = self._opened, None
+            if opened:
                 with contextlib.suppress(Exception):
-                    engine.close()
+                    opened[1].close()
 
 
-TABLES = """
-CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS sent (node TEXT PRIMARY KEY, arrived INTEGER) WITHOUT ROWID;
-"""
+def find_class(path: str, base: Any) -> type[Any]:
+    """The class of that name, a vector store of LlamaIndex as `base` is. Raises StoreFailed that
+    says what it lacks.
 
-
-class SentVectors:
-    """The list of the nodes in one engine. A node is noted before it is sent and marked when it has
-    arrived, so that the nodes that a killed process left in the engine are known.
-
-    A damaged file is created again, and the engine then filled again. All methods raise
-    OpenclawError when the file cannot be used.
+    Nothing but LlamaIndex's own is imported: the name comes from a file that others may have
+    written.
     """
-
-    def __init__(self, path: Path) -> None:
-        with _translate_errors():
-            make_folder(path.parent)
-            try:
-                self._db = _open(path)
-            except sqlite3.DatabaseError as error:
-                if isinstance(error, sqlite3.OperationalError):
-                    raise
-                remove(path)
-                self._db = _open(path)
-
-    def state(self, key: str) -> str:
-        with _translate_errors():
-            row = self._db.execute("SELECT value FROM state WHERE key = ?", (key,)).fetchone()
-            return str(row[0]) if row else ""
-
-    def set_state(self, **values: str) -> None:
-        with _translate_errors(), self._db:
-            self._db.executemany("INSERT OR REPLACE INTO state VALUES (?, ?)", values.items())
-
-    def nodes(self) -> dict[str, bool]:
-        """All node ids that may be in the engine; True for those that have surely arrived."""
-        with _translate_errors():
-            return {node: bool(done) for node, done in self._db.execute("SELECT * FROM sent")}
-
-    def sending(self, nodes: Iterable[str]) -> None:
-        self._put(nodes, arrived=False)
-
-    def arrived(self, nodes: Iterable[str]) -> None:
-        self._put(nodes, arrived=True)
-
-    def gone(self, nodes: Iterable[str]) -> None:
-        with _translate_errors(), self._db:
-            self._db.executemany("DELETE FROM sent WHERE node = ?", ((node,) for node in nodes))
-
-    def clear(self) -> None:
-        with _translate_errors(), self._db:
-            self._db.execute("DELETE FROM sent")
-            self._db.execute("DELETE FROM state")
-
-    def close(self) -> None:
-        self._db.close()
-
-    def _put(self, nodes: Iterable[str], *, arrived: bool) -> None:
-        with _translate_errors(), self._db:
-            rows = ((node, int(arrived)) for node in nodes)
-            self._db.executemany("INSERT OR REPLACE INTO sent VALUES (?, ?)", rows)
-
-
-def _open(path: Path) -> sqlite3.Connection:
-    db = sqlite3.connect(checked_database(path), timeout=5.0, check_same_thread=False)
+    module, _, name = path.rpartition(".")
+    if not path.startswith(MODULES):
+        raise StoreFailed(f"index.store: not a class of LlamaIndex: {path or 'no class'}")
     try:
-        db.executescript(TABLES)
-    except BaseException:
-        db.close()
-        raise
-    return db
+        found = getattr(import_module(module), name, None)
+    except ImportError as error:
+        package = re.sub(r"[._]", "-", module)
+        raise StoreFailed(f"{name} is not installed: {error}", f"pip install {package}") from error
+    if not (isinstance(found, type) and issubclass(found, base)):
+        raise StoreFailed(f"index.store: {path} is no vector store")
+    if getattr(found, "get_nodes", None) is base.get_nodes:
+        raise StoreFailed(f"{name} lacks get_nodes: it gives no vectors back by their ids")
+    if not _named(found):
+        raise StoreFailed(f"{name} takes no {' or '.join(NAME_ARGUMENTS)} to tell homes apart")
+    return found
 
 
-@contextlib.contextmanager
-def _translate_errors() -> Iterator[None]:
-    try:
-        yield
-    except (sqlite3.Error, OSError) as error:
-        raise OpenclawError(f"the list of what it was sent cannot be used: {error}") from error
+def constructor(
+    found: type[Any], name: str, width: int, given: Mapping[str, Any]
+) -> Callable[[Mapping[str, str]], Any]:
+    """A function that opens the store with the variables of an environment; it raises whatever the
+    class raises."""
+    make = getattr(found, "from_params", found)
+    arguments = {key: each for key, each in given.items() if key != "class"}
+    arguments[_named(found)] = name
+    arguments |= {key: width for key in WIDTH_ARGUMENTS if key in parameters(found)}
+
+    def open_store(environment: Mapping[str, str]) -> Any:
+        store = make(**_fill(arguments, environment))
+        if load := getattr(store.client, "load_collection", None):
+            load(name)  # Milvus has it only on disk after a new start
+        return store
+
+    return open_store
+
+
+def _named(found: type[Any]) -> str:
+    return next((name for name in NAME_ARGUMENTS if name in parameters(found)), "")
+
+
+def parameters(found: type[Any]) -> Mapping[str, inspect.Parameter]:
+    """The arguments that open a store of that class."""
+    return inspect.signature(getattr(found, "from_params", found)).parameters
+
+
+def _fill(value: Any, environment: Mapping[str, str]) -> Any:
+    """The value with each `${NAME}` in it as the environment has it."""
+    if isinstance(value, str):
+        return fill_variables(value, environment)
+    if isinstance(value, Mapping):
+        return {key: _fill(each, environment) for key, each in value.items()}
+    return [_fill(each, environment) for each in value] if isinstance(value, list) else value

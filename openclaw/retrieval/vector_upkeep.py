@@ -1,7 +1,12 @@
-"""Adds vectors to the index in batches, each saved at once, and drops vectors no longer needed."""
+"""Adds vectors to the index in batches, each saved at once, and drops vectors no longer needed.
+
+With a vector store (`vector_store.py`) they are looked for there first, and saved there
+before here. Where the index keeps none, its rows list what the store has: their width is 0.
+"""
 
 from __future__ import annotations
 
+import random
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,10 +19,12 @@ import numpy.typing as npt
 from openclaw.errors import ModelFailed
 from openclaw.retrieval.index_store import IndexStore
 from openclaw.retrieval.snapshot import contexts_of
+from openclaw.retrieval.vector_store import NAMED_DAYS, LazyStore, StoreFailed
 from openclaw.retrieval.writer import Writer, context_key
 
 if TYPE_CHECKING:
     from openclaw.retrieval.embedders import Embedder
+    from openclaw.retrieval.shared_vectors import SharedVectors
 
 
 BATCH = 32
@@ -26,14 +33,21 @@ WINDOW = 1024
 
 
 class VectorFiller:
-    """Embeds the contexts without a vector. `contexts` gives the contexts of a file."""
+    """Embeds the contexts without a vector. `contexts` gives the contexts of a file, `shared` the
+    vectors that other clones have made."""
 
     def __init__(
-        self, store: IndexStore, embedder: Embedder, contexts: Callable[[str], list[str]]
+        self,
+        store: IndexStore,
+        embedder: Embedder,
+        contexts: Callable[[str], list[str]],
+        shared: LazyStore[SharedVectors] | None = None,
     ) -> None:
         self._store = store
         self._embedder = embedder
         self._contexts = contexts
+        self._shared = shared or LazyStore()
+        self._keeps, self._today = self._shared.keeps, self._shared.today()
 
     def run(
         self,
@@ -43,20 +57,32 @@ class VectorFiller:
     ) -> int:
         """Embed until all is done, time is up or `stop` returns True. Returns how many are left."""
         end = None if seconds is None else time.monotonic() + seconds
+
+        def is_over() -> bool:
+            return bool(stop and stop()) or (end is not None and time.monotonic() >= end)
+
         try:
+            self._share(is_over)
             waiting = missing(self._store, self._embedder.name)
+            if seconds is None and self._shared.is_ready:
+                waiting = dict(random.sample(list(waiting.items()), len(waiting)))
             total, done = len(set().union(*waiting.values())), 0
             for batch in self._batches(waiting):
-                if (stop and stop()) or (end is not None and time.monotonic() >= end):
+                if is_over() or not (self._keeps or self._use()):
                     break
                 self._embed(batch)
                 done += len(batch)
                 if on_progress:
                     on_progress(done, total)
             return self._left()
+        except StoreFailed:  # and there is no other place for vectors
+            return self._left()
         except sqlite3.Error as error:
             self._store.recover(error)
             return self._left()
+
+    def _use(self) -> SharedVectors | None:
+        return self._shared.use(self._embedder)
 
     def _left(self) -> int:
         """How many contexts have no vector. When none is left, drop other embedders' vectors."""
@@ -70,8 +96,12 @@ class VectorFiller:
     def _batches(self, waiting: dict[str, set[int]]) -> Iterator[list[tuple[int, str]]]:
         texts = self._texts(waiting)
         while window := list(islice(texts, WINDOW)):
+            window = self._leave_to_others(window)
             window.sort(key=lambda pair: len(pair[1]))
-            for start in range(0, len(window), BATCH):
+            starts = list(range(0, len(window), BATCH))
+            if self._shared.is_ready:  # clones that begin together seldom embed the same texts
+                random.shuffle(starts)
+            for start in starts:
                 yield window[start : start + BATCH]
 
     def _texts(self, waiting: dict[str, set[int]]) -> Iterator[tuple[int, str]]:
@@ -84,16 +114,102 @@ class VectorFiller:
                     seen.add(key)
                     yield key, context
 
-    def _embed(self, batch: Sequence[tuple[int, str]]) -> None:
-        texts = [text for _, text in batch]
+    def _leave_to_others(self, texts: list[tuple[int, str]]) -> list[tuple[int, str]]:
+        """Take the vectors that the store has. Returns the texts that it has none of."""
+        try:
+            store = self._use()
+            found = store.find(key for key, _ in texts) if store else {}
+        except StoreFailed as error:
+            self._shared.failed(error)
+            if not self._keeps:
+                raise
+            return texts
+        if found:
+            vectors = np.stack([each.vector for each in found.values()])
+            self._save(list(found), vectors, min(each.day for each in found.values()))
+        return [pair for pair in texts if pair[0] not in found]
+
+    def _embed(self, batch: list[tuple[int, str]]) -> None:
+        batch = self._leave_to_others(batch)
+        if not batch:
+            return
+        keys, texts = [key for key, _ in batch], [text for _, text in batch]
         vectors = np.asarray(self._embedder.documents(texts), np.float32)
         if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
             raise ModelFailed(
                 f"{self._embedder.name} gave unusable vectors",
                 "choose another model with `embedding` in openclaw.yaml",
             )
+        vectors = vectors.astype(np.float16)
+        try:
+            if store := self._use():
+                store.add(keys, vectors, self._today)
+                self._save(keys, vectors, self._today)
+                return
+        except StoreFailed as error:
+            self._shared.failed(error)
+        if self._keeps:
+            self._save(keys, vectors)
+
+    def _save(self, keys: list[int], vectors: npt.NDArray[np.floating], day: int = 0) -> None:
+        """Save vectors that the vector store has as named on that day, 0 for never."""
+        if not self._keeps:
+            vectors = vectors[:, :0]
         with self._store.write() as writer:
-            add(writer, self._embedder.name, [key for key, _ in batch], vectors)
+            groups = add(writer, self._embedder.name, keys, vectors)
+            if day:
+                self._mark(writer, groups, day)
+
+    def _mark(self, writer: Writer, groups: Iterable[int], day: int) -> None:
+        for group in groups:
+            values = (group, self._shared.place, day)
+            writer.execute("INSERT OR REPLACE INTO shared VALUES (?, ?, ?)", values)
+
+    def _share(self, is_over: Callable[[], bool]) -> None:
+        """Send the vector store what it was not sent, and name what was named too long ago."""
+        name = self._embedder.name
+        if self._keeps and _width(self._store, name) == 0:  # the list of what was kept elsewhere
+            with self._store.write() as writer:
+                drop(writer, name)
+        if not self._shared.is_ready:
+            return
+        try:
+            used: set[int] = set()
+            while groups := due(self._store, name, self._shared, 8):
+                store = self._use()
+                if is_over() or not store:
+                    return
+                used = used or _used(self._store)
+                self._share_groups(store, groups, used)
+        except StoreFailed as error:
+            self._shared.failed(error)
+            return
+        if not self._keeps and _width(self._store, name):
+            with self._store.write() as writer:  # all of them are in the store now
+                leave_vectors(writer, name)
+
+    def _share_groups(
+        self, store: SharedVectors, groups: list[tuple[int, bytes, bytes]], used: set[int]
+    ) -> None:
+        keys = [key for _, contexts, _ in groups for key in _keys(contexts) if key in used]
+        found = store.find(keys)
+        old = [key for key, (_, day) in found.items() if day <= self._today - NAMED_DAYS]
+        if old:
+            store.renew(old, np.stack([found[key].vector for key in old]), self._today)
+        lost: list[tuple[bytes, int]] = []
+        for group, contexts, data in groups:
+            own = _keys(contexts)
+            absent = [at for at, key in enumerate(own) if key in used and key not in found]
+            if absent and data:
+                vectors = np.frombuffer(data, "<f2").reshape(len(own), -1)[absent]
+                store.add([own[at] for at in absent], vectors, self._today)
+            elif absent:
+                lost.append((np.delete(np.array(own, "<i8"), absent).tobytes(), group))
+        with self._store.write() as writer:
+            self._mark(writer, (group for group, _, _ in groups), self._today)
+            for values in lost:
+                writer.execute("UPDATE vectors SET contexts = ? WHERE id = ?", values)
+                writer.changed()
 
 
 # Contexts that left the index are kept up to this number, or to a fifth of all chunks.
@@ -111,14 +227,59 @@ def missing(store: IndexStore, name: str) -> dict[str, set[int]]:
     return {path: contexts for path, contexts in found if contexts}
 
 
-def add(
-    writer: Writer, name: str, contexts: Sequence[int], vectors: npt.NDArray[np.float32]
-) -> None:
-    """Save the vectors (float32[n, d]) of `contexts`. Drops earlier vectors of the embedder when
-    they have another width."""
-    embedder = _embedder(writer, name, vectors.shape[1])
-    _add(writer, embedder, np.array(contexts, "<i8"), vectors.astype("<f2"))
+def due(
+    store: IndexStore, name: str, shared: LazyStore[SharedVectors], most: int = 1
+) -> list[tuple[int, bytes, bytes]]:
+    """Groups of vectors (id, contexts, data) that the vector store was not sent, or that were not
+    named there for `NAMED_DAYS`."""
+    return [
+        (group, contexts, data)
+        for group, contexts, data in store.query(
+            "SELECT v.id, contexts, data FROM vectors v JOIN embedders e ON e.id = embedder "
+            "LEFT JOIN shared s ON s.id = v.id AND place = ? "
+            "WHERE name = ? AND coalesce(day, 0) <= ? LIMIT ?",
+            (shared.place, name, shared.today() - NAMED_DAYS, most),
+        )
+    ]
+
+
+def is_behind(store: IndexStore, name: str, shared: LazyStore[SharedVectors]) -> bool:
+    """Return True when vectors are kept here that should be elsewhere, or the other way round."""
+    width = _width(store, name)
+    if width is not None and shared.keeps != (width > 0):
+        return True
+    return shared.is_ready and bool(due(store, name, shared))
+
+
+def forget_shared(writer: Writer) -> None:
+    """Have all vectors looked for in the vector store again."""
+    writer.execute("DELETE FROM shared")
+
+
+def leave_vectors(writer: Writer, name: str) -> None:
+    """Keep only the list of an embedder's vectors."""
+    select = "SELECT id FROM embedders WHERE name = ?"
+    writer.execute(f"UPDATE vectors SET data = x'' WHERE embedder = ({select})", (name,))  # noqa: S608
+    writer.execute("UPDATE embedders SET width = 0 WHERE name = ?", (name,))
     writer.changed()
+
+
+def drop(writer: Writer, name: str) -> None:
+    """Drop the vectors of an embedder."""
+    select = "SELECT id FROM embedders WHERE name = ?"
+    writer.execute(f"DELETE FROM vectors WHERE embedder = ({select})", (name,))  # noqa: S608
+    writer.execute("DELETE FROM embedders WHERE name = ?", (name,))
+    writer.changed()
+
+
+def add(
+    writer: Writer, name: str, contexts: Sequence[int], vectors: npt.NDArray[np.floating]
+) -> list[int]:
+    """Save the vectors (float[n, d]) of `contexts`, and return the ids of their groups. Drops
+    earlier vectors of the embedder when they have another width."""
+    embedder = _embedder(writer, name, vectors.shape[1])
+    writer.changed()
+    return _add(writer, embedder, np.array(contexts, "<i8"), vectors.astype("<f2"))
 
 
 def keep_only(writer: Writer, name: str) -> None:
@@ -140,12 +301,24 @@ def prune(writer: Writer) -> None:
     used: set[int] = set()
     for (rows,) in writer.execute("SELECT rows FROM file_rows"):
         used |= contexts_of(rows)
+    writer.execute("DELETE FROM shared WHERE id NOT IN (SELECT id FROM vectors)")
     newest = writer.execute("SELECT context, at FROM departed ORDER BY at DESC").fetchall()
     kept = [(context, at) for context, at in newest if context not in used][:most]
     writer.execute("DELETE FROM departed")
     for pair in kept:
         writer.execute("INSERT INTO departed VALUES (?, ?)", pair)
     _rewrite(writer, used.union(context for context, _ in kept))
+
+
+def _width(store: IndexStore, name: str) -> int | None:
+    found = store.query("SELECT width FROM embedders WHERE name = ?", (name,))
+    return int(found[0][0]) if found else None
+
+
+def _used(store: IndexStore) -> set[int]:
+    """All contexts of the index."""
+    select = "SELECT rows FROM file_rows"
+    return set().union(*(contexts_of(rows) for (rows,) in store.query(select)))
 
 
 def _contexts_with_vectors(store: IndexStore, name: str) -> set[int]:
@@ -163,19 +336,22 @@ def _embedder(writer: Writer, name: str, width: int) -> int:
     if row and row[1] == width:
         return int(row[0])
     if row:
-        writer.execute("DELETE FROM vectors WHERE embedder = ?", (row[0],))
-        writer.execute("DELETE FROM embedders WHERE id = ?", (row[0],))
+        drop(writer, name)
     cursor = writer.execute("INSERT INTO embedders VALUES (NULL, ?, ?)", (name, width))
     return int(cursor.lastrowid or 0)
 
 
 def _add(
     writer: Writer, embedder: int, contexts: npt.NDArray[np.int64], vectors: npt.NDArray[np.float16]
-) -> None:
+) -> list[int]:
+    """Returns the ids of the new rows."""
+    ids = []
     for start in range(0, len(contexts), GROUP):
         part = slice(start, start + GROUP)
         values = (embedder, contexts[part].tobytes(), vectors[part].tobytes())
-        writer.execute("INSERT INTO vectors VALUES (NULL, ?, ?, ?)", values)
+        cursor = writer.execute("INSERT INTO vectors VALUES (NULL, ?, ?, ?)", values)
+        ids.append(int(cursor.lastrowid or 0))
+    return ids
 
 
 def _rewrite(writer: Writer, wanted: set[int]) -> None:
@@ -197,7 +373,7 @@ def _take_out_unwanted(
         mask = np.fromiter((each in wanted for each in keys.tolist()), np.bool_, len(keys))
         if not mask.all() or len(keys) < _SMALL:
             gone.append(key)
-            yield keys[mask], np.frombuffer(data, "<f2").reshape(-1, width)[mask]
+            yield keys[mask], np.frombuffer(data, "<f2").reshape(len(keys), width)[mask]
     _delete(writer, gone)
 
 

@@ -43,7 +43,7 @@ HOMES = tuple(
     a key                 | weighs | SETTINGS | openai: {base_url: '{evil}', api_key_env: DOOR}
     Ollama elsewhere      | weighs | SETTINGS | ollama: {host: '{evil}'}
     embeddings elsewhere  | weighs | SETTINGS | embedding: ollama/x\nollama: {host: '{evil}'}
-    vectors elsewhere     | weighs | SETTINGS | index: {vectors: milvus, vectors_uri: '{evil}'}
+    vectors elsewhere     | weighs | SETTINGS | index: {store: {class: evil.Store, uri: '{evil}'}}
     a model of the home   | weighs | SETTINGS | model: workspace/diary.gguf
     fallbacks             | weighs | SETTINGS | fallbacks: [openai/x]\nopenai: {base_url: '{evil}'}
     folders of the user   | weighs | SETTINGS | index: {paths: ['{user}', '{outside}']}

@@ -15,7 +15,7 @@ from pathlib import Path
 Command = tuple[str, ...]
 Commands = tuple[Command, ...]
 LIBRARIES = ("filelock", "httpx", "markdown_it", "numpy", "ollama", "pydantic", "sqlite3", "yaml")
-HEAVY = ("openclaw.retrieval.milvus", "openclaw.__main__")
+HEAVY = ("openclaw.retrieval.shared_vectors", "openclaw.__main__")
 BEGIN, END = "#begin ", "#end "
 
 

@@ -298,23 +298,21 @@ def test_a_bundle_that_has_a_vector_is_not_embedded_again(home: Path, store: Ind
 
 
 @pytest.mark.parametrize(
-    ("embedder", "what"),
+    "embedder",
     [
-        (WordEmbedder(left=0), "embedding"),
-        (WordEmbedder(spoilt=[float("nan")] * 64), "embedding"),
-        (WordEmbedder(spoilt=[1.0, 2.0]), "embedding"),
+        WordEmbedder(left=0),
+        WordEmbedder(spoilt=[float("nan")] * 64),
+        WordEmbedder(spoilt=[1.0, 2.0]),
     ],
 )
 def test_words_answer_alone_when_the_vector_fails(
-    home: Path, store: IndexStore, embedder: WordEmbedder, what: str
+    home: Path, store: IndexStore, embedder: WordEmbedder
 ) -> None:
     view = embedded(home, store, WordEmbedder())
-    troubles: list[tuple[str, Exception]] = []
-    found = hybrid(view, embedder, on_trouble=lambda *told: troubles.append(told)).retrieve(
-        "boiler"
-    )
+    troubles: list[Exception] = []
+    found = hybrid(view, embedder, on_trouble=troubles.append).retrieve("boiler")
     assert texts(found) == texts(hybrid(view, None).retrieve("boiler"))
-    assert [each for each, _ in troubles] == [what]
+    assert len(troubles) == 1
 
 
 def test_nothing_of_llama_index_is_set_or_printed(

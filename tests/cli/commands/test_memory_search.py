@@ -290,9 +290,13 @@ def test_without_a_home_there_is_nothing_to_search(
 
 
 def test_wrong_settings_are_told(home: Path, claw: Claw) -> None:
-    write(home / "openclaw.yaml", "index:\n  vectors: qdrant\n")
+    write(home / "openclaw.yaml", "index:\n  keep: perhaps\n")
     claw("search", "boiler", code=2)
-    assert "index.vectors" in claw.err
+    assert "index.keep" in claw.err
+    write(home / "openclaw.yaml", "index:\n  vectors: milvus\n")
+    claw("search", "boiler", code=2)
+    assert "'index.vectors' is no longer a setting" in claw.err
+    assert "write index.store: {class: llama_index" in claw.err
 
 
 # -------- homes

@@ -95,6 +95,10 @@ def search(
 def index(
     ctx: typer.Context,
     force: Annotated[bool, typer.Option("--force", help="Read every file again.")] = False,
+    sweep: Annotated[
+        bool,
+        typer.Option("--sweep", help="Remove what no clone has used for 30 days from index.store."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Bring the index up to date, vectors too. Every search does so for what has changed."""
@@ -105,6 +109,7 @@ def index(
             typer.echo("", err=True)
             warn([f"interrupted; kept: {_count_index(found)}; go on with: openclaw memory index"])
             raise typer.Exit(130) from None
+        swept = found.sweep() if sweep else None
         if as_json:
             problems = [{"path": where, "problem": what} for where, what in report.problems]
             print_json({**_counts(report), "problems": problems})
@@ -117,6 +122,8 @@ def index(
                 f"{counts['chunks']:,} passages of {counts['files']:,} files"
                 f" ({changes or 'nothing has changed'}), {counts['seconds']:.1f} s"
             )
+            if swept is not None:
+                typer.echo(f"{swept:,} vectors removed from the vector store")
             warn(_describe_problems(report.problems))
         warn(found.notices)
 

@@ -1,0 +1,72 @@
+"""A vector store of LlamaIndex in memory, which many clients share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.schema import BaseNode
+from llama_index.core.vector_stores.types import (
+    BasePydanticVectorStore,
+    MetadataFilter,
+    MetadataFilters,
+    VectorStoreQuery,
+    VectorStoreQueryResult,
+)
+
+
+class MemoryStore(BasePydanticVectorStore):
+    """As PostgreSQL's class it does not replace a node of the same id, but holds it twice.
+
+    nodes  what is held; raises ConnectionError while the store is away
+    asked  how many nodes each query wanted
+    """
+
+    stores_text: bool = True
+    _away: bool = PrivateAttr(default=False)
+    _nodes: list[BaseNode] = PrivateAttr(default_factory=list)
+    _asked: list[int] = PrivateAttr(default_factory=list)
+
+    def set_away(self, *, away: bool) -> None:
+        self._away = away
+
+    @property
+    def nodes(self) -> list[BaseNode]:
+        if self._away:
+            raise ConnectionError("nobody at http://me:secret@there")
+        return self._nodes
+
+    @property
+    def asked(self) -> list[int]:
+        return self._asked
+
+    @property
+    def client(self) -> Any:
+        return None
+
+    def add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
+        self.nodes.extend(nodes)
+        return [node.node_id for node in nodes]
+
+    def delete(self, ref_doc_id: str, **kwargs: Any) -> None:
+        self.nodes[:] = [node for node in self.nodes if node.ref_doc_id != ref_doc_id]
+
+    def get_nodes(
+        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
+    ) -> list[BaseNode]:
+        if node_ids is not None:
+            wanted = set(node_ids)
+            return [node for node in self.nodes if node.node_id in wanted]
+        [each] = filters.filters if filters else []
+        assert isinstance(each, MetadataFilter)
+        assert each.operator.value == "<"
+        return [node for node in self.nodes if node.metadata[each.key] < each.value]
+
+    def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
+        self._asked.append(query.similarity_top_k)
+        vectors = np.array([node.get_embedding() for node in self.nodes])
+        order = np.argsort(-(vectors @ np.array(query.query_embedding)), kind="stable")
+        found = [self.nodes[at] for at in order[: query.similarity_top_k]]
+        return VectorStoreQueryResult(nodes=found, ids=[node.node_id for node in found])
