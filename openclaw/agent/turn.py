@@ -489,7 +489,8 @@ def _find_passages(
     if not looks_up or not builder.can_send(text, attached):
         return []
     page = page_chars(builder.window)
-    open_home.recall.begin(question, known, find_long_files(open_home.home, seen, page))
+    long_files = find_long_files(open_home.home, seen, page)
+    open_home.recall.begin(question, known, long_files, order=seen.orders)
     if ahead and not open_home.recall.answered:
         for waiting in open_home.model.warm(builder.beginning(text)):
             if waiting.message:

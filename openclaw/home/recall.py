@@ -89,12 +89,19 @@ class Recall:
         if self._process is None:
             self._start()
 
-    def begin(self, question: str, skip: Collection[str], only: Sequence[str] = ()) -> None:
-        """Start a search for a prompt. `skip` are files that the prompt holds already; with `only`
-        the search is limited to these files."""
+    def begin(
+        self,
+        question: str,
+        skip: Collection[str],
+        only: Sequence[str] = (),
+        *,
+        order: bool = False,
+    ) -> None:
+        """Start a search for a prompt, which may be an `order`. `skip` are files that the prompt
+        holds already; with `only` the search is limited to these files."""
         self.left_out = []
         text = question[:MOST_CHARACTERS]
-        self._send("recall", question=text, skip=sorted(skip), only=list(only))
+        self._send("recall", question=text, skip=sorted(skip), only=list(only), order=order)
 
     def passages(self, patience: float) -> list[dict[str, Any]]:
         """The passages for the question of `begin`; none when they take longer than `patience`

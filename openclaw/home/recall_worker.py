@@ -133,6 +133,7 @@ def _recall(search: Search, request: Mapping[str, Any]) -> dict[str, Any]:
         most=MOST_PASSAGES,
         tokens=MOST_TOKENS,
         count=at_most_tokens,
+        order=request["order"],
     )
     return _to_json(found.passages, found.left_out)
 

@@ -145,7 +145,8 @@ LONGEST_QUESTION = 2_000
 
 @frozen
 class Query:
-    """A question with the files, days and number of passages that may answer it."""
+    """A question with the files, days and number of passages that may answer it. An order names
+    new things too: `order` tells that words which no file holds do not count."""
 
     question: str
     today: date | None
@@ -155,6 +156,7 @@ class Query:
     skip: frozenset[str] = frozenset()
     only: frozenset[str] = frozenset()
     whole: bool = False
+    order: bool = False
 
 
 def shorten_question(question: str) -> str:

@@ -129,17 +129,22 @@ def coverage(
     rows: Rows,
     count: int,
     days: Rows = NO_ROWS,
+    *,
+    order: bool = False,
 ) -> npt.NDArray[np.float32]:
     """The share of the idf mass of the question's `RAREST` rarest known words that each row's
     context holds, float32[len(rows)]. `days` are the rows of days that the question names, see
     `with_days`.
 
     A word that no chunk has weighs most, so a short question about unknown things is covered badly.
-    It does not count beside enough known ones: those of a long question say how it is asked.
+    It does not count beside enough known ones: those of a long question say how it is asked; nor
+    in an `order`, which names new things ("change the hotel to Lisboa Plaza").
     """
     held = np.zeros(count, np.float32)
     mass = 0.0
     found = sorted((postings(term)[0] for term in terms), key=lambda of: (not len(of), len(of)))
+    if order:
+        found = [holders for holders in found if len(holders)]
     for holders in [*found[:RAREST], *([days] if len(days) else [])]:
         idf = _idf(len(holders), count)
         held[holders] += idf
@@ -384,6 +389,7 @@ def fused(
     top_k: int,
     *,
     whole: bool = False,
+    order: bool = False,
 ) -> list[FusedRow]:
     """The ranked rows, best first, at most `POOL`; with `whole` all rows of both rankings.
     `cosines` gives the cosines for unrelated texts and for equal meaning, and is called last."""
@@ -397,7 +403,7 @@ def fused(
         question,
         by_words,
         near,
-        coverage(terms, view.postings, by_words.rows, count, days),
+        coverage(terms, view.postings, by_words.rows, count, days, order=order),
         view.chunks,
         weak_limit=max(FEW, top_k // 2),
         cosines=cosines(),

@@ -121,11 +121,13 @@ class Search(LiveIndex):
         tokens: int,
         count: Callable[[str], int],
         today: date | None = None,
+        *,
+        order: bool = False,
     ) -> ChosenPassages:
         """Passages good enough to show the model unasked: at most `most`, at most `tokens` in all,
         none from the files `skip`, which the prompt holds already. And the best of the others, with
         the reason why each is left out."""
-        query = Query(shorten_question(question), today, k=most, skip=frozenset(skip))
+        query = Query(shorten_question(question), today, k=most, skip=frozenset(skip), order=order)
         in_head = replace(query, skip=frozenset(), only=query.skip)
         limits = PassageLimits(most, tokens, RECALL_SCORE, count)
 
@@ -243,6 +245,7 @@ class Search(LiveIndex):
             lambda: ranking.scale(view, embedder, vector, self._usual()),
             query.k,
             whole=query.whole,
+            order=query.order,
         )
 
     def _view(self, snapshot: Snapshot, query: Query) -> SnapshotView | None:

@@ -411,15 +411,15 @@ def test_a_slow_model_holds_a_prompt_up_only_shortly_and_the_notice_counts(
     home: Path, opened: Callable[..., Search]
 ) -> None:
     write(home, "memory/many.md", "".join(f"- item {n} of the list\n" for n in range(196)))
-    search = opened(WordEmbedder(seconds=0.2))
+    search = opened(WordEmbedder(seconds=0.31))  # longer than a prompt waits: one batch
     recalled(search, "the boiler")
     assert search.notices == [
-        "64 of 203 passages have vectors, the others are found by their words only;"
+        "32 of 203 passages have vectors, the others are found by their words only;"
         " all get one with: openclaw memory index"
     ]
     seen: list[tuple[int, int]] = []
     search.search("boiler", complete=True, on_progress=lambda *at: seen.append(at))
-    assert seen[-1] == (139, 139) and search.embed() == 0
+    assert seen[-1] == (171, 171) and search.embed() == 0
     assert len(search.notices) == 1
 
 
@@ -517,6 +517,16 @@ def test_recall_gives_what_answers_and_skips_what_the_prompt_holds(
     assert recalled(search, question)[0].path == "memory/2026-03-02.md"
     assert recalled(search, question, "memory/2026-03-02.md") == []
     assert recalled(search, "quantum chromodynamics") == []
+
+
+def test_an_order_finds_the_line_of_which_it_names_only_the_old_part(
+    opened: Callable[..., Search],
+) -> None:
+    search = opened()
+    asked = "move the ferry to quarter past seven"
+    assert recalled(search, asked) == []
+    (found,) = search.chosen_for_prompt(asked, (), 3, 400, len, order=True).passages
+    assert found.text == "The ferry to Bergen leaves at noon."
 
 
 # -------- reading on
