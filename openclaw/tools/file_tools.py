@@ -495,9 +495,9 @@ def _missing_problem(text: str, find: str, replace: str) -> ToolProblem:
         return ToolProblem(
             f"find is not in the file, but the text of replace already stands in line {at}."
         )
-    if find.strip() in replace:
-        return ToolProblem("find is not in the file; append_file adds a text to it.")
     near = _nearest_lines(text, find)
+    if not near and find.strip() in replace:
+        return ToolProblem("find is not in the file; append_file adds a text to it.")
     if not near:
         return ToolProblem("find is not in the file. Read the file and copy the text exactly.")
     return ToolProblem(f"find is not in the file. The nearest lines:\n{near}\nCopy one exactly.")

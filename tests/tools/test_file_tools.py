@@ -316,6 +316,7 @@ def test_an_edit_is_exact_first_and_then_minds_no_blanks(
     [
         ("port =", "x", ["fits 2 places, lines 3, 6", "3: port = 8080", "more of the text"]),
         ("port: 8080", "port: 1", ["not in the file. The nearest lines:", "3: port = 8080"]),
+        ("port: 80", "port: 80 is used", ["not in the file. The nearest lines:", "3: port = 8080"]),
         ("submarine", "x", ["not in the file", "Read the file"]),
         ("port = 9090", "port = 8080", ["already stands in line 3"]),
         ("port = 8080", "port = 8080", ["nothing would change"]),
