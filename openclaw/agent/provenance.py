@@ -20,8 +20,8 @@ from openclaw.errors import OpenclawError
 from openclaw.memory.markdown import read_task_page
 from openclaw.memory.todos import list_names
 from openclaw.messages import Image, Material, ToolUse
-from openclaw.nlp.classifier import language_of
-from openclaw.nlp.intent import DONE_WORDS, LIST_WORDS
+from openclaw.nlp.classifier import language_of, read_message
+from openclaw.nlp.intent import LIST_WORDS, TODO_LABELS
 from openclaw.nlp.invented import Said, invented_names, invented_values
 from openclaw.nlp.words import missing_words, significant_words
 from openclaw.security.audit import Audit
@@ -261,7 +261,7 @@ class Provenance:
         user wants them from there."""
         said = self.turn_changes.request
         spoke = LIST_WORDS.intersection(re.findall(r"[\w-]+", said.lower()))
-        return "" if spoke or DONE_WORDS.search(said) else self.origin(words)
+        return "" if spoke or not read_message(said).lacks(*TODO_LABELS) else self.origin(words)
 
     def invented(self, action: Action, arguments: Mapping[str, Any]) -> Sequence[str]:
         """Return the values in what a call would write into a text of the home that the model can

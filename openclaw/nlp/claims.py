@@ -12,7 +12,7 @@ import re
 
 from openclaw.nlp.classifier import read_answer, read_message
 from openclaw.nlp.dates import find_named_day
-from openclaw.nlp.intent import BEGS, QUESTION_MARK, only_asks
+from openclaw.nlp.intent import QUESTION_MARK, may_order, only_asks
 from openclaw.nlp.words import content_words
 
 PAST = (
@@ -100,7 +100,7 @@ def find_claims(answer: str, request: str) -> tuple[str, ...]:
     only sentences in the first person count. None count when it asks what was done before ("did
     you save it?"): an earlier turn may have done it.
     """
-    asked = only_asks(request) or bool(QUESTION_MARK.search(request) and not BEGS.search(request))
+    asked = only_asks(request) or bool(QUESTION_MARK.search(request) and not may_order(request))
     if asked and ABOUT_PAST.search(request):
         return ()
     tells = bool(ASKS_TO_TELL.search(request) and not CHANGE_VERB.search(request))

@@ -44,18 +44,6 @@ REMEMBER_THAT = re.compile(
 SAYS_THAT = re.compile(r"\b(?:that|dass|que|che)\b", re.I)
 SOME_LIST = re.compile(r"\b(?:my|the|our) (?P<name>[\w-]+(?: [\w-]+)?) list\b", re.I)
 NOT_A_LIST_NAME = re.compile(r"to-?do|task|whole|same|new|current|own", re.I)
-ORDERS = re.compile(
-    r"\b(?:add|put|write|create|make|change|set|delete|remove|save|store|edit|replace|rename|"
-    r"append|remember|mark|tick|fix|correct|update|move|insert|copy|extract|convert|sort)\b",
-    re.I,
-)
-BEGS = re.compile(
-    r"\b(?:can|could|would|will|won't) (?:you|we)\b|\bplease\b|\bwhy (?:don't|not)\b|"
-    r"\bhow about\b",
-    re.I,
-)
-# Sounds like a polite request, but is a question: "what would you change?".
-WONDERS = re.compile(r"\b(?:wh\w+|how)(?: \w+)? (?:can|could|would|will) (?:you|we)\b", re.I)
 QUESTION_MARK = re.compile("[?\uff1f\u061f]")
 CLAUSE_END = re.compile(r"(?<=[.!?\uff1f])\s+|[,;:]\s+| [\u2013\u2014-] ")
 ASKS = re.compile(
@@ -75,7 +63,6 @@ WANTS = re.compile(
     r"\b(?:how|what)(?: about| if| an?)\b|\bwhat (?:I|you|we|he|she|it|they|the|my)\b|"
     r"\b(?:can|could|would) (?:you|we|it)\b|\bwill (?:you|we)\b|\bwho (?:can|could|would)\b|"
     r"\byou (?:feel|mind|say|think)\b|\b(?:about|of|to) \w+ing\b|"
-    rf"\b(?:and|then) (?:also |then |please )*{ORDERS.pattern}|"
     r"\bwie (?:w\u00e4re?|gesagt|besprochen|immer)\b|"
     r"\b(?:kannst|k\u00f6nnt\w*|w\u00fcrde\w*|h\u00e4ltst|meinst) (?:du|ihr|Sie|man)\b|"
     r"\bquand(?:o hai| tu| vous| on)\b|\b(?:peux|peut|pouvez|pourr\w+|dirai\w+|penses?)\b|"
@@ -101,14 +88,11 @@ ACTION_LABELS = {
     "remove": "todo_remove",
     "remove_list": "todo_remove",
 }
-LEAST_TO_REMOVE = 0.15
+MAY_ORDER = 0.3
+"""Of the requests that order something, nine in ten are at least so likely to."""
+LEAST_TO_REMOVE = 0.05
 """A request that is less likely than this to want a to-do removed gets no tool that removes one."""
 TODO_WORDS = frozenset("todo todos to-do to-dos".split())
-DONE_WORDS = re.compile(
-    r"\b(?:done|finished|completed?|tick\w*|check(?:ed)? off|mark\w*|cross\w*|bought|sent|"
-    r"erledigt|fertig|abgehakt|gekauft|termin\u00e9|fait|hecho|fatto)\b",
-    re.I,
-)
 
 LETTERS_OF_A_LANGUAGE = 12
 """Fewer letters tell no language, but in a script of its own."""
@@ -193,14 +177,14 @@ def read_cues(
     lists, `todos` the texts of the open to-dos."""
     lines, named, missing, similar = _find_files(request, files)
     read = read_message(request)
-    asks = only_asks(request) and read.lacks("orders")
-    orders = (is_order(request) or read.has("orders")) and not asks
+    asks = only_asks(request)
+    orders = read.has("orders") and not asks
     outright = orders or not (asks or QUESTION_MARK.search(request))
     said = {word.lower() for word in re.findall(r"[\w-]+", request)}
     asked_lists = [name for name in lists if set(re.findall(r"[\w-]+", name.lower())) & said]
     about_lists = bool(said & LIST_WORDS) and not named
     matching = [] if named else _matching_todos(request, todos)
-    done = bool(matching and outright and (DONE_WORDS.search(request) or read.has("todo_done")))
+    done = bool(matching and outright and not read.lacks("todo_done"))
     if not asked_lists and outright:
         asked_lists = _find_new_list(request)
     about_todos = done or (about_lists and bool(asked_lists or said & TODO_WORDS))
@@ -245,8 +229,8 @@ def read_cues(
         today=bool(TODAY.search(request)),
         expression=find_expression(request, only_percentages=bool(FILE.search(request))),
         orders=orders,
-        begs=not asks and bool(orders or QUESTION_MARK.search(request) or BEGS.search(request)),
-        parts=len(ORDERS.findall(request)) > 1 or (orders and read.has("several")),
+        begs=not asks and (may_order(request) or not language_of(request)),
+        parts=orders and not read.lacks("several"),
         tells=bool(TELLS.search(request) or (orders and read.has("asks"))),
         chats=is_small_talk(read),
         errands=wanted,
@@ -312,22 +296,17 @@ def _act_of(piece: str) -> str:
     return "" if read.lacks(act) else act
 
 
+def may_order(request: str) -> bool:
+    """Return True unless the request hardly wants anything done."""
+    return read_message(request).probabilities["orders"] >= MAY_ORDER
+
+
 def only_asks(request: str) -> bool:
     """Return True when the request surely wants nothing done: each clause begins with a question
     word and asks how things are. A question mark proves nothing: "would you mind adding milk?"."""
     clauses = [each for each in CLAUSE_END.split(request) if not PLEASE.fullmatch(each)]
-    return bool(clauses) and all(
-        ASKS.match(clause) and not WANTS.search(clause) for clause in clauses
-    )
-
-
-def is_order(request: str) -> bool:
-    """Return True when the request orders something, outright or as a known polite question."""
-    for sentence in re.split(r"(?<=[.!?\uff1f])\s+", request.strip()):
-        begs = not QUESTION_MARK.search(sentence) or BEGS.search(WONDERS.sub("", sentence))
-        if ORDERS.match(sentence) or (begs and ORDERS.search(sentence) and not only_asks(sentence)):
-            return True
-    return False
+    sure = clauses and all(ASKS.match(each) and not WANTS.search(each) for each in clauses)
+    return bool(sure) and not read_message(request).has("orders")
 
 
 def _find_files(

@@ -193,3 +193,31 @@ def test_a_message_gives_sentences_as_far_as_its_labels_tell() -> None:
     assert read["I'm allergic to penicillin."] == {"fact"}
     assert read["I'm tired."] == {"passing"}
     assert read["Proofread this for me."] == {"hands_over"}
+
+
+@pytest.mark.parametrize(
+    ("labels", "known", "acts"),
+    [
+        ("orders todo_done fact", None, "todo_done"),
+        ("tells correct", None, "corrects"),
+        ("asks orders todo_add several", None, "both"),
+        ("orders file", None, "orders"),
+        ("orders todo_done todo_add", None, "todo_add todo_done"),
+        ("asks", "asks orders todo_list", "asks recall"),
+        ("asks todo_list", "asks orders todo_list", "todo_list"),
+    ],
+)
+def test_the_labels_of_a_message_leave_what_it_may_do(
+    labels: str, known: str | None, acts: str
+) -> None:
+    told = frozenset(known.split()) if known else None
+    one = train.Example("", frozenset(labels.split()), "en-ann", "en", told)
+    assert train.acts_of(one) == set(acts.split())
+
+
+def test_who_says_the_same_in_several_languages_is_left_out_of_the_training_at_once() -> None:
+    plan = train.PLANS["message"]
+    names = ("en-a", "en-b", "en-c", "de-c", "de-d", "it-a")
+    examples = [train.Example("", frozenset(("asks",)), name, name[:2]) for name in names]
+    folds = train.split_folds(plan, examples)
+    assert folds["en-a"] == folds["it-a"] and folds["en-c"] == folds["de-c"] != folds["en-a"]
