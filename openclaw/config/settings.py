@@ -227,7 +227,8 @@ def keys() -> dict[str, Key]:
 
 
 _STORE = (
-    "write index.store: {class: llama_index.vector_stores.milvus.MilvusVectorStore, uri: ADDRESS}"
+    "remove the line; vectors on a server: index.store: {class: "
+    "llama_index.vector_stores.milvus.MilvusVectorStore, uri: ADDRESS}, see docs/vector-stores.md"
 )
 GONE = {"index.vectors": _STORE, "index.vectors_uri": _STORE}
 

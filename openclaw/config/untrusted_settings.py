@@ -18,8 +18,6 @@ from openclaw.storage.home import Home, Trust, trust_file
 
 OWN_KEY, OLLAMA_KEY = "OPENAI_API_KEY", "OLLAMA_API_KEY"
 HOSTED = "https://api.openai.com"
-POSTGRES_KEYS = ("PGPASSWORD",)
-"""Variables that the library of PostgreSQL sends by itself."""
 LOOPBACK = ("localhost", "::1")
 UNTRUSTED = Settings(mode="read-only", preload=False, recall="off", capture="off", proactive="off")
 """The settings of a home that nobody has said yes to, whatever its file says."""
@@ -54,7 +52,10 @@ def targets(settings: Settings) -> list[Target]:
         found += [(name, address_of(server.url)) for name in sorted(names)]
     if settings.index.store:
         text = json.dumps(settings.index.store, sort_keys=True, default=str)
-        names = {*VARIABLE.findall(text), *(POSTGRES_KEYS if "postgres" in text else ())}
+        # Libraries send some by themselves: PGPASSWORD, PINECONE_API_KEY, ...
+        package = str(settings.index.store.get("class")).upper().split(".")[2:3]
+        begins = ("PGPASSWORD", *(f"{each}_" for each in package))
+        names = {*VARIABLE.findall(text), *(each for each in os.environ if each.startswith(begins))}
         found += [(name, f"index.store {text}") for name in sorted(names)]
     return [each for each in dict.fromkeys(found) if each != (OWN_KEY, HOSTED)]
 

@@ -55,7 +55,9 @@ def main() -> None:
     search = open_search(home, settings)
     search.hide_standing_notices()
     lines = lines_of(sys.stdin)
-    if not settings.index.keep:  # what our own files hold is ranked without it
+    if (
+        settings.index.store and not settings.index.keep
+    ):  # what our own files hold is ranked without it
         load_llama()
     folders = [f for f in (home.memory, home.workspace) if is_folder(f) or not f.is_dir()]
     with ExitStack() as stack:

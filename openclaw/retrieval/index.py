@@ -9,27 +9,33 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from openclaw.errors import OpenclawError
+from openclaw.retrieval import ranking
 from openclaw.retrieval.embedders import Embedder, EmbedderChoice
 from openclaw.retrieval.index_store import IndexStore
 from openclaw.retrieval.indexer import Indexer, IndexReport, Progress
+from openclaw.retrieval.ranking import RowScores
 from openclaw.retrieval.records import ENGINE, KnownFile, Stamp
 from openclaw.retrieval.scan import IndexOptions
-from openclaw.retrieval.snapshot import Floats, Rows, Snapshot, SnapshotView, question_vector
-from openclaw.retrieval.vector_store import KEPT_DAYS, LazyStore, StoreFailed
-from openclaw.retrieval.vector_upkeep import forget_shared, is_behind
+from openclaw.retrieval.snapshot import (
+    Floats,
+    Rows,
+    Snapshot,
+    SnapshotView,
+    question_vector,
+    usual_cosine,
+)
+from openclaw.retrieval.vector_store import KEPT_DAYS, LazyStore
+from openclaw.retrieval.vector_upkeep import is_behind
 from openclaw.storage.home import Home
 
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent
 
-    from openclaw.retrieval.ranking import RowScores
     from openclaw.retrieval.shared_vectors import SharedVectors
 
-
-T = TypeVar("T")
 AHEAD_SECONDS = 1.0
 """A refresh ahead of the first question counts for so long."""
 
@@ -158,32 +164,31 @@ class LiveIndex:
     def nearest(
         self, view: SnapshotView, embedder: Embedder, vector: list[float], others: Rows
     ) -> RowScores | None:
-        """`ranking.nearest` in the vector store; None when it cannot be asked."""
-        found = self._ask(embedder, lambda shared: shared.nearest(view, embedder, vector, others))
-        if found and found.lost:
-            with self._open()[0].write() as writer:  # the next search looks for all of them
-                forget_shared(writer)
-        return found.scores if found else None
+        """`ranking.nearest`, in the vector store where the index keeps no vectors; None when it
+        cannot be asked."""
+        if self.shared.keeps:
+            return ranking.nearest(view, embedder, vector, others)
+        ask = self.shared.ask
+        found = ask(embedder, lambda shared: shared.nearest(view, embedder, vector, others))
+        scores, lost = found or (None, False)
+        if lost:
+            with suppress(sqlite3.Error), self._open()[0].write() as writer:
+                writer.execute("DELETE FROM shared")  # the next search looks for all
+        return scores
 
     def usual_cosine(self, snapshot: Snapshot, embedder: Embedder, vector: Floats) -> float | None:
-        """`snapshot.usual_cosine` in the vector store."""
-        name = embedder.name
-        return self._ask(embedder, lambda shared: shared.usual_cosine(snapshot, name, vector))
+        """`snapshot.usual_cosine`, in the vector store where the index keeps no vectors."""
+        if self.shared.keeps:
+            return usual_cosine(snapshot, embedder, vector)
+        ask = self.shared.ask
+        return ask(embedder, lambda shared: shared.usual_cosine(snapshot, embedder, vector))
 
-    def sweep(self) -> int | None:
+    def sweep(self) -> bool:
         """Remove the vectors from the vector store that no clone has named for `KEPT_DAYS`. Returns
-        how many; None when it cannot be asked."""
+        False when it cannot be asked."""
         last = self.shared.today() - KEPT_DAYS
         embedder = self.meaning.embedder()
-        return self._ask(embedder, lambda shared: shared.sweep(last)) if embedder else None
-
-    def _ask(self, embedder: Embedder, do: Callable[[SharedVectors], T]) -> T | None:
-        try:
-            shared = self.shared.use(embedder)
-            return do(shared) if shared else None
-        except StoreFailed as error:
-            self.shared.failed(error)
-            return None
+        return bool(embedder and self.shared.ask(embedder, lambda shared: shared.sweep(last)))
 
     def recover(self, error: sqlite3.Error) -> None:
         """Make the index usable again after SQLite failed."""

@@ -20,20 +20,10 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.callbacks.base import CallbackManager
-from llama_index.core.indices.vector_store.base import VectorStoreIndex
-from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle, TextNode
-from llama_index.core.vector_stores.types import (
-    BasePydanticVectorStore,
-    MetadataFilter,
-    MetadataFilters,
-    VectorStoreQuery,
-    VectorStoreQueryResult,
-)
-from llama_index.core.vector_stores.utils import build_metadata_filter_fn
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.retrievers.bm25 import BM25Retriever
 
 from openclaw.errors import ModelFailed
-from openclaw.frozen import frozen
 from openclaw.retrieval import ranking, snapshot
 from openclaw.retrieval.question import topic_words
 from openclaw.retrieval.ranking import (
@@ -47,39 +37,13 @@ from openclaw.retrieval.ranking import (
     weigh_words,
 )
 from openclaw.retrieval.records import StoredChunk
-from openclaw.retrieval.snapshot import Mask, Rows, Snapshot, SnapshotView
+from openclaw.retrieval.snapshot import Rows, SnapshotView
 
 if TYPE_CHECKING:
     from openclaw.retrieval.embedders import Embedder
 
 
-@frozen
-class VectorSource:
-    """A vector store to search."""
-
-    store: BasePydanticVectorStore
-
-    def retriever(self, embedder: Embedder) -> BaseRetriever:
-        """`VectorStoreIndex.from_vector_store(store).as_retriever()` without global defaults."""
-        model = TextEmbedding(embedder)
-        index = VectorStoreIndex.from_vector_store(
-            self.store,
-            embed_model=model,
-            callback_manager=CallbackManager([]),
-            transformations=[model],
-        )
-        return index.as_retriever(similarity_top_k=POOL)
-
-    def cosines(self, node_ids: list[str], vector: list[float]) -> dict[str, float]:
-        """The cosines of those of these nodes that the store has."""
-        if not node_ids:
-            return {}
-        query = VectorStoreQuery(vector, similarity_top_k=len(node_ids), node_ids=node_ids)
-        found = self.store.query(query)
-        return dict(zip(found.ids or (), found.similarities or (), strict=True))
-
-
-# `ranking.nearest` in another vector store; None when it cannot be asked.
+# As `ranking.nearest`; None when the vectors cannot be asked for.
 FindNearest = Callable[[SnapshotView, "Embedder", list[float], Rows], "RowScores | None"]
 
 
@@ -94,9 +58,8 @@ class HybridRetriever(BaseRetriever):
             print(found.score, found.metadata["path"], found.metadata["start_line"], found.text)
 
     `state` gives a view of the index for each question. Nodes have path, start_line, end_line, date
-    and headings as metadata; scores are between 0 and 1. Vectors are searched by `nearest`,
-    else in our own file. When the question cannot be embedded, only words are searched, and
-    `on_trouble` is called.
+    and headings as metadata; scores are between 0 and 1. `nearest` searches the vectors. When the
+    question cannot be embedded, only words are searched, and `on_trouble` is called.
     """
 
     def __init__(
@@ -104,8 +67,8 @@ class HybridRetriever(BaseRetriever):
         state: Callable[[], SnapshotView],
         embedder: Embedder | None = None,
         *,
-        nearest: FindNearest | None = None,
-        usual_cosine: ranking.UsualCosine | None = None,
+        nearest: FindNearest = ranking.nearest,
+        usual_cosine: ranking.UsualCosine = snapshot.usual_cosine,
         top_k: int = 5,
         today: Callable[[], date] = date.today,
         on_trouble: Callable[[Exception], None] = lambda error: None,
@@ -150,10 +113,8 @@ class HybridRetriever(BaseRetriever):
         embedder = self._embedder
         if embedder is None or not self._embed_question(bundle, embedder):
             return None
-        if self._nearest:
-            return self._nearest(view, embedder, bundle.embedding or [], others)
         try:
-            return _nearest(stored_vectors(view, embedder), embedder, view, bundle, others)
+            return self._nearest(view, embedder, bundle.embedding or [], others)
         except ModelFailed as error:
             self._on_trouble(error)
             return None
@@ -168,19 +129,6 @@ class HybridRetriever(BaseRetriever):
             self._on_trouble(error)
             return False
         return True
-
-
-def _nearest(
-    source: VectorSource, embedder: Embedder, view: SnapshotView, bundle: QueryBundle, others: Rows
-) -> ranking.RowScores:
-    near = ranked(view, source.retriever(embedder).retrieve(bundle))
-    more = view.chunks(np.setdiff1d(others, near.rows).tolist())
-    cosines = source.cosines([chunk.node_id for chunk in more], bundle.embedding or [])
-    known = {chunk.row: cosines[chunk.node_id] for chunk in more if chunk.node_id in cosines}
-    return ranking.RowScores(
-        np.concatenate([near.rows, np.array(list(known), np.int64)]),
-        np.concatenate([near.scores, np.array(list(known.values()), np.float32)]),
-    )
 
 
 def node_of(chunk: StoredChunk) -> TextNode:
@@ -222,77 +170,6 @@ def ranked(view: SnapshotView, found: Sequence[NodeWithScore]) -> RowScores:
     return RowScores(rows, np.array([score for _, score in pairs], np.float32))
 
 
-class SqliteVectorStore(BasePydanticVectorStore):
-    """The vectors of a snapshot as a LlamaIndex vector store: all cosines, exactly.
-
-    It is read only: only the indexer writes. `filters` may name "path" with any of LlamaIndex's
-    operators; other keys raise ValueError. Rows without a vector are not found.
-    """
-
-    stores_text: bool = True
-    _view: Any = PrivateAttr()
-    _name: str = PrivateAttr()
-
-    def __init__(self, view: SnapshotView, name: str) -> None:
-        super().__init__(stores_text=True)
-        self._view = view
-        self._name = name
-
-    @classmethod
-    def class_name(cls) -> str:
-        return "SqliteVectorStore"
-
-    @property
-    def client(self) -> Any:
-        return self._view.snapshot
-
-    def add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
-        raise NotImplementedError("change the files; the index follows them")
-
-    def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
-        raise NotImplementedError("change the files; the index follows them")
-
-    def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
-        """The `similarity_top_k` nearest nodes with their cosines, nearest first."""
-        vector = np.asarray(query.query_embedding or (), np.float32)
-        cosines, known = snapshot.cosines(self._view.snapshot, self._name, vector)
-        wanted = known & self._wanted(query.filters, query.node_ids)
-        rows = snapshot.best(cosines, query.similarity_top_k, wanted)
-        nodes = nodes_of(self._view, rows.tolist())
-        return VectorStoreQueryResult(
-            nodes=nodes, similarities=cosines[rows].tolist(), ids=[node.node_id for node in nodes]
-        )
-
-    def get_nodes(
-        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
-    ) -> list[BaseNode]:
-        return list(nodes_of(self._view, np.flatnonzero(self._wanted(filters, node_ids)).tolist()))
-
-    def _wanted(self, filters: MetadataFilters | None, node_ids: list[str] | None) -> Mask:
-        snapshot, allowed = self._view.snapshot, self._view.allowed
-        mask = np.ones(snapshot.count, np.bool_) if allowed is None else allowed.copy()
-        if filters and filters.filters:
-            mask &= _rows_of_paths(snapshot, filters)
-        if node_ids:
-            named = np.zeros(snapshot.count, np.bool_)
-            rows = [row for each in node_ids if (row := self._view.row_of(each)) is not None]
-            named[rows] = True
-            mask &= named
-        return mask
-
-
-def _rows_of_paths(snapshot: Snapshot, filters: MetadataFilters) -> Mask:
-    """The rows of the files that the filters allow."""
-    for part in filters.filters:
-        if isinstance(part, MetadataFilter) and part.key != "path":
-            raise ValueError(f"only 'path' can be filtered, not {part.key!r}")
-    allows = build_metadata_filter_fn(lambda path: {"path": path}, filters)
-    mask = np.zeros(snapshot.count, np.bool_)
-    for file in snapshot.files():
-        mask[file.first_row : file.first_row + file.count] = allows(file.path)
-    return mask
-
-
 class TextEmbedding(BaseEmbedding):
     """Our embedder as a LlamaIndex embedding model. It cuts texts to its own window."""
 
@@ -319,11 +196,6 @@ class TextEmbedding(BaseEmbedding):
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
         rows: list[list[float]] = np.asarray(self._embedder.documents(texts)).tolist()
         return rows
-
-
-def stored_vectors(view: SnapshotView, embedder: Embedder) -> VectorSource:
-    """The vectors of our own SQLite file."""
-    return VectorSource(SqliteVectorStore(view, embedder.name))
 
 
 def word_index(view: SnapshotView, terms: Sequence[str]) -> bm25s.BM25:

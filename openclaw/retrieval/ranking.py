@@ -416,17 +416,12 @@ def scale(
     view: SnapshotView,
     embedder: Embedder | None,
     vector: list[float] | None,
-    usual_cosine: UsualCosine | None = None,
+    usual_cosine: UsualCosine = snapshot.usual_cosine,
 ) -> tuple[float, float]:
-    """The cosines for unrelated texts and for equal meaning, from the question's usual cosine.
-    `usual_cosine` asks another store than the index."""
+    """The cosines for unrelated texts and for equal meaning, from the question's usual cosine."""
     if embedder is None or not vector or embedder.name == MINILM:
         return COSINES
-    question = np.array(vector, np.float32)
-    if usual_cosine:
-        usual = usual_cosine(view.snapshot, embedder, question)
-    else:
-        usual = snapshot.usual_cosine(view.snapshot, embedder.name, question)
+    usual = usual_cosine(view.snapshot, embedder, np.array(vector, np.float32))
     return COSINES if usual is None else scale_from(usual)
 
 

@@ -42,7 +42,7 @@ from openclaw.retrieval.passages import (
     passage_of,
 )
 from openclaw.retrieval.question import Query, day_of, shorten_question, to_path_prefix
-from openclaw.retrieval.ranking import RECALL_SCORE, FusedRow, RowScores, UsualCosine
+from openclaw.retrieval.ranking import RECALL_SCORE, FusedRow, RowScores
 from openclaw.retrieval.scan import IndexOptions, index_options
 from openclaw.retrieval.snapshot import Rows, Snapshot, SnapshotView, allowed_rows
 from openclaw.retrieval.vector_store import LazyStore, StoreFailed
@@ -170,8 +170,8 @@ class Search(LiveIndex):
         made: HybridRetriever = load_llama().HybridRetriever(
             lambda: SnapshotView(self.current(EMBED_SECONDS)),
             self.meaning.embedder(),
-            nearest=None if self.shared.keeps else self.nearest,
-            usual_cosine=self._usual(),
+            nearest=self.nearest,
+            usual_cosine=self.usual_cosine,
             top_k=k,
             on_trouble=self.meaning.failed,
         )
@@ -228,10 +228,8 @@ class Search(LiveIndex):
         def by_meaning(others: Rows) -> RowScores | None:
             if embedder is None or vector is None:
                 return None
-            if not self.shared.keeps:
-                return self.nearest(view, embedder, vector, others)
             try:
-                return ranking.nearest(view, embedder, vector, others)
+                return self.nearest(view, embedder, vector, others)
             except ModelFailed as error:
                 self.meaning.failed(error)
                 return None
@@ -242,7 +240,7 @@ class Search(LiveIndex):
             query.today or date.today(),
             ranking.by_words(view, query.question),
             by_meaning,
-            lambda: ranking.scale(view, embedder, vector, self._usual()),
+            lambda: ranking.scale(view, embedder, vector, self.usual_cosine),
             query.k,
             whole=query.whole,
             order=query.order,
@@ -254,9 +252,6 @@ class Search(LiveIndex):
             return None
         allowed = allowed_rows(snapshot, query.prefix, query.since, query.skip, query.only)
         return SnapshotView(snapshot, allowed) if allowed is None or allowed.any() else None
-
-    def _usual(self) -> UsualCosine | None:
-        return None if self.shared.keeps else self.usual_cosine
 
 
 @frozen

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import re
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,7 +14,7 @@ from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
-from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
+from llama_index.core.schema import TextNode
 from llama_index.core.vector_stores.types import (
     BasePydanticVectorStore,
     FilterOperator,
@@ -27,13 +26,7 @@ from llama_index.core.vector_stores.types import (
 from openclaw.config.mcp_settings import VARIABLE
 from openclaw.retrieval.ranking import POOL, RowScores
 from openclaw.retrieval.snapshot import FEWEST, SAMPLE, best
-from openclaw.retrieval.vector_store import (
-    Nearest,
-    SharedVector,
-    StoreFailed,
-    constructor,
-    find_class,
-)
+from openclaw.retrieval.vector_store import SharedVector, StoreFailed, find_class, opener, run_for
 
 if TYPE_CHECKING:
     from openclaw.retrieval.embedders import Embedder
@@ -41,7 +34,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 BATCH = 500
-WAIT_SECONDS = 15.0
+WAIT_SECONDS = 10.0
+CLOSE_SECONDS = 1.0
 # Milvus gives at most 16,384.
 MOST_ASKED = 16_000
 NAMED = "named"
@@ -56,14 +50,11 @@ def open_shared(
     for library in ("pymilvus", "milvus_lite", path.rpartition(".")[0]):
         logging.getLogger(library).setLevel(logging.CRITICAL)
     model = blake2b(embedder.name.encode(), digest_size=6).hexdigest()
-    own, width = f"openclaw_{home}_{model}".lower(), len(embedder.query("width"))
-    make = constructor(find_class(path, BasePydanticVectorStore), own, width, given)
-    named = {name: environment.get(name) for name in VARIABLE.findall(str(given))}
-    for name, value in named.items():
-        if value is None:
-            raise StoreFailed(f"index.store: the variable {name} is not set")
-    secrets = [value for value in named.values() if value]
-    return SharedVectors(path.rpartition(".")[2], lambda: make(environment), secrets)
+    name, width = f"openclaw_{home}_{model}".lower(), len(embedder.query("width"))
+    found = find_class(path, BasePydanticVectorStore)
+    make = opener(found, name, width, given, environment)
+    secrets = [environment[each] for each in VARIABLE.findall(str(given)) if environment[each]]
+    return SharedVectors(found.__name__, make, width, secrets)
 
 
 class SharedVectors:
@@ -74,58 +65,71 @@ class SharedVectors:
     """
 
     def __init__(
-        self, name: str, make: Callable[[], BasePydanticVectorStore], secrets: Sequence[str] = ()
+        self,
+        name: str,
+        make: Callable[[], BasePydanticVectorStore],
+        width: int,
+        secrets: Sequence[str] = (),
     ) -> None:
-        self._name, self._secrets = name, secrets
-        self._store: BasePydanticVectorStore = self._call(make)
+        self._name, self._width, self._secrets = name, width, secrets
+        self._store = self._call(make)
+        try:
+            self.find([0])
+        except StoreFailed as error:
+            if isinstance(error.__cause__, TimeoutError):
+                raise
+            # Of clones that begin at once one makes the table, and another fails to make it.
+            self._store = self._call(make)
+            self.find([0])
 
     def close(self) -> None:
         """End the connections, if the class can: the clients call it by several names."""
         client = self._store.client
         for name in ("close", "dispose"):
-            if hasattr(client, name):
-                self._call(getattr(client, name))
+            run_for(CLOSE_SECONDS, getattr(client, name, lambda: None))
 
     def find(self, contexts: Iterable[int]) -> dict[int, SharedVector]:
         """Those of these vectors that the store has."""
         found: dict[int, SharedVector] = {}
         for part in _batches(list(contexts)):
-            for node in self._call(self._store.get_nodes, node_ids=[_id(each) for each in part]):
-                if node.embedding is None:
-                    raise StoreFailed(f"{self._name} gives no vectors back")
-                vector = np.asarray(node.embedding, np.float32)
-                found[UUID(node.node_id).int] = SharedVector(vector, int(node.metadata[NAMED]))
+            found |= self._call(self._read, [_id(each) for each in part])
         return found
 
-    def add(self, contexts: Sequence[int], vectors: npt.NDArray[np.floating], day: int) -> None:
-        """Save vectors (float[n, d]) as named on that day."""
+    def _read(self, ids: list[str]) -> dict[int, SharedVector]:
+        found = {}
+        for node in self._store.get_nodes(node_ids=ids):
+            vector = np.asarray(node.embedding or (), np.float32)
+            if len(vector) != self._width:
+                raise ValueError(
+                    f"it gives vectors of {len(vector)} numbers, the embedding model of "
+                    f"{self._width}: choose another index.id"
+                )
+            found[UUID(node.node_id).int] = SharedVector(vector, int(node.metadata[NAMED]))
+        return found
+
+    def add(self, contexts: Sequence[int], vectors: npt.NDArray[np.floating], day: int) -> int:
+        """Save vectors (float[n, d]) as named on that day. Returns how many."""
         for part in _batches(range(len(contexts))):
             self._call(self._store.add, [_node(contexts[at], vectors[at], day) for at in part])
+        return len(contexts)
 
     def renew(self, contexts: Sequence[int], vectors: npt.NDArray[np.floating], day: int) -> None:
         """Save vectors that the store has as named on that day. As not every class replaces a node,
         it is removed first: a clone that looks for it in this moment embeds its text again."""
         for part in _batches(range(len(contexts))):
-            self._delete([_id(contexts[at]) for at in part])
+            self._call(self._store.delete_nodes, [_id(contexts[at]) for at in part])
             self.add([contexts[at] for at in part], vectors[list(part)], day)
 
-    def sweep(self, day: int) -> int:
-        """Remove the vectors last named before that day. Returns how many."""
+    def sweep(self, day: int) -> bool:
+        """Remove the vectors last named before that day. Returns True."""
         old = MetadataFilter(key=NAMED, value=day, operator=FilterOperator.LT)
-        removed: set[str] = set()
-        while True:
-            nodes = self._call(self._store.get_nodes, filters=MetadataFilters(filters=[old]))
-            ids = {node.node_id for node in nodes} - removed
-            if not ids:
-                return len(removed)
-            for part in _batches(sorted(ids)):
-                self._delete(list(part))
-            removed |= ids
+        self._call(self._store.delete_nodes, filters=MetadataFilters(filters=[old]))
+        return True
 
     def nearest(
         self, view: SnapshotView, embedder: Embedder, vector: Sequence[float], others: Rows
-    ) -> Nearest:
-        """See `ranking.nearest`."""
+    ) -> tuple[RowScores, bool]:
+        """See `ranking.nearest`; and whether the store no longer has vectors that it had."""
         contexts, allowed = view.snapshot.contexts, view.snapshot.known(embedder.name)
         if view.allowed is not None:
             allowed = allowed & view.allowed
@@ -135,20 +139,18 @@ class SharedVectors:
         wanted = mine if len(mine) <= 2 * POOL else self._nearest_of(mine, question)
         wanted = np.union1d(wanted, contexts[others])
         held = self.find(wanted.tolist())
-        if not held:
-            nothing = RowScores(np.empty(0, np.int64), np.empty(0, np.float32))
-            return Nearest(nothing, len(wanted) > 0)
         keys = np.array(sorted(held), np.int64)
-        scores = np.stack([held[key].vector for key in keys.tolist()]) @ question
+        vectors = [held[key].vector for key in keys.tolist()]
+        scores = np.array(vectors, np.float32).reshape(len(keys), len(question)) @ question
         rows = np.flatnonzero(allowed & np.isin(contexts, keys))
-        cosines = scores[np.searchsorted(keys, contexts[rows])].astype(np.float32)
+        cosines = scores[np.searchsorted(keys, contexts[rows])]
         chosen = np.isin(rows, others)
         chosen[best(cosines, POOL)] = True
-        return Nearest(RowScores(rows[chosen], cosines[chosen]), len(held) < len(wanted))
+        return RowScores(rows[chosen], cosines[chosen]), len(held) < len(wanted)
 
-    def usual_cosine(self, snapshot: Snapshot, name: str, vector: Floats) -> float | None:
+    def usual_cosine(self, snapshot: Snapshot, embedder: Embedder, vector: Floats) -> float | None:
         """See `snapshot.usual_cosine`."""
-        known = snapshot.contexts[snapshot.known(name)]
+        known = snapshot.contexts[snapshot.known(embedder.name)]
         if len(known) < FEWEST:
             return None
         held = self.find(known[:: -(-len(known) // SAMPLE)].tolist()).values()
@@ -168,47 +170,20 @@ class SharedVectors:
                 return near
             asked = min(4 * asked, MOST_ASKED)
 
-    def _delete(self, ids: list[str]) -> None:
-        if type(self._store).delete_nodes is not BasePydanticVectorStore.delete_nodes:
-            self._call(self._store.delete_nodes, ids)
-            return
-        for each in ids:
-            self._call(self._store.delete, each)
-
     def _call(self, do: Callable[..., T], *given: Any, **named: Any) -> T:
-        """Call the class in a thread that is not waited for longer than `WAIT_SECONDS`: some wait
-        minutes for a server that hangs."""
-        done: list[T] = []
-        failed: list[BaseException] = []
-
-        def run() -> None:
-            try:
-                done.append(do(*given, **named))
-            except BaseException as error:  # noqa: BLE001 - it becomes StoreFailed
-                failed.append(error)
-
-        thread = threading.Thread(target=run, name="vector-store", daemon=True)
-        thread.start()
-        thread.join(WAIT_SECONDS)
-        if done:
-            return done[0]
-        error = failed[0] if failed else TimeoutError(f"no answer in {WAIT_SECONDS:.0f} s")
-        text = re.sub(r"://[^@/\s]*@", "://", str(error) or type(error).__name__)
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
-        if isinstance(error, NotImplementedError):
-            text = f"it lacks {getattr(do, '__name__', 'what is needed')}"
-        raise StoreFailed(f"{self._name}: {text}") from error
+        try:
+            return run_for(WAIT_SECONDS, lambda: do(*given, **named))
+        except Exception as error:
+            text = re.sub(r"://[^@/\s]*@", "://", str(error) or type(error).__name__)
+            for secret in self._secrets:
+                text = text.replace(secret, "***")
+            raise StoreFailed(f"{self._name}: {text}") from error
 
 
 def _node(context: int, vector: npt.NDArray[np.floating], day: int) -> TextNode:
-    """A node without text, and its own document for classes that delete documents only."""
-    name = _id(context)
-    source: Any = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=name)}
+    """A node without text of its own, which some stores refuse."""
     numbers = np.asarray(vector, np.float32).tolist()
-    return TextNode(
-        id_=name, text=name, metadata={NAMED: day}, relationships=source, embedding=numbers
-    )
+    return TextNode(id_=_id(context), text=_id(context), metadata={NAMED: day}, embedding=numbers)
 
 
 def _id(context: int) -> str:

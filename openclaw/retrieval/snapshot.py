@@ -336,10 +336,10 @@ def usable(vector: Floats, name: str) -> Floats:
     return (vector / np.float32(length)).astype(np.float32)
 
 
-def usual_cosine(snapshot: Snapshot, name: str, vector: Floats) -> float | None:
+def usual_cosine(snapshot: Snapshot, embedder: Embedder, vector: Floats) -> float | None:
     """The median cosine of a unit vector and `SAMPLE` stored ones; None when fewer than `FEWEST`
     are stored, or they have another length."""
-    held, places = snapshot.vectors(name)
+    held, places = snapshot.vectors(embedder.name)
     places = places[places >= 0]  # vectors of former texts are kept too
     if len(places) < FEWEST or len(vector) != held.shape[1]:
         return None

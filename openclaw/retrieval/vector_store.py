@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import re
 import threading
 import time
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
-from openclaw.config.mcp_settings import fill_variables
+from openclaw.config.mcp_settings import VARIABLE, fill_variables
 from openclaw.errors import OpenclawError
 
 if TYPE_CHECKING:
     from openclaw.retrieval.embedders import Embedder
-    from openclaw.retrieval.ranking import RowScores
     from openclaw.retrieval.snapshot import Floats
 
 # A store is not asked again for this long after a failure.
@@ -31,7 +30,8 @@ KEPT_DAYS = 30
 MODULES = "llama_index."
 # How the classes call the name of what holds the vectors, and the length of a vector.
 NAME_ARGUMENTS = ("collection_name", "table_name", "index_name")
-WIDTH_ARGUMENTS = ("dim", "embed_dim", "dimension", "embedding_dimension", "vector_size")
+WIDTH_ARGUMENTS = {"dim", "embed_dim", "dimension", "embedding_dimension", "vector_size"}
+NEEDED = {"get_nodes": "gives no vectors back by their ids", "delete_nodes": "removes none"}
 
 
 class StoreFailed(OpenclawError):
@@ -45,18 +45,12 @@ class SharedVector(NamedTuple):
     day: int
 
 
-class Nearest(NamedTuple):
-    """Rows with their cosines. `lost`: the store no longer has vectors that it had."""
-
-    scores: RowScores
-    lost: bool
-
-
 class _Closable(Protocol):
     def close(self) -> None: ...
 
 
 T = TypeVar("T", bound=_Closable)
+R = TypeVar("R")
 
 
 class LazyStore(Generic[T]):
@@ -91,18 +85,23 @@ class LazyStore(Generic[T]):
         """Return True when there is a store that did not fail a moment ago."""
         return self._make is not None and time.monotonic() >= self._rest_until
 
-    def use(self, embedder: Embedder) -> T | None:
-        """The store for the vectors of this embedder; None while there is none."""
+    def ask(self, embedder: Embedder, do: Callable[[T], R]) -> R | None:
+        """What `do` gives for the store with the vectors of this embedder; None when there is no
+        store or it fails now."""
+        try:
+            opened = self._open(embedder)
+            return do(opened) if opened else None
+        except OpenclawError as error:  # of the store, or of an embedder that is asked its width
+            self.failed(error)
+            return None
+
+    def _open(self, embedder: Embedder) -> T | None:
         with self._lock:
             if not self.is_ready or self._make is None:
                 return None
             if self._opened is None or self._opened[0] != embedder.name:
                 self.close()
-                try:
-                    self._opened = embedder.name, self._make(embedder)
-                except StoreFailed as error:
-                    self.failed(error)
-                    return None
+                self._opened = embedder.name, self._make(embedder)
             return self._opened[1]
 
     def failed(self, error: Exception) -> None:
@@ -131,30 +130,44 @@ def find_class(path: str, base: Any) -> type[Any]:
         raise StoreFailed(f"index.store: not a class of LlamaIndex: {path or 'no class'}")
     try:
         found = getattr(import_module(module), name, None)
-    except ImportError as error:
-        package = re.sub(r"[._]", "-", module)
-        raise StoreFailed(f"{name} is not installed: {error}", f"pip install {package}") from error
+    except Exception as error:  # a package of another version fails in many ways
+        package = "-".join(module.replace("_", "-").split(".")[:3])
+        raise StoreFailed(f"{name} cannot be loaded: {error}", f"pip install {package}") from error
     if not (isinstance(found, type) and issubclass(found, base)):
         raise StoreFailed(f"index.store: {path} is no vector store")
-    if getattr(found, "get_nodes", None) is base.get_nodes:
-        raise StoreFailed(f"{name} lacks get_nodes: it gives no vectors back by their ids")
-    if not _named(found):
+    for call, what in NEEDED.items():
+        if getattr(found, call) is getattr(base, call):
+            raise StoreFailed(f"{name} lacks {call}: it {what}")
+    if not _name_argument(found):
         raise StoreFailed(f"{name} takes no {' or '.join(NAME_ARGUMENTS)} to tell homes apart")
     return found
 
 
-def constructor(
-    found: type[Any], name: str, width: int, given: Mapping[str, Any]
-) -> Callable[[Mapping[str, str]], Any]:
-    """A function that opens the store with the variables of an environment; it raises whatever the
-    class raises."""
-    make = getattr(found, "from_params", found)
-    arguments = {key: each for key, each in given.items() if key != "class"}
-    arguments[_named(found)] = name
-    arguments |= {key: width for key in WIDTH_ARGUMENTS if key in parameters(found)}
+def opener(
+    found: type[Any],
+    name: str,
+    width: int,
+    given: Mapping[str, Any],
+    environment: Mapping[str, str],
+) -> Callable[[], Any]:
+    """A function that opens a store of that class and raises whatever the class raises. Raises
+    StoreFailed that names a wrong argument, or a variable that is not set."""
+    known = parameters(found)
+    takes_all = any(each.kind is each.VAR_KEYWORD for each in known.values())
+    for key in given.keys() - {"class", *known}:
+        near = get_close_matches(key, known, 1, 0.8 if takes_all else 0.0)
+        if near or not takes_all:
+            raise StoreFailed(
+                f"index.store: {found.__name__} takes no '{key}'", f"'{near[0]}' instead?"
+            )
+    for variable in VARIABLE.findall(str(given)):
+        if variable not in environment:
+            raise StoreFailed(f"index.store: the variable {variable} is not set")
+    own = {_name_argument(found): name} | dict.fromkeys(known.keys() & WIDTH_ARGUMENTS, width)
+    arguments = {key: each for key, each in given.items() if key != "class"} | own
 
-    def open_store(environment: Mapping[str, str]) -> Any:
-        store = make(**_fill(arguments, environment))
+    def open_store() -> Any:
+        store = getattr(found, "from_params", found)(**_fill(arguments, environment))
         if load := getattr(store.client, "load_collection", None):
             load(name)  # Milvus has it only on disk after a new start
         return store
@@ -162,7 +175,7 @@ def constructor(
     return open_store
 
 
-def _named(found: type[Any]) -> str:
+def _name_argument(found: type[Any]) -> str:
     return next((name for name in NAME_ARGUMENTS if name in parameters(found)), "")
 
 
@@ -178,3 +191,23 @@ def _fill(value: Any, environment: Mapping[str, str]) -> Any:
     if isinstance(value, Mapping):
         return {key: _fill(each, environment) for key, each in value.items()}
     return [_fill(each, environment) for each in value] if isinstance(value, list) else value
+
+
+def run_for(seconds: float, do: Callable[[], R]) -> R:
+    """What `do` gives, in a thread that is not waited for longer: some classes wait minutes for a
+    server that hangs. Raises what it raises, or TimeoutError."""
+    done: list[R] = []
+    failed: list[Exception] = []
+
+    def run() -> None:
+        try:
+            done.append(do())
+        except Exception as error:  # noqa: BLE001 - it is raised below
+            failed.append(error)
+
+    thread = threading.Thread(target=run, name="vector-store", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if not done:
+        raise failed[0] if failed else TimeoutError(f"no answer in {seconds:.0f} s")
+    return done[0]

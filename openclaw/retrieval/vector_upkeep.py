@@ -10,8 +10,9 @@ import random
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 BATCH = 32
 # Texts of similar length make good batches; this many texts are sorted by length at a time.
 WINDOW = 1024
+# Beside other clones a batch is this part of what is left of a window.
+PIECES = 64
+T = TypeVar("T")
 
 
 class VectorFiller:
@@ -67,22 +71,23 @@ class VectorFiller:
             if seconds is None and self._shared.is_ready:
                 waiting = dict(random.sample(list(waiting.items()), len(waiting)))
             total, done = len(set().union(*waiting.values())), 0
-            for batch in self._batches(waiting):
-                if is_over() or not (self._keeps or self._use()):
-                    break
-                self._embed(batch)
-                done += len(batch)
-                if on_progress:
+            for count in self._fill(waiting, is_over):
+                done += count
+                if on_progress and count:
                     on_progress(done, total)
-            return self._left()
         except StoreFailed:  # and there is no other place for vectors
-            return self._left()
+            pass
         except sqlite3.Error as error:
             self._store.recover(error)
-            return self._left()
+        return self._left()
 
-    def _use(self) -> SharedVectors | None:
-        return self._shared.use(self._embedder)
+    def _ask(self, do: Callable[[SharedVectors], T]) -> T | None:
+        """What `do` gives for the vector store; None when there is none. Raises StoreFailed when
+        it fails and vectors have no other place."""
+        given = self._shared.ask(self._embedder, do)
+        if given is None and not self._keeps:
+            raise StoreFailed("the vector store is away")
+        return given
 
     def _left(self) -> int:
         """How many contexts have no vector. When none is left, drop other embedders' vectors."""
@@ -93,16 +98,29 @@ class VectorFiller:
                 keep_only(writer, name)
         return left
 
-    def _batches(self, waiting: dict[str, set[int]]) -> Iterator[list[tuple[int, str]]]:
-        texts = self._texts(waiting)
+    def _fill(self, waiting: dict[str, set[int]], is_over: Callable[[], bool]) -> Iterator[int]:
+        """Embed in batches, and yield for how many texts each brought a vector.
+
+        Clones that begin together find each other's vectors before each batch. While they do, each
+        takes a random piece of what is left, the smaller the less that is (guided self-scheduling,
+        Polychronopoulos and Kuck 1987), so two of them seldom embed the same text.
+        """
+        texts, shared = self._texts(waiting), self._shared.is_ready
+        beside = None if shared else False  # other clones embed too; None: not known yet
         while window := list(islice(texts, WINDOW)):
-            window = self._leave_to_others(window)
-            window.sort(key=lambda pair: len(pair[1]))
-            starts = list(range(0, len(window), BATCH))
-            if self._shared.is_ready:  # clones that begin together seldom embed the same texts
-                random.shuffle(starts)
-            for start in starts:
-                yield window[start : start + BATCH]
+            left = sorted(self._leave_to_others(window), key=lambda pair: len(pair[1]))
+            yield len(window) - len(left)
+            while before := len(left):
+                if is_over():
+                    return
+                size = BATCH if beside is False else min(BATCH, 1 + before // PIECES)
+                start = random.randrange(max(1, before - size)) if shared else 0  # noqa: S311
+                self._embed(left[start : start + size])
+                del left[start : start + size]
+                rest = self._leave_to_others(left)
+                beside = beside or len(rest) < len(left)
+                left = rest
+                yield before - len(left)
 
     def _texts(self, waiting: dict[str, set[int]]) -> Iterator[tuple[int, str]]:
         """Each waiting context once, read from the files, since the index stores none."""
@@ -116,23 +134,13 @@ class VectorFiller:
 
     def _leave_to_others(self, texts: list[tuple[int, str]]) -> list[tuple[int, str]]:
         """Take the vectors that the store has. Returns the texts that it has none of."""
-        try:
-            store = self._use()
-            found = store.find(key for key, _ in texts) if store else {}
-        except StoreFailed as error:
-            self._shared.failed(error)
-            if not self._keeps:
-                raise
-            return texts
+        found = self._ask(lambda store: store.find(key for key, _ in texts))
         if found:
             vectors = np.stack([each.vector for each in found.values()])
             self._save(list(found), vectors, min(each.day for each in found.values()))
-        return [pair for pair in texts if pair[0] not in found]
+        return [pair for pair in texts if pair[0] not in found] if found else texts
 
     def _embed(self, batch: list[tuple[int, str]]) -> None:
-        batch = self._leave_to_others(batch)
-        if not batch:
-            return
         keys, texts = [key for key, _ in batch], [text for _, text in batch]
         vectors = np.asarray(self._embedder.documents(texts), np.float32)
         if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
@@ -141,15 +149,8 @@ class VectorFiller:
                 "choose another model with `embedding` in openclaw.yaml",
             )
         vectors = vectors.astype(np.float16)
-        try:
-            if store := self._use():
-                store.add(keys, vectors, self._today)
-                self._save(keys, vectors, self._today)
-                return
-        except StoreFailed as error:
-            self._shared.failed(error)
-        if self._keeps:
-            self._save(keys, vectors)
+        sent = self._ask(lambda store: store.add(keys, vectors, self._today))
+        self._save(keys, vectors, self._today if sent else 0)
 
     def _save(self, keys: list[int], vectors: npt.NDArray[np.floating], day: int = 0) -> None:
         """Save vectors that the vector store has as named on that day, 0 for never."""
@@ -173,24 +174,19 @@ class VectorFiller:
                 drop(writer, name)
         if not self._shared.is_ready:
             return
-        try:
-            used: set[int] = set()
-            while groups := due(self._store, name, self._shared, 8):
-                store = self._use()
-                if is_over() or not store:
-                    return
-                used = used or _used(self._store)
-                self._share_groups(store, groups, used)
-        except StoreFailed as error:
-            self._shared.failed(error)
-            return
+        used: set[int] = set()
+        while groups := due(self._store, name, self._shared, 8):
+            used = used or _used(self._store.query(ALL_ROWS))
+            share = partial(self._share_groups, groups=groups, used=used)
+            if is_over() or not self._shared.ask(self._embedder, share):
+                return
         if not self._keeps and _width(self._store, name):
             with self._store.write() as writer:  # all of them are in the store now
                 leave_vectors(writer, name)
 
     def _share_groups(
         self, store: SharedVectors, groups: list[tuple[int, bytes, bytes]], used: set[int]
-    ) -> None:
+    ) -> bool:
         keys = [key for _, contexts, _ in groups for key in _keys(contexts) if key in used]
         found = store.find(keys)
         old = [key for key, (_, day) in found.items() if day <= self._today - NAMED_DAYS]
@@ -210,12 +206,14 @@ class VectorFiller:
             for values in lost:
                 writer.execute("UPDATE vectors SET contexts = ? WHERE id = ?", values)
                 writer.changed()
+        return True
 
 
 # Contexts that left the index are kept up to this number, or to a fifth of all chunks.
 LEAST_KEPT = 1000
 KEPT_SHARE = 5
 GROUP = 64
+ALL_ROWS = "SELECT rows FROM file_rows"
 _SMALL = 16
 
 
@@ -232,28 +230,19 @@ def due(
 ) -> list[tuple[int, bytes, bytes]]:
     """Groups of vectors (id, contexts, data) that the vector store was not sent, or that were not
     named there for `NAMED_DAYS`."""
-    return [
-        (group, contexts, data)
-        for group, contexts, data in store.query(
-            "SELECT v.id, contexts, data FROM vectors v JOIN embedders e ON e.id = embedder "
-            "LEFT JOIN shared s ON s.id = v.id AND place = ? "
-            "WHERE name = ? AND coalesce(day, 0) <= ? LIMIT ?",
-            (shared.place, name, shared.today() - NAMED_DAYS, most),
-        )
-    ]
+    return store.query(
+        "SELECT v.id, contexts, data FROM vectors v JOIN embedders e ON e.id = embedder "
+        "LEFT JOIN shared s ON s.id = v.id AND place = ? "
+        "WHERE name = ? AND coalesce(day, 0) <= ? LIMIT ?",
+        (shared.place, name, shared.today() - NAMED_DAYS, most),
+    )
 
 
 def is_behind(store: IndexStore, name: str, shared: LazyStore[SharedVectors]) -> bool:
     """Return True when vectors are kept here that should be elsewhere, or the other way round."""
     width = _width(store, name)
-    if width is not None and shared.keeps != (width > 0):
-        return True
-    return shared.is_ready and bool(due(store, name, shared))
-
-
-def forget_shared(writer: Writer) -> None:
-    """Have all vectors looked for in the vector store again."""
-    writer.execute("DELETE FROM shared")
+    moves = width is not None and shared.keeps != (width > 0)
+    return moves or (shared.is_ready and bool(due(store, name, shared)))
 
 
 def leave_vectors(writer: Writer, name: str) -> None:
@@ -285,10 +274,9 @@ def add(
 def keep_only(writer: Writer, name: str) -> None:
     """Drop the vectors of all other embedders."""
     others = "(SELECT id FROM embedders WHERE name <> ?)"
-    if writer.execute(f"SELECT EXISTS {others}", (name,)).fetchone()[0]:
-        writer.execute(f"DELETE FROM vectors WHERE embedder IN {others}", (name,))  # noqa: S608
-        writer.execute("DELETE FROM embedders WHERE name <> ?", (name,))
-        writer.changed()
+    writer.execute(f"DELETE FROM vectors WHERE embedder IN {others}", (name,))  # noqa: S608
+    writer.execute("DELETE FROM embedders WHERE name <> ?", (name,))
+    writer.changed()
 
 
 def prune(writer: Writer) -> None:
@@ -298,9 +286,7 @@ def prune(writer: Writer) -> None:
     most = max(LEAST_KEPT, chunks // KEPT_SHARE)
     if departed <= 2 * most:
         return
-    used: set[int] = set()
-    for (rows,) in writer.execute("SELECT rows FROM file_rows"):
-        used |= contexts_of(rows)
+    used = _used(writer.execute(ALL_ROWS))
     writer.execute("DELETE FROM shared WHERE id NOT IN (SELECT id FROM vectors)")
     newest = writer.execute("SELECT context, at FROM departed ORDER BY at DESC").fetchall()
     kept = [(context, at) for context, at in newest if context not in used][:most]
@@ -315,10 +301,9 @@ def _width(store: IndexStore, name: str) -> int | None:
     return int(found[0][0]) if found else None
 
 
-def _used(store: IndexStore) -> set[int]:
+def _used(all_rows: Iterable[tuple[bytes]]) -> set[int]:
     """All contexts of the index."""
-    select = "SELECT rows FROM file_rows"
-    return set().union(*(contexts_of(rows) for (rows,) in store.query(select)))
+    return set().union(*(contexts_of(rows) for (rows,) in all_rows))
 
 
 def _contexts_with_vectors(store: IndexStore, name: str) -> set[int]:
@@ -374,9 +359,5 @@ def _take_out_unwanted(
         if not mask.all() or len(keys) < _SMALL:
             gone.append(key)
             yield keys[mask], np.frombuffer(data, "<f2").reshape(len(keys), width)[mask]
-    _delete(writer, gone)
-
-
-def _delete(writer: Writer, keys: Iterable[int]) -> None:
-    for key in keys:
+    for key in gone:
         writer.execute("DELETE FROM vectors WHERE id = ?", (key,))

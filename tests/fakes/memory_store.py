@@ -51,18 +51,28 @@ class MemoryStore(BasePydanticVectorStore):
         return [node.node_id for node in nodes]
 
     def delete(self, ref_doc_id: str, **kwargs: Any) -> None:
-        self.nodes[:] = [node for node in self.nodes if node.ref_doc_id != ref_doc_id]
+        raise NotImplementedError
+
+    def delete_nodes(
+        self,
+        node_ids: list[str] | None = None,
+        filters: MetadataFilters | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if filters is None:
+            gone = set(node_ids or ())
+            self.nodes[:] = [node for node in self.nodes if node.node_id not in gone]
+            return
+        [each] = filters.filters
+        assert isinstance(each, MetadataFilter)
+        assert each.operator.value == "<"
+        self.nodes[:] = [node for node in self.nodes if node.metadata[each.key] >= each.value]
 
     def get_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
     ) -> list[BaseNode]:
-        if node_ids is not None:
-            wanted = set(node_ids)
-            return [node for node in self.nodes if node.node_id in wanted]
-        [each] = filters.filters if filters else []
-        assert isinstance(each, MetadataFilter)
-        assert each.operator.value == "<"
-        return [node for node in self.nodes if node.metadata[each.key] < each.value]
+        wanted = set(node_ids or ())
+        return [node for node in self.nodes if node.node_id in wanted]
 
     def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
         self._asked.append(query.similarity_top_k)

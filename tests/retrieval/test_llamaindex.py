@@ -18,12 +18,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from llama_index.core.schema import MetadataMode, QueryBundle
 from llama_index.core.settings import Settings
-from llama_index.core.vector_stores.types import (
-    FilterOperator,
-    MetadataFilter,
-    MetadataFilters,
-    VectorStoreQuery,
-)
 
 from openclaw.errors import ModelFailed
 from openclaw.retrieval import ranking
@@ -32,7 +26,6 @@ from openclaw.retrieval.index_store import IndexStore
 from openclaw.retrieval.indexer import Indexer
 from openclaw.retrieval.llamaindex import (
     HybridRetriever,
-    SqliteVectorStore,
     StoredBM25,
     TextEmbedding,
     word_index,
@@ -191,21 +184,15 @@ def test_the_best_come_first_and_equal_ones_in_their_order() -> None:
     assert not len(best(scores, 0)) and not len(best(scores, 3, ~allowed & allowed))
 
 
-def nearest(view: SnapshotView, vector: Any, top_k: int = 3, **how: Any) -> Any:
-    query = VectorStoreQuery(list(map(float, vector)), similarity_top_k=top_k, **how)
-    return SqliteVectorStore(view, "fake/words").query(query)
-
-
-def test_the_store_gives_the_nearest_rows_with_their_cosines(home: Path, store: IndexStore) -> None:
+def test_the_nearest_rows_come_with_their_cosines(home: Path, store: IndexStore) -> None:
     embedder = WordEmbedder()
     view = embedded(home, store, embedder)
     vector = embedder.query("when does the feline eat")
     matrix, known = matrix_of(view.snapshot, embedder.name)
     cosines = np.where(known, matrix.astype(np.float32) @ vector, -2)
-    found = nearest(view, vector, 5)
-    assert found.similarities == pytest.approx(np.sort(cosines)[::-1][:5].tolist(), abs=1e-6)
-    assert [node.node_id for node in found.nodes] == found.ids
-    assert view.snapshot.row_of(found.ids[0]) == int(np.argmax(cosines))
+    found = ranking.nearest(view, embedder, vector.tolist(), np.empty(0, np.int64))
+    assert found.rows.tolist() == np.flatnonzero(known).tolist()
+    assert found.scores == pytest.approx(cosines[found.rows], abs=1e-6)
 
 
 def test_rows_without_a_vector_are_not_found(home: Path, store: IndexStore) -> None:
@@ -214,36 +201,12 @@ def test_rows_without_a_vector_are_not_found(home: Path, store: IndexStore) -> N
     (home / "memory" / "new.md").write_text("the volcano erupts", "utf-8")
     Indexer(Home(home), store, IndexOptions()).refresh()
     view = SnapshotView(store.snapshot())
-    found = nearest(view, embedder.query("the volcano erupts"), 100)
-    assert len(found.ids) == int((view.snapshot.contexts != 0).sum()) - 1
-    assert "memory/new.md" not in {node.metadata["path"] for node in found.nodes}
-    other = SqliteVectorStore(view, "fake/other")
-    assert other.query(VectorStoreQuery([1.0] * 64, similarity_top_k=5)).ids == []
-
-
-def test_the_store_is_filtered_by_path_and_by_node(home: Path, store: IndexStore) -> None:
-    view = embedded(home, store, WordEmbedder())
-    vector = WordEmbedder().query("boiler ferry cat")
-    for key, value, operator in (
-        ("path", "workspace/trip.md", FilterOperator.EQ),
-        ("path", "trip", FilterOperator.TEXT_MATCH),
-    ):
-        filters = MetadataFilters(filters=[MetadataFilter(key=key, value=value, operator=operator)])
-        found = nearest(view, vector, 50, filters=filters)
-        assert {node.metadata["path"] for node in found.nodes} == {"workspace/trip.md"}
-    one = found.ids[1]
-    assert nearest(view, vector, 50, node_ids=[one, "feed"]).ids == [one]
-    wrong = MetadataFilters(filters=[MetadataFilter(key="color", value="red")])
-    with pytest.raises(ValueError, match="only 'path'"):
-        nearest(view, vector, filters=wrong)
-
-
-def test_the_store_is_not_written_through_llama_index(store: IndexStore) -> None:
-    it = SqliteVectorStore(SnapshotView(store.snapshot()), "fake/words")
-    with pytest.raises(NotImplementedError, match="change the files"):
-        it.add([])
-    with pytest.raises(NotImplementedError, match="change the files"):
-        it.delete("memory/x.md")
+    every = np.arange(view.snapshot.count)
+    found = ranking.nearest(view, embedder, embedder.query("volcano").tolist(), every)
+    assert "memory/new.md" not in {chunk.path for chunk in view.chunks(found.rows.tolist())}
+    assert len(found.rows) == int((view.snapshot.contexts != 0).sum()) - 1
+    other = WordEmbedder("fake/other")
+    assert not len(ranking.nearest(view, other, [1.0] * 64, every).rows)
 
 
 @pytest.mark.parametrize("spoilt", [[float("nan")] * 64, [0.0] * 64, [float("inf"), 1.0]])

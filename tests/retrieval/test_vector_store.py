@@ -12,12 +12,14 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from llama_index.core.schema import BaseNode
 from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
 from openclaw.cli.main import run
@@ -26,7 +28,15 @@ from openclaw.config.settings import build
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.search import Search, choose_store
 from openclaw.retrieval.shared_vectors import SharedVectors, open_shared
-from openclaw.retrieval.vector_store import LazyStore, StoreFailed, find_class, parameters
+from openclaw.retrieval.vector_store import (
+    LazyStore,
+    StoreFailed,
+    find_class,
+    opener,
+    parameters,
+    run_for,
+)
+from openclaw.retrieval.writer import context_key
 from openclaw.storage.home import Home
 from tests.fakes.embedder import WordEmbedder
 from tests.fakes.memory_store import MemoryStore
@@ -94,7 +104,10 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServe
 Make = Callable[[Any], SharedVectors]
 
 
-@pytest.fixture(params=["memory", "postgres", "milvus"])
+SERVERS = [pytest.param(kind, marks=pytest.mark.slow) for kind in ("postgres", "milvus")]
+
+
+@pytest.fixture(params=["memory", *SERVERS])
 def make(request: pytest.FixtureRequest) -> Make:
     """What opens the store for an embedder, as each clone does."""
     if request.param != "memory":
@@ -103,7 +116,9 @@ def make(request: pytest.FixtureRequest) -> Make:
         return lambda embedder: open_shared(server.store, name, embedder, {})
     stores: dict[str, MemoryStore] = {}
     return lambda embedder: SharedVectors(
-        "MemoryStore", lambda: stores.setdefault(embedder.name, MemoryStore())
+        "MemoryStore",
+        lambda: stores.setdefault(embedder.name, MemoryStore()),
+        embedder.width,
     )
 
 
@@ -114,7 +129,7 @@ def memory() -> MemoryStore:
 
 @pytest.fixture
 def in_memory(memory: MemoryStore) -> Make:
-    return lambda embedder: SharedVectors("MemoryStore", lambda: memory)
+    return lambda embedder: SharedVectors("MemoryStore", lambda: memory, embedder.width)
 
 
 class Clone:
@@ -227,19 +242,31 @@ def test_a_sweep_removes_what_no_clone_has_named_for_thirty_days(
     second.index()
     (first.root / "memory/log.md").unlink()
     (second.root / "workspace/trip.md").unlink()
+    trip = [context_key(text) for text in contexts(first, "workspace/trip.md")]
     first.day = second.day = TODAY + 29
     first.index()
-    assert first.search.sweep() == 0
+    assert first.search.sweep()
     first.day = second.day = TODAY + 31
     second.index()  # names the log again, and what both have
-    assert first.search.sweep() == 0  # the first has named its trip two days ago
+    assert first.search.sweep()  # the first has named its trip two days ago
+    assert len(found(first, trip)) == len(trip) == 2
     (first.root / "workspace/trip.md").unlink()
     first.day = second.day = TODAY + 60
     first.index()
     second.index()
-    assert first.search.sweep() == 2  # a heading and a line
+    assert first.search.sweep()
+    assert found(first, trip) == {}
     assert second.answers() == clone(at=second.root).answers()
     assert second.search.notices == []
+
+
+def contexts(one: Clone, path: str) -> list[str]:
+    return one.search._open()[1].contexts(path)
+
+
+def found(one: Clone, keys: list[int]) -> Any:
+    """Those of these vectors that are in the store."""
+    return one.search.shared.ask(one.embedder, lambda store: store.find(keys))
 
 
 # -------- what is kept, and where
@@ -362,7 +389,7 @@ def test_more_is_asked_for_when_too_few_are_its_own(
     [
         ("", "not a class of LlamaIndex: no class"),
         ("os.system", "not a class of LlamaIndex: os.system"),
-        ("llama_index.vector_stores.nowhere.Store", "Store is not installed"),
+        ("llama_index.vector_stores.nowhere.Store", "Store cannot be loaded: No module"),
         ("llama_index.core.schema.TextNode", "is no vector store"),
         ("llama_index.core.vector_stores.nothing", "is no vector store"),
         ("llama_index.core.vector_stores.SimpleVectorStore", "takes no collection_name or table"),
@@ -371,6 +398,87 @@ def test_more_is_asked_for_when_too_few_are_its_own(
 def test_a_class_that_will_not_do_says_why(path: str, message: str) -> None:
     with pytest.raises(StoreFailed, match=message):
         find_class(path, BasePydanticVectorStore)
+
+
+OTHERS = """
+from tests.fakes.memory_store import MemoryStore, BasePydanticVectorStore as Base
+class Named(MemoryStore):
+    @classmethod
+    def from_params(cls, table_name, host="", embed_dim=0):
+        return cls()
+class Lenient(MemoryStore):
+    @classmethod
+    def from_params(cls, collection_name, address="", **rest):
+        return cls()
+class Forgetful(Named):
+    get_nodes = Base.get_nodes
+class Hoarder(Named):
+    delete_nodes = Base.delete_nodes
+"""
+
+
+@pytest.fixture
+def others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
+    """Finds a class of another package of LlamaIndex."""
+    package = "llama_index/vector_stores"
+    write(tmp_path, f"{package}/others.py", OTHERS)
+    write(tmp_path, f"{package}/broken.py", "raise AttributeError('a newer sqlalchemy')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for module in ("others", "broken"):
+        monkeypatch.delitem(sys.modules, f"llama_index.vector_stores.{module}", raising=False)
+    return lambda name: find_class(f"llama_index.vector_stores.{name}", BasePydanticVectorStore)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("others.Forgetful", "lacks get_nodes"),
+        ("others.Hoarder", "lacks delete_nodes"),
+        ("broken.Store", "Store cannot be loaded: a newer sqlalchemy"),
+    ],
+)
+def test_a_class_that_lacks_something_says_what(
+    others: Callable[[str], Any], name: str, message: str
+) -> None:
+    with pytest.raises(StoreFailed, match=message):
+        others(name)
+
+
+def test_a_wrong_argument_is_named_with_the_nearest_one(others: Callable[[str], Any]) -> None:
+    for name, wrong, right in [("Named", "hots", "host"), ("Lenient", "adress", "address")]:
+        with pytest.raises(StoreFailed, match=f"{name} takes no '{wrong}'") as caught:
+            opener(others(f"others.{name}"), "x", 64, {wrong: "there"}, {})
+        assert caught.value.hint == f"'{right}' instead?"
+    opener(others("others.Named"), "x", 64, {"class": "-", "host": "there"}, {})()
+    opener(others("others.Lenient"), "x", 64, {"timeout": 3}, {})()
+
+
+def test_of_clones_that_begin_at_once_none_minds_that_another_makes_the_table() -> None:
+    fails = [ConnectionError("the table is there already")]
+
+    class Racing(MemoryStore):
+        def get_nodes(self, *given: Any, **named: Any) -> list[BaseNode]:
+            if fails:
+                raise fails.pop()
+            return super().get_nodes(*given, **named)
+
+    assert SharedVectors("Racing", Racing, 64).find([1]) == {}
+
+
+def test_a_class_that_hangs_is_not_waited_for() -> None:
+    never = threading.Event()
+    with pytest.raises(TimeoutError, match="no answer"):
+        run_for(0.05, never.wait)
+
+
+def test_vectors_of_another_length_cost_a_notice(clone: Callable[..., Clone], make: Make) -> None:
+    clone(make).index()
+    wide = clone(make, keeps=False, embedder=WordEmbedder(width=96))
+    wide.index()
+    assert wide.answers() == clone(embedder=WordEmbedder(left=0)).answers()
+    failed, missing = wide.search.notices
+    assert "96" in failed
+    assert "passages have vectors" in missing
 
 
 def test_a_variable_that_is_missing_is_named() -> None:
@@ -390,9 +498,8 @@ def test_a_secret_is_not_told(closed_port: int) -> None:
         "password": "${KEY}",
         "database": "${KEY}",
     }
-    shared = open_shared(given, "x", WordEmbedder(), {"KEY": "very-secret"})
     with pytest.raises(StoreFailed) as caught:
-        shared.find([1])
+        open_shared(given, "x", WordEmbedder(), {"KEY": "very-secret"})
     assert "Connection refused" in str(caught.value)
     assert "very-secret" not in str(caught.value)
 
@@ -401,7 +508,7 @@ def test_a_home_without_a_name_is_told_how_to_get_one() -> None:
     shared = choose_store({"class": "x"}, "", keeps=True)
     told: list[Any] = []
     shared.tell = told.append
-    assert shared.use(WordEmbedder()) is None
+    assert shared.ask(WordEmbedder(), SharedVectors.close) is None
     assert "index.id" in str(told[0])
     assert "openclaw config set index.id " in told[0].hint
 
@@ -409,7 +516,7 @@ def test_a_home_without_a_name_is_told_how_to_get_one() -> None:
 # -------- clones as processes
 
 CLONE = """
-import json, sys
+import json, sys, time
 from pathlib import Path
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.search import Search, choose_store
@@ -419,11 +526,12 @@ from tests.retrieval.test_vector_store import QUESTIONS
 home, given, count = Home(Path(sys.argv[1])), json.loads(sys.argv[2]), Path(sys.argv[3])
 class Counted(WordEmbedder):
     def documents(self, texts):
+        time.sleep(0.01 * len(texts))
         with count.open("a") as file:
             file.writelines(json.dumps(text) + chr(10) for text in texts)
         return super().documents(texts)
 shared = choose_store(given, sys.argv[4], keeps=False)
-search = Search(home, IndexOptions(), lambda: Counted(seconds=0.1), home.private, shared=shared)
+search = Search(home, IndexOptions(), Counted, home.private, shared=shared)
 search.refresh()
 search.embed()
 found = [search.search(question, 20) for question in QUESTIONS]
@@ -448,8 +556,7 @@ def start_clone(root: Path, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["postgres", "milvus"])
+@pytest.mark.parametrize("kind", SERVERS)
 @pytest.mark.parametrize("clones", [2, 8])
 def test_clones_as_processes_embed_each_text_once(
     home: Path,
@@ -491,9 +598,9 @@ def test_clones_as_processes_embed_each_text_once(
     texts = count.read_text().splitlines()
     told = f"{kind}, {clones} clones: {len(texts)} embedded of {len(set(texts))}"
     request.node.user_properties.append(("embedded", told))
-    # The killed client loses a batch, and so does each with the server; now and then two clones
-    # work on the same one.
-    assert len(texts) - len(set(texts)) <= 32 * (1 + 4 * clones), told
+    # The killed client loses a batch, and so does each with the server; a few texts two clones
+    # embed at the same moment.
+    assert len(texts) - len(set(texts)) <= 64 + 32 * clones, told
 
 
 @pytest.mark.parametrize("kind", ["postgres", "milvus"])
@@ -509,11 +616,11 @@ def test_the_settings_of_the_docs_name_classes_that_will_do(kind: str) -> None:
     shared = choose_store(index.store, index.id, keeps=True)
     told: list[Any] = []
     shared.tell = told.append
-    assert shared.use(WordEmbedder()) is None
+    assert shared.ask(WordEmbedder(), SharedVectors.close) is None
     assert str(told[0]) == "index.store: the variable OPENCLAW_STORE_PASSWORD is not set"
 
 
-@pytest.mark.parametrize("kind", ["postgres", "milvus"])
+@pytest.mark.parametrize("kind", SERVERS)
 def test_the_settings_choose_the_store(
     home: Path,
     kind: str,
@@ -531,7 +638,7 @@ def test_the_settings_choose_the_store(
     capsys.readouterr()
     assert run(["memory", "index", "--sweep"]) == 0
     out, err = capsys.readouterr()
-    assert ("0 vectors removed from the vector store" in out, err) == (True, "")
+    assert ("removed from the vector store: " in out, err) == (True, "")
     assert run(["memory", "search", "the ferry of Olsen", "--json"]) == 0
     out, err = capsys.readouterr()
     assert (json.loads(out)[0]["path"], err) == ("workspace/trip.md", "")

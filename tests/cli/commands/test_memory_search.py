@@ -296,7 +296,12 @@ def test_wrong_settings_are_told(home: Path, claw: Claw) -> None:
     write(home / "openclaw.yaml", "index:\n  vectors: milvus\n")
     claw("search", "boiler", code=2)
     assert "'index.vectors' is no longer a setting" in claw.err
-    assert "write index.store: {class: llama_index" in claw.err
+    assert "remove the line; vectors on a server: index.store: {class: llama_index" in claw.err
+
+
+def test_without_a_vector_store_nothing_is_swept(home: Path, claw: Claw) -> None:
+    claw("index", "--sweep", code=1)
+    assert "nothing was swept: there is no vector store" in claw.err
 
 
 # -------- homes

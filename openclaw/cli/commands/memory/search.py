@@ -18,7 +18,7 @@ from openclaw.cli.common import current_home, print_json
 from openclaw.cli.formatting import warn
 from openclaw.cli.options import AsJson, NoServer
 from openclaw.config import load_settings
-from openclaw.errors import UsageError
+from openclaw.errors import OpenclawError, UsageError
 from openclaw.retrieval.scan import find_notes_outside, index_options
 from openclaw.security.display import one_line
 from openclaw.server.server_client import find_server
@@ -109,7 +109,7 @@ def index(
             typer.echo("", err=True)
             warn([f"interrupted; kept: {_count_index(found)}; go on with: openclaw memory index"])
             raise typer.Exit(130) from None
-        swept = found.sweep() if sweep else None
+        swept = sweep and found.sweep()
         if as_json:
             problems = [{"path": where, "problem": what} for where, what in report.problems]
             print_json({**_counts(report), "problems": problems})
@@ -122,10 +122,15 @@ def index(
                 f"{counts['chunks']:,} passages of {counts['files']:,} files"
                 f" ({changes or 'nothing has changed'}), {counts['seconds']:.1f} s"
             )
-            if swept is not None:
-                typer.echo(f"{swept:,} vectors removed from the vector store")
+            if swept:
+                typer.echo("removed from the vector store: what no clone has used for 30 days")
             warn(_describe_problems(report.problems))
         warn(found.notices)
+    if sweep and not swept:
+        raise OpenclawError(
+            "nothing was swept: there is no vector store that can be asked",
+            "index.store names one, see docs/vector-stores.md",
+        )
 
 
 def reindex(
