@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,11 +106,18 @@ def _question(row: dict[str, Any], corpus: Corpus) -> Question:
     return Question(row["question"], row["category"], evidence)
 
 
-def score(question: Question, passages: Sequence[Passage], corpus: Corpus) -> Score:
-    """How well these passages, best first, answer a question that has evidence."""
+def score(
+    question: Question,
+    passages: Sequence[Passage],
+    corpus: Corpus,
+    repeats: Mapping[Line, Line] | None = None,
+) -> Score:
+    """How well these passages, best first, answer a question that has evidence. `repeats` are lines
+    that say the same as another one."""
     spent: dict[Line, int] = {}
     first = 0
-    for rank, line, tokens in _read(passages, corpus):
+    for rank, read, tokens in _read(passages, corpus):
+        line = (repeats or {}).get(read, read)
         if line in question.evidence:
             spent.setdefault(line, tokens)
             first = first or rank

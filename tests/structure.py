@@ -43,7 +43,7 @@ LATE_IMPORTS: dict[str, set[str]] = {
     "openclaw.cli.common": {
         "openclaw.cli.home_trust",
         "openclaw.config",
-        "openclaw.history.history",
+        "openclaw.home.commands",
     },
     "openclaw.cli.dispatch": {"openclaw.cli.shell_completion"},
     "openclaw.cli.main": {"openclaw.cli.error_report"},

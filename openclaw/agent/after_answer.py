@@ -14,6 +14,7 @@ from openclaw.agent.request import RequestBuilder
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.home.open_home import OpenHome
+from openclaw.memory.pages import refresh
 from openclaw.messages import Entry
 from openclaw.sessions.session import Session
 from openclaw.types import Change, ToolProblem
@@ -48,3 +49,6 @@ class AfterAnswer:
             yield events.Notice(str(error))
         if self.session.state.captured != captured:
             self.open_home.sessions.save(self.session)
+        if self.open_home.mode != "read-only" and self.open_home.use_memory:
+            keep = watch.turn_changes.keep
+            yield from map(events.Notice, refresh(self.open_home.home, keep))

@@ -94,10 +94,10 @@ def _read_settings(home: Home | None) -> Settings:
 
 @contextmanager
 def record_as_turn(home: Home, words: str) -> Iterator[Command]:
-    """Record the changes made in here as one turn; see `openclaw.history.history`."""
-    from openclaw.history.history import command
+    """Record the changes made in here as one turn; see `openclaw.home.commands`."""
+    from openclaw.home.commands import record_command
 
-    with command(home, words) as made:
+    with record_command(home, words) as made:
         yield made
     warn(made.notices)
 

@@ -104,6 +104,7 @@ LATE_COMMANDS: dict[str, dict[str, str]] = {
         "reindex": f"{_COMMANDS}memory.search",
         "test": f"{_COMMANDS}memory.test",
         "lint": f"{_COMMANDS}memory.lint",
+        "gather": f"{_COMMANDS}memory.gather",
     },
     "mcp": {"serve": f"{_COMMANDS}programs.mcp_serve"},
     "models": {"test": f"{_COMMANDS}models.test"},
@@ -118,7 +119,10 @@ LATE_COMMANDS: dict[str, dict[str, str]] = {
     },
 }
 # The order of a group's commands in its help, where late ones do not stand at its end.
-ORDER = {"memory": ("search", "review", "index", "reindex", "test", "lint"), "models": ("test",)}
+ORDER = {
+    "memory": ("search", "review", "index", "reindex", "test", "lint", "gather"),
+    "models": ("test",),
+}
 HELP = ["-h", "--help"]
 IMPLICIT = "openclaw.implicit"
 INNER = "openclaw.inner"

@@ -93,6 +93,11 @@ class Index:
 
 
 @frozen
+class Memory:
+    pages: bool = _key(True, "gather what is noted of a person in memory/people (docs/memory.md)")
+
+
+@frozen
 class Skills:
     off: tuple[str, ...] = _key((), "skills that are not used (openclaw skills disable)")
     user: bool = _key(False, "read skills of ~/.agents/skills too")
@@ -170,6 +175,7 @@ class Settings:
     web: Web = Web()
     shell: Shell = Shell()
     index: Index = Index()
+    memory: Memory = Memory()
     skills: Skills = Skills()
     git: Git = Git()
     heartbeat: Heartbeat = Heartbeat()

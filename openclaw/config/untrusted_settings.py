@@ -12,14 +12,21 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from openclaw.config.mcp_settings import VARIABLE, read_servers
-from openclaw.config.settings import Settings, keys
+from openclaw.config.settings import Memory, Settings, keys
 from openclaw.errors import Refused
 from openclaw.storage.home import Home, Trust, trust_file
 
 OWN_KEY, OLLAMA_KEY = "OPENAI_API_KEY", "OLLAMA_API_KEY"
 HOSTED = "https://api.openai.com"
 LOOPBACK = ("localhost", "::1")
-UNTRUSTED = Settings(mode="read-only", preload=False, recall="off", capture="off", proactive="off")
+UNTRUSTED = Settings(
+    mode="read-only",
+    preload=False,
+    recall="off",
+    capture="off",
+    proactive="off",
+    memory=Memory(pages=False),
+)
 """The settings of a home that nobody has said yes to, whatever its file says."""
 Target = tuple[str, str]
 """An environment variable, and the address that its value would be sent to."""

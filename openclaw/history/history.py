@@ -333,7 +333,7 @@ class Command:
     record begins with the first of them, so that a command that changes nothing leaves none.
 
     `turn` is its id in the history once it is over, "" when nothing was changed, and `notices` what
-    the user should know then.
+    the user should know then. `in_memory`: it has written a file directly in memory/.
     """
 
     def __init__(self, home: Home, words: str) -> None:
@@ -341,10 +341,12 @@ class Command:
         self._journal: Journal | None = None
         self._lock = ExitStack()
         self.turn = ""
+        self.in_memory = False
         self.notices: list[str] = []
 
     def keep(self, path: Path, before: bytes | None, after: bytes | None) -> Callable[[], None]:
         """See `shapes.Keep`."""
+        self.in_memory |= path.parent == self._home.memory
         return self._begun().writes(path, before, after, at_once=False)
 
     def altered(

@@ -26,6 +26,7 @@ from openclaw.memory.lint_checks import LinkChecker, find_duplicates
 from openclaw.memory.lint_contradictions import find_contradictions, find_relative_dates
 from openclaw.memory.markdown import read_page
 from openclaw.memory.notes import MAX_CHARS
+from openclaw.memory.pages import gathered_lines
 from openclaw.security import secrets, untrusted
 from openclaw.security.vault import mask_of
 
@@ -33,7 +34,8 @@ from openclaw.security.vault import mask_of
 def lint(documents: Iterable[Document], around: LintContext) -> list[LintFinding]:
     """Return the findings in all texts of a memory, sorted by file and line.
 
-    The texts are compared with each other, so give all of them.
+    The texts are compared with each other, so give all of them. Lines that the program gathered on
+    pages are left out: what is wrong with one is wrong with its source.
     """
     known = [document for document in documents if document.name != "TESTS.md"]
     links = LinkChecker(known, around)
@@ -47,7 +49,10 @@ def lint(documents: Iterable[Document], around: LintContext) -> list[LintFinding
     found += same
     gone = {(edit.path, edit.start) for each in same for edit in each.edits if not edit.text}
     found += find_contradictions(known, gone)
-    return sorted_findings(found)
+    gathered = {
+        (document.path, at + 1) for document in known for at in gathered_lines(document.text)
+    }
+    return sorted_findings(each for each in found if (each.path, each.line) not in gathered)
 
 
 def sorted_findings(found: Iterable[LintFinding]) -> list[LintFinding]:

@@ -29,6 +29,7 @@ from openclaw.memory.findings import (
 )
 from openclaw.memory.markdown import is_same_statement, read_page
 from openclaw.memory.notes import DAILY
+from openclaw.memory.pages import gathered_lines
 
 MOST_IN_GROUP = 60
 """Largest group of items that is compared. A larger group shares a form, not a subject."""
@@ -213,10 +214,11 @@ def items_of(documents: Sequence[Document]) -> Iterator[LintItem]:
     for document in documents:
         if document.kind in ("todo", "inbox"):
             continue
-        scopes = _scopes(document)
+        scopes, gathered = _scopes(document), gathered_lines(document.text)
         for entry in document.entries:
             order += 1
-            if not (entry.superseded or entry.depth or entry.below > entry.end):
+            nested = entry.depth or entry.below > entry.end
+            if not (entry.superseded or nested or entry.at in gathered):
                 yield LintItem(document, entry, document.date(entry), order, *scopes[entry.at])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,10 @@ IN_HEAD = "stands in the head already"
 STRUCK = "struck through"
 AGAIN = "says nothing new"
 MOST_LEFT_OUT = 5
-_MARKS = re.compile(r"^\s*(?:[-*+]\s+(?:\[[ xX]\]\s+)?|\d+[.)]\s+|#+\s+|>\s*)?")
+_MARKS = re.compile(
+    r"^\s*(?:[-*+]\s+(?:\[[ xX]\]\s+)?|\d+[.)]\s+|#+\s+|>\s*)?"
+    r"|(?:\s*<!--(?:(?!-->).)*-->|\s\[\[(?:\d{4}-\d\d-\d\d|memory)\]\])\s*$"
+)
 CUT = " [...]"
 # The most lines between two chunks of one passage.
 GAP = 3
@@ -95,7 +99,7 @@ def distinct(hits: Iterable[Hit], most: int) -> list[Hit]:
 
 
 def normalize_text(text: str) -> str:
-    """A text without list marks, case and blanks, for comparing."""
+    """A text without list marks, its comment and source, case and blanks, for comparing."""
     lines = text.casefold().split("\n")
     return " ".join(word for line in lines for word in _MARKS.sub("", line).split())
 
@@ -146,8 +150,7 @@ def for_prompt(hits: Sequence[Hit], limits: PassageLimits) -> list[Passage]:
     found: list[Passage] = []
     room = limits.tokens
     for group in _neighbours(distinct(good, NEIGHBOURHOOD * limits.most))[: limits.most]:
-        passage = _fit_group(group, room, limits.count)
-        if passage:
+        if passage := _fit_group(group, room, limits.count):
             room -= limits.count(passage.text)
             found.append(passage)
     return found
@@ -272,12 +275,6 @@ def _truncate(text: str, room: int, count: Callable[[str], int]) -> str:
     """The beginning of a text that is too long, up to the end of a word; "" when it has fewer than
     `MIN_WORDS` words."""
     words = text.split(" ")
-    low, high = 0, len(words)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if count(" ".join(words[:middle]) + CUT) <= room:
-            low = middle
-        else:
-            high = middle - 1
-    kept = " ".join(words[:low])
-    return f"{kept}{CUT}" if low >= MIN_WORDS else ""
+    ends = range(1, len(words) + 1)
+    most = bisect_right(ends, room, key=lambda end: count(" ".join(words[:end]) + CUT))
+    return " ".join(words[:most]) + CUT if most >= MIN_WORDS else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -119,6 +119,22 @@ class ForeignFiles:
         return next(
             (_source_in(value) for value in kept if not found.isdisjoint(_prints_of(value))), ""
         )
+
+    def own_lines(self, files: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+        """Return the lines of files, by their paths, with an empty one for each with foreign text;
+        nothing of a file that is foreign."""
+        noted = self._read_sources()
+        values = (value for key, value in noted.items() if key.startswith(FINGERPRINTS_OF))
+        prints = {each for value in values for each in _prints_of(value)}
+
+        def is_own(line: str) -> bool:
+            return not prints or prints.isdisjoint(all_fingerprints(line))
+
+        return {
+            path: [line if is_own(line) else "" for line in lines]
+            for path, lines in files.items()
+            if not _find_source(path, noted)
+        }
 
     def _files(self, noted: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
         for place in (INBOX, f"{PROPOSED}/"):

@@ -14,7 +14,8 @@ from typing import Any
 from openclaw import __version__
 from openclaw.agent.agent import Agent
 from openclaw.config import load_settings
-from openclaw.history.history import Command, command
+from openclaw.history.history import Command
+from openclaw.home.commands import record_command
 from openclaw.models.base import Model
 from openclaw.security.audit import ACTIONS, Audit
 from openclaw.server.access import Tokens
@@ -92,7 +93,7 @@ class Service:
         being answered."""
         if session:
             self.check_idle(session)
-        with command(self.home, words) as turn:
+        with record_command(self.home, words) as turn:
             yield turn
 
     def check_idle(self, session: str = "") -> None:

@@ -55,6 +55,14 @@ def test_undo_takes_it_back(it: Talk) -> None:
     assert note_text(it) == ""
 
 
+def test_a_fact_about_a_person_is_gathered_on_a_page_in_the_same_turn(it: Talk) -> None:
+    fact = "My sister Imke is allergic to nuts."
+    it.say(fact, "I see.")
+    assert f"- {fact} [[2026-11-21]]\n" in note_text(it, "memory/people/imke.md")
+    it.app.undo()
+    assert note_text(it) == note_text(it, "memory/people/imke.md") == ""
+
+
 @pytest.mark.parametrize("said", ["What is on my list?", "Translate into French: I live in Rome."])
 def test_without_a_fact_nothing_is_written_or_shown(said: str, it: Talk) -> None:
     happened = it.say(said, "Here.")

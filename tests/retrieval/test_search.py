@@ -509,6 +509,13 @@ def test_no_line_is_given_twice() -> None:
     assert [chunk.row for _, chunk in kept] == [1, 7]
 
 
+def test_a_line_and_its_repetition_on_a_page_are_one() -> None:
+    page = hit(1, 0.9, "- Lena is allergic to nuts [[2026-03-05]]", path="memory/people/lena.md")
+    source = hit(7, 0.8, "- Lena is allergic to nuts <!-- fact, 2026-03-05, typed -->")
+    other = hit(9, 0.7, "- Lena is allergic to [[nuts]]")
+    assert [chunk.row for _, chunk in distinct([page, source, other], 9)] == [1, 9]
+
+
 def test_recall_gives_what_answers_and_skips_what_the_prompt_holds(
     home: Path, opened: Callable[..., Search]
 ) -> None:

@@ -320,3 +320,14 @@ def test_bytes_that_are_no_utf_8_are_listed_and_kept(claw: Claw) -> None:
     claw("forget", "Ada", "--yes")
     claw("add", "x is y")
     assert claw.path.read_bytes().startswith(b"- caf\xe9\n- x is y <!-- fact")
+
+
+def test_pages_are_gathered_on_order_and_follow_what_is_added_and_forgotten(claw: Claw) -> None:
+    page = claw.path.parent / "people" / "lena.md"
+    claw("add", "My sister Lena plays chess")
+    assert "- My sister Lena plays chess [[MEMORY]]" in page.read_text("utf-8")
+    page.unlink()
+    assert claw.json("gather")["changed"] == ["memory/people/lena.md"]
+    assert "nothing has changed" in (claw("gather"), claw.err)[1]
+    claw("forget", "My sister Lena plays chess", "--yes")
+    assert not page.exists()

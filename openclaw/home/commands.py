@@ -1,0 +1,19 @@
+"""Record a command as one turn, and bring the pages of persons up to date within it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from openclaw.history.history import Command, command
+from openclaw.memory.pages import refresh
+from openclaw.storage.home import Home
+
+
+@contextmanager
+def record_command(home: Home, words: str) -> Iterator[Command]:
+    """As `openclaw.history.history.command`; what changes the memory changes its pages too."""
+    with command(home, words) as made:
+        yield made
+        if made.in_memory:
+            made.notices += refresh(home, made.keep)

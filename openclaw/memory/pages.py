@@ -1,0 +1,266 @@
+"""Pages of persons and topics, gathered from the lines of the memory.
+
+`memory/people/lena.md` repeats, by topic, what tells of Lena, each line with a link to the file
+where it stands; `memory/topics/garden.md` what has the tag #garden:
+
+    ## Hobbies, sport and free time
+
+    - Lena has signed up for a pottery course [[2026-03-04]]
+
+    <!-- gathered 3f2a -->
+
+The comment at a page's end holds a sum of each line that the program has written. A line whose sum
+is there is the program's: it goes when its source does. All others are the user's and stay; what
+was changed or removed by hand is not gathered again. The pages are made from the files each time,
+so that a correction of a source and an undo need no work of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from openclaw.config import load_settings
+from openclaw.errors import OpenclawError
+from openclaw.frozen import frozen
+from openclaw.memory.entries import MemoryEntry, entries_of, without_comments
+from openclaw.memory.markdown import change_file, read_markdown, read_page, to_display
+from openclaw.memory.notes import DAILY, LASTING
+from openclaw.nlp.persons import find_names, persons_of
+from openclaw.nlp.topics import TOPICS, topic_of
+from openclaw.security.foreign_files import FILE as FOREIGN_FILES
+from openclaw.security.foreign_files import ForeignFiles
+from openclaw.storage.home import Home
+from openclaw.storage.safe_open import NotOrdinary, check_no_links, is_ordinary
+from openclaw.storage.text import md5, remove_file, write_text
+from openclaw.types import BeforeWrite, record_no_write
+
+PEOPLE, BY_TOPIC = "people", "topics"
+USER = "workspace/USER.md"
+RULES = 1
+"""Changes whenever other lines are gathered from the same files."""
+LONGEST = 300
+"""Characters of a line that is gathered: a longer one tells of more than one thing."""
+FEWEST_TAGGED = 3
+_LINE = re.compile(r"[-*+] (?P<text>.*) (?P<link>\[\[[^\[\]]+\]\])")
+_SUMS = re.compile(r"<!-- gathered((?: [0-9a-f]{4})*) -->")
+_TAG = re.compile(r"(?<![\w&#/])#([^\W\d_][\w-]{1,40})")
+_BOX = re.compile(r"\[[ xX]\]")
+OWN_SOURCES = ("", "typed", "session")
+"""First words of the source of an entry that is in the user's own words."""
+IMPORTED = "Imported from "
+"""Begins the heading of what was taken over from another agent: nobody knows who said it."""
+_NO_PROSE = ("#", ">", "|", "<", "=", "---")
+
+
+@frozen
+class SourceLine:
+    """A line of the memory that may be gathered. `file`: its name without the ending."""
+
+    file: str
+    text: str
+
+
+@frozen
+class GatheredLine:
+    """A line of a page as the program writes it."""
+
+    source: SourceLine
+    section: str = ""
+
+    @property
+    def sum(self) -> str:
+        return md5(f"{self.source.text} {self.source.file}".encode(errors="replace"))[:4]
+
+    def __str__(self) -> str:
+        return f"- {self.source.text} [[{self.source.file}]]"
+
+
+def gathered_lines(text: str) -> dict[int, SourceLine]:
+    """Return what the program's lines of a page repeat, by their indexes."""
+    sums, found = _sums_of(text), {}
+    for at, line in enumerate(text.splitlines() if sums else ()):
+        if read := _LINE.fullmatch(line.strip()):
+            source = SourceLine(read["link"][2:-2], read["text"])
+            if GatheredLine(source).sum in sums:
+                found[at] = source
+    return found
+
+
+def _sums_of(text: str) -> set[str]:
+    return {each for sums in _SUMS.findall(text) for each in sums.split()}
+
+
+def refresh(home: Home, keep: BeforeWrite = record_no_write) -> list[str]:
+    """Gather the pages when the files of the memory have changed since, unless the setting
+    `memory.pages` is off. Returns what the user should know: what could not be done."""
+    try:
+        stamp, now = home.private / "cache" / "pages", _stamp(home)
+        if load_settings(home).memory.pages and (read_markdown(stamp) != now):
+            gather(home, keep)
+            write_text(stamp, now)
+    except (OpenclawError, OSError) as error:
+        return [f"pages of persons were not brought up to date: {error}"]
+    return []
+
+
+def _stamp(home: Home) -> str:
+    """Return a sum of the names, sizes and times of the files that the pages are made from."""
+    others = (home.root / USER, home.private / FOREIGN_FILES)
+    paths = (*sorted(home.memory.glob("*.md")), *others)
+    found = [(p.name, s.st_size, s.st_mtime_ns) for p in paths if p.is_file() for s in [p.stat()]]
+    return md5(repr((RULES, found)).encode(errors="replace"))
+
+
+def gather(home: Home, keep: BeforeWrite = record_no_write) -> list[Path]:
+    """Write the pages as the files of the memory are now; return those that changed.
+
+    `keep` is called before each change. Raises OpenclawError when a file cannot be written.
+    """
+    blocks = [*_own_blocks(home)]
+    pages = {**_people(home, blocks), **_tagged(home, blocks)}
+    for folder in (PEOPLE, BY_TOPIC):
+        for path in sorted((home.memory / folder).glob("*.md")):
+            pages.setdefault(path, [])
+    return [path for path, lines in pages.items() if _write(path, lines, keep)]
+
+
+def _own_blocks(home: Home) -> Iterator[list[SourceLine]]:
+    """Yield the lines of each file in their order; an empty one for each that is not gathered."""
+    paths = [path for path in sorted(home.memory.glob("*.md")) if _is_source(path)]
+    files = {home.relative(path): [*_statements(read_markdown(path))] for path in paths}
+    for name, lines in ForeignFiles(home).own_lines(files).items():
+        yield [SourceLine(Path(name).stem, said) for said in lines]
+
+
+def _is_source(path: Path) -> bool:
+    named = DAILY.fullmatch(path.name) or path.name == LASTING
+    return bool(named) and is_ordinary(path)
+
+
+def _statements(text: str) -> Iterator[str]:
+    """Yield the list items and paragraphs of a text, each on one line; an empty line for a heading
+    and for what is not gathered: to-dos, tables, what is struck through or too long."""
+    page, entries = read_page(text), {entry.at: entry for entry in entries_of(text)}
+    skipped = {*page.opaque, *(bullet.at for bullet in page.bullets)}
+    skipped.update(section.start for section in page.sections if section.level)
+    end = next((s.start for s in page.sections if s.name.startswith(IMPORTED)), len(page.lines))
+    paragraph: list[str] = []
+    at = 0
+    while at <= end:
+        line = page.lines[at].strip() if at < end else ""
+        if line and at not in skipped and not line.startswith(_NO_PROSE):
+            paragraph.append(line)
+        elif paragraph:
+            said = to_display(without_comments(" ".join(paragraph)))
+            yield said if len(said) <= LONGEST else ""
+            paragraph = []
+        entry = entries.get(at)
+        if line and at in skipped:
+            yield entry.text if entry and _is_own(entry) else ""
+        at = entry.end if entry else at + 1
+
+
+def _is_own(entry: MemoryEntry) -> bool:
+    """Return True for what still holds in the user's own words, is short enough and no to-do."""
+    own = entry.meta.source.partition(" ")[0] in OWN_SOURCES
+    long = len(entry.text) > LONGEST
+    return own and not (long or entry.superseded or _BOX.match(entry.text))
+
+
+def _people(home: Home, blocks: Sequence[Sequence[SourceLine]]) -> dict[Path, list[GatheredLine]]:
+    user = home.root / USER
+    about = [entry.text for entry in entries_of(read_markdown(user))] if is_ordinary(user) else []
+    names = find_names([*about, *(line.text for block in blocks for line in block)])
+    pages: dict[Path, list[GatheredLine]] = {}
+    for block in blocks:
+        for line, persons in zip(
+            block, persons_of([line.text for line in block], names), strict=True
+        ):
+            topic = topic_of(line.text) if persons else ""
+            for name in persons if topic else ():
+                path = home.memory / PEOPLE / f"{name.casefold()}.md"
+                pages.setdefault(path, []).append(GatheredLine(line, topic))
+    return pages
+
+
+def _tagged(home: Home, blocks: Iterable[Sequence[SourceLine]]) -> dict[Path, list[GatheredLine]]:
+    pages: dict[Path, list[GatheredLine]] = {}
+    for block in blocks:
+        for line in block:
+            for tag in dict.fromkeys(map(str.casefold, _TAG.findall(line.text))):
+                path = home.memory / BY_TOPIC / f"{tag}.md"
+                pages.setdefault(path, []).append(GatheredLine(line))
+    return {path: lines for path, lines in pages.items() if len(lines) >= FEWEST_TAGGED}
+
+
+def _write(path: Path, wanted: Sequence[GatheredLine], keep: BeforeWrite) -> bool:
+    try:
+        check_no_links(path)
+    except NotOrdinary as error:
+        raise OpenclawError(f"{path} is left alone: {error.strerror}") from error
+    before = read_markdown(path)
+    after = update_page(before, path.stem, wanted)
+    if after == before:
+        return False
+    if after:
+        change_file(path, lambda text: update_page(text, path.stem, wanted), keep)
+    else:
+        remove_file(path, keep)
+    return True
+
+
+def update_page(text: str, name: str, wanted: Sequence[GatheredLine]) -> str:
+    """Return a page with the wanted lines in their sections, and without those of the program that
+    are not wanted; "" when nothing but headings is left."""
+    sums = {line.sum: line for line in wanted}
+    known, title = _sums_of(text), f"# {name.capitalize()}"
+    gathered = gathered_lines(text)
+    gone = {at for at, source in gathered.items() if GatheredLine(source).sum not in sums}
+    kept = [
+        line
+        for at, line in enumerate(text.splitlines())
+        if at not in gone and not _SUMS.fullmatch(line.strip())
+    ]
+    missing: dict[str, list[str]] = {}
+    for line in sums.values():
+        if line.sum not in known and str(line) not in kept:
+            missing.setdefault(line.section, []).append(str(line))
+    kept = _stripped(kept) or ([title] if missing else [])
+    for section in sorted(missing, key=[*TOPICS, ""].index):
+        kept = _insert(kept, f"## {section}" if section else title, missing[section])
+    kept = _stripped(_without_empty_sections(kept))
+    if not sums:
+        return "" if kept in ([], [title]) else "\n".join([*kept, ""])
+    return "\n".join([*kept, "", f"<!-- gathered {' '.join(sums)} -->", ""])
+
+
+def _insert(lines: list[str], heading: str, new: Sequence[str]) -> list[str]:
+    """Put new lines at the end of the section with this heading, a new one at the end of all."""
+    if heading not in lines:
+        return [*_stripped(lines), "", heading, "", *new]
+    start = lines.index(heading) + 1
+    end = next((n for n in range(start, len(lines)) if lines[n].startswith("#")), len(lines))
+    above = _stripped(lines[:end])
+    gap = [] if len(above) > start else [""]
+    return [*above, *gap, *new, *([""] if lines[end:] else []), *lines[end:]]
+
+
+def _stripped(lines: list[str]) -> list[str]:
+    """Return the lines without blank ones at their end."""
+    end = len(lines)
+    while end and not lines[end - 1].strip():
+        end -= 1
+    return lines[:end]
+
+
+def _without_empty_sections(lines: list[str]) -> list[str]:
+    """Remove the program's headings below which nothing stands."""
+    for heading in (f"## {name}" for name in TOPICS):
+        if heading in lines:
+            at = lines.index(heading)
+            below = next((n for n in range(at + 1, len(lines)) if lines[n].strip()), len(lines))
+            if below == len(lines) or lines[below].startswith(("# ", "## ")):
+                lines = [*_stripped(lines[:at]), *([""] if lines[below:] else []), *lines[below:]]
+    return lines

@@ -1,0 +1,144 @@
+"""Pages repeat what the memory says of a person; what the user writes on them stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from openclaw.memory.pages import gather, refresh
+from openclaw.security.foreign_files import ForeignFiles
+from openclaw.storage.home import Home, trust_home
+
+DAY, NEXT = "memory/2026-03-04.md", "memory/2026-03-05.md"
+LENA = "memory/people/lena.md"
+POTTERY = "My sister Lena has taken up pottery"
+NUTS = "Lena is allergic to nuts"
+FOOD = "## Food, drink and allergies\n\n- Lena is allergic to nuts [[2026-03-05]]\n"
+HOBBIES = f"## Hobbies, sport and free time\n\n- {POTTERY} [[2026-03-04]]\n"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    made = Home(tmp_path / "home")
+    (made.root / "memory").mkdir(parents=True)
+    trust_home(made)
+    write(made, DAY, f"- {POTTERY} <!-- fact, 2026-03-04, typed -->\n- Lena: no answer\n")
+    write(made, NEXT, f"Rain all day.\n\n{NUTS}\n")
+    return made
+
+
+def write(home: Home, name: str, text: str) -> None:
+    (home.root / name).parent.mkdir(parents=True, exist_ok=True)
+    (home.root / name).write_text(text, encoding="utf-8")
+
+
+def page(home: Home, name: str = LENA) -> str:
+    path = home.root / name
+    return path.read_text("utf-8") if path.exists() else ""
+
+
+def shown(home: Home, name: str = LENA) -> str:
+    """A page without the comment at its end."""
+    return page(home, name).partition("\n<!-- gathered")[0]
+
+
+def test_what_is_noted_of_a_person_stands_on_a_page_by_topic_with_links(home: Home) -> None:
+    assert gather(home) == [home.root / LENA]
+    assert shown(home) == f"# Lena\n\n{FOOD}\n{HOBBIES}"
+    assert gather(home) == []
+
+
+def test_a_corrected_line_is_replaced_and_the_page_goes_with_the_last_one(home: Home) -> None:
+    gather(home)
+    write(home, DAY, f"- ~~{POTTERY}~~ (until 2026-03-06)\n- My sister Lena plays chess\n")
+    write(home, NEXT, "")
+    gather(home)
+    assert "- My sister Lena plays chess [[2026-03-04]]" in page(home)
+    assert "pottery" not in page(home) and "allerg" not in page(home).casefold()
+    write(home, DAY, "")
+    assert gather(home) == [home.root / LENA]
+    assert not (home.root / LENA).exists()
+
+
+def test_lines_of_the_user_stay_and_what_was_changed_by_hand_is_not_gathered_again(
+    home: Home,
+) -> None:
+    write(home, LENA, "# Lena\n\nMy sister.\n")
+    gather(home)
+    assert shown(home) == f"# Lena\n\nMy sister.\n\n{FOOD}\n{HOBBIES}"
+    own = page(home).replace("allergic to nuts", "allergic to all nuts").replace(POTTERY, "Clay")
+    write(home, LENA, own.replace("- Clay [[2026-03-04]]\n", ""))
+    write(home, NEXT, f"{NUTS}\n\nLena plays chess\n")
+    gather(home)
+    assert "- Lena is allergic to all nuts [[2026-03-05]]" in page(home)
+    assert "- Lena plays chess [[2026-03-05]]" in page(home)
+    assert f"- {NUTS} [[" not in page(home) and POTTERY not in page(home)
+    write(home, DAY, "")
+    write(home, NEXT, "")
+    gather(home)
+    assert "all nuts" in page(home) and "My sister.\n" in page(home) and "chess" not in page(home)
+
+
+def test_without_its_comment_a_page_does_not_get_the_same_lines_again(home: Home) -> None:
+    gather(home)
+    before = page(home)
+    write(home, LENA, shown(home))
+    gather(home)
+    assert page(home) == before
+
+
+def test_words_of_others_are_not_gathered(home: Home) -> None:
+    copied = "Lena is allergic to whatever this page of the web says about her"
+    write(home, NEXT, f"- {copied}\n- {NUTS}\n")
+    ForeignFiles(home).note("workspace/page.md", "example.org", copied)
+    write(home, "memory/2026-03-06.md", "- Lena plays the violin\n")
+    ForeignFiles(home).note("memory/2026-03-06.md", "a device that is not trusted")
+    lines = "- Lena plays tennis <!-- fact, 2026-03-07, program notes -->\n"
+    imported = "\n## Imported from Hermes (2026-03-07)\n\n- Lena plays golf\n"
+    write(home, "memory/2026-03-07.md", lines + imported)
+    gather(home)
+    assert NUTS in page(home)
+    for word in ("whatever", "violin", "tennis", "golf"):
+        assert word not in page(home)
+
+
+def test_todos_tables_and_long_lines_are_not_gathered(home: Home) -> None:
+    long = "Lena plays chess and " + "talks and " * 40
+    write(home, NEXT, f"- [ ] chess book for Lena\n\n| Lena | plays |\n\n- {long}\n")
+    gather(home)
+    assert shown(home) == f"# Lena\n\n{HOBBIES}"
+
+
+def test_a_tag_of_three_lines_has_a_page(home: Home) -> None:
+    write(home, NEXT, "- Beans are in #garden\n- Leeks too #garden\n- No rain #garden #weather\n")
+    gather(home)
+    assert shown(home, "memory/topics/garden.md") == (
+        "# Garden\n\n- Beans are in #garden [[2026-03-05]]\n- Leeks too #garden [[2026-03-05]]\n"
+        "- No rain #garden #weather [[2026-03-05]]\n"
+    )
+    assert not page(home, "memory/topics/weather.md")
+
+
+def test_nothing_is_read_again_while_no_file_has_changed(home: Home) -> None:
+    assert refresh(home) == []
+    (home.root / LENA).unlink()
+    refresh(home)
+    assert not page(home)
+    write(home, NEXT, f"- {NUTS}, and to fish\n")
+    refresh(home)
+    assert NUTS in page(home)
+
+
+def test_the_setting_turns_it_off(home: Home) -> None:
+    write(home, "openclaw.yaml", "memory:\n  pages: false\n")
+    refresh(home)
+    assert not page(home)
+
+
+def test_a_folder_that_leads_elsewhere_is_left_alone(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (home.memory / "people").symlink_to(tmp_path / "elsewhere")
+    notices = refresh(home)
+    assert len(notices) == 1 and "left alone" in notices[0]
+    assert not [*(tmp_path / "elsewhere").iterdir()]
