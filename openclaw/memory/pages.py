@@ -108,8 +108,8 @@ def refresh(home: Home, keep: BeforeWrite = record_no_write) -> list[str]:
 def _stamp(home: Home) -> str:
     """Return a sum of the names, sizes and times of the files that the pages are made from."""
     others = (home.root / USER, home.private / FOREIGN_FILES)
-    paths = (*sorted(home.memory.glob("*.md")), *others)
-    found = [(p.name, s.st_size, s.st_mtime_ns) for p in paths if p.is_file() for s in [p.stat()]]
+    paths = (*filter(_is_source, sorted(home.memory.glob("*.md"))), *filter(Path.is_file, others))
+    found = [(p.name, s.st_size, s.st_mtime_ns) for p in paths for s in [p.stat()]]
     return md5(repr((RULES, found)).encode(errors="replace"))
 
 
