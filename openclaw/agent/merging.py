@@ -18,6 +18,7 @@ from openclaw.history.journal import Journal
 from openclaw.history.rollback import read_home_file, write_if_unchanged
 from openclaw.history.turns import TALK, TurnStep, is_program
 from openclaw.memory.markdown import TaskItem, read_task_page
+from openclaw.memory.pages import is_page, share_sums
 from openclaw.memory.todos import move_todo
 from openclaw.sessions.repair import merge_devices
 from openclaw.storage.merge import Conflict, Merged, blocks, merge_bytes
@@ -70,6 +71,8 @@ def merge_file(
     texts = [_ended(_text(side)) if markdown else _text(side) for side in sides]
     if path == TODOS:
         texts = _same_todos(*texts)
+    elif is_page(path):
+        texts = share_sums(*texts)
     try:
         _, merged = merge_bytes(*map(_bytes, texts), touching=markdown)
     except ValueError:

@@ -92,6 +92,17 @@ def _sums_of(text: str) -> set[str]:
     return {each for sums in _SUMS.findall(text) for each in sums.split()}
 
 
+def is_page(path: str) -> bool:
+    """Return True for the path, in the home, of a page that is gathered."""
+    return path.startswith((f"memory/{PEOPLE}/", f"memory/{BY_TOPIC}/"))
+
+
+def share_sums(*texts: str) -> list[str]:
+    """Return versions of a page, each with the sums of all: merged, no line becomes the user's."""
+    sums = sorted(set().union(*map(_sums_of, texts)))
+    return [_SUMS.sub(f"<!-- gathered {' '.join(sums)} -->", text) for text in texts]
+
+
 def refresh(home: Home, keep: BeforeWrite = record_no_write) -> list[str]:
     """Gather the pages when the files of the memory have changed since, unless the setting
     `memory.pages` is off. Returns what the user should know: what could not be done."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from openclaw.agent.merging import merge_file
 from openclaw.memory.pages import gather, refresh
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.storage.home import Home, trust_home
@@ -86,6 +87,26 @@ def test_without_its_comment_a_page_does_not_get_the_same_lines_again(home: Home
     write(home, LENA, shown(home))
     gather(home)
     assert page(home) == before
+
+
+def test_the_pages_of_two_devices_are_merged_and_stay_the_programs(home: Home) -> None:
+    gather(home)
+    versions = [page(home).encode()]
+    for note in ("- My sister Lena plays chess\n", "- Lena sings in a choir\n"):
+        write(home, "memory/2026-03-06.md", note)
+        gather(home)
+        versions.append(page(home).encode())
+    base, mine, theirs = versions
+    merged = merge_file(LENA, base, mine, theirs)
+    assert merged.data is not None and not merged.conflicts
+    write(home, LENA, merged.data.decode())
+    write(home, "memory/2026-03-06.md", "- My sister Lena plays chess\n- Lena sings in a choir\n")
+    gather(home)
+    assert page(home).count("[[2026-03-06]]") == 2
+    for name in (DAY, NEXT, "memory/2026-03-06.md"):
+        write(home, name, "")
+    gather(home)
+    assert page(home) == ""
 
 
 def test_words_of_others_are_not_gathered(home: Home) -> None:
