@@ -48,7 +48,7 @@ def found(happened: list[Event]) -> str:
 
 
 def search(it: Talk, words: str, prompt: str = "Look it up.") -> str:
-    return found(it.say(prompt, call("search_sessions", words=words), "Done."))
+    return found(it.say(prompt, call("search_sessions", words=words), "It was so."))
 
 
 class Told:
@@ -232,7 +232,7 @@ def test_the_users_own_conversations_do_not_taint(it: Talk) -> None:
 def test_what_is_kept_of_another_conversation_waits_for_a_yes(it: Talk) -> None:
     saved(it, "trip", "Who sails?", "The captain is called Aurelie Marchetti.")
     learn = call("remember", fact="The captain is Aurelie Marchetti", where="lasting")
-    it.say("Who sails the ferry?", call("search_sessions", words="captain"), learn, "Done.")
+    it.say("Who sails the ferry?", call("search_sessions", words="captain"), learn, "It was so.")
     waiting = [(note.text, note.source) for note in Notes(it.root / "memory").candidates()]
     assert waiting == [("The captain is Aurelie Marchetti", "earlier conversations")]
 
