@@ -42,6 +42,7 @@ from openclaw.frozen import frozen
 from openclaw.history.turns import State
 from openclaw.home.open_home import OpenHome
 from openclaw.home.recall import find_long_files, worth_looking_up
+from openclaw.memory.markdown import show_sums
 from openclaw.memory.todos import Todos, parse_todos
 from openclaw.messages import Entry, Material
 from openclaw.models.base import ModelCard
@@ -187,7 +188,9 @@ def prepare_turn(
     found = yield from _find_passages(
         open_home, text, question, attached, cues, builder, looks_up=looks_up, ahead=ahead
     )
-    passages = watch.passages([(each["path"], show_passage(each)) for each in found])
+    passages = watch.passages(
+        [(each["path"], show_passage(each) + _sums_beside(open_home, each)) for each in found]
+    )
     if session.archived and (cues.asks or "?" in text):
         passages += watch.earlier(find_archived(open_home, session, text))
 
@@ -503,6 +506,13 @@ def _find_passages(
     if masked:
         yield events.Retrieval(tuple(masked))
     return list(masked)
+
+
+def _sums_beside(open_home: OpenHome, passage: Mapping[str, Any]) -> str:
+    """What the tables add up to of which a passage has a row: it may lack the others."""
+    text = _current_text(open_home, passage["path"]) if "|" in passage["text"] else None
+    sums = show_sums(text or "", passage["start_line"], passage["end_line"])
+    return open_home.vault.mask(sums)
 
 
 def _current_text(open_home: OpenHome, path: str) -> str | None:

@@ -418,8 +418,9 @@ _COMMA = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?")
 YEARS = range(1900, 2100)
 
 
-def table_sums(text: str) -> list[str]:
-    """What each column of numbers adds up to in the tables of a Markdown text: "COLUMN: SUM UNIT".
+def table_sums(text: str, first: int, last: int) -> list[str]:
+    """What each column of numbers adds up to in the tables of a Markdown text of which a line lies
+    within these, from 1, inclusive: "COLUMN: SUM UNIT".
 
     A column counts when each of at least two rows has one number with the same unit. Years and
     running numbers are not added, nor a column whose last row holds the sum already.
@@ -430,6 +431,8 @@ def table_sums(text: str) -> list[str]:
         if "|" not in rule or not _TABLE_RULE.match(rule):
             continue
         end = next((n for n in range(at + 1, len(lines)) if "|" not in lines[n]), len(lines))
+        if at > last or end < first:
+            continue
         rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in lines[at + 1 : end]]
         for column, name in enumerate(lines[at - 1].strip("|").split("|")):
             cells = [row[column] for row in rows if column < len(row)]
@@ -438,9 +441,10 @@ def table_sums(text: str) -> list[str]:
     return found
 
 
-def show_sums(text: str) -> str:
-    """A line below a text for a model, which adds badly; "" when there is nothing to add."""
-    found = table_sums(text)
+def show_sums(text: str, first: int, last: int) -> str:
+    """A line below these lines of a text for a model, which adds badly: what the whole tables add
+    up to that they are of; "" when there is nothing to add."""
+    found = table_sums(text, first, last)
     return f"\n[added up: {', '.join(found)}]" if found else ""
 
 

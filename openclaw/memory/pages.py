@@ -7,7 +7,7 @@ where it stands; `memory/topics/garden.md` what has the tag #garden:
 
     - Lena has signed up for a pottery course [[2026-03-04]]
 
-    <!-- gathered 3f2a -->
+    <!-- gathered 3f2a91bc -->
 
 The comment at a page's end holds a sum of each line that the program has written. A line whose sum
 is there is the program's: it goes when its source does. All others are the user's and stay; what
@@ -44,7 +44,7 @@ LONGEST = 300
 """Characters of a line that is gathered: a longer one tells of more than one thing."""
 FEWEST_TAGGED = 3
 _LINE = re.compile(r"[-*+] (?P<text>.*) (?P<link>\[\[[^\[\]]+\]\])")
-_SUMS = re.compile(r"<!-- gathered((?: [0-9a-f]{4})*) -->")
+_SUMS = re.compile(r"<!-- gathered((?: [0-9a-f]{8})*) -->")
 _TAG = re.compile(r"(?<![\w&#/])#([^\W\d_][\w-]{1,40})")
 _BOX = re.compile(r"\[[ xX]\]")
 OWN_SOURCES = ("", "typed", "session")
@@ -71,7 +71,7 @@ class GatheredLine:
 
     @property
     def sum(self) -> str:
-        return md5(f"{self.source.text} {self.source.file}".encode(errors="replace"))[:4]
+        return md5(f"{self.source.text} {self.source.file}".encode(errors="replace"))[:8]
 
     def __str__(self) -> str:
         return f"- {self.source.text} [[{self.source.file}]]"
@@ -107,12 +107,15 @@ def refresh(home: Home, keep: BeforeWrite = record_no_write) -> list[str]:
     """Gather the pages when the files of the memory have changed since, unless the setting
     `memory.pages` is off. Returns what the user should know: what could not be done."""
     try:
+        if not load_settings(home).memory.pages:
+            return []
         stamp, now = home.private / "cache" / "pages", _stamp(home)
-        if load_settings(home).memory.pages and (read_markdown(stamp) != now):
+        if read_markdown(stamp) != now:
             gather(home, keep)
             write_text(stamp, now)
     except (OpenclawError, OSError) as error:
-        return [f"pages of persons were not brought up to date: {error}"]
+        off = "without them: openclaw config set memory.pages false"
+        return [f"pages of persons were not brought up to date: {error} ({off})"]
     return []
 
 

@@ -11,6 +11,7 @@ import calendar
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from functools import cache
 
 from openclaw.frozen import frozen
 
@@ -46,8 +47,6 @@ _WEAK = (
     rf"(?:^|[.!?] )(?:[Mm]it|[Ww]ith) {_N}",
     rf"\b{_N} (?:\w+ ){{1,9}}(?:he|she|his|her|er|ihr|sein|seine[nmr]?|ihre[nmr]?)\b",
 )
-_STRONG_KINDS = [re.compile(each) for each in _STRONG]
-_WEAK_KINDS = [re.compile(each) for each in _WEAK]
 _INTRODUCED = 3
 """The first of these kinds introduce a person: one line is enough."""
 _FEWEST_LINES = 2
@@ -97,6 +96,12 @@ _NO_VERBS = frozenset("this his its us always was bus plus less news yes gas gla
 _PRONOUN = re.compile(r"(?:she|he|sie|er)(?=['\u2019 ])|(?:her|his|ihre?|seine?) \w", re.IGNORECASE)
 
 
+@cache
+def _kinds() -> list[re.Pattern[str]]:
+    """Compile the contexts of names at their first use: most prompts need none."""
+    return [re.compile(each) for each in (*_STRONG, *_WEAK)]
+
+
 def find_names(lines: Iterable[str]) -> set[str]:
     """Return the names that these lines treat as those of persons."""
     kinds: defaultdict[str, set[int]] = defaultdict(set)
@@ -105,7 +110,7 @@ def find_names(lines: Iterable[str]) -> set[str]:
     for line in map(plain_apostrophes, lines):
         for word in set(_TOKEN.findall(line)):
             (capital if word[0].isupper() else small)[word.capitalize()] += 1
-        for number, pattern in enumerate((*_STRONG_KINDS, *_WEAK_KINDS)):
+        for number, pattern in enumerate(_kinds()):
             for found in pattern.finditer(line):
                 name = found["name"]
                 if name not in _NO_NAMES and name not in _DAYS:
@@ -122,7 +127,7 @@ def _is_person(kinds: Collection[int], lines: int, *, rare: bool) -> bool:
     """Return True when the kinds of context suffice; a word that is mostly no name needs more."""
     if len(kinds) < (1 if rare else 2):
         return False
-    strong = any(kind < len(_STRONG_KINDS) for kind in kinds) or len(kinds) > 2
+    strong = any(kind < len(_STRONG) for kind in kinds) or len(kinds) > 2
     return min(kinds) < _INTRODUCED or (strong and lines >= _FEWEST_LINES)
 
 

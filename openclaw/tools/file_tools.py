@@ -153,7 +153,8 @@ class FileTools:
         if end == len(lines) and "\ufffd" not in text and not is_pdf:
             self._note_read(name, data)
         self.turn_changes.shown[1] = Shown(name, start, end)
-        return _format_page(name, page, start, len(lines), "\ufffd" in text)
+        shown = _format_page(name, page, start, len(lines), "\ufffd" in text)
+        return shown + show_sums("\n".join(lines), start, end)
 
     def search_files(self, text: str, folder: str = "") -> str:
         """Find lines with a text in the files."""
@@ -358,7 +359,7 @@ def _format_page(name: str, page: list[str], start: int, total: int, damaged: bo
     more = (
         f"\n[{total - end} more lines: read_file with from_line {end + 1}]" if end < total else ""
     )
-    return f"{head}:\n{body}{more}{show_sums(body)}"
+    return f"{head}:\n{body}{more}"
 
 
 _NEWLINE = r"(?:\r\n|\n|\r)"

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from openclaw import types
 from openclaw.frozen import frozen
-from openclaw.memory.markdown import show_sums
 from openclaw.security.untrusted import defuse, plain_source
 from openclaw.storage.home import Home
 from openclaw.storage.text import read_text, without_comments
@@ -355,7 +354,7 @@ def show_passage(passage: Mapping[str, Any]) -> str:
     """Format a passage for the model: `path:line: text` or `path:first-last: text`."""
     start, end = passage["start_line"], passage["end_line"]
     place = f"{passage['path']}:{start}" + (f"-{end}" if end > start else "")
-    return f"{place}: {clean_passage(passage['text'])}{show_sums(passage['text'])}"
+    return f"{place}: {clean_passage(passage['text'])}"
 
 
 def clean_passage(text: str) -> str:

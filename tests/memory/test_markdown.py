@@ -411,5 +411,6 @@ def test_two_processes_lose_nothing_of_each_other(tmp_path: Path) -> None:
 )
 def test_the_columns_of_a_table_are_added_up(rows: str, sums: list[str]) -> None:
     text = f"# Budget\n\n| what | cost |\n|---|---:|\n{rows}\n\nPaid by 3 | 4 people.\n"
-    assert table_sums(text) == sums
-    assert show_sums(text) == (f"\n[added up: {sums[0]}]" if sums else "")
+    assert table_sums(text, 1, 99) == sums
+    assert show_sums(text, 5, 5) == (f"\n[added up: {sums[0]}]" if sums else "")
+    assert show_sums(text, 1, 2) == show_sums(text, 99, 99) == ""

@@ -426,3 +426,10 @@ def test_nobody_is_asked_for_what_would_fail_and_a_very_long_text_has_no_preview
     ):
         box.run(ToolCall("1", name, given))
     assert [question.change is None for question in asked] == [True, False]
+
+
+def test_below_rows_of_a_table_stands_the_sum_of_all_of_them(files: FileTools, home: Home) -> None:
+    (home.root / "workspace/costs.md").write_text(
+        "| what | euros |\n|---|---|\n| rent | 840 |\n| food | 310 |\n| train | 49 |\n", "utf-8"
+    )
+    assert files.read_file("costs.md", 5).endswith("| train | 49 |\n[added up: euros: 1199]")
