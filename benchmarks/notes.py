@@ -57,10 +57,10 @@ def questions(count: int, chunks: int, seed: int = 1) -> list[str]:
     return [_question(line) for line in items[:: max(1, len(items) // count)][:count]]
 
 
-def give_vectors(root: Path) -> int:
-    """Bring the index of a home up to date, with a random vector for each passage that has none;
-    how many passages there are."""
-    search = opened(root)
+def give_vectors(root: Path, seeds: NDArray[np.float32] | None = None) -> int:
+    """Bring the index of a home up to date, with a vector for each passage that has none: a random
+    one, or one mixed from `seeds`; how many passages there are."""
+    search = opened(root, None if seeds is None else lambda: MixedEmbedder(seeds))
     chunks = search.refresh().chunks
     search.embed()
     search.close()
@@ -112,6 +112,25 @@ class RandomEmbedder:
 
     def close(self) -> None:
         """Nothing is held."""
+
+
+class MixedEmbedder(RandomEmbedder):
+    """Gives vectors as near to each other as those of real lines are: each is a mix of two of some
+    real `seeds` (float32[n, 384]) and of as much that is random."""
+
+    def __init__(self, seeds: NDArray[np.float32]) -> None:
+        super().__init__()
+        self._seeds = seeds
+
+    def documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        import numpy as np
+
+        pairs = self._random.integers(0, len(self._seeds), (2, len(texts)))
+        share = self._random.uniform(0.5, 1, (len(texts), 1)).astype(np.float32)
+        one, other = self._seeds[pairs]
+        mixed = share * one + (1 - share) * other + super().documents(texts) / 2
+        unit: NDArray[np.float32] = mixed / np.linalg.norm(mixed, axis=1, keepdims=True)
+        return unit
 
 
 def note_lines(count: int, seed: int) -> Iterator[str]:

@@ -27,8 +27,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from openclaw.retrieval.embedders import Embedder
+    from openclaw.retrieval.snapshot import Snapshot
 
 FOUND = 5
+NEAREST, ASKED, BLOCK = 20, 60, 20_000
+SHORTEST = 25
+"""Characters of a line that is worth a vector."""
 
 
 class Side(Protocol):
@@ -58,11 +62,11 @@ class Openclaw:
 
     def __init__(self, folder: Path) -> None:
 
-        self._home = folder / "home"
+        self._home, self._seeds = folder / "home", _load(folder / "seeds.npy")
 
     def build(self) -> int:
         shutil.rmtree(self._home / ".openclaw" / "index", ignore_errors=True)
-        return give_vectors(self._home)
+        return give_vectors(self._home, self._seeds)
 
     def open(self, embedder: Embedder | None) -> None:
         self._search = opened(self._home, lambda: embedder)
@@ -72,6 +76,9 @@ class Openclaw:
 
     def edited(self, path: Path, number: int) -> None:
         """The next question sees to it."""
+
+    def snapshot(self) -> Snapshot:
+        return self._search.current(0)
 
     def close(self) -> None:
         self._search.close()
@@ -212,6 +219,47 @@ def warm(side: Side, folder: Path, edits: str, *questions: str) -> dict[str, flo
     }
 
 
+def recall(side: Openclaw, folder: Path) -> float:
+    """The share of the exactly `NEAREST` rows that the index finds, mean of real questions."""
+    import numpy as np
+
+    side.open(None)
+    name, rows = RandomEmbedder().name, side.snapshot().count
+    vectors = side.snapshot().vectors(name)
+    asked = np.load(folder / "questions.npy")
+    exact = np.concatenate(
+        [
+            vectors.read(np.arange(start, min(start + BLOCK, rows))) @ asked.T
+            for start in range(0, rows, BLOCK)
+        ]
+    )
+    found = []
+    for question, cosines in zip(asked, exact.T, strict=True):
+        best = np.argpartition(-cosines, NEAREST)[:NEAREST]
+        found.append(len(np.intersect1d(best, vectors.nearest(question, NEAREST))) / NEAREST)
+    return statistics.mean(found)
+
+
+def save_seeds(_: Side, folder: Path) -> bool:
+    """Save vectors of real lines and questions, those of benchmarks/recall_data. Returns False
+    where MiniLM is not installed."""
+    import numpy as np
+
+    embedder = installed()
+    if embedder is None:
+        return False
+    data = Path(__file__).parent / "recall_data"
+    pages = sorted((data / "home").rglob("*.md"))
+    lines = [line for page in pages for line in page.read_text("utf-8").splitlines()]
+    lines = sorted({line for line in lines if len(line) > SHORTEST}, key=len)
+    seeds = [embedder.documents(lines[at : at + 32]) for at in range(0, len(lines), 32)]
+    np.save(folder / "seeds.npy", np.concatenate(seeds))
+    told = (data / "questions.jsonl").read_text("utf-8").splitlines()
+    asked = [str(json.loads(line)["question"]) for line in told][:ASKED]
+    np.save(folder / "questions.npy", np.array([embedder.query(each) for each in asked]))
+    return True
+
+
 def edit(side: Side, path: Path, word: str) -> float:
     """Seconds from another last line of a file to the answer that holds it."""
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -243,12 +291,24 @@ def installed() -> Embedder | None:
     return choose_embedder("embedded", minilm=embedding_files(), ollama_url="").embedder
 
 
+def _load(path: Path) -> NDArray[np.float32] | None:
+    import numpy as np
+
+    return np.load(path) if path.exists() else None
+
+
 def _id(path: Path, number: int) -> str:
     return f"{path.name}:{number}"
 
 
 SIDES: dict[str, Callable[[Path], Side]] = {"openclaw": Openclaw, "stock": Stock}
-TASKS: dict[str, Callable[..., Any]] = {"build": build, "cold": cold, "warm": warm}
+TASKS: dict[str, Callable[..., Any]] = {
+    "build": build,
+    "cold": cold,
+    "warm": warm,
+    "recall": recall,
+    "seeds": save_seeds,
+}
 
 
 def main() -> None:

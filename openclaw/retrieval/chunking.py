@@ -33,7 +33,7 @@ class Chunk:
     days      other ISO days that the lines tell of ("yesterday"), when they have a date
     struck    the line is struck through as a whole
     parts     the pieces of the context in order; neighbours share the same string objects, which
-              `snapshot.postings` relies on
+              `writer.postings` relies on
 
     Pieces of one very long line have the same line number; otherwise no two chunks share a line.
     """

@@ -129,9 +129,6 @@ class LiveIndex:
             self.refresh(leave_many=True)
         store, upkeep = self._open()
         snapshot = store.snapshot()
-        embedder = self.meaning.embedder()
-        if embedder and self.shared.keeps:
-            snapshot.vectors(embedder.name)  # all searches need them, and it may still be loading
         have, wanted = self.meaning.counts(snapshot)
         if have < wanted or self._is_behind(store):
             self.meaning.fill(store, upkeep, self.shared, seconds, on_progress)
@@ -286,7 +283,7 @@ class LazyEmbedder:
         """The embedder and the question's vector; None when the question or all passages lack a
         vector."""
         embedder = self.embedder()
-        if embedder is None or not snapshot.known(embedder.name).any():
+        if embedder is None or not snapshot.vectors(embedder.name).known.any():
             return None
         try:
             return embedder, question_vector(embedder, text).tolist()
@@ -330,7 +327,7 @@ class LazyEmbedder:
         if embedder is None:
             return 0, 0
         wanted = snapshot.contexts != 0
-        return int((wanted & snapshot.known(embedder.name)).sum()), int(wanted.sum())
+        return int((wanted & snapshot.vectors(embedder.name).known).sum()), int(wanted.sum())
 
     def tell_missing(self, snapshot: Snapshot) -> None:
         """Say how many passages have no vector yet."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from openclaw.retrieval import records
 from openclaw.retrieval.records import KnownFile
-from openclaw.retrieval.snapshot import Snapshot, VectorCache
+from openclaw.retrieval.snapshot import Snapshot, SnapshotCache
 from openclaw.retrieval.writer import Writer
 from openclaw.storage.safe_open import NotOrdinary, checked_database, make_folder, remove
 
@@ -57,7 +57,7 @@ class IndexStore:
         self._reading = threading.RLock()
         self._files: tuple[int, dict[str, KnownFile]] | None = None
         self._snapshot: Snapshot | None = None
-        self._vectors: VectorCache | None = None
+        self._cache: SnapshotCache | None = None
         self._identity: tuple[int, int] | None = None
         self._open()
 
@@ -67,10 +67,17 @@ class IndexStore:
         with self._reading:
             revision = self._state("revision")
             if self._files is None or self._files[0] != revision:
+                before, known = self._files or (0, {})
                 # A row may be newer than the revision read before it, never older.
-                rows = self._reader.execute("SELECT * FROM files")
-                self._files = (revision, {row[1]: KnownFile._make(row) for row in rows})
+                known = known | self._changed_since(before)
+                if len(known) != self._reader.execute("SELECT count(*) FROM files").fetchone()[0]:
+                    known = self._changed_since(0)
+                self._files = revision, known
             return self._files[1]
+
+    def _changed_since(self, revision: int) -> dict[str, KnownFile]:
+        rows = self._reader.execute("SELECT * FROM files WHERE changed > ?", (revision,))
+        return {row[1]: KnownFile._make(row) for row in rows}
 
     def known(self, path: str) -> KnownFile | None:
         """One file as the index knows it now."""
@@ -125,9 +132,9 @@ class IndexStore:
         with self._reading:
             if self._snapshot and self._snapshot.generation == self._state("generation"):
                 return self._snapshot
-            self._vectors = self._vectors or VectorCache()
+            self._cache = self._cache or SnapshotCache()
             self._snapshot = None
-            self._snapshot = Snapshot(self._open_view(), self._vectors)
+            self._snapshot = Snapshot(self._open_view(), self._cache)
             return self._snapshot
 
     def recover(self, error: sqlite3.Error) -> None:
@@ -174,7 +181,7 @@ class IndexStore:
 
     def _use(self, writer: sqlite3.Connection, reader: sqlite3.Connection) -> None:
         self._writer, self._reader = writer, reader
-        self._files = self._snapshot = self._vectors = None
+        self._files = self._snapshot = self._cache = None
 
     def _start_over(self) -> None:
         """Delete the damaged file and make a new one, unless another process has done so."""

@@ -26,9 +26,8 @@ from openclaw.retrieval.documents import (
 from openclaw.retrieval.index_store import IndexStore
 from openclaw.retrieval.records import KnownFile, Stamp
 from openclaw.retrieval.scan import MANY, FoundFile, IgnoreCache, IndexOptions, Scan
-from openclaw.retrieval.snapshot import postings
 from openclaw.retrieval.vector_upkeep import VectorFiller
-from openclaw.retrieval.writer import FileReading, Writer
+from openclaw.retrieval.writer import FileReading, Writer, postings
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock, owner
 from openclaw.storage.readers import kind_by_name
@@ -361,9 +360,9 @@ MODULES = (
     "../storage/readers",
     "chunking",
     "documents",
-    "snapshot",
     "tokens",
     "units",
+    "writer",
 )
 
 

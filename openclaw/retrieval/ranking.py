@@ -457,23 +457,22 @@ def _nearest_spelling(word: str, known: Sequence[str]) -> str:
 def nearest(view: SnapshotView, embedder: Embedder, vector: list[float], others: Rows) -> RowScores:
     """The `POOL` nearest rows and the rows `others`, each with its cosine. Raises ModelFailed when
     the vector does not match the stored ones."""
-    question = np.asarray(vector, np.float32)
-    cosines, known = snapshot.cosines(view.snapshot, embedder.name, question)
-    if view.allowed is not None:
-        known = known & view.allowed
-    rows = np.union1d(snapshot.best(cosines, POOL, known), others[known[others]])
-    return RowScores(rows, cosines[rows])
+    question, vectors = np.asarray(vector, np.float32), view.snapshot.vectors(embedder.name)
+    near = vectors.nearest(question, POOL, view.allowed)
+    others = others if view.allowed is None else others[view.allowed[others]]
+    rows = np.union1d(near, others[vectors.known[others]])
+    return RowScores(rows, vectors.cosines(rows, question))
 
 
 def weigh_words(view: SnapshotView, terms: Iterable[str]) -> Iterator[tuple[str, Rows, Floats]]:
     """For each stored word its rows and its part of their BM25 score:
     ln(1 + (N - df + 0.5) / (df + 0.5)) * tf / (tf + k1 * (1 - b + b * length / mean length))."""
     snapshot = view.snapshot
-    lengths = snapshot.lengths.astype(np.float64)
-    mean = lengths.mean() if snapshot.count else 0.0
+    lengths = snapshot.lengths
+    mean = lengths.mean(dtype=np.float64) if snapshot.count else 0.0
     for word in terms:
         rows, counts = view.postings(word)
         if len(rows):
             idf = np.float32(_idf(len(rows), snapshot.count))
-            norm = K1 * ((1 - B) + B * (lengths[rows] / mean))
+            norm = K1 * ((1 - B) + B * (lengths[rows].astype(np.float64) / mean))
             yield word, rows, (idf * (counts / (norm + counts))).astype(np.float32)

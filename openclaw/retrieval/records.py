@@ -5,15 +5,25 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 # The name of an engine in notices, and their key.
 ENGINE = "vector store"
 # Chunk number n of file f has the key f * ORDINALS + n, so that a file's rows lie together.
 ORDINALS = 1 << 24
+# Vector number n of group g has the key g * GROUP + n in `full_vectors`.
+GROUP = 64
+# `file_rows.rows`: the node's id, its context (0 for none), the words in the context.
+ROW_TYPE = np.dtype([("node", "<u8"), ("context", "<i8"), ("length", "<u4")])
 _SIGNED = (1 << 63) - 1
+# Begin the words for the day of a chunk and for one that it tells of; no word of a text begins so.
+DAY, DAY_TOLD = "=", "@"
 
 
 class Stamp(NamedTuple):
@@ -40,6 +50,7 @@ class KnownFile(NamedTuple):
     recipe   names the code that made its chunks
     problem  why the file could not be read, else ""
     chunks   how many chunks it has
+    changed  the revision of the index that wrote this
     """
 
     id: int
@@ -53,21 +64,21 @@ class KnownFile(NamedTuple):
     recipe: str
     problem: str
     chunks: int
+    changed: int
 
     @property
     def stamp(self) -> Stamp:
         return Stamp(*self[2:6])
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedFile:
+class IndexedFile(NamedTuple):
     """A file with chunks: its first row in the snapshot and its number of rows."""
 
     id: int
     path: str
     mtime_ns: int
     first_row: int
-    count: int
+    rows: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +105,10 @@ class StoredChunk:
         return bool(self.headings) and first.strip("# \t") == self.headings[-1]
 
 
-VERSION = 3
+VERSION = 4
 WAL_BYTES = 16 * 1024 * 1024
 CHECKPOINT_PAGES = 4000
-CACHE_KIB = 32 * 1024
+WRITER_CACHE_KIB, READER_CACHE_KIB = 32 * 1024, 8 * 1024
 BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED")
 
 TABLES = """
@@ -107,8 +118,9 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE files (
     id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT UNIQUE NOT NULL,
     size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER, inode INTEGER,
-    md5 TEXT, read_at_ns INTEGER, recipe TEXT, problem TEXT, chunks INTEGER);
-CREATE TABLE file_rows (file INTEGER PRIMARY KEY, rows BLOB, terms TEXT);
+    md5 TEXT, read_at_ns INTEGER, recipe TEXT, problem TEXT, chunks INTEGER, changed INTEGER);
+CREATE TABLE file_rows (file INTEGER PRIMARY KEY, rows BLOB);
+CREATE TABLE file_terms (file INTEGER PRIMARY KEY, terms TEXT);
 CREATE TABLE chunks (
     id INTEGER PRIMARY KEY, start_line INTEGER, end_line INTEGER, text TEXT,
     headings TEXT, date TEXT, label TEXT, struck INTEGER);
@@ -116,14 +128,16 @@ CREATE TABLE postings (
     term TEXT, file INTEGER, data BLOB, PRIMARY KEY (term, file)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS embedders (
     id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, width INTEGER);
-CREATE TABLE IF NOT EXISTS vectors (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, embedder INTEGER, contexts BLOB, data BLOB);
+CREATE TABLE vectors (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, embedder INTEGER, contexts BLOB, codes BLOB);
+CREATE INDEX vectors_of_embedder ON vectors (embedder);
+CREATE TABLE full_vectors (id INTEGER PRIMARY KEY, data BLOB);
 CREATE TABLE departed (context INTEGER PRIMARY KEY, at INTEGER);
 CREATE TABLE shared (
     id INTEGER, place TEXT, day INTEGER, PRIMARY KEY (id, place)) WITHOUT ROWID;
 """
-# The same in these versions. To embed all texts again would take long, to read them does not.
-KEPT = dict.fromkeys((1, 2), ("embedders", "vectors"))
+# Versions whose vectors are kept. To embed all texts again would take long, to read them does not.
+FORMER = (1, 2, 3)
 
 
 def connect(path: Path | str, busy_seconds: float, max_pages: int = 0) -> sqlite3.Connection:
@@ -136,7 +150,7 @@ def connect(path: Path | str, busy_seconds: float, max_pages: int = 0) -> sqlite
         _journal(db, busy_seconds)
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
-        db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        db.execute(f"PRAGMA cache_size = -{WRITER_CACHE_KIB}")
         db.execute("PRAGMA secure_delete = FAST")
         db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
         if max_pages:
@@ -153,7 +167,7 @@ def connect_reader(path: Path, busy_seconds: float) -> sqlite3.Connection:
     """A second, read-only connection to an index that `connect` has prepared."""
     db = _open(path, busy_seconds)
     try:
-        db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        db.execute(f"PRAGMA cache_size = -{READER_CACHE_KIB}")
         db.execute("PRAGMA query_only = ON")
     except BaseException:
         db.close()
@@ -196,14 +210,61 @@ def _version(db: sqlite3.Connection) -> int:
     return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
+def add_vectors(
+    execute: Callable[[str, Any], sqlite3.Cursor],
+    embedder: int,
+    contexts: npt.NDArray[np.int64],
+    vectors: npt.NDArray[np.float16],
+) -> list[int]:
+    """Save vectors (float16[n, d]; d is 0 where only their list is kept). Returns the ids of their
+    groups."""
+    groups = []
+    for start in range(0, len(contexts), GROUP):
+        part = vectors[start : start + GROUP].astype("<f2")
+        keys = contexts[start : start + GROUP].astype("<i8").tobytes()
+        values = (embedder, keys, binary_codes(part).tobytes())
+        group = execute("INSERT INTO vectors VALUES (NULL, ?, ?, ?)", values).lastrowid or 0
+        for at, vector in enumerate(part if part.size else ()):
+            execute(
+                "INSERT INTO full_vectors VALUES (?, ?)", (group * GROUP + at, vector.tobytes())
+            )
+        groups.append(group)
+    return groups
+
+
+def binary_codes(vectors: npt.NDArray[np.floating]) -> npt.NDArray[np.uint64]:
+    """One bit a dimension, 1 for a number above 0 (binary quantization): float[n, d] as
+    uint64[n, ceil(d / 64)]."""
+    bits = np.packbits(vectors > 0, axis=1)
+    return np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8))).view("<u8")
+
+
 def _make_tables(db: sqlite3.Connection) -> None:
     db.execute("BEGIN IMMEDIATE")
     if (version := _version(db)) != VERSION:
+        kept = version in FORMER
+        if kept:
+            db.execute("ALTER TABLE vectors RENAME TO former_vectors")
         select = "SELECT name FROM sqlite_master WHERE type='table' AND name NOT LIKE 'sqlite_%'"
         for (name,) in db.execute(select).fetchall():
-            if name not in KEPT.get(version, ()):
+            if not kept or name not in ("embedders", "former_vectors"):
                 db.execute('DROP TABLE "{}"'.format(name.replace('"', '""')))
         for statement in filter(str.strip, TABLES.split(";")):
             db.execute(statement)
+        if kept:
+            _take_over_vectors(db)
         db.execute(f"PRAGMA user_version = {VERSION}")
     db.execute("COMMIT")
+
+
+def _take_over_vectors(db: sqlite3.Connection) -> None:
+    select = "SELECT embedder, width, contexts, data FROM former_vectors JOIN embedders"
+    for embedder, width, contexts, data in db.execute(f"{select} ON embedders.id = embedder"):
+        keys = np.frombuffer(contexts, "<i8")
+        try:
+            add_vectors(
+                db.execute, embedder, keys, np.frombuffer(data, "<f2").reshape(len(keys), width)
+            )
+        except ValueError as error:
+            raise sqlite3.DatabaseError("vectors of the wrong size") from error
+    db.execute("DROP TABLE former_vectors")

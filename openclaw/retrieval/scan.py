@@ -18,8 +18,9 @@ import os
 import re
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openclaw.frozen import frozen
 from openclaw.security.credentials import user_folder, why_name_denied
@@ -61,8 +62,7 @@ class IndexOptions:
     max_bytes: int = 10 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class FoundFile:
+class FoundFile(NamedTuple):
     """A file to index.
 
     path  relative to the home, with slashes; absolute for files elsewhere
@@ -73,10 +73,6 @@ class FoundFile:
     path: str
     name: str
     stat: os.stat_result
-
-    @property
-    def real(self) -> Path:
-        return Path(self.name)
 
 
 def find_files(home: Home, options: IndexOptions) -> Iterator[FoundFile]:
@@ -165,8 +161,12 @@ class Scan:
                 elif entry.is_dir(follow_symlinks=False):
                     if self._enters(path, chain):
                         stack.append((entry.path, path + "/", chain))
-                elif entry.is_file(follow_symlinks=False) and self._is_indexed(path, chain):
-                    yield from self._found_file(path, entry)
+                elif (
+                    entry.is_file(follow_symlinks=False)
+                    and self._is_indexed(path, chain)
+                    and (found := self._look_at(path, entry))
+                ):
+                    yield found
 
     def _entries(self, folder: str, prefix: str) -> list[os.DirEntry[str]]:
         """The entries of a folder by name; none when it was entered before or is gone."""
@@ -177,7 +177,7 @@ class Scan:
                 return []
             self._entered.add(key)
             with os.scandir(folder) as entries:
-                return sorted(entries, key=lambda entry: entry.name)
+                return sorted(entries, key=attrgetter("name"))
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
@@ -212,22 +212,21 @@ class Scan:
             self.memo.ignored.add(path)
         return not ignored
 
-    def _found_file(self, path: str, entry: os.DirEntry[str] | str) -> Iterator[FoundFile]:
+    def _look_at(self, path: str, entry: os.DirEntry[str] | str) -> FoundFile | None:
         """The file, unless it has gone meanwhile or has a name that cannot be shown."""
         try:
             path.encode("utf-8")
-        except UnicodeEncodeError:
-            self._problem(path, "its name is not UTF-8")
-            return
-        try:
             status = os.stat(entry) if isinstance(entry, str) else entry.stat()
         except (FileNotFoundError, NotADirectoryError):
-            return
+            return None
+        except UnicodeEncodeError:
+            self._problem(path, "its name is not UTF-8")
+            return None
         except OSError as error:
             self._problem(path, f"cannot be read: {error.strerror or error}")
-            return
+            return None
         self._seen.add(path)
-        yield FoundFile(path, entry if isinstance(entry, str) else entry.path, status)
+        return FoundFile(path, entry if isinstance(entry, str) else entry.path, status)
 
     def _sessions(self) -> Iterator[FoundFile]:
         """The conversations and their archives."""
@@ -240,8 +239,9 @@ class Scan:
     def _session_files(self, prefix: str) -> Iterator[FoundFile]:
         for entry in self._entries(os.path.join(self._root, *prefix.split("/")[:-1]), prefix):
             plain = entry.is_file(follow_symlinks=False) and entry.name[0] != "."
-            if plain and entry.name.endswith(".json") and "." not in entry.name[:-5]:
-                yield from self._found_file(prefix + entry.name, entry)
+            named = entry.name.endswith(".json") and "." not in entry.name[:-5]
+            if plain and named and (found := self._look_at(prefix + entry.name, entry)):
+                yield found
 
     def _configured_files(self, entry: str) -> Iterator[FoundFile]:
         """A file or folder of `index.paths`: relative to the home, absolute, or with ~."""
@@ -253,8 +253,8 @@ class Scan:
         if trouble:
             self._problem(entry, f"{trouble} (index.paths)")
         elif os.path.isfile(real):
-            if path not in self._seen:
-                yield from self._found_file(path, real)
+            if path not in self._seen and (found := self._look_at(path, real)):
+                yield found
         elif os.path.isdir(real):
             inside = not os.path.isabs(path)
             chain = self._chain_to(path) if inside else IgnoreRules()
@@ -291,7 +291,8 @@ class Scan:
                 yield from self._walk(real, path + "/", chain, bound)
         elif os.path.isfile(real) and self._is_indexed(path, chain):
             self._seen.add(target)
-            yield from self._found_file(path, real)
+            if found := self._look_at(path, real):
+                yield found
 
     def _path_of(self, real: str) -> str:
         """The path to show: relative to the home ("" for the home itself), else absolute."""

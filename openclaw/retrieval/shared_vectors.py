@@ -130,7 +130,7 @@ class SharedVectors:
         self, view: SnapshotView, embedder: Embedder, vector: Sequence[float], others: Rows
     ) -> tuple[RowScores, bool]:
         """See `ranking.nearest`; and whether the store no longer has vectors that it had."""
-        contexts, allowed = view.snapshot.contexts, view.snapshot.known(embedder.name)
+        contexts, allowed = view.snapshot.contexts, view.snapshot.vectors(embedder.name).known
         if view.allowed is not None:
             allowed = allowed & view.allowed
         others = others[allowed[others]]
@@ -150,7 +150,7 @@ class SharedVectors:
 
     def usual_cosine(self, snapshot: Snapshot, embedder: Embedder, vector: Floats) -> float | None:
         """See `snapshot.usual_cosine`."""
-        known = snapshot.contexts[snapshot.known(embedder.name)]
+        known = snapshot.contexts[snapshot.vectors(embedder.name).known]
         if len(known) < FEWEST:
             return None
         held = self.find(known[:: -(-len(known) // SAMPLE)].tolist()).values()

@@ -6,17 +6,24 @@ import json
 import sqlite3
 import threading
 import weakref
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from openclaw.errors import ModelFailed
-from openclaw.retrieval.chunking import Chunk
-from openclaw.retrieval.records import ORDINALS, IndexedFile, StoredChunk
-from openclaw.retrieval.tokens import language_of, words
+from openclaw.retrieval.records import (
+    DAY,
+    DAY_TOLD,
+    GROUP,
+    ORDINALS,
+    ROW_TYPE,
+    IndexedFile,
+    StoredChunk,
+    binary_codes,
+)
 
 if TYPE_CHECKING:
     from openclaw.retrieval.embedders import Embedder
@@ -30,19 +37,24 @@ class Snapshot:
     """One read transaction. Row r is the r-th chunk in the order of files and of lines in them.
 
     Many threads may use it. It ends with its last user, or with `close`.
+
+    contexts  int64[count]: what stands for each chunk's context, 0 for an empty one
+    lengths   float32[count]: words of each chunk's context
     """
 
-    def __init__(self, db: sqlite3.Connection, vectors: VectorCache) -> None:
+    def __init__(self, db: sqlite3.Connection, cache: SnapshotCache) -> None:
         self._db = db
         # Not __del__: in a ring of garbage the connection could go first, and Python would warn.
         weakref.finalize(self, db.close).atexit = False
-        self._vectors = vectors
+        self._cache = cache
         self._lock = threading.RLock()
-        self._matrix: dict[str, tuple[Matrix, Places]] = {}
-        self._known: dict[str, npt.NDArray[np.bool_]] = {}
+        self._vectors: dict[str, Vectors] = {}
         db.execute("BEGIN")
-        self.generation = int(db.execute("SELECT generation FROM state").fetchone()[0])
-        self._read_files()
+        select = "SELECT generation, revision FROM state"
+        self.generation, revision = map(int, db.execute(select).fetchone())
+        rows = cache.read_rows(db, revision)
+        self._paths, self._files, self._starts, self._nodes = rows[1:5]
+        self.contexts, self.lengths = rows.contexts, rows.lengths
 
     def close(self) -> None:
         """End the transaction; nothing can be read any more."""
@@ -52,17 +64,20 @@ class Snapshot:
     @property
     def count(self) -> int:
         """How many chunks there are."""
-        return len(self._table)
-
-    @property
-    def lengths(self) -> Floats:
-        """float32[count]: words of each chunk's context."""
-        return self._lengths
+        return len(self.contexts)
 
     def files(self) -> Iterator[IndexedFile]:
         """The files that have chunks, in the order of their rows."""
-        for (key, path, mtime_ns, count), first in zip(self._paths, self._starts, strict=True):
-            yield IndexedFile(key, path, mtime_ns, int(first), count)
+        for row, first in zip(self._paths, self._starts.tolist(), strict=True):
+            key, path, mtime_ns, count, _ = row
+            yield IndexedFile(key, path, mtime_ns, first, count)
+
+    def by_file(self, rows: Rows) -> list[tuple[str, Rows]]:
+        """These rows (ascending) of each file that has some of them, by the files' paths."""
+        files = np.searchsorted(self._starts, rows, side="right") - 1
+        found, begin = np.unique(files, return_index=True)
+        parts = np.split(rows, begin[1:])
+        return [(self._paths[at][1], part) for at, part in zip(found, parts, strict=False)]
 
     def postings(self, term: str) -> tuple[Rows, Floats]:
         """The rows (int64[n], ascending) whose context has a word, and how often (float32[n])."""
@@ -75,9 +90,13 @@ class Snapshot:
             found = self._db.execute(select, (beginning, beginning + "\U0010ffff"))
             return [term for (term,) in found]
 
+    def dated(self, first: str, last: str) -> Rows:
+        """The rows of one of these ISO days, the last one included."""
+        return self._read_postings(DAY + first, DAY + last)[0]
+
     def telling_of(self, first: str, last: str) -> Rows:
         """The rows that tell of one of these ISO days, the last one included."""
-        return np.unique(self._read_postings(DAY + first, DAY + last)[0])
+        return np.unique(self._read_postings(DAY_TOLD + first, DAY_TOLD + last)[0])
 
     def _read_postings(self, first: str, last: str) -> tuple[Rows, Floats]:
         """The postings of all words from the first to the last."""
@@ -93,92 +112,60 @@ class Snapshot:
         rows = np.repeat(starts, sizes) + (packed >> 8)
         return rows, (packed & 255).astype(np.float32)
 
-    def vectors(self, embedder: str) -> tuple[Matrix, Places]:
-        """float16[m, d] of unit vectors (d is 0 when the embedder has given none yet), and
-        int64[count]: the place of each row's vector there, or -1."""
+    def vectors(self, embedder: str) -> Vectors:
+        """The vectors of an embedder."""
         with self._lock:
-            if embedder not in self._matrix:
-                self._matrix[embedder] = self._vectors.find(self._db, embedder, self.contexts)
-            return self._matrix[embedder]
-
-    def known(self, embedder: str) -> npt.NDArray[np.bool_]:
-        """bool[count]: which rows have a vector; the vectors themselves are not read."""
-        with self._lock:
-            if embedder in self._matrix:
-                return self._matrix[embedder][1] >= 0
-            if embedder not in self._known:
-                select = (
-                    "SELECT contexts FROM vectors "
-                    "WHERE embedder = (SELECT id FROM embedders WHERE name = ?)"
-                )
-                found = b"".join(row[0] for row in self._db.execute(select, (embedder,)))
-                self._known[embedder] = np.isin(self.contexts, np.frombuffer(found, "<i8"))
-            return self._known[embedder]
-
-    @property
-    def contexts(self) -> npt.NDArray[np.int64]:
-        """int64[count]: what stands for each chunk's context, 0 for an empty one."""
-        contexts: npt.NDArray[np.int64] = self._table["context"]
-        return contexts
+            if embedder not in self._vectors:
+                codes = self._cache.codes(self._db, embedder, self.contexts)
+                self._vectors[embedder] = Vectors(embedder, codes, self._read)
+            return self._vectors[embedder]
 
     def rows(self, rows: Sequence[int]) -> list[StoredChunk]:
         """The chunks of these rows, in the order asked for."""
-        return [self._chunk(int(row)) for row in rows]
+        wanted = np.asarray(rows, np.int64)
+        if ((wanted < 0) | (wanted >= self.count)).any():
+            raise IndexError(rows)
+        at = np.searchsorted(self._starts, wanted, side="right") - 1
+        keys = (self._files[at] * ORDINALS + wanted - self._starts[at]).tolist()
+        found = self._read("SELECT * FROM chunks", keys)
+        return [
+            self._chunk(row, found[key], self._paths[file])
+            for row, key, file in zip(wanted.tolist(), keys, at.tolist(), strict=True)
+        ]
 
-    def dates(self) -> list[str]:
-        """The ISO day of each chunk, "" where it has none."""
+    def _read(self, select: str, keys: Sequence[int]) -> dict[int, tuple[Any, ...]]:
+        """What a table holds for these keys."""
+        where = "WHERE id IN (SELECT value FROM json_each(?))"
         with self._lock:
-            return [row[0] for row in self._db.execute("SELECT date FROM chunks ORDER BY id")]
+            rows = self._db.execute(f"{select} {where}", (json.dumps(keys),))
+            found = {row[0]: row[1:] for row in rows}
+        if not found.keys() >= set(keys):
+            raise sqlite3.DatabaseError("a row is missing in the index")
+        return found
 
     def node_ids(self) -> list[str]:
         """The node id of each chunk."""
-        return [f"{node:016x}" for node in self._table["node"].tolist()]
+        return [f"{node:016x}" for node in self._nodes.tolist()]
 
     def row_of(self, node_id: str) -> int | None:
         """The row of a chunk, None when there is none (any more)."""
         try:
-            found = np.flatnonzero(self._table["node"] == np.uint64(int(node_id, 16)))
+            found = np.flatnonzero(self._nodes == np.uint64(int(node_id, 16)))
         except (ValueError, OverflowError):
             return None
         return int(found[0]) if len(found) else None
 
-    def _chunk(self, row: int) -> StoredChunk:
-        if not 0 <= row < self.count:
-            raise IndexError(row)
-        at = int(np.searchsorted(self._starts, row, side="right")) - 1
-        file, path, mtime_ns, _ = self._paths[at]
-        key = file * ORDINALS + row - int(self._starts[at])
-        with self._lock:
-            found = self._db.execute("SELECT * FROM chunks WHERE id = ?", (key,)).fetchone()
-        if found is None:
-            raise sqlite3.DatabaseError("a chunk is missing in the index")
-        _, start, end, text, headings, date, label, struck = found
+    def _chunk(
+        self, row: int, columns: tuple[Any, ...], file: tuple[int, str, int, int, int]
+    ) -> StoredChunk:
+        start, end, text, headings, day, label, struck = columns
+        _, path, mtime_ns, _, _ = file
         try:
             above = tuple(json.loads(headings)) if headings else ()
         except ValueError as error:
             raise sqlite3.DatabaseError("headings that cannot be read") from error
-        node = f"{int(self._table['node'][row]):016x}"
-        line = (row, node, path, start, end, text, above, date, label)
+        line = (row, f"{int(self._nodes[row]):016x}", path, start, end, text, above, day, label)
         return StoredChunk(*line, struck=bool(struck), mtime_ns=mtime_ns)
-
-    def _read_files(self) -> None:
-        """Read the columns that all searches need: about 20 bytes a chunk."""
-        select = (
-            "SELECT id, path, mtime_ns, chunks, rows FROM files JOIN file_rows ON file = id "
-            "WHERE chunks > 0 ORDER BY id"
-        )
-        found = self._db.execute(select).fetchall()
-        self._paths = [row[:4] for row in found]
-        counts = np.array([row[3] for row in found], np.int64)
-        try:
-            self._table = np.frombuffer(b"".join(row[4] for row in found), ROW_TYPE)
-        except ValueError as error:
-            raise sqlite3.DatabaseError("rows of the wrong size") from error
-        if len(self._table) != counts.sum():
-            raise sqlite3.DatabaseError("rows are missing in the index")
-        self._lengths = self._table["length"].astype(np.float32)
-        self._files = np.array([row[0] for row in found], np.int64)
-        self._starts = np.concatenate([[0], np.cumsum(counts)[:-1]]) if found else counts
 
     def _start_of(self, files: Rows) -> Rows:
         """The first row of each of these files."""
@@ -221,13 +208,9 @@ class SnapshotView:
         of one."""
         if not spans:
             return np.empty(0, np.int64)
-        days = np.array(self.snapshot.dates(), dtype="U10")
-        within = np.any([(first <= days) & (days <= last) for first, last in spans], axis=0)
-        for first, last in spans:
-            within[self.snapshot.telling_of(first, last)] = True
-        if self.allowed is not None:
-            within &= self.allowed
-        return np.flatnonzero(within)
+        read = (self.snapshot.dated, self.snapshot.telling_of)
+        rows = np.unique(np.concatenate([find(*span) for find in read for span in spans]))
+        return rows if self.allowed is None else rows[self.allowed[rows]]
 
     def row_of(self, node_id: str) -> int | None:
         """The row of a node, None when there is none (any more)."""
@@ -255,58 +238,36 @@ def allowed_rows(
     for file in snapshot.files():
         wanted = file.path not in skip and (not only or file.path in only)
         if wanted and file.path.startswith(prefix):
-            mask[file.first_row : file.first_row + file.count] = True
+            mask[file.first_row : file.first_row + file.rows] = True
     if since:
         mask &= _since(snapshot, since)
     return mask
 
 
 def _since(snapshot: Snapshot, day: str) -> Mask:
-    dates = np.array(snapshot.dates(), dtype="U10")
-    recent = dates >= day
+    recent = np.zeros(snapshot.count, np.bool_)
     midnight = datetime.combine(date.fromisoformat(day), datetime.min.time())
     start_ns = int(midnight.timestamp()) * 1_000_000_000
     for file in snapshot.files():
-        rows = slice(file.first_row, file.first_row + file.count)
         if file.mtime_ns >= start_ns:
-            recent[rows] |= dates[rows] == ""
+            recent[file.first_row : file.first_row + file.rows] = True
+    recent[snapshot.dated("", day)] = False
+    recent[snapshot.dated(day, "9999")] = True
     return recent
 
 
 Mask = npt.NDArray[np.bool_]
 
-# OpenBLAS uses several threads for a larger product, which costs 40 ms instead of 1 ms when the
-# other core is busy (measured, 2 cores). Half a MiB also stays in the cache.
-BLOCK_NUMBERS = 300_000
 SAMPLE, FEWEST = 200, 30
-_SIGN_AND_REST = np.int32(-0x70002000)  # 0x8FFFE000: what is a number's own after the shift
-_SCALE = np.float32(2.0**112)
-
-
-def products(matrix: npt.NDArray[np.float16], vector: Floats) -> Floats:
-    """`matrix` (float16[n, d]) times `vector` (float32[d]) as float32[n], summed in float32.
-
-    The bits of a float16, shifted to their place in a float32, are the number times 2^-112. So the
-    vector is scaled up instead: exact for all finite numbers, and five times faster than numpy's
-    conversion (100,000 x 384: 10 ms instead of 54).
-    """
-    count, width = matrix.shape
-    result = np.empty(count, np.float32)
-    if not count or not width:
-        result[:] = 0.0
-        return result
-    bits = np.ascontiguousarray(matrix).view(np.int16)
-    scaled = vector * _SCALE
-    step = max(1, BLOCK_NUMBERS // width)
-    buffer = np.empty((min(step, count), width), np.int32)
-    for start in range(0, count, step):
-        block = bits[start : start + step]
-        wide = buffer[: len(block)]
-        np.copyto(wide, block)
-        np.left_shift(wide, 13, out=wide)
-        np.bitwise_and(wide, _SIGN_AND_REST, out=wide)
-        np.dot(wide.view(np.float32), scaled, out=result[start : start + len(block)])
-    return result
+# So many vectors are kept in memory. Of more the nearest binary codes are compared with the
+# question's numbers, and of those so many by all numbers of both.
+IN_MEMORY = CODES = 20_000
+RESCORED = 2000
+# So many codes at a time stay in the processor's cache.
+BLOCK = 16_384
+# OpenBLAS uses several threads for a larger product, which costs 40 ms instead of 1 ms when the
+# other core is busy (measured, 2 cores).
+BLOCK_NUMBERS = 300_000
 
 
 def best(scores: Floats, most: int, allowed: Mask | None = None) -> Rows:
@@ -339,206 +300,282 @@ def usable(vector: Floats, name: str) -> Floats:
 def usual_cosine(snapshot: Snapshot, embedder: Embedder, vector: Floats) -> float | None:
     """The median cosine of a unit vector and `SAMPLE` stored ones; None when fewer than `FEWEST`
     are stored, or they have another length."""
-    held, places = snapshot.vectors(embedder.name)
-    places = places[places >= 0]  # vectors of former texts are kept too
-    if len(places) < FEWEST or len(vector) != held.shape[1]:
+    vectors = snapshot.vectors(embedder.name)
+    rows = np.flatnonzero(vectors.known)
+    if len(rows) < FEWEST or len(vector) != vectors.width:
         return None
-    sample = places[:: -(-len(places) // SAMPLE)]
-    return float(np.median(products(held[sample], vector)))
+    return float(np.median(vectors.cosines(rows[:: -(-len(rows) // SAMPLE)], vector)))
 
 
-def cosines(snapshot: Snapshot, name: str, vector: Floats) -> tuple[Floats, Mask]:
-    """The cosine of a unit vector and each row (float32[count], 0 for a row without a vector), and
-    which rows have one. Raises ModelFailed when the stored vectors have another length."""
-    held, places = snapshot.vectors(name)
-    known = places >= 0
-    if not len(held):
-        return np.zeros(len(places), np.float32), known
-    if len(vector) != held.shape[1]:
-        raise ModelFailed(
-            f"{name} gives {len(vector)} numbers a text, the index holds {held.shape[1]}",
-            "build it again: openclaw memory reindex",
-        )
-    return np.where(known, products(held, vector)[places], np.float32(0)), known
+Read = Callable[[str, Sequence[int]], dict[int, tuple[Any, ...]]]
 
 
-Matrix = npt.NDArray[np.float16]
-Places = npt.NDArray[np.int64]
+class Vectors:
+    """The vectors of one embedder in a snapshot. `known` (bool[count]) are the rows that have one,
+    `width` is its length (0 where the index keeps none).
+
+    Of many vectors the nearest are looked for by one bit a dimension (binary quantization with
+    rescoring, Shakir et al. 2024, huggingface.co/blog/embedding-quantization).
+    """
+
+    def __init__(self, name: str, codes: _Codes, read: Read) -> None:
+        self.known: Mask = codes.places >= 0
+        self.width = codes.width
+        self._name, self._codes, self._read = name, codes, read
+
+    def nearest(self, vector: Floats, most: int, allowed: Mask | None = None) -> Rows:
+        """The `most` rows with the highest cosine, best first."""
+        rows = np.flatnonzero(self.known if allowed is None else self.known & allowed)
+        for score, most_rows in ((self._bits_alike, CODES), (self._by_bits, RESCORED)):
+            if self._codes.matrix is None and len(rows) > most_rows:
+                rows = rows[best(score(rows, self._checked(vector, rows)), most_rows)]
+        rows.sort()
+        cosines = self.cosines(rows, vector)
+        return rows[best(cosines, most)]
+
+    def cosines(self, rows: Rows, vector: Floats) -> Floats:
+        """The cosine (float32[n]) of a unit vector and each of these rows, which have a vector.
+        Raises ModelFailed when the stored vectors have another length."""
+        vector, matrix = self._checked(vector, rows), self._codes.matrix
+        if matrix is not None and len(rows) > len(matrix) // 2:
+            return _products(matrix, vector)[self._codes.places[rows]]
+        return _products(self.read(rows), vector)
+
+    def read(self, rows: Rows) -> Floats:
+        """The vectors of these rows, float32[n, width]."""
+        groups, starts, places = self._codes.groups, self._codes.starts, self._codes.places[rows]
+        if self._codes.matrix is not None:
+            return self._codes.matrix[places]
+        at = np.searchsorted(starts, places, side="right") - 1
+        keys = (groups[at] * GROUP + places - starts[at]).tolist()
+        found = self._read("SELECT id, data FROM full_vectors", keys)
+        return _matrix((found[key][0] for key in keys), len(keys), self.width)
+
+    def _bits_alike(self, rows: Rows, vector: Floats) -> Floats:
+        """Minus the number of bits in which each code differs from the vector's."""
+        (code,), bits = binary_codes(vector[None]), self._codes.bits
+        distances = np.zeros(bits.shape[1], np.uint16)
+        for start in range(0, len(distances), BLOCK):
+            part = slice(start, start + BLOCK)
+            for word, own in zip(bits, code, strict=True):
+                distances[part] += np.bitwise_count(word[part] ^ own)
+        return -distances[self._codes.places[rows]].astype(np.float32)
+
+    def _by_bits(self, rows: Rows, vector: Floats) -> Floats:
+        """The scalar product of the vector and each code, whose bits stand for 0 and 1: read from
+        a table of all bytes."""
+        codes = np.ascontiguousarray(self._codes.bits[:, self._codes.places[rows]].T).view(np.uint8)
+        numbers = np.pad(vector, (0, 8 * codes.shape[1] - len(vector))).reshape(-1, 8)
+        table = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) @ numbers.T
+        scores: Floats = table[codes, np.arange(codes.shape[1])].sum(axis=1)
+        return scores
+
+    def _checked(self, vector: Floats, rows: Rows) -> Floats:
+        if len(rows) and len(vector) != self.width:
+            raise ModelFailed(
+                f"{self._name} gives {len(vector)} numbers a text, the index holds {self.width}",
+                "build it again: openclaw memory reindex",
+            )
+        return vector if len(rows) else vector[: self.width]
 
 
-class VectorCache:
-    """The vectors of one embedder by context, shared by the snapshots of a store."""
+class _Codes(NamedTuple):
+    """The binary codes of all vectors of an embedder.
+
+    width   numbers of a vector
+    bits    uint64[words, n]: column p is the code at place p
+    groups  int64[g]: the groups of vectors in the index
+    starts  int64[g]: the place of the first vector of each group
+    places  int32[count]: the place of each row's vector, or -1
+    matrix  float32[n, width]: the vectors themselves, None for more than `IN_MEMORY`
+    """
+
+    width: int
+    bits: npt.NDArray[np.uint64]
+    groups: Rows
+    starts: Rows
+    places: npt.NDArray[np.int32]
+    matrix: Floats | None
+
+
+class _Rows(NamedTuple):
+    """The rows of a revision.
+
+    paths  (id, path, mtime_ns, chunks, changed) of each file that has some
+    files, starts             int64[f]: their ids and first rows
+    nodes, contexts, lengths  the columns of `ROW_TYPE`
+    """
+
+    revision: int
+    paths: list[tuple[int, str, int, int, int]]
+    files: Rows
+    starts: Rows
+    nodes: npt.NDArray[np.uint64]
+    contexts: Rows
+    lengths: Floats
+
+
+class SnapshotCache:
+    """What the snapshots of a store share: the rows of the last one, and the binary codes of one
+    embedder. So a snapshot reads only what changed."""
 
     def __init__(self) -> None:
+        none = np.empty(0, np.int64)
+        self._rows = _Rows(0, [], none, none, none.view(np.uint64), none, none.astype(np.float32))
         self._lock = threading.Lock()
         self._forget(0, 0)
 
-    def find(
-        self, db: sqlite3.Connection, name: str, contexts: npt.NDArray[np.int64]
-    ) -> tuple[Matrix, Places]:
-        """The matrix of all vectors of `name`, and for each context its row there, or -1."""
+    def read_rows(self, db: sqlite3.Connection, revision: int) -> _Rows:
+        """The rows of `db`, which is at this revision."""
+        former = self._rows
+        select = "SELECT coalesce(max(changed), 0), count(*) FROM files WHERE chunks > 0"
+        newest, count = db.execute(select).fetchone()
+        if newest > former.revision or count != len(former.files):
+            self._rows = _merge_rows(db, revision, former)
+        return self._rows
+
+    def codes(self, db: sqlite3.Connection, name: str, contexts: Rows) -> _Codes:
+        """The codes of the vectors of `name`, and the place of each context's vector."""
         with self._lock:
-            self._load(db, name)
-            return self._places(contexts)
+            row = db.execute("SELECT id, width FROM embedders WHERE name = ?", (name,)).fetchone()
+            embedder, width = row or (0, 0)
+            count = "SELECT count(*) FROM vectors WHERE embedder = ?"
+            held = int(db.execute(count, (embedder,)).fetchone()[0])
+            if (embedder, width) != (self._embedder, self._width):
+                self._forget(embedder, width)
+            self._add(db, held)
+            if len(self._groups) != held:  # some have left the index
+                self._forget(embedder, width)
+                self._add(db, held)
+            self._find(contexts)
+            bits = self._bits[:, : self._used]
+            return _Codes(width, bits, self._groups, self._starts, self._found[1], self._matrix)
 
     def _forget(self, embedder: int, width: int) -> None:
-        self._embedder = embedder
-        self._last = 0
+        self._embedder, self._width = embedder, width
         self._used = 0
-        self._matrix: Matrix = np.empty((0, width), np.float16)
-        self._contexts: list[npt.NDArray[np.int64]] = []
+        self._bits = np.empty((-(-width // 64), 0), "<u8")
+        self._groups = self._starts = np.empty(0, np.int64)
+        self._sorted, self._order = np.empty(0, np.int64), np.empty(0, np.int32)
+        self._found = np.empty(0, np.int64), np.empty(0, np.int32)
+        self._matrix: Floats | None = np.empty((0, width), np.float32)
 
-    def _load(self, db: sqlite3.Connection, name: str) -> None:
-        """Read the vectors that were added since the last call."""
-        row = db.execute("SELECT id, width FROM embedders WHERE name = ?", (name,)).fetchone()
-        embedder, width = row or (0, 0)
-        if embedder != self._embedder or width != self._matrix.shape[1] or self._is_wasteful(db):
-            self._forget(embedder, width)
-        if not embedder:
-            return
-        self._reserve(self._new_count(db))
-        select = "SELECT id, contexts, data FROM vectors WHERE embedder = ? AND id > ? ORDER BY id"
-        for key, contexts, data in db.execute(select, (embedder, self._last)):
-            self._append(contexts, data)
-            self._last = key
+    def _add(self, db: sqlite3.Connection, groups: int) -> None:
+        """Read the groups that were added since the last call; `groups` are there in all."""
+        begin, most = self._used, (groups + groups // 8) * GROUP
+        if groups * GROUP > self._bits.shape[1]:  # memory that is not written to is not taken
+            grown = np.empty((len(self._bits), most), "<u8")
+            grown[:, :begin] = self._bits[:, :begin]  # earlier snapshots keep the old ones
+            self._bits = grown
+        select = "SELECT id, contexts, codes FROM vectors WHERE embedder = ? AND id > ? ORDER BY id"
+        last = int(self._groups[-1]) if len(self._groups) else 0
+        cursor = db.execute(select, (self._embedder, last))
+        new = [self._append(found) for found in iter(lambda: cursor.fetchmany(1024), [])]
+        if new:
+            contexts = np.concatenate(new)
+            order = np.argsort(contexts).astype(np.int32)
+            contexts = contexts[order]
+            at = np.searchsorted(self._sorted, contexts)
+            self._sorted = np.insert(self._sorted, at, contexts) if begin else contexts
+            self._order = np.insert(self._order, at, order + begin) if begin else order
+            if self._used > IN_MEMORY:
+                self._matrix = None
+            elif self._matrix is not None:
+                select = (
+                    "SELECT data FROM vectors v JOIN full_vectors f "
+                    "ON f.id >= v.id * ?1 AND f.id < v.id * ?1 + ?1 "
+                    "WHERE embedder = ?2 AND v.id > ?3 ORDER BY f.id"
+                )
+                data = (row[0] for row in db.execute(select, (GROUP, self._embedder, last)))
+                more = _matrix(data, len(order), self._width)
+                self._matrix = np.append(self._matrix, more, axis=0)
 
-    def _places(self, contexts: npt.NDArray[np.int64]) -> tuple[Matrix, Places]:
-        if not self._contexts:
-            return self._matrix[:0], np.full(len(contexts), -1, np.int64)
-        if len(self._contexts) > 1:
-            self._contexts = [np.concatenate(self._contexts)]
-        held = self._contexts[0]
-        order = np.argsort(held, kind="stable")
-        # The last of several equal contexts: it was added last.
-        at = np.searchsorted(held, contexts, side="right", sorter=order) - 1
-        places = order[np.maximum(at, 0)]
-        return self._matrix[: self._used], np.where(held[places] == contexts, places, -1)
-
-    def _new_count(self, db: sqlite3.Connection) -> int:
-        select = "SELECT coalesce(sum(length(contexts)), 0) FROM vectors WHERE embedder=? AND id>?"
-        return int(db.execute(select, (self._embedder, self._last)).fetchone()[0]) // 8
-
-    def _is_wasteful(self, db: sqlite3.Connection) -> bool:
-        """Return True when more than a third of the vectors here have left the index."""
-        if self._used < 1000:
-            return False
-        select = "SELECT coalesce(sum(length(contexts)), 0) FROM vectors WHERE embedder = ?"
-        held = int(db.execute(select, (self._embedder,)).fetchone()[0]) // 8
-        return self._used + self._new_count(db) > 1.5 * held
-
-    def _reserve(self, more: int) -> None:
-        """Enlarge the matrix when needed. Earlier snapshots keep the old matrix."""
-        need = self._used + more
-        if need <= len(self._matrix):
-            return
-        room = need + need // (8 if self._used else 50)
-        grown = np.empty((room, self._matrix.shape[1]), np.float16)
-        grown[: self._used] = self._matrix[: self._used]
-        self._matrix = grown
-
-    def _append(self, contexts: bytes, data: bytes) -> None:
-        keys = np.frombuffer(contexts, "<i8").astype(np.int64)
+    def _append(self, found: Sequence[tuple[int, bytes, bytes]]) -> Rows:
+        """Add groups. Returns their contexts."""
+        groups, blobs, codes = zip(*found, strict=True)
+        contexts = np.frombuffer(b"".join(blobs), "<i8")
+        sizes = np.fromiter(map(len, blobs), np.int64, len(blobs)) // 8
+        begin, self._used = self._used, self._used + len(contexts)
         try:
-            block = np.frombuffer(data, "<f2").reshape(len(keys), self._matrix.shape[1])
-            self._matrix[self._used : self._used + len(keys)] = block
+            bits = np.frombuffer(b"".join(codes), "<u8").reshape(len(contexts), len(self._bits))
+            self._bits[:, begin : self._used] = bits.T
         except ValueError as error:
             raise sqlite3.DatabaseError("vectors of the wrong size") from error
-        self._used += len(keys)
-        self._contexts.append(keys)
+        self._groups = np.append(self._groups, np.array(groups, np.int64))
+        self._starts = np.append(self._starts, begin + np.cumsum(sizes) - sizes)
+        return contexts
+
+    def _find(self, contexts: Rows) -> None:
+        """Look up the place of each context. After an edit most rows are those of the last time,
+        before and after the others."""
+        former, places = self._found
+        head = _alike(former, contexts)
+        tail = _alike(former[head:][::-1], contexts[head:][::-1])
+        end = len(contexts) - tail
+        found = np.full(len(contexts), -1, np.int32)
+        found[:head], found[end:] = places[:head], places[len(places) - tail :]
+        unknown = np.flatnonzero(found < 0)
+        if len(self._sorted):
+            wanted = contexts[unknown]
+            order = np.argsort(wanted)  # a search for sorted numbers is three times as fast
+            unknown, wanted = unknown[order], wanted[order]
+            at = np.minimum(np.searchsorted(self._sorted, wanted), len(self._sorted) - 1)
+            found[unknown] = np.where(self._sorted[at] == wanted, self._order[at], -1)
+        self._found = contexts, found
 
 
-# `file_rows.rows`: the node's id, its context (0 for none), the words in the context.
-ROW_TYPE = np.dtype([("node", "<u8"), ("context", "<i8"), ("length", "<u4")])
-Postings = Mapping[str, tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]]
-MOST = 255
+def _matrix(vectors: Iterable[bytes], count: int, width: int) -> Floats:
+    """Stored vectors as float32[count, width]."""
+    try:
+        matrix = np.frombuffer(b"".join(vectors), "<f2").reshape(count, width)
+    except ValueError as error:
+        raise sqlite3.DatabaseError("vectors of the wrong size") from error
+    return matrix.astype(np.float32)
 
 
-def pack_postings(postings: Postings) -> dict[str, bytes]:
-    """Each word's ordinals and counts as `postings.data`."""
-    if not postings:
-        return {}
-    pairs = list(postings.values())
-    shifted = np.concatenate([ordinals for ordinals, _ in pairs]).astype(np.uint32) << 8
-    counts = np.concatenate([counts for _, counts in pairs])
-    packed = (shifted | np.clip(counts, 1, MOST).astype(np.uint32)).astype("<u4").tobytes()
-    result, start = {}, 0
-    for term, (ordinals, _) in postings.items():
-        end = start + 4 * len(ordinals)
-        result[term] = packed[start:end]
-        start = end
-    return result
+def _products(matrix: Floats, vector: Floats) -> Floats:
+    """`matrix` (float32[n, d]) times `vector` (float32[d])."""
+    step = max(1, BLOCK_NUMBERS // max(1, len(vector)))
+    parts = [matrix[start : start + step] @ vector for start in range(0, len(matrix), step)]
+    return np.concatenate(parts) if parts else np.empty(0, np.float32)
 
 
-def pack_rows(nodes: list[int], contexts: list[int], lengths: npt.NDArray[np.float32]) -> bytes:
-    rows = np.empty(len(nodes), ROW_TYPE)
-    rows["node"], rows["context"], rows["length"] = nodes, contexts, lengths
-    return rows.tobytes()
+def _alike(one: Rows, other: Rows) -> int:
+    """How many numbers at the beginning are the same."""
+    most = min(len(one), len(other))
+    differ = one[:most] != other[:most]
+    return int(differ.argmax()) if differ.any() else most
 
 
-def contexts_of(rows: bytes) -> set[int]:
-    """The contexts of a file's chunks; chunks without one are left out."""
-    found: set[int] = set(np.frombuffer(rows, ROW_TYPE)["context"].tolist())
-    return found - {0}
+def _merge_rows(db: sqlite3.Connection, revision: int, former: _Rows) -> _Rows:
+    """The rows of a former revision with those of the files that were changed after it."""
+    select = "SELECT id, path, mtime_ns, chunks, changed FROM files WHERE chunks > 0 ORDER BY id"
+    paths = db.execute(select).fetchall()
+    files, counts, changed = (
+        np.array([row[:1] + row[3:] for row in paths], np.int64).reshape(-1, 3).T
+    )
+    starts = np.cumsum(counts) - counts
+    is_new = changed > former.revision
+    select = (
+        "SELECT rows FROM files JOIN file_rows ON file = id "
+        "WHERE changed > ? AND chunks > 0 ORDER BY id"
+    )
+    data = b"".join(row[0] for row in db.execute(select, (former.revision,)))
+    try:
+        new = np.frombuffer(data, ROW_TYPE)
+    except ValueError as error:
+        raise sqlite3.DatabaseError("rows of the wrong size") from error
+    if len(new) != counts[is_new].sum():
+        raise sqlite3.DatabaseError("rows are missing in the index")
+    # Where the rows of each file begin in the former rows with the new ones behind them.
+    begin = np.cumsum(counts * is_new) - counts * is_new + len(former.nodes)
+    begin[~is_new] = former.starts[np.searchsorted(former.files, files[~is_new])]
+    at = np.repeat(begin - starts, counts) + np.arange(counts.sum())
 
+    def merge(column: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+        merged: npt.NDArray[Any] = np.append(column, new[name].astype(column.dtype))[at]
+        return merged
 
-OWN_WEIGHT = 2
-DAY = "@"  # begins the word for a day that a chunk tells of; no word of a text begins so
-_SAMPLE = 200
-
-Posting = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]
-
-
-def postings(chunks: Sequence[Chunk]) -> tuple[dict[str, Posting], npt.NDArray[np.float32]]:
-    """For each word: the chunks' ordinals (int32, ascending) and its counts in them (float32);
-    and the lengths of all chunks (float32[n], words of the context).
-
-    A word of the chunk's own line counts `OWN_WEIGHT` times, one of its headings and neighbours
-    once. A piece of text that several chunks share is read once.
-    """
-    language = language_of(raw for chunk in chunks[:_SAMPLE] for raw in chunk.text.split())
-    numbers: dict[str, int] = {}
-    read: dict[str, npt.NDArray[np.int64]] = {}
-    found: list[npt.NDArray[np.int64]] = []
-    sizes = np.zeros(len(chunks), np.int64)
-    for ordinal, chunk in enumerate(chunks):
-        for at, part in enumerate(chunk.parts or ((chunk.context,) if chunk.context else ())):
-            ids = read.get(part)
-            if ids is None:
-                terms = words(part, language)
-                ids = np.array([numbers.setdefault(t, len(numbers)) for t in terms], np.int64)
-                read[part] = ids
-            weight = 1 if at else OWN_WEIGHT
-            found.extend([ids] * weight)
-            sizes[ordinal] += len(ids) * weight
-    return _by_word(found, sizes, list(numbers)) | _days_told(chunks), sizes.astype(np.float32)
-
-
-def _days_told(chunks: Sequence[Chunk]) -> dict[str, Posting]:
-    """The days that chunks tell of as words, which are not counted as the context's length."""
-    found: dict[str, list[int]] = {}
-    for ordinal, chunk in enumerate(chunks):
-        for day in chunk.days:
-            found.setdefault(DAY + day, []).append(ordinal)
-    return {
-        word: (np.array(rows, np.int32), np.ones(len(rows), np.float32))
-        for word, rows in found.items()
-    }
-
-
-def _by_word(
-    found: list[npt.NDArray[np.int64]], sizes: npt.NDArray[np.int64], terms: list[str]
-) -> dict[str, Posting]:
-    """Word numbers in the order of the chunks, counted by word and chunk."""
-    if not terms:
-        return {}
-    count = len(sizes)
-    keys = np.concatenate(found) * count + np.repeat(np.arange(count), sizes)
-    pairs, counts = np.unique(keys, return_counts=True)
-    owners = (pairs % count).astype(np.int32)
-    tfs = counts.astype(np.float32)
-    ends = np.searchsorted(pairs // count, np.arange(len(terms)), side="right").tolist()
-    starts = [0, *ends[:-1]]
-    return {
-        term: (owners[start:end], tfs[start:end])
-        for term, start, end in zip(terms, starts, ends, strict=True)
-    }
+    nodes, contexts = merge(former.nodes, "node"), merge(former.contexts, "context")
+    lengths = merge(former.lengths, "length")
+    return _Rows(revision, paths, files, starts, nodes, contexts, lengths)

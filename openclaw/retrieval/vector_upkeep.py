@@ -12,20 +12,21 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from openclaw.errors import ModelFailed
 from openclaw.retrieval.index_store import IndexStore
-from openclaw.retrieval.snapshot import contexts_of
+from openclaw.retrieval.records import GROUP, ROW_TYPE, add_vectors
 from openclaw.retrieval.vector_store import NAMED_DAYS, LazyStore, StoreFailed
 from openclaw.retrieval.writer import Writer, context_key
 
 if TYPE_CHECKING:
     from openclaw.retrieval.embedders import Embedder
     from openclaw.retrieval.shared_vectors import SharedVectors
+    from openclaw.retrieval.snapshot import Snapshot
 
 
 BATCH = 32
@@ -67,7 +68,7 @@ class VectorFiller:
 
         try:
             self._share(is_over)
-            waiting = missing(self._store, self._embedder.name)
+            waiting = missing(self._store.snapshot(), self._embedder.name)
             if seconds is None and self._shared.is_ready:
                 waiting = dict(random.sample(list(waiting.items()), len(waiting)))
             total, done = len(set().union(*waiting.values())), 0
@@ -92,7 +93,7 @@ class VectorFiller:
     def _left(self) -> int:
         """How many contexts have no vector. When none is left, drop other embedders' vectors."""
         name = self._embedder.name
-        left = len(set().union(*missing(self._store, name).values()))
+        left = len(set().union(*missing(self._store.snapshot(), name).values()))
         if not left and self._store.query("SELECT 1 FROM embedders WHERE name <> ?", (name,)):
             with self._store.write() as writer:
                 keep_only(writer, name)
@@ -174,9 +175,9 @@ class VectorFiller:
                 drop(writer, name)
         if not self._shared.is_ready:
             return
-        used: set[int] = set()
+        used = np.empty(0, np.int64)
         while groups := due(self._store, name, self._shared, 8):
-            used = used or _used(self._store.query(ALL_ROWS))
+            used = used if len(used) else np.unique(self._store.snapshot().contexts)
             share = partial(self._share_groups, groups=groups, used=used)
             if is_over() or not self._shared.ask(self._embedder, share):
                 return
@@ -185,53 +186,51 @@ class VectorFiller:
                 leave_vectors(writer, name)
 
     def _share_groups(
-        self, store: SharedVectors, groups: list[tuple[int, bytes, bytes]], used: set[int]
+        self, store: SharedVectors, groups: list[tuple[int, bytes]], used: npt.NDArray[np.int64]
     ) -> bool:
-        keys = [key for _, contexts, _ in groups for key in _keys(contexts) if key in used]
-        found = store.find(keys)
+        listed = {group: np.frombuffer(contexts, "<i8") for group, contexts in groups}
+        needed = np.intersect1d(np.concatenate(list(listed.values())), used)
+        found = store.find(needed.tolist())
         old = [key for key, (_, day) in found.items() if day <= self._today - NAMED_DAYS]
         if old:
             store.renew(old, np.stack([found[key].vector for key in old]), self._today)
-        lost: list[tuple[bytes, int]] = []
-        for group, contexts, data in groups:
-            own = _keys(contexts)
-            absent = [at for at, key in enumerate(own) if key in used and key not in found]
-            if absent and data:
-                vectors = np.frombuffer(data, "<f2").reshape(len(own), -1)[absent]
-                store.add([own[at] for at in absent], vectors, self._today)
-            elif absent:
-                lost.append((np.delete(np.array(own, "<i8"), absent).tobytes(), group))
+        width, lost = _width(self._store, self._embedder.name), []
+        for group, contexts in listed.items():
+            absent = np.isin(contexts, used) & np.isin(contexts, list(found), invert=True)
+            if absent.any() and width:
+                vectors = _read(self._store.query, group, absent, width)
+                store.add(contexts[absent].tolist(), vectors, self._today)
+            elif absent.any():
+                lost.append((group, contexts[~absent]))
         with self._store.write() as writer:
-            self._mark(writer, (group for group, _, _ in groups), self._today)
-            for values in lost:
-                writer.execute("UPDATE vectors SET contexts = ? WHERE id = ?", values)
-                writer.changed()
+            self._mark(writer, listed, self._today)
+            for group, contexts in lost:
+                _delete_group(writer, group)
+                rest = add(writer, self._embedder.name, contexts, np.empty((len(contexts), 0)))
+                self._mark(writer, rest, self._today)
         return True
 
 
 # Contexts that left the index are kept up to this number, or to a fifth of all chunks.
 LEAST_KEPT = 1000
 KEPT_SHARE = 5
-GROUP = 64
-ALL_ROWS = "SELECT rows FROM file_rows"
 _SMALL = 16
 
 
-def missing(store: IndexStore, name: str) -> dict[str, set[int]]:
+def missing(snapshot: Snapshot, name: str) -> dict[str, set[int]]:
     """The contexts without a vector of the embedder `name`, by file path, newest files first."""
-    held = _contexts_with_vectors(store, name)
-    files = store.query("SELECT path, rows FROM files JOIN file_rows ON file = id ORDER BY id DESC")
-    found = ((path, contexts_of(rows) - held) for path, rows in files)
-    return {path: contexts for path, contexts in found if contexts}
+    lacking = (snapshot.contexts != 0) & ~snapshot.vectors(name).known
+    by_file = snapshot.by_file(np.flatnonzero(lacking))
+    return {path: set(snapshot.contexts[rows].tolist()) for path, rows in reversed(by_file)}
 
 
 def due(
     store: IndexStore, name: str, shared: LazyStore[SharedVectors], most: int = 1
-) -> list[tuple[int, bytes, bytes]]:
-    """Groups of vectors (id, contexts, data) that the vector store was not sent, or that were not
+) -> list[tuple[int, bytes]]:
+    """Groups of vectors (id, contexts) that the vector store was not sent, or that were not
     named there for `NAMED_DAYS`."""
     return store.query(
-        "SELECT v.id, contexts, data FROM vectors v JOIN embedders e ON e.id = embedder "
+        "SELECT v.id, contexts FROM vectors v JOIN embedders e ON e.id = embedder "
         "LEFT JOIN shared s ON s.id = v.id AND place = ? "
         "WHERE name = ? AND coalesce(day, 0) <= ? LIMIT ?",
         (shared.place, name, shared.today() - NAMED_DAYS, most),
@@ -247,36 +246,35 @@ def is_behind(store: IndexStore, name: str, shared: LazyStore[SharedVectors]) ->
 
 def leave_vectors(writer: Writer, name: str) -> None:
     """Keep only the list of an embedder's vectors."""
-    select = "SELECT id FROM embedders WHERE name = ?"
-    writer.execute(f"UPDATE vectors SET data = x'' WHERE embedder = ({select})", (name,))  # noqa: S608
+    for group, _ in _groups(writer, "name = ?", name):
+        _delete_numbers(writer, group)
+        writer.execute("UPDATE vectors SET codes = x'' WHERE id = ?", (group,))
     writer.execute("UPDATE embedders SET width = 0 WHERE name = ?", (name,))
     writer.changed()
 
 
 def drop(writer: Writer, name: str) -> None:
     """Drop the vectors of an embedder."""
-    select = "SELECT id FROM embedders WHERE name = ?"
-    writer.execute(f"DELETE FROM vectors WHERE embedder = ({select})", (name,))  # noqa: S608
-    writer.execute("DELETE FROM embedders WHERE name = ?", (name,))
-    writer.changed()
+    _drop(writer, "name = ?", name)
 
 
 def add(
-    writer: Writer, name: str, contexts: Sequence[int], vectors: npt.NDArray[np.floating]
+    writer: Writer,
+    name: str,
+    contexts: Sequence[int] | npt.NDArray[np.int64],
+    vectors: npt.NDArray[np.floating],
 ) -> list[int]:
     """Save the vectors (float[n, d]) of `contexts`, and return the ids of their groups. Drops
     earlier vectors of the embedder when they have another width."""
     embedder = _embedder(writer, name, vectors.shape[1])
     writer.changed()
-    return _add(writer, embedder, np.array(contexts, "<i8"), vectors.astype("<f2"))
+    keys = np.asarray(contexts, np.int64)
+    return add_vectors(writer.execute, embedder, keys, vectors.astype(np.float16))
 
 
 def keep_only(writer: Writer, name: str) -> None:
     """Drop the vectors of all other embedders."""
-    others = "(SELECT id FROM embedders WHERE name <> ?)"
-    writer.execute(f"DELETE FROM vectors WHERE embedder IN {others}", (name,))  # noqa: S608
-    writer.execute("DELETE FROM embedders WHERE name <> ?", (name,))
-    writer.changed()
+    _drop(writer, "name <> ?", name)
 
 
 def prune(writer: Writer) -> None:
@@ -286,34 +284,21 @@ def prune(writer: Writer) -> None:
     most = max(LEAST_KEPT, chunks // KEPT_SHARE)
     if departed <= 2 * most:
         return
-    used = _used(writer.execute(ALL_ROWS))
+    rows = b"".join(row[0] for row in writer.execute("SELECT rows FROM file_rows"))
+    used = np.unique(np.frombuffer(rows, ROW_TYPE)["context"])
     writer.execute("DELETE FROM shared WHERE id NOT IN (SELECT id FROM vectors)")
     newest = writer.execute("SELECT context, at FROM departed ORDER BY at DESC").fetchall()
-    kept = [(context, at) for context, at in newest if context not in used][:most]
+    gone = np.isin([context for context, _ in newest], used, invert=True)
+    kept = [pair for pair, is_gone in zip(newest, gone, strict=True) if is_gone][:most]
     writer.execute("DELETE FROM departed")
     for pair in kept:
         writer.execute("INSERT INTO departed VALUES (?, ?)", pair)
-    _rewrite(writer, used.union(context for context, _ in kept))
+    _rewrite(writer, np.union1d(used, np.array([context for context, _ in kept], np.int64)))
 
 
 def _width(store: IndexStore, name: str) -> int | None:
     found = store.query("SELECT width FROM embedders WHERE name = ?", (name,))
     return int(found[0][0]) if found else None
-
-
-def _used(all_rows: Iterable[tuple[bytes]]) -> set[int]:
-    """All contexts of the index."""
-    return set().union(*(contexts_of(rows) for (rows,) in all_rows))
-
-
-def _contexts_with_vectors(store: IndexStore, name: str) -> set[int]:
-    select = "SELECT contexts FROM vectors JOIN embedders ON embedders.id = embedder WHERE name = ?"
-    return {key for (data,) in store.query(select, (name,)) for key in _keys(data)}
-
-
-def _keys(data: bytes) -> list[int]:
-    keys: list[int] = np.frombuffer(data, "<i8").tolist()
-    return keys
 
 
 def _embedder(writer: Writer, name: str, width: int) -> int:
@@ -326,38 +311,55 @@ def _embedder(writer: Writer, name: str, width: int) -> int:
     return int(cursor.lastrowid or 0)
 
 
-def _add(
-    writer: Writer, embedder: int, contexts: npt.NDArray[np.int64], vectors: npt.NDArray[np.float16]
-) -> list[int]:
-    """Returns the ids of the new rows."""
-    ids = []
-    for start in range(0, len(contexts), GROUP):
-        part = slice(start, start + GROUP)
-        values = (embedder, contexts[part].tobytes(), vectors[part].tobytes())
-        cursor = writer.execute("INSERT INTO vectors VALUES (NULL, ?, ?, ?)", values)
-        ids.append(int(cursor.lastrowid or 0))
-    return ids
+def _groups(writer: Writer, which: str, value: str | int) -> list[tuple[int, bytes]]:
+    """The groups (id, contexts) of the embedders for which the condition `which` holds."""
+    select = "SELECT v.id, contexts FROM vectors v JOIN embedders e ON e.id = embedder WHERE "
+    return writer.execute(select + which, (value,)).fetchall()
 
 
-def _rewrite(writer: Writer, wanted: set[int]) -> None:
+def _read(
+    query: Callable[[str, Sequence[Any]], Iterable[Any]],
+    group: int,
+    kept: npt.NDArray[np.bool_],
+    width: int,
+) -> npt.NDArray[np.float16]:
+    """These vectors of a group, float16[n, width]."""
+    select = "SELECT data FROM full_vectors WHERE id = ?"
+    keys = (group * GROUP + np.flatnonzero(kept)).tolist() if width else ()
+    data = b"".join(row[0] for key in keys for row in query(select, (key,)))
+    return np.frombuffer(data, "<f2").reshape(int(kept.sum()), width)
+
+
+def _drop(writer: Writer, which: str, name: str) -> None:
+    for group, _ in _groups(writer, which, name):
+        _delete_group(writer, group)
+    writer.execute(f"DELETE FROM embedders WHERE {which}", (name,))  # noqa: S608
+    writer.changed()
+
+
+def _delete_group(writer: Writer, group: int) -> None:
+    _delete_numbers(writer, group)
+    writer.execute("DELETE FROM vectors WHERE id = ?", (group,))
+
+
+def _delete_numbers(writer: Writer, group: int) -> None:
+    span = (group * GROUP, group * GROUP + GROUP - 1)
+    writer.execute("DELETE FROM full_vectors WHERE id BETWEEN ? AND ?", span)
+
+
+def _rewrite(writer: Writer, wanted: npt.NDArray[np.int64]) -> None:
     """Rewrite the groups with unwanted vectors, or with few vectors, without the unwanted ones."""
     for embedder, width in writer.execute("SELECT id, width FROM embedders").fetchall():
-        kept = list(_take_out_unwanted(writer, embedder, width, wanted))
-        if kept:
-            contexts = np.concatenate([keys for keys, _ in kept])
-            _add(writer, embedder, contexts, np.concatenate([block for _, block in kept]))
-
-
-def _take_out_unwanted(
-    writer: Writer, embedder: int, width: int, wanted: set[int]
-) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float16]]]:
-    select = "SELECT id, contexts, data FROM vectors WHERE embedder = ?"
-    gone = []
-    for key, contexts, data in writer.execute(select, (embedder,)):
-        keys = np.frombuffer(contexts, "<i8")
-        mask = np.fromiter((each in wanted for each in keys.tolist()), np.bool_, len(keys))
-        if not mask.all() or len(keys) < _SMALL:
-            gone.append(key)
-            yield keys[mask], np.frombuffer(data, "<f2").reshape(len(keys), width)[mask]
-    for key in gone:
-        writer.execute("DELETE FROM vectors WHERE id = ?", (key,))
+        contexts, vectors = np.empty(0, np.int64), np.empty((0, width), np.float16)
+        for group, listed in _groups(writer, "e.id = ?", embedder):
+            keys = np.frombuffer(listed, "<i8")
+            kept = np.isin(keys, wanted)
+            if kept.all() and len(keys) >= _SMALL:
+                continue
+            contexts = np.append(contexts, keys[kept])
+            vectors = np.append(vectors, _read(writer.execute, group, kept, width), axis=0)
+            _delete_group(writer, group)
+            if len(contexts) >= GROUP:
+                add_vectors(writer.execute, embedder, contexts[:GROUP], vectors[:GROUP])
+                contexts, vectors = contexts[GROUP:], vectors[GROUP:]
+        add_vectors(writer.execute, embedder, contexts, vectors)

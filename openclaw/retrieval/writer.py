@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from openclaw.retrieval import snapshot
-from openclaw.retrieval.records import ORDINALS, KnownFile, Stamp
-from openclaw.retrieval.snapshot import contexts_of
+import numpy as np
+import numpy.typing as npt
+
+from openclaw.retrieval.records import DAY, DAY_TOLD, ORDINALS, ROW_TYPE, KnownFile, Stamp
+from openclaw.retrieval.tokens import language_of, words
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from openclaw.retrieval.chunking import Chunk
-    from openclaw.retrieval.snapshot import Postings
 
 
 _LAST = ORDINALS - 1
@@ -63,6 +62,7 @@ class Writer:
     """The statements of one transaction. Postings are written last and sorted: unsorted, they would
     take most of the time of a build.
 
+    revision       the number of this transaction
     visible        searches may find something else afterwards
     lost_contexts  texts have left a file
     """
@@ -71,6 +71,7 @@ class Writer:
         self._db = db
         self._postings: list[tuple[str, int, bytes]] = []
         self._waiting: set[int] = set()
+        self.revision = int(db.execute("SELECT revision FROM state").fetchone()[0]) + 1
         self.visible = False
         self.lost_contexts = False
 
@@ -91,15 +92,14 @@ class Writer:
         file, new = self._put_file_row(reading, len(chunks))
         old_terms = [] if new else self._terms_of(file)
         self._put_chunks(file, new, chunks)
-        terms = snapshot.pack_postings(postings)
+        terms = pack_postings(postings)
         self._put_postings(file, terms, old_terms)
         contexts = [context_key(chunk.context) for chunk in chunks]
-        rows = snapshot.pack_rows(node_ids(reading.path, chunks), contexts, lengths)
+        rows = pack_rows(node_ids(reading.path, chunks), contexts, lengths)
         self._note_departed(file, new, rows)
-        self._db.execute(
-            "INSERT OR REPLACE INTO file_rows VALUES (?, ?, ?)",
-            (file, rows, "\n".join(terms)),
-        )
+        self._db.execute("INSERT OR REPLACE INTO file_rows VALUES (?, ?)", (file, rows))
+        values = (file, "\n".join(terms))
+        self._db.execute("INSERT OR REPLACE INTO file_terms VALUES (?, ?)", values)
         self.visible = True
 
     def put_problem(self, reading: FileReading) -> None:
@@ -132,8 +132,8 @@ class Writer:
         """Write the postings. The store calls this before it commits."""
         self._flush()
         self._db.execute(
-            "UPDATE state SET revision = revision + 1, generation = generation + ?",
-            (int(self.visible),),
+            "UPDATE state SET revision = ?, generation = generation + ?",
+            (self.revision, int(self.visible)),
         )
 
     def _flush(self) -> None:
@@ -149,13 +149,13 @@ class Writer:
         if row:
             self._db.execute(
                 "UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, md5 = ?, "
-                "read_at_ns = ?, recipe = ?, problem = ?, chunks = ? WHERE id = ?",
-                (*values, chunks, row[0]),
+                "read_at_ns = ?, recipe = ?, problem = ?, chunks = ?, changed = ? WHERE id = ?",
+                (*values, chunks, self.revision, row[0]),
             )
             return int(row[0]), False
         cursor = self._db.execute(
-            "INSERT INTO files VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (reading.path, *values, chunks),
+            "INSERT INTO files VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (reading.path, *values, chunks, self.revision),
         )
         return int(cursor.lastrowid or 0), True
 
@@ -163,7 +163,7 @@ class Writer:
         """The words that a file had."""
         if file in self._waiting:
             self._flush()
-        row = self._db.execute("SELECT terms FROM file_rows WHERE file = ?", (file,)).fetchone()
+        row = self._db.execute("SELECT terms FROM file_terms WHERE file = ?", (file,)).fetchone()
         return str(row[0]).split("\n") if row else []
 
     def _put_chunks(self, file: int, new: bool, chunks: Sequence[Chunk]) -> None:
@@ -203,8 +203,7 @@ class Writer:
         self._depart(gone)
 
     def _depart(self, contexts: Iterable[int]) -> None:
-        at = self._db.execute("SELECT revision FROM state").fetchone()[0]
-        pairs = [(context, at) for context in contexts]
+        pairs = [(context, self.revision) for context in contexts]
         self.lost_contexts = self.lost_contexts or bool(pairs)
         self._db.executemany("INSERT OR REPLACE INTO departed VALUES (?, ?)", pairs)
 
@@ -214,15 +213,13 @@ class Writer:
         if not row or not row[1]:
             return
         file = int(row[0])
-        if file in self._waiting:
-            self._flush()
-        found = self._db.execute("SELECT rows, terms FROM file_rows WHERE file = ?", (file,))
-        rows, terms = found.fetchone() or (b"", "")
-        self._depart(contexts_of(rows))
-        self._delete_postings(file, terms.split("\n"))
+        self._delete_postings(file, self._terms_of(file))
+        found = self._db.execute("SELECT rows FROM file_rows WHERE file = ?", (file,)).fetchone()
+        self._depart(contexts_of(found[0]) if found else ())
         first = file * ORDINALS
         self._db.execute("DELETE FROM chunks WHERE id BETWEEN ? AND ?", (first, first + _LAST))
-        self._db.execute("DELETE FROM file_rows WHERE file = ?", (file,))
+        for table in ("file_rows", "file_terms"):
+            self._db.execute(f"DELETE FROM {table} WHERE file = ?", (file,))  # noqa: S608
         self.visible = True
 
 
@@ -230,3 +227,98 @@ def _chunk_row(key: int, chunk: Chunk) -> tuple[int, int, int, str, str, str, st
     headings = json.dumps(chunk.headings, ensure_ascii=False) if chunk.headings else ""
     place = (chunk.start_line, chunk.end_line)
     return (key, *place, chunk.text, headings, chunk.date, chunk.label, int(chunk.struck))
+
+
+Postings = Mapping[str, tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]]
+MOST = 255
+
+
+def pack_postings(postings: Postings) -> dict[str, bytes]:
+    """Each word's ordinals and counts as `postings.data`."""
+    if not postings:
+        return {}
+    pairs = list(postings.values())
+    shifted = np.concatenate([ordinals for ordinals, _ in pairs]).astype(np.uint32) << 8
+    counts = np.concatenate([counts for _, counts in pairs])
+    packed = (shifted | np.clip(counts, 1, MOST).astype(np.uint32)).astype("<u4").tobytes()
+    result, start = {}, 0
+    for term, (ordinals, _) in postings.items():
+        end = start + 4 * len(ordinals)
+        result[term] = packed[start:end]
+        start = end
+    return result
+
+
+def pack_rows(nodes: list[int], contexts: list[int], lengths: npt.NDArray[np.float32]) -> bytes:
+    rows = np.empty(len(nodes), ROW_TYPE)
+    rows["node"], rows["context"], rows["length"] = nodes, contexts, lengths
+    return rows.tobytes()
+
+
+def contexts_of(rows: bytes) -> set[int]:
+    """The contexts of a file's chunks; chunks without one are left out."""
+    found: set[int] = set(np.frombuffer(rows, ROW_TYPE)["context"].tolist())
+    return found - {0}
+
+
+OWN_WEIGHT = 2
+_SAMPLE = 200
+
+Posting = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]
+
+
+def postings(chunks: Sequence[Chunk]) -> tuple[dict[str, Posting], npt.NDArray[np.float32]]:
+    """For each word: the chunks' ordinals (int32, ascending) and its counts in them (float32);
+    and the lengths of all chunks (float32[n], words of the context).
+
+    A word of the chunk's own line counts `OWN_WEIGHT` times, one of its headings and neighbours
+    once. A piece of text that several chunks share is read once.
+    """
+    language = language_of(raw for chunk in chunks[:_SAMPLE] for raw in chunk.text.split())
+    numbers: dict[str, int] = {}
+    read: dict[str, npt.NDArray[np.int64]] = {}
+    found: list[npt.NDArray[np.int64]] = []
+    sizes = np.zeros(len(chunks), np.int64)
+    for ordinal, chunk in enumerate(chunks):
+        for at, part in enumerate(chunk.parts or ((chunk.context,) if chunk.context else ())):
+            ids = read.get(part)
+            if ids is None:
+                terms = words(part, language)
+                ids = np.array([numbers.setdefault(t, len(numbers)) for t in terms], np.int64)
+                read[part] = ids
+            weight = 1 if at else OWN_WEIGHT
+            found.extend([ids] * weight)
+            sizes[ordinal] += len(ids) * weight
+    return _by_word(found, sizes, list(numbers)) | _days(chunks), sizes.astype(np.float32)
+
+
+def _days(chunks: Sequence[Chunk]) -> dict[str, Posting]:
+    """The days of chunks and those that they tell of as words, which are not counted as the
+    context's length."""
+    found: dict[str, list[int]] = {}
+    for ordinal, chunk in enumerate(chunks):
+        for day in [DAY + chunk.date] * bool(chunk.date) + [DAY_TOLD + day for day in chunk.days]:
+            found.setdefault(day, []).append(ordinal)
+    return {
+        word: (np.array(rows, np.int32), np.ones(len(rows), np.float32))
+        for word, rows in found.items()
+    }
+
+
+def _by_word(
+    found: list[npt.NDArray[np.int64]], sizes: npt.NDArray[np.int64], terms: list[str]
+) -> dict[str, Posting]:
+    """Word numbers in the order of the chunks, counted by word and chunk."""
+    if not terms:
+        return {}
+    count = len(sizes)
+    keys = np.concatenate(found) * count + np.repeat(np.arange(count), sizes)
+    pairs, counts = np.unique(keys, return_counts=True)
+    owners = (pairs % count).astype(np.int32)
+    tfs = counts.astype(np.float32)
+    ends = np.searchsorted(pairs // count, np.arange(len(terms)), side="right").tolist()
+    starts = [0, *ends[:-1]]
+    return {
+        term: (owners[start:end], tfs[start:end])
+        for term, start, end in zip(terms, starts, ends, strict=True)
+    }

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,6 @@ from openclaw.config import load_settings
 from openclaw.errors import Damaged, OpenclawError
 from openclaw.messages import Entry
 from openclaw.models.token_count import Meter, Meters
-from openclaw.retrieval.records import VERSION, connect
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.vault import Vault
 from openclaw.sessions.store import SessionStore
@@ -252,18 +249,6 @@ def test_token_counts_of_another_version_are_measured_again(
     assert Meters(path).meter("a").ratio == 0.0
     Meters(path).keep("a", Meter(1.2))
     assert json.loads(path.read_bytes()) == {"version": 1, "a": {"ratio": 1.2}}
-
-
-@pytest.mark.parametrize("version", [VERSION - 1, VERSION + 1])
-def test_an_index_of_another_version_is_made_anew(tmp_path: Path, version: int) -> None:
-    path = tmp_path / "index.sqlite"
-    with closing(connect(path, 1.0)) as db:
-        db.execute("INSERT INTO files (path) VALUES ('x')")
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.execute(f"PRAGMA user_version = {version}")
-    with closing(connect(path, 1.0)) as db:
-        assert db.execute("SELECT count(*) FROM files").fetchone() == (0,)
-        assert db.execute("PRAGMA user_version").fetchone() == (VERSION,)
 
 
 def test_what_was_read_of_skills_by_another_version_is_read_again(home: Home) -> None:

@@ -92,12 +92,12 @@ def plain_upkeep(home: Path, store: IndexStore, **how: Any) -> Indexer:
 
 def matrix_of(
     snapshot: Snapshot, embedder: str
-) -> tuple[npt.NDArray[np.float16], npt.NDArray[np.bool_]]:
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
     """The vector of each row, zeros where it has none, and which rows have one."""
-    held, places = snapshot.vectors(embedder)
-    matrix = np.zeros((snapshot.count, held.shape[1]), np.float16)
-    matrix[places >= 0] = held[places[places >= 0]]
-    return matrix, places >= 0
+    vectors = snapshot.vectors(embedder)
+    matrix = np.zeros((snapshot.count, vectors.width), np.float32)
+    matrix[vectors.known] = vectors.read(np.flatnonzero(vectors.known))
+    return matrix, vectors.known
 
 
 def contents(store: IndexStore) -> dict[str, Any]:

@@ -236,7 +236,7 @@ def test_many_threads_refresh_search_and_embed_at_once(
     assert errors == []
     assert answer(upkeep, store) == built_anew(home, tmp_path)
     assert upkeep.embed_pending(embedder) == 0
-    assert store.snapshot().known(embedder.name).all()
+    assert store.snapshot().vectors(embedder.name).known.all()
 
 
 def test_a_locked_index_is_left_to_its_holder(
@@ -305,7 +305,7 @@ def test_vectors_that_do_not_fit_on_the_disk_are_kept_in_memory(home: Path) -> N
     assert store.notices == ["the memory index is kept in memory only: the disk is full"]
     assert upkeep.embed_pending(embedder) == 0
     assert left < 600
-    assert store.snapshot().known(embedder.name).all()
+    assert store.snapshot().vectors(embedder.name).known.all()
     store.close()
 
 

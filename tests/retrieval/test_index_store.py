@@ -14,6 +14,7 @@ import pytest
 from openclaw.retrieval import records, vector_upkeep
 from openclaw.retrieval.index_store import IndexStore
 from openclaw.retrieval.records import Stamp
+from openclaw.retrieval.snapshot import IN_MEMORY
 from openclaw.retrieval.writer import FileReading, Writer, context_key
 from tests.fakes.index import count_words, matrix_of, split_lines
 
@@ -53,10 +54,15 @@ def embed(store: IndexStore, name: str, *texts: str, width: int = 4) -> None:
         )
 
 
+def missing(store: IndexStore, name: str) -> set[int]:
+    """The contexts without a vector."""
+    return set().union(*vector_upkeep.missing(store.snapshot(), name).values())
+
+
 def embed_all(store: IndexStore, name: str = "fake/one") -> None:
-    contexts = {key for keys in vector_upkeep.missing(store, name).values() for key in keys}
+    contexts = sorted(missing(store, name))
     with store.write() as writer:
-        vector_upkeep.add(writer, name, sorted(contexts), np.ones((len(contexts), 4), np.float32))
+        vector_upkeep.add(writer, name, contexts, np.ones((len(contexts), 4), np.float32))
 
 
 def test_a_new_index_is_empty(store: IndexStore) -> None:
@@ -78,8 +84,8 @@ def test_chunks_are_read_as_they_were_written(store: IndexStore) -> None:
     assert view.row_of(chunk.node_id) == 2
     assert view.row_of("no id") is None
     first, second = view.files()
-    assert (first.path, first.first_row, first.count) == ("memory/sea.md", 0, 3)
-    assert (second.path, second.first_row, second.count) == ("memory/day.md", 3, 1)
+    assert (first.path, first.first_row, first.rows) == ("memory/sea.md", 0, 3)
+    assert (second.path, second.first_row, second.rows) == ("memory/day.md", 3, 1)
     with pytest.raises(IndexError):
         view.rows([4])
 
@@ -212,17 +218,48 @@ def test_vectors_come_in_the_order_of_the_chunks(store: IndexStore) -> None:
     embed(store, "fake/one", "three", "one")
     matrix, known = matrix_of(store.snapshot(), "fake/one")
     assert known.tolist() == [True, True, False]
-    assert (str(matrix.dtype), matrix.shape) == ("float16", (3, 4))
+    assert (str(matrix.dtype), matrix.shape) == ("float32", (3, 4))
     assert np.allclose(matrix[:2], vectors_of("one", "three"), atol=1e-3)
     assert not matrix[2].any()
-    held, places = store.snapshot().vectors("fake/one")
-    assert (len(held), places.tolist()) == (2, [1, 0, -1])
+
+
+def test_of_many_vectors_the_nearest_are_found_by_their_signs(store: IndexStore) -> None:
+    """More lines than are kept in memory. Each question is one of their vectors with some noise."""
+    lines = [f"line {number}" for number in range(IN_MEMORY + 5_000)]
+    take_in(store, many="\n".join(lines))
+    random = np.random.default_rng(1)
+    matrix = random.standard_normal((len(lines), 100)).astype(np.float32)
+    matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
+    view = store.snapshot()
+    with store.write() as writer:
+        vector_upkeep.add(writer, "fake/one", view.contexts, matrix)
+    vectors = store.snapshot().vectors("fake/one")
+    odd = np.arange(len(lines)) % 2 == 1
+    for row in range(1, len(lines), 2998):
+        question = matrix[row] + random.standard_normal(100).astype(np.float32) / 10
+        assert vectors.nearest(question, 20)[0] == row
+        exact = np.where(odd, matrix @ question, -2)
+        found = vectors.nearest(question, 20, odd)
+        assert len(np.intersect1d(found, np.argsort(-exact)[:20])) >= 18
+        assert vectors.cosines(found, question) == pytest.approx(exact[found], abs=1e-3)
+
+
+def test_a_snapshot_keeps_its_vectors_when_they_leave_the_index(store: IndexStore) -> None:
+    take_in(store, sea="one\n", day="three\n")
+    embed(store, "fake/one", "one", "three")
+    before = store.snapshot()
+    vectors = before.vectors("fake/one")
+    with store.write() as writer:
+        vector_upkeep.drop(writer, "fake/one")
+    embed(store, "fake/one", "three")
+    assert np.allclose(vectors.read(np.array([0, 1])), vectors_of("one", "three"), atol=1e-3)
+    assert store.snapshot().vectors("fake/one").known.tolist() == [False, True]
 
 
 def test_vectors_that_come_later_are_added_to_those_in_memory(store: IndexStore) -> None:
     take_in(store, sea="one\n", day="three\n")
     embed(store, "fake/one", "one")
-    assert store.snapshot().known("fake/one").tolist() == [True, False]
+    assert store.snapshot().vectors("fake/one").known.tolist() == [True, False]
     embed(store, "fake/one", "three")
     matrix, known = matrix_of(store.snapshot(), "fake/one")
     assert known.all()
@@ -231,31 +268,29 @@ def test_vectors_that_come_later_are_added_to_those_in_memory(store: IndexStore)
 
 def test_equal_contexts_share_a_vector(store: IndexStore) -> None:
     take_in(store, a="the same\n", b="the same\n")
-    assert {context for keys in vector_upkeep.missing(store, "x").values() for context in keys} == {
-        context_key("the same")
-    }
+    assert missing(store, "x") == {context_key("the same")}
     embed(store, "x", "the same")
-    assert store.snapshot().known("x").all()
-    assert vector_upkeep.missing(store, "x") == {}
+    assert store.snapshot().vectors("x").known.all()
+    assert not missing(store, "x")
 
 
 def test_vectors_belong_to_the_embedder_that_made_them(store: IndexStore) -> None:
     take_in(store, sea="one\n")
     embed(store, "fake/one", "one")
-    assert not store.snapshot().known("fake/two").any()
+    assert not store.snapshot().vectors("fake/two").known.any()
     embed(store, "fake/two", "one", width=6)
     assert matrix_of(store.snapshot(), "fake/two")[0].shape == (1, 6)
     assert matrix_of(store.snapshot(), "fake/one")[0].shape == (1, 4)
     with store.write() as writer:
         vector_upkeep.keep_only(writer, "fake/two")
-    assert not store.snapshot().known("fake/one").any()
+    assert not store.snapshot().vectors("fake/one").known.any()
     assert store.query("SELECT count(*) FROM vectors") == [(1,)]
 
 
 def test_vectors_of_another_width_replace_those_of_the_same_name(store: IndexStore) -> None:
     take_in(store, sea="one\n", day="three\n")
     embed(store, "fake/one", "one", "three")
-    assert store.snapshot().known("fake/one").all()
+    assert store.snapshot().vectors("fake/one").known.all()
     embed(store, "fake/one", "three", width=6)
     matrix, known = matrix_of(store.snapshot(), "fake/one")
     assert (matrix.shape, known.tolist()) == ((2, 6), [False, True])
@@ -268,7 +303,7 @@ def test_vectors_outlive_their_chunks_for_a_while(store: IndexStore) -> None:
         writer.remove("memory/sea.md")
         vector_upkeep.prune(writer)
     take_in(store, moved="one\ntwo\n")
-    assert vector_upkeep.missing(store, "fake/one") == {}
+    assert not missing(store, "fake/one")
 
 
 def test_vectors_that_nothing_refers_to_are_bounded(store: IndexStore) -> None:
@@ -281,12 +316,12 @@ def test_vectors_that_nothing_refers_to_are_bounded(store: IndexStore) -> None:
         with store.write() as writer:
             vector_upkeep.prune(writer)
     view = store.snapshot()
-    assert view.known("fake/one").all()
+    assert view.vectors("fake/one").known.all()
     held = store.query("SELECT sum(length(contexts)) / 8 FROM vectors")[0][0]
     assert 400 + vector_upkeep.LEAST_KEPT <= held <= 400 + 2 * vector_upkeep.LEAST_KEPT + 401
     # The newest of what has left is what an undo brings back.
     take_in(store, sea="".join(f"line 23 {n}\n" for n in range(400)))
-    assert vector_upkeep.missing(store, "fake/one") == {}
+    assert not missing(store, "fake/one")
 
 
 def test_texts_of_any_characters_are_kept(store: IndexStore) -> None:
@@ -319,17 +354,32 @@ def test_an_index_of_another_version_is_made_anew(store: IndexStore) -> None:
     again.close()
 
 
-def test_the_vectors_of_version_1_are_kept(store: IndexStore) -> None:
-    take_in(store, sea=SEA)
-    embed_all(store)
+@pytest.mark.parametrize("version", records.FORMER)
+def test_the_vectors_of_former_versions_are_kept(store: IndexStore, version: int) -> None:
+    take_in(store, sea="one\n", day="three\n")
     store.close()
     db = sqlite3.connect(store.path)
-    db.execute("PRAGMA user_version = 1")
+    db.executescript(
+        f"""
+        DROP TABLE vectors; DROP TABLE full_vectors; PRAGMA user_version = {version};
+        CREATE TABLE vectors (
+            id INTEGER PRIMARY KEY AUTOINCREMENT, embedder INTEGER, contexts BLOB, data BLOB);
+        INSERT INTO embedders VALUES (7, 'fake/one', 4), (8, 'kept/elsewhere', 0);
+        """
+    )
+    contexts = np.array([context_key("three"), context_key("one")], "<i8").tobytes()
+    data = vectors_of("three", "one").astype("<f2").tobytes()
+    db.execute(
+        "INSERT INTO vectors VALUES (1, 7, ?, ?), (2, 8, ?, x'')", (contexts, data, contexts)
+    )
+    db.commit()
     db.close()
     again = IndexStore(store.path)
-    assert again.files() == {}
-    take_in(again, sea=SEA)
-    assert vector_upkeep.missing(again, "fake/one") == {}
+    assert again.files() == {} and not again.notices
+    take_in(again, sea="one\n", day="three\n")
+    matrix, known = matrix_of(again.snapshot(), "fake/one")
+    assert known.all() and np.allclose(matrix, vectors_of("one", "three"), atol=1e-3)
+    assert again.snapshot().vectors("kept/elsewhere").known.all()
     again.close()
 
 
@@ -353,11 +403,11 @@ def test_a_chunk_with_its_vector_takes_less_than_four_kilobytes(tmp_path: Path) 
         for file in range(100):
             lines = picked[file * 20 : file * 20 + 20]
             put(writer, f"memory/{file}.md", "\n".join(" ".join(line) for line in lines))
-    contexts = sorted({key for keys in vector_upkeep.missing(store, "x").values() for key in keys})
+    contexts = sorted(missing(store, "x"))
     with store.write() as writer:
         vector_upkeep.add(
             writer, "x", contexts, chance.standard_normal((2_000, 384)).astype(np.float32)
         )
-    assert store.snapshot().known("x").all()
+    assert store.snapshot().vectors("x").known.all()
     store.close()
     assert store.path.stat().st_size < 8 * 2**20

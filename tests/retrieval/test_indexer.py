@@ -530,7 +530,7 @@ def test_only_changed_contexts_are_embedded_again(home: Path, store: IndexStore)
     lines[50] = "another line"
     put(home, "memory/a.md", "\n".join(lines))
     upkeep.refresh()
-    assert not store.snapshot().known(embedder.name).all()
+    assert not store.snapshot().vectors(embedder.name).known.all()
     upkeep.embed_pending(embedder)
     assert sorted(embedder.seen) == ["another line\nline 51", "line 49\nanother line"]
 
@@ -549,7 +549,7 @@ def test_a_rename_and_an_undo_embed_nothing(home: Path, store: IndexStore) -> No
     upkeep.refresh()
     assert upkeep.embed_pending(embedder) == 0
     assert len(embedder.seen) == 4
-    assert store.snapshot().known(embedder.name).all()
+    assert store.snapshot().vectors(embedder.name).known.all()
 
 
 def test_an_embedder_that_fails_half_way_keeps_what_it_did(home: Path, store: IndexStore) -> None:
@@ -558,7 +558,7 @@ def test_an_embedder_that_fails_half_way_keeps_what_it_did(home: Path, store: In
     upkeep.refresh()
     with pytest.raises(ServerAway):
         upkeep.embed_pending(FakeEmbedder(left=100))
-    known = store.snapshot().known("fake/one")
+    known = store.snapshot().vectors("fake/one").known
     assert 64 <= known.sum() <= 100
     again = FakeEmbedder()
     assert upkeep.embed_pending(again) == 0
@@ -583,11 +583,11 @@ def test_another_embedder_takes_over_when_it_has_done_everything(
     one, two = FakeEmbedder("fake/one"), FakeEmbedder("fake/two", width=12)
     upkeep.embed_pending(one)
     assert upkeep.embed_pending(two, stop=lambda: len(two.seen) > 50) > 0
-    assert store.snapshot().known("fake/one").all()
-    assert store.snapshot().known("fake/two").any()
+    assert store.snapshot().vectors("fake/one").known.all()
+    assert store.snapshot().vectors("fake/two").known.any()
     assert upkeep.embed_pending(two) == 0
-    assert store.snapshot().known("fake/two").all()
-    assert not store.snapshot().known("fake/one").any()
+    assert store.snapshot().vectors("fake/two").known.all()
+    assert not store.snapshot().vectors("fake/one").known.any()
 
 
 def test_a_file_that_changed_since_is_left_for_the_next_refresh(
@@ -618,7 +618,7 @@ def test_lines_that_say_nothing_get_no_vector(home: Path, store: IndexStore) -> 
     upkeep.refresh()
     assert upkeep.embed_pending(embedder) == 0
     assert embedder.seen == ["one"]
-    assert store.snapshot().known(embedder.name).tolist() == [True, False]
+    assert store.snapshot().vectors(embedder.name).known.tolist() == [True, False]
 
 
 def test_many_new_files_are_read_by_one_process_at_a_time(home: Path, store: IndexStore) -> None:

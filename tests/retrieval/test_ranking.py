@@ -26,8 +26,8 @@ from openclaw.retrieval.ranking import (
 )
 from openclaw.retrieval.ranking import K1 as TERM_SATURATION
 from openclaw.retrieval.records import StoredChunk
-from openclaw.retrieval.snapshot import OWN_WEIGHT, postings
 from openclaw.retrieval.tokens import words
+from openclaw.retrieval.writer import OWN_WEIGHT, postings
 
 TODAY = date(2026, 11, 21)
 NO_ROWS = RowScores(np.empty(0, np.int64), np.empty(0, np.float32))

@@ -162,7 +162,9 @@ class Clone:
         """How many bytes of vectors its index holds."""
         db = sqlite3.connect(self.root / ".openclaw/index/index.sqlite")
         try:
-            total = db.execute("SELECT coalesce(sum(length(data)), 0) FROM vectors").fetchone()[0]
+            total = db.execute(
+                "SELECT coalesce(sum(length(data)), 0) FROM full_vectors"
+            ).fetchone()[0]
             return int(total)
         finally:
             db.close()

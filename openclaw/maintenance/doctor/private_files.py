@@ -166,7 +166,7 @@ def _mend_learned(path: Path, data: bytes, kept: RepairCopies) -> str:
 SMALL = 20_000_000
 """Bytes of an index that is looked through as a whole without `deep`: 0.1 s."""
 ROW_BYTES = 20
-"""Of a row of openclaw.retrieval.snapshot.ROW_TYPE."""
+"""Of a row of openclaw.retrieval.records.ROW_TYPE."""
 MISMATCH = """
 SELECT count(*) FROM files LEFT JOIN file_rows ON file_rows.file = files.id
 WHERE files.chunks > 0 AND coalesce(length(file_rows.rows), 0) != files.chunks * ?
@@ -198,8 +198,10 @@ def _index_trouble(path: Path, deep: bool) -> str:
     try:
         with closing(_opened(path)) as db:
             version = int(db.execute("PRAGMA user_version").fetchone()[0])
-            if version != VERSION:
-                return f"it has version {version}, this openclaw makes {VERSION}" if version else ""
+            if version > VERSION:
+                return f"it has version {version}, this openclaw makes {VERSION}"
+            if version < VERSION:  # the next search takes it over
+                return ""
             if deep or path.stat().st_size < SMALL:
                 said = str(db.execute("PRAGMA quick_check(1)").fetchone()[0])
                 if said != "ok":

@@ -323,7 +323,7 @@ def index_with_a_file(home: Home) -> Path:
         db.execute(
             "INSERT INTO files (path, chunks) VALUES ('memory/MEMORY.md', 1)",
         )
-        db.execute("INSERT INTO file_rows VALUES (1, ?, '')", (b"\0" * 20,))
+        db.execute("INSERT INTO file_rows VALUES (1, ?)", (b"\0" * 20,))
         db.execute("INSERT INTO chunks (id, text) VALUES (?, 'x')", (1 << 24,))
     return path
 
