@@ -157,7 +157,7 @@ def with_days(by_words: RowScores, days: Rows, count: int) -> RowScores:
     those days hold once. So "what did I do on 7 March?" finds lines that do not name the day."""
     if not len(days):
         return by_words
-    rows = np.union1d(by_words.rows, days)
+    rows = snapshot.union(by_words.rows, days)
     scores = _align(rows, by_words.rows, by_words.scores)
     scores[np.isin(rows, days)] += _idf(len(days), count) / (1 + K1)
     return RowScores(rows, scores)
@@ -231,7 +231,7 @@ class _Pool:
     ) -> None:
         best_words = _best(by_words)
         best_meaning = _best(by_meaning) if by_meaning is not None else by_words.rows[:0]
-        self.rows = np.union1d(best_words, best_meaning).astype(np.int64)
+        self.rows = snapshot.union(best_words, best_meaning)
         self.words = _align(self.rows, by_words.rows, by_words.scores)
         self.covered = _align(self.rows, by_words.rows, covered)
         self.has_meaning = by_meaning is not None
@@ -460,7 +460,7 @@ def nearest(view: SnapshotView, embedder: Embedder, vector: list[float], others:
     question, vectors = np.asarray(vector, np.float32), view.snapshot.vectors(embedder.name)
     near = vectors.nearest(question, POOL, view.allowed)
     others = others if view.allowed is None else others[view.allowed[others]]
-    rows = np.union1d(near, others[vectors.known[others]])
+    rows = snapshot.union(near, others[vectors.known[others]])
     return RowScores(rows, vectors.cosines(rows, question))
 
 

@@ -96,7 +96,7 @@ class Snapshot:
 
     def telling_of(self, first: str, last: str) -> Rows:
         """The rows that tell of one of these ISO days, the last one included."""
-        return np.unique(self._read_postings(DAY_TOLD + first, DAY_TOLD + last)[0])
+        return union(self._read_postings(DAY_TOLD + first, DAY_TOLD + last)[0])
 
     def _read_postings(self, first: str, last: str) -> tuple[Rows, Floats]:
         """The postings of all words from the first to the last."""
@@ -209,7 +209,7 @@ class SnapshotView:
         if not spans:
             return np.empty(0, np.int64)
         read = (self.snapshot.dated, self.snapshot.telling_of)
-        rows = np.unique(np.concatenate([find(*span) for find in read for span in spans]))
+        rows = union(*(find(*span) for find in read for span in spans))
         return rows if self.allowed is None else rows[self.allowed[rows]]
 
     def row_of(self, node_id: str) -> int | None:
@@ -279,6 +279,11 @@ def best(scores: Floats, most: int, allowed: Mask | None = None) -> Rows:
         part = np.argpartition(scores[positions], -most)[-most:]
         positions = np.sort(positions[part])
     return positions[np.argsort(-scores[positions], kind="stable")].astype(np.int64)
+
+
+def union(*rows: Rows) -> Rows:
+    """The different rows, ascending. `np.union1d` would import numpy.ma, which takes 10 ms."""
+    return np.unique(np.concatenate(rows), return_counts=True)[0]
 
 
 def question_vector(embedder: Embedder, text: str) -> Floats:
