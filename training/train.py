@@ -19,7 +19,7 @@ import re
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -45,6 +45,9 @@ SENTENCE = {
     **{kind: (kind,) for kind in (*LASTING, "complains")},
 }
 """Labels of a sentence, and the kinds that each stands for."""
+TOPIC = tuple("birthday gifts food health family work owed home travel media hobbies".split())
+ABOUT = {"personal": TOPIC, **{topic: (topic,) for topic in TOPIC}}
+"""Labels of a line of notes, and the topics that each stands for: personal is what tells any."""
 FOLDS = 5
 DECAY = 1e-5
 TYPOS = 0.15
@@ -118,11 +121,14 @@ PLANS = {
     # kept has no reader before it is kept, so it must be surer.
     "sentence": Plan(tuple(SENTENCE), 1 << 17, 0.94, 6, 0.2, True, SAID, SENTENCE),
     "source": Plan(("hands_over",), 1 << 17, 0.9, 6, 0.2, pairs=True),
+    # A line may be personal and its topic not sure: then the best one does. With the names as they
+    # are a topic is found for 40 % of the lines of unseen authors at a precision of 0.85, not 51 %.
+    "topic": Plan(tuple(ABOUT), 1 << 16, 0.95, 14, 0.3, False, (*TOPIC, "none"), ABOUT, 4, 0.2),
 }
 FEWEST = 8
 """A threshold must hold for so many sentences at least."""
 
-ALLOWED = {"answers-": ANSWER, "said-": SAID}
+ALLOWED = {"answers-": ANSWER, "said-": SAID, "topics-": (*TOPIC, "none")}
 """Labels by the beginning of a file's name; all others are of messages."""
 
 Floats = npt.NDArray[np.float64]
@@ -253,6 +259,14 @@ def _as_sentence(one: Example) -> Example | None:
     else:
         kinds = (told & KINDS) | {"hands_over", "complains"}
     return Example(one.text, frozenset(kinds), one.author, one.language)
+
+
+def read_topics() -> list[Example]:
+    """Return the lines of notes, each name of a person in braces as the model sees it."""
+    return [
+        replace(one, text=re.sub(r"\{.*?\}", classifier.NAME, one.text).strip())
+        for one in read_authors("topics-*.txt")
+    ]
 
 
 def source_of(one: Example) -> str:
@@ -421,9 +435,9 @@ def _find_threshold(label: str, sure: float, pairs: Sequence[Scored]) -> float:
 
 def _truth(plan: Plan, label: str, one: Example) -> bool | None:
     """Return whether an example has a label, None when its source does not tell."""
-    if plan.stands_for is not SENTENCE:
+    if plan.stands_for not in (SENTENCE, ABOUT):
         return label in one.labels if one.known is None or label in one.known else None
-    inside = one.labels.intersection(SENTENCE[label])
+    inside = one.labels.intersection(plan.stands_for[label])
     return None if inside and inside != one.labels else bool(inside)
 
 
@@ -524,6 +538,7 @@ def read_examples() -> Mapping[str, Sequence[Example]]:
         "language": [Example(e.text, frozenset((e.language,)), e.author, e.language) for e in own],
         "sentence": read_sentences(),
         "source": read_authors("said-*.txt"),
+        "topic": read_topics(),
     }
 
 

@@ -27,8 +27,8 @@ from openclaw.frozen import frozen
 from openclaw.memory.entries import MemoryEntry, entries_of, without_comments
 from openclaw.memory.markdown import change_file, read_markdown, read_page, to_display
 from openclaw.memory.notes import DAILY, LASTING
+from openclaw.nlp.classifier import read_topic
 from openclaw.nlp.persons import find_names, persons_of
-from openclaw.nlp.topics import TOPICS, topic_of
 from openclaw.security.foreign_files import FILE as FOREIGN_FILES
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.storage.home import Home
@@ -38,7 +38,21 @@ from openclaw.types import BeforeWrite, record_no_write
 
 PEOPLE, BY_TOPIC = "people", "topics"
 USER = "workspace/USER.md"
-RULES = 1
+TOPICS = {
+    "birthday": "Birthday",
+    "gifts": "Gifts and presents",
+    "food": "Food, drink and allergies",
+    "health": "Health",
+    "family": "Family and pets",
+    "work": "Work and studies",
+    "owed": "Lent, borrowed and owed",
+    "home": "Home, address and phone",
+    "travel": "Travel",
+    "media": "Books, films and music",
+    "hobbies": "Hobbies, sport and free time",
+}
+"""The topics of a line, and their headings, in words by which people ask for them."""
+RULES = 2
 """Changes whenever other lines are gathered from the same files."""
 LONGEST = 300
 """Characters of a line that is gathered: a longer one tells of more than one thing."""
@@ -192,11 +206,17 @@ def _people(home: Home, blocks: Sequence[Sequence[SourceLine]]) -> dict[Path, li
         for line, persons in zip(
             block, persons_of([line.text for line in block], names), strict=True
         ):
-            topic = topic_of(line.text) if persons else ""
+            topic = _topic_of(line.text, persons) if persons else ""
             for name in persons if topic else ():
                 path = home.memory / PEOPLE / f"{name.casefold()}.md"
                 pages.setdefault(path, []).append(GatheredLine(line, topic))
     return pages
+
+
+def _topic_of(line: str, persons: Iterable[str]) -> str:
+    """Return the heading for what a line tells of persons, "" when that is not sure."""
+    told = read_topic(line, persons)
+    return TOPICS[told.best(*TOPICS)] if told.has("personal") else ""
 
 
 def _tagged(home: Home, blocks: Iterable[Sequence[SourceLine]]) -> dict[Path, list[GatheredLine]]:
@@ -242,7 +262,7 @@ def update_page(text: str, name: str, wanted: Sequence[GatheredLine]) -> str:
         if line.sum not in known and str(line) not in kept:
             missing.setdefault(line.section, []).append(str(line))
     kept = _stripped(kept) or ([title] if missing else [])
-    for section in sorted(missing, key=[*TOPICS, ""].index):
+    for section in sorted(missing, key=[*TOPICS.values(), ""].index):
         kept = _insert(kept, f"## {section}" if section else title, missing[section])
     kept = _stripped(_without_empty_sections(kept))
     if not sums:
@@ -271,7 +291,7 @@ def _stripped(lines: list[str]) -> list[str]:
 
 def _without_empty_sections(lines: list[str]) -> list[str]:
     """Remove the program's headings below which nothing stands."""
-    for heading in (f"## {name}" for name in TOPICS):
+    for heading in (f"## {name}" for name in TOPICS.values()):
         if heading in lines:
             at = lines.index(heading)
             below = next((n for n in range(at + 1, len(lines)) if lines[n].strip()), len(lines))

@@ -1,11 +1,12 @@
 """Reads from the words of a message or an answer what kind of sentence it is.
 
-Five linear models in one file, `classifier.bin`, trained by `python -m training.train` from the
+Six linear models in one file, `classifier.bin`, trained by `python -m training.train` from the
 labelled sentences in `training/data`: what a user's message wants, of which kind a sentence of one
-is and whether it hands a text over, what a sentence of an answer does, and the language of a text.
-A text becomes a set of hashed features: its word 1 to 3-grams, the letter 3 to 5-grams of its
-words, a few exact marks, and for some models pairs of near words. A model is a table of one row of
-small integers for each feature, compressed; the score of a column is its sum. Where a text has
+is and whether it hands a text over, what a sentence of an answer does, what a line of notes tells
+of a person, and the language of a text. A text becomes a set of hashed features: its word 1 to
+3-grams, the letter 3 to 5-grams of its words, a few exact marks, and for some models pairs of near
+words. A model is a table of one row of small integers for each feature, compressed; the score of a
+column is its sum. Where a text has
 several labels each is a column of its own; of the kinds of a sentence exactly one is right, and a
 label is one kind or several. The probabilities were calibrated on authors whom the model did not
 see. No library is needed.
@@ -17,7 +18,7 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,9 @@ IMPROBABLE = 0.5
 MAY_HAND_OVER = 0.4
 """From this probability on: what is wrongly left out of the memory costs less than what is kept."""
 FEWEST_LETTERS = 4
+NAME = " \u00b7name "
+"""Stands for the names of persons: who it is says nothing of the topic. On authors not seen this
+finds 12 % more at the same precision."""
 
 
 def read_message(text: str) -> Labels:
@@ -93,6 +97,12 @@ def read_sentence(sentence: str) -> Labels:
 def hands_over(sentence: str) -> bool:
     """Return True for a sentence that gives or begins a text that is not the user's own word."""
     return _read("source", sentence).probabilities["hands_over"] >= MAY_HAND_OVER
+
+
+def read_topic(line: str, names: Iterable[str]) -> Labels:
+    """Return what a line of notes tells of the persons of these names: gifts, food ..."""
+    either = "|".join(map(re.escape, names))
+    return _read("topic", re.sub(rf"\b(?:{either})(?=s?\b)", NAME, line, flags=re.IGNORECASE))
 
 
 def read_answer(sentence: str) -> Labels:

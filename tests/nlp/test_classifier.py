@@ -12,6 +12,7 @@ from threading import Barrier
 
 import pytest
 
+from benchmarks import pages
 from benchmarks.capture import ALL, messages
 from openclaw.nlp import classifier
 from openclaw.nlp.classifier import (
@@ -21,6 +22,7 @@ from openclaw.nlp.classifier import (
     read_answer,
     read_message,
     read_sentence,
+    read_topic,
 )
 from training import train
 
@@ -124,6 +126,32 @@ def test_what_begins_a_text_of_others_is_told() -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "topic"),
+    [
+        ("Lena can't have walnuts", "food"),
+        ("My uncle Lena plays the trumpet", "hobbies"),
+        ("Lenas Mann heißt Ole", "family"),
+        ("Lena me debe 30 euros", "owed"),
+        ("L'anniversaire de Lena est le 4 juin", "birthday"),
+        ("lena kijkt een serie", "media"),
+    ],
+)
+def test_the_topic_of_a_line_about_a_person_is_told(line: str, topic: str) -> None:
+    told = read_topic(line, ["Lena"])
+    assert told.has("personal")
+    assert told.best(*train.TOPIC) == topic
+
+
+@pytest.mark.parametrize("line", ["Lena rang, ring her", "Kaffee mit Lena", "Lena no contesta"])
+def test_what_was_done_with_a_person_tells_nothing_of_her(line: str) -> None:
+    assert not read_topic(line, ["Lena"]).has("personal")
+
+
+def test_who_a_line_is_about_does_not_matter() -> None:
+    assert read_topic("Rose has a cold", ["Rose"]) == read_topic("Mo has a cold", ["Mo"])
+
+
+@pytest.mark.parametrize(
     ("text", "language"),
     [
         ("where did I leave the keys to the shed", "en"),
@@ -160,8 +188,8 @@ def test_the_file_belongs_to_the_data_and_is_small() -> None:
 
 def test_every_line_of_the_data_can_be_read() -> None:
     messages, answers = train.read_messages(), train.read_authors("answers-*.txt")
-    languages = {one.language for one in (*messages, *answers)}
-    assert languages == set(classifier.LANGUAGES)
+    for examples in ((*messages, *answers), train.read_topics()):
+        assert {one.language for one in examples} == set(classifier.LANGUAGES)
     own = [one.text for one in messages if one.known is None]
     assert len(own) > 3_000
 
@@ -185,6 +213,13 @@ def runs_of_words(text: str) -> set[tuple[str, ...]]:
 def test_no_sentence_of_the_capture_benchmark_is_trained_on() -> None:
     held = {run for name in ALL for one in messages(name) for run in runs_of_words(one.text)}
     trained = train.read_authors("said-*.txt")
+    assert not [one.text for one in trained if runs_of_words(one.text) & held]
+
+
+def test_no_line_of_the_benchmark_of_pages_is_trained_on() -> None:
+    blocks = (block for name in pages.SETS for block in pages.fact_blocks(pages.DATA / name))
+    held = {run for block in blocks for one in block for run in runs_of_words(one.text)}
+    trained = train.read_authors("topics-*.txt")
     assert not [one.text for one in trained if runs_of_words(one.text) & held]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from openclaw.nlp.persons import find_names, persons_of
-from openclaw.nlp.topics import topic_of
 
 
 def of_one(line: str, *names: str) -> list[str]:
@@ -75,9 +74,3 @@ def test_a_pronoun_means_the_one_person_of_the_line_before() -> None:
         "She sang",
     ]
     assert [*persons_of(lines, names)] == [["Tom"], ["Tom"], [], [], ["Tom", "Lena"], []]
-
-
-def test_a_line_is_about_what_most_of_its_words_are_about() -> None:
-    assert topic_of("Lena is allergic to nuts, says her mother") == "Food, drink and allergies"
-    assert topic_of("Mark spielt Klavier") == "Hobbies, sport and free time"
-    assert topic_of("Called Tom, only the mailbox") == ""
