@@ -17,17 +17,17 @@ from openclaw.frozen import frozen
 
 _N = r"(?P<name>[A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]{1,20})\b"
 _KIN = (
-    r"(?:(?:step|half|twin|brother|sister|mother|father|great|grand|god)[- ]?)?"
+    r"(?i:(?:(?:step|half|twin|brother|sister|mother|father|great|grand|god)[- ]?)?"
     r"(?:mother|mum|mom|mama|father|dad|papa|brother|sister|son|daughter|child|kids?|baby|wife|husband"
     r"|partner|girlfriend|boyfriend|aunt|uncle|cousin|niece|nephew|parents|grandma|grandpa|granny"
     r"|friend|neighbou?r|colleague|boss|flatmate|roommate|dog|cat|mutter|vater|bruder|schwester|sohn"
     r"|tochter|frau|mann|freund(?:in)?|nachbar(?:in)?|kolleg(?:e|in)|chef(?:in)?|tante|onkel|oma|opa"
-    r"|cousine?|nichte|neffe|eltern|kind)(?:-in-law)?"
+    r"|cousine?|nichte|neffe|eltern|kind)(?:-in-law)?)"
 )
 _OWNER = r"(?:[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Mm]eine?[mnr]?|[Uu]nsere?[mnr]?)"
 _STRONG = (
     rf"\b{_OWNER} (?:\w+ )?{_KIN} {_N}",
-    rf"\b(?:Oma|Opa|Tante|Onkel|Aunt|Grandma|Grandpa|Granny) {_N}",
+    rf"\b(?i:oma|opa|tante|onkel|aunt|grandma|grandpa|granny) {_N}",
     rf"\b{_N}, (?:my|our|meine?|unsere?) (?:[\w-]+ )?{_KIN}\b",
     r"\b(?i:lunch|dinner|coffee|breakfast|supper|tea|drinks?|beers?|walk|chat|call|evening|sauna)"
     rf" with {_N}",

@@ -16,6 +16,7 @@ def of_one(line: str, *names: str) -> list[str]:
     [
         (["My sister Lena can't have hazelnuts"], {"Lena"}),
         (["Besuch von Hilde", "Oma Hilde strickt"], {"Hilde"}),
+        (["Meine Schwester Anke kommt"], {"Anke"}),
         (["Lunch with Rafael", "Rafael wants the numbers by Friday"], {"Rafael"}),
         (["Lunch with Rafael"], set()),  # once may be chance
         (["Bosch has sent the wrong battery", "Called Bosch again", "Bosch says Friday"], set()),
