@@ -131,10 +131,11 @@ class LiveIndex:
         snapshot = store.snapshot()
         have, wanted = self.meaning.counts(snapshot)
         if have < wanted or self._is_behind(store):
+            began = time.monotonic()
             self.meaning.fill(store, upkeep, self.shared, seconds, on_progress)
             self._take_notices(store)
             snapshot = store.snapshot()
-            self.meaning.tell_missing(snapshot)
+            self.meaning.tell_missing(snapshot, have, time.monotonic() - began)
         return snapshot
 
     def files(self) -> dict[str, KnownFile]:
@@ -329,14 +330,17 @@ class LazyEmbedder:
         wanted = snapshot.contexts != 0
         return int((wanted & snapshot.vectors(embedder.name).known).sum()), int(wanted.sum())
 
-    def tell_missing(self, snapshot: Snapshot) -> None:
-        """Say how many passages have no vector yet."""
+    def tell_missing(self, snapshot: Snapshot, before: int, seconds: float) -> None:
+        """Say how many passages have no vector yet, and how long that will take by what was done in
+        the last `seconds`, `before` which so many had one."""
         have, wanted = self.counts(snapshot)
         if have < wanted:
+            minutes = seconds / 60 * (wanted - have) / max(have - before, 1)
+            took = f" in about {minutes:,.0f} min" if have > before and minutes >= 1 else ""
             self._tell(
                 MISSING,
                 f"{have:,} of {wanted:,} passages have vectors, the others are found by their "
-                "words only; all get one with: openclaw memory index",
+                f"words only; all get one{took} with: openclaw memory index",
             )
 
     def failed(self, error: Exception) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -421,6 +422,16 @@ def test_a_slow_model_holds_a_prompt_up_only_shortly_and_the_notice_counts(
     search.search("boiler", complete=True, on_progress=lambda *at: seen.append(at))
     assert seen[-1] == (171, 171) and search.embed() == 0
     assert len(search.notices) == 1
+
+
+def test_the_notice_says_how_long_the_missing_vectors_will_take(
+    home: Path, opened: Callable[..., Search]
+) -> None:
+    write(home, "memory/many.md", "".join(f"- item {n} of the list\n" for n in range(12_000)))
+    search = opened(WordEmbedder(seconds=0.31))
+    recalled(search, "the boiler")
+    (notice,) = search.notices
+    assert re.search(r"all get one in about [1-9]\d* min with: openclaw memory index", notice)
 
 
 def test_embedding_goes_on_until_it_is_stopped(home: Path, opened: Callable[..., Search]) -> None:
