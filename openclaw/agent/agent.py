@@ -10,7 +10,7 @@ from openclaw import events
 from openclaw.agent.prompt import (
     needs_recall,
 )
-from openclaw.agent.protocols.choice import choose_protocol
+from openclaw.agent.protocols.native import choose_protocol
 from openclaw.agent.recording import (
     record_turn,
 )
@@ -25,8 +25,10 @@ from openclaw.home.open_home import OpenHome
 from openclaw.messages import Material
 from openclaw.models.base import Request
 from openclaw.nlp.intent import Cues
-from openclaw.sessions import masking
-from openclaw.sessions.session import Session
+from openclaw.sessions.session import (
+    Session,
+    mask_session,
+)
 from openclaw.tools.skill_tools import TurnSkills
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import TurnChanges
@@ -58,8 +60,9 @@ class Agent(OpenHome):
         saving everything done until then.
         """
         yield from map(events.Trouble, self.recover())
-        with self.sessions.writing(session.id, timeout=2.0):
-            self.sessions.refresh(session)
+        sessions = self.sessions
+        with sessions.writing(session.id, timeout=2.0):
+            sessions.refresh(session)
             yield from run_turn(self, text, session, material, skill, typed=typed)
         if self.hooks:  # the answer is shown and saved, the session unlocked
             yield from map(events.Trouble, self.hooks.after_turn())
@@ -137,6 +140,6 @@ class Agent(OpenHome):
         return self._fitting(session.copy(), self.turn_skills()).beginning(".")
 
     def _fitting(self, session: Session, turn_skills: TurnSkills) -> RequestBuilder:
-        masking.mask_session(self.vault, session)
+        mask_session(self.vault, session)
         protocol = choose_protocol(self.settings.protocol, self.model.card)
         return make_request_builder(self, session, protocol, turn_skills, TurnChanges())

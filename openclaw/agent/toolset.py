@@ -25,10 +25,9 @@ from openclaw.storage.home import Home
 from openclaw.tools.calculate import calculate
 from openclaw.tools.file_tools import FileTools
 from openclaw.tools.folders_elsewhere import with_folders
-from openclaw.tools.memory_tools import KnowledgeTools, RecallTools
+from openclaw.tools.memory_tools import FoundMessage, KnowledgeTools, RecallTools, SessionTools
 from openclaw.tools.paths import SPILL
 from openclaw.tools.results import MAX_CHARS, PAGE_CHARS, ResultLimits, spill
-from openclaw.tools.session_tools import FoundMessage, SessionTools
 from openclaw.tools.shell.process import ShowOutput
 from openclaw.tools.shell.sandbox import why_unavailable
 from openclaw.tools.shell.shell import Runner, ShellTools

@@ -15,7 +15,6 @@ from openclaw.cli.dispatch import (
     CommandGroup,
     skip_coercion,
 )
-from openclaw.cli.options import Options
 
 app = typer.Typer(
     cls=CommandGroup,
@@ -56,7 +55,7 @@ def enter(
     git diff | openclaw "write a commit message"  with material
     openclaw todo add "call Anna" --due friday    no model is needed for commands
     """
-    ctx.obj = Options(home)
+    ctx.obj = home
 
 
 def run(words: Sequence[str] | None = None) -> int:

@@ -18,8 +18,8 @@ from openclaw.jobs.heartbeat import (
     unattended_mode,
     unattended_settings,
 )
-from openclaw.jobs.job_file import FILE, read_jobs
 from openclaw.jobs.job_runs import run_due, tell
+from openclaw.jobs.schedule import FILE, read_jobs
 from openclaw.security.display import harmless
 from openclaw.server.service import Service
 from openclaw.server.wire import Order, event_from_json

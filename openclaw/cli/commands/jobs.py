@@ -15,8 +15,8 @@ from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import warn
 from openclaw.cli.options import AsJson, make_group
 from openclaw.cli.questions import write_after_yes
-from openclaw.jobs.job_file import FILE, Job, find_job, read_jobs
 from openclaw.jobs.job_runs import Ask, JobResult, all_due, last_runs, run_due, tell, try_job
+from openclaw.jobs.schedule import FILE, Job, find_job, read_jobs
 from openclaw.security.display import harmless, one_line
 from openclaw.server.autostart import make_timer_files, start_command
 
