@@ -198,14 +198,16 @@ class HeadCache:
         sources: Mapping[str, str],
         make: Callable[[], tuple[HeadPart, ...]],
         protocol: str,
+        tools: Sequence[str],
     ) -> tuple[tuple[HeadPart, ...], list[str]]:
         """Return the head that the session began with, and the changes in its files since.
 
         A conversation keeps its head, so that the model's cache of it stays valid; the tail tells
         of an edit, and the next conversation or compaction takes it into the head. `make` makes a
-        head from the present files.
+        head from the present files; `tools` are the names of the native tools.
         """
         sums = sums_of(sources)
+        now = {"files": sums, "tools": list(tools)}
         kept = session.state.head or {}
         if session.messages and kept.get("protocol") == protocol:
             old = self.kept(str(kept.get("sha256", "")))
@@ -215,11 +217,11 @@ class HeadCache:
                 changed = [path for path, value in sums.items() if told.get(path) != value]
                 fresh = make() if changed else ()
                 notes = [_head_diff(path, old, fresh) for path in changed]
-                session.note(SessionState(head={**kept, "files": sums}))
+                session.note(SessionState(head={**kept, **now}))
                 return old, [note for note in notes if note]
         fresh = make()
         key = self._save(fresh)
-        session.note(SessionState(head={"sha256": key, "protocol": protocol, "files": sums}))
+        session.note(SessionState(head={"sha256": key, "protocol": protocol, **now}))
         return fresh, []
 
     def _save(self, parts: Sequence[HeadPart]) -> str:

@@ -30,7 +30,7 @@ from openclaw.home.open_home import OpenHome
 from openclaw.messages import MOST_IMAGE_BYTES, Entry, Image, Material, Message
 from openclaw.models import token_count
 from openclaw.models.base import ModelCard, Request
-from openclaw.models.ollama_server import list_models, may_chat
+from openclaw.models.ollama_client import list_models, may_chat
 from openclaw.models.profile import reply_limits
 from openclaw.models.token_count import Meter
 from openclaw.security.credentials import why_denied
@@ -119,10 +119,10 @@ class RequestBuilder:
             rules, skills = self.protocol.rules(self.box), self.turn_skills.blurbs
             return prompt.head(self.sources, rules, skills, self.window, counts.count)
 
-        heads, session = HeadCache(cache / "heads"), self.session
-        self.parts, self.changed = heads.head(session, self.sources, make, self.protocol.name)
         names = [spec["function"]["name"] for spec in self.protocol.tools(self.box)]
-        session.note(SessionState(head={**(session.state.head or {}), "tools": names}))
+        self.parts, self.changed = HeadCache(cache / "heads").head(
+            self.session, self.sources, make, self.protocol.name, names
+        )
         self.head = self.open_home.vault.mask(prompt.render(self.parts))
 
     def keep_learned(self) -> None:

@@ -34,8 +34,7 @@ from openclaw.tools.shell.shell import Runner, ShellTools
 from openclaw.tools.skill_tools import ProposeTools, SkillTools, TurnSkills
 from openclaw.tools.tool import Tool, tool
 from openclaw.tools.toolbox import Toolbox
-from openclaw.tools.web.fetch import WebPages
-from openclaw.tools.web.web_search import WebTools
+from openclaw.tools.web.web_tools import WebPages, WebTools
 from openclaw.types import BeforeWrite, TurnChanges, record_no_write
 
 if TYPE_CHECKING:

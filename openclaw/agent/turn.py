@@ -270,7 +270,8 @@ def _save_message(
     """Add a message to the conversation, without secrets, and save it."""
     said = _add_sources(made, session, message)
     session.messages.append(mask_entry(open_home.vault, said))
-    renew(session, made.builder)
+    if message.role == "assistant":  # a compaction may have come before it
+        renew(session, made.builder)
     session.note(SessionState(read=dict(made.watch.turn_changes.read)))
     made.watch.save()
     try:

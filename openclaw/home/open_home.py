@@ -27,7 +27,7 @@ from openclaw.skills.skill import SOURCES, Skill, list_installed
 from openclaw.storage.home import Home
 from openclaw.tools.mcp.servers import McpTools
 from openclaw.tools.skill_tools import TurnSkills
-from openclaw.tools.web.web_search import SearchFunction, SeenPages, ddgs_search
+from openclaw.tools.web.web_tools import SearchFunction, SeenPages, ddgs_search
 from openclaw.types import Change, Mode
 
 if TYPE_CHECKING:

@@ -33,8 +33,15 @@ from openclaw.models.base import (
     Thinking,
     text_matches_schema,
 )
-from openclaw.models.ollama_client import OllamaClient, OllamaRefusal, authorization, dump
-from openclaw.models.ollama_server import base_url, field, read_card
+from openclaw.models.ollama_client import (
+    OllamaClient,
+    OllamaRefusal,
+    authorization,
+    base_url,
+    dump,
+    field,
+    read_card,
+)
 from openclaw.models.profile import full_name, with_profile
 
 if TYPE_CHECKING:
