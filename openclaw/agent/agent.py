@@ -7,13 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from openclaw import events
-from openclaw.agent.prompt import (
-    needs_recall,
-)
+from openclaw.agent.prompt import needs_recall
 from openclaw.agent.protocols.native import choose_protocol
-from openclaw.agent.recording import (
-    record_turn,
-)
+from openclaw.agent.recording import record_turn
 from openclaw.agent.request import RequestBuilder, make_request_builder
 from openclaw.agent.toolset import toolbox
 from openclaw.agent.turn import run_turn, update_working_notes
@@ -25,10 +21,7 @@ from openclaw.home.open_home import OpenHome
 from openclaw.messages import Material
 from openclaw.models.base import Request
 from openclaw.nlp.intent import Cues
-from openclaw.sessions.session import (
-    Session,
-    mask_session,
-)
+from openclaw.sessions.session import Session, mask_session
 from openclaw.tools.skill_tools import TurnSkills
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import TurnChanges

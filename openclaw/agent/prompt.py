@@ -56,6 +56,7 @@ COMMENT = re.compile(r"^[ \t]*<!--.*?-->[ \t]*\n?|[ \t]*<!--.*?-->", re.DOTALL |
 SUPERSEDED = re.compile(
     r"^[ \t]*[-*+][ \t]+~~(?:(?!~~)[^\n])+~~(?: \([^\n]*\))?[ \t]*(?:\n|\Z)", re.MULTILINE
 )
+MOST_RULES = 2
 HARD_RULE = re.compile(
     r"\b(always|never|every (answer|reply)|must|immer|nie|toujours|jamais|siempre|nunca)\b", re.I
 )
@@ -152,7 +153,7 @@ def render(parts: Sequence[HeadPart]) -> str:
     return "\n\n".join(part.text for part in parts)
 
 
-def hard_rules(sources: Mapping[str, str], most: int = 2) -> tuple[str, ...]:
+def hard_rules(sources: Mapping[str, str]) -> tuple[str, ...]:
     """Return the first lines of SOUL.md and USER.md that say always, never or must.
 
     Small models forget the head when the message is short (docs/small-models.md), so these are
@@ -165,7 +166,7 @@ def hard_rules(sources: Mapping[str, str], most: int = 2) -> tuple[str, ...]:
         for line in strip_hidden(sources[name]).splitlines()
         if HARD_RULE.search(line) and len(line) < 300
     ]
-    return tuple(found[:most])
+    return tuple(found[:MOST_RULES])
 
 
 def tail(

@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING, Any
 from openclaw import events
 from openclaw.agent import prompt
 from openclaw.agent.loop import Loop, TurnLimits, TurnOutput, timestamp
-from openclaw.agent.prompt import (
-    REQUIRED,
-    SOURCES,
-    cues_of,
-    needs_recall,
-    read_tail,
-    read_todos,
-)
+from openclaw.agent.prompt import REQUIRED, SOURCES, cues_of, needs_recall, read_tail, read_todos
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
 from openclaw.agent.protocols.native import choose_protocol
 from openclaw.agent.provenance import Provenance

@@ -10,11 +10,7 @@ from typing import Annotated
 import typer
 
 from openclaw import __version__
-from openclaw.cli.dispatch import (
-    HELP,
-    CommandGroup,
-    skip_coercion,
-)
+from openclaw.cli.dispatch import HELP, CommandGroup, skip_coercion
 
 app = typer.Typer(
     cls=CommandGroup,

@@ -13,12 +13,7 @@ import typer
 from openclaw.cli.approval import Permission, make_keep, yes_unless_untrusted
 from openclaw.cli.common import current_home
 from openclaw.cli.formatting import has_colours
-from openclaw.cli.play import (
-    bell_seconds,
-    choose_listener,
-    play,
-    turn_exit_code,
-)
+from openclaw.cli.play import bell_seconds, choose_listener, play, turn_exit_code
 from openclaw.cli.questions import can_ask, read_reply
 from openclaw.cli.standard_input import material_of, read_piped
 from openclaw.config import load_settings

@@ -32,11 +32,7 @@ from openclaw.messages import Entry, ToolCall, TurnRecord
 from openclaw.nlp.intent import Cues, Errands
 from openclaw.security.audit import ACTIONS, Audit
 from openclaw.security.policy import Policy
-from openclaw.sessions.session import (
-    Session,
-    SessionState,
-    mask_entry,
-)
+from openclaw.sessions.session import Session, SessionState, mask_entry
 from openclaw.tools.skill_tools import TurnSkills, fill_instructions
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import Mode, TurnChanges

@@ -38,12 +38,7 @@ from openclaw.history.turns import EXECUTABLE, FILE, PROGRAM, Turn, TurnStep
 from openclaw.storage.git import Git, GitError
 from openclaw.storage.home import MARKS, is_inside
 from openclaw.storage.merge import SIGN, Merged, conflicts, merge_bytes
-from openclaw.storage.readers import (
-    LARGEST_KEPT,
-    NotPlain,
-    parse_foreign_json,
-    read_plain_file,
-)
+from openclaw.storage.readers import LARGEST_KEPT, NotPlain, parse_foreign_json, read_plain_file
 from openclaw.storage.safe_open import make_folder, read_bytes, remove, writing
 from openclaw.storage.text import unwritable, with_line_ends_of
 
