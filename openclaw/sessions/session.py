@@ -24,6 +24,7 @@ from openclaw.messages import (
     fields_from,
     fields_to,
 )
+from openclaw.security.display import first_words
 from openclaw.security.vault import Vault, disarm_masks, map_texts, masked_names
 
 VERSION = 2
@@ -272,11 +273,7 @@ def unlist(session: Session, lost: Iterable[ArchivePart]) -> None:
 def title_of(messages: list[Entry]) -> str:
     """Return the first words of the first message of the user, at most about 60 characters."""
     first = next((e.content for e in messages if e.role == "user" and e.content.strip()), "")
-    words = " ".join("".join(c if c.isprintable() else " " for c in first[:2000]).split())
-    if len(words) <= TITLE_LENGTH:
-        return words
-    cut = words[: TITLE_LENGTH - 3]
-    return (cut[: cut.rindex(" ")] if " " in cut[20:] else cut).rstrip(" ,;:") + "..."
+    return first_words(first, TITLE_LENGTH, 20)
 
 
 def _part(item: Any, first: int) -> ArchivePart | None:

@@ -51,7 +51,7 @@ ON_WINDOWS = os.name == "nt"
 class Home:
     """A folder of Markdown and JSON that an agent lives in.
 
-    Of a home that is not `trusted` (see `files.trust`) the settings do not count and the private
+    Of a home that is not `trusted` (see `security.trust`) the settings do not count and the private
     folder is not read.
     """
 
