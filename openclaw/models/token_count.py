@@ -18,7 +18,7 @@ from openclaw.errors import OpenclawError, PromptTooLarge
 from openclaw.frozen import frozen
 from openclaw.messages import Message
 from openclaw.models.base import Request
-from openclaw.storage.readers import read_cache
+from openclaw.storage.readers import read_json_cache
 from openclaw.storage.text import md5, write_text
 
 MESSAGE_OVERHEAD = 6
@@ -117,7 +117,7 @@ class SavedCounts:
     def count(self, text: str) -> int:
         """Tokens of a text, as `count` counts them."""
         if self._known is None:
-            known = read_cache(self.path).items()
+            known = read_json_cache(self.path).items()
             self._known = {k: n for k, n in known if isinstance(n, int) and n >= 0}
         key = md5(text.encode(errors="replace"))
         if key not in self._known:
@@ -258,7 +258,7 @@ class Meters:
             write_text(self.path, json.dumps(shape, indent=2, sort_keys=True) + "\n")
 
     def _read(self) -> dict[str, dict[str, Any]]:
-        found = read_cache(self.path, VERSION)
+        found = read_json_cache(self.path, VERSION)
         return {name: known for name, known in found.items() if isinstance(known, dict)}
 
 

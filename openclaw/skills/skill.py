@@ -42,7 +42,7 @@ from openclaw.skills.skill_files import read_source, skill_file, skill_files
 from openclaw.skills.triggers import FILE as TRIGGERS
 from openclaw.skills.triggers import examples
 from openclaw.storage.home import Home
-from openclaw.storage.readers import read_cache
+from openclaw.storage.readers import read_json_cache
 from openclaw.storage.text import write_text
 
 MAX_NAME = 64
@@ -345,7 +345,7 @@ class SkillCache:
 
     def __init__(self, file: Path | None) -> None:
         self._file = file
-        rows = read_cache(file, VERSION).get("skills") if file else None
+        rows = read_json_cache(file, VERSION).get("skills") if file else None
         self._old = rows if isinstance(rows, dict) else {}
         self._new: dict[str, Any] = {}
         self._changed = False

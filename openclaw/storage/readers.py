@@ -87,7 +87,7 @@ def parse_foreign_json(text: str | bytes) -> Any:
         raise ValueError("nested too deep") from error
 
 
-def read_cache(path: Path, version: object = None) -> dict[str, Any]:
+def read_json_cache(path: Path, version: object = None) -> dict[str, Any]:
     """Read the object of a JSON file that may be deleted at any time; {} for one that is missing,
     damaged, or of another version."""
     try:
