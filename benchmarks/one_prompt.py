@@ -15,7 +15,8 @@ a module is imported, and the methods of frozen classes.
     schemas    times that a schema of a call or of a step was made
 
 llm (with llm-ollama) and mini-swe-agent are counted where this Python can import them. `--list`
-prints the files in the order in which they were entered, with the functions of each.
+prints the files in the order in which they were entered, with the functions of each and how often
+each was called, and the commonest moves.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Way:
     over: Callable[[], bool]
     functions: Counter[tuple[str, str]] = field(default_factory=Counter)
     opened: Counter[str] = field(default_factory=Counter)
-    moves: int = 0
+    moves: Counter[tuple[str, str]] = field(default_factory=Counter)
     _last: dict[int, str] = field(default_factory=dict)
     _imports: Counter[int] = field(default_factory=Counter)
 
@@ -81,7 +82,8 @@ class Way:
             return
         else:
             self.functions[code.co_filename, code.co_qualname] += 1
-            self.moves += code.co_filename != self._last.get(thread)
+            if code.co_filename != (last := self._last.get(thread, "")):
+                self.moves[last, code.co_filename] += 1
             self._last[thread] = code.co_filename
             if code.co_qualname == OPENER:
                 path = str(Path(frame.f_locals["self"].path, frame.f_locals["name"]))
@@ -95,16 +97,25 @@ class Way:
         return {
             "files": len({path for path, _ in self.functions}),
             "functions": len(self.functions),
-            "moves": self.moves,
+            "moves": self.moves.total(),
             "opened": max(self.opened.values(), default=0),
             "policy": sum(calls[name] for name in POLICY),
             "schemas": sum(calls[name] for name in SCHEMAS),
         }
 
-    def files(self) -> list[tuple[str, int]]:
-        """The files in the order in which they were entered, with the number of functions."""
-        found = Counter(path for path, _ in self.functions)
-        return [(path.removeprefix(self.folder + os.sep), n) for path, n in found.items()]
+    def lines(self) -> list[str]:
+        """The files in the order in which they were entered, each with its functions and how often
+        each was called; the moves, most first; the files of the home that were opened."""
+        start = len(self.folder) + 1
+        files = dict.fromkeys(path for path, _ in self.functions)
+        lines: list[str] = []
+        for file in files:
+            called = {name: n for (path, name), n in self.functions.items() if path == file}
+            lines.append(f"{file[start:]} {len(called)}")
+            lines += [f"    {name} {n}" for name, n in called.items()]
+        moves = self.moves.most_common(40)
+        lines += [f"{old[start:]} > {new[start:]} {n} times" for (old, new), n in moves]
+        return [*lines, *(f"{path} {n} times" for path, n in self.opened.items())]
 
 
 def count(package: str, module: str, words: Sequence[str], out: Path) -> None:
@@ -120,7 +131,7 @@ def count(package: str, module: str, words: Sequence[str], out: Path) -> None:
 
     def write() -> None:
         sys.setprofile(None)
-        found = {"counts": way.counts(), "files": way.files(), "opened": dict(way.opened)}
+        found = {"counts": way.counts(), "lines": way.lines()}
         out.write_text(json.dumps(found), "utf-8")
 
     leave = os._exit
@@ -171,8 +182,7 @@ def main(report: Callable[[str], object] = print) -> None:
         def row(title: str, package: str, module: str, words: Sequence[str]) -> None:
             found = counted(package, module, words, environ, Path(folder) / f"{title}.json")
             report(f"| {title} | " + " | ".join(str(found["counts"][n]) for n in names) + " |")
-            lists[:] = [f"{path} {n}" for path, n in found["files"]]
-            lists[:] += [f"{path} {n} times" for path, n in found["opened"].items()]
+            lists[:] = found["lines"]
 
         for name, (module, asking) in PEERS.items():
             if importlib.util.find_spec(name):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -89,6 +90,11 @@ class CallRecord:
 BeforeWrite = Callable[[Path, bytes | None, bytes | None], Callable[[], None]]
 """Called before a file changes, with its content before and after (None: no file). Returns a
 function to call when the change did not happen."""
+
+
+def local_time() -> datetime:
+    """The present time of the wall clock, with its zone."""
+    return datetime.now().astimezone()
 
 
 def record_no_write(path: Path, before: bytes | None, after: bytes | None) -> Callable[[], None]:

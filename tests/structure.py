@@ -57,7 +57,7 @@ LATE_IMPORTS: dict[str, set[str]] = {
     "openclaw.tools.mcp.client": {"openclaw.tools.mcp.transport"},
     "openclaw.tools.mcp.tools": {"openclaw.tools.mcp.client"},
     "openclaw.tools.mcp.servers": {"openclaw.tools.mcp.tools"},
-    "openclaw.tools.web.fetch": {"openclaw.tools.web.http_get"},
+    "openclaw.tools.web.web_tools": {"openclaw.tools.web.http_get"},
     "openclaw.tools.web.page": {"openclaw.tools.web.html"},
 }
 """Which modules a function of a module may import, because loading them is slow and rare."""

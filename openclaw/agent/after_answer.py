@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from openclaw import events
 from openclaw.agent.citations import with_sources
 from openclaw.agent.fact_capture import capture
-from openclaw.agent.note_taking import update_notes
 from openclaw.agent.provenance import Provenance
 from openclaw.agent.request import RequestBuilder
 from openclaw.errors import OpenclawError
@@ -16,7 +17,11 @@ from openclaw.frozen import frozen
 from openclaw.home.open_home import OpenHome
 from openclaw.memory.pages import refresh
 from openclaw.messages import Entry
-from openclaw.sessions.session import Session
+from openclaw.nlp.notable import NoteAdditions, find_additions, shorten_request
+from openclaw.security.untrusted import defuse
+from openclaw.security.vault import map_texts
+from openclaw.sessions.session import Session, SessionState
+from openclaw.sessions.working_notes import WorkingNotes, notes_path
 from openclaw.types import Change, ToolProblem
 
 
@@ -52,3 +57,64 @@ class AfterAnswer:
         if self.open_home.mode != "read-only" and self.open_home.use_memory:
             keep = watch.turn_changes.keep
             yield from map(events.Notice, refresh(self.open_home.home, keep))
+
+
+def update_notes(
+    sessions: Path,
+    session: Session,
+    changes: Sequence[Change] = (),
+    mask: Callable[[str], str] = str,
+) -> list[str]:
+    """Add all messages since the last update to the notes, also of killed turns; return notices.
+
+    `changes` are those of the newest turn; `mask` replaces secrets by their names. The session then
+    holds the number of noted messages, and the caller saves it: a note that the user has deleted
+    does not come back.
+    """
+    start = max(0, (session.state.noted or 0) - session.archived)
+    talk = exchanges(session.messages)
+    notes = WorkingNotes.read(notes_path(sessions, session.id))
+    for at, (first, exchange) in enumerate(talk):
+        if first + len(exchange) <= start:
+            continue
+        said, *after = exchange
+        answer = after[-1].content if after else ""
+        uses = [use for entry in after for use in entry.tool_calls]
+        found = find_additions(said.content, answer, uses, changes if at == len(talk) - 1 else ())
+        previous = talk[at - 1][1][0].content if at else None
+        notes.add(**map_texts(_to_lines(found, previous), mask))
+    notice = _save(notes)
+    if not notice:
+        session.note(SessionState(noted=session.archived + len(session.messages)))
+    return [notice] if notice else []
+
+
+def _to_lines(found: NoteAdditions, previous: str | None) -> dict[str, Any]:
+    """Return the arguments of `WorkingNotes.add`. `previous` is the prompt of the turn before, None
+    when unknown: it shows whether the user has rewritten the goal."""
+    return {
+        **asdict(found),
+        "findings": _defuse_lines(found.findings),
+        "questions": _defuse_lines(found.questions),
+        "previous": None if previous is None else shorten_request(previous),
+    }
+
+
+def _save(notes: WorkingNotes) -> str:
+    try:
+        notes.save()
+    except OpenclawError as error:
+        return f"the working notes were not kept: {error}"
+    return ""
+
+
+def exchanges(messages: Sequence[Entry]) -> list[tuple[int, Sequence[Entry]]]:
+    """Split a conversation into exchanges, each with the index of its first message, the user's."""
+    starts = [at for at, entry in enumerate(messages) if entry.role == "user"]
+    ends = [*starts[1:], len(messages)]
+    return [(start, messages[start:end]) for start, end in zip(starts, ends, strict=True)]
+
+
+def _defuse_lines(lines: Sequence[str]) -> list[str]:
+    """Remove all that a chat template would read from lines that others may have written."""
+    return [" ".join(defuse(line).split()) for line in lines]

@@ -7,13 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from openclaw import events
-from openclaw.agent.prompt import (
-    needs_recall,
-)
-from openclaw.agent.protocols.choice import choose_protocol
-from openclaw.agent.recording import (
-    record_turn,
-)
+from openclaw.agent.prompt import needs_recall
+from openclaw.agent.protocols.native import choose_protocol
+from openclaw.agent.recording import record_turn
 from openclaw.agent.request import RequestBuilder, make_request_builder
 from openclaw.agent.toolset import toolbox
 from openclaw.agent.turn import run_turn, update_working_notes
@@ -25,8 +21,7 @@ from openclaw.home.open_home import OpenHome
 from openclaw.messages import Material
 from openclaw.models.base import Request
 from openclaw.nlp.intent import Cues
-from openclaw.sessions import masking
-from openclaw.sessions.session import Session
+from openclaw.sessions.session import Session, mask_session
 from openclaw.tools.skill_tools import TurnSkills
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import TurnChanges
@@ -58,8 +53,9 @@ class Agent(OpenHome):
         saving everything done until then.
         """
         yield from map(events.Trouble, self.recover())
-        with self.sessions.writing(session.id, timeout=2.0):
-            self.sessions.refresh(session)
+        sessions = self.sessions
+        with sessions.writing(session.id, timeout=2.0):
+            sessions.refresh(session)
             yield from run_turn(self, text, session, material, skill, typed=typed)
         if self.hooks:  # the answer is shown and saved, the session unlocked
             yield from map(events.Trouble, self.hooks.after_turn())
@@ -137,6 +133,6 @@ class Agent(OpenHome):
         return self._fitting(session.copy(), self.turn_skills()).beginning(".")
 
     def _fitting(self, session: Session, turn_skills: TurnSkills) -> RequestBuilder:
-        masking.mask_session(self.vault, session)
+        mask_session(self.vault, session)
         protocol = choose_protocol(self.settings.protocol, self.model.card)
         return make_request_builder(self, session, protocol, turn_skills, TurnChanges())

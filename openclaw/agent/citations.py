@@ -15,7 +15,7 @@ from dataclasses import asdict, field
 from functools import cache
 from typing import Any
 
-from openclaw.agent.prompt import HeadFile
+from openclaw.agent.prompt import SOURCES
 from openclaw.agent.recording import REMEMBERED, newest_turn
 from openclaw.agent.request import RequestBuilder
 from openclaw.frozen import frozen
@@ -296,7 +296,7 @@ class AnswerContext:
     answer: str
     messages: Sequence[Entry]
     look: ReadLines
-    sources: Mapping[str, HeadFile] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
     head: str = ""
     shortened: int = 0
     summary: str = ""
@@ -369,9 +369,9 @@ def _seen_texts(said: AnswerContext) -> SeenTexts:
         if record.shown is None and (entry.role == "user" or entry.tool_calls):
             more = True  # an older version has written it
     held = {
-        source.path: lines_in(source.text, said.head)
-        for source in said.sources.values()
-        if source.path.rpartition("/")[2] in said.answer
+        path: lines_in(said.sources[name], said.head)
+        for name, path in SOURCES.items()
+        if name in said.sources and path.rpartition("/")[2] in said.answer
     }
     printed = [use.output for use in uses if use.tool in _PROGRAMS]
     named = [entry.content for entry in said.messages if entry.role == "user"]
@@ -399,11 +399,9 @@ def _candidate_lines(said: AnswerContext, turn: Sequence[Entry]) -> Iterator[Sho
             yield from _lines_of(each, said.look(each.path), texts.get(each, ""))
     memory = said.sources.get(REMEMBERED)
     if memory:
-        lines = memory.text.splitlines()
-        held = lines_in(memory.text, said.head)
-        yield from (
-            ShownLine(memory.path, at, strip_comments(lines[at - 1])) for at in sorted(held)
-        )
+        lines, path = memory.splitlines(), SOURCES[REMEMBERED]
+        held = lines_in(memory, said.head)
+        yield from (ShownLine(path, at, strip_comments(lines[at - 1])) for at in sorted(held))
 
 
 def _lines_of(shown: Shown, present: Sequence[str] | None, text: str) -> Iterator[ShownLine]:

@@ -11,14 +11,13 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from openclaw.agent.protocols.base import StepProtocol
 from openclaw.agent.toolset import page_chars
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.home.open_home import OpenHome
 from openclaw.home.recall import find_long_files, has_other_files, worth_looking_up
 from openclaw.memory.todos import Todos
-from openclaw.models.token_count import SavedCounts, count, cut, surely_fits
+from openclaw.models.token_count import count, cut, surely_fits
 from openclaw.nlp.intent import FILE, Cues, read_cues
 from openclaw.nlp.relevance import SHORT_ABOUT, Blurb, skills_in_head
 from openclaw.sessions.session import Session, SessionState
@@ -27,7 +26,6 @@ from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import md5, read_text, write_text
 from openclaw.tools.paths import visible_files
 from openclaw.tools.skill_tools import TurnSkills
-from openclaw.tools.toolbox import Toolbox
 
 IDENTITY = """\
 You are a personal agent. You live in a folder of Markdown files on the user's own machine.
@@ -58,6 +56,7 @@ COMMENT = re.compile(r"^[ \t]*<!--.*?-->[ \t]*\n?|[ \t]*<!--.*?-->", re.DOTALL |
 SUPERSEDED = re.compile(
     r"^[ \t]*[-*+][ \t]+~~(?:(?!~~)[^\n])+~~(?: \([^\n]*\))?[ \t]*(?:\n|\Z)", re.MULTILINE
 )
+MOST_RULES = 2
 HARD_RULE = re.compile(
     r"\b(always|never|every (answer|reply)|must|immer|nie|toujours|jamais|siempre|nunca)\b", re.I
 )
@@ -87,14 +86,6 @@ class HeadPart:
     cut: bool = False
 
 
-@frozen
-class HeadFile:
-    """A file of the home that goes into the head."""
-
-    path: str
-    text: str
-
-
 def strip_hidden(text: str) -> str:
     """Return a Markdown text without comments, which are for people who edit the file, and without
     struck-through list items, which no longer hold and would mislead a model."""
@@ -102,7 +93,7 @@ def strip_hidden(text: str) -> str:
 
 
 def head(
-    sources: Mapping[str, HeadFile],
+    sources: Mapping[str, str],
     tool_rules: str,
     skills: Sequence[Blurb],
     window: int,
@@ -110,8 +101,8 @@ def head(
 ) -> tuple[HeadPart, ...]:
     """Return the parts of the head in order, each cut to its share of the window (tokens).
 
-    `sources` may hold identity, soul, agents, user, tools_md and memory; missing and empty ones
-    are left out. `count` counts tokens.
+    `sources` may hold a text for each name of `SOURCES`; missing and empty ones are left out.
+    `count` counts tokens.
     """
     parts = [HeadPart("rules", IDENTITY)]
     for name in ("identity", "soul", "agents", "user", "tools_md"):
@@ -143,14 +134,18 @@ def _skill_list(
 
 
 def _file_parts(
-    name: str, sources: Mapping[str, HeadFile], window: int, count: Callable[[str], int]
+    name: str, sources: Mapping[str, str], window: int, count: Callable[[str], int]
 ) -> list[HeadPart]:
-    source = sources.get(name)
-    text = strip_hidden(source.text) if source else ""
-    if not source or not re.sub(r"^#.*$", "", text, flags=re.M).strip():
+    text, path = strip_hidden(sources.get(name, "")), SOURCES[name]
+    if not re.sub(r"^#.*$", "", text, flags=re.M).strip():
         return []  # a file with only headings would waste tokens
-    text, was_cut = cut(text, int(window * SHARES[name]), f"read_file {source.path}", count)
-    return [HeadPart(name, text, source.path, was_cut)]
+    text, was_cut = cut(text, int(window * SHARES[name]), f"read_file {path}", count)
+    return [HeadPart(name, text, path, was_cut)]
+
+
+def sums_of(sources: Mapping[str, str]) -> dict[str, str]:
+    """Return the MD5 of the head's files by their paths."""
+    return {SOURCES[name]: md5(text.encode()) for name, text in sources.items()}
 
 
 def render(parts: Sequence[HeadPart]) -> str:
@@ -158,7 +153,7 @@ def render(parts: Sequence[HeadPart]) -> str:
     return "\n\n".join(part.text for part in parts)
 
 
-def hard_rules(sources: Mapping[str, HeadFile], most: int = 2) -> tuple[str, ...]:
+def hard_rules(sources: Mapping[str, str]) -> tuple[str, ...]:
     """Return the first lines of SOUL.md and USER.md that say always, never or must.
 
     Small models forget the head when the message is short (docs/small-models.md), so these are
@@ -168,10 +163,10 @@ def hard_rules(sources: Mapping[str, HeadFile], most: int = 2) -> tuple[str, ...
         line.strip().lstrip("-*").strip()
         for name in ("soul", "user")
         if name in sources
-        for line in strip_hidden(sources[name].text).splitlines()
+        for line in strip_hidden(sources[name]).splitlines()
         if HARD_RULE.search(line) and len(line) < 300
     ]
-    return tuple(found[:most])
+    return tuple(found[:MOST_RULES])
 
 
 def tail(
@@ -201,17 +196,19 @@ class HeadCache:
     def head(
         self,
         session: Session,
-        sources: Mapping[str, HeadFile],
+        sources: Mapping[str, str],
         make: Callable[[], tuple[HeadPart, ...]],
         protocol: str,
+        tools: Sequence[str],
     ) -> tuple[tuple[HeadPart, ...], list[str]]:
         """Return the head that the session began with, and the changes in its files since.
 
         A conversation keeps its head, so that the model's cache of it stays valid; the tail tells
         of an edit, and the next conversation or compaction takes it into the head. `make` makes a
-        head from the present files.
+        head from the present files; `tools` are the names of the native tools.
         """
-        sums = {source.path: md5(source.text.encode()) for source in sources.values()}
+        sums = sums_of(sources)
+        now = {"files": sums, "tools": list(tools)}
         kept = session.state.head or {}
         if session.messages and kept.get("protocol") == protocol:
             old = self.kept(str(kept.get("sha256", "")))
@@ -221,11 +218,11 @@ class HeadCache:
                 changed = [path for path, value in sums.items() if told.get(path) != value]
                 fresh = make() if changed else ()
                 notes = [_head_diff(path, old, fresh) for path in changed]
-                session.note(SessionState(head={**kept, "files": sums}))
+                session.note(SessionState(head={**kept, **now}))
                 return old, [note for note in notes if note]
         fresh = make()
         key = self._save(fresh)
-        session.note(SessionState(head={"sha256": key, "protocol": protocol, "files": sums}))
+        session.note(SessionState(head={"sha256": key, "protocol": protocol, **now}))
         return fresh, []
 
     def _save(self, parts: Sequence[HeadPart]) -> str:
@@ -257,21 +254,10 @@ def _head_diff(path: str, old: Sequence[HeadPart], new: Sequence[HeadPart]) -> s
     return "\n".join((path, *kept[:12])) if kept else ""
 
 
-@frozen
-class HeadSources:
-    """The files of the head, by the names of `SOURCES`.
-
-    files: those that were read, without secrets
-    unreadable: the reason for each path that exists but cannot be read
-    """
-
-    files: Mapping[str, HeadFile]
-    unreadable: Mapping[str, str]
-
-
-def read_sources(open_home: OpenHome) -> HeadSources:
-    """Read the files of the head, MEMORY.md only where memory is used."""
-    files, unreadable = {}, {}
+def read_sources(open_home: OpenHome) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Read the files of the head, MEMORY.md only where memory is used. Return their texts without
+    secrets, by the names of `SOURCES`, and the reason for each path that cannot be read."""
+    texts, unreadable = {}, {}
     for name, path in SOURCES.items():
         if name == "memory" and not open_home.use_memory:
             continue
@@ -282,8 +268,8 @@ def read_sources(open_home: OpenHome) -> HeadSources:
         except OSError as error:
             unreadable[path] = error.strerror or str(error)
         else:
-            files[name] = HeadFile(path, open_home.vault.mask(text))
-    return HeadSources(files, unreadable)
+            texts[name] = open_home.vault.mask(text)
+    return texts, unreadable
 
 
 def read_todos(open_home: OpenHome) -> tuple[Todos, Mapping[str, str]]:
@@ -295,32 +281,9 @@ def read_todos(open_home: OpenHome) -> tuple[Todos, Mapping[str, str]]:
         return Todos(), {TODOS: reason} if open_home.use_memory else {}
 
 
-def read_head(
-    open_home: OpenHome,
-    session: Session,
-    sources: Mapping[str, HeadFile],
-    protocol: StepProtocol,
-    toolbox: Toolbox,
-    turn_skills: TurnSkills,
-    window: int,
-) -> tuple[tuple[HeadPart, ...], list[str]]:
-    cache = open_home.home.private / "cache"
-    heads, counts = HeadCache(cache / "heads"), SavedCounts(cache / "counts.json")
-    found = heads.head(
-        session,
-        sources,
-        lambda: head(sources, protocol.rules(toolbox), turn_skills.blurbs, window, counts.count),
-        protocol.name,
-    )
-    specs = toolbox.specs() if protocol.name == "native" else ()
-    names = [spec["function"]["name"] for spec in specs]  # for `openclaw context --diff`
-    session.note(SessionState(head={**(session.state.head or {}), "tools": names}))
-    return found
-
-
 def read_tail(
     open_home: OpenHome,
-    sources: Mapping[str, HeadFile],
+    rules: Sequence[str],
     changed: Sequence[str],
     material: str,
     notes: Sequence[str],
@@ -332,7 +295,7 @@ def read_tail(
         notes = [*notes, f"Answer in {open_home.settings.language}."]
     block = tail(
         open_home.now().replace(second=0),
-        hard_rules(sources),
+        rules,
         due if open_home.use_memory else (),
         changed,
         passages,

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from openclaw import events
 from openclaw.agent import prompt
-from openclaw.agent.prompt import read_head as head_of
-from openclaw.agent.prompt import read_sources
+from openclaw.agent.prompt import HeadCache
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
 from openclaw.agent.provenance import Provenance
 from openclaw.agent.toolset import open_notes, toolbox
@@ -31,7 +30,7 @@ from openclaw.home.open_home import OpenHome
 from openclaw.messages import MOST_IMAGE_BYTES, Entry, Image, Material, Message
 from openclaw.models import token_count
 from openclaw.models.base import ModelCard, Request
-from openclaw.models.ollama_server import list_models, may_chat
+from openclaw.models.ollama_client import list_models, may_chat
 from openclaw.models.profile import reply_limits
 from openclaw.models.token_count import Meter
 from openclaw.security.credentials import why_denied
@@ -80,7 +79,7 @@ class RequestBuilder:
 
     name: the meter's name in the store
     card: the model's
-    sources: the files of the head
+    sources: the texts of the files of the head
     unreadable: the reason for each file of the head that cannot be read
     parts: the parts of the head
     changed: changes in these files since the conversation began
@@ -96,7 +95,7 @@ class RequestBuilder:
     meter: Meter
     name: str
     card: ModelCard
-    sources: Mapping[str, prompt.HeadFile] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
     unreadable: Mapping[str, str] = field(default_factory=dict)
     parts: Parts = ()
     changed: Sequence[str] = ()
@@ -112,16 +111,17 @@ class RequestBuilder:
 
     def read_head(self) -> None:
         """Take the head that the conversation began with, or make one from the present files."""
-        found = read_sources(self.open_home)
-        self.sources, self.unreadable = found.files, found.unreadable
-        self.parts, self.changed = head_of(
-            self.open_home,
-            self.session,
-            self.sources,
-            self.protocol,
-            self.box,
-            self.turn_skills,
-            self.window,
+        self.sources, self.unreadable = prompt.read_sources(self.open_home)
+        cache = self.open_home.home.private / "cache"
+        counts = token_count.SavedCounts(cache / "counts.json")
+
+        def make() -> Parts:
+            rules, skills = self.protocol.rules(self.box), self.turn_skills.blurbs
+            return prompt.head(self.sources, rules, skills, self.window, counts.count)
+
+        names = [spec["function"]["name"] for spec in self.protocol.tools(self.box)]
+        self.parts, self.changed = HeadCache(cache / "heads").head(
+            self.session, self.sources, make, self.protocol.name, names
         )
         self.head = self.open_home.vault.mask(prompt.render(self.parts))
 

@@ -25,18 +25,16 @@ from openclaw.storage.home import Home
 from openclaw.tools.calculate import calculate
 from openclaw.tools.file_tools import FileTools
 from openclaw.tools.folders_elsewhere import with_folders
-from openclaw.tools.memory_tools import KnowledgeTools, RecallTools
+from openclaw.tools.memory_tools import FoundMessage, KnowledgeTools, RecallTools, SessionTools
 from openclaw.tools.paths import SPILL
 from openclaw.tools.results import MAX_CHARS, PAGE_CHARS, ResultLimits, spill
-from openclaw.tools.session_tools import FoundMessage, SessionTools
 from openclaw.tools.shell.process import ShowOutput
 from openclaw.tools.shell.sandbox import why_unavailable
 from openclaw.tools.shell.shell import Runner, ShellTools
 from openclaw.tools.skill_tools import ProposeTools, SkillTools, TurnSkills
 from openclaw.tools.tool import Tool, tool
 from openclaw.tools.toolbox import Toolbox
-from openclaw.tools.web.fetch import WebPages
-from openclaw.tools.web.web_search import WebTools
+from openclaw.tools.web.web_tools import WebPages, WebTools
 from openclaw.types import BeforeWrite, TurnChanges, record_no_write
 
 if TYPE_CHECKING:

@@ -12,16 +12,9 @@ from typing import TYPE_CHECKING, Any
 from openclaw import events
 from openclaw.agent import prompt
 from openclaw.agent.loop import Loop, TurnLimits, TurnOutput, timestamp
-from openclaw.agent.prompt import (
-    REQUIRED,
-    SOURCES,
-    cues_of,
-    needs_recall,
-    read_tail,
-    read_todos,
-)
+from openclaw.agent.prompt import REQUIRED, SOURCES, cues_of, needs_recall, read_tail, read_todos
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
-from openclaw.agent.protocols.choice import choose_protocol
+from openclaw.agent.protocols.native import choose_protocol
 from openclaw.agent.provenance import Provenance
 from openclaw.agent.recording import (
     Recording,
@@ -50,8 +43,14 @@ from openclaw.models.profile import reply_limits, window_notice
 from openclaw.nlp.intent import QUESTION_MARK, Cues, split_request
 from openclaw.security.audit import ACTIONS, Audit
 from openclaw.security.untrusted import Nonces
-from openclaw.sessions import masking
-from openclaw.sessions.session import Session, SessionState
+from openclaw.sessions.session import (
+    Session,
+    SessionState,
+    format_masked_notice,
+    mask_entry,
+    mask_materials,
+    mask_session,
+)
 from openclaw.storage.text import read_text
 from openclaw.tools.memory_tools import show_passage
 from openclaw.tools.results import ResultLimits
@@ -87,7 +86,7 @@ def run_turn(
     new_title = not session.title
     number, request = 1 + session.turns, made.turn.user.content
     with record_turn(
-        open_home, session, made.turn_changes, request, number, made.commit
+        open_home, session, made.watch.turn_changes, request, number, made.commit
     ) as recording:
         if session.messages:
             yield from map(events.Notice, update_working_notes(open_home, session))
@@ -112,22 +111,15 @@ in whatever words and language it is asked."""
 
 @frozen
 class PreparedTurn:
-    """A turn that is ready to run; `passages` went with its prompt."""
+    """A turn that is ready to run; `passages` went with its prompt, `commit` is the home's newest
+    commit, "" without one."""
 
     turn: RunningTurn
     loop: Loop
     builder: RequestBuilder
     watch: Provenance
     passages: Sequence[Mapping[str, Any]]
-
-    @property
-    def turn_changes(self) -> TurnChanges:
-        return self.watch.turn_changes
-
-    @property
-    def commit(self) -> str:
-        """The home's newest commit, "" without one."""
-        return self.turn.user.record.commit or ""
+    commit: str
 
 
 def prepare_turn(
@@ -206,11 +198,12 @@ def prepare_turn(
         *builder.box.beside(native=protocol.name == "native"),
         *(ELSEWHERE.format(folder=folder) for folder in open_home.elsewhere),
     ]
-    context = read_tail(open_home, builder.sources, builder.changed, attached, lines, passages, due)
-    limits = _make_limits(open_home, card, seed)
+    rules = prompt.hard_rules(builder.sources)
+    context = read_tail(open_home, rules, builder.changed, attached, lines, passages, due)
+    limits, commit = _make_limits(open_home, card, seed), open_home.history.head()
     record = replace(
         request_record(card, builder, limits),
-        commit=open_home.history.head(),
+        commit=commit,
         mode=open_home.mode,
         asked=open_home.ask_user is not None,
         memory=open_home.use_memory,
@@ -224,13 +217,12 @@ def prepare_turn(
     )
     user = Entry("user", text, context=context, at=timestamp(), images=images).with_record(record)
     watch.inherit()
-    rules = prompt.hard_rules(builder.sources)
     turn = RunningTurn(user, rules, cues, found=bool(passages), skill=followed)
     if orders:  # one after the other, each by the words that are about it
         turn.rest = orders[1:]
         turn.cues = orders[0][1]
     loop = _make_loop(open_home, builder, watch.turn_changes, limits)
-    return PreparedTurn(turn, loop, builder, watch, found)
+    return PreparedTurn(turn, loop, builder, watch, found, commit)
 
 
 def _run_and_save(
@@ -270,14 +262,15 @@ def _save_message(
 ) -> Iterator[events.Event]:
     """Add a message to the conversation, without secrets, and save it."""
     said = _add_sources(made, session, message)
-    session.messages.append(masking.mask_entry(open_home.vault, said))
-    renew(session, made.builder)
-    session.note(SessionState(read=dict(made.turn_changes.read)))
+    session.messages.append(mask_entry(open_home.vault, said))
+    if message.role == "assistant":  # a compaction may have come before it
+        renew(session, made.builder)
+    session.note(SessionState(read=dict(made.watch.turn_changes.read)))
     made.watch.save()
     try:
         if _is_last(message):  # notes first: the session says how far they go
             yield from map(
-                events.Notice, update_working_notes(open_home, session, made.turn_changes)
+                events.Notice, update_working_notes(open_home, session, made.watch.turn_changes)
             )
     finally:
         open_home.sessions.save(session)
@@ -299,7 +292,7 @@ def _end_turn(
     if state == "done" and open_home.saving:
         yield from _after_answer(open_home, session).remember(made.watch)
     yield from map(events.Trouble, recording.close(state))
-    finished = replace(end, session_id=session.id, refused=tuple(made.turn_changes.refused))
+    finished = replace(end, session_id=session.id, refused=tuple(made.watch.turn_changes.refused))
     finished = with_citations(finished, session)
     if hooks:
         hooks.ended(finished)
@@ -310,7 +303,7 @@ def _add_sources(made: PreparedTurn, session: Session, said: Entry) -> Entry:
     """Return a new message; the last one of a turn gets its citations and sources, if any, in its
     record."""
     builder = made.builder
-    if said.record.stop is None or not may_cite(builder, session, said.content):
+    if "stop" not in said.record_json or not may_cite(builder, session, said.content):
         return said
     return _after_answer(builder.open_home, session).with_sources(builder, said, made.passages)
 
@@ -360,12 +353,12 @@ def _mask_prompt(
 ) -> tuple[str, Sequence[Material], str]:
     """Return prompt and material without secrets, and a notice about the secrets."""
     given = (text, *(each.text for each in material))
-    text, material = open_home.vault.mask(text), masking.mask_materials(open_home.vault, material)
-    masking.mask_session(open_home.vault, session)
+    text, material = open_home.vault.mask(text), mask_materials(open_home.vault, material)
+    mask_session(open_home.vault, session)
     return (
         text,
         material,
-        masking.format_masked_notice(given, (text, *(each.text for each in material))),
+        format_masked_notice(given, (text, *(each.text for each in material))),
     )
 
 

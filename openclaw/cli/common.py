@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from openclaw.cli.formatting import warn
-from openclaw.cli.options import options
 from openclaw.errors import Damaged, OpenclawError, UsageError
 from openclaw.security.display import columns, one_line
 from openclaw.storage.home import Home, find_home, is_trusted
@@ -50,8 +49,8 @@ def current_home(ctx: typer.Context, *, notes: bool = False, reading: bool = Fal
 
 
 def find_named_home(ctx: typer.Context, *, notes: bool = False) -> Home:
-    """The home that the command names, trusted or not."""
-    return find_home(options(ctx).home, Path.cwd(), os.environ, notes=notes)
+    """The home that --home names (the object of the context) or that is found, trusted or not."""
+    return find_home(ctx.obj, Path.cwd(), os.environ, notes=notes)
 
 
 def find_trusted_home(ctx: typer.Context) -> Home | None:

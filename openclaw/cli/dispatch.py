@@ -23,68 +23,41 @@ if TYPE_CHECKING:
     from typer._click.shell_completion import CompletionItem
 
 
-# name: (module, attribute, help); the attribute is a function or a Typer app.
+COMMANDS_FOLDER = "openclaw.cli.commands."
+# name: (module below the folder, attribute, help); the attribute is a function or a Typer app.
 COMMANDS: dict[str, tuple[str, str, str]] = {
-    "ask": ("openclaw.cli.commands.ask", "ask", "Ask once; the word ask is optional."),
-    "chat": ("openclaw.cli.commands.chat", "chat", "Chat in the terminal."),
-    "web": ("openclaw.cli.commands.serve", "web", "Open the page in a browser."),
-    "serve": ("openclaw.cli.commands.serve", "app", "Serve the home over HTTP, and stay warm."),
-    "init": ("openclaw.cli.commands.init", "init", "Make a home, or add what is missing to one."),
-    "import": (
-        "openclaw.cli.commands.import_",
-        "import_",
-        "Take over another agent's files, or notes.",
-    ),
-    "trust": ("openclaw.cli.commands.trust", "trust", "Say that a home from elsewhere is yours."),
-    "doctor": (
-        "openclaw.cli.commands.doctor",
-        "doctor",
-        "Check home, files, model and git; repair.",
-    ),
-    "heartbeat": (
-        "openclaw.cli.commands.heartbeat",
-        "heartbeat",
-        "Do what HEARTBEAT.md says, for cron.",
-    ),
-    "jobs": ("openclaw.cli.commands.jobs", "app", "Do things by the clock: memory/JOBS.md."),
-    "backup": ("openclaw.cli.commands.backup", "backup", "Put the whole home into one archive."),
-    "restore": ("openclaw.cli.commands.backup", "restore", "Make a home of such an archive."),
-    "config": ("openclaw.cli.commands.config", "app", "Show and change settings."),
-    "policy": ("openclaw.cli.commands.policy", "app", "Show what tools may do, and grant it."),
-    "models": ("openclaw.cli.commands.models.group", "app", "List, fetch and choose models."),
-    "context": (
-        "openclaw.cli.commands.context",
-        "context",
-        "Show what would be sent, and what it costs.",
-    ),
-    "usage": ("openclaw.cli.commands.usage", "usage", "Show tokens, speeds, and what was cached."),
-    "why": ("openclaw.cli.commands.why", "why", "Show why an answer is what it is."),
-    "sessions": (
-        "openclaw.cli.commands.sessions.group",
-        "app",
-        "List, search and manage conversations.",
-    ),
-    "undo": ("openclaw.cli.commands.undo", "undo", "Take back the newest turns: files and words."),
-    "redo": ("openclaw.cli.commands.undo", "redo", "Put back what was taken back."),
-    "log": ("openclaw.cli.commands.log", "log", "List the turns, or what tools did."),
-    "diff": ("openclaw.cli.commands.diff", "diff", "Show what a turn changed."),
-    "show": ("openclaw.cli.commands.diff", "show", "Show all of a turn."),
-    "blame": ("openclaw.cli.commands.diff", "blame", "Show which turn wrote a line."),
-    "sync": ("openclaw.cli.commands.sync", "sync", "Share the home among your devices, by git."),
-    "todo": ("openclaw.cli.commands.todo", "app", "List and change to-dos."),
-    "memory": (
-        "openclaw.cli.commands.memory.group",
-        "app",
-        "List, add and forget what is remembered.",
-    ),
-    "mcp": ("openclaw.cli.commands.mcp", "app", "List and try MCP servers; be one."),
-    "acp": ("openclaw.cli.commands.programs.acp", "acp", "Be the agent of an editor."),
-    "hooks": ("openclaw.cli.commands.hooks", "app", "List, allow and try your own programs."),
-    "skills": (
-        "openclaw.cli.commands.skills.group",
-        "app",
-        "List, check, install and switch skills.",
-    ),
+    "ask": ("ask", "ask", "Ask once; the word ask is optional."),
+    "chat": ("chat", "chat", "Chat in the terminal."),
+    "web": ("serve", "web", "Open the page in a browser."),
+    "serve": ("serve", "app", "Serve the home over HTTP, and stay warm."),
+    "init": ("init", "init", "Make a home, or add what is missing to one."),
+    "import": ("import_", "import_", "Take over another agent's files, or notes."),
+    "trust": ("trust", "trust", "Say that a home from elsewhere is yours."),
+    "doctor": ("doctor", "doctor", "Check home, files, model and git; repair."),
+    "heartbeat": ("heartbeat", "heartbeat", "Do what HEARTBEAT.md says, for cron."),
+    "jobs": ("jobs", "app", "Do things by the clock: memory/JOBS.md."),
+    "backup": ("backup", "backup", "Put the whole home into one archive."),
+    "restore": ("backup", "restore", "Make a home of such an archive."),
+    "config": ("config", "app", "Show and change settings."),
+    "policy": ("policy", "app", "Show what tools may do, and grant it."),
+    "models": ("models.group", "app", "List, fetch and choose models."),
+    "context": ("context", "context", "Show what would be sent, and what it costs."),
+    "usage": ("usage", "usage", "Show tokens, speeds, and what was cached."),
+    "why": ("why", "why", "Show why an answer is what it is."),
+    "sessions": ("sessions.group", "app", "List, search and manage conversations."),
+    "undo": ("undo", "undo", "Take back the newest turns: files and words."),
+    "redo": ("undo", "redo", "Put back what was taken back."),
+    "log": ("log", "log", "List the turns, or what tools did."),
+    "diff": ("diff", "diff", "Show what a turn changed."),
+    "show": ("diff", "show", "Show all of a turn."),
+    "blame": ("diff", "blame", "Show which turn wrote a line."),
+    "sync": ("sync", "sync", "Share the home among your devices, by git."),
+    "todo": ("todo", "app", "List and change to-dos."),
+    "memory": ("memory.group", "app", "List, add and forget what is remembered."),
+    "mcp": ("mcp", "app", "List and try MCP servers; be one."),
+    "acp": ("programs.acp", "acp", "Be the agent of an editor."),
+    "hooks": ("hooks", "app", "List, allow and try your own programs."),
+    "skills": ("skills.group", "app", "List, check, install and switch skills."),
 }
 # The command of a group that runs when none is named.
 DEFAULT_COMMANDS = {
@@ -94,28 +67,27 @@ DEFAULT_COMMANDS = {
     **dict.fromkeys(("config", "policy"), "show"),
     "serve": "run",
 }
-_COMMANDS = "openclaw.cli.commands."
 # Commands of groups in modules of their own, which are imported when they are typed, or listed.
 LATE_COMMANDS: dict[str, dict[str, str]] = {
     "memory": {
-        "search": f"{_COMMANDS}memory.search",
-        "review": f"{_COMMANDS}memory.review",
-        "index": f"{_COMMANDS}memory.search",
-        "reindex": f"{_COMMANDS}memory.search",
-        "test": f"{_COMMANDS}memory.test",
-        "lint": f"{_COMMANDS}memory.lint",
-        "gather": f"{_COMMANDS}memory.gather",
+        "search": "memory.search",
+        "review": "memory.review",
+        "index": "memory.search",
+        "reindex": "memory.search",
+        "test": "memory.test",
+        "lint": "memory.lint",
+        "gather": "memory.gather",
     },
-    "mcp": {"serve": f"{_COMMANDS}programs.mcp_serve"},
-    "models": {"test": f"{_COMMANDS}models.test"},
+    "mcp": {"serve": "programs.mcp_serve"},
+    "models": {"test": "models.test"},
     "sessions": {
-        "compact": f"{_COMMANDS}sessions.compact",
-        **dict.fromkeys(("replay", "test"), f"{_COMMANDS}sessions.replay"),
+        "compact": "sessions.compact",
+        **dict.fromkeys(("replay", "test"), "sessions.replay"),
     },
     "skills": {
-        **dict.fromkeys(("install", "update", "remove", "new"), f"{_COMMANDS}skills.install"),
-        "review": f"{_COMMANDS}skills.review",
-        "test": f"{_COMMANDS}skills.test",
+        **dict.fromkeys(("install", "update", "remove", "new"), "skills.install"),
+        "review": "skills.review",
+        "test": "skills.test",
     },
 }
 # The order of a group's commands in its help, where late ones do not stand at its end.
@@ -182,7 +154,7 @@ def load(name: str, inner: str = "") -> Command:
     of another one of the group: only that is wanted then.
     """
     module, attribute, _ = COMMANDS[name]
-    found: Any = getattr(import_module(module), attribute)
+    found: Any = getattr(import_module(f"{COMMANDS_FOLDER}{module}"), attribute)
     if not isinstance(found, typer.Typer):
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
         single.command(name, context_settings={"help_option_names": HELP})(found)
@@ -192,7 +164,7 @@ def load(name: str, inner: str = "") -> Command:
     late = LATE_COMMANDS.get(name, {})
     for each in () if inner in there else late:
         if each not in there and inner in ("", each, *({inner} - late.keys())):
-            place = import_module(late[each])
+            place = import_module(f"{COMMANDS_FOLDER}{late[each]}")
             found.command(each)(getattr(place, each))
     group = typer.main.get_group(found)
     order = [*ORDER.get(name, ()), *(own for own in group.commands if own not in late), *late]

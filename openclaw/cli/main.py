@@ -10,12 +10,7 @@ from typing import Annotated
 import typer
 
 from openclaw import __version__
-from openclaw.cli.dispatch import (
-    HELP,
-    CommandGroup,
-    skip_coercion,
-)
-from openclaw.cli.options import Options
+from openclaw.cli.dispatch import HELP, CommandGroup, skip_coercion
 
 app = typer.Typer(
     cls=CommandGroup,
@@ -56,7 +51,7 @@ def enter(
     git diff | openclaw "write a commit message"  with material
     openclaw todo add "call Anna" --due friday    no model is needed for commands
     """
-    ctx.obj = Options(home)
+    ctx.obj = home
 
 
 def run(words: Sequence[str] | None = None) -> int:

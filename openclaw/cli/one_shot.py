@@ -5,21 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import typer
 
 from openclaw.cli.approval import Permission, make_keep, yes_unless_untrusted
 from openclaw.cli.common import current_home
 from openclaw.cli.formatting import has_colours
-from openclaw.cli.play import (
-    bell_seconds,
-    choose_listener,
-    play,
-    turn_exit_code,
-)
-from openclaw.cli.questions import can_ask
-from openclaw.cli.reply import read_reply
+from openclaw.cli.play import bell_seconds, choose_listener, play, turn_exit_code
+from openclaw.cli.questions import can_ask, read_reply
 from openclaw.cli.standard_input import material_of, read_piped
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
@@ -31,9 +26,7 @@ from openclaw.server.wire import Order
 if TYPE_CHECKING:
     from openclaw.agent.agent import Agent
     from openclaw.cli.approval import Keep
-    from openclaw.cli.options import Modes
     from openclaw.cli.render import Listener
-    from openclaw.messages import Material
     from openclaw.security.policy import Ask
     from openclaw.server.server_client import RunningServer
 
@@ -42,84 +35,49 @@ def answer_once(
     ctx: typer.Context,
     words: Sequence[str],
     stdin: bool | None,
-    which: tuple[bool, str | None],
-    skill: str,
+    order: Order,
     output: str,
     *,
     yes: bool,
     quiet: bool,
-    opening: tuple[str | None, Modes | None, bool, int | None, bool],
     server: RunningServer | None,
 ) -> None:
     """Ask the words, with standard input and the files they name, and show the turn.
 
-    which: whether the latest session is continued, and the name of a session
-    opening: the model, the mode, without memory, the most model calls, without saving
+    order: the options of the prompt
     server: the server that answers; None for this process
 
     Raises typer.Exit with the exit code.
     """
     piped = read_piped(stdin if words else stdin is not False, quiet=quiet)
     typed = " ".join(words).strip()
-    prompt = typed or piped.strip() or (skill_prompt(skill) if skill else "")
+    prompt = typed or piped.strip() or (skill_prompt(order.skill) if order.skill else "")
     if not prompt:
         raise UsageError("no prompt given", 'openclaw "your question"')
     material = material_of(prompt, piped if words else "", current_home(ctx), quiet=quiet)
+    order = replace(order, message=prompt, material=material, typed=bool(typed))
     if server is not None:
-        order = _make_order((prompt, material, skill), which, opening, typed=bool(typed))
         raise typer.Exit(_answer_by_server(ctx, server, order, output, yes=yes, quiet=quiet))
-    app = _open_app(ctx, *opening)
+    app = _open_app(ctx, order)
     listener = choose_listener(
         output, sys.stdout, sys.stderr, os.environ, quiet=quiet, bell=bell_seconds(app.settings)
     )
     app.progress = listener.meanwhile
     app.ask_user = _make_ask(yes, listener, make_keep(app, _say))
-    raise typer.Exit(_answer(app, (prompt, material, skill), which, listener, typed=bool(typed)))
+    raise typer.Exit(_answer(app, order, listener))
 
 
-def _answer(
-    app: Agent,
-    asked: tuple[str, Sequence[Material], str],
-    which: tuple[bool, str | None],
-    listener: Listener,
-    *,
-    typed: bool,
-) -> int:
-    """Ask the prompt, with its material and skill, and show the turn; returns the exit code."""
+def _answer(app: Agent, order: Order, listener: Listener) -> int:
+    """Ask the prompt and show the turn; returns the exit code."""
     try:
         app.get_ready()
-        session = app.sessions.choose(*which, app.model_name)
+        session = app.sessions.choose(order.latest, order.session, app.model_name)
         for text in app.notices:
             listener(Notice(text))
-        prompt, material, skill = asked
-        return turn_exit_code(
-            play(app.ask(prompt, session, material, skill, typed=typed), listener)
-        )
+        asking = app.ask(order.message, session, order.material, order.skill, typed=order.typed)
+        return turn_exit_code(play(asking, listener))
     finally:
         app.close()
-
-
-def _make_order(
-    asked: tuple[str, Sequence[Material], str],
-    which: tuple[bool, str | None],
-    opening: tuple[str | None, Modes | None, bool, int | None, bool],
-    *,
-    typed: bool,
-) -> Order:
-    prompt, material, skill = asked
-    model, mode, no_memory, max_steps, no_save = opening
-    return Order(
-        prompt,
-        *which,
-        material,
-        skill,
-        typed,
-        model,
-        mode.value if mode else None,
-        use_memory=not no_memory,
-        max_steps=max_steps,
-        saving=not no_save,
-    )
 
 
 def _answer_by_server(
@@ -129,16 +87,16 @@ def _answer_by_server(
     home = current_home(ctx)
     bell = bell_seconds(load_settings(home)) if sys.stdout.isatty() else 0.0
     listener = choose_listener(output, sys.stdout, sys.stderr, os.environ, quiet=quiet, bell=bell)
-    kept = KeptGrants(lambda grant: _open_app(ctx).grant(grant, lasting=True))
+    kept = KeptGrants(lambda grant: _open_app(ctx, order).grant(grant, lasting=True))
     ask = _make_ask(yes, listener, make_keep(kept, _say))
     return turn_exit_code(play(server.ask(order, ask, kept), listener))
 
 
-def _open_app(ctx: typer.Context, *opening: Any) -> Agent:
+def _open_app(ctx: typer.Context, order: Order) -> Agent:
     """Open the home as an agent, which is not even imported where a server answers."""
     from openclaw.cli.opening import open_app
 
-    return open_app(ctx, *opening)
+    return open_app(ctx, order)
 
 
 def _make_ask(yes: bool, listener: Listener, keep: Keep) -> Ask | None:

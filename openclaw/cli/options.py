@@ -7,20 +7,6 @@ from typing import Annotated
 
 import typer
 
-from openclaw.frozen import frozen
-
-
-@frozen
-class Options:
-    """The options that stand before the command; --debug is read by who reports an error."""
-
-    home: str | None = None
-
-
-def options(ctx: typer.Context) -> Options:
-    """The options that the main callback stored; the defaults when a command is run by itself."""
-    return ctx.find_object(Options) or Options()
-
 
 def make_group(about: str) -> typer.Typer:
     """A group of commands, to which they are added."""

@@ -32,8 +32,7 @@ from openclaw.models.base import (
 from openclaw.models.gguf import MemoryNeed, memory_need
 from openclaw.models.http_client import BackgroundCall, Feed
 from openclaw.models.machine import free_memory, is_loopback
-from openclaw.models.ollama_client import OllamaClient, OllamaRefusal
-from openclaw.models.ollama_server import base_url, field
+from openclaw.models.ollama_client import OllamaClient, OllamaRefusal, base_url, field
 from openclaw.models.profile import full_name
 
 Found = dict[str, Any]

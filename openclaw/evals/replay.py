@@ -17,7 +17,7 @@ from openclaw.agent import prompt
 from openclaw.agent.loop import FAILED_BEFORE, REPEATED, Loop, TurnLimits
 from openclaw.agent.prompt import cues_of, read_todos
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
-from openclaw.agent.protocols.choice import choose_protocol
+from openclaw.agent.protocols.native import choose_protocol
 from openclaw.agent.provenance import Provenance
 from openclaw.agent.request import RequestBuilder
 from openclaw.agent.toolset import toolbox
@@ -32,8 +32,7 @@ from openclaw.messages import Entry, ToolCall, TurnRecord
 from openclaw.nlp.intent import Cues, Errands
 from openclaw.security.audit import ACTIONS, Audit
 from openclaw.security.policy import Policy
-from openclaw.sessions import masking
-from openclaw.sessions.session import Session, SessionState
+from openclaw.sessions.session import Session, SessionState, mask_entry
 from openclaw.tools.skill_tools import TurnSkills, fill_instructions
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import Mode, TurnChanges
@@ -229,7 +228,7 @@ class Replay:
                     if stop == "interrupted":  # Ctrl-C now: ends the whole replay
                         raise KeyboardInterrupt
                 elif isinstance(happening, Entry) and happening.role == "assistant":
-                    said.append(masking.mask_entry(self.stage.open_home.vault, happening))
+                    said.append(mask_entry(self.stage.open_home.vault, happening))
                     if not whole and len(said) >= len(recorded.said):
                         break
         except NotRecorded as error:

@@ -38,13 +38,8 @@ from openclaw.history.turns import EXECUTABLE, FILE, PROGRAM, Turn, TurnStep
 from openclaw.storage.git import Git, GitError
 from openclaw.storage.home import MARKS, is_inside
 from openclaw.storage.merge import SIGN, Merged, conflicts, merge_bytes
-from openclaw.storage.readers import (
-    LARGEST_KEPT,
-    NotPlain,
-    parse_foreign_json,
-    read_plain_file,
-)
-from openclaw.storage.safe_open import make_folder, read_bytes, remove, writing
+from openclaw.storage.readers import LARGEST_KEPT, NotPlain, read_json_cache, read_plain_file
+from openclaw.storage.safe_open import make_folder, remove, writing
 from openclaw.storage.text import unwritable, with_line_ends_of
 
 AUTHOR = "openclaw <openclaw@localhost>"
@@ -349,11 +344,7 @@ class Commits:
     def _read_staged(self) -> dict[str, str]:
         """What we have put into the index and, after a kill, not into a commit: it is not the
         user's. The ids of blobs by path."""
-        try:
-            found = parse_foreign_json(read_bytes(self.place.parent / STAGED))
-        except (OSError, ValueError):
-            return {}
-        return found if isinstance(found, dict) else {}
+        return read_json_cache(self.place.parent / STAGED)
 
     def _write_staged(self, noted: Mapping[str, str]) -> None:
         """Write the note; it need not be on the disk at once. A power cut may then leave a file

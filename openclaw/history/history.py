@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import cached_property
 from heapq import merge
 from pathlib import Path
 
@@ -56,12 +57,17 @@ class History:
         self.home = home
         self.root = Path(os.path.realpath(home.root))
         self.place = place_of(home)
-        self.in_git = auto_commit and git.is_own(self.root)
-        self._git = git.Git(self.root)
+        self._auto_commit = auto_commit
+
+    @cached_property
+    def in_git(self) -> bool:
+        """True when turns become commits."""
+        return self._auto_commit and git.is_own(self.root)
 
     def head(self) -> str:
         """The commit that HEAD is at, "" where turns become no commits or there is none yet."""
-        return self._git.says("rev-parse", "--quiet", "--verify", "HEAD") if self.in_git else ""
+        names = ("rev-parse", "--quiet", "--verify", "HEAD")
+        return git.Git(self.root).says(*names) if self.in_git else ""
 
     # -------- reading
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from openclaw.history.record import Call, Record, begin
 from openclaw.history.turns import UNKNOWN, State, Turn, TurnStep
+from openclaw.security.display import first_words
 from openclaw.storage.home import Home
 from openclaw.storage.readers import LARGEST_KEPT, NotPlain, read_plain_file
 from openclaw.types import FileContent
@@ -38,11 +39,7 @@ def now() -> str:
 
 def subject_of(prompt: str) -> str:
     """The first words of a prompt in one line."""
-    words = " ".join("".join(c if c.isprintable() else " " for c in prompt[:2000]).split())
-    if len(words) <= SUBJECT:
-        return words
-    cut = words[: SUBJECT - 3]
-    return (cut[: cut.rindex(" ")] if " " in cut[SUBJECT // 2 :] else cut).rstrip(" ,;:") + "..."
+    return first_words(prompt, SUBJECT, SUBJECT // 2)
 
 
 class Journal:

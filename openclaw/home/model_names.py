@@ -11,7 +11,7 @@ from typing import Any
 
 from openclaw.errors import ModelMissing, ServerAway
 from openclaw.models import catalog
-from openclaw.models.ollama_server import chat_models, find_chat_model, list_models, may_chat
+from openclaw.models.ollama_client import chat_models, find_chat_model, list_models, may_chat
 from openclaw.models.registry import split_name
 from openclaw.retrieval.embedding_models import embeds
 

@@ -27,8 +27,8 @@ from openclaw.skills.skill import SOURCES, Skill, list_installed
 from openclaw.storage.home import Home
 from openclaw.tools.mcp.servers import McpTools
 from openclaw.tools.skill_tools import TurnSkills
-from openclaw.tools.web.web_search import SearchFunction, SeenPages, ddgs_search
-from openclaw.types import Change, Mode
+from openclaw.tools.web.web_tools import SearchFunction, SeenPages, ddgs_search
+from openclaw.types import Change, Mode, local_time
 
 if TYPE_CHECKING:
     from openclaw.hooks.hooks import Hooks
@@ -55,7 +55,7 @@ class OpenHome:
     use_memory: bool = True
     saving: bool = True
     model_name: str = ""
-    now: Callable[[], datetime] = lambda: datetime.now().astimezone()
+    now: Callable[[], datetime] = local_time
     notices: list[str] = field(default_factory=list)
     grants: list[Grant] = field(default_factory=list)
     seen: SeenPages = field(default_factory=SeenPages)

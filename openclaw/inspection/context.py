@@ -12,8 +12,8 @@ from typing import Any, TypeVar, get_args
 
 from openclaw import events
 from openclaw.agent import prompt
-from openclaw.agent.prompt import SOURCES, HeadCache, read_sources
-from openclaw.agent.protocols.choice import choose_protocol
+from openclaw.agent.prompt import SOURCES, HeadCache, read_sources, sums_of
+from openclaw.agent.protocols.native import choose_protocol
 from openclaw.agent.toolset import toolbox
 from openclaw.agent.turn import PreparedTurn, prepare_turn
 from openclaw.errors import UsageError
@@ -27,7 +27,7 @@ from openclaw.models.token_count import compact
 from openclaw.security.policy import PermissionQuestion
 from openclaw.sessions.session import Session
 from openclaw.storage.safe_open import read_bytes
-from openclaw.storage.text import decode, md5
+from openclaw.storage.text import decode
 from openclaw.types import Mode, TurnChanges
 
 T = TypeVar("T")
@@ -291,7 +291,7 @@ def _fresh(open_home: OpenHome) -> tuple[tuple[prompt.HeadPart, ...], Sequence[M
     protocol = choose_protocol(open_home.settings.protocol, card)
     box = toolbox(open_home, TurnChanges(), turn_skills)
     rules = protocol.rules(box)
-    parts = prompt.head(read_sources(open_home).files, rules, turn_skills.blurbs, card.window)
+    parts = prompt.head(read_sources(open_home)[0], rules, turn_skills.blurbs, card.window)
     return parts, protocol.tools(box)
 
 
@@ -303,7 +303,7 @@ def _changes(
 ) -> Iterator[HeadPartChange]:
     before = {part.name: part for part in old}
     after = {part.name: part for part in new}
-    sums = {s.path: md5(s.text.encode()) for s in read_sources(open_home).files.values()}
+    sums = sums_of(read_sources(open_home)[0])
     for name in dict.fromkeys((*before, *after)):
         was, now = before.get(name), after.get(name)
         texts = (was.text if was else "", now.text if now else "")
@@ -357,7 +357,7 @@ class _Shown:
     def text(self, content: bytes | None) -> str:
         if content is None:
             return ""
-        source = prompt.HeadFile(self.path, self.open_home.vault.mask(decode(content)))
+        source = self.open_home.vault.mask(decode(content))
         parts = prompt.head({self.name: source}, "", (), self.open_home.model.card.window)
         return next((part.text for part in parts if part.name == self.name), "")
 

@@ -24,7 +24,7 @@ from openclaw.jobs.heartbeat import (
     run_lock,
     session_prefix,
 )
-from openclaw.jobs.job_file import FILE, Job, read_jobs
+from openclaw.jobs.schedule import FILE, Job, read_jobs
 from openclaw.memory.todos import TodoFile, is_overdue
 from openclaw.security.display import one_line
 from openclaw.storage.home import Home

@@ -273,7 +273,7 @@ def _scopes(document: Document) -> list[tuple[int, bool]]:
     listed = {at for entry in document.entries for at in range(entry.at, entry.below)}
     listed.update(section.start for section in page.sections if section.level)
     found: list[tuple[int, bool]] = []
-    above: list[tuple[int, bool]] = [(0, _is_topic(_stem_of(document)))]
+    above: list[tuple[int, bool]] = [(0, _is_topic(document.name.removesuffix(".md")))]
     for section in page.sections:
         while section.level and above[-1][0] >= section.level:
             above.pop()
@@ -285,10 +285,6 @@ def _scopes(document: Document) -> list[tuple[int, bool]]:
                 topical, scope = topical and not section.level, at
             found.append((scope, topical))
     return found + [(0, False)] * (len(page.lines) - len(found))
-
-
-def _stem_of(document: Document) -> str:
-    return document.name.removesuffix(".md")
 
 
 def _is_topic(name: str) -> bool:

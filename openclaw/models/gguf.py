@@ -13,7 +13,7 @@ import re
 import struct
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 from openclaw.errors import ModelFailed
 from openclaw.frozen import frozen
@@ -71,7 +71,7 @@ def _read(path: Path, parse: Callable[[bytes], T]) -> T:
     with path.open("rb") as file:
         data = b""
         for wanted in (8 << 20, 64 << 20, _LONGEST_HEADER):
-            grown = _grow(file, data, wanted)
+            grown = data + file.read(wanted - len(data))
             try:
                 return parse(grown)
             except _TruncatedError:
@@ -91,10 +91,6 @@ def identity(path: Path) -> str:
     with path.open("rb") as file:
         start = file.read(1 << 20)
     return hashlib.sha256(b"%d %d " % (state.st_size, state.st_mtime_ns) + start).hexdigest()[:16]
-
-
-def _grow(file: BinaryIO, data: bytes, wanted: int) -> bytes:
-    return data + file.read(wanted - len(data))
 
 
 def _parse(data: bytes) -> tuple[dict[str, Any], int]:

@@ -33,8 +33,15 @@ from openclaw.models.base import (
     Thinking,
     text_matches_schema,
 )
-from openclaw.models.ollama_client import OllamaClient, OllamaRefusal, authorization, dump
-from openclaw.models.ollama_server import base_url, field, read_card
+from openclaw.models.ollama_client import (
+    OllamaClient,
+    OllamaRefusal,
+    authorization,
+    base_url,
+    dump,
+    field,
+    read_card,
+)
 from openclaw.models.profile import full_name, with_profile
 
 if TYPE_CHECKING:
@@ -325,7 +332,7 @@ def _without_text(asking: Generator[Chunk, None, Reply]) -> Generator[Chunk, Non
 
 def _find_fault(reply: Reply, schema: Mapping[str, Any] | None) -> str:
     """The fault of a reply after thinking, "" without one."""
-    if only_thought(reply):
+    if bool(reply.thinking) and not reply.text.strip() and not reply.tool_calls:
         return "the model only thought and said nothing"
     if schema is not None and not text_matches_schema(reply.text, schema):
         return "the reply does not have the form that was asked for"
@@ -386,10 +393,6 @@ def shared_start(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 def calls_so_far(messages: Sequence[Message]) -> int:
     return sum(len(message.tool_calls) for message in messages)
-
-
-def only_thought(reply: Reply) -> bool:
-    return bool(reply.thinking) and not reply.text.strip() and not reply.tool_calls
 
 
 def estimate_cached(count: int, seconds: float, rate: float) -> int:

@@ -1,4 +1,4 @@
-"""Ollama's API over `http.client`, for the calls that a prompt waits for.
+"""Ollama's API over `http.client`: where a server is, its models, their cards, and chats.
 
 Importing the `ollama` library takes as long as everything else before a prompt's request, so it is
 left to what nobody waits for: pulling models and embedding. The body of a chat is the one that the
@@ -7,17 +7,23 @@ library writes, byte for byte, except that `truncate` asks for an error instead 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 import select
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from datetime import datetime
 from http.client import HTTPConnection, HTTPException, HTTPResponse
-from typing import Any
+from typing import Any, TypeVar, cast
+from urllib.parse import urlsplit
 
-from openclaw.models.base import MOST_ERROR, MOST_LINE, bytes_for, replace_surrogates
+from openclaw.errors import ServerAway, UsageError
+from openclaw.models.base import MOST_ERROR, MOST_LINE, ModelCard, bytes_for, replace_surrogates
 from openclaw.models.http_client import CONNECT_SECONDS, connect
+from openclaw.models.machine import is_loopback
 
 
 class OllamaRefusal(Exception):
@@ -172,3 +178,165 @@ def _lines(response: HTTPResponse, most: int) -> Iterator[bytes]:
             raise HTTPException(f"it sent a line of more than {MOST_LINE:,} bytes")
         if line.strip():
             yield replace_surrogates(line)
+
+
+T = TypeVar("T")
+DEFAULT_PORT = 11434
+SCALES = {"K": 1e-6, "M": 1e-3, "B": 1.0, "T": 1e3}
+
+
+def base_url(host: str) -> str:
+    """The URL of an Ollama host in the forms of `OLLAMA_HOST`; "" means that variable, else the
+    default. The listening address 0.0.0.0 becomes loopback."""
+    given = host or os.environ.get("OLLAMA_HOST", "")
+    scheme, separator, rest = given.strip().partition("://")
+    if not separator:
+        scheme, rest = "http", scheme
+    try:
+        given.encode("utf-8")  # a variable may hold any bytes
+        parts = urlsplit(f"{scheme}://{rest}")
+        port = parts.port or (DEFAULT_PORT if not separator else 443 if scheme == "https" else 80)
+    except ValueError as error:
+        raise UsageError(f"not a host: {given!r} ({error})", "write HOST:PORT or a URL") from error
+    if re.search(r"\s", given.strip()):
+        raise UsageError(f"not a host: {given!r} (it holds a blank)", "write HOST:PORT or a URL")
+    if scheme not in ("http", "https"):
+        raise UsageError(f"not a host: {given!r}", "write HOST:PORT or an http:// or https:// URL")
+    name = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(  # noqa: S104
+        parts.hostname or "", parts.hostname or ""
+    )
+    path = parts.path.rstrip("/")
+    return f"{scheme}://{f'[{name}]' if ':' in name else name}:{port}{path}"
+
+
+def read_card(name: str, window: int, shown: Mapping[str, Any]) -> ModelCard:
+    """The card from the answer of `/api/show`; `window` is the configured one. Raises ValueError
+    when the answer has another form."""
+    facts, details = field(shown, "model_info", dict, {}), field(shown, "details", dict, {})
+    own = next((n for key, n in facts.items() if key.endswith(".context_length")), 0) or window
+    template = field(shown, "template", str, "")
+    # Servers before 0.6.4 do not tell them.
+    by_template = ["tools"] if ".Tools" in template else []
+    capabilities: list[Any] = field(shown, "capabilities", list, by_template)
+    return ModelCard(
+        name=f"ollama/{name}",
+        window=min(window, int(own)),
+        tools="tools" in capabilities,
+        thinking="thinking" in capabilities,
+        family=field(details, "family", str, ""),
+        parameters=_billions(facts, field(details, "parameter_size", str, "")),
+        digest=_model_digest(shown, template),
+        vision="vision" in capabilities,
+    )
+
+
+def field(value: Mapping[str, Any], key: str, kind: type[T], absent: Any) -> T:
+    """A field of an answer, `absent` when it is missing or null. Raises ValueError when it is of
+    another type, or `value` is no object."""
+    found = value.get(key) if isinstance(value, Mapping) else value
+    if found is None:
+        return cast(T, absent)
+    if not isinstance(found, kind):
+        raise ValueError(f"{key} is no {kind.__name__}: {str(found)[:80]}")
+    return found
+
+
+def _model_digest(shown: Mapping[str, Any], template: str) -> str:
+    """16 hex digits for exactly this model: of its weights' blob in the Modelfile, its template and
+    its parameters; without a blob, the time of change."""
+    blobs = re.findall(r"sha256[-:]([0-9a-f]{64})", field(shown, "modelfile", str, ""))
+    changed = [] if blobs else [_moment(field(shown, "modified_at", str, ""))]
+    told = [*blobs, *changed, template, field(shown, "parameters", str, "")]
+    return hashlib.sha256("\0".join(told).encode()).hexdigest()[:16]
+
+
+def _moment(text: str) -> str:
+    """A time as Python writes it, as earlier digests were made so; "None" for none."""
+    try:
+        return str(datetime.fromisoformat(text)) if text else "None"
+    except ValueError:
+        return text
+
+
+def _billions(facts: Mapping[str, Any], size: str) -> float:
+    """The number of parameters, from the exact count or a text such as "1.5B" or "494.03M"."""
+    if count := facts.get("general.parameter_count"):
+        return float(count) / 1e9
+    found = re.match(r"([\d.]+)\s*([KMBT])", size, re.IGNORECASE)
+    return float(found[1]) * SCALES[found[2].upper()] if found else 0.0
+
+
+LOOPBACK_CONNECT_SECONDS = 0.3
+REMOTE_CONNECT_SECONDS = 2.0
+PROBE_SECONDS = 2.0  # a busy machine may let a server that is there wait for a second
+LISTING_SECONDS = 5.0
+
+_EMBEDDING_NAME = re.compile(
+    r"embed|minilm|(^|[/_-])(bge|gte|e5|paraphrase|rerank|jina-(clip|colbert))([._:-]|$)", re.I
+)
+_EMBEDDING_FAMILIES = ("bert", "nomic-bert", "xlm-roberta", "jina-bert")
+
+
+def find_chat_model(host: str) -> str | None:
+    """A chat model of the Ollama at `host`: a loaded one, else the newest; None without one.
+    Raises ServerAway when no Ollama answers quickly."""
+
+    url = base_url(host)
+    loaded = [str(m["name"]) for m in _list_models(url, "/api/ps") if may_chat(m)]
+    if found := next((name for name in loaded if _can_chat(url, name)), None):
+        return found
+    return next((name for name in chat_models(host) if _can_chat(url, name)), None)
+
+
+def chat_models(host: str) -> list[str]:
+    """The chat models of the Ollama at `host`, newest first. Raises ServerAway."""
+    there = [m for m in list_models(host) if may_chat(m)]
+    there.sort(key=lambda m: str(m.get("modified_at", "")), reverse=True)
+    return [str(m["name"]) for m in there]
+
+
+def list_models(host: str) -> list[Mapping[str, Any]]:
+    """The models of the Ollama at `host`, as /api/tags lists them. Raises ServerAway."""
+
+    return _list_models(base_url(host), "/api/tags")
+
+
+def may_chat(model: Mapping[str, Any]) -> bool:
+    """Return True when a listed model may be for chats. The list calls some embedding models
+    completion models."""
+    family = (model.get("details") or {}).get("family", "")
+    name = str(model.get("name", ""))
+    said = model.get("capabilities")
+    if not name.isprintable() or (said and "completion" not in said):
+        return False
+    return bool(name) and family not in _EMBEDDING_FAMILIES and not _EMBEDDING_NAME.search(name)
+
+
+def _can_chat(url: str, name: str) -> bool:
+    """Return False when /api/show says that a model cannot chat (not before server 0.6.4)."""
+    try:
+        shown = _get_json(url, "POST", "/api/show", {"model": name})
+    except ServerAway:  # it answered a moment ago: a real failure appears with the first request
+        return True
+    said = shown.get("capabilities")
+    return not isinstance(said, list) or "completion" in said
+
+
+def _list_models(url: str, path: str) -> list[Mapping[str, Any]]:
+    """The models that an Ollama lists at `path`."""
+    models = _get_json(url, "GET", path).get("models")
+    return [m for m in models if isinstance(m, Mapping)] if isinstance(models, list) else []
+
+
+def _get_json(url: str, method: str, path: str, body: object = None) -> Mapping[str, Any]:
+    connecting = LOOPBACK_CONNECT_SECONDS if is_loopback(url) else REMOTE_CONNECT_SECONDS
+    # Reading the list of models takes long, as the server reads manifests from the disk.
+    client = OllamaClient(url, connecting, PROBE_SECONDS if path == "/api/ps" else LISTING_SECONDS)
+    try:
+        return client.ask(method, path, body)
+    except (OllamaRefusal, OSError, HTTPException, ValueError) as error:
+        raise ServerAway(
+            f"no Ollama answers at {url}", "start it with `ollama serve`, or set OLLAMA_HOST"
+        ) from error
+    finally:
+        client.close()

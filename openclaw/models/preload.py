@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 
 from openclaw.errors import OpenclawError
 from openclaw.models.base import Model, Request, without_retries
-
-Ready = tuple[Model, Request]
 
 
 @dataclass(slots=True)
@@ -22,62 +20,49 @@ class Preloader:
     refuses the connection is not asked again, so that nobody has to wait for it.
     """
 
-    _reading: _PreloadThread | None = None
+    _thread: threading.Thread | None = None
+    _stopped: threading.Event = field(default_factory=threading.Event)
+    _failure: BaseException | None = None
 
     @property
     def busy(self) -> bool:
-        return self._reading is not None and self._reading.is_alive()
+        return self._thread is not None and self._thread.is_alive()
 
-    def begin(self, make: Callable[[], Ready | None]) -> None:
-        """Read the request that `make` returns, None for nothing. `make` is called in the thread:
-        opening a model takes time too. Ends the last preloading first, without its exceptions."""
-        with contextlib.suppress(Exception):
+    def begin(self, make: Callable[[], tuple[Model, Request]]) -> None:
+        """Read the request that `make` returns. `make` is called in the thread: opening a model
+        takes time too. Ends the last preloading first, without its exceptions."""
+        with suppress(Exception):
             self.end()
-        self._reading = _PreloadThread(make)
-        self._reading.start()
+        self._stopped, self._failure = threading.Event(), None
+        self._thread = threading.Thread(target=self._read, args=(make,), daemon=True)
+        self._thread.start()
 
     def end(self) -> None:
         """Stop, and wait a moment until the model is free: it stops between two batches. Does
         nothing in the preloading thread itself. Ctrl-C ends the wait; call it again then."""
-        reading = self._reading
-        if reading is None or reading is threading.current_thread():
+        if self._thread is None or self._thread is threading.current_thread():
             return
-        reading.stop()
-        reading.join()
-        self._reading = None
-        if reading.failure is not None:
-            raise reading.failure
-
-
-class _PreloadThread(threading.Thread):
-    def __init__(self, make: Callable[[], Ready | None]) -> None:
-        super().__init__(daemon=True, name="reading ahead")
-        self.failure: BaseException | None = None
-        self._make = make
-        self._stopped = threading.Event()
-
-    def stop(self) -> None:
         self._stopped.set()
+        self._thread.join()
+        self._thread = None
+        if self._failure is not None:
+            raise self._failure
 
-    def run(self) -> None:
+    def _read(self, make: Callable[[], tuple[Model, Request]]) -> None:
         try:
             with without_retries():
-                self._read()
+                model, request = make()
+                if self._stopped.is_set():
+                    return
+                waiting = model.warm(request)
+                try:
+                    for _ in waiting:
+                        if self._stopped.is_set():
+                            return
+                finally:
+                    if close := getattr(waiting, "close", None):
+                        close()
         except (OpenclawError, OSError):
             pass
         except BaseException as error:  # noqa: BLE001 - raised again by `end`
-            self.failure = error
-
-    def _read(self) -> None:
-        ready = self._make()
-        if ready is None or self._stopped.is_set():
-            return
-        model, request = ready
-        waiting = model.warm(request)
-        try:
-            for _ in waiting:
-                if self._stopped.is_set():
-                    return
-        finally:
-            if close := getattr(waiting, "close", None):
-                close()
+            self._failure = error

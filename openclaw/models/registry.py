@@ -24,7 +24,7 @@ from openclaw.frozen import frozen
 from openclaw.messages import Waiting
 from openclaw.models.base import Chunk, Model, ModelCard, Request, is_patient
 from openclaw.models.ollama import OllamaModel
-from openclaw.models.ollama_server import find_chat_model
+from openclaw.models.ollama_client import find_chat_model
 from openclaw.models.openai import OpenAIModel
 from openclaw.storage.home import Home
 from openclaw.storage.program import profiles_folder

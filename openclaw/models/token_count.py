@@ -18,8 +18,7 @@ from openclaw.errors import OpenclawError, PromptTooLarge
 from openclaw.frozen import frozen
 from openclaw.messages import Message
 from openclaw.models.base import Request
-from openclaw.storage.readers import parse_foreign_json
-from openclaw.storage.safe_open import read_bytes
+from openclaw.storage.readers import read_json_cache
 from openclaw.storage.text import md5, write_text
 
 MESSAGE_OVERHEAD = 6
@@ -118,7 +117,8 @@ class SavedCounts:
     def count(self, text: str) -> int:
         """Tokens of a text, as `count` counts them."""
         if self._known is None:
-            self._known = self._read()
+            known = read_json_cache(self.path).items()
+            self._known = {k: n for k, n in known if isinstance(n, int) and n >= 0}
         key = md5(text.encode(errors="replace"))
         if key not in self._known:
             self._known[key] = count(text)
@@ -126,14 +126,6 @@ class SavedCounts:
             with suppress(OSError, OpenclawError):  # without the file it is counted again
                 write_text(self.path, json.dumps(newest, indent=0) + "\n")
         return self._known[key]
-
-    def _read(self) -> dict[str, int]:
-        try:
-            found = parse_foreign_json(read_bytes(self.path))
-        except (OSError, ValueError):
-            return {}
-        known = found.items() if isinstance(found, dict) else ()
-        return {key: tokens for key, tokens in known if isinstance(tokens, int) and tokens >= 0}
 
 
 UNKNOWN = 1.15
@@ -266,12 +258,7 @@ class Meters:
             write_text(self.path, json.dumps(shape, indent=2, sort_keys=True) + "\n")
 
     def _read(self) -> dict[str, dict[str, Any]]:
-        try:
-            found = parse_foreign_json(read_bytes(self.path))
-        except (OSError, ValueError):
-            return {}
-        if not isinstance(found, dict) or found.get("version") != VERSION:
-            return {}
+        found = read_json_cache(self.path, VERSION)
         return {name: known for name, known in found.items() if isinstance(known, dict)}
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from openclaw.errors import ServerAway, UsageError
 from openclaw.models.catalog import embedding_files
-from openclaw.models.ollama_server import base_url
+from openclaw.models.ollama_client import base_url
 from openclaw.retrieval.embedding_backends import MiniLM, OllamaEmbedder, OpenAIEmbedder
 from openclaw.retrieval.embedding_models import InstalledModel, find, installed, preferred
 

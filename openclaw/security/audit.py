@@ -16,7 +16,7 @@ from openclaw.storage.lock import hold_lock
 from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import appending, folder_of, make_folder
 from openclaw.storage.text import read_text
-from openclaw.types import CallRecord
+from openclaw.types import CallRecord, local_time
 
 ACTIONS = "actions.jsonl"
 MOST_BYTES = 5_000_000
@@ -40,7 +40,7 @@ class Audit:
     session: str = ""
     turn: int = 0
     mask: Callable[[str], str] = without_secrets
-    now: Callable[[], datetime] = lambda: datetime.now().astimezone()
+    now: Callable[[], datetime] = local_time
     trouble: str = field(default="", init=False)
 
     def write(self, call: CallRecord) -> None:

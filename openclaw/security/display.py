@@ -40,6 +40,16 @@ def first_line(text: str, width: int) -> str:
     return one_line(next((line for line in text.splitlines() if line.strip()), ""), width)
 
 
+def first_words(text: str, most: int, least: int) -> str:
+    """The first words of a text on one line, without control characters: at most `most` characters,
+    cut between words where more than `least` are left."""
+    words = " ".join("".join(c if c.isprintable() else " " for c in text[:2000]).split())
+    if len(words) <= most:
+        return words
+    cut = words[: most - 3]
+    return (cut[: cut.rindex(" ")] if " " in cut[least:] else cut).rstrip(" ,;:") + "..."
+
+
 def main_argument(arguments: Mapping[str, Any], width: int = 60) -> str:
     """The values of a call in a few words, by which a person recognises it."""
     values = (value for value in arguments.values() if value not in (None, "", []))

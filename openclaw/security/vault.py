@@ -23,7 +23,7 @@ from openclaw.storage.lock import hold_lock
 from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import check_no_links, read_bytes
 from openclaw.storage.text import decode, unwritable, write_private
-from openclaw.types import ToolProblem
+from openclaw.types import ToolProblem, local_time
 
 _Secrets = list[tuple[str, str]]
 """The secrets of a text, as kind and value."""
@@ -85,7 +85,7 @@ class Vault:
     has changed it."""
 
     path: Path
-    now: Callable[[], datetime] = lambda: datetime.now().astimezone()
+    now: Callable[[], datetime] = local_time
     notices: list[str] = field(default_factory=list)
     """One-line texts for the user."""
     _values: dict[str, str] = field(default_factory=dict, repr=False)

@@ -1,9 +1,10 @@
-"""The routes of the HTTP API: what each takes, who may call it, and how its result is sent."""
+"""The routes of the HTTP API: what each takes, who may call it, how it answers; as OpenAPI too."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route as StarletteRoute
 
+from openclaw import __version__
 from openclaw.errors import Damaged, OpenclawError, Refused, UsageError
 from openclaw.frozen import frozen
 from openclaw.models.base import matches_schema, replace_surrogates
@@ -21,6 +23,7 @@ from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:
     from openclaw.server.service import Service
+
 
 Scope = Literal["open", "read", "chat", "files", "owner", "terminal"]
 """Who may call a route: anybody; a token for reading, for chatting or for files; the owner; the
@@ -194,3 +197,47 @@ async def _read_body(endpoint: Endpoint, request: Request) -> Any:
         required = ", ".join(endpoint.body.get("required", ())) or "none"
         raise Problem(400, "the body has another form", f"keys: {known}; required: {required}")
     return body
+
+
+_PARAMETER = re.compile(r"{(\w+)}")
+ERROR = an_object({"error": TEXT, "hint": TEXT})
+
+
+def describe_api(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
+    """Return the OpenAPI document of these routes."""
+    paths: dict[str, dict[str, Any]] = {}
+    for endpoint in endpoints:
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _describe(endpoint)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "openclaw", "version": __version__},
+        "paths": paths,
+        "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+    }
+
+
+def _describe(endpoint: Endpoint) -> dict[str, Any]:
+    named = _PARAMETER.findall(endpoint.path)
+    parameters = [_parameter(name, "path", "") for name in named]
+    parameters += [_parameter(name, "query", about) for name, about in endpoint.query.items()]
+    described: dict[str, Any] = {
+        "summary": endpoint.about,
+        "parameters": parameters,
+        "responses": {
+            str(endpoint.status): {"description": "done", **_content(endpoint.answer)},
+            "default": {"description": "why it was not done", **_content(ERROR)},
+        },
+        "security": [] if endpoint.scope == "open" else [{"token": [endpoint.scope]}],
+    }
+    if endpoint.body is not None:
+        described["requestBody"] = {"required": True, **_content(endpoint.body)}
+    return described
+
+
+def _parameter(name: str, place: str, about: str) -> Mapping[str, Any]:
+    shape = {"name": name, "in": place, "required": place == "path", "schema": TEXT}
+    return shape | ({"description": about} if about else {})
+
+
+def _content(schema: Schema) -> dict[str, Any]:
+    return {"content": {"application/json": {"schema": schema}}}

@@ -21,8 +21,7 @@ from openclaw.errors import OpenclawError
 from openclaw.server.access import ASGIScope, Receive, Send, Tokens, tokens_file
 from openclaw.server.runs import Runs
 from openclaw.server.service import Service
-from openclaw.server.shared_files import find_file
-from openclaw.server.shared_tools import Caller, SharedTools
+from openclaw.server.shared_tools import Caller, SharedTools, find_file
 from openclaw.server.warm import WarmHome
 from openclaw.server.wire import Problem
 from openclaw.storage.home import Home

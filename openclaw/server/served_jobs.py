@@ -6,7 +6,6 @@ from __future__ import annotations
 import sys
 import threading
 import traceback
-from datetime import datetime
 
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
@@ -18,11 +17,12 @@ from openclaw.jobs.heartbeat import (
     unattended_mode,
     unattended_settings,
 )
-from openclaw.jobs.job_file import FILE, read_jobs
 from openclaw.jobs.job_runs import run_due, tell
+from openclaw.jobs.schedule import FILE, read_jobs
 from openclaw.security.display import harmless
 from openclaw.server.service import Service
 from openclaw.server.wire import Order, event_from_json
+from openclaw.types import local_time
 
 LOOK_SECONDS = 30.0
 STOP_SECONDS = 10.0
@@ -36,7 +36,7 @@ class ServedJobs:
         self._ended = threading.Event()
         self._told: list[str] = []
         self._seen: object = None
-        self._looked = _now()
+        self._looked = local_time()
         self._failed = False
 
     def start(self) -> None:
@@ -60,7 +60,7 @@ class ServedJobs:
     def _may_be_due(self) -> bool:
         """Whether the history has to be read: the file has changed, a time has come since the last
         look, or a job has failed."""
-        home, before, self._looked = self._service.home, self._looked, _now()
+        home, before, self._looked = self._service.home, self._looked, local_time()
         try:
             stat = (home.root / FILE).stat()
         except OSError:
@@ -71,7 +71,7 @@ class ServedJobs:
         return came or self._failed or known != self._seen
 
     def _run_due(self) -> None:
-        results, faults = run_due(self._service.home, self._ask, _now)
+        results, faults = run_due(self._service.home, self._ask, local_time)
         self._say_once(faults)
         self._failed = any(each.result.code for each in results)
         for each in results:
@@ -92,7 +92,7 @@ class ServedJobs:
         settings = load_settings(self._service.home)
         order = Order(
             prompt,
-            session=f"{session_prefix(job)}{_now().date().isoformat()}",
+            session=f"{session_prefix(job)}{local_time().date().isoformat()}",
             typed=False,
             mode=unattended_mode(settings),
             asks=False,
@@ -108,10 +108,6 @@ class ServedJobs:
             if isinstance(done, Done):
                 return result_of(done, 0)
         return UnattendedResult(why="it took too long", code=1)
-
-
-def _now() -> datetime:
-    return datetime.now().astimezone()
 
 
 def _say(text: str) -> None:

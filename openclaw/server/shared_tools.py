@@ -14,6 +14,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from openclaw.errors import OpenclawError
@@ -23,14 +24,49 @@ from openclaw.memory.notes import AlreadyKnownError, typed_notes
 from openclaw.memory.todos import Todo, TodoFile
 from openclaw.models.base import matches_schema
 from openclaw.security.audit import ACTIONS, Audit
+from openclaw.security.policy import plain_parts
 from openclaw.security.untrusted import fence, plain_source
 from openclaw.security.vault import Vault
 from openclaw.server.service import Service
-from openclaw.server.shared_files import read_file
 from openclaw.server.wire import Order, Problem
+from openclaw.storage.home import Home
 from openclaw.storage.readers import kind_by_name
+from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import decode
+from openclaw.tools.paths import check_open
 from openclaw.types import CallRecord, ToolProblem
+
+FOLDERS = ("workspace", "memory", "skills")
+LARGEST = 5_000_000
+"""Bytes of a file that is shown."""
+
+
+def find_file(home: Home, named: str) -> Path:
+    """Return the file of that name, which need not exist. Raises OSError, and ToolProblem for one
+    that is hidden, holds credentials or lies elsewhere."""
+    file = home.inside(named)
+    parts = plain_parts(home.relative(file))
+    if parts[:1] not in [(folder,) for folder in FOLDERS] or len(parts) == 1:
+        raise ToolProblem(f"name a file in {', '.join(f'{folder}/' for folder in FOLDERS)}")
+    if any(part.startswith(".") for part in parts):
+        raise ToolProblem("hidden files are not for this")
+    return check_open(home, named, file)
+
+
+def read_file(home: Home, named: str) -> tuple[str, bytes | None]:
+    """Return path and bytes of a file, None when it does not exist. Problem for one that is not a
+    text of these folders."""
+    try:
+        file = find_file(home, named)
+        data = read_bytes(file, LARGEST)
+    except FileNotFoundError:
+        data = None
+    except (ToolProblem, OSError) as error:
+        raise Problem(403, f"{named} is closed: {error}") from error
+    if data is not None and b"\0" in data:
+        raise Problem(415, f"{named} is no text")
+    return home.relative(file), data
+
 
 LONGEST_NAME = 60
 LONGEST_ARGUMENTS = 20_000

@@ -131,7 +131,7 @@ class WarmHome:
             self.home,
             settings,
             model=order.model,
-            mode=order.mode,  # type: ignore[arg-type]
+            mode=order.mode,
             use_memory=order.use_memory,
             saving=order.saving,
             recall=recall,

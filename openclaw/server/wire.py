@@ -12,7 +12,7 @@ from openclaw.frozen import frozen
 from openclaw.messages import Image, Material, Usage
 from openclaw.security.grants import Grant
 from openclaw.security.policy import PermissionQuestion
-from openclaw.types import Action, Change, Shown
+from openclaw.types import Action, Change, Mode, Shown
 
 
 @frozen
@@ -24,7 +24,6 @@ class Order:
     typed    the user typed the prompt; see `Agent.ask`
     asks     somebody answers questions; without it each question is a no
     wait     a question is a no after so many seconds; 0: it waits for ever
-    plain    only the last event matters
     changes  each change of a file is an event too
     """
 
@@ -35,7 +34,7 @@ class Order:
     skill: str = ""
     typed: bool = True
     model: str | None = None
-    mode: str | None = None
+    mode: Mode | None = None
     use_memory: bool = True
     max_steps: int | None = None
     saving: bool = True

@@ -30,7 +30,7 @@ from openclaw.storage.home import name_trouble
 from openclaw.storage.merge import SIGN, conflicts
 from openclaw.storage.safe_open import check_no_links, read_bytes
 from openclaw.storage.text import BOM, md5, read_current, write_over
-from openclaw.types import BeforeWrite, record_no_write
+from openclaw.types import BeforeWrite, local_time, record_no_write
 
 LATEST = "latest"
 SHORT_ID = 4
@@ -38,10 +38,6 @@ SHORT_ID = 4
 LARGEST = 20_000_000
 """Bytes of the largest session that is read."""
 SAFE_NAME = re.compile(r"[^\W_][\w-]{0,63}")
-
-
-def _now() -> datetime:
-    return datetime.now().astimezone()
 
 
 class SessionFolder:
@@ -52,7 +48,7 @@ class SessionFolder:
     """
 
     def __init__(
-        self, folder: Path, locks: Path | None = None, now: Callable[[], datetime] = _now
+        self, folder: Path, locks: Path | None = None, now: Callable[[], datetime] = local_time
     ) -> None:
         self.folder = folder
         self.keep: BeforeWrite = record_no_write

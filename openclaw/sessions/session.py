@@ -1,4 +1,7 @@
-"""A conversation and its JSON form: version 2; version 1 (a bare array) is read too."""
+"""A conversation, its JSON form, and the masking of its secrets.
+
+The form has version 2; version 1 (a bare array) is read too.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,18 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from openclaw.frozen import frozen
-from openclaw.messages import READERS, Entry, Image, ToolUse, Usage, fields_from, fields_to
+from openclaw.messages import (
+    READERS,
+    Entry,
+    Image,
+    Material,
+    ToolUse,
+    Usage,
+    fields_from,
+    fields_to,
+)
+from openclaw.security.display import first_words
+from openclaw.security.vault import Vault, disarm_masks, map_texts, masked_names
 
 VERSION = 2
 INTERRUPTED = "(interrupted)"
@@ -259,11 +273,7 @@ def unlist(session: Session, lost: Iterable[ArchivePart]) -> None:
 def title_of(messages: list[Entry]) -> str:
     """Return the first words of the first message of the user, at most about 60 characters."""
     first = next((e.content for e in messages if e.role == "user" and e.content.strip()), "")
-    words = " ".join("".join(c if c.isprintable() else " " for c in first[:2000]).split())
-    if len(words) <= TITLE_LENGTH:
-        return words
-    cut = words[: TITLE_LENGTH - 3]
-    return (cut[: cut.rindex(" ")] if " " in cut[20:] else cut).rstrip(" ,;:") + "..."
+    return first_words(first, TITLE_LENGTH, 20)
 
 
 def _part(item: Any, first: int) -> ArchivePart | None:
@@ -412,3 +422,49 @@ _GENERATED_ID = re.compile(r"\d{4}-\d\d-\d\d-\d")
 def is_generated_id(session_id: str) -> bool:
     """Return True when a session's id was made from the time, so is no name the user gave."""
     return bool(_GENERATED_ID.match(session_id))
+
+
+def mask_materials(vault: Vault, given: Sequence[Material]) -> tuple[Material, ...]:
+    """Mask the secrets in material. In a foreign text nothing may look like a mask."""
+    return tuple(
+        replace(each, text=vault.mask(each.text if each.path else disarm_masks(each.text)))
+        for each in given
+    )
+
+
+def mask_entry(vault: Vault, said: Entry) -> Entry:
+    """Mask the secrets of a message; returns the same object when there are none."""
+    thought, record = vault.mask(said.thought), map_texts(said.record_json, vault.mask)
+    masked = replace(_sent(vault, said), thought=thought, record_json=record)
+    return said if masked == said else masked
+
+
+def _sent(vault: Vault, said: Entry) -> Entry:
+    """A message with all that a model may be sent of it masked."""
+    return replace(
+        said,
+        content=vault.mask(said.content),
+        context=vault.mask(said.context),
+        raw=vault.mask(said.raw),
+        hint=vault.mask(said.hint),
+        tool_calls=tuple(_mask_call(vault, use) for use in said.tool_calls),
+    )
+
+
+def _mask_call(vault: Vault, use: ToolUse) -> ToolUse:
+    made = map_texts(use.input, vault.mask)
+    return replace(use, input=made, output=vault.mask(use.output))
+
+
+def mask_session(vault: Vault, talk: Session) -> None:
+    """Mask the secrets in all parts of a conversation that may still be sent."""
+    talk.messages[:] = [_sent(vault, said) for said in talk.messages]
+    talk.compressed_context = vault.mask(talk.compressed_context)
+    talk.title = vault.mask(talk.title)
+
+
+def format_masked_notice(before: Iterable[str], after: Iterable[str]) -> str:
+    """Return the notice for the user about newly masked secrets, "" when there are none."""
+    known = set(masked_names("\n".join(before)))
+    names = [name for name in masked_names("\n".join(after)) if name not in known]
+    return f"kept apart: {', '.join(names)} (the model sees only the name)" if names else ""

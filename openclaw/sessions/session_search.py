@@ -191,7 +191,7 @@ def _rank(found: list[_Match], wanted: list[Term], rarity: list[float], first: s
             _has_all_words(each, wanted),
             step,
             here,
-            _time_of(each),
+            to_timestamp(each.entry.at or each.session.updated_at),
             each.session.id,
             each.number,
         )
@@ -258,10 +258,6 @@ def _to_hit(each: _Match, wanted: list[Term], length: int) -> SessionHit:
     )
     reply = " ".join(each.reply[: 2 * REPLY_LENGTH].split())[:REPLY_LENGTH]
     return replace(hit, reply=reply) if hit.role == "user" else hit
-
-
-def _time_of(each: _Match) -> float:
-    return to_timestamp(each.entry.at or each.session.updated_at)
 
 
 MOST_PLACES = 64

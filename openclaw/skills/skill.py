@@ -42,8 +42,7 @@ from openclaw.skills.skill_files import read_source, skill_file, skill_files
 from openclaw.skills.triggers import FILE as TRIGGERS
 from openclaw.skills.triggers import examples
 from openclaw.storage.home import Home
-from openclaw.storage.readers import parse_foreign_json
-from openclaw.storage.safe_open import read_bytes
+from openclaw.storage.readers import read_json_cache
 from openclaw.storage.text import write_text
 
 MAX_NAME = 64
@@ -346,7 +345,8 @@ class SkillCache:
 
     def __init__(self, file: Path | None) -> None:
         self._file = file
-        self._old = _load_rows(file) if file else {}
+        rows = read_json_cache(file, VERSION).get("skills") if file else None
+        self._old = rows if isinstance(rows, dict) else {}
         self._new: dict[str, Any] = {}
         self._changed = False
 
@@ -381,17 +381,6 @@ class SkillCache:
         text = json.dumps({"version": VERSION, "skills": self._new}, separators=(",", ":"))
         with suppress(OpenclawError):
             write_text(self._file, text + "\n")
-
-
-def _load_rows(file: Path) -> dict[str, Any]:
-    try:
-        found = parse_foreign_json(read_bytes(file))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    if not isinstance(found, dict) or found.get("version") != VERSION:
-        return {}
-    skills = found.get("skills")
-    return skills if isinstance(skills, dict) else {}
 
 
 def _stamp(path: str) -> list[list[int]] | None:

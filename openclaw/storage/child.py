@@ -92,9 +92,9 @@ def pdf_text(data: bytes, seconds: float = SECONDS) -> str:
     return str(told["text"])
 
 
-def paged_text(data: bytes, seconds: float = SECONDS) -> str:
+def paged_text(data: bytes) -> str:
     """The same, each page below a line with its number. Raises NoText."""
-    pages = pdf_text(data, seconds).split("\n\f")
+    pages = pdf_text(data).split("\n\f")
     return "\n\n".join(f"[page {n}]\n{page}" for n, page in enumerate(pages, 1)) + "\n"
 
 

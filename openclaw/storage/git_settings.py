@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 import shutil
@@ -18,6 +19,7 @@ import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from openclaw.storage.program import cache_folder
@@ -53,7 +55,7 @@ def find_repository_problem(root: Path, folder: Path) -> str:
         if not odd and _has_alternates(common):
             return f"{common / 'objects'} borrows those of another repository"
     ignoring = root / ".gitignore"  # of a link git takes no notice
-    if not odd and not ignoring.is_symlink() and not _is(str(ignoring), _is_plain):
+    if not odd and not ignoring.is_symlink() and not _is(str(ignoring), stat.S_ISREG):
         odd = str(ignoring)
     return f"{odd} is a link, too large, or no plain file" if odd else ""
 
@@ -88,32 +90,23 @@ def _has_alternates(folder: Path) -> bool:
 
 def _find_odd(folder: Path) -> Iterator[str]:
     """The paths that git follows or reads, but would not have made this way."""
-    for all_of, kind in ((SMALL, _is_small), (PLAIN, _is_plain), (FOLDERS, _is_folder)):
-        yield from (path for name in all_of if not _is(path := f"{folder}/{name}", kind))
-    for tree in TREES:
-        for top, folders, names in os.walk(folder / tree):
-            yield from (path for name in folders if not _is(path := f"{top}/{name}", _is_folder))
-            yield from (path for name in names if not _is(path := f"{top}/{name}", _is_plain))
+    for name in SMALL:
+        if not _is(path := f"{folder}/{name}", stat.S_ISREG, LARGEST):
+            yield path
+    for top, folders, names in chain(
+        [(str(folder), FOLDERS, PLAIN)], *(os.walk(folder / tree) for tree in TREES)
+    ):
+        yield from (path for name in folders if not _is(path := f"{top}/{name}", stat.S_ISDIR))
+        yield from (path for name in names if not _is(path := f"{top}/{name}", stat.S_ISREG))
 
 
-def _is(path: str, kind: Callable[[os.stat_result], bool]) -> bool:
-    """Return True when the path is of that kind, or nothing is there."""
+def _is(path: str, kind: Callable[[int], bool], most: float = math.inf) -> bool:
+    """Return True when the path is of that kind and size, or nothing is there."""
     try:
-        return kind(os.lstat(path))
+        found = os.lstat(path)
     except OSError:
         return True
-
-
-def _is_plain(found: os.stat_result) -> bool:
-    return stat.S_ISREG(found.st_mode)
-
-
-def _is_small(found: os.stat_result) -> bool:
-    return stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST
-
-
-def _is_folder(found: os.stat_result) -> bool:
-    return stat.S_ISDIR(found.st_mode)
+    return kind(found.st_mode) and found.st_size <= most
 
 
 def git_environment(root: Path, folder: Path, environ: Mapping[str, str]) -> dict[str, str]:

@@ -12,8 +12,9 @@ import shutil
 import unicodedata
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -46,11 +47,11 @@ PROPOSED = "skills/.proposed"
 ON_WINDOWS = os.name == "nt"
 
 
-@frozen
+@dataclass(frozen=True)  # and no slots: each path is made once
 class Home:
     """A folder of Markdown and JSON that an agent lives in.
 
-    Of a home that is not `trusted` (see `files.trust`) the settings do not count and the private
+    Of a home that is not `trusted` (see `security.trust`) the settings do not count and the private
     folder is not read.
     """
 
@@ -60,33 +61,33 @@ class Home:
     def __post_init__(self) -> None:
         guard(self.root)
 
-    @property
+    @cached_property
     def workspace(self) -> Path:
         return self.root / "workspace"
 
-    @property
+    @cached_property
     def memory(self) -> Path:
         return self.root / "memory"
 
-    @property
+    @cached_property
     def skills(self) -> Path:
         return self.root / "skills"
 
-    @property
+    @cached_property
     def sessions(self) -> Path:
         return self.root / "sessions"
 
-    @property
+    @cached_property
     def private(self) -> Path:
         """Indexes, caches, locks, records and secrets."""
         return self.root / ".openclaw" if self.trusted else _temporary_folder(self.root)
 
-    @property
+    @cached_property
     def server_file(self) -> Path:
         """The file by which programs of this user find the running server."""
         return self.private / "server.json"
 
-    @property
+    @cached_property
     def settings(self) -> Path:
         return self.root / "openclaw.yaml"
 

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from openclaw.frozen import frozen
-from openclaw.storage.safe_open import NotOrdinary, descend
+from openclaw.storage.safe_open import NotOrdinary, descend, read_bytes
 from openclaw.types import FileContent
 
 LARGEST_KEPT = 50_000_000
@@ -85,6 +85,16 @@ def parse_foreign_json(text: str | bytes) -> Any:
         return json.loads(text)
     except RecursionError as error:
         raise ValueError("nested too deep") from error
+
+
+def read_json_cache(path: Path, version: object = None) -> dict[str, Any]:
+    """Read the object of a JSON file that may be deleted at any time; {} for one that is missing,
+    damaged, or of another version."""
+    try:
+        found = parse_foreign_json(read_bytes(path))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) and found.get("version") == version else {}
 
 
 MOST_VALUES = 20_000

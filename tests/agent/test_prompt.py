@@ -17,7 +17,7 @@ from typing import Any, get_args
 
 import pytest
 
-from openclaw.agent.prompt import SHARES, HeadFile, HeadPart, hard_rules, head, render, tail
+from openclaw.agent.prompt import SHARES, HeadPart, hard_rules, head, render, tail
 from openclaw.messages import Message
 from openclaw.models import token_count
 from openclaw.models.base import Request
@@ -38,11 +38,7 @@ def lines(request: Request) -> list[str]:
     return [json.dumps(asdict(m), sort_keys=True, ensure_ascii=False) for m in request.messages]
 
 
-def source(name: str, text: str) -> dict[str, HeadFile]:
-    return {name: HeadFile(f"workspace/{name.upper()}.md", text)}
-
-
-def names(sources: dict[str, HeadFile], **more: Any) -> list[str]:
+def names(sources: dict[str, str], **more: Any) -> list[str]:
     return [part.name for part in head(sources, "# Tools", more.get("skills", ()), 8192)]
 
 
@@ -62,28 +58,28 @@ def test_the_head_of_the_starter_home_is_the_golden_one(tmp_path: Path, protocol
 
 def test_the_parts_that_change_least_come_first() -> None:
     keys = ("memory", "user", "tools_md", "agents", "soul", "identity")
-    sources = {key: HeadFile(f"{key}.md", f"# {key}\n\nwords") for key in keys}
+    sources = {key: f"# {key}\n\nwords" for key in keys}
     assert names(sources, skills=[Blurb("plan", "Plans.")]) == [
         "rules", "identity", "soul", "agents", "user", "tools_md", "tools", "skills", "memory",
     ]  # fmt: skip
 
 
 def test_missing_and_empty_files_and_lone_headings_cost_nothing() -> None:
-    sources = source("soul", "") | source("user", "# User\n\n") | source("agents", " \n\n")
-    sources |= source("memory", "# Memory\n<!-- one fact a line -->\n")
+    sources = {"soul": "", "user": "# User\n\n", "agents": " \n\n"}
+    sources |= {"memory": "# Memory\n<!-- one fact a line -->\n"}
     assert names(sources) == ["rules", "tools"]
 
 
 def test_comments_are_not_sent() -> None:
     text = "# Soul\n<!-- not\nthis -->\nCalm. <!-- nor this -->\n\n\n\nExact.\n"
-    made = render(head(source("soul", text), "# Tools", (), 8192))
+    made = render(head({"soul": text}, "# Tools", (), 8192))
     assert "not\nthis" not in made and "nor this" not in made
     assert "Calm." in made and "Exact." in made and "\n\n\n" not in made
 
 
 def test_superseded_facts_are_not_sent() -> None:
     text = "# Memory\n\n- ~~tea~~ (until 2026-11-21)\n* ~~milk~~\n- coffee, ~~not~~ black ~~now~~\n"
-    made = render(head(source("memory", text), "# Tools", (), 8192))
+    made = render(head({"memory": text}, "# Tools", (), 8192))
     assert "tea" not in made and "milk" not in made
     assert "- coffee, ~~not~~ black ~~now~~" in made
 
@@ -91,7 +87,7 @@ def test_superseded_facts_are_not_sent() -> None:
 @pytest.mark.parametrize("name", ["soul", "agents", "user", "memory"])
 def test_a_part_longer_than_its_share_is_cut_at_a_line_end_and_says_so(name: str) -> None:
     facts = [f"- fact number {n} about the user" for n in range(2000)]
-    made = head(source(name, "# Facts\n\n" + "\n".join(facts)), "# Tools", (), 8192)
+    made = head({name: "# Facts\n\n" + "\n".join(facts)}, "# Tools", (), 8192)
     part = next(part for part in made if part.name == name)
     *kept, mark = part.text.split("\n")
     assert part.cut and kept[2:] == facts[: len(kept) - 2]
@@ -153,7 +149,7 @@ def test_a_description_cannot_write_lines_of_its_own_into_the_prompt() -> None:
 
 def test_a_larger_window_holds_more() -> None:
     text = "# Facts\n" + "one more fact about the user\n" * 200
-    small, large = (render(head(source("user", text), "", (), w)) for w in (4096, 32768))
+    small, large = (render(head({"user": text}, "", (), w)) for w in (4096, 32768))
     assert "[cut here" in small and "[cut here" not in large
 
 
@@ -180,8 +176,8 @@ def test_hard_rules_are_repeated_in_the_tail_of_each_message(tmp_path: Path) -> 
 
 def test_the_first_hard_rules_are_repeated_without_comments() -> None:
     text = "<!-- never mind -->\n" + "\n".join(f"- Never do {n}." for n in range(9))
-    assert hard_rules(source("soul", text)) == ("Never do 0.", "Never do 1.")
-    assert hard_rules(source("agents", text)) == ()
+    assert hard_rules({"soul": text}) == ("Never do 0.", "Never do 1.")
+    assert hard_rules({"agents": text}) == ()
 
 
 # -------- the beginning stays

@@ -12,7 +12,7 @@ from openclaw.errors import UsageError
 from openclaw.memory.todos import plain_text
 from openclaw.messages import Material
 from openclaw.nlp.dates import find_named_day
-from openclaw.tools.web.fetch import WebPages
+from openclaw.tools.web.web_tools import WebPages
 from openclaw.types import TurnChanges
 from tests.agent.test_greeting import prompts, type_lines
 from tests.fakes.talk import Talk, call, done, talk

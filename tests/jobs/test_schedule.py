@@ -10,9 +10,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from openclaw.errors import UsageError
-from openclaw.jobs.job_file import Job
 from openclaw.jobs.job_runs import LATE_BY, TOO_LATE, find_due
-from openclaw.jobs.schedule import DAYS, parse_schedule
+from openclaw.jobs.schedule import DAYS, Job, parse_schedule
 from tests.data.sample import sample
 
 ZONES = ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata", "UTC")

@@ -19,7 +19,7 @@ from openclaw.errors import ModelFailed, ModelMissing, PromptTooLarge, ServerAwa
 from openclaw.messages import Message, ToolCall, Waiting
 from openclaw.models.base import Chunk, Model, Reply, Request, Text, Thinking, without_retries
 from openclaw.models.ollama import OllamaModel, estimate_cached, parse_reading, update_rate
-from openclaw.models.ollama_server import base_url
+from openclaw.models.ollama_client import base_url
 from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama, Launch
 
 QUESTION = Request((Message("system", "Be brief."), Message("user", "Which port?")))

@@ -14,8 +14,7 @@ import pytest
 from openclaw.messages import Image, Message, ToolCall
 from openclaw.models.base import Request
 from openclaw.models.ollama import OllamaModel, ReplyBuilder
-from openclaw.models.ollama_client import OllamaClient, OllamaRefusal
-from openclaw.models.ollama_server import read_card
+from openclaw.models.ollama_client import OllamaClient, OllamaRefusal, read_card
 from tests.fakes.ollama_server import FakeModel, FakeOllama
 
 SCHEMA = {

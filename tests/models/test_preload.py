@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -87,7 +88,7 @@ def test_a_reading_that_begins_ends_the_one_before(ahead: Preloader, reader: Rea
 
 def test_ending_what_never_began_or_has_ended_does_nothing(ahead: Preloader) -> None:
     ahead.end()
-    ahead.begin(lambda: None)
+    ahead.begin(lambda: (ScriptedModel(), REQUEST))
     ahead.end()
     ahead.end()
     assert not ahead.busy
@@ -96,7 +97,7 @@ def test_ending_what_never_began_or_has_ended_does_nothing(ahead: Preloader) -> 
 def test_a_model_that_cannot_be_opened_is_left_for_the_turn_to_tell(ahead: Preloader) -> None:
     opened = threading.Event()
 
-    def fails() -> None:
+    def fails() -> NoReturn:
         opened.set()
         raise ModelMissing("no model")
 
@@ -121,7 +122,7 @@ def test_a_bug_in_one_reading_does_not_keep_the_next_from_beginning(
 
 
 def test_what_the_system_refuses_is_left_for_the_turn_to_tell(ahead: Preloader) -> None:
-    ahead.begin(lambda: Path("no such file").unlink())
+    ahead.begin(lambda: Path("no such file").unlink())  # type: ignore[arg-type, return-value]
     ahead.end()
 
 

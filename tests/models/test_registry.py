@@ -16,7 +16,7 @@ from openclaw.errors import ModelFailed, ModelMissing, PromptTooLarge, ServerAwa
 from openclaw.messages import Message, Waiting
 from openclaw.models.base import Chunk, Model, ModelCard, Reply, Request, Text, without_retries
 from openclaw.models.ollama import OllamaModel
-from openclaw.models.ollama_server import LISTING_SECONDS, find_chat_model
+from openclaw.models.ollama_client import LISTING_SECONDS, find_chat_model
 from openclaw.models.openai import OpenAIModel
 from openclaw.models.registry import FallbackModel, ModelOpener, split_name
 from tests.fakes.ollama_server import FakeModel, FakeOllama, Launch

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.agent.note_taking import update_notes
+from openclaw.agent.after_answer import update_notes
 from openclaw.cli.main import run
 from openclaw.errors import Damaged, OpenclawError
 from openclaw.messages import Entry

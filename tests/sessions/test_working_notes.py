@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.agent.note_taking import update_notes
+from openclaw.agent.after_answer import update_notes
 from openclaw.messages import Entry, ToolUse
 from openclaw.models.token_count import count
 from openclaw.sessions.session import Session

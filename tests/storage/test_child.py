@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from openclaw.storage.child import NoText, ReadingError, pdf_text, read_in_child
-from openclaw.tools.web.fetch import WebPages
 from openclaw.tools.web.page import read_page_in_child
+from openclaw.tools.web.web_tools import WebPages
 from openclaw.types import ToolProblem, TurnChanges
 from tests.fakes.pdf import heavy_pdf, pdf
 from tests.fakes.web_server import FakeSite, Said

@@ -13,7 +13,6 @@ import pytest
 
 from openclaw.errors import OpenclawError
 from openclaw.storage.lock import Owner, command, hold_lock, owner
-from openclaw.storage.network_drives import network_place, of_mounts
 
 HOLD = (
     "import sys, time; from pathlib import Path\n"
@@ -164,35 +163,3 @@ def test_many_that_take_turns_all_come_in(lock: Path, tmp_path: Path) -> None:
     running = [subprocess.Popen(command) for _ in range(5)]
     assert [process.wait() for process in running] == [0] * 5
     assert counter.read_text(encoding="ascii") == "200"
-
-
-# ---- where locks may not hold
-
-MOUNTS = {
-    "/": "ext4",
-    "/mnt/share": "nfs4",
-    "/mnt/share/my disk": "ext4",
-    "/home/me/remote": "fuse.sshfs",
-    "/Volumes/My Share": "smbfs",
-}
-
-
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [
-        ("/home/me/openclaw", ""),
-        ("/mnt/share", "NFS"),
-        ("/mnt/share/home", "NFS"),
-        ("/mnt/shared/home", ""),
-        ("/mnt/share/my disk/home", ""),
-        ("/home/me/remote/home", "SSHFS"),
-        ("/Volumes/My Share/home", "SMB"),
-    ],
-)
-@pytest.mark.skipif(os.name == "nt", reason="paths of POSIX")
-def test_a_network_file_system_is_known_by_its_mount(path: str, name: str) -> None:
-    assert of_mounts(MOUNTS, Path(path)) == name
-
-
-def test_a_folder_of_this_computer_is_on_no_network(tmp_path: Path) -> None:
-    assert network_place(tmp_path / "not" / "there") == ""

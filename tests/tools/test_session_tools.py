@@ -17,7 +17,7 @@ from openclaw.messages import Entry, Material, ToolUse
 from openclaw.models import token_count
 from openclaw.security.audit import Audit
 from openclaw.sessions.session import Session
-from openclaw.tools.session_tools import FoundMessage, SessionTools
+from openclaw.tools.memory_tools import FoundMessage, SessionTools
 from openclaw.tools.tool import tool
 from openclaw.types import Mode, ToolProblem, TurnChanges
 from tests.fakes.talk import Protocol, Talk, answer, call, results, talk

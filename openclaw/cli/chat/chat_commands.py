@@ -31,7 +31,6 @@ from openclaw.cli.commands.why import why_in_chat
 from openclaw.cli.error_report import explain
 from openclaw.cli.formatting import for_stdout
 from openclaw.cli.history_lines import minute
-from openclaw.cli.options import Options
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.home.attachments import attach
 from openclaw.home.model_names import find_auto_model
@@ -100,9 +99,7 @@ def run_group(name: str, rest: str, home: Path) -> int:
         words = [with_words, *words]
     sys.stdout.flush()
     try:
-        code = command.main(
-            words, prog_name=f"/{name}", standalone_mode=False, obj=Options(str(home))
-        )
+        code = command.main(words, prog_name=f"/{name}", standalone_mode=False, obj=str(home))
     except typer.Abort:
         raise KeyboardInterrupt from None
     except OpenclawError:

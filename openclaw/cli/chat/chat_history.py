@@ -11,12 +11,7 @@ from openclaw.cli.chat.chat_commands import Say, say_all
 from openclaw.cli.commands.log import log_lines
 from openclaw.cli.commands.undo import conflict_lines, refused, scope_of, undo_lines
 from openclaw.cli.formatting import for_stdout
-from openclaw.cli.history_lines import (
-    blame_lines,
-    diff_lines,
-    find_blame,
-    show_lines,
-)
+from openclaw.cli.history_lines import blame_lines, diff_lines, find_blame, show_lines
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
 from openclaw.history.differences import turn_differences

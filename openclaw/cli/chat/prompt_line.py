@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from openclaw import __version__
 from openclaw.cli.chat.completion import CompletionSources, completions, sources_of
-from openclaw.cli.questions import is_yes
-from openclaw.cli.reply import TOO_SOON_SECONDS, read_reply
+from openclaw.cli.questions import TOO_SOON_SECONDS, is_yes, read_reply
 from openclaw.cli.standard_input import read_stdin
 from openclaw.cli.typeahead import TypedAhead
 from openclaw.errors import UsageError

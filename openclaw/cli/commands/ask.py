@@ -14,6 +14,7 @@ from openclaw.cli.common import SEARCH, find_trusted_home
 from openclaw.cli.dispatch import IMPLICIT, check_prompt
 from openclaw.errors import OpenclawError
 from openclaw.server.server_client import find_server
+from openclaw.server.wire import Order
 
 
 class Output(StrEnum):
@@ -81,18 +82,18 @@ def ask(
             ctx.meta[SEARCH] = start_early(home, " ".join(words))
     from openclaw.cli.one_shot import answer_once
 
-    answer_once(
-        ctx,
-        words,
-        stdin,
-        (continue_, session),
-        skill,
-        output.value,
-        yes=yes,
-        quiet=quiet,
-        opening=(model, mode, no_memory, max_steps, no_save),
-        server=server,
+    order = Order(
+        "",
+        continue_,
+        session,
+        skill=skill,
+        model=model,
+        mode=mode.value if mode else None,
+        use_memory=not no_memory,
+        max_steps=max_steps,
+        saving=not no_save,
     )
+    answer_once(ctx, words, stdin, order, output.value, yes=yes, quiet=quiet, server=server)
 
 
 def _is_terminal() -> bool:

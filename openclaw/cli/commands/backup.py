@@ -9,7 +9,6 @@ import typer
 
 from openclaw.cli.common import current_home
 from openclaw.cli.formatting import warn
-from openclaw.cli.options import options
 from openclaw.errors import UsageError
 from openclaw.maintenance.backup import back_up
 from openclaw.maintenance.restore import restore as put_back
@@ -47,7 +46,7 @@ def restore(
 
     An archive that you have not made on this machine makes a home that waits for your yes.
     """
-    named = directory or options(ctx).home
+    named = directory or ctx.obj
     if not named:
         raise UsageError("where to? a folder is missing", f"openclaw restore {file} DIR")
     made = put_back(Path.cwd() / file.expanduser(), Path.cwd() / Path(named).expanduser())

@@ -19,6 +19,7 @@ from openclaw.cli.formatting import has_colours
 from openclaw.cli.opening import open_app
 from openclaw.cli.play import bell_seconds, choose_listener
 from openclaw.server.server_client import find_server
+from openclaw.server.wire import Order
 
 
 def chat(
@@ -40,7 +41,15 @@ def chat(
     With PROMPT it begins with that.
     """
     server = None if no_server or no_save else find_server(current_home(ctx))
-    app = open_app(ctx, model, mode, no_memory, max_steps, no_save, server=server)
+    order = Order(
+        "",
+        model=model,
+        mode=mode.value if mode else None,
+        use_memory=not no_memory,
+        max_steps=max_steps,
+        saving=not no_save,
+    )
+    app = open_app(ctx, order, server=server)
     lines = choose_lines(app, sys.stdin, sys.stdout)
     listener = choose_listener(
         "text",

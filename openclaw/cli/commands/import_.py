@@ -13,7 +13,7 @@ import typer
 
 from openclaw.cli.commands.init import chosen_folder, make_home
 from openclaw.cli.common import current_home, print_json, print_undo_hint, record_as_turn, table
-from openclaw.cli.options import AsJson, Unasked, options
+from openclaw.cli.options import AsJson, Unasked
 from openclaw.cli.questions import can_ask, confirm
 from openclaw.errors import Damaged
 from openclaw.maintenance.importers.plan import ImportPlan, carry_out, plan_import
@@ -79,7 +79,7 @@ def _home(ctx: typer.Context) -> Home:
     except Damaged as error:
         if not can_ask():
             raise
-        target = chosen_folder(None, options(ctx).home, Path.cwd(), os.environ)
+        target = chosen_folder(None, ctx.obj, Path.cwd(), os.environ)
         typer.echo(str(error), err=True)
         if not confirm(f"Make a home in {target}?", yes=False):
             raise

@@ -10,7 +10,6 @@ import typer
 
 from openclaw.cli.formatting import warn
 from openclaw.cli.home_trust import ensure_trusted
-from openclaw.cli.options import options
 from openclaw.cli.questions import can_ask, confirm
 from openclaw.config import load_settings, starter_text
 from openclaw.errors import Damaged
@@ -51,7 +50,7 @@ def init(
     ] = False,
 ) -> None:
     """Make a home, or add what is missing to one. Nothing is ever overwritten."""
-    target = chosen_folder(directory, options(ctx).home, Path.cwd(), os.environ)
+    target = chosen_folder(directory, ctx.obj, Path.cwd(), os.environ)
     notes, versioned = holds_notes(target), is_own(target)
     _ask_about_others(target, notes=notes, yes=yes)
     created = make_home(target, notes=notes)

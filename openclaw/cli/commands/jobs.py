@@ -15,10 +15,11 @@ from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import warn
 from openclaw.cli.options import AsJson, make_group
 from openclaw.cli.questions import write_after_yes
-from openclaw.jobs.job_file import FILE, Job, find_job, read_jobs
 from openclaw.jobs.job_runs import Ask, JobResult, all_due, last_runs, run_due, tell, try_job
+from openclaw.jobs.schedule import FILE, Job, find_job, read_jobs
 from openclaw.security.display import harmless, one_line
 from openclaw.server.autostart import make_timer_files, start_command
+from openclaw.types import local_time
 
 if TYPE_CHECKING:
     from openclaw.jobs.heartbeat import UnattendedResult
@@ -33,7 +34,7 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     home = current_home(ctx, reading=True)
     jobs, faults = read_jobs(home)
     warn(faults)
-    now = _now()
+    now = local_time()
     last = last_runs(home, jobs, now) if jobs else {}
     due = {each.job.name: "due" if each.runs else "missed" for each in all_due(home, jobs, now)}
     shapes = [_as_json(job, last.get(job.name), now, due.get(job.name, "")) for job in jobs]
@@ -54,7 +55,7 @@ def run_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     is older than a day is told and not run.
     """
     home = current_home(ctx)
-    results, faults = run_due(home, _ask(home), _now)
+    results, faults = run_due(home, _ask(home), local_time)
     warn(faults)
     _report(home, results, as_json=as_json)
 
@@ -122,7 +123,3 @@ def _report(home: Home, results: list[JobResult], *, as_json: bool) -> None:
         if each.result.code and not each.result.answer:
             warn([f"job {each.job.name}: {each.result.why}"])
     raise typer.Exit(max((each.result.code for each in results), default=0))
-
-
-def _now() -> datetime:
-    return datetime.now().astimezone()

@@ -13,12 +13,7 @@ import typer
 
 from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import warn
-from openclaw.cli.history_lines import (
-    kind_of,
-    minute,
-    place_of,
-    state_words,
-)
+from openclaw.cli.history_lines import kind_of, minute, place_of, state_words
 from openclaw.cli.opening import open_app
 from openclaw.cli.options import AsJson
 from openclaw.history.differences import SESSIONS_PREFIX, turn_differences, turn_json

@@ -26,6 +26,7 @@ from openclaw.storage.safe_open import (
     read_bytes,
 )
 from openclaw.storage.text import unwritable
+from openclaw.types import local_time
 
 State = Literal["ok", "warning", "fault"]
 PLACE = "kept"
@@ -39,7 +40,7 @@ class RepairCopies:
     """
 
     home: Home
-    now: Callable[[], datetime] = lambda: datetime.now().astimezone()
+    now: Callable[[], datetime] = local_time
     _folder: Path | None = field(default=None)
 
     @property
@@ -220,7 +221,7 @@ class View:
             path = f"{prefix}/{entry.name}"
             try:
                 if entry.is_dir(follow_symlinks=False):
-                    if entry.name not in PASSED_OVER and not _is_repository(entry.path):
+                    if entry.name not in PASSED_OVER and not os.path.lexists(f"{entry.path}/.git"):
                         yield from self._folder(entry.path, path)
                 elif entry.is_file(follow_symlinks=False):
                     yield HomeFile(path, entry.stat(follow_symlinks=False))
@@ -250,7 +251,3 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
             return sorted(entries, key=lambda entry: entry.name)
     except OSError:
         return []
-
-
-def _is_repository(folder: str) -> bool:
-    return os.path.lexists(f"{folder}/.git")

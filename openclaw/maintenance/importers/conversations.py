@@ -19,12 +19,12 @@ from openclaw.maintenance.importers.steps import ImportStep, SourceItem, Transfe
 from openclaw.messages import Entry, ToolUse
 from openclaw.security.untrusted import fence
 from openclaw.security.vault import disarm_masks, map_texts
-from openclaw.sessions import masking
 from openclaw.sessions.session import (
     INTERRUPTED,
     NotASession,
     Session,
     SessionState,
+    mask_session,
     title_of,
     to_json,
 )
@@ -72,7 +72,7 @@ def take_conversation(to: Transfer, step: ImportStep) -> ImportStep:
         foreign={f"a conversation of {to.label}": users[-1] if users else 0},
     )
     session.extra = state.as_json()
-    masking.mask_session(to.vault, session)
+    mask_session(to.vault, session)
     return to.write(step, None, encode(to_json(session)))
 
 

@@ -2,27 +2,287 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import PurePosixPath
 
 from openclaw.errors import OpenclawError
+from openclaw.frozen import frozen
+from openclaw.maintenance.importers.source import Source
 from openclaw.maintenance.importers.steps import ImportStep, SourceItem, Transfer, plain
-from openclaw.maintenance.importers.texts import (
-    Block,
-    append_blocks,
-    has_more,
-    new_blocks,
-    new_todos,
-    notes_on,
-    safe_path,
-    text_of,
-    with_todos,
+from openclaw.memory.entries import break_comment_marks, entries_of, without_comments
+from openclaw.memory.markdown import (
+    Page,
+    TaskItem,
+    change_file,
+    is_same_statement,
+    read_markdown,
+    read_page,
+    read_task_page,
 )
-from openclaw.memory.markdown import change_file, read_markdown, read_page
-from openclaw.storage.home import starter_files
+from openclaw.memory.todos import add_todos, mark_done, same_list
+from openclaw.security.display import count_of
+from openclaw.security.secrets import find_secrets
+from openclaw.security.untrusted import find_hidden, strip_hidden
+from openclaw.security.vault import disarm_masks
+from openclaw.storage.home import name_trouble, starter_files
 from openclaw.storage.lock import hold_lock
 from openclaw.storage.text import decode, encode
+from openclaw.types import ToolProblem
+
+LONGEST_NAME = 180
+_NOT_IN_A_NAME = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\]')
+_LASTING = ("identity", "memory", "daily", "to-dos")
+"""What every prompt may begin with, or a tool gives without a fence: nothing unseen comes in."""
+
+
+def text_of(source: Source, item: SourceItem) -> str:
+    """Return the text that a file becomes, with its secrets. OpenclawError if unreadable."""
+    raw = source.text(item.path)
+    text = strip_hidden(raw) if item.kind in _LASTING else raw
+    if item.shape == "log":
+        text = _log(text)
+    elif item.shape == "entries":
+        title = "" if item.kind == "memory" else f"# {item.name.removesuffix('.md').title()}\n\n"
+        text = title + as_list(entries(text))
+    return disarm_masks(text)
+
+
+def notes_on(source: Source, item: SourceItem, text: str) -> list[str]:
+    """Return what the user should know of a text: secrets kept apart, hidden characters in it."""
+    secrets = len(find_secrets(text))
+    unseen = len(find_hidden(source.text(item.path))) if item.kind in _LASTING else 0
+    told = [f"{count_of(secrets, 'secret')} kept apart"] if secrets else []
+    return told + ([f"{unseen} hidden characters taken out"] if unseen else [])
+
+
+def safe_path(path: str) -> str:
+    """Return a path whose parts are valid names on every system and are closed to nobody."""
+    return "/".join(_safe_name(part) for part in path.split("/"))
+
+
+def _safe_name(name: str) -> str:
+    shown = name.encode("utf-8", "replace").decode("utf-8")
+    bare = _NOT_IN_A_NAME.sub("-", unicodedata.normalize("NFC", shown)).rstrip(" .").lstrip(" ")
+    if not bare.strip("-") or bare.startswith(".") or name_trouble(bare, windows=True):
+        bare = f"note-{bare.lstrip('.')}"
+    if len(bare.encode()) > LONGEST_NAME:
+        suffix = PurePosixPath(bare).suffix[:12]
+        tail = hashlib.sha256(bare.encode()).hexdigest()[:8]
+        head = bare.encode()[: LONGEST_NAME - 30].decode("utf-8", "ignore")
+        bare = f"{head}-{tail}{suffix}"
+    return bare
+
+
+def _log(text: str) -> str:
+    """Return nanobot's history.jsonl as a list, one item for each line with `content`."""
+    return "# History of a nanobot\n\n" + as_list(_log_entries(text))
+
+
+def _log_entries(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        content = entry.get("content") if isinstance(entry, dict) else None
+        if isinstance(content, str) and content.strip():
+            at = str(entry.get("timestamp") or "")[:16].replace("T", " ")
+            dated = content.lstrip().startswith("[") or not at
+            yield content.strip() if dated else f"[{at}] {content.strip()}"
+
+
+SECTION = "\u00a7"
+"""Stands alone on a line between two memories of Hermes (hermes-agent, tools/memory_tool.py)."""
+_TEMPLATE = frozenset({
+    "this file stores important information that should persist across sessions.",
+    "(important facts about the user)",
+    "(user preferences learned over time)",
+    "(information about ongoing projects)",
+    "(things to remember)",
+    "*this file is automatically updated by nanobot when important information should be "
+    "remembered.*",
+})  # fmt: skip
+"""What nanobot writes into a new MEMORY.md (nanobot/templates/memory/MEMORY.md)."""
+_RULE = re.compile(r"\s*(?:[-*_]\s*){3,}")
+_TITLE = re.compile(r"(?:[\w.-]+ )?memory|long-?term memory|memory\.md|\d{4}-\d{2}-\d{2}.*", re.I)
+
+
+@frozen
+class Block:
+    """Lines that belong together, without a newline at the end, and the heading over them."""
+
+    heading: str
+    text: str
+
+
+def blocks(text: str) -> list[Block]:
+    """Return the blocks of a Markdown text, without titles, rules, comments, front matter and the
+    sentences of templates.
+    """
+    page = read_page(text)
+    starts = {section.start: section for section in page.sections if section.level}
+    tops = {bullet.at for bullet in page.bullets if bullet.depth == 0}
+    found: list[Block] = []
+    heading, lines = "", list[str]()
+    skip = -1
+    for at, raw in enumerate([*page.lines, ""]):
+        line = raw.rstrip("\r\n")
+        gap = _is_gap(page, at, line)
+        if at in starts or at in tops or gap:
+            _close(found, heading, lines)
+        if section := starts.get(at):
+            first = section.level == 1 and _TITLE.fullmatch(section.name)
+            heading = "" if first else section.name
+            skip = at if line.lstrip().startswith("#") else at + 1
+        if at > skip and not gap and not _is_matter(page, at):
+            lines.append(line)
+    return found
+
+
+def entries(text: str) -> list[str]:
+    """The memories of Hermes, each of one or more lines."""
+    parts = re.split(rf"(?m)^[ \t]*{SECTION}[ \t]*\r?$", text)
+    return [part.strip() for part in parts if part.strip()]
+
+
+def as_list(memories: Iterable[str]) -> str:
+    """Return memories as a Markdown list; further lines of one are indented below its first."""
+    return "".join(f"{_as_item(one)}\n" for one in memories)
+
+
+def new_blocks(text: str, known: str) -> list[Block]:
+    """Return the blocks of a text that a file does not hold yet; `known` is the file's text."""
+    have = {_plain(block.text) for block in blocks(known)}
+    facts = [entry.text for entry in entries_of(known)]
+    fresh = []
+    for block in blocks(text):
+        plain = _plain(block.text)
+        item = [entry.text for entry in entries_of(block.text)][:1]
+        if not plain or plain in have:
+            continue
+        if (
+            item
+            and "\n" not in block.text
+            and any(is_same_statement(fact, item[0]) for fact in facts)
+        ):
+            continue
+        have.add(plain)
+        fresh.append(block)
+    return fresh
+
+
+def append_blocks(known: str, fresh: Sequence[Block], heading: str) -> str:
+    """Return a file's text with blocks at its end, below `## heading`; their own headings one
+    lower.
+
+    A file that already ends with such a part, by the same heading, is continued.
+    """
+    if not fresh:
+        return known
+    lines: list[str] = []
+    page = read_page(known)
+    last = page.sections[-1] if page.sections else None
+    if last is None or last.name != heading:
+        lines += [f"## {heading}", ""]
+    over, in_list = "", False
+    for block in fresh:
+        if lines and lines[-1] and not (in_list and _is_item(block.text) and block.heading == over):
+            lines.append("")
+        if block.heading != over:
+            over = block.heading
+            lines += [f"### {break_comment_marks(over)}", ""]
+        in_list = _is_item(block.text)
+        lines += block.text.split("\n")
+    gap = "" if not known.strip() else "\n" if known.endswith("\n") else "\n\n"
+    body = "\n".join(lines) + "\n"
+    return known + (gap + body).replace("\n", page.newline if known else "\n")
+
+
+def new_todos(text: str, known: str) -> list[TaskItem]:
+    """Return the to-dos of a text that no list of `known` has, done or not."""
+    have = read_task_page(known).items
+    fresh: list[TaskItem] = []
+    for item in read_task_page(text).items:
+        alike = (one for one in [*have, *fresh] if same_list(one.list, item.list))
+        if not any(is_same_statement(one.text, item.text) for one in alike):
+            fresh.append(item)
+    return fresh
+
+
+def with_todos(known: str, items: Iterable[TaskItem]) -> tuple[str, list[TaskItem]]:
+    """Return a to-do file's text with more to-dos on their lists, and the texts that are too long
+    for a to-do.
+    """
+    left = []
+    for item in items:
+        try:
+            known, ids = add_todos(known, item.list, [item.text])
+        except ToolProblem:
+            left.append(item)
+            continue
+        known = mark_done(known, ids[0], done=True) if item.done else known
+    return known, left
+
+
+def has_more(text: str) -> bool:
+    """Tell whether a to-do file holds anything but headings and to-dos."""
+    page = read_task_page(text)
+    tasks = {item.at for item in page.items}
+    headings = {section.start for section in page.sections if section.level}
+    return any(
+        line.strip() and not _is_matter(page, at)
+        for at, line in enumerate(page.lines)
+        if at not in tasks and at not in headings and not _RULE.fullmatch(line.rstrip("\r\n"))
+    )
+
+
+def _is_gap(page: Page, at: int, line: str) -> bool:
+    """Tell whether a line is blank and outside a block of code. The line after the last is one."""
+    return not line.strip() and page.opaque.get(at, at) == at
+
+
+def _is_matter(page: Page, at: int) -> bool:
+    """Tell whether a line is front matter or inside a comment."""
+    began = page.opaque.get(at)
+    if began is None:
+        line = page.lines[at].strip() if at < len(page.lines) else ""
+        return line.startswith("<!--") and line.endswith("-->")
+    first = page.lines[began].lstrip() if began < len(page.lines) else ""
+    return first.startswith("<!--") or (began == 0 and first.rstrip() == "---")
+
+
+def _close(found: list[Block], heading: str, lines: list[str]) -> None:
+    text = "\n".join(lines)
+    rule = len(lines) == 1 and _RULE.fullmatch(text)
+    if text.strip() and not rule and text.strip().casefold() not in _TEMPLATE:
+        found.append(Block(heading, text))
+    lines.clear()
+
+
+def _is_item(line: str) -> bool:
+    return re.match(r"\s*(?:[-*+]|\d{1,9}[.)])\s", line) is not None
+
+
+def _as_item(text: str) -> str:
+    lines = _lines(text)
+    if _is_item(lines[0]):
+        return "\n".join(lines)
+    return "\n".join(f"  {line}" if n else f"- {line}" for n, line in enumerate(lines))
+
+
+def _lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.splitlines() if line.strip()]
+
+
+def _plain(text: str) -> str:
+    return " ".join(without_comments(text).split()).casefold().lstrip("-*+ ")
+
 
 LONGEST_MEMORY = 12_000
 """Characters by which MEMORY.md may grow, which every prompt begins with. More is a file of its own

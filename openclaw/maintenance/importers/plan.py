@@ -7,9 +7,8 @@ second import does what the first one did not finish.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 
 from openclaw.errors import OpenclawError, UsageError
@@ -27,7 +26,7 @@ from openclaw.maintenance.importers.skills import plan_skills, take_skill
 from openclaw.maintenance.importers.source import Source
 from openclaw.maintenance.importers.steps import DOES, Deed, ImportStep, SourceItem, Transfer
 from openclaw.storage.home import Home
-from openclaw.types import UNRECORDED, Recorder, ToolProblem
+from openclaw.types import UNRECORDED, Recorder, ToolProblem, local_time
 
 
 @frozen
@@ -41,13 +40,7 @@ class ImportPlan:
         return sum(step.deed in deeds for step in self.steps)
 
 
-def _now() -> datetime:
-    return datetime.now().astimezone()
-
-
-def plan_import(
-    home: Home, folder: Path, wanted: str = "", *, now: Callable[[], datetime] = _now
-) -> ImportPlan:
+def plan_import(home: Home, folder: Path, wanted: str = "") -> ImportPlan:
     """Return what an import of a folder would do; nothing is written. `wanted` names its format.
 
     UsageError when the folder is missing, cannot be imported, holds the home or lies in it.
@@ -58,7 +51,7 @@ def plan_import(
     _check_apart(root, Path(os.path.realpath(home.root)), folder)
     source = Source(root)
     layout = detect_layout(source, wanted)
-    transfer = Transfer(source, home, layout.format, now)
+    transfer = Transfer(source, home, layout.format, local_time)
     steps = [step for item in sort_items(source, layout) for step in _plan(transfer, item)]
     left = [SourceItem("", path).step("leave", detail=why) for path, why in source.left.items()]
     return ImportPlan(transfer, (*steps, *left))

@@ -9,9 +9,18 @@ from starlette.routing import Route as StarletteRoute
 from starlette.routing import Router
 
 from openclaw import __version__
-from openclaw.server.api import OBJECT, TEXT, Call, Endpoint, Routes, a_list, an_object, make_route
+from openclaw.server.api import (
+    OBJECT,
+    TEXT,
+    Call,
+    Endpoint,
+    Routes,
+    a_list,
+    an_object,
+    describe_api,
+    make_route,
+)
 from openclaw.server.mcp_server import McpEndpoint
-from openclaw.server.openapi import describe_api
 from openclaw.server.routes import (
     file_routes,
     history_routes,

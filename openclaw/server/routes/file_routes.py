@@ -13,7 +13,7 @@ from openclaw.models.token_count import count
 from openclaw.security.policy import is_identity
 from openclaw.server.api import NUMBER, OBJECT, TEXT, TRUTH, Call, Routes, a_list, an_object
 from openclaw.server.markup import to_html
-from openclaw.server.shared_files import FOLDERS, read_file
+from openclaw.server.shared_tools import FOLDERS, read_file
 from openclaw.server.wire import Problem
 from openclaw.storage.home import Home
 from openclaw.storage.safe_open import read_bytes

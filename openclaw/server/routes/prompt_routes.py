@@ -11,17 +11,9 @@ from openclaw.errors import UsageError
 from openclaw.home.attachments import attach, mentions
 from openclaw.home.model_names import known_models
 from openclaw.messages import Material, skill_prompt
-from openclaw.server.api import (
-    NUMBER,
-    TEXT,
-    TRUTH,
-    Call,
-    Routes,
-    a_list,
-    an_object,
-)
+from openclaw.server.api import NUMBER, TEXT, TRUTH, Call, Routes, a_list, an_object
 from openclaw.server.runs import Run
-from openclaw.server.shared_files import find_file
+from openclaw.server.shared_tools import find_file
 from openclaw.server.streams import stream_run
 from openclaw.server.wire import Order, Problem
 from openclaw.types import ToolProblem

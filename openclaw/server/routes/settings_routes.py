@@ -15,16 +15,7 @@ from openclaw.inspection.context import context_report
 from openclaw.inspection.policy_report import describe_policy
 from openclaw.inspection.usage import all_turns, usage_json
 from openclaw.inspection.usage_plot import usage_plots
-from openclaw.server.api import (
-    NUMBER,
-    OBJECT,
-    TEXT,
-    TRUTH,
-    Call,
-    Routes,
-    a_list,
-    an_object,
-)
+from openclaw.server.api import NUMBER, OBJECT, TEXT, TRUTH, Call, Routes, a_list, an_object
 from openclaw.server.wire import Problem
 
 ROUTES = Routes()

@@ -74,12 +74,12 @@ class FlatArguments:
     slots: Mapping[str, Slot]
 
 
-def plain_name(name: str, longest: int = LONGEST_NAME) -> str:
+def plain_name(name: str) -> str:
     """Reduce a name to small letters, digits and single underscores; "tool" when nothing is left,
     or when it reads like an order."""
     ascii_only = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     split = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", ascii_only)
-    plain = re.sub(r"[^a-z0-9]+", "_", split.casefold()).strip("_")[:longest].strip("_")
+    plain = re.sub(r"[^a-z0-9]+", "_", split.casefold()).strip("_")[:LONGEST_NAME].strip("_")
     return "tool" if not plain or ORDERS_IN_NAMES.search(plain) else plain
 
 

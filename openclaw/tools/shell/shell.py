@@ -35,11 +35,7 @@ from openclaw.tools.paths import SPILL
 from openclaw.tools.results import DEFAULT_LIMITS, ResultLimits, as_data
 from openclaw.tools.shell import process, sandbox
 from openclaw.tools.shell.change_set import ChangeMover, has_changes, read_changes
-from openclaw.tools.shell.git_credentials import (
-    NAMES_GIT,
-    find_committed_credentials,
-    kept_by_git,
-)
+from openclaw.tools.shell.git_credentials import NAMES_GIT, find_committed_credentials, kept_by_git
 from openclaw.tools.shell.named_files import named_files
 from openclaw.tools.shell.output import (
     MOST_CHANGES,

@@ -16,7 +16,7 @@ import pytest
 from openclaw.errors import OpenclawError
 from openclaw.maintenance.doctor.checkup import CHECKS, Check, checkup
 from openclaw.maintenance.doctor.finding import Finding, View
-from openclaw.maintenance.doctor.home_files import rights, space
+from openclaw.maintenance.doctor.home_files import network_place, of_mounts, rights, space
 from openclaw.memory.todos import TodoFile
 from openclaw.retrieval.records import connect
 from openclaw.security.foreign_files import ForeignFiles
@@ -24,7 +24,7 @@ from openclaw.security.vault import Vault
 from openclaw.storage.home import Home, create_home
 from openclaw.storage.lock import hold_lock
 
-POSIX = pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
+POSIX = pytest.mark.skipif(os.name == "nt", reason="modes and paths of POSIX")
 YEAR = 366 * 24 * 3600.0
 
 
@@ -437,3 +437,35 @@ def test_a_folder_that_was_never_there_is_missed_if_it_is_the_memory(tmp_path: P
     assert "nothing is remembered" in one(Home(root), "folders").found
     assert look(Home(root), "folders", fix=True)[0].fixed == "made memory/"
     assert (root / "memory").is_dir()
+
+
+# ---- where locks may not hold
+
+MOUNTS = {
+    "/": "ext4",
+    "/mnt/share": "nfs4",
+    "/mnt/share/my disk": "ext4",
+    "/home/me/remote": "fuse.sshfs",
+    "/Volumes/My Share": "smbfs",
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/home/me/openclaw", ""),
+        ("/mnt/share", "NFS"),
+        ("/mnt/share/home", "NFS"),
+        ("/mnt/shared/home", ""),
+        ("/mnt/share/my disk/home", ""),
+        ("/home/me/remote/home", "SSHFS"),
+        ("/Volumes/My Share/home", "SMB"),
+    ],
+)
+@POSIX
+def test_a_network_file_system_is_known_by_its_mount(path: str, name: str) -> None:
+    assert of_mounts(MOUNTS, Path(path)) == name
+
+
+def test_a_folder_of_this_computer_is_on_no_network(tmp_path: Path) -> None:
+    assert network_place(tmp_path / "not" / "there") == ""

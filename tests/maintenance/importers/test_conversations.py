@@ -17,7 +17,13 @@ from openclaw.maintenance.importers.conversations import (
     read_foreign,
     thread,
 )
-from openclaw.maintenance.importers.texts import append_blocks, as_list, blocks, entries, new_blocks
+from openclaw.maintenance.importers.memories import (
+    append_blocks,
+    as_list,
+    blocks,
+    entries,
+    new_blocks,
+)
 from openclaw.memory.entries import entries_of
 from openclaw.sessions.session import INTERRUPTED, NotASession, from_json, to_json
 

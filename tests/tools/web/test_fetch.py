@@ -20,9 +20,8 @@ from openclaw.messages import ToolCall
 from openclaw.security.network import Resolve, read_url
 from openclaw.security.policy import Policy
 from openclaw.tools.toolbox import Toolbox
-from openclaw.tools.web.fetch import PAGE_CHARS, WebPages, parts_of
 from openclaw.tools.web.http_get import FetchOptions, check_redirect, fetch, trusted_authorities
-from openclaw.tools.web.web_search import MOST_PAGES, SeenPages
+from openclaw.tools.web.web_tools import MOST_PAGES, PAGE_CHARS, SeenPages, WebPages, parts_of
 from openclaw.types import ForeignProblem, ToolProblem, TurnChanges
 from tests.fakes.web_server import Asked, FakeSite, Said, to
 

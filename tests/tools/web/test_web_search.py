@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 from ddgs.exceptions import DDGSException, RatelimitException, TimeoutException
 
-from openclaw.tools.web.fetch import WebPages
-from openclaw.tools.web.web_search import SeenPages, WebTools
+from openclaw.tools.web.web_tools import SeenPages, WebPages, WebTools
 from openclaw.types import Action, ToolProblem, TurnChanges
 
 HIT = {"title": "Tea", "href": "https://example.org/tea", "body": "All  about\ntea."}

@@ -10,7 +10,7 @@ import typer
 
 from openclaw.cli.common import current_home, print_json, raise_usage_errors, record_as_turn, table
 from openclaw.cli.options import AsJson
-from openclaw.cli.reply import read_reply
+from openclaw.cli.questions import read_reply
 from openclaw.errors import UsageError
 from openclaw.memory.notes import Note, Notes, find_candidates, typed_notes
 from openclaw.security.display import one_line

@@ -30,7 +30,7 @@ from openclaw.home.model_names import (
 )
 from openclaw.models import catalog
 from openclaw.models.http_client import client_options
-from openclaw.models.ollama_server import base_url
+from openclaw.models.ollama_client import base_url
 
 if TYPE_CHECKING:
     from openclaw.models.catalog import Progress

@@ -7,7 +7,6 @@ from importlib.util import find_spec
 import typer
 
 from openclaw.cli.common import current_home
-from openclaw.cli.options import options
 from openclaw.cli.questions import refuse_inside_agent
 from openclaw.errors import OpenclawError
 
@@ -22,7 +21,7 @@ def acp(ctx: typer.Context) -> None:
     if find_spec("acp") is None:
         raise OpenclawError("the SDK of the Agent Client Protocol is not installed", INSTALL)
     refuse_inside_agent("what an editor asks for")
-    named = options(ctx).home
+    named = ctx.obj
     if named:
         current_home(ctx)
     from openclaw.server.acp.editor_agent import serve_editor

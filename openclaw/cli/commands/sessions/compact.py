@@ -15,6 +15,7 @@ from openclaw.cli.options import AsJson
 from openclaw.events import Compaction, Notice, to_wire
 from openclaw.inspection.turn_lines import compaction_line
 from openclaw.security.display import harmless
+from openclaw.server.wire import Order
 
 
 def compact(
@@ -32,7 +33,7 @@ def compact(
     as_json: AsJson = False,
 ) -> None:
     """Put all but the last two exchanges into the archive, a summary in their place."""
-    with closing(open_app(ctx, model)) as app:
+    with closing(open_app(ctx, Order("", model=model))) as app:
         session = app.sessions.load(ref)
         for event in app.compact(session, focus, dry_run=dry_run):
             if isinstance(event, Notice):

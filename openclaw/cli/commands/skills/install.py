@@ -13,8 +13,7 @@ import typer
 
 from openclaw.cli.common import current_home, print_json, print_undo_hint, record_as_turn
 from openclaw.cli.options import AsJson, Unasked
-from openclaw.cli.questions import can_ask, confirm
-from openclaw.cli.reply import read_reply
+from openclaw.cli.questions import can_ask, confirm, read_reply
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
 from openclaw.security.display import count_of, harmless, one_line

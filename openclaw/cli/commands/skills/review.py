@@ -11,7 +11,7 @@ import typer
 
 from openclaw.cli.common import current_home, print_json, record_as_turn
 from openclaw.cli.options import AsJson
-from openclaw.cli.reply import read_reply
+from openclaw.cli.questions import read_reply
 from openclaw.security.display import harmless, one_line
 from openclaw.skills.proposals import (
     Proposal,
