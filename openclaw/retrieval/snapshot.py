@@ -252,17 +252,18 @@ def _since(snapshot: Snapshot, day: str) -> Mask:
         if file.mtime_ns >= start_ns:
             recent[file.first_row : file.first_row + file.rows] = True
     recent[snapshot.dated("", day)] = False
-    recent[snapshot.dated(day, "9999")] = True
+    recent[snapshot.dated(day, "9999-12-31")] = True
     return recent
 
 
 Mask = npt.NDArray[np.bool_]
 
 SAMPLE, FEWEST = 200, 30
-# So many vectors are kept in memory. Of more the nearest binary codes are compared with the
-# question's numbers, and of those so many by all numbers of both.
-IN_MEMORY = CODES = 20_000
-RESCORED = 2000
+# So many numbers of vectors are kept in memory (32 MB, 20,000 vectors of MiniLM). Of more the
+# nearest binary codes are compared with the question's numbers, and of those so many by all numbers
+# of both.
+IN_MEMORY = 7_680_000
+CODES, RESCORED = 20_000, 2000
 # So many codes at a time stay in the processor's cache.
 BLOCK = 16_384
 # OpenBLAS uses several threads for a larger product, which costs 40 ms instead of 1 ms when the
@@ -392,7 +393,7 @@ class _Codes(NamedTuple):
     groups  int64[g]: the groups of vectors in the index
     starts  int64[g]: the place of the first vector of each group
     places  int32[count]: the place of each row's vector, or -1
-    matrix  float32[n, width]: the vectors themselves, None for more than `IN_MEMORY`
+    matrix  float32[n, width]: the vectors themselves, None for more numbers than `IN_MEMORY`
     """
 
     width: int
@@ -420,38 +421,44 @@ class _Rows(NamedTuple):
     lengths: Floats
 
 
+_NONE = np.empty(0, np.int64)
+_NO_ROWS = _Rows(0, [], _NONE, _NONE, _NONE.view(np.uint64), _NONE, _NONE.astype(np.float32))
+
+
 class SnapshotCache:
     """What the snapshots of a store share: the rows of the last one, and the binary codes of one
     embedder. So a snapshot reads only what changed."""
 
     def __init__(self) -> None:
-        none = np.empty(0, np.int64)
-        self._rows = _Rows(0, [], none, none, none.view(np.uint64), none, none.astype(np.float32))
+        self._rows = _NO_ROWS
         self._lock = threading.Lock()
         self._forget(0, 0)
 
     def read_rows(self, db: sqlite3.Connection, revision: int) -> _Rows:
         """The rows of `db`, which is at this revision."""
-        former = self._rows
+        former = self._rows if self._rows.revision <= revision else _NO_ROWS
         select = "SELECT coalesce(max(changed), 0), count(*) FROM files WHERE chunks > 0"
         newest, count = db.execute(select).fetchone()
         if newest > former.revision or count != len(former.files):
-            self._rows = _merge_rows(db, revision, former)
-        return self._rows
+            former = _merge_rows(db, revision, former)
+        self._rows = former
+        return former
 
     def codes(self, db: sqlite3.Connection, name: str, contexts: Rows) -> _Codes:
         """The codes of the vectors of `name`, and the place of each context's vector."""
         with self._lock:
             row = db.execute("SELECT id, width FROM embedders WHERE name = ?", (name,)).fetchone()
             embedder, width = row or (0, 0)
-            count = "SELECT count(*) FROM vectors WHERE embedder = ?"
-            held = int(db.execute(count, (embedder,)).fetchone()[0])
+            select = "SELECT count(*), coalesce(max(id), 0) FROM vectors WHERE embedder = ?"
+            held = db.execute(select, (embedder,)).fetchone()
             if (embedder, width) != (self._embedder, self._width):
                 self._forget(embedder, width)
-            self._add(db, held)
-            if len(self._groups) != held:  # some have left the index
+            self._add(db, held[0])
+            # Ids are never given twice: so the groups are those of `db`, or some have left it, or
+            # are younger than it.
+            if (len(self._groups), self._groups[-1] if len(self._groups) else 0) != held:
                 self._forget(embedder, width)
-                self._add(db, held)
+                self._add(db, held[0])
             self._find(contexts)
             bits = self._bits[:, : self._used]
             return _Codes(width, bits, self._groups, self._starts, self._found[1], self._matrix)
@@ -483,7 +490,7 @@ class SnapshotCache:
             at = np.searchsorted(self._sorted, contexts)
             self._sorted = np.insert(self._sorted, at, contexts) if begin else contexts
             self._order = np.insert(self._order, at, order + begin) if begin else order
-            if self._used > IN_MEMORY:
+            if self._used * self._width > IN_MEMORY:
                 self._matrix = None
             elif self._matrix is not None:
                 select = (
