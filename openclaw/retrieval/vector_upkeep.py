@@ -35,6 +35,7 @@ WINDOW = 1024
 # Beside other clones a batch is this part of what is left of a window.
 PIECES = 64
 T = TypeVar("T")
+Waiting = list[tuple[str, npt.NDArray[np.int64]]]
 
 
 class VectorFiller:
@@ -69,9 +70,9 @@ class VectorFiller:
         try:
             self._share(is_over)
             waiting = missing(self._store.snapshot(), self._embedder.name)
+            total, done = _count_texts(waiting), 0
             if seconds is None and self._shared.is_ready:
-                waiting = dict(random.sample(list(waiting.items()), len(waiting)))
-            total, done = len(set().union(*waiting.values())), 0
+                random.shuffle(waiting)
             for count in self._fill(waiting, is_over):
                 done += count
                 if on_progress and count:
@@ -93,13 +94,13 @@ class VectorFiller:
     def _left(self) -> int:
         """How many contexts have no vector. When none is left, drop other embedders' vectors."""
         name = self._embedder.name
-        left = len(set().union(*missing(self._store.snapshot(), name).values()))
+        left = _count_texts(missing(self._store.snapshot(), name))
         if not left and self._store.query("SELECT 1 FROM embedders WHERE name <> ?", (name,)):
             with self._store.write() as writer:
                 keep_only(writer, name)
         return left
 
-    def _fill(self, waiting: dict[str, set[int]], is_over: Callable[[], bool]) -> Iterator[int]:
+    def _fill(self, waiting: Waiting, is_over: Callable[[], bool]) -> Iterator[int]:
         """Embed in batches, and yield for how many texts each brought a vector.
 
         Clones that begin together find each other's vectors before each batch. While they do, each
@@ -123,10 +124,11 @@ class VectorFiller:
                 left = rest
                 yield before - len(left)
 
-    def _texts(self, waiting: dict[str, set[int]]) -> Iterator[tuple[int, str]]:
+    def _texts(self, waiting: Waiting) -> Iterator[tuple[int, str]]:
         """Each waiting context once, read from the files, since the index stores none."""
         seen: set[int] = set()
-        for path, keys in waiting.items():
+        for path, contexts in waiting:
+            keys = set(contexts.tolist())
             for context in self._contexts(path) if keys - seen else ():
                 key = context_key(context)
                 if key in keys and key not in seen:
@@ -217,11 +219,15 @@ KEPT_SHARE = 5
 _SMALL = 16
 
 
-def missing(snapshot: Snapshot, name: str) -> dict[str, set[int]]:
+def missing(snapshot: Snapshot, name: str) -> Waiting:
     """The contexts without a vector of the embedder `name`, by file path, newest files first."""
     lacking = (snapshot.contexts != 0) & ~snapshot.vectors(name).known
     by_file = snapshot.by_file(np.flatnonzero(lacking))
-    return {path: set(snapshot.contexts[rows].tolist()) for path, rows in reversed(by_file)}
+    return [(path, snapshot.contexts[rows]) for path, rows in reversed(by_file)]
+
+
+def _count_texts(waiting: Waiting) -> int:
+    return len(np.unique(np.concatenate([each for _, each in waiting]))) if waiting else 0
 
 
 def due(

@@ -56,7 +56,9 @@ def embed(store: IndexStore, name: str, *texts: str, width: int = 4) -> None:
 
 def missing(store: IndexStore, name: str) -> set[int]:
     """The contexts without a vector."""
-    return set().union(*vector_upkeep.missing(store.snapshot(), name).values())
+    return {
+        key for _, keys in vector_upkeep.missing(store.snapshot(), name) for key in keys.tolist()
+    }
 
 
 def embed_all(store: IndexStore, name: str = "fake/one") -> None:
