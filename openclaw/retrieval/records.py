@@ -5,13 +5,9 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
-import numpy.typing as npt
+from typing import NamedTuple
 
 # The name of an engine in notices, and their key.
 ENGINE = "vector store"
@@ -19,8 +15,6 @@ ENGINE = "vector store"
 ORDINALS = 1 << 24
 # Vector number n of group g has the key g * GROUP + n in `full_vectors`.
 GROUP = 64
-# `file_rows.rows`: the node's id, its context (0 for none), the words in the context.
-ROW_TYPE = np.dtype([("node", "<u8"), ("context", "<i8"), ("length", "<u4")])
 _SIGNED = (1 << 63) - 1
 # Begin the words for the day of a chunk and for one that it tells of; no word of a text begins so.
 DAY, DAY_TOLD = "=", "@"
@@ -136,7 +130,8 @@ CREATE TABLE departed (context INTEGER PRIMARY KEY, at INTEGER);
 CREATE TABLE shared (
     id INTEGER, place TEXT, day INTEGER, PRIMARY KEY (id, place)) WITHOUT ROWID;
 """
-# Versions whose vectors are kept. To embed all texts again would take long, to read them does not.
+# Versions whose vectors are kept, as `former_vectors`, until `writer.take_over_vectors`. To embed
+# all texts again would take long, to read them does not.
 FORMER = (1, 2, 3)
 
 
@@ -210,35 +205,6 @@ def _version(db: sqlite3.Connection) -> int:
     return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
-def add_vectors(
-    execute: Callable[[str, Any], sqlite3.Cursor],
-    embedder: int,
-    contexts: npt.NDArray[np.int64],
-    vectors: npt.NDArray[np.float16],
-) -> list[int]:
-    """Save vectors (float16[n, d]; d is 0 where only their list is kept). Returns the ids of their
-    groups."""
-    groups = []
-    for start in range(0, len(contexts), GROUP):
-        part = vectors[start : start + GROUP].astype("<f2")
-        keys = contexts[start : start + GROUP].astype("<i8").tobytes()
-        values = (embedder, keys, binary_codes(part).tobytes())
-        group = execute("INSERT INTO vectors VALUES (NULL, ?, ?, ?)", values).lastrowid or 0
-        for at, vector in enumerate(part if part.size else ()):
-            execute(
-                "INSERT INTO full_vectors VALUES (?, ?)", (group * GROUP + at, vector.tobytes())
-            )
-        groups.append(group)
-    return groups
-
-
-def binary_codes(vectors: npt.NDArray[np.floating]) -> npt.NDArray[np.uint64]:
-    """One bit a dimension, 1 for a number above 0 (binary quantization): float[n, d] as
-    uint64[n, ceil(d / 64)]."""
-    bits = np.packbits(vectors > 0, axis=1)
-    return np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8))).view("<u8")
-
-
 def _make_tables(db: sqlite3.Connection) -> None:
     db.execute("BEGIN IMMEDIATE")
     if (version := _version(db)) != VERSION:
@@ -251,20 +217,5 @@ def _make_tables(db: sqlite3.Connection) -> None:
                 db.execute('DROP TABLE "{}"'.format(name.replace('"', '""')))
         for statement in filter(str.strip, TABLES.split(";")):
             db.execute(statement)
-        if kept:
-            _take_over_vectors(db)
         db.execute(f"PRAGMA user_version = {VERSION}")
     db.execute("COMMIT")
-
-
-def _take_over_vectors(db: sqlite3.Connection) -> None:
-    select = "SELECT embedder, width, contexts, data FROM former_vectors JOIN embedders"
-    for embedder, width, contexts, data in db.execute(f"{select} ON embedders.id = embedder"):
-        keys = np.frombuffer(contexts, "<i8")
-        try:
-            add_vectors(
-                db.execute, embedder, keys, np.frombuffer(data, "<f2").reshape(len(keys), width)
-            )
-        except ValueError as error:
-            raise sqlite3.DatabaseError("vectors of the wrong size") from error
-    db.execute("DROP TABLE former_vectors")

@@ -19,11 +19,10 @@ from openclaw.retrieval.records import (
     DAY_TOLD,
     GROUP,
     ORDINALS,
-    ROW_TYPE,
     IndexedFile,
     StoredChunk,
-    binary_codes,
 )
+from openclaw.retrieval.writer import ROW_TYPE, binary_codes
 
 if TYPE_CHECKING:
     from openclaw.retrieval.embedders import Embedder

@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from openclaw.errors import ModelFailed
 from openclaw.retrieval.index_store import IndexStore
-from openclaw.retrieval.records import GROUP, ROW_TYPE, add_vectors
+from openclaw.retrieval.records import GROUP
 from openclaw.retrieval.vector_store import NAMED_DAYS, LazyStore, StoreFailed
-from openclaw.retrieval.writer import Writer, context_key
+from openclaw.retrieval.writer import ROW_TYPE, Writer, add_vectors, context_key
 
 if TYPE_CHECKING:
     from openclaw.retrieval.embedders import Embedder

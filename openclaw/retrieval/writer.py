@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from openclaw.retrieval.records import DAY, DAY_TOLD, ORDINALS, ROW_TYPE, KnownFile, Stamp
+from openclaw.retrieval.records import DAY, DAY_TOLD, GROUP, ORDINALS, KnownFile, Stamp
 from openclaw.retrieval.tokens import language_of, words
 
 if TYPE_CHECKING:
@@ -231,6 +231,8 @@ def _chunk_row(key: int, chunk: Chunk) -> tuple[int, int, int, str, str, str, st
 
 Postings = Mapping[str, tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]]
 MOST = 255
+# `file_rows.rows`: the node's id, its context (0 for none), the words in the context.
+ROW_TYPE = np.dtype([("node", "<u8"), ("context", "<i8"), ("length", "<u4")])
 
 
 def pack_postings(postings: Postings) -> dict[str, bytes]:
@@ -322,3 +324,51 @@ def _by_word(
         term: (owners[start:end], tfs[start:end])
         for term, start, end in zip(terms, starts, ends, strict=True)
     }
+
+
+def add_vectors(
+    execute: Callable[[str, Any], sqlite3.Cursor],
+    embedder: int,
+    contexts: npt.NDArray[np.int64],
+    vectors: npt.NDArray[np.float16],
+) -> list[int]:
+    """Save vectors (float16[n, d]; d is 0 where only their list is kept). Returns the ids of their
+    groups."""
+    groups = []
+    for start in range(0, len(contexts), GROUP):
+        part = vectors[start : start + GROUP].astype("<f2")
+        keys = contexts[start : start + GROUP].astype("<i8").tobytes()
+        values = (embedder, keys, binary_codes(part).tobytes())
+        group = execute("INSERT INTO vectors VALUES (NULL, ?, ?, ?)", values).lastrowid or 0
+        for at, vector in enumerate(part if part.size else ()):
+            execute(
+                "INSERT INTO full_vectors VALUES (?, ?)", (group * GROUP + at, vector.tobytes())
+            )
+        groups.append(group)
+    return groups
+
+
+def binary_codes(vectors: npt.NDArray[np.floating]) -> npt.NDArray[np.uint64]:
+    """One bit a dimension, 1 for a number above 0 (binary quantization): float[n, d] as
+    uint64[n, ceil(d / 64)]."""
+    bits = np.packbits(vectors > 0, axis=1)
+    return np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8))).view("<u8")
+
+
+def take_over_vectors(db: sqlite3.Connection) -> None:
+    """Save the vectors that `records` has kept of a former version. Raises sqlite3.Error."""
+    exist = "SELECT 1 FROM sqlite_master WHERE name = 'former_vectors'"
+    if not db.execute(exist).fetchone():
+        return
+    db.execute("BEGIN IMMEDIATE")
+    if db.execute(exist).fetchone():  # no other process has done so meanwhile
+        select = "SELECT embedder, width, contexts, data FROM former_vectors JOIN embedders"
+        for embedder, width, contexts, data in db.execute(f"{select} ON embedders.id = embedder"):
+            keys = np.frombuffer(contexts, "<i8")
+            try:
+                vectors = np.frombuffer(data, "<f2").reshape(len(keys), width)
+            except ValueError as error:
+                raise sqlite3.DatabaseError("vectors of the wrong size") from error
+            add_vectors(db.execute, embedder, keys, vectors)
+        db.execute("DROP TABLE former_vectors")
+    db.execute("COMMIT")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 import time
 import warnings
 from pathlib import Path
@@ -247,3 +249,13 @@ def test_no_text_is_searched_to_its_end_for_each_of_its_parts(name: str) -> None
     began = time.process_time()
     read_data(data, cast(Kind, kind))
     assert time.process_time() - began < 10, "it takes a second, or half a minute"
+
+
+def test_neither_reading_a_file_nor_a_turn_loads_numpy() -> None:
+    """Its import takes as long as all that follows an answer."""
+    code = (
+        "import sys, openclaw.agent.after_answer, openclaw.agent.turn, openclaw.home.recall;"
+        "print('openclaw.retrieval.documents' in sys.modules, 'numpy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "False"]
