@@ -176,8 +176,7 @@ class FileTools:
         target = new_file(self.home, path)
         name = self.home.relative(target)
         base, old = self._read_current(target, name)
-        if old and old.strip() and name == TODO_FILE:
-            raise ToolProblem(f"{name} is changed by the tool todo: add, done, remove.")
+        _check_todos(name, old or "")
         new = self._with_secrets(with_newline(content), old, name)
         if old == new and old.strip():
             raise ToolProblem(f"{name} already holds exactly this text.")
@@ -197,12 +196,15 @@ class FileTools:
         new, line = replace_passage(old, find, replace)
         if self.vault:
             self.vault.check_kept(old, new, name)
+        if new.count("\n") != old.count("\n"):
+            _check_todos(name, old)
         return _Plan(target, name, base, old, new, line)
 
     def _plan_append(self, path: str, text: str) -> _Plan:
         target = _append_target(self.home, path)
         name = self.home.relative(target)
         base, old = self._read_current(target, name)
+        _check_todos(name, old or "")
         new = append_text(old or "", self._with_secrets(text, old, name, whole=False))
         return _Plan(target, name, base, old, new)
 
@@ -302,6 +304,12 @@ class FileTools:
         elif not (base or b"").strip() or known == md5(base or b""):
             self._note_read(name, saved.after)
         return saved
+
+
+def _check_todos(name: str, text: str) -> None:
+    """Raise ToolProblem for the list of to-dos: a line that is added as text is no to-do."""
+    if name == TODO_FILE and text.strip():
+        raise ToolProblem(f"{name} is changed by the tool todo: add, done, remove.")
 
 
 def _check_text(data: bytes, name: str) -> bytes:

@@ -433,3 +433,20 @@ def test_below_rows_of_a_table_stands_the_sum_of_all_of_them(files: FileTools, h
         "| what | euros |\n|---|---|\n| rent | 840 |\n| food | 310 |\n| train | 49 |\n", "utf-8"
     )
     assert files.read_file("costs.md", 5).endswith("| train | 49 |\n[added up: euros: 1199]")
+
+
+def test_a_todo_is_not_added_or_removed_as_text(files: FileTools, home: Home) -> None:
+    """A small model adds "Latte" below "- [ ] Bread", which is no to-do."""
+    path = "memory/TODO.md"
+    text = "# Groceries\n\n- [ ] Bread\n"
+    (home.root / path).write_text(text, "utf-8")
+    for said in (
+        problem(files.append_file, path, "Latte"),
+        problem(files.edit_file, path, "- [ ] Bread", "- [ ] Bread\nLatte"),
+        problem(files.edit_file, path, "- [ ] Bread\n", ""),
+        problem(files.write_file, path, "- [ ] Latte"),
+    ):
+        assert said == f"{path} is changed by the tool todo: add, done, remove."
+    assert (home.root / path).read_text("utf-8") == text
+    files.edit_file(path, "Bread", "Rye bread")
+    assert "- [ ] Rye bread\n" in (home.root / path).read_text("utf-8")
