@@ -68,6 +68,8 @@ class IndexStore:
             revision = self._state("revision")
             if self._files is None or self._files[0] != revision:
                 before, known = self._files or (0, {})
+                if before > revision:  # another version of the program has made the tables anew
+                    before, known = 0, {}
                 # A row may be newer than the revision read before it, never older.
                 known = known | self._changed_since(before)
                 if len(known) != self._reader.execute("SELECT count(*) FROM files").fetchone()[0]:

@@ -359,6 +359,20 @@ def test_an_index_of_another_version_is_made_anew(store: IndexStore) -> None:
     again.close()
 
 
+def test_tables_that_another_version_makes_anew_are_read_anew(store: IndexStore) -> None:
+    for line in ("one\n", "two\n", "three\n"):
+        take_in(store, sea=line)
+    assert list(store.files()) == ["memory/sea.md"] and store.snapshot().count == 1
+    db = sqlite3.connect(store.path)
+    db.execute(f"PRAGMA user_version = {records.VERSION + 1}")
+    db.close()
+    other = IndexStore(store.path)
+    take_in(other, day="four\n")
+    assert list(store.files()) == ["memory/day.md"]
+    assert [chunk.text for chunk in store.snapshot().rows([0])] == ["four"]
+    other.close()
+
+
 @pytest.mark.parametrize("version", records.FORMER)
 def test_the_vectors_of_former_versions_are_kept(store: IndexStore, version: int) -> None:
     take_in(store, sea="one\n", day="three\n")
