@@ -402,13 +402,14 @@ SMALLEST, LARGEST = 20, 200
 
 def is_stuck(text: str) -> bool:
     """Return True when a text ends in the same 20 to 200 characters, words among them, four times:
-    a small model that has fallen into a loop goes on to the last token."""
+    a small model that has fallen into a loop goes on to the last token. A rule of a table has few
+    different bytes, a word of two Chinese characters has six."""
     tail = text[-4 * LARGEST :]
     last = tail[-SMALLEST:]
     at = tail.rfind(last, 0, -SMALLEST)  # cheap, as it runs after every piece of the reply
     while at >= 0 and len(tail) - SMALLEST - at <= LARGEST:
         piece = tail[at + SMALLEST :]
-        if len(set(piece)) > 5 and tail.endswith(piece * 4):
+        if len(set(piece.encode())) > 5 and tail.endswith(piece * 4):
             return True
         at = tail.rfind(last, 0, at + SMALLEST - 1)
     return False

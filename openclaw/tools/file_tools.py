@@ -12,6 +12,7 @@ from typing import Any
 
 from openclaw.frozen import frozen
 from openclaw.memory.markdown import show_sums
+from openclaw.memory.todos import add_todos
 from openclaw.security.secrets import find_key_begin
 from openclaw.security.vault import Vault
 from openclaw.storage.child import NoText, paged_text
@@ -204,9 +205,10 @@ class FileTools:
         target = _append_target(self.home, path)
         name = self.home.relative(target)
         base, old = self._read_current(target, name)
-        _check_todos(name, old or "")
-        new = append_text(old or "", self._with_secrets(text, old, name, whole=False))
-        return _Plan(target, name, base, old, new)
+        text = self._with_secrets(text, old, name, whole=False)
+        if name == TODO_FILE and (lines := [line for line in text.splitlines() if line.strip()]):
+            return _Plan(target, name, base, old, add_todos(old or "", "", lines)[0])
+        return _Plan(target, name, base, old, append_text(old or "", text))
 
     def write_file(self, path: str, content: str) -> str:
         """Create a file."""
@@ -519,9 +521,12 @@ def _is_whole_line(text: str, start: int, end: int) -> bool:
 
 
 def _same_problem(text: str, find: str) -> ToolProblem:
-    near = _nearest_lines(text, find)
-    what = f"The nearest lines:\n{near}\nCopy one as find." if near else "append_file adds a line."
-    return ToolProblem(f"find and replace are the same; nothing would change. {what}")
+    same = "find and replace are the same; nothing would change."
+    if not _tolerant_pattern(find).search(text):  # a small model gives what is to be added twice
+        return ToolProblem(f"{same} This text is not in the file; append_file adds it.")
+    return ToolProblem(
+        f"{same} The nearest lines:\n{_nearest_lines(text, find)}\nCopy one as find."
+    )
 
 
 def _nearest_lines(text: str, find: str) -> str:

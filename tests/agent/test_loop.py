@@ -259,7 +259,8 @@ def test_a_reply_that_goes_in_circles_is_stopped_and_asked_for_again(it: Talk) -
 
 
 @pytest.mark.parametrize(
-    "piece", ["the cat sat on the mat, ", "- Buy milk on Monday\n", "x = compute(x, y) + 1; ",
+    "piece", ["\u8d2d\u7269\u6e05\u5355" * 5,
+              "the cat sat on the mat, ", "- Buy milk on Monday\n", "x = compute(x, y) + 1; ",
               "A whole sentence that says one thing, and then says it all over again. " * 2]
 )  # fmt: skip
 def test_the_same_words_four_times_over_are_a_circle(piece: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import openclaw
+from openclaw.memory.todos import parse_todos
 from openclaw.messages import ToolCall
 from openclaw.security.policy import PermissionQuestion, Policy
 from openclaw.security.vault import Vault
@@ -321,6 +322,7 @@ def test_an_edit_is_exact_first_and_then_minds_no_blanks(
         ("port = 9090", "port = 8080", ["already stands in line 3"]),
         ("port = 8080", "port = 8080", ["nothing would change"]),
         ("charger", "charger", ["nothing would change", "append_file"]),
+        ("hostname = y", "hostname = y", ["nothing would change", "append_file"]),
         ("charger", "charger and plug", ["not in the file", "append_file"]),
         ("port  = 8080", "port = 8080", ["nothing would change"]),
         ("  ", "x", ["find is empty"]),
@@ -441,7 +443,6 @@ def test_a_todo_is_not_added_or_removed_as_text(files: FileTools, home: Home) ->
     text = "# Groceries\n\n- [ ] Bread\n"
     (home.root / path).write_text(text, "utf-8")
     for said in (
-        problem(files.append_file, path, "Latte"),
         problem(files.edit_file, path, "- [ ] Bread", "- [ ] Bread\nLatte"),
         problem(files.edit_file, path, "- [ ] Bread\n", ""),
         problem(files.write_file, path, "- [ ] Latte"),
@@ -450,3 +451,14 @@ def test_a_todo_is_not_added_or_removed_as_text(files: FileTools, home: Home) ->
     assert (home.root / path).read_text("utf-8") == text
     files.edit_file(path, "Bread", "Rye bread")
     assert "- [ ] Rye bread\n" in (home.root / path).read_text("utf-8")
+
+
+def test_each_line_that_is_appended_to_the_todos_becomes_one(files: FileTools, home: Home) -> None:
+    path = home.root / "memory/TODO.md"
+    path.write_text("## Groceries\n\n- [ ] Bread\n", "utf-8")
+    files.append_file("memory/TODO.md", "Latte\n\n- [ ] Eggs")
+    assert [todo.text for todo in parse_todos(path.read_text("utf-8"))] == [
+        "Bread",
+        "Latte",
+        "Eggs",
+    ]
