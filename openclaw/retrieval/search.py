@@ -42,7 +42,7 @@ from openclaw.retrieval.passages import (
     passage_of,
 )
 from openclaw.retrieval.question import Query, day_of, shorten_question, to_path_prefix
-from openclaw.retrieval.ranking import RECALL_SCORE, FusedRow, RowScores
+from openclaw.retrieval.ranking import ORDER_SCORE, RECALL_SCORE, FusedRow, RowScores
 from openclaw.retrieval.scan import IndexOptions, index_options
 from openclaw.retrieval.snapshot import Rows, Snapshot, SnapshotView, allowed_rows
 from openclaw.retrieval.vector_store import LazyStore, StoreFailed
@@ -129,7 +129,8 @@ class Search(LiveIndex):
         the reason why each is left out."""
         query = Query(shorten_question(question), today, k=most, skip=frozenset(skip), order=order)
         in_head = replace(query, skip=frozenset(), only=query.skip)
-        limits = PassageLimits(most, tokens, RECALL_SCORE, count)
+        least = ORDER_SCORE if order else RECALL_SCORE
+        limits = PassageLimits(most, tokens, least, count)
 
         def choose(look: _Lookup) -> ChosenPassages:
             return choose_passages(look(query), limits, look(in_head) if in_head.only else ())
