@@ -68,6 +68,7 @@ class Recall:
     left_out  hits that the newest `passages` did not take: path, start_line, end_line, score, rule
     answered  the process has answered once; then the next answer takes only milliseconds
     _reading  (files read, all files) while the process reads many files
+    _missing  passages that had no vector when it answered
     """
 
     home: Home
@@ -78,6 +79,7 @@ class Recall:
     _replies: queue.Queue[Mapping[str, Any]] = field(default_factory=queue.Queue)
     _asked: int = 0
     _reading: tuple[int, int] | None = None
+    _missing: int = 0
     answered: bool = False
 
     @property
@@ -144,10 +146,11 @@ class Recall:
 
     def close(self) -> None:
         """Kill the process: its transactions are complete, and the index can be made again. A
-        process that is reading files is left to finish the index, which the next prompt then has.
+        process that is reading files, or that lacks vectors, is left to finish the index, which the
+        next prompt then has.
         """
         process, self._process = self._process, None
-        if process is not None and self._reading:
+        if process is not None and (self._reading or self._missing):
             with suppress(OSError):
                 _pipe(process.stdin).close()
             _left.append(process)
@@ -215,6 +218,7 @@ class Recall:
                 continue
             self.answered = True
             self.notices += reply["notices"]
+            self._missing = reply["missing"]
             if "problem" in reply:
                 raise ToolProblem(reply["problem"])
             return reply["result"]
@@ -225,6 +229,13 @@ def _is_too_slow(began: tuple[float, int], done: int, total: int, end: float) ->
     never in the first moments."""
     spent, left = time.monotonic() - began[0], end - time.monotonic()
     return spent >= LEAST_READING_SECONDS and (total - done) * spent > left * (done - began[1])
+
+
+def finish_index(home: Home) -> None:
+    """Start a process that makes the missing vectors, and do not wait for it."""
+    process = launch(home.root)
+    _pipe(process.stdin).close()
+    _left.append(process)
 
 
 def start_early(home: Home, prompt: str) -> Recall | None:

@@ -5,8 +5,8 @@
 Its imports take long, and llama.cpp holds the interpreter while it loads a model: as a process of
 its own the search costs a turn nothing. LlamaIndex, whose import takes most of a second and 60 MB,
 is loaded for another vector store only. After "rest" it watches the folders and makes missing
-vectors until the next question. It ends with its input, but finishes the index first when it is
-reading many files: then it outlives the prompt that has started it.
+vectors until the next question. When its input ends it finishes the index, its vectors too: it
+then outlives the prompt that has started it. A prompt that leaves nothing to do kills it.
 """
 
 from __future__ import annotations
@@ -67,6 +67,11 @@ def main() -> None:
             stack.enter_context(closing(FolderWatcher(folders, lambda: lines.put(CHANGED))))
 
         serve(search, lines, out, watch)
+        with suppress(OSError, AttributeError):  # nobody waits for it now
+            os.nice(19)
+            # Where Linux weighs sessions, not processes, against each other.
+            Path("/proc/self/autogroup").write_text("19", encoding="ascii")
+        search.embed_in_background()
 
 
 def serve(
@@ -120,6 +125,7 @@ def answer(search: Search, request: Mapping[str, Any]) -> dict[str, Any]:
     except (OpenclawError, ToolProblem, OSError) as error:
         reply["problem"] = str(error)
     reply["notices"], search.notices[:] = list(search.notices), []
+    reply["missing"] = search.missing
     return reply
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import socket
 import sqlite3
 import threading
 import time
@@ -30,6 +32,7 @@ from openclaw.retrieval.snapshot import (
 from openclaw.retrieval.vector_store import KEPT_DAYS, LazyStore
 from openclaw.retrieval.vector_upkeep import is_behind
 from openclaw.storage.home import Home
+from openclaw.storage.lock import hold_lock, owner
 
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
     from openclaw.retrieval.shared_vectors import SharedVectors
 
 AHEAD_SECONDS = 1.0
+BACKGROUND = "vectors.lock"
+"""Names the lock of the process that makes missing vectors in the background."""
 """A refresh ahead of the first question counts for so long."""
 
 
@@ -58,6 +63,7 @@ class LiveIndex:
         shared: LazyStore[SharedVectors],
     ) -> None:
         self.notices: list[str] = []
+        self.missing = 0  # passages that had no vector at the last look
         self.options = options
         self.on_reading: Progress | None = None
         self.meaning = LazyEmbedder(embedder, self.tell)
@@ -121,6 +127,25 @@ class LiveIndex:
             self._take_notices(store)
         return wanted - have if have > before else 0
 
+    def embed_alone(self, on_progress: Progress | None = None) -> None:
+        """Embed all that is missing, in place of a process that does so in the background: kills
+        it, which costs a batch. Raises OpenclawError when it does not end."""
+        lock = self._folder / BACKGROUND
+        try:
+            with hold_lock(lock, timeout=0):
+                pass
+        except OpenclawError:
+            if (other := owner(lock)) and other.host == socket.gethostname():
+                with suppress(OSError):
+                    os.kill(other.pid, signal.SIGTERM)
+        with hold_lock(lock, what="the index"):
+            self.embed(on_progress=on_progress)
+
+    def embed_in_background(self) -> None:
+        """Embed all that is missing, unless another process does."""
+        with suppress(OpenclawError), hold_lock(self._folder / BACKGROUND, timeout=0):
+            self.embed()
+
     def current(self, seconds: float | None, on_progress: Progress | None = None) -> Snapshot:
         """Read changed files, embed passages for at most `seconds`, and return a snapshot.
         Raises sqlite3.Error, which the caller hands to `recover`."""
@@ -135,7 +160,7 @@ class LiveIndex:
             self.meaning.fill(store, upkeep, self.shared, seconds, on_progress)
             self._take_notices(store)
             snapshot = store.snapshot()
-            self.meaning.tell_missing(snapshot, have, time.monotonic() - began)
+            self.missing = self.meaning.tell_missing(snapshot, have, time.monotonic() - began)
         return snapshot
 
     def files(self) -> dict[str, KnownFile]:
@@ -202,9 +227,10 @@ class LiveIndex:
                 self.notices.append(line)
 
     def hide_standing_notices(self) -> None:
-        """Add no more notices about a missing embedder or missing vectors."""
+        """Add no more notices about a missing embedder, which stay true until the user changes
+        something."""
         with self._lock:
-            self._said_keys.update(STANDING)
+            self._said_keys.add(NONE)
 
     def close(self) -> None:
         with self._lock:
@@ -235,8 +261,7 @@ class LiveIndex:
 REST_SECONDS = 30.0
 LAST_NAME = "embedder"
 LEFT = "files left"
-# Keys of notices that stay true until the user changes something: not shown with every prompt.
-NONE, MISSING = STANDING = ("no embedder", "no vectors yet")
+NONE, MISSING = "no embedder", "no vectors yet"
 
 Tell = Callable[[str, str], None]
 
@@ -330,9 +355,9 @@ class LazyEmbedder:
         wanted = snapshot.contexts != 0
         return int((wanted & snapshot.vectors(embedder.name).known).sum()), int(wanted.sum())
 
-    def tell_missing(self, snapshot: Snapshot, before: int, seconds: float) -> None:
+    def tell_missing(self, snapshot: Snapshot, before: int, seconds: float) -> int:
         """Say how many passages have no vector yet, and how long that will take by what was done in
-        the last `seconds`, `before` which so many had one."""
+        the last `seconds`, `before` which so many had one. Returns how many have none."""
         have, wanted = self.counts(snapshot)
         if have < wanted:
             minutes = seconds / 60 * (wanted - have) / max(have - before, 1)
@@ -340,8 +365,9 @@ class LazyEmbedder:
             self._tell(
                 MISSING,
                 f"{have:,} of {wanted:,} passages have vectors, the others are found by their "
-                f"words only; all get one{took} with: openclaw memory index",
+                f"words only; all get one{took} in the background (now: openclaw memory index)",
             )
+        return wanted - have
 
     def failed(self, error: Exception) -> None:
         """Do not ask the embedder for `REST_SECONDS`, and tell the user why."""

@@ -225,7 +225,10 @@ class StillReading(Silent):
         self.tell(570)
 
     def tell(self, done: int) -> None:
-        os.write(self._writing, b'{"reading": [%d, 900]}\n' % done)
+        self.reply({"reading": [done, 900]})
+
+    def reply(self, said: dict[str, Any]) -> None:
+        os.write(self._writing, json.dumps(said).encode() + b"\n")
 
     def kill(self) -> None:
         raise AssertionError("it is left to finish the index")
@@ -242,6 +245,16 @@ def test_a_search_that_still_reads_files_is_told_as_such_and_left_to_it(tmp_path
     recall.begin("When does the plumber come?", ())
     assert recall.passages(patience=0.2) == []
     assert recall.news() == [too_late(0.2, (570, 900))]
+    recall.close()
+    assert search.stdin.closed
+    search.end()
+
+
+def test_a_search_that_lacks_vectors_is_left_to_make_them(tmp_path: Path) -> None:
+    recall, search = reading_recall(tmp_path)
+    recall.begin("When does the plumber come?", ())
+    search.reply({"id": 1, "result": {"passages": [], "left_out": []}, "missing": 9, "notices": []})
+    assert recall.passages(patience=10) == []
     recall.close()
     assert search.stdin.closed
     search.end()

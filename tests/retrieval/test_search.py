@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import re
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +18,7 @@ import pytest
 
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.retrieval.embedders import EmbedderChoice
+from openclaw.retrieval.index import BACKGROUND
 from openclaw.retrieval.passages import CUT, Passage, PassageLimits, distinct, for_prompt
 from openclaw.retrieval.question import LONGEST_QUESTION
 from openclaw.retrieval.ranking import FusedRow, respell
@@ -416,8 +419,9 @@ def test_a_slow_model_holds_a_prompt_up_only_shortly_and_the_notice_counts(
     recalled(search, "the boiler")
     assert search.notices == [
         "32 of 203 passages have vectors, the others are found by their words only;"
-        " all get one with: openclaw memory index"
+        " all get one in the background (now: openclaw memory index)"
     ]
+    assert search.missing == 171
     seen: list[tuple[int, int]] = []
     search.search("boiler", complete=True, on_progress=lambda *at: seen.append(at))
     assert seen[-1] == (171, 171) and search.embed() == 0
@@ -427,11 +431,45 @@ def test_a_slow_model_holds_a_prompt_up_only_shortly_and_the_notice_counts(
 def test_the_notice_says_how_long_the_missing_vectors_will_take(
     home: Path, opened: Callable[..., Search]
 ) -> None:
-    write(home, "memory/many.md", "".join(f"- item {n} of the list\n" for n in range(12_000)))
-    search = opened(WordEmbedder(seconds=0.31))
+    write(home, "memory/many.md", "".join(f"- item {n} of the list\n" for n in range(3_000)))
+    search = opened(WordEmbedder(seconds=1.3))
     recalled(search, "the boiler")
     (notice,) = search.notices
-    assert re.search(r"all get one in about [1-9]\d* min with: openclaw memory index", notice)
+    assert re.search(r"all get one in about [1-9]\d* min in the background", notice)
+
+
+def holder(home: Path) -> subprocess.Popen[str]:
+    """A process that makes vectors in the background, and does not end by itself."""
+    held = home / ".openclaw/index" / BACKGROUND
+    held.parent.mkdir(parents=True, exist_ok=True)
+    code = (
+        "import sys, pathlib; from openclaw.storage.lock import hold_lock\n"
+        "with hold_lock(pathlib.Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(held)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8",
+    )  # fmt: skip
+    assert process.stdout
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def test_one_process_at_a_time_makes_the_vectors_in_the_background(
+    home: Path, opened: Callable[..., Search]
+) -> None:
+    search = opened(WordEmbedder())
+    search.refresh()
+    with holder(home) as other:
+        search.embed_in_background()
+        assert search.held()[2] == 0
+        search.embed_alone()  # this is waited for, and so takes over
+        assert other.wait(10) != 0
+    assert search.held()[1:] == (7, 7)
+    write(home, "memory/new.md", "- The roof is new.\n")
+    search.refresh()
+    search.embed_in_background()
+    assert search.held()[1:] == (8, 8)
 
 
 def test_embedding_goes_on_until_it_is_stopped(home: Path, opened: Callable[..., Search]) -> None:

@@ -19,6 +19,7 @@ from openclaw.cli.formatting import warn
 from openclaw.cli.options import AsJson, NoServer
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError, UsageError
+from openclaw.home.recall import finish_index
 from openclaw.retrieval.scan import find_notes_outside, index_options
 from openclaw.security.display import one_line
 from openclaw.server.server_client import find_server
@@ -82,6 +83,8 @@ def search(
     else:
         with opened(ctx) as found:
             passages, notices = _ask(found, words, k, path, day), found.notices
+        if found.missing:
+            finish_index(home)
     if as_json:
         print_json([passage.as_json(explain=explain) for passage in passages])
     elif passages:
@@ -181,7 +184,7 @@ def update_index(found: Search, *, force: bool = False) -> Any:
     began = time.monotonic()
     report = found.refresh(force=force)
     with _Bar() as bar:
-        found.embed(on_progress=bar)
+        found.embed_alone(bar)
     return replace(report, seconds=time.monotonic() - began)
 
 
