@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
+from pathlib import PurePosixPath
 
 from openclaw.agent.protocols.base import RunningTurn
 from openclaw.agent.protocols.json_steps import first_line
@@ -17,6 +18,7 @@ from openclaw.frozen import frozen
 from openclaw.nlp.claims import SHORTEST_CLAIM, count_releasable, find_claims
 from openclaw.nlp.classifier import LANGUAGES, language_of, read_answer, read_message
 from openclaw.nlp.sentences import sentences
+from openclaw.nlp.words import content_words
 
 __all__ = ["Fault", "count_releasable", "find_fault"]
 
@@ -27,6 +29,7 @@ UNBACKED = (
 NOT_LOOKED = (
     "You have not looked. Find it with a tool, or answer from what stands above the request."
 )
+DENIED = "You have just read {path}: what stands there is known. Answer from it."
 INVENTED = (
     "{value} stands in no file, and the user has not said it. Look it up with a tool, or say that"
     " you do not know it."
@@ -81,6 +84,8 @@ def find_fault(
         return Fault("the reply was no answer; asking again", OWN_WORDS)
     if not changed and _gives_up_unlooked(answer, turn):
         return Fault("the reply gave up without a look; asking again", NOT_LOOKED, kind="look")
+    if path := _denied_file(answer, turn):
+        return Fault(f"the reply denied what {path} holds; asking again", DENIED.format(path=path))
     if value := next(_invented_contacts(answer, turn, invented), ""):
         told = "the reply holds a number or address that nobody has said; asking again"
         return Fault(told, INVENTED.format(value=value), kind="look")
@@ -117,10 +122,27 @@ def _gives_up_unlooked(answer: str, turn: RunningTurn) -> bool:
     if len(turn.entries) > 1 or len(answer) > LONGEST_REFUSAL or turn.cues.chats:
         return False
     read = read_message(turn.user.content)
-    if read.lacks("asks") or not read.lacks("know", "text", "web", "chats"):
-        return False
-    long = (each for each in sentences(answer) if len(each) >= SHORTEST_CLAIM)
-    return any(read_answer(each).has("refuses") for each in long)
+    general = read.lacks("recall") and not read.lacks("know", "text", "web", "chats")
+    return not read.lacks("asks") and not general and any(_refusals(answer))
+
+
+def _denied_file(answer: str, turn: RunningTurn) -> str:
+    """Return the file that was read last when a short answer says that what the file is named
+    after is not there, else ""."""
+    last = next((use for entry in reversed(turn.entries) for use in entry.tool_calls), None)
+    if not last or not last.ok or last.tool != "read_file" or len(answer) > LONGEST_REFUSAL:
+        return ""
+    name = PurePosixPath(str(last.input.get("path", "")))
+    named = set(content_words(name.stem))
+    denied = any(named.intersection(content_words(each)) for each in _refusals(answer))
+    return str(name) if denied else ""
+
+
+def _refusals(answer: str) -> Iterator[str]:
+    """Yield the sentences that say that nothing was found, is known or can be done."""
+    for each in sentences(answer):
+        if len(each) >= SHORTEST_CLAIM and read_answer(each).has("refuses"):
+            yield each
 
 
 def _invented_contacts(

@@ -119,8 +119,11 @@ def find_claims(answer: str, request: str) -> tuple[str, ...]:
 
 def _find_announced(answer: str, request: str) -> tuple[str, ...]:
     """Return the last sentence of a short answer to an order when it surely announces an act, in
-    any language; text after such a sentence may be what it announces."""
-    last = SENTENCE_END.split(answer.strip())[-1].strip()
+    any language; text after such a sentence may be what it announces. "How are you today?" is not.
+    """
+    *before, last = SENTENCE_END.split(answer.strip())
+    if before and QUESTION_MARK.search(last) and read_answer(last).has("smalltalk"):
+        answer = last = before[-1]
     if not _may_promise(answer) or last[-1:] not in SENTENCE_MARKS or len(last) < SHORTEST_CLAIM:
         return ()
     if DENIAL.search(last) or LATER.search(last) or find_named_day(last):

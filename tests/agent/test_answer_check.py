@@ -82,6 +82,16 @@ def test_an_act_that_is_only_announced_is_a_claim(it: Talk) -> None:
     assert not done(happened).unbacked
 
 
+def test_small_talk_behind_it_hides_no_claim(it: Talk) -> None:
+    it.say(
+        "Could you put sugar on my shopping list?",
+        "Sure, I'll add sugar to your shopping list. How are you today?",
+        call("todo", action="add", list="Shopping", items=["sugar"]),
+        "Sugar is on the list.",
+    )
+    assert [todo.text for todo in it.app.todos.items()][-1:] == ["sugar"]
+
+
 def test_who_gives_up_without_a_look_is_told_to_look(it: Talk) -> None:
     (it.root / "workspace" / "people.md").write_text("- Jan: 555-0123\n", "utf-8")
     happened = it.say(
@@ -92,6 +102,18 @@ def test_who_gives_up_without_a_look_is_told_to_look(it: Talk) -> None:
     )
     assert done(happened).answer == "It is 555-0123."
     assert "without a look" in notices(happened)
+
+
+def test_who_has_read_a_file_does_not_deny_what_is_in_it(it: Talk) -> None:
+    (it.root / "workspace" / "goulash.md").write_text("Beef, onions, paprika.\n", "utf-8")
+    happened = it.say(
+        "See whether we have the goulash recipe and what is in it.",
+        call("read_file", path="workspace/goulash.md"),
+        "I don't have the goulash recipe. I don't know what is in it.",
+        "Beef, onions and paprika.",
+    )
+    assert done(happened).answer == "Beef, onions and paprika."
+    assert "denied what workspace/goulash.md holds" in notices(happened)
 
 
 def test_who_has_looked_may_say_that_nothing_is_there(it: Talk) -> None:
