@@ -30,9 +30,9 @@ from openclaw.models.base import (
     text_matches_schema,
 )
 from openclaw.models.gguf import MemoryNeed, memory_need
-from openclaw.models.http_client import BackgroundCall, Feed
+from openclaw.models.http_client import BackgroundCall, Feed, ServerRefusal
 from openclaw.models.machine import free_memory, is_loopback
-from openclaw.models.ollama_client import OllamaClient, OllamaRefusal, base_url, field
+from openclaw.models.ollama_client import OllamaClient, base_url, field
 from openclaw.models.profile import full_name
 
 Found = dict[str, Any]
@@ -490,7 +490,7 @@ def find_running_model(name: str, host: str) -> RunningModel | None:
         size, on_gpu, window = (
             field(running[0], key, int, 0) for key in ("size", "size_vram", "context_length")
         )
-    except (OllamaRefusal, HTTPException, OSError, ValueError):
+    except (ServerRefusal, HTTPException, OSError, ValueError):
         return None
     finally:
         asked.close()

@@ -281,7 +281,6 @@ MOST_LINE = 16_000_000
 MOST_ERROR = 64_000
 BYTES_A_TOKEN = 2_000
 """A token is sent in some hundred bytes of JSON."""
-LIMIT = "openclaw.most_bytes"
 
 _ESCAPE = (
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -318,14 +317,13 @@ def limit_size(response: httpx.Response) -> None:
 
     if response.headers.get("content-encoding", "identity").lower() != "identity":
         raise httpx.DecodingError("it packs its reply, which was not asked for")
-    most = response.request.extensions.get(LIMIT, MOST_BYTES)
 
     class Bounded(httpx.SyncByteStream):
         def __init__(self, stream: httpx.SyncByteStream) -> None:
             self._stream = stream
 
         def __iter__(self) -> Iterator[bytes]:
-            return _lines(self._stream, most)
+            return _lines(self._stream)
 
         def close(self) -> None:
             self._stream.close()
@@ -333,7 +331,7 @@ def limit_size(response: httpx.Response) -> None:
     response.stream = Bounded(response.stream)  # type: ignore[arg-type]
 
 
-def _lines(stream: httpx.SyncByteStream, most: int) -> Iterator[bytes]:
+def _lines(stream: httpx.SyncByteStream) -> Iterator[bytes]:
     """Whole lines, mended."""
     import httpx
 
@@ -341,8 +339,8 @@ def _lines(stream: httpx.SyncByteStream, most: int) -> Iterator[bytes]:
     total = size = 0
     for chunk in stream:
         total, size = total + len(chunk), size + len(chunk)
-        if total > most:
-            raise httpx.ReadError(f"it sent more than {most:,} bytes")
+        if total > MOST_BYTES:
+            raise httpx.ReadError(f"it sent more than {MOST_BYTES:,} bytes")
         if size > MOST_LINE:
             raise httpx.ReadError(f"it sent a line of more than {MOST_LINE:,} bytes")
         lines, end, rest = chunk.rpartition(b"\n")

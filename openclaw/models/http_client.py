@@ -6,35 +6,36 @@ raised at once, because a new request would cancel a model that is loading.
 
 from __future__ import annotations
 
-import contextlib
 import contextvars
 import json
 import math
 import queue
 import re
+import select
 import selectors
 import socket
 import ssl
-import sys
 import threading
 import time
 from base64 import b64encode
-from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, suppress
-from http.client import HTTPConnection, HTTPSConnection
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from typing import Any, Literal, TypeVar, cast
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from openclaw import __version__
 from openclaw.errors import ModelFailed, PromptTooLarge, ServerAway
 from openclaw.messages import Waiting
-from openclaw.models.base import MOST_BYTES, ask_uncompressed, is_patient, limit_size
+from openclaw.models.base import (
+    MOST_BYTES,
+    MOST_ERROR,
+    MOST_LINE,
+    is_patient,
+    replace_surrogates,
+)
 from openclaw.models.machine import is_loopback
 from openclaw.stopping import check_stop
-
-if TYPE_CHECKING:
-    import httpx
-
 
 T = TypeVar("T")
 
@@ -179,28 +180,6 @@ def to_server_away(server: str, error: Exception, hint: str) -> ServerAway:
     return ServerAway(f"{server} does not answer ({why})", hint)
 
 
-def lighten_httpx() -> None:
-    """Keep httpx from loading its command line with click, rich and pygments (70 ms). Call this
-    before the first import of httpx, here or in ollama."""
-    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
-
-
-def client_options(url: str, *hooks: Callable[[Any], None]) -> dict[str, Any]:
-    """Arguments for `httpx.Client`: a short timeout to connect, none to read, since the first token
-    of a cold model takes minutes. A proxy of the environment is not used for loopback; the
-    certificate store (35 ms) is not read without TLS. `hooks` are called with each request."""
-    import httpx
-
-    secure = url.startswith("https://")
-    return {
-        "timeout": httpx.Timeout(None, connect=CONNECT_SECONDS),
-        "verify": secure,
-        "follow_redirects": secure,
-        "trust_env": not is_loopback(url),
-        "event_hooks": {"request": [ask_uncompressed, *hooks], "response": [limit_size]},
-    }
-
-
 def one_line(text: str) -> str:
     """A server's error text as one short line, without the JSON around it."""
     try:
@@ -253,29 +232,112 @@ def to_broken_stream(server: str, pieces: int, why: str = "") -> ModelFailed:
     )
 
 
-MOST = 8
-"""Connections that are remembered; a model uses one at a time."""
+class ServerRefusal(Exception):
+    """An error that a server reports: its text, and the HTTP status (0 within a stream)."""
+
+    def __init__(self, text: str, status: int = 0) -> None:
+        super().__init__(text)
+        self.status = status
 
 
-class Sockets:
-    """The sockets of a client, to cut them. `watch` is the client's event hook for requests."""
+class HttpClient:
+    """A client of one server, with one connection, which the first call opens.
 
-    def __init__(self) -> None:
-        self._streams: deque[Any] = deque(maxlen=MOST)
+    headers          of each request
+    connect_seconds  how long connecting may take
+    read_seconds     how long the server may be silent; None for ever, as the first token of a cold
+                     model takes minutes
+    A call raises ServerRefusal, ConnectFailed, and HTTPException or another OSError for a
+    connection that breaks.
+    """
 
-    def watch(self, request: httpx.Request) -> None:
-        request.extensions["trace"] = self._on_event
+    def __init__(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        connect_seconds: float = CONNECT_SECONDS,
+        read_seconds: float | None = None,
+    ) -> None:
+        self._url, self._seconds, self._read_seconds = url, connect_seconds, read_seconds
+        self._headers = {
+            "Content-Type": "application/json",
+            "Accept-Encoding": "identity",  # a compressed reply may expand a thousand times
+            "User-Agent": f"openclaw/{__version__}",
+            **headers,
+        }
+        self._connection: HTTPConnection | None = None
+        self._response: HTTPResponse | None = None
+        self._socket: socket.socket | None = None
+        self._path = ""
+
+    def send(self, method: str, path: str, value: object = None) -> HTTPResponse:
+        """The response to a request, its body unread."""
+        body = None if value is None else dump(value)
+        try:
+            connection = self._connected()
+            connection.request(method, self._path + path, body, self._headers)
+            self._response = response = connection.getresponse()
+            if response.status >= 300:
+                moved = response.getheader("Location")
+                text = response.read(MOST_ERROR).decode(errors="replace")
+                raise ServerRefusal(f"it has moved to {moved}" if moved else text, response.status)
+            if response.getheader("Content-Encoding", "identity").lower() != "identity":
+                raise HTTPException("it packs its reply, which was not asked for")
+        except BaseException:
+            self.close()
+            raise
+        return response
+
+    def lines(self, response: HTTPResponse, most: int) -> Generator[bytes, None, None]:
+        """The lines of a streamed reply, without lone surrogates. Closing the generator early hangs
+        up on the server. HTTPException when the reply has more than `most` bytes, or a line has
+        more than MOST_LINE."""
+        left, complete = most, False
+        try:
+            while line := response.readline(min(left, MOST_LINE) + 1):
+                left -= len(line)
+                if left < 0:
+                    raise HTTPException(f"it sent more than {most:,} bytes")
+                if len(line) > MOST_LINE:
+                    raise HTTPException(f"it sent a line of more than {MOST_LINE:,} bytes")
+                if line.strip():
+                    yield replace_surrogates(line)
+            response.read()  # ends a response whose length was told, which `readline` does not
+            complete = True
+        finally:
+            if not complete:
+                self.close()
 
     def cut(self) -> None:
-        """Close all connections; a read from one of them fails at once."""
-        while self._streams:
-            with suppress(OSError, TypeError):  # closed already, or no socket of the system
-                line = self._streams.pop().get_extra_info("socket")
-                socket.socket.shutdown(line, socket.SHUT_RDWR)
+        """Break the connection off, from any thread: a read from it fails at once."""
+        if line := self._socket:
+            with suppress(OSError):
+                line.shutdown(socket.SHUT_RDWR)
 
-    def _on_event(self, event: str, told: Mapping[str, Any]) -> None:
-        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
-            self._streams.append(told["return_value"])
+    def close(self) -> None:
+        response, connection = self._response, self._connection
+        self._response = self._connection = self._socket = None
+        if response is not None:
+            response.close()
+        if connection is not None:
+            connection.close()
+
+    def _connected(self) -> HTTPConnection:
+        """The connection, opened anew when the server has closed it meanwhile."""
+        if self._connection is not None:
+            line = self._connection.sock
+            if line is None or select.select([line], [], [], 0)[0]:
+                self.close()
+        if self._connection is None:
+            self._connection, self._path = connect(self._url, self._seconds)
+            self._connection.sock.settimeout(self._read_seconds)
+            self._socket = self._connection.sock
+        return self._connection
+
+
+def dump(value: object) -> bytes:
+    """JSON as the `ollama` and `openai` libraries write it."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
 Feed = Callable[[Any], None]
@@ -317,7 +379,7 @@ class BackgroundCall(threading.Thread):
     def stop(self) -> None:
         if self._cancel is not None and self.is_alive():
             self.is_stopped = True
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 self._cancel()
 
     def pieces(self) -> Generator[Any, None, None]:

@@ -35,10 +35,8 @@ from openclaw.models.base import (
 )
 from openclaw.models.ollama_client import (
     OllamaClient,
-    OllamaRefusal,
     authorization,
     base_url,
-    dump,
     field,
     read_card,
 )
@@ -124,7 +122,7 @@ class OllamaModel:
     def wire(self, request: Request) -> bytes:
         """See `Model`."""
         card = self.card
-        return dump(self._body(request, self._think_value(request, card), card))
+        return http_client.dump(self._body(request, self._think_value(request, card), card))
 
     def warm(self, request: Request) -> Iterator[Waiting]:
         """See `Model`. Sends a chat of one token, otherwise equal to the next one, so that the
@@ -292,7 +290,7 @@ class OllamaModel:
         """Turn the client's exceptions into our errors."""
         try:
             yield
-        except OllamaRefusal as error:
+        except http_client.ServerRefusal as error:
             raise self._to_openclaw_error(error) from error
         except http_client.ConnectFailed as error:
             raise http_client.to_server_away(self._server, error, START_IT) from error
@@ -304,7 +302,7 @@ class OllamaModel:
                 "ask again; if it stays, update Ollama or look at what stands between",
             ) from error
 
-    def _to_openclaw_error(self, error: OllamaRefusal) -> ModelFailed | ModelMissing:
+    def _to_openclaw_error(self, error: http_client.ServerRefusal) -> ModelFailed | ModelMissing:
         text = str(error)
         if error.status == 404 and "page not found" not in text:
             return ModelMissing(

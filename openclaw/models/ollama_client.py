@@ -1,7 +1,7 @@
 """Ollama's API over `http.client`: where a server is, its models, their cards, and chats.
 
 Importing the `ollama` library takes as long as everything else before a prompt's request, so it is
-left to what nobody waits for: pulling models and embedding. The body of a chat is the one that the
+left to embedding, which nobody waits for. The body of a chat is the one that the
 library writes, byte for byte, except that `truncate` asks for an error instead of a silent cut.
 """
 
@@ -11,39 +11,22 @@ import hashlib
 import json
 import os
 import re
-import select
-import socket
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing
 from datetime import datetime
-from http.client import HTTPConnection, HTTPException, HTTPResponse
+from http.client import HTTPException
 from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 from openclaw.errors import ServerAway, UsageError
-from openclaw.models.base import MOST_ERROR, MOST_LINE, ModelCard, bytes_for, replace_surrogates
-from openclaw.models.http_client import CONNECT_SECONDS, connect
+from openclaw.models.base import MOST_BYTES, MOST_LINE, ModelCard, bytes_for, replace_surrogates
+from openclaw.models.http_client import CONNECT_SECONDS, HttpClient, ServerRefusal
 from openclaw.models.machine import is_loopback
 
 
-class OllamaRefusal(Exception):
-    """An error that the server reports: its text, and the HTTP status (0 within a stream)."""
-
-    def __init__(self, text: str, status: int = 0) -> None:
-        super().__init__(text)
-        self.status = status
-
-
-class OllamaClient:
-    """A client with one connection, which the first call opens.
-
-    connect_seconds  how long connecting may take
-    read_seconds     how long the server may be silent; None for ever, as the first token of a cold
-                     model takes minutes
-
-    A call raises OllamaRefusal, ConnectFailed, HTTPException or another OSError of a connection
-    that breaks, and ValueError for an answer that is no JSON object.
-    """
+class OllamaClient(HttpClient):
+    """A client of an Ollama server. A call raises as `HttpClient` does, and ValueError for an
+    answer that is no JSON object."""
 
     def __init__(
         self,
@@ -51,11 +34,7 @@ class OllamaClient:
         connect_seconds: float = CONNECT_SECONDS,
         read_seconds: float | None = None,
     ) -> None:
-        self._url, self._seconds, self._read_seconds = url, connect_seconds, read_seconds
-        self._connection: HTTPConnection | None = None
-        self._response: HTTPResponse | None = None
-        self._socket: socket.socket | None = None
-        self._path = ""
+        super().__init__(url, authorization(), connect_seconds, read_seconds)
 
     def show(self, name: str) -> Mapping[str, Any]:
         """The answer of `/api/show`."""
@@ -68,37 +47,15 @@ class OllamaClient:
 
     def chat(self, body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         """The parts of a streamed chat. Closing the iterator early hangs up on the server."""
-        response = self._send("POST", "/api/chat", body)
-        most, complete = bytes_for(body["options"]["num_predict"]), False
-        try:
-            for line in _lines(response, most):
-                part = _object(line)
-                if error := part.get("error"):
-                    raise OllamaRefusal(error if isinstance(error, str) else json.dumps(error))
-                yield part
-            response.read()  # ends a response whose length was told, which `readline` does not
-            complete = True
-        finally:
-            if not complete:
-                self.close()
+        return self._parts("/api/chat", body, bytes_for(body["options"]["num_predict"]))
 
-    def cut(self) -> None:
-        """Break the connection off, from any thread: a read from it fails at once."""
-        if line := self._socket:
-            with suppress(OSError):
-                line.shutdown(socket.SHUT_RDWR)
-
-    def close(self) -> None:
-        response, connection = self._response, self._connection
-        self._response = self._connection = self._socket = None
-        if response is not None:
-            response.close()
-        if connection is not None:
-            connection.close()
+    def pull(self, name: str) -> Iterator[Mapping[str, Any]]:
+        """The states of fetching a model."""
+        return self._parts("/api/pull", {"model": name, "stream": True}, MOST_BYTES)
 
     def ask(self, method: str, path: str, value: object = None) -> Mapping[str, Any]:
-        """The object that the server answers to any call but a chat."""
-        response = self._send(method, path, value)
+        """The object that the server answers to a call without a stream."""
+        response = self.send(method, path, value)
         try:
             data = response.read(MOST_LINE + 1)
             if len(data) > MOST_LINE:
@@ -108,40 +65,15 @@ class OllamaClient:
             self.close()
             raise
 
-    def _send(self, method: str, path: str, value: object = None) -> HTTPResponse:
-        """The response to a request, its body unread."""
-        body = None if value is None else dump(value)
-        headers = {
-            "Content-Type": "application/json",
-            "Accept-Encoding": "identity",  # a compressed reply may expand a thousand times
-            **authorization(),
-        }
-        try:
-            connection = self._connected()
-            connection.request(method, self._path + path, body, headers)
-            self._response = response = connection.getresponse()
-            if response.status >= 300:
-                moved = response.getheader("Location")
-                text = f"it has moved to {moved}" if moved else _text(response.read(MOST_ERROR))
-                raise OllamaRefusal(text, response.status)
-            if response.getheader("Content-Encoding", "identity").lower() != "identity":
-                raise HTTPException("it packs its reply, which was not asked for")
-        except BaseException:
-            self.close()
-            raise
-        return response
-
-    def _connected(self) -> HTTPConnection:
-        """The connection, opened anew when the server has closed it meanwhile."""
-        if self._connection is not None:
-            line = self._connection.sock
-            if line is None or select.select([line], [], [], 0)[0]:
-                self.close()
-        if self._connection is None:
-            self._connection, self._path = connect(self._url, self._seconds)
-            self._connection.sock.settimeout(self._read_seconds)
-            self._socket = self._connection.sock
-        return self._connection
+    def _parts(
+        self, path: str, body: Mapping[str, Any], most: int
+    ) -> Generator[Mapping[str, Any], None, None]:
+        with closing(self.lines(self.send("POST", path, body), most)) as lines:
+            for line in lines:
+                part = _object(line)
+                if error := part.get("error"):
+                    raise ServerRefusal(error if isinstance(error, str) else json.dumps(error))
+                yield part
 
 
 def authorization() -> dict[str, str]:
@@ -150,34 +82,11 @@ def authorization() -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"} if key else {}
 
 
-def dump(value: object) -> bytes:
-    """JSON as the `ollama` library writes it."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
-
-
-def _text(data: bytes) -> str:
-    return data.decode(errors="replace")
-
-
 def _object(data: bytes) -> Mapping[str, Any]:
     value = json.loads(data)
     if not isinstance(value, dict):
-        raise ValueError(f"no object: {_text(data[:80])!r}")
+        raise ValueError(f"no object: {data[:80].decode(errors='replace')!r}")
     return value
-
-
-def _lines(response: HTTPResponse, most: int) -> Iterator[bytes]:
-    """The lines of a reply, without lone surrogates. HTTPException when it has more than `most`
-    bytes, or a line has more than MOST_LINE."""
-    left = most
-    while line := response.readline(min(left, MOST_LINE) + 1):
-        left -= len(line)
-        if left < 0:
-            raise HTTPException(f"it sent more than {most:,} bytes")
-        if len(line) > MOST_LINE:
-            raise HTTPException(f"it sent a line of more than {MOST_LINE:,} bytes")
-        if line.strip():
-            yield replace_surrogates(line)
 
 
 T = TypeVar("T")
@@ -334,7 +243,7 @@ def _get_json(url: str, method: str, path: str, body: object = None) -> Mapping[
     client = OllamaClient(url, connecting, PROBE_SECONDS if path == "/api/ps" else LISTING_SECONDS)
     try:
         return client.ask(method, path, body)
-    except (OllamaRefusal, OSError, HTTPException, ValueError) as error:
+    except (ServerRefusal, OSError, HTTPException, ValueError) as error:
         raise ServerAway(
             f"no Ollama answers at {url}", "start it with `ollama serve`, or set OLLAMA_HOST"
         ) from error

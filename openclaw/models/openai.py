@@ -1,5 +1,5 @@
 """Models of any server with an OpenAI-compatible `/chat/completions`: vLLM, llama.cpp, LM Studio,
-hosted ones. Uses httpx directly: importing the `openai` package takes 0.6 s.
+hosted ones.
 
 `request.think` is not sent: no field for it is accepted by all servers.
 """
@@ -11,16 +11,15 @@ import json
 import re
 import time
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from http.client import HTTPException, HTTPResponse
 from typing import TYPE_CHECKING, Any
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
 from openclaw.messages import Image, Message, ToolCall, Usage, Waiting
 from openclaw.models import http_client
 from openclaw.models.base import (
-    LIMIT,
-    MOST_ERROR,
     Chunk,
     ModelCard,
     Reply,
@@ -31,13 +30,11 @@ from openclaw.models.base import (
     bytes_for,
     replace_surrogates,
 )
-from openclaw.models.http_client import Sockets
+from openclaw.models.http_client import HttpClient, ServerRefusal
 from openclaw.models.profile import with_profile
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import httpx
 
 
 HOSTED = "https://api.openai.com/v1"
@@ -70,13 +67,12 @@ class OpenAIModel:
         self._name = name
         self._url = (base_url or HOSTED).rstrip("/")
         self._server = f"the server at {self._url}"
-        self._key = api_key
         self._key_env = api_key_env
         self._waits = retry_waits
         self._format = "json_schema"
         self._refused: set[str] = set()
-        self._opened: httpx.Client | None = None
-        self._sockets = Sockets()
+        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._client = HttpClient(self._url, headers)
         self.reading_rate = 0.0
         card = ModelCard(
             name=f"openai/{name}",
@@ -88,7 +84,6 @@ class OpenAIModel:
             vision=True,  # unknown; a server without vision refuses the image
         )
         self._card = with_profile(card, profiles)
-        http_client.lighten_httpx()
 
     @property
     def card(self) -> ModelCard:
@@ -100,8 +95,8 @@ class OpenAIModel:
         response = yield from http_client.retry_refused(
             lambda: self._post(request), self._server, self._waits, self.cut
         )
-        with closing(response):
-            for event in self._events(response, heard):
+        with closing(self._events(response, bytes_for(request.max_tokens), heard)) as events:
+            for event in events:
                 yield from heard.take(event)
         if not heard.deltas.finished:
             raise http_client.to_broken_stream(self._server, heard.pieces)
@@ -109,7 +104,7 @@ class OpenAIModel:
 
     def wire(self, request: Request) -> bytes:
         """See `Model`."""
-        return self._build(self._body(request)).content
+        return http_client.dump(self._body(request))
 
     def warm(self, request: Request) -> Iterator[Waiting]:
         """See `Model`. Does nothing: such a server may cost money, and caches prefixes itself."""
@@ -117,51 +112,26 @@ class OpenAIModel:
 
     def cut(self) -> None:
         """See `openclaw.evals.model_probes.Cuttable`."""
-        self._sockets.cut()
+        self._client.cut()
 
     def close(self) -> None:
-        if self._opened is not None:
-            self._opened.close()
-            self._opened = None
+        self._client.close()
 
-    @property
-    def _client(self) -> httpx.Client:
-        if self._opened is None:
-            import httpx
-
-            headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-            options = http_client.client_options(self._url, self._sockets.watch)
-            self._opened = httpx.Client(headers=headers, **options)
-        return self._opened
-
-    def _post(self, request: Request) -> httpx.Response:
+    def _post(self, request: Request) -> HTTPResponse:
         """The open response. When the server refuses a field, asks without it, now and later."""
         while True:
-            response = self._send(self._body(request), request.max_tokens)
-            if response.status_code == 200:
-                return response
-            with closing(response):
-                text = _read_error_text(response)
-            if not self._weaken(response.status_code, text, request):
-                raise self._to_openclaw_error(response.status_code, text)
-
-    def _send(self, body: Mapping[str, Any], most: int) -> httpx.Response:
-        import httpx
-
-        try:
-            request = self._build(body)
-            request.extensions[LIMIT] = bytes_for(most)
-            return self._client.send(request, stream=True)
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise http_client.to_server_away(self._server, error, START_IT) from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise ModelFailed(
-                f"{self._server} gave no answer: {http_client.one_line(str(error))}",
-                "look at `openai.base_url` in openclaw.yaml and at the server's log",
-            ) from error
-
-    def _build(self, body: Mapping[str, Any]) -> httpx.Request:
-        return self._client.build_request("POST", f"{self._url}/chat/completions", json=body)
+            try:
+                return self._client.send("POST", "/chat/completions", self._body(request))
+            except ServerRefusal as refusal:
+                if not self._weaken(refusal.status, str(refusal), request):
+                    raise self._to_openclaw_error(refusal.status, str(refusal)) from refusal
+            except http_client.ConnectFailed as error:
+                raise http_client.to_server_away(self._server, error, START_IT) from error
+            except (OSError, HTTPException, ValueError) as error:
+                raise ModelFailed(
+                    f"{self._server} gave no answer: {http_client.one_line(str(error))}",
+                    "look at `openai.base_url` in openclaw.yaml and at the server's log",
+                ) from error
 
     def _body(self, request: Request) -> dict[str, Any]:
         length = "max_completion_tokens" if "max_tokens" in self._refused else "max_tokens"
@@ -197,19 +167,20 @@ class OpenAIModel:
                 return True
         return False
 
-    def _events(self, response: httpx.Response, heard: _ReplyBuilder) -> Iterator[dict[str, Any]]:
+    def _events(
+        self, response: HTTPResponse, most: int, heard: _ReplyBuilder
+    ) -> Generator[dict[str, Any], None, None]:
         """The JSON objects of a stream of server-sent events."""
-        import httpx
-
         try:
-            for line in _split_lines(response):
-                field, _, value = line.partition(b":")
-                if field != b"data":
-                    continue
-                if value.strip() == b"[DONE]":
-                    return
-                yield self._event(value)
-        except httpx.HTTPError as error:
+            with closing(self._client.lines(response, most)) as lines:
+                for line in lines:
+                    field, _, value = line.partition(b":")
+                    if field != b"data":
+                        continue
+                    if value.strip() == b"[DONE]":
+                        return
+                    yield self._event(value)
+        except (OSError, HTTPException) as error:
             raise http_client.to_broken_stream(self._server, heard.pieces, str(error)) from error
 
     def _event(self, value: bytes) -> dict[str, Any]:
@@ -272,28 +243,6 @@ class _ReplyBuilder:
             calls=1,
         )
         return self.deltas.reply(usage)
-
-
-def _read_error_text(response: httpx.Response) -> str:
-    """The text of an error response, at most `MOST_ERROR` bytes."""
-    import httpx
-
-    data = b""
-    with suppress(httpx.HTTPError):
-        for piece in response.iter_bytes():
-            data += piece
-            if len(data) > MOST_ERROR:
-                break
-    return data[:MOST_ERROR].decode("utf-8", "replace")
-
-
-def _split_lines(response: httpx.Response) -> Iterator[bytes]:
-    """Split at newlines only: `iter_lines` of httpx also splits at U+2028 or U+0085 inside JSON."""
-    rest = b""
-    for piece in response.iter_bytes():
-        *lines, rest = (rest + piece).split(b"\n")
-        yield from lines
-    yield rest
 
 
 def _format(kind: str, schema: Mapping[str, Any] | None) -> dict[str, Any] | None:

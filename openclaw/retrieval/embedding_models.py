@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 
 from openclaw.errors import ServerAway
 from openclaw.frozen import frozen
-from openclaw.models.ollama_client import OllamaClient, OllamaRefusal
+from openclaw.models.http_client import ServerRefusal
+from openclaw.models.ollama_client import OllamaClient
 
 LOOPBACK_SECONDS = 0.05  # to connect; Windows tries a refused port for two seconds
 REMOTE_SECONDS = 2.0
@@ -138,7 +139,7 @@ def _ask(url: str) -> list[Mapping[str, Any]]:
     client = OllamaClient(url, LOOPBACK_SECONDS if is_near else REMOTE_SECONDS, LISTING_SECONDS)
     try:
         models = client.ask("GET", "/api/tags")["models"]
-    except (HTTPException, OllamaRefusal) as error:
+    except (HTTPException, ServerRefusal) as error:
         raise OSError(str(error)) from error
     finally:
         client.close()

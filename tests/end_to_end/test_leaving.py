@@ -68,15 +68,3 @@ def test_words_that_cannot_be_printed_are_a_failure(code: int) -> None:
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         done = python(f"from openclaw.__main__ import leave; print(1); leave({code})", full)
     assert done.returncode == (code or 1)
-
-
-def test_httpx_works_without_its_command_line() -> None:
-    code = """
-import sys
-from openclaw.models.http_client import lighten_httpx
-lighten_httpx()
-import httpx, ollama
-httpx.Client().close()
-print([name for name in ("click", "rich", "pygments") if name in sys.modules])
-"""
-    assert python(code).stdout == "[]\n"

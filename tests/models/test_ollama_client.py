@@ -13,8 +13,9 @@ import pytest
 
 from openclaw.messages import Image, Message, ToolCall
 from openclaw.models.base import Request
+from openclaw.models.http_client import ServerRefusal
 from openclaw.models.ollama import OllamaModel, ReplyBuilder
-from openclaw.models.ollama_client import OllamaClient, OllamaRefusal, read_card
+from openclaw.models.ollama_client import OllamaClient, read_card
 from tests.fakes.ollama_server import FakeModel, FakeOllama
 
 SCHEMA = {
@@ -213,7 +214,7 @@ def test_a_proxy_gets_the_whole_address(
     monkeypatch.delenv("no_proxy", raising=False)
     monkeypatch.delenv("NO_PROXY", raising=False)
     client = OllamaClient("http://ollama.example:11434/behind")
-    with pytest.raises(OllamaRefusal):
+    with pytest.raises(ServerRefusal):
         client.ask("GET", "/api/tags")
     client.close()
     assert fake_ollama.paths == ["http://ollama.example:11434/behind/api/tags"]

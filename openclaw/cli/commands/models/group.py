@@ -6,7 +6,8 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -29,8 +30,8 @@ from openclaw.home.model_names import (
     resolve_model,
 )
 from openclaw.models import catalog
-from openclaw.models.http_client import client_options
-from openclaw.models.ollama_client import base_url
+from openclaw.models.http_client import ServerRefusal, one_line
+from openclaw.models.ollama_client import OllamaClient, base_url
 
 if TYPE_CHECKING:
     from openclaw.models.catalog import Progress
@@ -141,24 +142,22 @@ def _line(row: dict[str, Any]) -> tuple[str, ...]:
 
 def _pull_by_ollama(name: str, host: str, on_progress: Progress) -> None:
     url = base_url(host)
-    import httpx
-    import ollama  # asks the variable for a host, too
-
     try:
-        with ollama.Client(host=url, **client_options(url)) as client:
-            for state in client.pull(name, stream=True):
-                if state.total:
-                    part = f"{name} {(state.digest or '')[7:19]}"
-                    on_progress(part, state.completed or 0, state.total)
-    except (httpx.TransportError, ConnectionError) as error:
+        with closing(OllamaClient(url)) as client:
+            for state in client.pull(name):
+                if total := state.get("total"):
+                    part = f"{name} {state.get('digest', '')[7:19]}"
+                    on_progress(part, state.get("completed", 0), total)
+    except (OSError, HTTPException) as error:
         raise ServerAway(f"Ollama does not answer at {url}", "ollama serve") from error
-    except ollama.ResponseError as error:
-        if _NO_NETWORK.search(error.error):
+    except ServerRefusal as error:
+        said = one_line(str(error))
+        if _NO_NETWORK.search(said):
             raise ServerAway(
                 f"Ollama cannot reach the network to fetch {name}", "look at its connection"
             ) from error
         raise ModelMissing(
-            f"Ollama cannot fetch {name}: {error.error}", "https://ollama.com/library has the names"
+            f"Ollama cannot fetch {name}: {said}", "https://ollama.com/library has the names"
         ) from error
 
 
