@@ -97,6 +97,12 @@ def local_time() -> datetime:
     return datetime.now().astimezone()
 
 
+class KeepsWrites(Protocol):
+    """A store that calls `keep` before each of its writes."""
+
+    keep: BeforeWrite
+
+
 def record_no_write(path: Path, before: bytes | None, after: bytes | None) -> Callable[[], None]:
     """Record nothing."""
     return lambda: None

@@ -23,6 +23,7 @@ from openclaw.types import ToolProblem
 if TYPE_CHECKING:
     from openclaw.config import Settings
     from openclaw.history.history import Command
+    from openclaw.types import KeepsWrites
 
 
 SEARCH, HOME = "openclaw.search", "openclaw.home"
@@ -92,11 +93,12 @@ def _read_settings(home: Home | None) -> Settings:
 
 
 @contextmanager
-def record_as_turn(home: Home, words: str) -> Iterator[Command]:
-    """Record the changes made in here as one turn; see `openclaw.home.commands`."""
+def record_as_turn(home: Home, words: str, store: KeepsWrites | None = None) -> Iterator[Command]:
+    """Record the changes made in here as one turn; see `openclaw.home.commands`. What a store
+    refuses is a UsageError."""
     from openclaw.home.commands import record_command
 
-    with record_command(home, words) as made:
+    with raise_usage_errors(), record_command(home, words, store) as made:
         yield made
     warn(made.notices)
 
@@ -118,6 +120,24 @@ def print_undo_hint() -> None:
 def print_json(value: Any) -> None:
     """Print one JSON value, for programs."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
+
+
+def print_listing(
+    shapes: Sequence[Any],
+    rows: Iterable[Sequence[object]],
+    headers: Sequence[str],
+    *,
+    as_json: bool,
+    empty: str,
+) -> None:
+    """Print what was found: its `shapes` as JSON, or its rows as a table; that it is `empty` on
+    stderr."""
+    if as_json:
+        print_json(shapes)
+    elif shapes:
+        sys.stdout.write(f"{table(rows, headers)}\n")
+    elif empty:
+        sys.stderr.write(f"{empty}\n")
 
 
 def table(

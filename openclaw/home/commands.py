@@ -8,12 +8,16 @@ from contextlib import contextmanager
 from openclaw.history.history import Command, command
 from openclaw.memory.pages import refresh
 from openclaw.storage.home import Home
+from openclaw.types import KeepsWrites
 
 
 @contextmanager
-def record_command(home: Home, words: str) -> Iterator[Command]:
-    """As `openclaw.history.history.command`; what changes the memory changes its pages too."""
+def record_command(home: Home, words: str, store: KeepsWrites | None = None) -> Iterator[Command]:
+    """As `openclaw.history.history.command`; what changes the memory changes its pages too. The
+    turn keeps what `store` writes."""
     with command(home, words) as made:
+        if store is not None:
+            store.keep = made.keep
         yield made
         if made.in_memory:
             made.notices += refresh(home, made.keep)

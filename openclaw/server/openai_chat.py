@@ -146,8 +146,7 @@ def _go_on(service: Service, session: str, count: int) -> str:
     held = store.load(session)
     if held.archived + len(held.messages) == count:
         return session
-    with service.changing(f"sessions fork {session}", session) as turn:
-        store.keep = turn.keep
+    with service.changing(f"sessions fork {session}", session, store=store):
         return store.fork(session, count).id
 
 

@@ -26,7 +26,7 @@ from openclaw.server.warm import WarmHome
 from openclaw.server.wire import Order, Problem
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.home import Home
-from openclaw.types import CallRecord, Mode
+from openclaw.types import CallRecord, KeepsWrites, Mode
 
 MODES: tuple[Mode, ...] = ("read-only", "ask", "edit")
 """What a turn over HTTP may be, the strictest first. `full` belongs to the terminal."""
@@ -88,12 +88,14 @@ class Service:
             return agent.model
 
     @contextmanager
-    def changing(self, words: str, session: str = "") -> Iterator[Command]:
-        """Make what is changed in here one turn of the history. Problem when this conversation is
-        being answered."""
+    def changing(
+        self, words: str, session: str = "", *, store: KeepsWrites | None = None
+    ) -> Iterator[Command]:
+        """Make what is changed in here, such as by `store`, one turn of the history. Problem when
+        this conversation is being answered."""
         if session:
             self.check_idle(session)
-        with record_command(self.home, words) as turn:
+        with record_command(self.home, words, store) as turn:
             yield turn
 
     def check_idle(self, session: str = "") -> None:

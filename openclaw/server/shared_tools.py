@@ -242,8 +242,7 @@ class SharedTools:
 
     def remember(self, caller: Caller, given: Mapping[str, Any]) -> Answer:
         notes, text = typed_notes(self.home), given["text"]
-        with self.service.changing(f"{caller.label}: remember {text}") as turn:
-            notes.keep = turn.keep
+        with self.service.changing(f"{caller.label}: remember {text}", store=notes):
             try:
                 if caller.trusted:
                     meta = Meta(source=caller.label)
@@ -287,8 +286,7 @@ class SharedTools:
 
     def _change(self, caller: Caller, words: str, change: Callable[[TodoFile], Todo]) -> Todo:
         file = self._todos()
-        with self.service.changing(f"{caller.label}: todo {words}") as turn:
-            file.keep = turn.keep
+        with self.service.changing(f"{caller.label}: todo {words}", store=file):
             return change(file)
 
     def _todos(self) -> TodoFile:

@@ -278,8 +278,7 @@ class Chat:
     def _as_turn(self, words: str) -> Iterator[SessionStore]:
         """The session store; changes made in here become one turn of the history."""
         store = self.app.sessions
-        with record_as_turn(self.app.home, words) as turn:
-            store.keep = turn.keep
+        with record_as_turn(self.app.home, words, store):
             yield store
 
     def _export(self, rest: str) -> None:

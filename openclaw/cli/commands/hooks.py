@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, table
+from openclaw.cli.common import current_home, print_json, print_listing
 from openclaw.cli.formatting import warn
 from openclaw.cli.options import AsJson, make_group
 from openclaw.cli.questions import confirm, refuse_inside_agent
@@ -41,14 +41,10 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     now = hooks.asked()
     described = [_hook_json(hooks, hook, now) for hook in hooks.hooks]
     warn(fault.text for fault in hooks.faults)
-    if as_json:
-        print_json(described)
-        return
-    if described:
-        rows = [(each["event"], each["label"], _details(each), _state(each)) for each in described]
-        typer.echo(table(rows, ("EVENT", "RUN", "DETAILS", "STATE")))
-    elif not hooks.faults:
-        typer.echo("no hooks yet: name one below `hooks:` in openclaw.yaml", err=True)
+    rows = [(each["event"], each["label"], _details(each), _state(each)) for each in described]
+    headers = ("EVENT", "RUN", "DETAILS", "STATE")
+    none = "" if hooks.faults else "no hooks yet: name one below `hooks:` in openclaw.yaml"
+    print_listing(described, rows, headers, as_json=as_json, empty=none)
 
 
 @app.command()

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.commands.heartbeat import ask_unattended
-from openclaw.cli.common import current_home, print_json, table
+from openclaw.cli.common import current_home, print_json, print_listing
 from openclaw.cli.formatting import warn
 from openclaw.cli.options import AsJson, make_group
 from openclaw.cli.questions import write_after_yes
 from openclaw.jobs.job_runs import Ask, JobResult, all_due, last_runs, run_due, tell, try_job
 from openclaw.jobs.schedule import FILE, Job, find_job, read_jobs
-from openclaw.security.display import harmless, one_line
+from openclaw.security.display import harmless
 from openclaw.server.autostart import make_timer_files, start_command
 from openclaw.types import local_time
 
@@ -38,13 +38,10 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     last = last_runs(home, jobs, now) if jobs else {}
     due = {each.job.name: "due" if each.runs else "missed" for each in all_due(home, jobs, now)}
     shapes = [_as_json(job, last.get(job.name), now, due.get(job.name, "")) for job in jobs]
-    if as_json:
-        print_json(shapes)
-    elif jobs:
-        rows = [[one_line(str(shape[name] or "")) for name in _COLUMNS] for shape in shapes]
-        typer.echo(table(rows, [name.upper() for name in _COLUMNS]))
-    elif not faults:
-        typer.echo(f"no jobs yet: {FILE} is a table with the columns name, when and do", err=True)
+    rows = [[shape[name] or "" for name in _COLUMNS] for shape in shapes]
+    none = f"no jobs yet: {FILE} is a table with the columns name, when and do"
+    headers = [name.upper() for name in _COLUMNS]
+    print_listing(shapes, rows, headers, as_json=as_json, empty="" if faults else none)
 
 
 @app.command("run")

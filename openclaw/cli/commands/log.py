@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, table
+from openclaw.cli.common import current_home, print_json, print_listing, table
 from openclaw.cli.formatting import warn
 from openclaw.cli.history_lines import kind_of, minute, place_of, state_words
 from openclaw.cli.opening import open_app
@@ -117,13 +117,9 @@ def _actions(ctx: typer.Context, number: int, *, as_json: bool) -> None:
     """Show the newest actions: what each would do, who allowed it, and its result."""
     home = current_home(ctx, reading=True)
     found = read_actions(home.private / "logs" / ACTIONS, number)
-    if as_json:
-        print_json(found)
-    elif not found:
-        typer.echo("no actions yet", err=True)
-    else:
-        headers = ("AT", "TOOL", "EFFECT", "TARGET", "DECISION", "BY", "RESULT", "SECONDS", "BYTES")
-        typer.echo(table([_row(action) for action in found], headers))
+    headers = ("AT", "TOOL", "EFFECT", "TARGET", "DECISION", "BY", "RESULT", "SECONDS", "BYTES")
+    rows = [_row(action) for action in found]
+    print_listing(found, rows, headers, as_json=as_json, empty="no actions yet")
 
 
 def _row(action: dict[str, Any]) -> tuple[object, ...]:

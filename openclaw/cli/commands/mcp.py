@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.commands.hooks import STATES, WaitingPrograms, allow_programs, ask_for_programs
-from openclaw.cli.common import current_home, print_json, table
+from openclaw.cli.common import current_home, print_json, print_listing, table
 from openclaw.cli.formatting import warn
 from openclaw.cli.options import AsJson, make_group
 from openclaw.cli.questions import refuse_inside_agent
@@ -43,13 +43,9 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
         for server in servers
     ]
     warn(lines)
-    if as_json:
-        print_json(described)
-    elif described:
-        rows = [(each["name"], each["state"], each["where"]) for each in described]
-        typer.echo(table(rows, ("NAME", "STATE", "WHERE")))
-    elif not lines:
-        typer.echo("no MCP servers yet: name one below `mcp:` in openclaw.yaml", err=True)
+    rows = [(each["name"], each["state"], each["where"]) for each in described]
+    none = "" if lines else "no MCP servers yet: name one below `mcp:` in openclaw.yaml"
+    print_listing(described, rows, ("NAME", "STATE", "WHERE"), as_json=as_json, empty=none)
 
 
 @app.command()

@@ -12,10 +12,9 @@ import typer
 from openclaw.cli.common import (
     current_home,
     print_json,
+    print_listing,
     print_undo_hint,
-    raise_usage_errors,
     record_as_turn,
-    table,
 )
 from openclaw.cli.options import AsJson, make_group
 from openclaw.errors import UsageError
@@ -59,14 +58,14 @@ def show_all(
     file = _file(home)
     todos = _due(file.items(), due, overdue)
     shown = [todo for todo in todos if everything or (as_json and not chosen) or not todo.done]
-    if as_json:
-        print_json(_json(home, file, shown))
-    elif shown:
-        typer.echo(table(_rows(shown), ("ID", "DONE", "LIST", "DUE", "TEXT")))
-    elif chosen:
-        typer.echo("nothing is due then", err=True)
-    else:
-        typer.echo("nothing to do" if not everything else "no to-dos yet", err=True)
+    none = "no to-dos yet" if everything else "nothing to do"
+    print_listing(
+        _json(home, file, shown),
+        _rows(shown),
+        ("ID", "DONE", "LIST", "DUE", "TEXT"),
+        as_json=as_json,
+        empty="nothing is due then" if chosen else none,
+    )
 
 
 @app.command("add")
@@ -84,9 +83,8 @@ def add(
     if due:
         words = f"{words} due:{_day(due)}"
     home = current_home(ctx)
-    with raise_usage_errors(), record_as_turn(home, f"todo add {words}") as turn:
-        file = _file(home)
-        file.keep = turn.keep
+    file = _file(home)
+    with record_as_turn(home, f"todo add {words}", file):
         added = file.add(list_name, [words])
     if as_json:
         print_json(_json(home, file, added))
@@ -120,8 +118,7 @@ def move(
     home = current_home(ctx)
     file = _file(home)
     said = f"{' '.join(words)} --list {list_name}"
-    with raise_usage_errors(), record_as_turn(home, f"todo move {said}") as turn:
-        file.keep = turn.keep
+    with record_as_turn(home, f"todo move {said}", file):
         todo = file.move(file.find_one(" ".join(words)).id, list_name)
     if as_json:
         print_json(_json(home, file, [todo]))
@@ -146,8 +143,7 @@ def remove(
     home = current_home(ctx)
     file = _file(home)
     said = f"--list {list_name}" if list_name else " ".join(words or ())
-    with raise_usage_errors(), record_as_turn(home, f"todo rm {said}") as turn:
-        file.keep = turn.keep
+    with record_as_turn(home, f"todo rm {said}", file):
         if words:
             todo = file.find_one(" ".join(words))
             file.remove(todo.id)
@@ -166,8 +162,7 @@ def _mark(ctx: typer.Context, words: list[str], state: bool, as_json: bool) -> N
     home = current_home(ctx)
     file = _file(home)
     verb = "done" if state else "undone"
-    with raise_usage_errors(), record_as_turn(home, f"todo {verb} {' '.join(words)}") as turn:
-        file.keep = turn.keep
+    with record_as_turn(home, f"todo {verb} {' '.join(words)}", file):
         todo = file.find_one(" ".join(words), state)
         file.set_done(todo.id, state)
     if as_json:

@@ -92,8 +92,7 @@ def _taken_lines(taken: UndoResult, name: str) -> list[str]:
 def _todo(service: Service, words: str) -> str:
     file = TodoFile(service.home.memory / "TODO.md")
     if words:
-        with service.changing(f"todo add {words}") as turn:
-            file.keep = turn.keep
+        with service.changing(f"todo add {words}", store=file):
             added = file.add("", [words])[0]
         return f"Added to {added.list}: {added.text}"
     still = [todo for todo in file.items() if not todo.done]

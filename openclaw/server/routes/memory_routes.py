@@ -89,8 +89,7 @@ def remember(call: Call) -> Any:
     if category and category not in CATEGORIES:
         raise Problem(400, f"{category} is no category", f"take one of: {', '.join(CATEGORIES)}")
     notes, where = typed_notes(home), "today" if body.get("today") else "lasting"
-    with call.server.changing(f"memory add {body['text']}") as turn:
-        notes.keep = turn.keep
+    with call.server.changing(f"memory add {body['text']}", store=notes):
         try:
             kept = notes.remember(
                 body["text"],
@@ -110,8 +109,7 @@ def forget(call: Call) -> Any:
     notes = typed_notes(home)
     with looking_up():
         note = notes.find_one(named, home)
-    with call.server.changing(f"memory forget {note.place(home)}") as turn:
-        notes.keep = turn.keep
+    with call.server.changing(f"memory forget {note.place(home)}", store=notes):
         notes.forget(note)
     return note.as_json(home)
 
@@ -143,7 +141,6 @@ def review(call: Call) -> Any:
     ]
     if len({note for note, _ in chosen}) < len(chosen):
         raise Problem(400, "the same one is named twice")
-    with call.server.changing("memory review") as turn:
-        notes.keep = turn.keep
+    with call.server.changing("memory review", store=notes):
         done = [notes.decide(note, yes, home) for note, yes in chosen]
     return [each for each in done if each]

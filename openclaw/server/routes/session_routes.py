@@ -60,8 +60,7 @@ def list_sessions(call: Call) -> Any:
 def create(call: Call) -> Any:
     """Begin a conversation, which is empty until its first prompt."""
     store, title = call.server.sessions, " ".join(call.body.get("title", "").split())
-    with call.server.changing(f"sessions new {title}".strip()) as turn:
-        store.keep = turn.keep
+    with call.server.changing(f"sessions new {title}".strip(), store=store):
         session = store.new(None, "")
         session.title = title
         store.save(session)
@@ -84,8 +83,7 @@ def history(call: Call) -> Any:
 def rename(call: Call) -> Any:
     """Give a conversation another title."""
     store, ref, title = call.server.sessions, _find(call), call.body["title"]
-    with call.server.changing(f"sessions rename {ref} {title}", ref) as turn:
-        store.keep = turn.keep
+    with call.server.changing(f"sessions rename {ref} {title}", ref, store=store):
         session = store.rename(ref, title)
     return {"id": session.id, "title": session.title}
 
@@ -94,8 +92,7 @@ def rename(call: Call) -> Any:
 def delete(call: Call) -> Any:
     """Remove a conversation; undo puts it back."""
     store, ref = call.server.sessions, _find(call)
-    with call.server.changing(f"sessions delete {ref}", ref) as turn:
-        store.keep = turn.keep
+    with call.server.changing(f"sessions delete {ref}", ref, store=store):
         store.delete(ref)
     return {"id": ref, "ok": True}
 
@@ -136,8 +133,7 @@ def generate_title(call: Call) -> Any:
         with call.server.agent(model=True) as agent:
             title = make_title(agent.model, session) or title
     if title != session.title:
-        with call.server.changing(f"sessions rename {ref} {title}", ref) as turn:
-            store.keep = turn.keep
+        with call.server.changing(f"sessions rename {ref} {title}", ref, store=store):
             title = store.rename(ref, title).title
     return {"session_id": ref, "title": title}
 
@@ -167,8 +163,7 @@ def compress(call: Call) -> Any:
 def restore(call: Call) -> Any:
     """Undo the last compaction of a conversation."""
     store, ref = call.server.sessions, _find(call)
-    with call.server.changing(f"sessions restore {ref}", ref) as turn, store.writing(ref, 1.0):
-        store.keep = turn.keep
+    with call.server.changing(f"sessions restore {ref}", ref, store=store), store.writing(ref, 1.0):
         count = store.restore(store.load(ref))
     return {"id": ref, "messages": count}
 
@@ -184,8 +179,7 @@ def restore(call: Call) -> Any:
 def fork(call: Call) -> Any:
     """Begin a new conversation with the first messages of another, up to number `at`."""
     store, ref = call.server.sessions, _find(call)
-    with call.server.changing(f"sessions fork {ref}", ref) as turn:
-        store.keep = turn.keep
+    with call.server.changing(f"sessions fork {ref}", ref, store=store):
         session = store.fork(ref, call.body.get("at"))
     return {"id": session.id, "title": session.title}
 

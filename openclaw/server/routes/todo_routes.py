@@ -82,8 +82,7 @@ def remove(call: Call) -> Any:
 def _change(call: Call, words: str, apply: Callable[[TodoFile], Todo]) -> Any:
     """Change the file as one step of the history; return the to-do."""
     file = _file(call)
-    with call.server.changing(f"todo {words}") as turn:
-        file.keep = turn.keep
+    with call.server.changing(f"todo {words}", store=file):
         todo = apply(file)
     return _json(call, file, [todo])[0]
 

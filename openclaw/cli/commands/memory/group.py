@@ -11,10 +11,10 @@ from openclaw.cli.commands.memory.shared import parse_past_day
 from openclaw.cli.common import (
     current_home,
     print_json,
+    print_listing,
     print_undo_hint,
     raise_usage_errors,
     record_as_turn,
-    table,
 )
 from openclaw.cli.options import AsJson, Unasked, make_group
 from openclaw.cli.questions import confirm
@@ -57,15 +57,13 @@ def show_all(
         for note in typed_notes(home).list(everything)
         if category in ("", note.category) and first <= note.date
     ]
-    if as_json:
-        print_json([note.as_json(home) for note in notes])
-    elif notes:
-        typer.echo(table(_rows(home, notes), ("WHERE", "DATE", "CATEGORY", "TEXT")))
-    else:
-        chosen = bool(category or first)
-        typer.echo(
-            f"nothing {'like that is remembered' if chosen else 'is remembered yet'}", err=True
-        )
+    print_listing(
+        [note.as_json(home) for note in notes],
+        _rows(home, notes),
+        ("WHERE", "DATE", "CATEGORY", "TEXT"),
+        as_json=as_json,
+        empty=f"nothing {'like that is remembered' if category or first else 'is remembered yet'}",
+    )
 
 
 @app.command("add")
@@ -93,9 +91,8 @@ def add(
     _check_category(category)
     meta = Meta(category, importance=importance)
     fact = " ".join(text)
-    with raise_usage_errors(), record_as_turn(home, f"memory add {fact}") as turn:
-        notes = typed_notes(home)
-        notes.keep = turn.keep
+    notes = typed_notes(home)
+    with record_as_turn(home, f"memory add {fact}", notes) as turn:
         try:
             kept = notes.remember(
                 fact, "today" if today else "lasting", meta=meta, replaces=replaces
@@ -133,8 +130,7 @@ def forget(
         if not confirm("Forget this?", yes=yes):
             typer.echo("nothing was changed", err=True)
             raise typer.Exit(1)
-        with record_as_turn(home, f"memory forget {note.place(home)}") as turn:
-            notes.keep = turn.keep
+        with record_as_turn(home, f"memory forget {note.place(home)}", notes):
             notes.forget(note)
     if as_json:
         print_json([{**note.as_json(home), "lines": list(lines)}])

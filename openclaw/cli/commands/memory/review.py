@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, raise_usage_errors, record_as_turn, table
+from openclaw.cli.common import current_home, print_json, record_as_turn, table
 from openclaw.cli.options import AsJson
 from openclaw.cli.questions import read_reply
 from openclaw.errors import UsageError
@@ -65,8 +65,7 @@ def _decide(
     if yes.keys() & no.keys():
         raise UsageError("the same one cannot be accepted and rejected")
     done = []
-    with record_as_turn(home, "memory review") as turn:
-        notes.keep = turn.keep
+    with record_as_turn(home, "memory review", notes):
         for note in waiting:
             if note in yes or note in no:
                 done += _decide_one(home, notes, note, note in yes)
@@ -79,9 +78,8 @@ def _decide(
 
 def _decide_one(home: Home, notes: Notes, note: Note, yes: bool) -> list[dict[str, Any]]:
     """Accept or reject a candidate, and say so; ignore one that is gone."""
-    with raise_usage_errors():
-        if decided := notes.decide(note, yes, home):
-            return [decided]
+    if decided := notes.decide(note, yes, home):
+        return [decided]
     typer.echo(one_line(f"no longer in {note.place(home)}"), err=True)
     return []
 
@@ -102,8 +100,7 @@ def _ask(home: Home, notes: Notes, waiting: Sequence[Note]) -> None:
         if reply == "q":
             return
         if reply in ("y", "n"):
-            with record_as_turn(home, f"memory review: {note.text}") as turn:
-                notes.keep = turn.keep
+            with record_as_turn(home, f"memory review: {note.text}", notes):
                 done = _decide_one(home, notes, note, reply == "y")
             for one in done:
                 typer.echo(_line(one))

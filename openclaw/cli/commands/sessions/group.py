@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, print_undo_hint, record_as_turn, table
+from openclaw.cli.common import current_home, print_listing, print_undo_hint, record_as_turn
 from openclaw.cli.formatting import warn
 from openclaw.cli.options import AsJson, Unasked, make_group
 from openclaw.cli.questions import confirm
@@ -44,13 +44,10 @@ def show_all(
     """List all conversations, the last used first."""
     store = _store(ctx)
     found = store.list()[:number]
-    if as_json:
-        print_json([asdict(summary) for summary in found])
-    elif found:
-        rows = [(s.id, _minute(s.updated_at), s.messages, s.title) for s in found]
-        typer.echo(table(rows, ("ID", "UPDATED", "MESSAGES", "TITLE")))
-    else:
-        typer.echo("no conversations yet", err=True)
+    rows = [(s.id, _minute(s.updated_at), s.messages, s.title) for s in found]
+    headers = ("ID", "UPDATED", "MESSAGES", "TITLE")
+    shapes = [asdict(summary) for summary in found]
+    print_listing(shapes, rows, headers, as_json=as_json, empty="no conversations yet")
     warn(store.problems)
 
 
@@ -87,15 +84,12 @@ def search(
     """
     store = _store(ctx)
     hits = store.search(query)
-    if as_json:
-        print_json([asdict(hit) for hit in hits])
-    elif hits:
-        rows = [(f"{h.id} #{h.number}", _minute(h.at), h.tool or h.role, h.snippet) for h in hits]
-        typer.echo(table(rows, ("MESSAGE", "AT", "ROLE", "TEXT")))
-        if hits[0].missing:
-            typer.echo("no message holds all of the words", err=True)
-    else:
-        typer.echo("nothing found", err=True)
+    rows = [(f"{h.id} #{h.number}", _minute(h.at), h.tool or h.role, h.snippet) for h in hits]
+    headers = ("MESSAGE", "AT", "ROLE", "TEXT")
+    shapes = [asdict(hit) for hit in hits]
+    print_listing(shapes, rows, headers, as_json=as_json, empty="nothing found")
+    if hits and hits[0].missing and not as_json:
+        typer.echo("no message holds all of the words", err=True)
     warn(store.problems)
 
 
@@ -106,10 +100,9 @@ def restore(ctx: typer.Context, ref: Ref) -> None:
     store = _store_of(home)
     session_id = store.load(ref).id
     with (
-        record_as_turn(home, f"sessions restore {session_id}") as turn,
+        record_as_turn(home, f"sessions restore {session_id}", store),
         store.writing(session_id, 1.0),
     ):
-        store.keep = turn.keep
         session = store.load(session_id)
         count = store.restore(session)
     left = f", {session.archived} are still in the archive" if session.archived else ""
@@ -125,8 +118,7 @@ def rename(
     """Give a conversation another title."""
     home = current_home(ctx)
     store = _store_of(home)
-    with record_as_turn(home, f"sessions rename {ref} {title}") as turn:
-        store.keep = turn.keep
+    with record_as_turn(home, f"sessions rename {ref} {title}", store):
         session = store.rename(ref, title)
     typer.echo(one_line(f"{session.id}: {session.title}"))
 
@@ -144,8 +136,7 @@ def delete(
     if not confirm(f"Delete conversation {session_id}?", yes=yes):
         typer.echo(f"kept {session_id}", err=True)
         raise typer.Exit(1)
-    with record_as_turn(home, f"sessions delete {session_id}") as turn:
-        store.keep = turn.keep
+    with record_as_turn(home, f"sessions delete {session_id}", store):
         store.delete(session_id)
     typer.echo(f"deleted {session_id}")
     print_undo_hint()
@@ -188,8 +179,7 @@ def fork(
     """Begin a new conversation with the first messages of another."""
     home = current_home(ctx)
     store = _store_of(home)
-    with record_as_turn(home, f"sessions fork {ref}") as turn:
-        store.keep = turn.keep
+    with record_as_turn(home, f"sessions fork {ref}", store):
         session = store.fork(ref, at)
     typer.echo(one_line(f"{session.id}: {session.title}"))
     typer.echo(f"  go on with it: openclaw --session {session.id}", err=True)
