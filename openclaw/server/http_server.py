@@ -16,13 +16,11 @@ import uvicorn
 
 from openclaw import __version__
 from openclaw.errors import OpenclawError, UsageError
-from openclaw.server.access import Access, Tokens, tokens_file
-from openclaw.server.routes import ENDPOINTS, make_router
+from openclaw.server.access import Access
+from openclaw.server.routes import ENDPOINTS, is_page, make_router
 from openclaw.server.runs import Runs
 from openclaw.server.served_jobs import ServedJobs
 from openclaw.server.service import Service
-from openclaw.server.static_files import is_page
-from openclaw.server.warm import WarmHome
 from openclaw.storage.home import Home
 from openclaw.storage.text import remove_file, write_private
 
@@ -41,9 +39,7 @@ class HttpServer:
         self, home: Home, *, token: str = "", idle: float = 0.0, origins: Sequence[str] = ()
     ) -> None:
         self._idle, self._origins = idle, frozenset(origins)
-        file, warm = tokens_file(home), WarmHome(home)
-        tokens = Tokens(file, token) if token else Tokens(file)
-        self.service = Service(home, tokens, warm, Runs(warm), self.stop)
+        self.service = Service(home, token, self.stop)
         self._touched_at = time.monotonic()
         self._uvicorn: _Uvicorn | None = None
 
@@ -87,8 +83,7 @@ class HttpServer:
             jobs.end()
             with suppress(OSError, OpenclawError):
                 remove_file(service.home.server_file)
-            service.runs.stop_all(STOP_SECONDS)
-            service.warm.end()
+            service.close()
 
     def stop(self) -> None:
         """End the server soon: runs end as interrupted."""

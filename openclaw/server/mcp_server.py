@@ -18,11 +18,9 @@ from starlette.responses import JSONResponse
 
 from openclaw import __version__
 from openclaw.errors import OpenclawError
-from openclaw.server.access import ASGIScope, Receive, Send, Tokens, tokens_file
-from openclaw.server.runs import Runs
+from openclaw.server.access import ASGIScope, Receive, Send
 from openclaw.server.service import Service
 from openclaw.server.shared_tools import Caller, SharedTools, find_file
-from openclaw.server.warm import WarmHome
 from openclaw.server.wire import Problem
 from openclaw.storage.home import Home
 from openclaw.tools.skill_tools import fill_instructions, find_user_skill
@@ -38,7 +36,6 @@ ABOUT = (
 INSTALL = "pip install 'openclaw[mcp]'"
 URI = "openclaw://"
 WATCH_SECONDS = 1.0
-STOP_SECONDS = 5.0
 MOST_WATCHED = 1000
 SCOPES: Mapping[str, frozenset[str]] = {
     "read": frozenset({"read"}),
@@ -54,8 +51,7 @@ def serve_stdio(home: Home, may: frozenset[str], trusted: frozenset[str]) -> Non
     whose words count as the user's."""
     from mcp.server.stdio import stdio_server
 
-    warm = WarmHome(home)
-    service = Service(home, Tokens(tokens_file(home)), warm, Runs(warm))
+    service = Service(home)
 
     def caller_of(context: Any) -> Caller:
         name = _client_name(context)
@@ -71,8 +67,7 @@ def serve_stdio(home: Home, may: frozenset[str], trusted: frozenset[str]) -> Non
     try:
         asyncio.run(serve())
     finally:
-        service.runs.stop_all(STOP_SECONDS)
-        warm.end()
+        service.close()
 
 
 class McpEndpoint:

@@ -6,8 +6,12 @@ what the client was told: a talk that we know goes on, an earlier state of one b
 
 from __future__ import annotations
 
+import hashlib
+import json
+import threading
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -16,12 +20,12 @@ from openclaw import events
 from openclaw.frozen import frozen
 from openclaw.inspection.turn_lines import missing_part, tool_line, verdict_lines
 from openclaw.messages import Material, Message, Usage
-from openclaw.models.base import Model, Text
-from openclaw.server.known_talks import key_of
-from openclaw.server.plain import stream_plain
+from openclaw.models.base import Model, Reply, Request, Text
 from openclaw.server.runs import Run, follow
 from openclaw.server.service import Service
 from openclaw.server.wire import Order, Problem, event_from_json
+from openclaw.storage.home import Home
+from openclaw.storage.text import read_text, write_text
 from openclaw.types import Mode
 
 AGENT, PLAIN = "openclaw", "openclaw-plain"
@@ -29,6 +33,12 @@ TASK = "### Task:"
 """How Open WebUI begins its own prompts for titles, tags and follow-ups."""
 SESSION_HEADERS = ("x-openclaw-session", "x-openwebui-chat-id")
 IGNORED = ("tools", "tool_choice", "functions", "response_format", "stop", "logprobs")
+_ROLES: Mapping[str, Any] = {
+    "developer": "system",
+    "system": "system",
+    "assistant": "assistant",
+}
+"""Ours for theirs; all others are the user's."""
 LONGEST_SYSTEM = 2000
 """Characters of a client's system text that are passed on: about 500 tokens."""
 MOST_TOKENS = 4096
@@ -117,8 +127,9 @@ def _read_message(message: Any) -> tuple[str, str]:
 
 def make_order(service: Service, request: ChatRequest, mode: Mode | None) -> Order:
     """Return the prompt of a request in the conversation that it belongs to."""
-    known = service.talks.find(key_of(request.earlier)) if request.earlier else None
-    named = service.talks.find(f"name {request.named}") if request.named else None
+    talks = known_talks(service.home)
+    known = talks.get(key_of(request.earlier)) if request.earlier else None
+    named = talks.get(f"name {request.named}") if request.named else None
     session = named[0] if named else request.named
     if known is not None and session in ("", known[0]) and service.sessions.exists(known[0]):
         session = _go_on(service, *known)
@@ -148,6 +159,42 @@ def _go_on(service: Service, session: str, count: int) -> str:
         return session
     with service.changing(f"sessions fork {session}", session, store=store):
         return store.fork(session, count).id
+
+
+MOST_TALKS = 2000
+_LOCK = threading.Lock()
+
+
+def key_of(talk: Sequence[tuple[str, str]]) -> str:
+    """Return the key of a talk, the role and text of each message: clients may change blanks in
+    what they were told."""
+    said = [(role, " ".join(text.split())) for role, text in talk]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+
+
+def known_talks(home: Home) -> dict[str, tuple[str, int]]:
+    """Return which conversation, up to which message, a client has when it has been told a talk;
+    and which one a client's own name for a talk leads to."""
+    try:
+        found = json.loads(read_text(_talks_file(home)))
+        return {key: (str(name), int(count)) for key, (name, count) in found.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}  # it can be made again: a talk that is not known is material
+
+
+def note_talk(home: Home, session: str, count: int, *keys: str) -> None:
+    """Keep that these keys lead to a conversation with so many messages."""
+    with _LOCK:
+        known = known_talks(home)
+        for key in keys:
+            known.pop(key, None)
+            known[key] = (session, count)
+        newest = dict([*known.items()][-MOST_TALKS:])
+        write_text(_talks_file(home), json.dumps(newest, indent=0) + "\n")
+
+
+def _talks_file(home: Home) -> Path:
+    return home.private / "cache" / "talks.json"
 
 
 class Answer:
@@ -222,7 +269,8 @@ class Answer:
         request = self._request
         told = (*request.earlier, ("user", request.prompt), ("assistant", self._told))
         names = [f"name {request.named}"] if request.named else []
-        self._service.talks.note(held.id, held.archived + len(held.messages), key_of(told), *names)
+        count = held.archived + len(held.messages)
+        note_talk(self._service.home, held.id, count, key_of(told), *names)
 
     def describe(self) -> dict[str, Any]:
         """Return what OpenAI's form has no place for."""
@@ -252,18 +300,16 @@ class PlainAnswer:
         self.usage, self.text, self.finish_reason = Usage(), "", "stop"
 
     def pieces(self) -> Iterator[dict[str, str]]:
-        messages = [Message(_role(role), text) for role, text in self._request.messages]
-        for chunk in stream_plain(self._model, messages, self._request.max_tokens):
+        said = self._request.messages
+        messages = [Message(_ROLES.get(role, "user"), text) for role, text in said]
+        asked = Request(tuple(messages), max_tokens=self._request.max_tokens, think=False)
+        for chunk in self._model.stream(asked):
             if isinstance(chunk, Text):
                 self.text += chunk.text
                 yield {"content": chunk.text}
-            else:
+            elif isinstance(chunk, Reply):
                 self.usage = chunk.usage
                 self.finish_reason = "length" if chunk.stop_reason == "length" else "stop"
-
-
-def _role(role: str) -> Any:
-    return {"developer": "system", "assistant": "assistant", "system": "system"}.get(role, "user")
 
 
 def usage_json(usage: Usage) -> dict[str, Any]:

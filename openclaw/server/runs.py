@@ -302,7 +302,8 @@ class Runs:
     def _drive(self, run: Run) -> None:
         try:
             self._wait_for_turn(run)
-            self._share_model(run)
+            with suppress(OpenclawError):  # the turn raises it again, and tells it
+                self._warm.share_model(run.agent)
             run.drive()
         finally:
             with suppress(OpenclawError, OSError):
@@ -317,10 +318,6 @@ class Runs:
             while not earlier.wait(POLL_SECONDS) and not run.stopping:
                 pass
         run.state = "preparing"
-
-    def _share_model(self, run: Run) -> None:
-        with suppress(OpenclawError):  # the turn raises it again, and tells it
-            self._warm.share_model(run.agent)
 
     def _forget_old(self) -> None:
         old = time.time() - KEPT_SECONDS

@@ -8,7 +8,6 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 from openclaw import __version__
@@ -18,8 +17,7 @@ from openclaw.history.history import Command
 from openclaw.home.commands import record_command
 from openclaw.models.base import Model
 from openclaw.security.audit import ACTIONS, Audit
-from openclaw.server.access import Tokens
-from openclaw.server.known_talks import KnownTalks
+from openclaw.server.access import Tokens, tokens_file
 from openclaw.server.runs import Runs
 from openclaw.server.server_client import prove
 from openclaw.server.warm import WarmHome
@@ -28,21 +26,26 @@ from openclaw.sessions.store import SessionStore
 from openclaw.storage.home import Home
 from openclaw.types import CallRecord, KeepsWrites, Mode
 
+STOP_SECONDS = 5.0
 MODES: tuple[Mode, ...] = ("read-only", "ask", "edit")
 """What a turn over HTTP may be, the strictest first. `full` belongs to the terminal."""
 
 
-@dataclass(slots=True)
 class Service:
-    """A home that is served. `end` ends the process; `port` is that on loopback."""
+    """A home that is served. `end` ends the process; `port` is that on loopback; `token` is the
+    owner's, "" makes one."""
 
-    home: Home
-    tokens: Tokens
-    warm: WarmHome
-    runs: Runs
-    end: Callable[[], None] = lambda: None
-    port: int = 0
-    began_at: float = field(default_factory=time.time)
+    def __init__(self, home: Home, token: str = "", end: Callable[[], None] = lambda: None) -> None:
+        self.home, self.end, self.port = home, end, 0
+        self.tokens = Tokens(tokens_file(home), token) if token else Tokens(tokens_file(home))
+        self.warm = WarmHome(home)
+        self.runs = Runs(self.warm)
+        self.began_at = time.time()
+
+    def close(self) -> None:
+        """Stop what runs, and close the home."""
+        self.runs.stop_all(STOP_SECONDS)
+        self.warm.end()
 
     @property
     def sessions(self) -> SessionStore:
@@ -62,10 +65,6 @@ class Service:
             yield agent
         finally:
             self.warm.close(agent)
-
-    @property
-    def talks(self) -> KnownTalks:
-        return KnownTalks(self.home.private / "cache" / "talks.json")
 
     def choose_mode(self, asked: str | None, scopes: frozenset[str]) -> Mode | None:
         """Return the mode of a turn over HTTP, None for that of the settings; never `full`. Problem

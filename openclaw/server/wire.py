@@ -171,7 +171,7 @@ def question_to_json(question: PermissionQuestion) -> dict[str, Any]:
         "action": asdict(question.action),
         "arguments": dict(question.arguments),
         "reason": question.reason,
-        "offers": [grant_to_json(grant) for grant in question.offers],
+        "offers": [asdict(grant) for grant in question.offers],
         "sources": list(question.sources),
         "change": None if question.change is None else asdict(question.change),
     }
@@ -183,15 +183,7 @@ def question_from_json(data: Mapping[str, Any]) -> PermissionQuestion:
         Action(**data["action"]),
         data["arguments"],
         data["reason"],
-        tuple(grant_from_json(each) for each in data["offers"]),
+        tuple(Grant(**each) for each in data["offers"]),
         tuple(data["sources"]),
         None if change is None else Change(**change),
     )
-
-
-def grant_to_json(grant: Grant) -> dict[str, Any]:
-    return asdict(grant)
-
-
-def grant_from_json(data: Mapping[str, Any]) -> Grant:
-    return Grant(**data)

@@ -12,11 +12,8 @@ import pytest
 from openclaw.history.history import History
 from openclaw.models.token_count import count
 from openclaw.security.audit import ACTIONS, read_actions
-from openclaw.server.access import Tokens, tokens_file
-from openclaw.server.runs import Runs
 from openclaw.server.service import Service
 from openclaw.server.shared_tools import EVERYTHING, TOOLS, Caller, SharedTools
-from openclaw.server.warm import WarmHome
 from openclaw.storage.home import Home
 from openclaw.types import ToolProblem
 from tests.data.sample import sample
@@ -30,10 +27,9 @@ TRUSTED = Caller("Editor", EVERYTHING, trusted=True)
 
 @pytest.fixture
 def tools(home: Path) -> Iterator[SharedTools]:
-    opened = Home(home)
-    warm = WarmHome(opened)
-    yield SharedTools(Service(opened, Tokens(tokens_file(opened)), warm, Runs(warm)))
-    warm.end()
+    service = Service(Home(home))
+    yield SharedTools(service)
+    service.close()
 
 
 def use(tools: SharedTools, name: str, caller: Caller = EDITOR, **arguments: Any) -> str:

@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from openclaw.server.markup import to_html
+from openclaw.server.routes import STATIC
 from openclaw.server.server_client import RunningServer
-from openclaw.server.static_files import STATIC
 
 
 def test_the_page_needs_no_token_and_holds_nothing(server: RunningServer) -> None:

@@ -42,7 +42,6 @@ from openclaw.errors import OpenclawError, Refused, UsageError
 from openclaw.messages import skill_prompt
 from openclaw.security.grants import Grant
 from openclaw.security.trust import check_trust
-from openclaw.server.access import Tokens, tokens_file
 from openclaw.server.acp.prompt_blocks import read_prompt
 from openclaw.server.acp.slash_commands import list_commands, read_command, run_command
 from openclaw.server.acp.updates import (
@@ -59,9 +58,8 @@ from openclaw.server.acp.updates import (
     tell,
     think,
 )
-from openclaw.server.runs import Run, Runs, follow
+from openclaw.server.runs import Run, follow
 from openclaw.server.service import Service
-from openclaw.server.warm import WarmHome
 from openclaw.server.wire import Order, question_from_json
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import UNATTENDED
@@ -71,7 +69,6 @@ from openclaw.storage.safe_open import follow as follow_links
 from openclaw.types import Mode
 
 Made = TypeVar("Made")
-STOP_SECONDS = 5.0
 LISTED = 50
 """Conversations on one page of the list."""
 BUSY = "this conversation is being answered; cancel that first"
@@ -185,8 +182,7 @@ class EditorAgent:
     def end(self) -> None:
         """Stop what runs, and close the homes."""
         for service in self._services.values():
-            service.runs.stop_all(STOP_SECONDS)
-            service.warm.end()
+            service.close()
 
     async def initialize(self, protocol_version: int, **_: Any) -> InitializeResponse:
         """See the protocol. A client of another version is told ours."""
@@ -386,10 +382,8 @@ class EditorAgent:
         home = self._find_home(Path(cwd))
         with self._opening:
             if home.root not in self._services:
-                warm = WarmHome(home)
-                service = Service(home, Tokens(tokens_file(home)), warm, Runs(warm))
-                self._services[home.root] = service
-                self._news += warm.recover()  # which may complete what is loaded next
+                service = self._services[home.root] = Service(home)
+                self._news += service.warm.recover()  # which may complete what is loaded next
             return self._services[home.root]
 
     def _find(self, session_id: str) -> EditorSession:

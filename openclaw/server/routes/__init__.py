@@ -1,10 +1,15 @@
-"""The routes of the API, a module a noun."""
+"""The routes of the API, a module a noun; and the page, whose files hold nothing of the home and
+need no token."""
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route as StarletteRoute
 from starlette.routing import Router
 
@@ -34,12 +39,18 @@ from openclaw.server.routes import (
     todo_routes,
 )
 from openclaw.server.service import MODES
-from openclaw.server.static_files import make_routes
 from openclaw.server.wire import KINDS
 
 if TYPE_CHECKING:
     from openclaw.server.service import Service
 
+STATIC = Path(__file__).parents[1] / "static"
+PAGE_KINDS = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+}
 MODULES = (
     prompt_routes,
     session_routes,
@@ -90,8 +101,30 @@ def make_router(server: Service) -> Router:
     by_path = groupby(sorted(ENDPOINTS, key=_path), key=_path)
     routes = [make_route(server, list(endpoints)) for _, endpoints in by_path]
     mcp = StarletteRoute("/mcp", McpEndpoint(server))
-    return Router([*make_routes(), mcp, *routes])
+    page = [StarletteRoute(path, _send_file, methods=["GET"]) for path in ("/", "/static/{name}")]
+    return Router([*page, mcp, *routes])
 
 
 def _path(endpoint: Endpoint) -> str:
     return endpoint.path
+
+
+# -------- the page
+
+
+def is_page(method: str, path: str) -> bool:
+    """Tell whether a call is for a file of the page."""
+    return method in ("GET", "HEAD") and (path == "/" or path.startswith("/static/"))
+
+
+async def _send_file(request: Request) -> Response:
+    name = request.path_params.get("name", "index.html")
+    data = _files().get(name)
+    if data is None:
+        return PlainTextResponse("there is no such file", 404)
+    return Response(data, media_type=PAGE_KINDS[Path(name).suffix])
+
+
+@cache
+def _files() -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in STATIC.iterdir() if file.suffix in PAGE_KINDS}

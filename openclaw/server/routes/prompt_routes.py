@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from starlette.responses import StreamingResponse
+
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
+from openclaw.events import Done
 from openclaw.home.attachments import attach, mentions
 from openclaw.home.model_names import known_models
+from openclaw.inspection.turn_lines import receipt_line, verdict_lines
 from openclaw.messages import Material, skill_prompt
 from openclaw.server.api import NUMBER, TEXT, TRUTH, Call, Routes, a_list, an_object
-from openclaw.server.runs import Run
+from openclaw.server.markup import to_html
+from openclaw.server.runs import Run, follow
 from openclaw.server.shared_tools import find_file
-from openclaw.server.streams import stream_run
-from openclaw.server.wire import Order, Problem
+from openclaw.server.wire import Order, Problem, event_from_json
 from openclaw.types import ToolProblem
 
 ROUTES = Routes()
@@ -110,7 +115,7 @@ def chat(call: Call) -> Any:
     run = runs.start(order, key)
     if body.get("stream") is False or call.headers.get("accept") == "application/json":
         return run.describe() | {"run_id": run.id}
-    return stream_run(run)
+    return _stream_run(run)
 
 
 def _attach_files(call: Call, message: str) -> Sequence[Material]:
@@ -167,7 +172,7 @@ def list_runs(call: Call) -> Any:
 def stream(call: Call) -> Any:
     """The events of a run as a stream, after the header Last-Event-ID."""
     said = call.headers.get("last-event-id") or call.query.get("after", "0")
-    return stream_run(_find(call), int(said) if said.isdigit() else 0)
+    return _stream_run(_find(call), int(said) if said.isdigit() else 0)
 
 
 @ROUTES.add("POST", "/api/runs/{run}/stop", "chat", answer=RUN)
@@ -199,3 +204,47 @@ def _find(call: Call) -> Run:
         hint = "ten minutes after its end its messages are in the conversation only"
         raise Problem(404, "there is no such run", hint)
     return run
+
+
+# -------- the stream of a run, as server-sent events
+
+
+def _stream_run(run: Run, after: int = 0) -> StreamingResponse:
+    """Return the events of a run that come after number `after`, until its end."""
+    return StreamingResponse(_frames(run, after), media_type="text/event-stream")
+
+
+async def _frames(run: Run, after: int) -> AsyncIterator[str]:
+    async for item in follow(run, after):
+        yield ": still here\n\n" if item is None else _frame(*item)
+    yield _frame(0, {"event": "end"})
+
+
+def _frame(number: int, data: Mapping[str, Any]) -> str:
+    """Return one event as the stream has it; 0 is no number."""
+    head = f"id: {number}\n" if number else ""
+    body = json.dumps({**data, **_aliases(data)}, ensure_ascii=False, default=str)
+    return f"{head}event: {data['event']}\ndata: {body}\n\n"
+
+
+def _aliases(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the names that clients of another server of this kind read beside ours, and what the
+    page shows."""
+    match data["event"]:
+        case "token":
+            return {"content": data["text"]}
+        case "done":
+            return {"content": data["answer"], "html": to_html(data["answer"])} | _lines(data)
+        case "retrieval":
+            return {"results": data["passages"]}
+        case "error":
+            return {"error": data["message"]}
+    return {}
+
+
+def _lines(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what there is to say of an answer, in words."""
+    done = event_from_json(data)
+    if not isinstance(done, Done):
+        return {}
+    return {"receipt_line": receipt_line(done.receipt), "verdicts": verdict_lines(done)}

@@ -13,6 +13,7 @@ from openclaw.inspection.context import context_report
 from openclaw.inspection.usage import turns_of, usage_json
 from openclaw.inspection.why import find_why
 from openclaw.messages import Message
+from openclaw.models.base import Model, Reply, Request
 from openclaw.server.api import (
     NUMBER,
     OBJECT,
@@ -25,13 +26,17 @@ from openclaw.server.api import (
     looking_up,
 )
 from openclaw.server.markup import to_html
-from openclaw.server.plain import make_title
 from openclaw.server.wire import Problem
 from openclaw.sessions.export import export_markdown
 from openclaw.sessions.session import Session, entry_to_json, title_of
 
 ROUTES = Routes()
 ONE = "/api/sessions/{session}"
+TITLE = "Write a title of at most six words for this conversation. Reply with the title only."
+TITLE_TOKENS = 24
+LONGEST_TITLE = 60
+READ = 2000
+"""Characters of each message that a title is made from."""
 SHOWN = {"last": "only so many messages", "html": "each with its HTML"}
 SUMMARY = an_object(
     {"id": TEXT, "title": TEXT, "created_at": TEXT, "updated_at": TEXT, "model": TEXT},
@@ -70,13 +75,28 @@ def create(call: Call) -> Any:
 @ROUTES.add("GET", ONE, "read", query=SHOWN, answer=CONVERSATION)
 def show(call: Call) -> Any:
     """A conversation with its messages, archived ones too, and the run that answers it."""
-    return _history(call)
+    store, running = call.server.sessions, call.server.runs.running(call.path["session"])
+    begins = running and not store.exists(running[0].session.id)  # its first prompt is being read
+    session = running[0].session if begins else store.load(_find(call))
+    said = [*store.messages(session)]
+    last = call.number("last", len(said) or 1, sys.maxsize)
+    shown = [{"number": number, **entry_to_json(entry)} for number, entry in said[-last:]]
+    for message in shown if call.flag("html") else ():
+        message["html"] = to_html(message["content"])
+    running = running or call.server.runs.running(session.id)
+    return _describe(session) | {
+        "compressed_context": session.compressed_context,
+        "messages": shown,
+        "left_out": len(said) - len(shown),
+        "run": running[0].describe() if running else None,
+        "queued": [run.describe() for run in running[1:]],
+    }
 
 
 @ROUTES.add("GET", f"{ONE}/history", "read", query=SHOWN, answer=CONVERSATION)
 def history(call: Call) -> Any:
     """The same."""
-    return _history(call)
+    return show(call)
 
 
 @ROUTES.add("PUT", ONE, "owner", body=an_object({"title": TEXT}), answer=NAMED)
@@ -110,7 +130,7 @@ def messages(call: Call) -> Any:
         report = context_report(agent, session, "")
     return {
         "id": session.id,
-        "messages": [_message_json(message) for message in report.request.messages],
+        "messages": [{"role": m.role, "content": m.content} for m in report.request.messages],
         "raw": report.raw.decode(errors="replace"),
     }
 
@@ -131,7 +151,7 @@ def generate_title(call: Call) -> Any:
         raise Problem(409, "nothing was said in it yet")
     if call.body.get("with_model"):
         with call.server.agent(model=True) as agent:
-            title = make_title(agent.model, session) or title
+            title = _make_title(agent.model, session) or title
     if title != session.title:
         with call.server.changing(f"sessions rename {ref} {title}", ref, store=store):
             title = store.rename(ref, title).title
@@ -157,6 +177,15 @@ def compress(call: Call) -> Any:
     notices = [event.text for event in told if isinstance(event, Notice)]
     done = next(event for event in reversed(told) if isinstance(event, Compaction))
     return {"id": ref, **to_wire(done), "notices": notices}
+
+
+def _make_title(model: Model, session: Session) -> str:
+    """Return a title by the model for a conversation, "" when it says nothing of use."""
+    said = [f"{entry.role}: {entry.content[:READ]}" for entry in session.messages[:2]]
+    asked = (Message("system", TITLE), Message("user", "\n".join(said)))
+    *_, last = model.stream(Request(asked, max_tokens=TITLE_TOKENS, think=False))
+    words = last.text.strip().splitlines() if isinstance(last, Reply) else []
+    return " ".join(words[0].strip(" \"'*#.").split())[:LONGEST_TITLE] if words else ""
 
 
 @ROUTES.add("POST", f"{ONE}/restore", "owner", answer=an_object({"id": TEXT, "messages": NUMBER}))
@@ -218,26 +247,3 @@ def _describe(session: Session) -> dict[str, Any]:
     return {name: getattr(session, name) for name in names} | {
         "messages": session.archived + len(session.messages)
     }
-
-
-def _history(call: Call) -> dict[str, Any]:
-    store, running = call.server.sessions, call.server.runs.running(call.path["session"])
-    begins = running and not store.exists(running[0].session.id)  # its first prompt is being read
-    session = running[0].session if begins else store.load(_find(call))
-    said = [*store.messages(session)]
-    last = call.number("last", len(said) or 1, sys.maxsize)
-    shown = [{"number": number, **entry_to_json(entry)} for number, entry in said[-last:]]
-    for message in shown if call.flag("html") else ():
-        message["html"] = to_html(message["content"])
-    running = running or call.server.runs.running(session.id)
-    return _describe(session) | {
-        "compressed_context": session.compressed_context,
-        "messages": shown,
-        "left_out": len(said) - len(shown),
-        "run": running[0].describe() if running else None,
-        "queued": [run.describe() for run in running[1:]],
-    }
-
-
-def _message_json(message: Message) -> dict[str, Any]:
-    return {"role": message.role, "content": message.content}
