@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from openclaw.cli.formatting import minute
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.history.differences import SESSIONS_PREFIX, Difference, Line, blame, turn_differences
 from openclaw.inspection.exchange import find_exchange, writer_of
@@ -21,15 +22,10 @@ if TYPE_CHECKING:
     from openclaw.storage.home import Home
 
 
-MINUTES = len("2026-11-21T15:30")
 KINDS = {"outside": "edited outside"}
 OF = {"redo": "Puts back", "sync": "Came in"}
 _LINES = re.compile(r"(.+):(\d+)(?:-(\d+))?")
 _SUBJECT_WIDTH = 40
-
-
-def minute(at: str) -> str:
-    return at[:MINUTES].replace("T", " ")
 
 
 def kind_of(turn: Turn) -> str:

@@ -104,7 +104,7 @@ def _make_ask(yes: bool, listener: Listener, keep: Keep) -> Ask | None:
     asking = None
     if can_ask():
         asking = Permission(
-            _reply,
+            lambda question: read_reply(question, sys.stderr),
             _say,
             listener.pause,
             keep,
@@ -112,10 +112,6 @@ def _make_ask(yes: bool, listener: Listener, keep: Keep) -> Ask | None:
             colours=has_colours(sys.stderr, os.environ),
         )
     return yes_unless_untrusted(asking, _say) if yes else asking
-
-
-def _reply(question: str) -> str:
-    return read_reply(question, sys.stderr)
 
 
 def _say(line: str) -> None:

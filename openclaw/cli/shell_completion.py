@@ -93,26 +93,6 @@ def _models(home: Home) -> Pairs:
     return [(row["name"], row["about"]) for row in here]
 
 
-def _catalogue(home: Home) -> Pairs:
-    return [(entry.name, entry.about) for entry in catalog.entries()]
-
-
-def _keys(home: Home) -> Pairs:
-    return [(key.name, key.about) for key in keys().values()]
-
-
-def _servers(home: Home) -> Pairs:
-    return [(name, "") for name in load_settings(home).mcp or {}]
-
-
-def _events(home: Home) -> Pairs:
-    return [(event, "") for event in EVENTS]
-
-
-def _nothing(home: Home) -> Pairs:
-    return ()
-
-
 # The key is command and parameter, or group and parameter, or the parameter alone.
 VALUES: dict[str, Callable[[Home], Pairs]] = {
     "session": _sessions,
@@ -124,12 +104,12 @@ VALUES: dict[str, Callable[[Home], Pairs]] = {
     "todo list_name": _lists,
     "skill": _skills,
     "skills name": _skills,
-    "skills new name": _nothing,
+    "skills new name": lambda home: (),
     "model": _models,
-    "models pull name": _catalogue,
+    "models pull name": lambda home: [(entry.name, entry.about) for entry in catalog.entries()],
     "models use name": _models,
     "models test names": _models,
-    "config key": _keys,
-    "mcp test name": _servers,
-    "hooks test event": _events,
+    "config key": lambda home: [(key.name, key.about) for key in keys().values()],
+    "mcp test name": lambda home: [(name, "") for name in load_settings(home).mcp or {}],
+    "hooks test event": lambda home: [(event, "") for event in EVENTS],
 }

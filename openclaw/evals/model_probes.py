@@ -439,16 +439,14 @@ def _run_until(
         with closing(call.pieces()) as pieces:
             for piece in pieces:
                 if time.monotonic() > until:
-                    raise TooLate(_late(time.monotonic() - began), "look at the server's log")
+                    seconds = time.monotonic() - began
+                    told = f"the model did not answer within {seconds:.0f} s"
+                    raise TooLate(told, "look at the server's log")
                 if piece is not None:
                     yield piece
     finally:
         gone = True
         _end(call)
-
-
-def _late(seconds: float) -> str:
-    return f"the model did not answer within {seconds:.0f} s"
 
 
 def _end(call: BackgroundCall) -> None:

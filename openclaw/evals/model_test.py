@@ -31,7 +31,7 @@ from openclaw.evals.model_probes import (
 )
 from openclaw.events import Done, ToolEnd
 from openclaw.frozen import frozen
-from openclaw.messages import Material, ToolCall
+from openclaw.messages import Material
 from openclaw.models.base import Model, Profile, Score
 from openclaw.models.catalog import gguf_path
 from openclaw.models.gguf import MemoryNeed, file_memory_need
@@ -209,7 +209,10 @@ class ModelTest:
         runs = 1 if self.quick else model_probes.RUNS
         probes: Sequence[Probe] = (
             ("reading and writing", model_probes.measure_speeds(heard, runs)),
-            ("tool calls", model_probes.tool_calls(heard, _calls)),
+            (
+                "tool calls",
+                model_probes.tool_calls(heard, lambda text, tools: read_step(text, tools).calls),
+            ),
             ("schema", model_probes.probe_schema_enforcement(heard)),
             ("JSON", model_probes.json_replies(heard)),
             ("thinking", model_probes.thinking(heard)),
@@ -272,10 +275,6 @@ class ModelTest:
                 continue
             done[task.name] = outcome.stop == "answer" and task.check(outcome)
             self._learn(tasks=dict(done))
-
-
-def _calls(text: str, tools: Mapping[str, Sequence[str]]) -> Sequence[ToolCall]:
-    return read_step(text, tools).calls
 
 
 LATE = "late"

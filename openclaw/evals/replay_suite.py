@@ -264,7 +264,8 @@ def failure_reason(expected: Expectation, outcome: TurnResult) -> str:
     """Return why a turn is not as expected, "" when it is."""
     value, answer = expected.value, outcome.answer
     plain = value.casefold() in answer.casefold()
-    called = [name for name in outcome.calls if _matches_name(value, name)]
+    wanted = value.strip("`()").casefold()
+    called = [name for name in outcome.calls if name.casefold() == wanted]
     wrong = {
         "contains": not plain,
         "lacks": plain,
@@ -347,10 +348,6 @@ def _unquote(value: str) -> str:
     if len(bare) > 1 and _QUOTES.get(bare[0]) == bare[-1]:
         return bare[1:-1]
     return value
-
-
-def _matches_name(value: str, name: str) -> bool:
-    return value.strip("`()").casefold() == name.casefold()
 
 
 def _join_names(names: Sequence[str]) -> str:

@@ -208,7 +208,9 @@ def usage_json(turns: Sequence[TurnUsage], session: str = "") -> dict[str, Any]:
 
 
 def _sums_json(row: Sums) -> dict[str, Any]:
-    return {**_rounded(asdict(row)), "share": round(row.share, 4)}
+    fields = asdict(row).items()
+    shape = {name: round(v, 3) if isinstance(v, float) else v for name, v in fields}
+    return {**shape, "share": round(row.share, 4)}
 
 
 def _turn_json(turn: TurnUsage) -> dict[str, Any]:
@@ -217,7 +219,3 @@ def _turn_json(turn: TurnUsage) -> dict[str, Any]:
     return {name: getattr(turn, name) for name in told} | {
         name: value for name, value in row.items() if name not in ("name", "turns")
     }
-
-
-def _rounded(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: round(v, 3) if isinstance(v, float) else v for name, v in fields.items()}

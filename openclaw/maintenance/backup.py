@@ -137,7 +137,8 @@ def _paths(home: Home, own: set[Path], made: Backup, *, with_secrets: bool) -> I
             continue
         for path in _walk(home, place):
             relative = home.relative(path)
-            if path in own or _is_temporary(path.name):
+            is_temporary = path.name.startswith(".openclaw-") and path.name.endswith(".tmp")
+            if path in own or is_temporary:
                 continue
             if "secrets" in path.name and relative.startswith(".openclaw/") and not with_secrets:
                 if relative.startswith(SECRETS):
@@ -148,10 +149,6 @@ def _paths(home: Home, own: set[Path], made: Backup, *, with_secrets: bool) -> I
 
 def _rank(name: str) -> int:
     return ORDER.index(name) + 1 if name in ORDER else 0
-
-
-def _is_temporary(name: str) -> bool:
-    return name.startswith(".openclaw-") and name.endswith(".tmp")
 
 
 def _walk(home: Home, path: Path) -> Iterator[Path]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -52,7 +52,11 @@ class LintReport:
         """
         if not paths:
             return self
-        chosen = [f for f in self.findings if _is_within(f.path, paths)]
+        chosen = [
+            f
+            for f in self.findings
+            if any(f.path == path or f.path.startswith(f"{path}/") for path in paths)
+        ]
         return replace(self, findings=chosen)
 
 
@@ -94,13 +98,15 @@ def _chosen(home: Home, name: str) -> str:
     raise UsageError(f"{name} is no file of this memory", "see them: openclaw memory list")
 
 
-def _is_within(path: str, chosen: Collection[str]) -> bool:
-    return any(path == name or path.startswith(f"{name}/") for name in chosen)
-
-
 def _around(home: Home, today: date) -> LintContext:
     def files() -> list[str]:
-        return [*_names(home)]
+        """The files that a link may name without their folder."""
+        found = []
+        for top in filter(is_folder, (home.memory, home.workspace, home.skills)):
+            for folder, folders, names in os.walk(top):
+                folders[:] = [name for name in folders if not name.startswith(".")]
+                found += [home.relative(Path(folder, name)) for name in names]
+        return found
 
     def exists(path: str) -> bool:
         return (home.root / path).exists()
@@ -109,14 +115,6 @@ def _around(home: Home, today: date) -> LintContext:
         return read_markdown(home.root / path) if is_ordinary(home.root / path) else ""
 
     return LintContext(today.isoformat(), exists, files, text)
-
-
-def _names(home: Home) -> Iterator[str]:
-    """Return the files that a link may name without their folder."""
-    for top in (home.memory, home.workspace, home.skills):
-        for folder, folders, names in os.walk(top) if is_folder(top) else ():
-            folders[:] = [name for name in folders if not name.startswith(".")]
-            yield from (home.relative(Path(folder, name)) for name in names)
 
 
 # ---- fixes

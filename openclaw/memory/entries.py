@@ -331,8 +331,5 @@ def _adds_only(old: str, new: str, number: int) -> bool:
     """Return True when line `number` is a new entry and all others are as they were."""
     before = [key for _, key in _keys(old)]
     after = _keys(new)
-    return (number - 1) in [at for at, _ in after] and _keys_except(after, number - 1) == before
-
-
-def _keys_except(keys: Sequence[tuple[int, _Key]], but: int) -> list[_Key]:
-    return [key for at, key in keys if at != but]
+    others = [key for at, key in after if at != number - 1]
+    return (number - 1) in [at for at, _ in after] and others == before

@@ -52,11 +52,8 @@ def lint(documents: Iterable[Document], around: LintContext) -> list[LintFinding
     gathered = {
         (document.path, at + 1) for document in known for at in gathered_lines(document.text)
     }
-    return sorted_findings(each for each in found if (each.path, each.line) not in gathered)
-
-
-def sorted_findings(found: Iterable[LintFinding]) -> list[LintFinding]:
-    return sorted(found, key=lambda f: (f.path, f.line, [*LEVELS].index(f.check)))
+    kept = [each for each in found if (each.path, each.line) not in gathered]
+    return sorted(kept, key=lambda f: (f.path, f.line, [*LEVELS].index(f.check)))
 
 
 def is_fault(finding: LintFinding) -> bool:
@@ -77,7 +74,7 @@ def _check_hidden(document: Document) -> Iterator[LintFinding]:
     for at, line in enumerate(document.page.lines):
         bare = line.rstrip("\r\n")
         if found := untrusted.find_hidden(bare.removeprefix("\ufeff") if at == 0 else bare):
-            signs = ", ".join(dict.fromkeys(map(_code_point, found)))
+            signs = ", ".join(dict.fromkeys(f"U+{ord(char):04X}" for char in found))
             count = f"{len(found)} hidden character{'s' * (len(found) > 1)}"
             yield document.finding(
                 "hidden",
@@ -90,10 +87,6 @@ def _check_hidden(document: Document) -> Iterator[LintFinding]:
 
 def _quote_visible(line: str) -> str:
     return quote(untrusted.strip_hidden(line).strip(" \t-*+"))
-
-
-def _code_point(char: str) -> str:
-    return f"U+{ord(char):04X}"
 
 
 def _check_secrets(document: Document) -> Iterator[LintFinding]:

@@ -383,7 +383,7 @@ def is_same_statement(left: str, right: str) -> bool:
     if not first or not second:
         return left.split() == right.split()
     if sorted(map(_stem, first)) == sorted(map(_stem, second)):
-        return _have_same_order(first, second) or len(first) <= 2
+        return len(first) <= 2 or [*map(_stem, first)] == [*map(_stem, second)]
     return len(first) == len(second) and all(
         _stem(a) == _stem(b) or _is_typo(a, b) for a, b in zip(first, second, strict=True)
     )
@@ -398,10 +398,6 @@ def _words_of_line(text: str) -> Sequence[str]:
 def _stem(word: str) -> str:
     plain = word.casefold()
     return plain[:-1] if len(plain) > 3 and plain.endswith("s") else plain
-
-
-def _have_same_order(first: Sequence[str], second: Sequence[str]) -> bool:
-    return [_stem(word) for word in first] == [_stem(word) for word in second]
 
 
 def _is_typo(left: str, right: str) -> bool:

@@ -133,7 +133,7 @@ def embedding_files() -> tuple[Path, Path] | None:
     return network, tokenizer
 
 
-def pull(name: str = "", on_progress: Progress | None = None) -> Path:
+def pull(name: str = "", on_progress: Progress = lambda name, done, total: None) -> Path:
     """Fetch a model of the catalogue (the default one without a name) and return its main file.
 
     Skips files that are complete and resumes partial ones. Raises UsageError for an unknown name,
@@ -145,16 +145,12 @@ def pull(name: str = "", on_progress: Progress | None = None) -> Path:
         raise UsageError(f"the catalogue has no model {name!r}", f"it has {names}")
     folder = models_folder()
     for file in entry.files:
-        fetch(file, folder, on_progress or _ignore_progress)
+        fetch(file, folder, on_progress)
     return folder / entry.files[0].name
 
 
 def _strip_provider(name: str) -> str:
     return name.lower().removeprefix("embedded/")
-
-
-def _ignore_progress(name: str, done: int, total: int) -> None:
-    """The default progress callback: does nothing."""
 
 
 def _entry(value: Mapping[str, Any]) -> CatalogEntry:

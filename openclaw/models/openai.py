@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 HOSTED = "https://api.openai.com/v1"
 START_IT = "start it, or set `openai.base_url` in openclaw.yaml"
+_NAMES_FORMAT = re.compile(r"response_format|json_schema|json_object|structured")
 WEAKER_FORMAT = {"json_schema": "json_object", "json_object": ""}
 
 
@@ -157,7 +158,7 @@ class OpenAIModel:
         """Drop or weaken the field that the server refuses. Returns False without such a field."""
         if status not in (400, 422) or http_client.is_too_large(text):
             return False
-        if request.schema is not None and self._format and _names_format(text):
+        if request.schema is not None and self._format and _NAMES_FORMAT.search(text):
             self._format = WEAKER_FORMAT[self._format]
             return True
         for field in ("max_tokens", "stream_options", "temperature", "seed"):
@@ -251,10 +252,6 @@ def _format(kind: str, schema: Mapping[str, Any] | None) -> dict[str, Any] | Non
     if kind == "json_object":
         return {"type": kind}
     return {"type": kind, "json_schema": {"name": "reply", "schema": dict(schema), "strict": True}}
-
-
-def _names_format(text: str) -> bool:
-    return re.search(r"response_format|json_schema|json_object|structured", text) is not None
 
 
 def _billions(name: str) -> float:

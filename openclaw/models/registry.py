@@ -178,7 +178,8 @@ class FallbackModel:
         """See `Model`."""
         while True:
             _ = self.card  # skips models that cannot be reached
-            yield from self._take_notices()
+            while self._notices:
+                yield Waiting(self._notices.pop(0))
             if (yield from self._stream_current(request)):
                 return
 
@@ -216,10 +217,6 @@ class FallbackModel:
             if close := getattr(chunks, "close", None):
                 close()
         return True
-
-    def _take_notices(self) -> Iterator[Chunk]:
-        while self._notices:
-            yield Waiting(self._notices.pop(0))
 
     def _current(self) -> Model:
         if self._model is None:

@@ -89,11 +89,8 @@ def is_script(path: Path) -> bool:
         return True
     with reading(path) as file:
         head = file.read(4)
-    return head.startswith((b"#!", *PROGRAMS)) or _has_run_mode(path)
-
-
-def _has_run_mode(path: Path) -> bool:
-    return os.name != "nt" and bool(path.stat().st_mode & 0o111)
+    is_program = head.startswith((b"#!", *PROGRAMS))
+    return is_program or (os.name != "nt" and bool(path.stat().st_mode & 0o111))
 
 
 def _inspect_file(name: str, data: bytes) -> list[ReviewPoint]:

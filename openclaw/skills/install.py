@@ -340,7 +340,7 @@ def is_pinned(fields: Mapping[str, str]) -> bool:
 
 def check_update(home: Home, staged: StagedSkill, fields: Mapping[str, str]) -> UpdateCheck:
     """Return the changes of a staged skill to the installed one of its name."""
-    here = fingerprints(_folder(home, staged.name))
+    here = fingerprints(home.skills / staged.name)
     there = fingerprints(staged.folder)
     changes = compare_fingerprints(here, there)
     known = fields.get("contents", "")
@@ -351,8 +351,4 @@ def check_update(home: Home, staged: StagedSkill, fields: Mapping[str, str]) -> 
 
 def is_installed(home: Home, name: str) -> bool:
     """Return True when a tracked skill's folder is still there."""
-    return _folder(home, name).is_dir()
-
-
-def _folder(home: Home, name: str) -> Path:
-    return home.skills / name
+    return (home.skills / name).is_dir()

@@ -161,15 +161,10 @@ def roots(home: Home, *, user: bool = False) -> list[Root]:
     return found
 
 
-def no_blockers(skill: Skill) -> list[Problem]:
-    """Every skill may be used."""
-    return []
-
-
 def list_skills(
     roots: Sequence[Root],
     *,
-    blockers: Callable[[Skill], list[Problem]] = no_blockers,
+    blockers: Callable[[Skill], list[Problem]] = lambda skill: [],
     cache: Path | None = None,
 ) -> list[ListedSkill]:
     """Return all skills in the roots by name, also broken, hidden and blocked ones.

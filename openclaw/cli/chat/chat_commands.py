@@ -29,8 +29,7 @@ from openclaw.cli.commands.context import cache_lines, calls_of, change_lines, r
 from openclaw.cli.commands.memory.test import add_case
 from openclaw.cli.commands.why import why_in_chat
 from openclaw.cli.error_report import explain
-from openclaw.cli.formatting import for_stdout
-from openclaw.cli.history_lines import minute
+from openclaw.cli.formatting import for_stdout, minute
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.home.attachments import attach
 from openclaw.home.model_names import find_auto_model

@@ -72,16 +72,12 @@ def take_back(app: Agent, session: Session, say: Say) -> Session:
             return _refresh_session(app, session, lambda line: None)
     elif app.saving and session.state.forked_from is None:
         raise UsageError("the last turn cannot be taken back", "see what was done: /log")
-    _drop_last_turn(session)
+    # This one is not saved, or is a copy, whose turns belong to the original.
+    while session.messages and session.messages.pop().role != "user":
+        pass
     with app.sessions.writing(session.id, timeout=2.0):
         app.sessions.save(session)
     return session
-
-
-def _drop_last_turn(session: Session) -> None:
-    """For a session that is not saved, or a copy, whose turns belong to the original."""
-    while session.messages and session.messages.pop().role != "user":
-        pass
 
 
 def undo(app: Agent, session: Session, rest: str, say: Say) -> Session:

@@ -180,18 +180,6 @@ def _fuzzy_matches(part: str, paths: Iterable[str]) -> list[str]:
 # -------- what the commands take
 
 
-def _models(app: Agent) -> Iterator[Choice]:
-    return ((name, "") for name in known_models(app.settings.ollama.host))
-
-
-def _sessions(app: Agent) -> Iterator[Choice]:
-    return ((found.id, found.title) for found in app.sessions.list())
-
-
-def _skills(app: Agent) -> Iterator[Choice]:
-    return ((skill.name, skill.description) for skill in app.skills())
-
-
 def _todos(app: Agent) -> Iterator[Choice]:
     return ((todo.id, todo.text) for todo in app.todos.items() if not todo.done and todo.id)
 
@@ -222,10 +210,6 @@ def _files(app: Agent) -> Iterator[Choice]:
             return
 
 
-def _modes(app: Agent) -> Iterator[Choice]:
-    return ((mode, "") for mode in MODES)
-
-
 MODES: tuple[Mode, ...] = get_args(Mode)
 
 
@@ -233,11 +217,11 @@ ARGUMENTS: Mapping[str, Callable[[Agent], Iterable[Choice]]] = {
     "blame": _files,
     "diff": _turns,
     "expect": _files,
-    "mode": _modes,
-    "model": _models,
-    "resume": _sessions,
+    "mode": lambda app: ((mode, "") for mode in MODES),
+    "model": lambda app: ((name, "") for name in known_models(app.settings.ollama.host)),
+    "resume": lambda app: ((found.id, found.title) for found in app.sessions.list()),
     "show": _turns,
-    "skills": _skills,
+    "skills": lambda app: ((skill.name, skill.description) for skill in app.skills()),
     "todo done": _todos,
     "todo rm": _todos,
     "why": _answers,

@@ -67,7 +67,7 @@ def ask(
         check_prompt(words)
     if words[-1:] == ["-"]:
         words, stdin = words[:-1], True
-    if not words and not stdin and _is_terminal():
+    if not words and not stdin and sys.stdin and sys.stdin.isatty():
         from openclaw.cli.commands.chat import chat
 
         given = (continue_, session, model, yes, mode, no_memory, max_steps, skill, no_save)
@@ -94,7 +94,3 @@ def ask(
         saving=not no_save,
     )
     answer_once(ctx, words, stdin, order, output.value, yes=yes, quiet=quiet, server=server)
-
-
-def _is_terminal() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty()

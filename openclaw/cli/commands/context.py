@@ -15,8 +15,8 @@ from openclaw.agent.agent import Agent
 from openclaw.cli import options
 from openclaw.cli.charts import Canvas, canvas, share_columns
 from openclaw.cli.common import current_home, print_json, table
-from openclaw.cli.formatting import print_lines
-from openclaw.cli.history_lines import kind_of, minute, place_of
+from openclaw.cli.formatting import minute, print_lines
+from openclaw.cli.history_lines import kind_of, place_of
 from openclaw.cli.questions import can_ask
 from openclaw.cli.standard_input import material_of, read_piped
 from openclaw.config import load_settings

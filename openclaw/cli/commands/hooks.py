@@ -120,7 +120,11 @@ def try_event(
     """
     hooks, known = _open(ctx), _event(event)
     now = hooks.asked()
-    chosen = [hook for hook in hooks.hooks if hook.event == known and _matches(hook, tool)]
+    chosen = [
+        hook
+        for hook in hooks.hooks
+        if hook.event == known and (not known.endswith("_tool") or hook.matches(tool))
+    ]
     if not chosen:
         raise UsageError(f"no hook is named for {known}", "openclaw hooks list")
     if why := why_untrusted(now, hooks.state(now)):
@@ -171,10 +175,6 @@ def _event(name: str) -> Event:
     if found is None:
         raise UsageError(f"there is no event {name}", f"there are: {', '.join(EVENTS)}")
     return found
-
-
-def _matches(hook: Hook, tool: str) -> bool:
-    return not hook.event.endswith("_tool") or hook.matches(tool)
 
 
 def _hook_json(hooks: Hooks, hook: Hook, now: TrustRequest) -> dict[str, Any]:

@@ -95,15 +95,12 @@ def _say(lines: Iterable[str], as_json: bool) -> None:
 
 def _plan_lines(plan: ImportPlan) -> Iterator[str]:
     transfer = plan.transfer
-    where = f"{transfer.source.root} is {_article(transfer.label)}"
-    yield one_line(f"{where}; the home is {transfer.home.root}")
+    label = transfer.label
+    what = label if label.startswith("a ") else f"the folder of {label}"
+    yield one_line(f"{transfer.source.root} is {what}; the home is {transfer.home.root}")
     yield ""
     yield from _rows(plan.steps)
     yield ""
-
-
-def _article(label: str) -> str:
-    return label if label.startswith("a ") else f"the folder of {label}"
 
 
 def _rows(steps: Iterable[ImportStep]) -> Iterator[str]:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.common import current_home, print_json, print_listing, table
-from openclaw.cli.formatting import warn
-from openclaw.cli.history_lines import kind_of, minute, place_of, state_words
+from openclaw.cli.formatting import minute, warn
+from openclaw.cli.history_lines import kind_of, place_of, state_words
 from openclaw.cli.opening import open_app
 from openclaw.cli.options import AsJson
 from openclaw.history.differences import SESSIONS_PREFIX, turn_differences, turn_json
@@ -60,7 +60,7 @@ def log(
         turns = app.history.turns_of(app.find_session(session), file)
         found = list(islice(turns, number))
         if as_json:
-            print_json(_as_json(app.history, found))
+            print_json([turn_json(turn, turn_differences(app.history, turn)) for turn in found])
             return
         if not found:
             warn(["no turns yet"])
@@ -104,10 +104,6 @@ def _turn_row(history: History, turn: Turn, waiting: str) -> tuple[object, ...]:
     subject = one_line(turn.subject, SUBJECT)
     fixed = (turn.id, minute(turn.at), kind_of(turn), len(counts) or "", lines)
     return (*fixed, place_of(turn), subject, state_words(turn, waiting))
-
-
-def _as_json(history: History, turns: Iterable[Turn]) -> list[dict[str, Any]]:
-    return [turn_json(turn, turn_differences(history, turn)) for turn in turns]
 
 
 # -------- what tools did

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openclaw.cli.common import print_json
-from openclaw.cli.formatting import warn
+from openclaw.cli.formatting import minute, warn
 from openclaw.cli.opening import open_app
 from openclaw.cli.options import AsJson
 from openclaw.cli.questions import can_ask, confirm
@@ -20,7 +20,6 @@ from openclaw.security.display import count_of, harmless, one_line
 
 if TYPE_CHECKING:
     from openclaw.agent.undo import UndoResult
-    from openclaw.events import FileChange
     from openclaw.history.turns import Scope, Turn
 
 
@@ -116,11 +115,11 @@ def undo_lines(taken: UndoResult, verb: str, *, again: str = "") -> Iterator[str
     """
     several = len({turn.session for turn in taken.of}) > 1
     for turn in taken.of:
-        at = turn.at[:16].replace("T", " ")
         place = f"  ({turn.session or 'a command'})" if several and verb == "undo" else ""
         subject = turn.subject.removeprefix("Undo: ")  # a redo is of undos
-        yield f"{turn.id}  {at}  {one_line(subject, 60)}{place}"
-    yield from (f"  {_change(each)}" for each in taken.files[:MOST_FILES])
+        yield f"{turn.id}  {minute(turn.at)}  {one_line(subject, 60)}{place}"
+    for each in taken.files[:MOST_FILES]:
+        yield f"  {one_line(each.path)} {each.action} (+{each.added} -{each.removed})"
     if taken.files[MOST_FILES:]:
         yield f"  and {len(taken.files) - MOST_FILES:,} more files"
     if taken.messages:
@@ -162,19 +161,10 @@ def _print_taken(taken: UndoResult, verb: str, *, as_json: bool) -> None:
     if as_json:
         print_json(taken.as_json())
     elif not refused(taken):
-        _print(undo_lines(taken, verb))
+        sys.stdout.writelines(f"{line}\n" for line in undo_lines(taken, verb))
     if taken.conflicts and not as_json:
         first, *rest = conflict_lines(taken, verb)
         warn([first])
         sys.stderr.writelines(f"{line}\n" for line in rest)
     if refused(taken):
         raise typer.Exit(CONFLICT)
-
-
-def _print(lines: Iterable[str]) -> None:
-    for line in lines:
-        sys.stdout.write(f"{line}\n")
-
-
-def _change(change: FileChange) -> str:
-    return f"{one_line(change.path)} {change.action} (+{change.added} -{change.removed})"

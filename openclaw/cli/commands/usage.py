@@ -10,7 +10,7 @@ import typer
 
 from openclaw.cli.commands.memory.shared import parse_past_day
 from openclaw.cli.common import current_home, print_json, table
-from openclaw.cli.formatting import warn
+from openclaw.cli.formatting import minute, warn
 from openclaw.cli.options import AsJson
 from openclaw.inspection.usage import (
     Sums,
@@ -26,7 +26,6 @@ from openclaw.sessions.store import SessionStore
 
 SHOWN_DAYS, SHOWN_TURNS = 14, 30
 HEADS = ("SENT", "CACHED", "WRITTEN", "1ST TOKEN", "IN/S", "OUT/S")
-MINUTES = len("2026-11-21T15:30")
 
 
 def usage(
@@ -85,7 +84,7 @@ def session_lines(name: str, turns: Sequence[TurnUsage]) -> list[str]:
     if not turns:
         return [f"{name}: no questions asked yet"]
     shown = turns[-SHOWN_TURNS:]
-    found = [sum_turns(_turn_label(turn), [turn]) for turn in shown]
+    found = [sum_turns(f"{turn.number:>2} {minute(turn.at)}", [turn]) for turn in shown]
     rows = [_row(each, calls=True) for each in (*found, sum_turns("in all", turns))]
     models = ", ".join(dict.fromkeys(turn.model for turn in turns))
     lines = [one_line(f"{name}: {models}"), ""]
@@ -93,10 +92,6 @@ def session_lines(name: str, turns: Sequence[TurnUsage]) -> list[str]:
     if left := len(turns) - len(shown):
         lines.append(f"{count_of(left, 'earlier turn')} not shown: --json has all")
     return lines
-
-
-def _turn_label(turn: TurnUsage) -> str:
-    return f"{turn.number:>2} {turn.at[:MINUTES].replace('T', ' ')}"
 
 
 def _row(row: Sums, *, calls: bool = False) -> Sequence[str]:

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.common import print_json
-from openclaw.cli.formatting import has_colours
-from openclaw.cli.history_lines import minute
+from openclaw.cli.formatting import has_colours, minute
 from openclaw.cli.opening import open_app
 from openclaw.inspection.why import NO_RECORD, find_why
 from openclaw.security.display import harmless, one_line

@@ -307,7 +307,9 @@ def turns(view: View) -> Iterator[Finding]:
     """Find turns of killed processes, and records of turns that cannot be read."""
     place = journal.place_of(view.home)
     open_ones = record.marked(place, record.RUNNING)
-    ended = [each for each in open_ones if _is_dead(view.home, each)]
+    # A turn, or an undo, whose lock nobody holds is dead.
+    folder = view.home.private / "locks"
+    ended = [each for each in open_ones if not _is_held(folder / f"{each.turn.lock}.lock")]
     if ended:
         found = f"{len(ended)} turns were interrupted (the newest: {ended[-1].turn.subject!r})"
         fix = "marks what was half done and closes them, as the next prompt does by itself"
@@ -354,11 +356,6 @@ def _take_out(folder: Path, kept: RepairCopies) -> str:
         raise NotRepaired("a conversation is in use, and the record may be of its turn")
     kept.move(folder)
     return "taken out of the history"
-
-
-def _is_dead(home: Home, found: record.Record) -> bool:
-    """Tell whether nobody holds the lock under which a turn, or an undo, runs."""
-    return not _is_held(home.private / "locks" / f"{found.turn.lock}.lock")
 
 
 def _recover(kept: RepairCopies) -> str:

@@ -268,7 +268,9 @@ def hooks(view: View) -> Iterator[Finding]:
         if name := now.missing(hook):
             said = f"{name}, which {hook.event} runs, is not there"
             yield _finding(said, MEND, required=hook.required)
-        elif (name := _program_of(hook)) in now.programs.named and not _may_run(view, name):
+        elif (name := _program_of(hook)) in now.programs.named and not (
+            os.name == "nt" or os.access(view.home.root / name, os.X_OK)
+        ):
             yield _finding(f"{name} may not be run", f"chmod +x {name}", required=hook.required)
 
 
@@ -276,10 +278,6 @@ def _program_of(hook: Hook) -> str:
     """Return the program of a hook as a path of the home, if it is one."""
     first = (hook.run.split() if isinstance(hook.run, str) else hook.run)[0]
     return os.path.normpath(first).replace(os.sep, "/")
-
-
-def _may_run(view: View, path: str) -> bool:
-    return os.name == "nt" or os.access(view.home.root / path, os.X_OK)
 
 
 def _finding(found: str, advice: str, *, required: bool) -> Finding:

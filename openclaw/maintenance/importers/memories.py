@@ -46,7 +46,7 @@ def text_of(source: Source, item: SourceItem) -> str:
     raw = source.text(item.path)
     text = strip_hidden(raw) if item.kind in _LASTING else raw
     if item.shape == "log":
-        text = _log(text)
+        text = "# History of a nanobot\n\n" + as_list(_log_entries(text))
     elif item.shape == "entries":
         title = "" if item.kind == "memory" else f"# {item.name.removesuffix('.md').title()}\n\n"
         text = title + as_list(entries(text))
@@ -79,12 +79,8 @@ def _safe_name(name: str) -> str:
     return bare
 
 
-def _log(text: str) -> str:
-    """Return nanobot's history.jsonl as a list, one item for each line with `content`."""
-    return "# History of a nanobot\n\n" + as_list(_log_entries(text))
-
-
 def _log_entries(text: str) -> Iterator[str]:
+    """The entries of nanobot's history.jsonl: each line with `content`."""
     for line in text.splitlines():
         try:
             entry = json.loads(line)
@@ -270,14 +266,10 @@ def _is_item(line: str) -> bool:
 
 
 def _as_item(text: str) -> str:
-    lines = _lines(text)
+    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
     if _is_item(lines[0]):
         return "\n".join(lines)
     return "\n".join(f"  {line}" if n else f"- {line}" for n, line in enumerate(lines))
-
-
-def _lines(text: str) -> list[str]:
-    return [line.rstrip() for line in text.splitlines() if line.strip()]
 
 
 def _plain(text: str) -> str:

@@ -144,7 +144,8 @@ class TurnUpdates:
             case events.ToolStart(call_id, tool, given):
                 self.call, self._input = f"{self._prefix}.{call_id}", given
                 self._changes.clear()
-                yield start_call(self._home, self.call, tool, given)
+                told = _describe_call(self._home, tool, given)
+                yield helpers.start_tool_call(self.call, **told)
             case events.ToolEnd():
                 yield self._end_call(event)
                 self._begin_message()
@@ -193,11 +194,6 @@ class TurnUpdates:
 
 
 # -------- calls
-
-
-def start_call(home: Home, call_id: str, tool: str, given: Mapping[str, Any]) -> Update:
-    """Return the update about a call that begins."""
-    return helpers.start_tool_call(call_id, **_describe_call(home, tool, given))
 
 
 def retrieval(home: Home, call_id: str, passages: Sequence[Mapping[str, Any]]) -> Update:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,15 +99,12 @@ ENDPOINTS: tuple[Endpoint, ...] = tuple(
 
 def make_router(server: Service) -> Router:
     """Return the router of all routes."""
-    by_path = groupby(sorted(ENDPOINTS, key=_path), key=_path)
+    path = attrgetter("path")
+    by_path = groupby(sorted(ENDPOINTS, key=path), key=path)
     routes = [make_route(server, list(endpoints)) for _, endpoints in by_path]
     mcp = StarletteRoute("/mcp", McpEndpoint(server))
     page = [StarletteRoute(path, _send_file, methods=["GET"]) for path in ("/", "/static/{name}")]
     return Router([*page, mcp, *routes])
-
-
-def _path(endpoint: Endpoint) -> str:
-    return endpoint.path
 
 
 # -------- the page

@@ -46,11 +46,9 @@ def _in_their_form(handle: Callable[[Call], Any]) -> Callable[[Call], Any]:
 
 def _tell_error(error: Exception) -> JSONResponse:
     status = to_response(error).status_code
-    return JSONResponse({"error": _error_json(str(error), _hint(error), status)}, status)
-
-
-def _hint(error: Exception) -> str:
-    return str(getattr(error, "hint", ""))
+    return JSONResponse(
+        {"error": _error_json(str(error), getattr(error, "hint", ""), status)}, status
+    )
 
 
 def _error_json(message: str, hint: str, status: int) -> dict[str, Any]:

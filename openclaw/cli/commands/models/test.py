@@ -274,10 +274,6 @@ def _yes(value: bool | None, yes: str = "yes", no: str = "no") -> str:
     return "" if value is None else yes if value else no
 
 
-def _task_score(p: Profile) -> str:
-    return f"{sum(p.tasks.values())} of {len(p.tasks)}" if p.tasks else ""
-
-
 def _protocol(p: Profile) -> str:
     names = {"native": "native tool calls", "json": "JSON steps"}
     return names.get(p.protocol, "") if p.tasks else ""
@@ -298,4 +294,7 @@ _ROWS: tuple[Row, ...] = (
     ("thinking", _thinking),
     ("stops by itself", lambda p: _yes(p.stops)),
 )
-_END: tuple[Row, ...] = (("tasks", _task_score), ("tasks asked by", _protocol))
+_END: tuple[Row, ...] = (
+    ("tasks", lambda p: f"{sum(p.tasks.values())} of {len(p.tasks)}" if p.tasks else ""),
+    ("tasks asked by", _protocol),
+)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openclaw.cli.common import current_home, print_listing, print_undo_hint, record_as_turn
-from openclaw.cli.formatting import warn
+from openclaw.cli.formatting import minute, warn
 from openclaw.cli.options import AsJson, Unasked, make_group
 from openclaw.cli.questions import confirm
 from openclaw.errors import UsageError
@@ -30,7 +30,6 @@ Ref = Annotated[
     str,
     typer.Argument(metavar="ID", help="Its id, the start or end of it, its title, or latest."),
 ]
-MINUTES = len("2026-11-21T15:30")
 
 
 @app.command("list")
@@ -44,7 +43,7 @@ def show_all(
     """List all conversations, the last used first."""
     store = _store(ctx)
     found = store.list()[:number]
-    rows = [(s.id, _minute(s.updated_at), s.messages, s.title) for s in found]
+    rows = [(s.id, minute(s.updated_at), s.messages, s.title) for s in found]
     headers = ("ID", "UPDATED", "MESSAGES", "TITLE")
     shapes = [asdict(summary) for summary in found]
     print_listing(shapes, rows, headers, as_json=as_json, empty="no conversations yet")
@@ -84,7 +83,7 @@ def search(
     """
     store = _store(ctx)
     hits = store.search(query)
-    rows = [(f"{h.id} #{h.number}", _minute(h.at), h.tool or h.role, h.snippet) for h in hits]
+    rows = [(f"{h.id} #{h.number}", minute(h.at), h.tool or h.role, h.snippet) for h in hits]
     headers = ("MESSAGE", "AT", "ROLE", "TEXT")
     shapes = [asdict(hit) for hit in hits]
     print_listing(shapes, rows, headers, as_json=as_json, empty="nothing found")
@@ -193,7 +192,3 @@ def _store(ctx: typer.Context) -> SessionStore:
 
 def _store_of(home: Home) -> SessionStore:
     return SessionStore(home.sessions, home.private / "locks")
-
-
-def _minute(at: str) -> str:
-    return at[:MINUTES].replace("T", " ")

@@ -230,17 +230,16 @@ def turn_lines(turn: ReplayedTurn, told: set[tuple[str, ...]]) -> Iterator[str]:
 def closing(done: Sequence[ReplayedTurn]) -> str:
     """Return how many turns came out the same."""
     counts = _counts(done)
-    words = [f"{counts['same']} same", f"{counts['differs']} differ{_s(counts['differs'])}"]
+    words = [
+        f"{counts['same']} same",
+        f"{counts['differs']} differ{'s' * (counts['differs'] == 1)}",
+    ]
     words += [f"{counts['not_run']} not run"] if counts["not_run"] else []
     return f"\n{count_of(len(done), 'turn')}: {', '.join(words)}"
 
 
 def _counts(done: Sequence[ReplayedTurn]) -> dict[str, int]:
     return {n.replace(" ", "_"): sum(turn.verdict == n for turn in done) for n in VERDICTS}
-
-
-def _s(count: int) -> str:
-    return "s" if count == 1 else ""
 
 
 def _difference(each: TurnDifference, *, again: bool) -> Iterator[str]:

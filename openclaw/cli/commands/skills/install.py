@@ -99,7 +99,8 @@ def update(
             result = {"name": one, "state": "failed", "message": str(error)}
         done.append(result)
         if not as_json:
-            typer.echo(one_line(": ".join(filter(None, _result_row(result)))))
+            said = [result[key] for key in ("name", "state", "message") if result.get(key)]
+            typer.echo(one_line(": ".join(said)))
     if as_json:
         print_json(done)
     elif not entries:
@@ -204,10 +205,6 @@ def _needs(home: Home, staged: StagedSkill) -> list[str]:
 def _change_lines(changes: FolderChanges) -> list[str]:
     kinds = asdict(changes)
     return [f"  {kind}: {name}" for kind, names in kinds.items() for name in names]
-
-
-def _result_row(result: Mapping[str, Any]) -> list[str]:
-    return [result["name"], result["state"], result.get("message", "")]
 
 
 def _show(staged: StagedSkill, as_json: bool) -> None:
