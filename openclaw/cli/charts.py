@@ -18,21 +18,10 @@ white and black do not."""
 DIM, PLAIN = "\x1b[2m", "\x1b[m"
 
 
-@frozen
-class Marks:
-    """The characters that plots are drawn with.
-
-    full: an amount
-    free, kept: free columns, and columns that are kept free
-    """
-
-    full: str
-    free: str
-    kept: str
-
-
-BLOCKS = Marks("\u2588", "\u00b7", "\u254c")
-ASCII = Marks("#", ".", "-")
+BLOCKS = ("\u2588", "\u00b7", "\u254c")
+ASCII = ("#", ".", "-")
+"""The characters that plots are drawn with: of an amount, of free columns, and of columns that are
+kept free."""
 
 
 @frozen
@@ -40,7 +29,7 @@ class Canvas:
     """What an output can show: its width in columns, its characters, and colours or none."""
 
     width: int = PIPED_WIDTH
-    marks: Marks = BLOCKS
+    marks: tuple[str, str, str] = BLOCKS
     coloured: bool = False
 
     def hue(self, text: str, number: int) -> str:
@@ -72,7 +61,7 @@ def _has_block_characters(out: TextIO, environ: Mapping[str, str]) -> bool:
     """Return True when the stream's encoding has block characters and the user's locale, which on
     POSIX tells what the terminal shows, is not the plain one."""
     try:
-        (BLOCKS.full + BLOCKS.free + BLOCKS.kept).encode(out.encoding or "ascii")
+        "".join(BLOCKS).encode(out.encoding or "ascii")
     except (LookupError, UnicodeEncodeError):
         return False
     locale = next(filter(None, map(environ.get, ("LC_ALL", "LC_CTYPE", "LANG"))), "")

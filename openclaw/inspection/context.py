@@ -271,7 +271,7 @@ def _as_recorded(open_home: OpenHome, record: TurnRecord, given: Collection[str]
     if "mode" not in given and record.mode in get_args(Mode):
         changed["mode"] = record.mode
     if "asked" not in given and record.asked is not None:
-        changed["ask_user"] = _nobody if record.asked else None
+        changed["ask_user"] = never_asked if record.asked else None
     if "memory" not in given and record.memory is not None:
         changed["use_memory"] = record.memory
     if not changed:
@@ -281,8 +281,8 @@ def _as_recorded(open_home: OpenHome, record: TurnRecord, given: Collection[str]
     return replace(open_home, **changed)
 
 
-def _nobody(question: PermissionQuestion) -> str:
-    raise AssertionError("no tool runs where a head is only compared")
+def never_asked(question: PermissionQuestion) -> str:
+    raise AssertionError("no tool runs where a request is only shown")
 
 
 def _fresh(open_home: OpenHome) -> tuple[tuple[prompt.HeadPart, ...], Sequence[Mapping[str, Any]]]:
@@ -330,13 +330,21 @@ def _writers(
 
 def _writers_of(open_home: OpenHome, name: str, path: str, sent: str) -> Iterator[Turn | None]:
     """Return who made the versions of a file that are newer than the one whose text was sent."""
+
+    def shown(content: bytes | None) -> str:
+        """What the head shows of a version."""
+        if content is None:
+            return ""
+        source = open_home.vault.mask(decode(content))
+        parts = prompt.head({name: source}, "", (), open_home.model.card.window)
+        return next((part.text for part in parts if part.name == name), "")
+
     file = open_home.home.root / path
-    shown = _Shown(open_home, name, path)
-    text = shown.text(read_bytes(file) if file.is_file() else None)
+    text = shown(read_bytes(file) if file.is_file() else None)
     versions = islice(open_home.history.versions(path), MOST_VERSIONS)
     writer: Turn | None = None
     for turn, content in versions:
-        older = shown.text(content)
+        older = shown(content)
         if older != text:
             yield writer
         if older == sent or turn is None:
@@ -344,22 +352,6 @@ def _writers_of(open_home: OpenHome, name: str, path: str, sent: str) -> Iterato
         text, writer = older, turn
     if text != sent:
         yield writer
-
-
-@frozen
-class _Shown:
-    """Returns what the head shows of a version of a file."""
-
-    open_home: OpenHome
-    name: str
-    path: str
-
-    def text(self, content: bytes | None) -> str:
-        if content is None:
-            return ""
-        source = self.open_home.vault.mask(decode(content))
-        parts = prompt.head({self.name: source}, "", (), self.open_home.model.card.window)
-        return next((part.text for part in parts if part.name == self.name), "")
 
 
 def _writers_of_skills(open_home: OpenHome, texts: tuple[str, str]) -> Iterator[Turn | None]:

@@ -11,6 +11,7 @@ import shutil
 import stat
 import tarfile
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -49,15 +50,15 @@ class Restored:
     own: bool = False
 
 
-@frozen
+@dataclass(slots=True)
 class _Unpacked:
     """The content of an archive: SHA-256 by path, links, folders with their modes and times."""
 
-    files: dict[str, str]
-    links: dict[str, str]
-    folders: dict[str, tarfile.TarInfo]
-    manifest: dict[str, Any]
-    size: int
+    files: dict[str, str] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
+    folders: dict[str, tarfile.TarInfo] = field(default_factory=dict)
+    manifest: dict[str, Any] = field(default_factory=dict)
+    size: int = 0
 
 
 def restore(archive: Path, target: Path) -> Restored:
@@ -108,8 +109,7 @@ def _check_target(target: Path) -> None:
 
 def _unpack(archive: Path, folder: Path) -> _Unpacked:
     """Unpack files and folders; links come later, so that nothing is written through one."""
-    found = _Unpacked({}, {}, {}, {}, 0)
-    size = 0
+    found = _Unpacked()
     with opened(archive) as tar:
         for info in tar:
             if info.name == MANIFEST:
@@ -125,11 +125,11 @@ def _unpack(archive: Path, folder: Path) -> _Unpacked:
                 found.links[path] = _target(archive, path, info)
             elif info.isreg():
                 found.files[path] = _write(archive, tar, info, folder / path)
-                size += info.size
+                found.size += info.size
             else:
                 raise damaged(archive, f"{path} is neither file nor folder nor link")
         _read_to_the_end(tar)
-    return _Unpacked(found.files, found.links, found.folders, found.manifest, size)
+    return found
 
 
 def _read_to_the_end(tar: tarfile.TarFile) -> None:

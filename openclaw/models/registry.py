@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from openclaw.config import Settings
@@ -20,7 +21,6 @@ from openclaw.errors import (
     ServerAway,
     UsageError,
 )
-from openclaw.frozen import frozen
 from openclaw.messages import Waiting
 from openclaw.models.base import Chunk, Model, ModelCard, Request, is_patient
 from openclaw.models.ollama import OllamaModel
@@ -30,94 +30,65 @@ from openclaw.storage.home import Home
 from openclaw.storage.program import profiles_folder
 
 
-@frozen
-class ModelOpener:
-    """Opens models by name, with the settings of each provider.
+def open_one(
+    name: str,
+    settings: Settings,
+    *,
+    kv_folder: Path | None = None,
+    wanted: Callable[[str], bool] = lambda _: True,
+    profiles: Path | None = None,
+) -> Model:
+    """The model of that name, with the settings of its provider. Only `auto` looks for a server now
+    (0.3 s at most on this machine).
 
     kv_folder  the folder for saved states of conversations; None saves none
     wanted     returns True when the state of a conversation may be saved
     profiles   the folder of test results (`openclaw.models.profile`); None uses none
     """
-
-    settings: Settings
-    kv_folder: Path | None = None
-    wanted: Callable[[str], bool] = lambda _: True
-    profiles: Path | None = None
-
-    def open_with_fallbacks(self, name: str) -> Model:
-        """The model with the fallbacks of the settings. Only `auto` looks for a server now (0.3 s
-        at most on this machine). Raises UsageError for an invalid name, ModelMissing when a file is
-        missing or `auto` finds nothing, and there is no fallback."""
-        fallbacks = self.settings.fallbacks
-        split_name(name)
-        for other in fallbacks:
-            split_name(other, "in the setting `fallbacks`")
-        if not fallbacks:
-            return self.open(name)
-        return FallbackModel([(each, self.opener(each)) for each in (name, *fallbacks)])
-
-    def opener(self, name: str) -> Callable[[], Model]:
-        return lambda: self.open(name)
-
-    def open(self, name: str) -> Model:
-        provider, rest = split_name(name)
-        if provider == "auto":
-            return self._auto()
-        if provider == "ollama":
-            return self._ollama(rest)
-        if provider == "openai":
-            return self._openai(rest)
-        return self._embedded(rest)
-
-    def _auto(self) -> Model:
+    provider, rest = split_name(name)
+    found: str | None = rest
+    away = ""
+    if provider == "auto":
         try:
-            name = find_chat_model(self.settings.ollama.host)
-            found = "Ollama has no chat model"
+            found, away = find_chat_model(settings.ollama.host), "Ollama has no chat model"
         except ServerAway as error:
-            name, found = None, str(error)
-        return self._ollama(name) if name is not None else self._embedded("", found)
-
-    def _ollama(self, name: str) -> Model:
+            found, away = None, str(error)
+        provider = "embedded" if found is None else "ollama"
+    if provider == "ollama":
         return OllamaModel(
-            name,
-            host=self.settings.ollama.host,
-            window=self.settings.window,
-            keep_alive=self.settings.keep_alive,
-            profiles=self.profiles,
+            found or "",
+            host=settings.ollama.host,
+            window=settings.window,
+            keep_alive=settings.keep_alive,
+            profiles=profiles,
         )
-
-    def _openai(self, name: str) -> Model:
-        server = self.settings.openai
+    if provider == "openai":
         return OpenAIModel(
-            name,
-            base_url=server.base_url,
-            api_key=os.environ.get(server.api_key_env, ""),
-            window=self.settings.window,
-            api_key_env=server.api_key_env,
-            profiles=self.profiles,
+            rest,
+            base_url=settings.openai.base_url,
+            api_key=os.environ.get(settings.openai.api_key_env, ""),
+            window=settings.window,
+            api_key_env=settings.openai.api_key_env,
+            profiles=profiles,
         )
+    from openclaw.models import catalog, embedded
 
-    def _embedded(self, name: str, ollama: str = "") -> Model:
-        """The embedded model of this name; without a name the one that is installed. `ollama` says
-        why no model of Ollama answers."""
-        from openclaw.models import catalog, embedded
-
-        path = catalog.gguf_path(name) if name else catalog.default_installed()
-        if path is None:
-            raise ModelMissing(
-                f"no model to talk to: {ollama}, and no embedded model is installed",
-                "get the embedded one with `openclaw models pull`, or start Ollama (`ollama serve`)"
-                " and get one there, for example `ollama pull qwen3:4b`",
-            )
-        return embedded.EmbeddedModel(
-            path,
-            window=self.settings.window,
-            threads=self.settings.embedded.threads,
-            cache_folder=self.kv_folder,
-            cache_mb=self.settings.embedded.kv_cache_mb,
-            wanted=self.wanted,
-            profiles=self.profiles,
+    path = catalog.gguf_path(rest) if rest else catalog.default_installed()
+    if path is None:
+        raise ModelMissing(
+            f"no model to talk to: {away}, and no embedded model is installed",
+            "get the embedded one with `openclaw models pull`, or start Ollama (`ollama serve`)"
+            " and get one there, for example `ollama pull qwen3:4b`",
         )
+    return embedded.EmbeddedModel(
+        path,
+        window=settings.window,
+        threads=settings.embedded.threads,
+        cache_folder=kv_folder,
+        cache_mb=settings.embedded.kv_cache_mb,
+        wanted=wanted,
+        profiles=profiles,
+    )
 
 
 PROVIDERS = ("ollama", "openai", "embedded")
@@ -242,12 +213,24 @@ class FallbackModel:
 def open_model(
     name: str, settings: Settings, home: Home, *, as_tested: bool = True, saving: bool = True
 ) -> Model:
-    """The model of that name, or of "auto", with its fallbacks. `as_tested` adds the results of its
-    test to its card. Without `saving` it stores no state of a conversation. Raises as
-    `ModelOpener.open_with_fallbacks` does."""
-    return ModelOpener(
-        settings,
-        home.private / "cache" / "kv",
-        wanted=lambda session: saving and (home.sessions / f"{session}.json").exists(),
-        profiles=profiles_folder() if as_tested else None,
-    ).open_with_fallbacks(name)
+    """The model of that name, or of "auto", with the fallbacks of the settings. `as_tested` adds
+    the results of its test to its card. Without `saving` it stores no state of a conversation.
+    Raises UsageError for an invalid name, ModelMissing when a file is missing or `auto` finds
+    nothing, and there is no fallback."""
+    split_name(name)
+    for other in settings.fallbacks:
+        split_name(other, "in the setting `fallbacks`")
+    opened = [
+        partial(
+            open_one,
+            each,
+            settings,
+            kv_folder=home.private / "cache" / "kv",
+            wanted=lambda session: saving and (home.sessions / f"{session}.json").exists(),
+            profiles=profiles_folder() if as_tested else None,
+        )
+        for each in (name, *settings.fallbacks)
+    ]
+    if not settings.fallbacks:
+        return opened[0]()
+    return FallbackModel([*zip((name, *settings.fallbacks), opened, strict=True)])

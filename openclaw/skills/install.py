@@ -300,21 +300,6 @@ def _check_below(home: Home, folder: Path) -> None:
 UpdateState = Literal["unchanged", "changed", "edited"]
 
 
-@frozen
-class UpdateCheck:
-    """The result of comparing an installed skill with its source.
-
-    unchanged: the source has what was installed
-    changed: the source has something else
-    edited: the same, and the installed files were changed here since
-
-    `changes` go from the installed files to those of the source.
-    """
-
-    state: UpdateState
-    changes: FolderChanges
-
-
 def tracked_skills(home: Home, name: str = "") -> dict[str, dict[str, str]]:
     """The entries of .sources.yaml, or that of one name. UsageError when there is none such."""
     entries = read_source_records(home.skills).items()
@@ -338,15 +323,18 @@ def is_pinned(fields: Mapping[str, str]) -> bool:
     return fields.get("pinned", "").lower() in ("true", "yes", "on")
 
 
-def check_update(home: Home, staged: StagedSkill, fields: Mapping[str, str]) -> UpdateCheck:
-    """Return the changes of a staged skill to the installed one of its name."""
+def check_update(
+    home: Home, staged: StagedSkill, fields: Mapping[str, str]
+) -> tuple[UpdateState, FolderChanges]:
+    """Return the changes of a staged skill to the installed one of its name: `unchanged` when the
+    source has what was installed, `edited` when the installed files were changed here since."""
     here = fingerprints(home.skills / staged.name)
     there = fingerprints(staged.folder)
     changes = compare_fingerprints(here, there)
     known = fields.get("contents", "")
     if not changes or digest(there) == known:
-        return UpdateCheck("unchanged", changes)
-    return UpdateCheck("changed" if digest(here) == known else "edited", changes)
+        return "unchanged", changes
+    return "changed" if digest(here) == known else "edited", changes
 
 
 def is_installed(home: Home, name: str) -> bool:

@@ -22,7 +22,7 @@ from openclaw.errors import OpenclawError
 from openclaw.events import Done, ToolStart
 from openclaw.messages import Entry
 from openclaw.models.base import Model
-from openclaw.models.registry import ModelOpener
+from openclaw.models.registry import open_one
 from openclaw.security.grants import Grant
 from openclaw.storage.home import Home, create_home
 from tests.fakes.web_server import FakeSite, Said
@@ -148,7 +148,7 @@ def report(outcomes: Sequence[Outcome]) -> None:
 
 def open_model(name: str, settings: Settings, states: Path) -> Model:
     """The model of that name; `states` is the folder for saved prompt beginnings."""
-    return ModelOpener(settings, states).open(name)
+    return open_one(name, settings, kv_folder=states)
 
 
 def main() -> int:

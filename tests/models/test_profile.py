@@ -29,7 +29,7 @@ from openclaw.models.profile import (
     with_profile,
     write_profile,
 )
-from openclaw.models.registry import ModelOpener
+from openclaw.models.registry import open_one
 from openclaw.storage.home import Home
 from openclaw.storage.program import profiles_folder
 from tests.fakes.ollama_server import FakeModel, FakeOllama
@@ -203,7 +203,7 @@ def _of(card: ModelCard) -> Profile:
 
 def _open(server: FakeOllama, folder: Path | None, name: str = "ollama/fake:1b") -> ModelCard:
     settings = Settings(ollama=Ollama(host=server.url))
-    model = ModelOpener(settings, profiles=folder).open(name)
+    model = open_one(name, settings, profiles=folder)
     try:
         return model.card
     finally:

@@ -18,7 +18,8 @@ from openclaw.models.base import Chunk, Model, ModelCard, Reply, Request, Text, 
 from openclaw.models.ollama import OllamaModel
 from openclaw.models.ollama_client import LISTING_SECONDS, find_chat_model
 from openclaw.models.openai import OpenAIModel
-from openclaw.models.registry import FallbackModel, ModelOpener, split_name
+from openclaw.models.registry import FallbackModel, open_model, split_name
+from openclaw.storage.home import Home
 from tests.fakes.ollama_server import FakeModel, FakeOllama, Launch
 from tests.fakes.scripted import ScriptedModel
 
@@ -27,7 +28,7 @@ QUESTION = Request((Message("user", "Which port?"),))
 
 def pick(name: str, **changed: Any) -> Model:
     settings = Settings(openai=OpenAI(base_url="http://127.0.0.1:9/v1"), **changed)
-    return ModelOpener(settings).open_with_fallbacks(name)
+    return open_model(name, settings, Home(Path("nowhere")), as_tested=False)
 
 
 def ask(model: Model) -> tuple[Reply, list[str]]:

@@ -28,6 +28,7 @@ from openclaw.inspection.context import (
     HeadPartChange,
     context_report,
     head_changes,
+    never_asked,
 )
 from openclaw.inspection.usage import MEASURED
 from openclaw.messages import Entry, skill_prompt
@@ -36,7 +37,6 @@ from openclaw.sessions.store import SessionStore
 
 if TYPE_CHECKING:
     from openclaw.history.turns import Turn
-    from openclaw.security.policy import PermissionQuestion
     from openclaw.storage.home import Home
 
 
@@ -95,13 +95,9 @@ def _open(
         load_settings(home),
         model=model,
         mode=mode.value if mode else None,
-        ask=_not_asked if yes or can_ask() else None,
+        ask=never_asked if yes or can_ask() else None,
         use_memory=not no_memory,
     )
-
-
-def _not_asked(question: PermissionQuestion) -> str:
-    raise AssertionError("no tool runs where a request is only shown")
 
 
 def _report(
@@ -201,10 +197,11 @@ def picture(rows: Sequence[Row], window: int, on: Canvas) -> str:
 
 def _rows(report: ContextReport, on: Canvas) -> list[Row]:
     """Return the parts of the request, then the free tokens and those kept for the reply."""
+    full, free, kept = on.marks
     found = [
         Row(
             ascii_letters[number % len(ascii_letters)],
-            on.marks.full,
+            full,
             one_line(part.name),
             part.tokens,
             one_line(part.path or (_offered(report) if part.name == "passages" else "")),
@@ -212,7 +209,6 @@ def _rows(report: ContextReport, on: Canvas) -> list[Row]:
         )
         for number, part in enumerate(report.parts)
     ]
-    free, kept = on.marks.free, on.marks.kept
     found.append(Row(free, free, "free", report.free))
     return [*found, Row(kept, kept, "for the reply", report.reply)]
 

@@ -15,7 +15,6 @@ from itertools import count
 from pathlib import Path
 from typing import Literal
 
-from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.storage.home import MARKS, Home
 from openclaw.storage.safe_open import (
@@ -114,10 +113,6 @@ class Finding:
     fix: str = ""
     repair: Repair | None = None
     exit_code: int = 0
-
-
-class NotRepaired(OpenclawError):
-    """The fault remains: the file is in use, or another program changed it meanwhile."""
 
 
 TEXTS = (".md", ".json", ".yaml", ".yml")

@@ -23,7 +23,6 @@ from openclaw.maintenance.doctor.finding import (
     PLACE,
     Finding,
     HomeFile,
-    NotRepaired,
     RepairCopies,
     View,
 )
@@ -350,10 +349,10 @@ def _take_out(folder: Path, kept: RepairCopies) -> str:
     except (OSError, ValueError, LookupError, TypeError):
         pass
     else:
-        raise NotRepaired("it can be read by now")
+        raise OpenclawError("it can be read by now")
     locks = sorted((kept.home.private / "locks").glob("*-*.lock"))
     if (folder / record.RUNNING).exists() and any(map(_is_held, locks)):
-        raise NotRepaired("a conversation is in use, and the record may be of its turn")
+        raise OpenclawError("a conversation is in use, and the record may be of its turn")
     kept.move(folder)
     return "taken out of the history"
 
@@ -401,7 +400,7 @@ def _is_anothers(path: str, found: str, data: bytes) -> bool:
 def _convert(path: Path, data: bytes, kept: RepairCopies) -> str:
     kept.copy(path)
     if not write_if_same(path, data, as_utf8(data) or data):
-        raise NotRepaired("another program is changing it")
+        raise OpenclawError("another program is changing it")
     return f"converted from {encoding_of(data)} to UTF-8"
 
 

@@ -19,7 +19,6 @@ from openclaw.errors import Damaged, OpenclawError, Refused
 from openclaw.hooks.hooks import TRUST, open_hooks
 from openclaw.maintenance.doctor.finding import (
     Finding,
-    NotRepaired,
     RepairCopies,
     View,
     bytes_or_none,
@@ -156,7 +155,7 @@ def _mend_learned(path: Path, data: bytes, kept: RepairCopies) -> str:
         kept.copy(path)
         found = foreign_files.recover_sources(data)
         if not write_if_same(path, data, foreign_files.format_sources(found).encode("utf-8")):
-            raise NotRepaired("another process is changing it")
+            raise OpenclawError("another process is changing it")
     return (
         f"{len(found)} of its lines could be read; of the files in the others it is no longer known"
         " that the words of others are in them"

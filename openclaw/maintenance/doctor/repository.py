@@ -11,9 +11,9 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from openclaw.errors import OpenclawError
 from openclaw.maintenance.doctor.finding import (
     Finding,
-    NotRepaired,
     RepairCopies,
     View,
     modified_at,
@@ -102,7 +102,7 @@ def _locks(view: View, folder: Path) -> Iterator[Finding]:
 
 def _unlock(paths: list[Path], kept: RepairCopies) -> str:
     if _git_runs(kept.home.root):
-        raise NotRepaired("git is running")
+        raise OpenclawError("git is running")
     for path in paths:
         if path.exists():
             kept.move(path)
@@ -188,7 +188,7 @@ def _ignore(kept: RepairCopies) -> str:
     start = before or b""
     start += b"\n" if start and not start.endswith(b"\n") else b""
     if not write_if_same(path, before, start + IGNORE.encode("utf-8")):
-        raise NotRepaired("another program is changing .gitignore")
+        raise OpenclawError("another program is changing .gitignore")
     return ".openclaw/ is ignored now"
 
 
@@ -291,13 +291,13 @@ def _mend_ref(path: Path, value: str, kept: RepairCopies) -> str:
     if before is not None:
         kept.copy(path)
     if path.with_name(f"{path.name}.lock").exists():
-        raise NotRepaired("another git works on it")
+        raise OpenclawError("another git works on it")
     try:
         written = write_if_same(path, before, value.encode("ascii"))
     except OSError as error:
         raise unwritable(path, error) from error
     if not written:
-        raise NotRepaired("another git works on it")
+        raise OpenclawError("another git works on it")
     return f"{path.name} is {value.strip()} again"
 
 

@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
-from openclaw.errors import Damaged
-from openclaw.maintenance.doctor.finding import Finding, NotRepaired, RepairCopies, View
+from openclaw.errors import Damaged, OpenclawError
+from openclaw.maintenance.doctor.finding import Finding, RepairCopies, View
 from openclaw.sessions.repair import ASIDE, BrokenFile, SessionRepair
 from openclaw.sessions.session import Session
 from openclaw.storage.git import Git, GitError, is_own
@@ -64,7 +64,7 @@ def _join(home: Home, case: BrokenFile, kept: RepairCopies) -> str:
         kept.copy(case.path)
         session = mending.both(case.path)
         if session is None or not mending.put(case.path, session):
-            raise NotRepaired("another program is changing it")
+            raise OpenclawError("another program is changing it")
     return f"both sides joined: {len(session.messages)} messages"
 
 
@@ -84,7 +84,7 @@ def _mend(home: Home, case: BrokenFile, kept: RepairCopies) -> str:
             return "no message of it could be read; it was taken out of sessions/"
         kept.copy(case.path)
         if not mending.put(case.path, session):
-            raise NotRepaired("another program is changing it")
+            raise OpenclawError("another program is changing it")
     return _saved(session)
 
 

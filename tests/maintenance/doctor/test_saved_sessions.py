@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.errors import Damaged
+from openclaw.errors import Damaged, OpenclawError
 from openclaw.history import journal, record
 from openclaw.history.turns import Turn
-from openclaw.maintenance.doctor.finding import NotRepaired, RepairCopies, View
+from openclaw.maintenance.doctor.finding import RepairCopies, View
 from openclaw.maintenance.doctor.home_files import turns
 from openclaw.messages import Entry
 from openclaw.sessions.repair import join_sessions, rescue
@@ -376,7 +376,7 @@ def test_a_record_whose_first_line_is_on_its_way_is_left(home: Home) -> None:
     (finding,) = turns(View(home))
     begun = record.Record(path.parent, Turn("1234abcd"), mac=path.parent.name)
     begun.add(version=record.VERSION, id="1234abcd")
-    with pytest.raises(NotRepaired, match="can be read by now"):
+    with pytest.raises(OpenclawError, match="can be read by now"):
         assert finding.repair and finding.repair(RepairCopies(home))
     assert path.exists()
 

@@ -165,13 +165,13 @@ def _update_one(
         return {"name": name, "state": "gone", "message": "its folder is not there any more"}
     origin = origin_of(home, fields)
     with stage_skill(home, origin, choice=fields.get("chosen", ""), name=name) as staged:
-        found = check_update(home, staged, fields)
-        if found.state == "unchanged":
+        state, changes = check_update(home, staged, fields)
+        if state == "unchanged":
             return {"name": name, "state": "unchanged"}
-        result = {"name": name, "state": "updated", **asdict(found.changes)}
+        result = {"name": name, "state": "updated", **asdict(changes)}
         _show(staged, as_json)
-        _say(_change_lines(found.changes), as_json)
-        if found.state == "edited" and not force:
+        _say(_change_lines(changes), as_json)
+        if state == "edited" and not force:
             text = "it was changed here since; --force overwrites that"
             return {**result, "state": "edited", "message": text}
         if not (yes or can_ask()):
