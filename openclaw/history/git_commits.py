@@ -50,18 +50,27 @@ STAGED = "staged"
 
 @dataclass(slots=True)
 class RepositoryState:
-    """The state of some files in the repository.
+    """The state of some files in the repository, and what commits are to make of it.
 
     head: HEAD's commit, "" before the first
     blobs: HEAD's blobs by path
     index: the index's blobs by path
     ignored: the paths that git is told to ignore
+    outside: the blobs by path that others made before the turn
+    final: the blobs by path as the turn leaves them
     """
 
     head: str
     blobs: dict[str, Blob] = field(default_factory=dict)
     index: dict[str, Blob] = field(default_factory=dict)
     ignored: frozenset[str] = frozenset()
+    outside: dict[str, Blob] = field(default_factory=dict)
+    final: dict[str, Blob] = field(default_factory=dict)
+
+    def changed(self) -> dict[str, Blob]:
+        """Return what the commit of the turn changes."""
+        was = self.blobs | self.outside
+        return {path: blob for path, blob in self.final.items() if blob != was.get(path, NO_BLOB)}
 
 
 class Commits:
@@ -92,24 +101,20 @@ class Commits:
             return there, beyond
         if other and self._holds_commit(standing.head, other):
             return standing.head, beyond
-        outside: dict[str, Blob] = {}
-        final: dict[str, Blob] = {}
-        steps = record.turn.steps
-        mine = [step for step in steps if step.path not in beyond]
+        mine = [step for step in record.turn.steps if step.path not in beyond]
         self._write(mine, standing)
         states: dict[str, list[tuple[str | None, str | None]]] = {}
         for step in mine:
             states.setdefault(step.path, []).append((step.before, step.after))
         for path, found in states.items():
-            if not self._trace_file(path, found, standing, outside, final):
+            if not self._trace_file(path, found, standing):
                 beyond |= {path}
         if other:
-            self._take_over_rest(other, standing, final)
-        entries = outside | {p: b for p, b in final.items() if b != self._was(p, standing, outside)}
-        if not entries and record.turn.kind == "turn":
+            self._take_over_rest(other, standing)
+        if not (standing.outside or standing.changed()) and record.turn.kind == "turn":
             return "", beyond
-        self._move_index(standing, outside, final)
-        return self._import(record.turn, standing, outside, final), beyond
+        self._move_index(standing)
+        return self._import(record.turn, standing), beyond
 
     def _find_commit(self, record: Record, head: str) -> str:
         """The commit that already holds the record, "" for none.
@@ -125,42 +130,32 @@ class Commits:
     def _holds_commit(self, head: str, other: str) -> bool:
         return self.git.says("merge-base", head, other) == other
 
-    def _take_over_rest(
-        self, other: str, standing: RepositoryState, final: dict[str, Blob]
-    ) -> None:
+    def _take_over_rest(self, other: str, standing: RepositoryState) -> None:
         """Add what another device's commit changed and no file of the home can hold: links, names
         that are closed here, files behind links. Left out, it would count as removed here."""
         base = self.git.run("merge-base", standing.head, other).decode().strip()
         theirs = changed_blobs(self.git, base, other)
-        rest = {path: pair for path, pair in theirs.items() if path not in final}
+        rest = {path: pair for path, pair in theirs.items() if path not in standing.final}
         now = self._standing(list(rest))
         for path, (old, new) in rest.items():
             if now.blobs.get(path, NO_BLOB) == old:
                 standing.blobs[path], standing.index[path] = old, now.index.get(path, NO_BLOB)
-                final[path] = new
+                standing.final[path] = new
 
     def _has_lost_content(self, step: TurnStep) -> bool:
         """Return True when a content was not kept, or a power cut damaged it."""
         names = (step.before, step.after)
         return any(name and content(self.place, name) is None for name in names)
 
-    def _was(self, path: str, standing: RepositoryState, outside: Mapping[str, Blob]) -> Blob:
-        return outside.get(path, standing.blobs.get(path, NO_BLOB))
-
     # -------- one file
 
     def _trace_file(
-        self,
-        path: str,
-        steps: Sequence[tuple[str | None, str | None]],
-        standing: RepositoryState,
-        outside: dict[str, Blob],
-        final: dict[str, Blob],
+        self, path: str, steps: Sequence[tuple[str | None, str | None]], standing: RepositoryState
     ) -> bool:
-        """What the turn made of a file, upon what HEAD holds; what others had made of it before is
-        put into `outside`, unless it is a part of another turn. False when it is left to a commit
-        of others that is newer."""
-        head = standing.blobs.get(path, NO_BLOB)
+        """Put what the turn made of a file, upon what HEAD holds, into `final`; what others had
+        made of it before into `outside`, unless it is a part of another turn. False when it is left
+        to a commit of others that is newer."""
+        head, outside = standing.blobs.get(path, NO_BLOB), standing.outside
         state, mine = head, False
         for before, after in steps:
             became, was = self._blob(path, after, head), self._blob(path, before, head)
@@ -180,7 +175,7 @@ class Commits:
                 if edited is not None:
                     outside[path] = edited
             state, mine = became, True
-        final[path] = state
+        standing.final[path] = state
         return True
 
     def _has_moved(self, path: str) -> bool:
@@ -318,18 +313,17 @@ class Commits:
 
     # -------- writing
 
-    def _move_index(
-        self, standing: RepositoryState, outside: Mapping[str, Blob], final: Mapping[str, Blob]
-    ) -> None:
+    def _move_index(self, standing: RepositoryState) -> None:
         """Let the index have what HEAD will hold, for files of which nothing else is staged. Before
         the commit: should we die in between, the user sees the turn as staged, not as undone."""
         lines = []
         noted = self._read_staged()
-        for path, blob in final.items():
+        for path, blob in standing.final.items():
             staged = standing.index.get(path, NO_BLOB)
             if path not in standing.blobs and staged.oid == oid_of(b"", staged.oid or ZEROS):
                 staged = NO_BLOB  # what `git add --intent-to-add` leaves
-            known = {standing.blobs.get(path, NO_BLOB).oid, outside.get(path, blob).oid, blob.oid}
+            before = (standing.blobs.get(path, NO_BLOB), standing.outside.get(path, blob))
+            known = {blob.oid, *(each.oid for each in before)}
             known |= {noted[path]} if path in noted else set()
             if staged.oid in known and staged != blob:
                 noted[path] = blob.oid
@@ -361,36 +355,22 @@ class Commits:
         except OSError as error:
             raise unwritable(path, error) from error
 
-    def _import(
-        self,
-        turn: Turn,
-        standing: RepositoryState,
-        outside: Mapping[str, Blob],
-        final: Mapping[str, Blob],
-    ) -> str:
+    def _import(self, turn: Turn, standing: RepositoryState) -> str:
         """Write the commits and move HEAD, in one step, if it is still where it was."""
-        made = self._make_commits(turn, standing, outside, final)
+        made = self._make_commits(turn, standing)
         if noted := self._read_staged():
-            self._write_staged({p: oid for p, oid in noted.items() if p not in final})
+            self._write_staged({p: oid for p, oid in noted.items() if p not in standing.final})
         return made
 
-    def _make_commits(
-        self,
-        turn: Turn,
-        standing: RepositoryState,
-        outside: Mapping[str, Blob],
-        final: Mapping[str, Blob],
-    ) -> str:
+    def _make_commits(self, turn: Turn, standing: RepositoryState) -> str:
         stream: list[bytes] = []
         parent, mark = standing.head, 0
+        outside, changed = standing.outside, standing.changed()
         if outside:
             mark += 1
             edited = Turn(turn.id, "outside", turn.at, _edited(outside))
             stream += commit_lines(edited, mark, parent, outside, self._user_ident())
             parent = f":{mark}"
-        changed = {
-            path: blob for path, blob in final.items() if blob != self._was(path, standing, outside)
-        }
         if turn.kind == "sync" and not outside and self._is_behind(parent, turn.of[0], changed):
             self.git.run("update-ref", "-m", turn.subject, "HEAD", turn.of[0], parent)
             return turn.of[0]
@@ -432,9 +412,10 @@ class Commits:
         edits |= self._write_files(data)
         if edits:
             standing = self._standing(list(edits))
-            self._move_index(standing, {}, edits)
+            standing.outside = standing.final = edits
+            self._move_index(standing)
             now = datetime.now().astimezone().isoformat(timespec="milliseconds")
-            self._import(Turn(secrets.token_hex(4), "outside", now), standing, edits, edits)
+            self._import(Turn(secrets.token_hex(4), "outside", now), standing)
         return list(edits)
 
     def _own_files(self) -> Iterator[str]:

@@ -8,7 +8,7 @@ import shutil
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -21,7 +21,7 @@ from openclaw.history import git_log
 from openclaw.history import record as kept
 from openclaw.history.git_commits import Commits
 from openclaw.history.journal import Journal, new_id, now, place_of, subject_of
-from openclaw.history.record import READY, RUNNING, Record, foreign, has_marked, marked, records
+from openclaw.history.record import READY, RUNNING, Record, foreign, has_marked, records
 from openclaw.history.turns import GIT, UNKNOWN, Scope, State, Turn, mark_undone
 from openclaw.security.vault import Vault
 from openclaw.storage import git
@@ -195,9 +195,7 @@ class History:
         if not self.has_waiting():
             return ""
         try:
-            with hold_lock(
-                self.home.private / "locks" / "history.lock", LOCK_SECONDS, what="the history"
-            ):
+            with self._locked():
                 waiting = self._commit_all()
         except OpenclawError as error:
             waiting = str(error)
@@ -211,9 +209,7 @@ class History:
         the paths. Finished turns are committed before. OpenclawError when it cannot be done now."""
         if notice := self.publish():
             raise OpenclawError(notice, f"see: git -C {self.root} status")
-        with hold_lock(
-            self.home.private / "locks" / "history.lock", LOCK_SECONDS, what="the history"
-        ):
+        with self._locked():
             if reason := git.busy(self.root):
                 raise OpenclawError(reason, f"finish it: git -C {self.root} status")
             remove_stale_locks(self.root, self.place.parent / COMMITTING)
@@ -222,6 +218,10 @@ class History:
             skip = frozenset(written.union(*(record.talk for record in running)))
             with note_git_locks(self.root, self.place.parent / COMMITTING):
                 return Commits(self.root, self.place).commit_edits(skip)
+
+    def _locked(self) -> AbstractContextManager[None]:
+        path = self.home.private / "locks" / "history.lock"
+        return hold_lock(path, LOCK_SECONDS, what="the history")
 
     # -------- turns of other devices
 
@@ -247,14 +247,14 @@ class History:
     def _keep_here(self) -> None:
         """Without commits a finished record stays where it is, for good: the user may begin to make
         commits later, and what he has done until then is not to be done again."""
-        for record in marked(self.place, READY):
+        for record in records(self.place, READY):
             record.committed(NEVER, [step.path for step in record.turn.steps])
         self._prune()
 
     def _commit_all(self) -> str:
         remove_stale_locks(self.root, self.place.parent / COMMITTING)
-        ready = sorted(marked(self.place, READY), key=lambda record: record.finished)
-        found = [*ready, *marked(self.place, RUNNING)]
+        ready = sorted(records(self.place, READY), key=lambda record: record.finished)
+        found = [*ready, *records(self.place, RUNNING)]
         for record in ready:
             if reason := git.busy(self.root):
                 return reason
@@ -289,7 +289,7 @@ class History:
 
     def has_waiting(self) -> bool:
         """Return True when finished records are not committed yet."""
-        return bool(self.in_git and marked(self.place, READY))
+        return bool(self.in_git and records(self.place, READY))
 
     def has_work(self) -> bool:
         """Return True when a turn waits to be committed, was left by a kill, or still runs."""
@@ -299,7 +299,7 @@ class History:
 
     def unfinished(self) -> list[Record]:
         """Records of turns that are not finished: they run, or were killed."""
-        return marked(self.place, RUNNING)
+        return records(self.place, RUNNING)
 
     # -------- what others have written
 

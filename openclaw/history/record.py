@@ -18,7 +18,7 @@ import re
 import shutil
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -260,16 +260,10 @@ def _number(place: Path) -> int:
     return max(time.time_ns(), min(newest + 1, int("9" * DIGITS)))
 
 
-def records(place: Path) -> list[Record]:
-    """All records, the oldest first; a folder without a readable first line is none, nor is one
-    that was not written here."""
-    return [found for _, found in _all(place) if found is not None]
-
-
-def marked(place: Path, mark: str) -> list[Record]:
-    """The records that have this mark, the oldest first."""
-    found = _read(map(Path, _folders(place, mark)))
-    return [record for _, record in found if record is not None]
+def records(place: Path, *marks: str) -> list[Record]:
+    """All records, or those that have one of these marks, the oldest first; a folder without a
+    readable first line is none, nor is one that was not written here."""
+    return [found for _, found in _read_all(place, *marks) if found is not None]
 
 
 def has_marked(place: Path, *marks: str) -> bool:
@@ -279,7 +273,7 @@ def has_marked(place: Path, *marks: str) -> bool:
 
 def unreadable(place: Path) -> list[Path]:
     """Folders that hold lines which are no record of this version."""
-    return [folder for folder, found in _all(place) if found is None]
+    return [folder for folder, found in _read_all(place) if found is None]
 
 
 def foreign(place: Path, *marks: str) -> list[Path]:
@@ -308,12 +302,8 @@ def _folders(place: Path, *marks: str) -> list[str]:
     return [each for each in found if any(os.path.exists(f"{each}/{mark}") for mark in marks)]  # noqa: PTH110
 
 
-def _all(place: Path) -> Iterator[tuple[Path, Record | None]]:
-    yield from _read(map(Path, _folders(place)))
-
-
-def _read(folders: Iterable[Path]) -> Iterator[tuple[Path, Record | None]]:
-    for folder in folders:
+def _read_all(place: Path, *marks: str) -> Iterator[tuple[Path, Record | None]]:
+    for folder in map(Path, _folders(place, *marks)):
         try:
             yield folder, read(folder)
         except FileNotFoundError:

@@ -305,7 +305,7 @@ def _drop(notes: list[Path], kept: RepairCopies) -> str:
 def turns(view: View) -> Iterator[Finding]:
     """Find turns of killed processes, and records of turns that cannot be read."""
     place = journal.place_of(view.home)
-    open_ones = record.marked(place, record.RUNNING)
+    open_ones = record.records(place, record.RUNNING)
     # A turn, or an undo, whose lock nobody holds is dead.
     folder = view.home.private / "locks"
     ended = [each for each in open_ones if not _is_held(folder / f"{each.turn.lock}.lock")]
