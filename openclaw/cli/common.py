@@ -122,13 +122,24 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
 
 
+def print_result(value: Any, *lines: str, as_json: bool, undo: bool = False) -> None:
+    """Print the result of a command as JSON or in lines; with `undo` also how to take it back."""
+    if as_json:
+        print_json(value)
+        return
+    for line in lines:
+        typer.echo(line)
+    if undo:
+        print_undo_hint()
+
+
 def print_listing(
     shapes: Sequence[Any],
     rows: Iterable[Sequence[object]],
     headers: Sequence[str],
     *,
     as_json: bool,
-    empty: str,
+    empty: str = "",
 ) -> None:
     """Print what was found: its `shapes` as JSON, or its rows as a table; that it is `empty` on
     stderr."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, record_as_turn, table
+from openclaw.cli.common import current_home, print_listing, print_result, record_as_turn
 from openclaw.cli.options import AsJson, make_group
 from openclaw.config import find_key, origins, render, set_value
 from openclaw.security.trust import allow_keys
@@ -21,11 +21,9 @@ Name = Annotated[str, typer.Argument(metavar="KEY", help="For example model or o
 def show(ctx: typer.Context, as_json: AsJson = False) -> None:
     """Show every key with its value and where that comes from."""
     found = origins(current_home(ctx, reading=True))
-    if as_json:
-        print_json([{"key": k, "value": value, "origin": origin} for k, value, origin in found])
-        return
-    rows = [(key, render(value), origin) for key, value, origin in found]
-    typer.echo(table(rows, ("KEY", "VALUE", "FROM")))
+    shapes = [{"key": key, "value": value, "origin": origin} for key, value, origin in found]
+    rows = ((key, render(value), origin) for key, value, origin in found)
+    print_listing(shapes, rows, ("KEY", "VALUE", "FROM"), as_json=as_json)
 
 
 @app.command("get")
@@ -35,10 +33,7 @@ def get(ctx: typer.Context, key: Name, as_json: AsJson = False) -> None:
     value = next(
         value for known, value, _ in origins(current_home(ctx, reading=True)) if known == name
     )
-    if as_json:
-        print_json(value)
-    else:
-        typer.echo(value if isinstance(value, str) else render(value))
+    print_result(value, value if isinstance(value, str) else render(value), as_json=as_json)
 
 
 @app.command("set", context_settings={"ignore_unknown_options": True})

@@ -14,7 +14,7 @@ import typer
 from openclaw.agent.agent import Agent
 from openclaw.cli import options
 from openclaw.cli.charts import Canvas, canvas, share_columns
-from openclaw.cli.common import current_home, print_json, table
+from openclaw.cli.common import current_home, print_json, print_result, table
 from openclaw.cli.formatting import minute, print_lines
 from openclaw.cli.history_lines import kind_of, place_of
 from openclaw.cli.questions import can_ask
@@ -115,10 +115,7 @@ def _print_cache(home: Home, ref: str, *, as_json: bool) -> None:
     store = SessionStore(home.sessions, home.private / "locks")
     session = store.load(ref)
     calls = calls_of(store.messages(session))
-    if as_json:
-        print_json(cache_json(session.id, calls))
-    else:
-        sys.stdout.write("\n".join(cache_lines(session.id, calls)) + "\n")
+    print_result(cache_json(session.id, calls), *cache_lines(session.id, calls), as_json=as_json)
 
 
 def _print_diff(app: Agent, ref: str, given: list[str], *, as_json: bool) -> None:
@@ -135,10 +132,8 @@ def _print(report: ContextReport, *, as_json: bool, raw: bool) -> None:
         sys.stdout.buffer.write(report.raw)
     elif raw:
         sys.stdout.write(harmless(report.raw.decode(errors="replace")) + "\n")
-    elif as_json:
-        print_json(report.as_json())
     else:
-        sys.stdout.write("\n".join(report_lines(report, canvas())) + "\n")
+        print_result(report.as_json(), *report_lines(report, canvas()), as_json=as_json)
 
 
 CUT_AS = {"earlier": "history", "history": "results"}

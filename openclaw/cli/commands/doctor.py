@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import shutil
 import sys
@@ -17,7 +16,7 @@ import typer
 
 from openclaw.agent.agent import Agent
 from openclaw.cli.charts import Canvas, canvas
-from openclaw.cli.common import current_home
+from openclaw.cli.common import current_home, print_result
 from openclaw.cli.formatting import wrap
 from openclaw.cli.options import AsJson
 from openclaw.config import Settings, load_settings
@@ -77,12 +76,9 @@ def doctor(
     with 0, or with the code of the first fault that remains.
     """
     checks = list(examine(lambda: current_home(ctx, reading=not fix), model, fix=fix, deep=deep))
-    if as_json:
-        shape = {"usable": not _exit_code(checks), "checks": [asdict(check) for check in checks]}
-        sys.stdout.write(json.dumps(shape, ensure_ascii=False, indent=2) + "\n")
-    else:
-        on = canvas() if sys.stdout.isatty() else None
-        sys.stdout.write("".join(f"{line}\n" for line in check_lines(checks, on)))
+    shape = {"usable": not _exit_code(checks), "checks": [asdict(check) for check in checks]}
+    lines = check_lines(checks, canvas() if sys.stdout.isatty() else None)
+    print_result(shape, *lines, as_json=as_json)
     raise typer.Exit(_exit_code(checks))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, print_listing
+from openclaw.cli.common import current_home, print_listing, print_result
 from openclaw.cli.formatting import warn
 from openclaw.cli.options import AsJson, make_group
 from openclaw.cli.questions import confirm, refuse_inside_agent
@@ -131,10 +131,9 @@ def try_event(
         raise Refused(f"the hooks of this home do not run: {why}", TRUST)
     facts = {**common_facts(known, hooks.home), **_sample(known, tool)}
     replies = [(hook, hooks.try_one(hook, facts, now)) for hook in chosen]
-    if as_json:
-        print_json([{"run": hook.run, **asdict(reply)} for hook, reply in replies])
-    else:
-        typer.echo("\n".join(line for pair in replies for line in _format_reply(*pair)))
+    shapes = [{"run": hook.run, **asdict(reply)} for hook, reply in replies]
+    lines = (line for pair in replies for line in _format_reply(*pair))
+    print_result(shapes, *lines, as_json=as_json)
     raise typer.Exit(int(any(reply.failed for _, reply in replies)))
 
 

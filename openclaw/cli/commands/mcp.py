@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.commands.hooks import STATES, WaitingPrograms, allow_programs, ask_for_programs
-from openclaw.cli.common import current_home, print_json, print_listing, table
+from openclaw.cli.common import current_home, print_listing, print_result, table
 from openclaw.cli.formatting import warn
 from openclaw.cli.options import AsJson, make_group
 from openclaw.cli.questions import refuse_inside_agent
@@ -97,11 +97,9 @@ def try_one(
         raise OpenclawError(f"{name} cannot be used: {error}", hint) from error
     finally:
         used.close()
-    if as_json:
-        print_json(_server_json(server, home, cache))
-    else:
-        rows = [(tool.name, _effect(tool), tool.description) for tool in tools]
-        typer.echo(table(rows, ("TOOL", "EFFECT", "ABOUT")))
+    rows = ((tool.name, _effect(tool), tool.description) for tool in tools)
+    told = table(rows, ("TOOL", "EFFECT", "ABOUT"))
+    print_result(_server_json(server, home, cache), told, as_json=as_json)
 
 
 def ask_servers_trust(home: Home, read: Callable[[str], str], say: Callable[[str], None]) -> None:

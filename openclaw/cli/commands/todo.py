@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import (
-    current_home,
-    print_json,
-    print_listing,
-    print_undo_hint,
-    record_as_turn,
-)
+from openclaw.cli.common import current_home, print_listing, print_result, record_as_turn
 from openclaw.cli.options import AsJson, make_group
 from openclaw.errors import UsageError
 from openclaw.memory.markdown import without_due
@@ -86,11 +80,8 @@ def add(
     file = _file(home)
     with record_as_turn(home, f"todo add {words}", file):
         added = file.add(list_name, [words])
-    if as_json:
-        print_json(_json(home, file, added))
-        return
-    for todo in added:
-        typer.echo(one_line(f"added to {todo.list}: {todo.text} ({todo.id})"))
+    lines = (one_line(f"added to {todo.list}: {todo.text} ({todo.id})") for todo in added)
+    print_result(_json(home, file, added), *lines, as_json=as_json)
 
 
 @app.command("done")
@@ -120,10 +111,8 @@ def move(
     said = f"{' '.join(words)} --list {list_name}"
     with record_as_turn(home, f"todo move {said}", file):
         todo = file.move(file.find_one(" ".join(words)).id, list_name)
-    if as_json:
-        print_json(_json(home, file, [todo]))
-    else:
-        typer.echo(one_line(f"moved to {todo.list}: {todo.text}"))
+    line = one_line(f"moved to {todo.list}: {todo.text}")
+    print_result(_json(home, file, [todo]), line, as_json=as_json)
 
 
 @app.command("rm")
@@ -151,11 +140,7 @@ def remove(
         else:
             gone = file.remove_list(list_name)
             told = f"removed {list_name} with {count_of(len(gone), 'to-do')}"
-    if as_json:
-        print_json(_json(home, file, gone))
-    else:
-        typer.echo(one_line(told))
-        print_undo_hint()
+    print_result(_json(home, file, gone), one_line(told), as_json=as_json, undo=True)
 
 
 def _mark(ctx: typer.Context, words: list[str], state: bool, as_json: bool) -> None:
@@ -165,10 +150,8 @@ def _mark(ctx: typer.Context, words: list[str], state: bool, as_json: bool) -> N
     with record_as_turn(home, f"todo {verb} {' '.join(words)}", file):
         todo = file.find_one(" ".join(words), state)
         file.set_done(todo.id, state)
-    if as_json:
-        print_json(_json(home, file, [replace(todo, done=state)]))
-    else:
-        typer.echo(one_line(f"{'done' if state else 'open'}: {todo.text}"))
+    line = one_line(f"{'done' if state else 'open'}: {todo.text}")
+    print_result(_json(home, file, [replace(todo, done=state)]), line, as_json=as_json)
 
 
 def _due(todos: Sequence[Todo], when: str, overdue: bool) -> Sequence[Todo]:

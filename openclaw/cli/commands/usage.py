@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
 from openclaw.cli.commands.memory.shared import parse_past_day
-from openclaw.cli.common import current_home, print_json, table
+from openclaw.cli.common import current_home, print_result, table
 from openclaw.cli.formatting import minute, warn
 from openclaw.cli.options import AsJson
 from openclaw.inspection.usage import (
@@ -53,11 +52,8 @@ def usage(
     else:
         turns, name = all_turns(store, first), ""
     warn(store.problems)
-    if as_json:
-        print_json(usage_json(turns, name))
-        return
     lines = session_lines(name, turns) if name else usage_lines(turns, whole=bool(since))
-    sys.stdout.write("\n".join(lines) + "\n")
+    print_result(usage_json(turns, name), *lines, as_json=as_json)
 
 
 def usage_lines(turns: Sequence[TurnUsage], *, whole: bool = False) -> list[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import print_json
+from openclaw.cli.common import print_result
 from openclaw.cli.formatting import has_colours, minute
 from openclaw.cli.opening import open_app
 from openclaw.inspection.why import NO_RECORD, find_why
@@ -49,11 +49,7 @@ def why(
     the model, and what the answer rests on."""
     with closing(open_app(ctx, reading=True)) as app:
         found = find_why(app, turn, session)
-        if as_json:
-            print_json(found.as_json())
-            return
-        for line in styled(_lines(found, full=full)):
-            typer.echo(line)
+        print_result(found.as_json(), *styled(_lines(found, full=full)), as_json=as_json)
 
 
 def why_in_chat(app: OpenHome, session: Session, rest: str, say: Callable[[str], None]) -> None:

@@ -10,9 +10,8 @@ import typer
 from openclaw.cli.commands.memory.shared import parse_past_day
 from openclaw.cli.common import (
     current_home,
-    print_json,
     print_listing,
-    print_undo_hint,
+    print_result,
     raise_usage_errors,
     record_as_turn,
 )
@@ -99,14 +98,14 @@ def add(
             )
         except AlreadyKnownError as known:
             kept = SavedNote(known.note, known=True)
-    if as_json:
-        replaced = [note.as_json(home) for note in kept.superseded]
-        more = {"replaced": replaced, "known": kept.known, "turn": turn.turn}
-        print_json({**kept.note.as_json(home), **more})
-        return
-    typer.echo(f"{'already' if kept.known else 'remembered'} in {kept.note.place(home)}")
-    for note in kept.superseded:
-        typer.echo(one_line(f"superseded {note.place(home)}: {note.text}"))
+    replaced = [note.as_json(home) for note in kept.superseded]
+    more = {"replaced": replaced, "known": kept.known, "turn": turn.turn}
+    print_result(
+        {**kept.note.as_json(home), **more},
+        f"{'already' if kept.known else 'remembered'} in {kept.note.place(home)}",
+        *(one_line(f"superseded {old.place(home)}: {old.text}") for old in kept.superseded),
+        as_json=as_json,
+    )
 
 
 @app.command("forget")
@@ -132,11 +131,8 @@ def forget(
             raise typer.Exit(1)
         with record_as_turn(home, f"memory forget {note.place(home)}", notes):
             notes.forget(note)
-    if as_json:
-        print_json([{**note.as_json(home), "lines": list(lines)}])
-    else:
-        typer.echo(one_line(f"forgotten: {note.text}"))
-        print_undo_hint()
+    shape = {**note.as_json(home), "lines": list(lines)}
+    print_result([shape], one_line(f"forgotten: {note.text}"), as_json=as_json, undo=True)
 
 
 def _rows(home: Home, notes: Sequence[Note]) -> Iterator[tuple[str, ...]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, record_as_turn, table
+from openclaw.cli.common import current_home, print_json, print_result, record_as_turn, table
 from openclaw.cli.options import AsJson
 from openclaw.cli.questions import read_reply
 from openclaw.errors import UsageError
@@ -69,11 +69,7 @@ def _decide(
         for note in waiting:
             if note in yes or note in no:
                 done += _decide_one(home, notes, note, note in yes)
-    if as_json:
-        print_json(done)
-    else:
-        for one in done:
-            typer.echo(_line(one))
+    print_result(done, *map(_line, done), as_json=as_json)
 
 
 def _decide_one(home: Home, notes: Notes, note: Note, yes: bool) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.commands.memory.search import opened, update_index
-from openclaw.cli.common import current_home, print_json, table
+from openclaw.cli.common import current_home, print_result, table
 from openclaw.cli.formatting import warn
 from openclaw.cli.options import AsJson
 from openclaw.errors import UsageError
@@ -76,19 +76,13 @@ def test(
     home = current_home(ctx, notes=True, reading=True)
     if add or expect:
         line = add_case(home, add, expect)
-        if as_json:
-            print_json({"path": PATH, "line": line, "question": add, "expected": expect})
-        else:
-            typer.echo(f"added {PATH}:{line}")
+        shape = {"path": PATH, "line": line, "question": add, "expected": expect}
+        print_result(shape, f"added {PATH}:{line}", as_json=as_json)
         return
     cases = _cases(home)
     tried, notices = _try_cases(ctx, cases, k)
     missed = [each for each in tried if not 0 < each.outcome.ranks["hybrid"] <= k]
-    if as_json:
-        print_json(_json(tried, k))
-    else:
-        for line_of_text in _report(home, tried, missed, k):
-            typer.echo(line_of_text)
+    print_result(_json(tried, k), *_report(home, tried, missed, k), as_json=as_json)
     warn(notices)
     if missed:
         raise typer.Exit(1)

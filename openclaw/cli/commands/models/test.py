@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import load_settings_or_defaults, print_json
+from openclaw.cli.common import load_settings_or_defaults, print_json, print_result
 from openclaw.cli.formatting import warn
 from openclaw.cli.options import AsJson
 from openclaw.errors import ModelMissing, OpenclawError, UsageError
@@ -101,12 +101,9 @@ def show_known(names: Sequence[str], *, as_json: bool) -> None:
             raise UsageError(
                 f"no model named like {' or '.join(names)} was tested", "openclaw models test NAME"
             )
-    if as_json:
-        print_json([profile.to_json() for profile in found])
-    elif found:
-        typer.echo(blocks(found))
-    else:
-        typer.echo("No model was tested here yet: openclaw models test NAME")
+    none = "No model was tested here yet: openclaw models test NAME"
+    shapes = [profile.to_json() for profile in found]
+    print_result(shapes, blocks(found) if found else none, as_json=as_json)
 
 
 def _resolve_name(name: str, settings: Settings) -> str:

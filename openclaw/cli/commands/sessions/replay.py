@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import current_home, print_json
+from openclaw.cli.common import current_home, print_result
 from openclaw.cli.formatting import DIFF_COLOURS, has_colours, warn
 from openclaw.cli.options import AsJson
 from openclaw.config import load_settings
@@ -82,10 +82,7 @@ def replay(
     with _ended(), open_replay_home(home, load_settings(home), model or "", live=live) as stage:
         run = Replay(stage, session, live=live, chained=chained).run(turns)
         done = _print_turns(run, as_json)
-    if as_json:
-        print_json(replay_json(session, done))
-    else:
-        typer.echo(closing(done))
+    print_result(replay_json(session, done), closing(done), as_json=as_json)
     if any(turn.verdict == "differs" for turn in done) or all(turn.lost for turn in done):
         raise typer.Exit(1)
 
@@ -133,10 +130,7 @@ def test(
     with _ended(), open_replay_home(home, settings, model or settings.model, live=live) as stage:
         for case in cases:
             done.append((case, _print_judged(stage, case, live, as_json)))
-    if as_json:
-        print_json(suite_json(done))
-    else:
-        typer.echo(suite_closing(done))
+    print_result(suite_json(done), suite_closing(done), as_json=as_json)
     if any(case.problems or not all(j.passed for j in found) for case, found in done):
         raise typer.Exit(1)
 

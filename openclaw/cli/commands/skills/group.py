@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, record_as_turn, table
+from openclaw.cli.common import current_home, print_json, print_result, record_as_turn, table
 from openclaw.cli.formatting import warn
 from openclaw.cli.options import AsJson, make_group
 from openclaw.config import load_settings, set_value
@@ -77,13 +77,14 @@ def validate(
     problems = check_skill(path)
     loads = all(problem.level != "error" for problem in problems)
     valid = loads and not (strict and problems)
-    if as_json:
-        listed = [problem.as_json() for problem in problems]
-        print_json({"valid": valid, "loads": loads, "problems": listed})
-    else:
-        for problem in problems:
-            typer.echo(one_line(f"{problem.level}: {problem.message} ({problem.code})"))
-        typer.echo("valid" if valid else "not valid")
+    listed = [problem.as_json() for problem in problems]
+    said = [one_line(f"{each.level}: {each.message} ({each.code})") for each in problems]
+    print_result(
+        {"valid": valid, "loads": loads, "problems": listed},
+        *said,
+        "valid" if valid else "not valid",
+        as_json=as_json,
+    )
     if not valid:
         raise typer.Exit(1)
 
@@ -146,7 +147,5 @@ def _switch(home: Home, name: str, *, on: bool, as_json: bool) -> None:
         names = [known for known in off if known != name] if on else [*off, name]
         with record_as_turn(home, f"skills {'enable' if on else 'disable'} {name}") as turn:
             set_value(home, "skills.off", json.dumps(names), turn.keep)
-    if as_json:
-        print_json({"name": name, "enabled": on, "changed": changed})
-        return
-    typer.echo(one_line(f"{name} is {'' if changed else 'already '}{'on' if on else 'off'}"))
+    said = one_line(f"{name} is {'' if changed else 'already '}{'on' if on else 'off'}")
+    print_result({"name": name, "enabled": on, "changed": changed}, said, as_json=as_json)

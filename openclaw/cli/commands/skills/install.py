@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, print_undo_hint, record_as_turn
+from openclaw.cli.common import current_home, print_json, print_result, record_as_turn
 from openclaw.cli.options import AsJson, Unasked
 from openclaw.cli.questions import can_ask, confirm, read_reply
 from openclaw.config import load_settings
@@ -71,10 +71,8 @@ def install(
             raise typer.Exit(1)
         with record_as_turn(home, f"skills install {staged.name}") as turn:
             folder = install_staged(home, staged, turn, force=force, pinned=pin)
-    if as_json:
-        print_json({**_as_json(home, staged, folder), "turn": turn.turn})
-    else:
-        typer.echo(f"installed in {home.relative(folder)}")
+    shape = {**_as_json(home, staged, folder), "turn": turn.turn}
+    print_result(shape, f"installed in {home.relative(folder)}", as_json=as_json)
 
 
 def update(
@@ -125,11 +123,8 @@ def remove(
         raise typer.Exit(1)
     with record_as_turn(home, f"skills remove {name}") as turn:
         remove_skill(home, folder, turn)
-    if as_json:
-        print_json({"name": name, "path": path, "removed": True, "turn": turn.turn})
-    else:
-        typer.echo(one_line(f"removed {path}"))
-        print_undo_hint()
+    shape = {"name": name, "path": path, "removed": True, "turn": turn.turn}
+    print_result(shape, one_line(f"removed {path}"), as_json=as_json, undo=True)
 
 
 def new(
@@ -148,11 +143,9 @@ def new(
     """Write the SKILL.md of a new skill, to be filled in."""
     home = current_home(ctx)
     with record_as_turn(home, f"skills new {name}") as turn:
-        path = create_skill(home.skills, name, description, turn.keep)
-    if as_json:
-        print_json({"name": name, "path": home.relative(path)})
-    else:
-        typer.echo(f"{home.relative(path)} is written; fill it in, it counts at once")
+        path = home.relative(create_skill(home.skills, name, description, turn.keep))
+    said = f"{path} is written; fill it in, it counts at once"
+    print_result({"name": name, "path": path}, said, as_json=as_json)
 
 
 def _update_one(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, record_as_turn
+from openclaw.cli.common import current_home, print_json, print_result, record_as_turn
 from openclaw.cli.options import AsJson
 from openclaw.cli.questions import read_reply
 from openclaw.security.display import harmless, one_line
@@ -74,10 +74,8 @@ def _apply_verdict(home: Home, name: str, verdict: str) -> dict[str, Any]:
 
 
 def _print_results(done: Sequence[dict[str, Any]], as_json: bool) -> None:
-    if as_json:
-        print_json(list(done))
-    for one in () if as_json else done:
-        typer.echo(one_line(f"{one['state']}: {one.get('path', one['name'])}"))
+    lines = [one_line(f"{one['state']}: {one.get('path', one['name'])}") for one in done]
+    print_result(list(done), *lines, as_json=as_json)
 
 
 def _show(proposal: Proposal) -> None:

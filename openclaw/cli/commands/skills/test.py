@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.agent.agent import Agent
-from openclaw.cli.common import current_home, print_json
+from openclaw.cli.common import current_home, print_result
 from openclaw.cli.options import AsJson
 from openclaw.config import Settings, load_settings
 from openclaw.errors import UsageError
@@ -46,10 +46,7 @@ def test(
         done = _print_trials(guess_trials(skills, skill, triggers), as_json)
     else:
         done = _with_model(home, settings, model, skill, triggers, as_json)
-    if as_json:
-        print_json(_summary(name, done))
-    else:
-        typer.echo(_closing(done))
+    print_result(_summary(name, done), _closing(done), as_json=as_json)
     if not all(trial.ok for trial in done):
         raise typer.Exit(1)
 
