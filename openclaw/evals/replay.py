@@ -99,30 +99,19 @@ class Replay:
         player = Playback(
             builder.box, real_calls(recorded), live=self.live, mask=open_home.vault.mask
         )
-        played = self._run_loop(
-            self._loop(builder, player, recorded, turn_changes), turn, recorded, player
-        )
-        if self.chained:
-            self._new += [recorded.user, *played.said]
-        return compare(recorded, played, builder, card, then, other=other)
-
-    def _loop(
-        self,
-        builder: RequestBuilder,
-        player: Playback,
-        recorded: RecordedTurn,
-        turn_changes: TurnChanges,
-    ) -> Loop:
-        open_home = self.stage.open_home
-        return Loop(
+        loop = Loop(
             open_home.model,
             builder.protocol,
             player,
             builder.fit,
             lambda: self._receipt(recorded, player, turn_changes),
-            limits_of(recorded.record, open_home.settings),
+            limits_of(record, open_home.settings),
             builder.meter,
         )
+        played = self._run_loop(loop, turn, recorded, player)
+        if self.chained:
+            self._new += [recorded.user, *played.said]
+        return compare(recorded, played, builder, card, then, other=other)
 
     # -------- the parts of a turn
 

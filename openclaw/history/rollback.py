@@ -17,7 +17,7 @@ from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.history.turns import Scope, Turn, TurnStep
 from openclaw.storage.home import is_inside
-from openclaw.storage.merge import Conflict, Merged, merge_bytes
+from openclaw.storage.merge import Conflict, merge_bytes
 from openclaw.storage.readers import LARGEST_KEPT, NotPlain, PlainFile, read_plain_file
 from openclaw.storage.safe_open import check_no_links, reading, remove
 from openclaw.storage.text import unwritable, with_line_ends_of, write_if_same
@@ -131,29 +131,23 @@ class Undo:
             plan.merged[path] = None
             return data
         if before is None or after is None:
-            return self._keep_with_conflict(plan, path, now, before)
+            what = "it was made by the turn" if before is None else "the turn had removed it"
+            plan.conflicts.append(FileConflict(path, f"{what} and was changed since"))
+            return now
         try:
             data, found = merge_bytes(after, now, before, touching=True)
         except ValueError:
             plan.conflicts.append(FileConflict(path, "it is no text and was changed since"))
             return now
         if found.conflicts:
-            plan.conflicts.append(FileConflict(path, format_conflicts(found)))
+            text = "\n".join(map(_format_conflict, found.conflicts))
+            plan.conflicts.append(FileConflict(path, text))
         plan.merged[path] = None
         return data
 
-    def _keep_with_conflict(self, plan: Plan, path: str, now: bytes, before: bytes | None) -> bytes:
-        what = "it was made by the turn" if before is None else "the turn had removed it"
-        plan.conflicts.append(FileConflict(path, f"{what} and was changed since"))
-        return now
-
-
-def format_conflicts(found: Merged) -> str:
-    """The conflicts as text, with the marks of git's style diff3."""
-    return "\n".join(_format_conflict(conflict) for conflict in found.conflicts)
-
 
 def _format_conflict(conflict: Conflict) -> str:
+    """A conflict as text, with the marks of git's style diff3."""
     parts: Sequence[tuple[str, tuple[str, ...]]] = (
         ("<<<<<<< now", conflict.ours),
         ("||||||| after the turn", conflict.base),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -180,15 +180,9 @@ def _shorten(text: str) -> str:
     return text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 3].rstrip() + "..."
 
 
-@dataclass(slots=True)
-class ItemGroups:
-    """Groups the numbers of items by key, so that only those with a common key are compared."""
-
-    by_key: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
-
-    def add(self, key: tuple[str, ...], number: int) -> None:
-        self.by_key.setdefault(key, []).append(number)
-
-    def groups(self) -> Iterator[list[int]]:
-        """Yield the items of each key that several items have."""
-        return (group for group in self.by_key.values() if len(group) > 1)
+def alike(keys: Iterable[tuple[tuple[str, ...], int]]) -> Iterator[list[int]]:
+    """Yield the numbers of items with a common key: only those are compared with each other."""
+    by_key: dict[tuple[str, ...], list[int]] = {}
+    for key, number in keys:
+        by_key.setdefault(key, []).append(number)
+    return (group for group in by_key.values() if len(group) > 1)

@@ -75,18 +75,16 @@ def _check_hidden(document: Document) -> Iterator[LintFinding]:
         bare = line.rstrip("\r\n")
         if found := untrusted.find_hidden(bare.removeprefix("\ufeff") if at == 0 else bare):
             signs = ", ".join(dict.fromkeys(f"U+{ord(char):04X}" for char in found))
+            shown = untrusted.strip_hidden(bare)
+            said = quote(shown.strip(" \t-*+"))
             count = f"{len(found)} hidden character{'s' * (len(found) > 1)}"
             yield document.finding(
                 "hidden",
                 at,
-                f"{count} ({signs}) in {_quote_visible(bare)}",
+                f"{count} ({signs}) in {said}",
                 advice="take them out",
-                edit=" ".join(untrusted.strip_hidden(bare).split("\n")),
+                edit=" ".join(shown.split("\n")),
             )
-
-
-def _quote_visible(line: str) -> str:
-    return quote(untrusted.strip_hidden(line).strip(" \t-*+"))
 
 
 def _check_secrets(document: Document) -> Iterator[LintFinding]:
@@ -98,25 +96,16 @@ def _check_secrets(document: Document) -> Iterator[LintFinding]:
     for secret in spans:
         first, last = bisect(starts, secret.start) - 1, bisect(starts, secret.end - 1) - 1
         name = mask_of(f"{secret.kind}-1").replace("-1}", "-N}")
-        message = f"a secret in plain text ({secret.kind})"
+        masked = None
+        advice = f"take lines {first + 1} to {last + 1} out, and have it replaced where it is used"
         if first == last:
-            yield _secret_finding(
-                document, first, (secret.start, secret.end), starts[first], message, name
-            )
-        else:
+            line, begin = lines[first].rstrip("\r\n"), starts[first]
+            masked = line[: secret.start - begin] + name + line[secret.end - begin :]
             advice = (
-                f"take lines {first + 1} to {last + 1} out, and have it replaced where it is used"
+                f"keep it apart as {name}, and have it replaced where it is used: git may know it"
             )
-            yield document.finding("secret", first, message, advice=advice, last=last + 1)
-
-
-def _secret_finding(
-    document: Document, at: int, span: tuple[int, int], begin: int, message: str, name: str
-) -> LintFinding:
-    line = document.page.lines[at].rstrip("\r\n")
-    masked = line[: span[0] - begin] + name + line[span[1] - begin :]
-    advice = f"keep it apart as {name}, and have it replaced where it is used: git may know it"
-    return document.finding("secret", at, message, advice=advice, edit=masked)
+        message = f"a secret in plain text ({secret.kind})"
+        yield document.finding("secret", first, message, advice=advice, last=last + 1, edit=masked)
 
 
 def _check_orders(document: Document) -> Iterator[LintFinding]:

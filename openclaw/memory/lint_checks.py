@@ -22,9 +22,9 @@ from openclaw.memory.findings import (
     LEVELS,
     Document,
     Edit,
-    ItemGroups,
     LintContext,
     LintFinding,
+    alike,
     quote,
 )
 from openclaw.memory.markdown import is_same_statement, read_page
@@ -37,15 +37,6 @@ _COMPARED_MOST = 40
 """Most words of an entry that is compared word by word. Longer entries are compared whole."""
 
 
-@frozen
-class _Pair:
-    """The numbers of two items that say the same; `sure` when no word of them differs."""
-
-    one: int
-    other: int
-    sure: bool
-
-
 def find_duplicates(documents: Sequence[Document]) -> Iterator[LintFinding]:
     """Find entries that repeat another one.
 
@@ -56,38 +47,39 @@ def find_duplicates(documents: Sequence[Document]) -> Iterator[LintFinding]:
     items = [item for item in items_of(documents) if stems(item.entry.text)]
     gone: set[int] = set()
     extra: dict[int, list[LintItem]] = {}
-    for pair in _find_pairs(items):
-        keep, drop = sorted((items[pair.one], items[pair.other]), key=_sort_key)
+    for one, other, sure in _find_pairs(items):
+        keep, drop = sorted((items[one], items[other]), key=_sort_key)
         if drop.order in gone or keep.order in gone:
             continue
         gone.add(drop.order)
         edits: tuple[Edit, ...] = ()
-        if pair.sure and relation(keep, drop) == "sure":
+        if sure and relation(keep, drop) == "sure":
             extra.setdefault(keep.order, []).append(drop)
-            edits = (_removal(drop), *_date_edits(keep, extra[keep.order]))
+            removal = Edit(drop.document.path, drop.entry.at, drop.entry.end, "")
+            edits = (removal, *_date_edits(keep, extra[keep.order]))
         yield _duplicate_finding(keep, drop, edits)
 
 
-def _find_pairs(items: Sequence[LintItem]) -> Iterator[_Pair]:
-    """Find the pairs of items that say the same. Each pair comes once, the surest first."""
-    exact, near = ItemGroups(), ItemGroups()
-    for number, item in enumerate(items):
-        words = stems(item.entry.text)
-        exact.add(words, number)
-        if len(words) > _COMPARED_MOST:
-            continue
-        for at in range(len(words)):
-            near.add((str(len(words)), *words[:at], "", *words[at + 1 :]), number)
+def _find_pairs(items: Sequence[LintItem]) -> Iterator[tuple[int, int, bool]]:
+    """Find the pairs of items that say the same, with True when no word of them differs. Each pair
+    comes once, the surest first."""
+    texts = [(stems(item.entry.text), number) for number, item in enumerate(items)]
+    but_one = (
+        ((str(len(words)), *words[:at], "", *words[at + 1 :]), number)
+        for words, number in texts
+        if len(words) <= _COMPARED_MOST
+        for at in range(len(words))
+    )
     told = set()
-    for places in (exact, near):
-        for group in places.groups():
+    for sure, groups in ((True, alike(texts)), (False, alike(but_one))):
+        for group in groups:
             for pair in combinations(group[:MOST_IN_GROUP], 2):
                 one, other = items[pair[0]], items[pair[1]]
                 if pair in told or not _may_be_same(one, other):
                     continue
-                if places is exact or _is_near(one, other):
+                if sure or is_same_statement(one.entry.text, other.entry.text):
                     told.add(pair)
-                    yield _Pair(*pair, places is exact)
+                    yield *pair, sure
 
 
 def _may_be_same(one: LintItem, other: LintItem) -> bool:
@@ -96,10 +88,6 @@ def _may_be_same(one: LintItem, other: LintItem) -> bool:
     if days and one.document.path != other.document.path:
         return False
     return relation(one, other) != "none"
-
-
-def _is_near(one: LintItem, other: LintItem) -> bool:
-    return is_same_statement(one.entry.text, other.entry.text)
 
 
 def _sort_key(item: LintItem) -> tuple[bool, bool, str, int]:
@@ -121,10 +109,6 @@ def _duplicate_finding(keep: LintItem, drop: LintItem, edits: tuple[Edit, ...]) 
         (keep.document.path, keep.entry.at + 1),
         edits,
     )
-
-
-def _removal(item: LintItem) -> Edit:
-    return Edit(item.document.path, item.entry.at, item.entry.end, "")
 
 
 def _date_edits(keep: LintItem, dropped: Sequence[LintItem]) -> Iterator[Edit]:

@@ -8,7 +8,7 @@ from itertools import combinations
 
 from openclaw.memory.corrections import corrects, subject_keys
 from openclaw.memory.entries import MemoryEntry, strike_through
-from openclaw.memory.findings import LEVELS, Document, Edit, ItemGroups, LintFinding, quote
+from openclaw.memory.findings import LEVELS, Document, Edit, LintFinding, alike, quote
 from openclaw.memory.lint_checks import (
     MOST_IN_GROUP,
     LintItem,
@@ -49,11 +49,12 @@ def find_contradictions(
 
 def _find_opposed(items: Sequence[LintItem]) -> Iterator[tuple[int, int]]:
     """Find pairs (old, new) of items that cannot both be true; the newest first."""
-    places = ItemGroups()
-    for number, item in enumerate(items):
-        for key in (*subject_keys(item.entry.text), *_opposite_keys(item.entry.text)):
-            places.add(key, number)
-    for group in places.groups():
+    keys = (
+        (key, number)
+        for number, item in enumerate(items)
+        for key in (*subject_keys(item.entry.text), *_opposite_keys(item.entry.text))
+    )
+    for group in alike(keys):
         newest = sorted(group, key=lambda n: (items[n].date, n), reverse=True)[:MOST_IN_GROUP]
         for new, old in combinations(newest, 2):
             if _are_of_one_time(items[new], items[old]) and _disagree(items[new], items[old]):

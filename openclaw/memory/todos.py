@@ -129,7 +129,7 @@ class TodoFile:
 
     def read(self) -> Todos:
         """Return the to-dos and the lists. Raises OSError when the file cannot be read."""
-        return _parse(self._text())
+        return _parse(read_markdown(self.path))
 
     def items(self) -> list[Todo]:
         return list(self.read().items)
@@ -240,9 +240,6 @@ class TodoFile:
 
         return resolve_due_dates(text, self._today())
 
-    def _text(self) -> str:
-        return read_markdown(self.path)
-
     def _changed(self, ident: str, change: Callable[[str], str]) -> Todo:
         """Change the file; return the to-do of this id as it then stands."""
         wanted = ident.casefold()
@@ -309,9 +306,7 @@ def add_todos(text: str, list_name: str, texts: Sequence[str]) -> tuple[str, lis
 
 def mark_done(text: str, ident: str, done: bool) -> str:
     """The text with a to-do ticked or not. Raises ToolProblem for an unknown id."""
-    page = read_task_page(text)
-    item = _find_item(page, ident)
-    write_ids(page)
+    page, item = _open_at(text, ident)
     if item.done != done:
         line = page.lines[item.at]
         at = line.index("[") + 1
@@ -322,9 +317,7 @@ def mark_done(text: str, ident: str, done: bool) -> str:
 def set_due_date(text: str, ident: str, due: str) -> str:
     """The text with a to-do's date, an ISO one or "" for none, in place of one it had. Raises
     ToolProblem for an unknown id."""
-    page = read_task_page(text)
-    item = _find_item(page, ident)
-    write_ids(page)
+    page, item = _open_at(text, ident)
     line = page.lines[item.at]
     bare = _DUE.sub("", line)
     at = bare.rindex(f" ^{item.id}")
@@ -336,9 +329,7 @@ def set_due_date(text: str, ident: str, due: str) -> str:
 def replace_text(text: str, ident: str, words: str) -> str:
     """The text with other words for a to-do, which keeps its date unless they have one. Raises
     ToolProblem for an unknown id, and for words that are none or too long."""
-    page = read_task_page(text)
-    item = _find_item(page, ident)
-    write_ids(page)
+    page, item = _open_at(text, ident)
     body, due = clean_text(words), due_of(item.text)
     if due and not due_of(body):
         body += f" due:{due}"
@@ -351,9 +342,7 @@ def replace_text(text: str, ident: str, words: str) -> str:
 def move_todo(text: str, ident: str, list_name: str) -> str:
     """The text with a to-do, and what is indented below it, at the end of another list, which is
     made when missing. Raises ToolProblem for an unknown id and for a list without a name."""
-    page = read_task_page(text)
-    item = _find_item(page, ident)
-    write_ids(page)
+    page, item = _open_at(text, ident)
     of = next(section for section in page.sections if section.start <= item.at < section.end)
     end = _block_end(page, item, of)
     _end_line(page, end, page.newline)
@@ -371,9 +360,7 @@ def move_todo(text: str, ident: str, list_name: str) -> str:
 
 def remove_todo(text: str, ident: str) -> str:
     """The text without a to-do's line; to-dos below it move up to its place."""
-    page = read_task_page(text)
-    item = _find_item(page, ident)
-    write_ids(page)
+    page, item = _open_at(text, ident)
     _lift_children(page, item)
     del page.lines[item.at]
     return "".join(page.lines)
@@ -419,11 +406,14 @@ def same_list(left: str, right: str) -> bool:
     return _plain_name(left) == _plain_name(right)
 
 
-def _find_item(page: TaskPage, ident: str) -> TaskItem:
+def _open_at(text: str, ident: str) -> tuple[TaskPage, TaskItem]:
+    """The page of a text, with all ids written into it, and the to-do of this id."""
+    page = read_task_page(text)
     wanted = ident.strip().lstrip("^").casefold()
     for item in page.items:
         if item.id.casefold() == wanted:
-            return item
+            write_ids(page)
+            return page, item
     raise ToolProblem(f"There is no to-do {ident}.")
 
 

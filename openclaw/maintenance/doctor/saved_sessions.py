@@ -78,7 +78,7 @@ def _damaged(home: Home, where: str, case: BrokenFile) -> Finding:
 def _mend(home: Home, case: BrokenFile, kept: RepairCopies) -> str:
     mending = _mending(home)
     with _writing(home, case.id):
-        session = mending.better(case.path, case.id, _committed(home, case.path))
+        session = mending.better(case.path, case.id, _blob(home, case.path))
         if session is None:
             kept.move(case.path)
             return "no message of it could be read; it was taken out of sessions/"
@@ -95,7 +95,7 @@ def _mend_part(home: Home, case: BrokenFile, kept: RepairCopies) -> str:
         if case.path.exists():
             kept.copy(case.path)
         kept.copy(home.sessions / f"{case.id}.json")
-        part = mending.better(case.path, case.id, _committed(home, case.path))
+        part = mending.better(case.path, case.id, _blob(home, case.path))
         listed = mending.counted(case)
         if part is not None and len(part.messages) == listed:
             mending.put(case.path, part)
@@ -132,11 +132,6 @@ def _saved(session: Session) -> str:
     return f"{count} messages saved" if count != 1 else "1 message saved"
 
 
-def _committed(home: Home, path: Path) -> bytes | None:
-    """Return the file as the last commit has it, None without one."""
-    return _blob(home, "HEAD", path)
-
-
 def _earlier(home: Home, session_id: str) -> bytes | None:
     """Return a session that was moved aside as the last commit with it has it; None when another
     session has its name by now.
@@ -146,10 +141,11 @@ def _earlier(home: Home, session_id: str) -> bytes | None:
         return None
     named = ("-1", "--format=%H", "--diff-filter=AM", "--", home.relative(path))
     commit = Git(home.root).says("log", *named)
-    return _blob(home, commit, path) if commit else None
+    return _blob(home, path, commit) if commit else None
 
 
-def _blob(home: Home, commit: str, path: Path) -> bytes | None:
+def _blob(home: Home, path: Path, commit: str = "HEAD") -> bytes | None:
+    """Return the file as a commit has it, None without one."""
     if not is_own(home.root):
         return None
     try:
