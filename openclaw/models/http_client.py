@@ -247,8 +247,8 @@ class HttpClient:
     connect_seconds  how long connecting may take
     read_seconds     how long the server may be silent; None for ever, as the first token of a cold
                      model takes minutes
-    A call raises ServerRefusal, ConnectFailed, and HTTPException or another OSError for a
-    connection that breaks.
+    A call raises ServerRefusal, ConnectFailed, HTTPException or another OSError for a connection
+    that breaks, and UnicodeEncodeError for a text that cannot be sent.
     """
 
     def __init__(
@@ -272,6 +272,8 @@ class HttpClient:
 
     def send(self, method: str, path: str, value: object = None) -> HTTPResponse:
         """The response to a request, its body unread."""
+        for header in self._headers.values():
+            _check_header(header)
         body = None if value is None else dump(value)
         try:
             connection = self._connected()
@@ -333,6 +335,13 @@ class HttpClient:
             self._connection.sock.settimeout(self._read_seconds)
             self._socket = self._connection.sock
         return self._connection
+
+
+def _check_header(value: str) -> None:
+    """Raise UnicodeEncodeError, whose text does not tell a key, for what no header can hold."""
+    for at, char in enumerate(value):
+        if not (char.isascii() and char.isprintable()):
+            raise UnicodeEncodeError("ascii", value, at, at + 1, "no header can hold it")
 
 
 def dump(value: object) -> bytes:

@@ -128,6 +128,8 @@ class OpenAIModel:
                     raise self._to_openclaw_error(refusal.status, str(refusal)) from refusal
             except http_client.ConnectFailed as error:
                 raise http_client.to_server_away(self._server, error, START_IT) from error
+            except UnicodeEncodeError:
+                raise
             except (OSError, HTTPException, ValueError) as error:
                 raise ModelFailed(
                     f"{self._server} gave no answer: {http_client.one_line(str(error))}",

@@ -124,6 +124,20 @@ def test_a_server_that_has_moved_says_where() -> None:
         ask(ollama(server))
 
 
+@pytest.mark.parametrize("key", ["caf\u00e9", "caf\n", "caf\r\nX: 1", "caf\udce9"])
+def test_a_key_that_no_header_can_hold_is_neither_sent_nor_told(
+    key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OLLAMA_API_KEY", key)
+    with serving(lambda: [b"{}"]) as server:
+        with pytest.raises(UnicodeEncodeError) as sent:
+            ask(OpenAIModel("m", base_url=server.url, api_key=key, window=4096))
+        with pytest.raises((OpenclawError, UnicodeEncodeError)) as asked:
+            ask(ollama(server))
+        assert "caf" not in str(sent.value) + str(asked.value)
+        assert not server.sent
+
+
 @MAKES
 def test_a_packed_reply_is_not_unpacked(make: Callable[[Server], Model]) -> None:
     packed = gzip.compress(LINES[make] * 100_000)
