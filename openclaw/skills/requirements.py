@@ -6,10 +6,10 @@ looked up and never run; what a skill says about installing them is text for the
 
 from __future__ import annotations
 
+import os
 import re
-import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from openclaw.config.settings import Settings, keys
@@ -102,20 +102,14 @@ def read_texts(value: Any) -> tuple[str, ...]:
 
 
 def list_missing(
-    needs: Requirements,
-    *,
-    settings: Callable[[str], object],
-    environ: Mapping[str, str],
-    which: Callable[[str], str | None] = shutil.which,
-    platform: str = sys.platform,
+    needs: Requirements, settings: Settings, which: Callable[[str], str | None]
 ) -> list[str]:
     """List what is missing, one line each with what can be done about it; [] when nothing is.
-
-    `settings` gives the value of a dotted key, something empty or false when it is not on.
-    """
-    if needs.os and platform not in needs.os:
+    `which` looks a program up."""
+    if needs.os and sys.platform not in needs.os:
         names = " or ".join(_SYSTEM_NAMES.get(name, shorten(name)) for name in needs.os)
-        return [f"it is made for {names}, and this is {_SYSTEM_NAMES.get(platform, platform)}"]
+        here = _SYSTEM_NAMES.get(sys.platform, sys.platform)
+        return [f"it is made for {names}, and this is {here}"]
     if needs.always:
         return []
 
@@ -123,21 +117,22 @@ def list_missing(
         return bool(_PROGRAM.fullmatch(name) and which(name))
 
     lines = [
-        f"the program {shorten(name)} is not installed; {_advice(needs, (name,), platform)}"
+        f"the program {shorten(name)} is not installed; {_advice(needs, (name,))}"
         for name in needs.bins
         if not there(name)
     ]
     if needs.any_bins and not any(map(there, needs.any_bins)):
         names = ", ".join(map(shorten, needs.any_bins))
-        advice = _advice(needs, needs.any_bins, platform)
-        lines.append(f"none of the programs {names} is installed; {advice}")
+        lines.append(f"none of the programs {names} is installed; {_advice(needs, needs.any_bins)}")
     lines += [
         f"the environment variable {shorten(name)} is not set"
         for name in needs.env
-        if not environ.get(name, "").strip()
+        if not os.environ.get(name, "").strip()
     ]
     lines += [
-        f"the setting {shorten(name)} is not on" for name in needs.config if not settings(name)
+        f"the setting {shorten(name)} is not on"
+        for name in needs.config
+        if not read_setting(settings, name)
     ]
     return lines
 
@@ -190,11 +185,12 @@ def _hints(value: Any) -> tuple[InstallHint, ...]:
     return tuple(found)
 
 
-def _advice(needs: Requirements, names: tuple[str, ...], platform: str) -> str:
+def _advice(needs: Requirements, names: tuple[str, ...]) -> str:
     ways = dict.fromkeys(
         hint.text
         for hint in needs.hints
-        if (not hint.bins or set(hint.bins) & set(names)) and (not hint.os or platform in hint.os)
+        if not hint.bins or set(hint.bins) & set(names)
+        if not hint.os or sys.platform in hint.os
     )
     if ways:
         return "its author names: " + ", or: ".join(ways)

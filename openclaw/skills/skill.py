@@ -7,13 +7,13 @@ import os
 import re
 import shutil
 import stat
-import sys
 import time
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,6 @@ from openclaw.skills.requirements import (
     list_missing,
     read_flag,
     read_requirements,
-    read_setting,
 )
 from openclaw.skills.skill_files import read_source, skill_file, skill_files
 from openclaw.skills.triggers import FILE as TRIGGERS
@@ -460,19 +459,9 @@ def check_skill(path: Path) -> list[Problem]:
     return read_skill_file(file)[1]
 
 
-def make_blocker_check(
-    settings: Settings,
-    environ: Mapping[str, str] = os.environ,
-    which: Callable[[str], str | None] = shutil.which,
-    platform: str = sys.platform,
-) -> Callable[[Skill], list[Problem]]:
+def make_blocker_check(settings: Settings) -> Callable[[Skill], list[Problem]]:
     """Make a function that tells why a skill may not be used now. It looks each program up once."""
-    found: dict[str, str | None] = {}
-
-    def remembered(name: str) -> str | None:
-        if name not in found:
-            found[name] = which(name)
-        return found[name]
+    which = cache(shutil.which)
 
     def look(skill: Skill) -> list[Problem]:
         reasons: list[Problem] = []
@@ -481,13 +470,7 @@ def make_blocker_check(
             reasons.append(Problem(skill.path, "warning", "off", text))
         if skill.requirements == NO_REQUIREMENTS:
             return reasons
-        lines = list_missing(
-            skill.requirements,
-            settings=lambda name: read_setting(settings, name),
-            environ=environ,
-            which=remembered,
-            platform=platform,
-        )
+        lines = list_missing(skill.requirements, settings, which)
         return reasons + [Problem(skill.path, "warning", "requires", line) for line in lines]
 
     return look

@@ -29,13 +29,14 @@ def closed_by(
     environ: Mapping[str, str] = {},
     platform: str = "linux",
 ) -> list[str]:
-    return list_missing(
-        gate,
-        settings={"web.on": True, "web.off": False}.get,
-        environ=environ,
-        which=lambda name: f"/bin/{name}" if name in programs.split() else None,
-        platform=platform,
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.platform", platform)
+        for name in gate.env:
+            patch.delenv(name, raising=False)
+        for name, value in environ.items():
+            patch.setenv(name, value)
+        there = programs.split()
+        return list_missing(gate, Settings(), lambda name: name if name in there else None)
 
 
 # -------- reading
@@ -141,7 +142,7 @@ def test_a_path_or_a_command_line_is_simply_not_there(name: str) -> None:
         asked.append(program)
         return "/bin/sh"
 
-    assert len(list_missing(gate, settings=str, environ={}, which=which)) == 1
+    assert len(list_missing(gate, Settings(), which)) == 1
     assert asked == []
 
 
@@ -154,8 +155,11 @@ def test_a_variable_must_be_set_and_not_blank() -> None:
 
 
 def test_settings_must_all_be_on() -> None:
-    gate = Requirements(config=("web.on", "web.off", "no.such"))
-    assert closed_by(gate) == ["the setting web.off is not on", "the setting no.such is not on"]
+    gate = Requirements(config=("git.auto_commit", "skills.user", "no.such"))
+    assert closed_by(gate) == [
+        "the setting skills.user is not on",
+        "the setting no.such is not on",
+    ]
 
 
 def test_a_name_longer_than_a_line_is_cut() -> None:
@@ -191,14 +195,17 @@ def test_the_way_that_the_author_names_is_told_and_nothing_else_of_the_spec() ->
 # -------- settings and machine together
 
 
-def test_the_user_switches_a_skill_off_and_a_program_is_looked_up_once() -> None:
+def test_the_user_switches_a_skill_off_and_a_program_is_looked_up_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked: list[str] = []
 
     def which(name: str) -> None:
         asked.append(name)
 
     settings = Settings(skills=Skills(off=("b",)))
-    keep = make_blocker_check(settings, {}, which, "linux")
+    monkeypatch.setattr("shutil.which", which)
+    keep = make_blocker_check(settings)
     gate = Requirements(bins=("x",), config=("git.auto_commit", "skills.user", "skills"))
     found = [keep(Skill(name, "d", Path(name), requirements=gate)) for name in "ab"]
     assert [[problem.code for problem in problems] for problems in found] == [
