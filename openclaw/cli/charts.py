@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TextIO
 
 from openclaw.cli.formatting import LEAST_WIDTH, has_colours
@@ -40,32 +40,30 @@ class Canvas:
         return f"{DIM}{text}{PLAIN}" if self.coloured and text else text
 
 
-def canvas(out: TextIO | None = None, environ: Mapping[str, str] = os.environ) -> Canvas:
+def canvas(out: TextIO | None = None) -> Canvas:
     """The canvas for a stream, by default standard output. A stream that is no terminal has no
     colours, and the width in COLUMNS."""
     out = out or sys.stdout
     fallback = (PIPED_WIDTH, 24)
-    width = (
-        shutil.get_terminal_size(fallback).columns if out.isatty() else _width_of_environ(environ)
-    )
-    marks = BLOCKS if _has_block_characters(out, environ) else ASCII
-    return Canvas(max(LEAST_WIDTH, width), marks, has_colours(out, environ))
+    width = shutil.get_terminal_size(fallback).columns if out.isatty() else _width_of_environ()
+    marks = BLOCKS if _has_block_characters(out) else ASCII
+    return Canvas(max(LEAST_WIDTH, width), marks, has_colours(out))
 
 
-def _width_of_environ(environ: Mapping[str, str]) -> int:
-    named = environ.get("COLUMNS", "")
+def _width_of_environ() -> int:
+    named = os.environ.get("COLUMNS", "")
     return int(named) if named.isascii() and named.isdigit() else PIPED_WIDTH
 
 
-def _has_block_characters(out: TextIO, environ: Mapping[str, str]) -> bool:
+def _has_block_characters(out: TextIO) -> bool:
     """Return True when the stream's encoding has block characters and the user's locale, which on
     POSIX tells what the terminal shows, is not the plain one."""
     try:
         "".join(BLOCKS).encode(out.encoding or "ascii")
     except (LookupError, UnicodeEncodeError):
         return False
-    locale = next(filter(None, map(environ.get, ("LC_ALL", "LC_CTYPE", "LANG"))), "")
-    return locale not in ("C", "POSIX") and environ.get("TERM") != "dumb"
+    locale = next(filter(None, map(os.environ.get, ("LC_ALL", "LC_CTYPE", "LANG"))), "")
+    return locale not in ("C", "POSIX") and os.environ.get("TERM") != "dumb"
 
 
 def share_columns(amounts: Sequence[float], columns: int) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TextIO
 
 from openclaw.security.display import harmless, one_line
@@ -23,8 +23,9 @@ def minute(at: str) -> str:
     return at[:MINUTES].replace("T", " ")
 
 
-def has_colours(out: TextIO, environ: Mapping[str, str]) -> bool:
+def has_colours(out: TextIO) -> bool:
     """Return True when the stream shows colours and the user wants them (https://no-color.org)."""
+    environ = os.environ
     return out.isatty() and environ.get("TERM") != "dumb" and not environ.get("NO_COLOR")
 
 
@@ -43,7 +44,7 @@ def for_stdout(lines: Iterable[str]) -> Iterator[str]:
     diff can be applied."""
     if sys.stdout.isatty():
         lines = (harmless(replace_bad_bytes(line)) for line in lines)
-    return colour_diff(lines) if has_colours(sys.stdout, os.environ) else iter(lines)
+    return colour_diff(lines) if has_colours(sys.stdout) else iter(lines)
 
 
 def print_lines(lines: Iterable[str]) -> None:

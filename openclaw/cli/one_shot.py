@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -60,7 +59,7 @@ def answer_once(
         raise typer.Exit(_answer_by_server(ctx, server, order, output, yes=yes, quiet=quiet))
     app = _open_app(ctx, order)
     listener = choose_listener(
-        output, sys.stdout, sys.stderr, os.environ, quiet=quiet, bell=bell_seconds(app.settings)
+        output, sys.stdout, sys.stderr, quiet=quiet, bell=bell_seconds(app.settings)
     )
     app.progress = listener.meanwhile
     app.ask_user = _make_ask(yes, listener, make_keep(app, _say))
@@ -86,7 +85,7 @@ def _answer_by_server(
     """Let a running server answer, and show the turn; returns the exit code."""
     home = current_home(ctx)
     bell = bell_seconds(load_settings(home)) if sys.stdout.isatty() else 0.0
-    listener = choose_listener(output, sys.stdout, sys.stderr, os.environ, quiet=quiet, bell=bell)
+    listener = choose_listener(output, sys.stdout, sys.stderr, quiet=quiet, bell=bell)
     kept = KeptGrants(lambda grant: _open_app(ctx, order).grant(grant, lasting=True))
     ask = _make_ask(yes, listener, make_keep(kept, _say))
     return turn_exit_code(play(server.ask(order, ask, kept), listener))
@@ -109,7 +108,7 @@ def _make_ask(yes: bool, listener: Listener, keep: Keep) -> Ask | None:
             listener.pause,
             keep,
             listener.resume,
-            colours=has_colours(sys.stderr, os.environ),
+            colours=has_colours(sys.stderr),
         )
     return yes_unless_untrusted(asking, _say) if yes else asking
 

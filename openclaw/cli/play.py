@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TextIO
 
+from openclaw.cli.formatting import has_colours
 from openclaw.cli.render import DoneJson, JsonLines, Listener, PlainText, exit_code
 from openclaw.errors import OpenclawError
 from openclaw.events import Done, Error, Event
@@ -71,7 +73,6 @@ def choose_listener(
     output: str,
     out: TextIO,
     err: TextIO,
-    environ: Mapping[str, str],
     *,
     quiet: bool = False,
     bell: float = 0.0,
@@ -83,15 +84,13 @@ def choose_listener(
         return DoneJson(out)
     if output == "stream-json":
         return JsonLines(out)
-    capable = environ.get("TERM") != "dumb"
-    if out.isatty() and capable:
+    if out.isatty() and os.environ.get("TERM") != "dumb":
         from openclaw.cli.terminal import Screen
 
-        animated = not environ.get("NO_COLOR")
+        animated = has_colours(out)
         return Screen(out, err, notes=not quiet, typed=typed, animated=animated, bell=bell)
-    person = err.isatty()
-    dim = person and capable and not environ.get("NO_COLOR")
-    return PlainText(out, err, tools=person and not quiet, notes=not quiet, dim=dim)
+    tools = err.isatty() and not quiet
+    return PlainText(out, err, tools=tools, notes=not quiet, dim=has_colours(err))
 
 
 def bell_seconds(settings: Settings) -> float:

@@ -315,20 +315,25 @@ def test_only_whole_blocks_are_settled(text: str, whole: str) -> None:
     assert text[: settled_length(text)] == whole
 
 
-def test_the_listener_fits_the_streams() -> None:
+def test_the_listener_fits_the_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     pipe, terminal = io.StringIO(), Terminal()
-    assert isinstance(choose_listener("text", terminal, terminal, {"TERM": "xterm"}), Screen)
-    assert isinstance(choose_listener("text", terminal, terminal, {"TERM": "dumb"}), PlainText)
-    assert isinstance(choose_listener("text", pipe, terminal, {"TERM": "xterm"}), PlainText)
-    assert isinstance(choose_listener("json", terminal, terminal, {}), DoneJson)
-    assert isinstance(choose_listener("stream-json", pipe, pipe, {}), JsonLines)
+    monkeypatch.setenv("TERM", "xterm")
+    assert isinstance(choose_listener("text", terminal, terminal), Screen)
+    assert isinstance(choose_listener("text", pipe, terminal), PlainText)
+    monkeypatch.setenv("TERM", "dumb")
+    assert isinstance(choose_listener("text", terminal, terminal), PlainText)
+    assert isinstance(choose_listener("json", terminal, terminal), DoneJson)
+    assert isinstance(choose_listener("stream-json", pipe, pipe), JsonLines)
 
 
-def test_dim_lines_stay_away_from_files_and_no_color() -> None:
-    for environ, dims in (({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False)):
+def test_dim_lines_stay_away_from_files_and_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    for no_color, dims in (("", True), ("1", False)):
+        monkeypatch.setenv("NO_COLOR", no_color)
         err = Terminal()
-        feed(choose_listener("text", io.StringIO(), err, environ), [Notice("loading")])
+        feed(choose_listener("text", io.StringIO(), err), [Notice("loading")])
         assert ("\x1b[2m" in err.getvalue()) is dims
+    monkeypatch.setenv("NO_COLOR", "")
     err_file = io.StringIO()
-    feed(choose_listener("text", io.StringIO(), err_file, {"TERM": "xterm"}), [Notice("loading")])
+    feed(choose_listener("text", io.StringIO(), err_file), [Notice("loading")])
     assert err_file.getvalue() == "loading\n"

@@ -239,7 +239,7 @@ def test_verdicts_cuts_and_changes_are_in_words() -> None:
 
 
 def test_without_a_terminal_nothing_is_coloured() -> None:
-    assert list(styled(["steps", "  1"], {})) == ["steps", "  1"]
+    assert list(styled(["steps", "  1"])) == ["steps", "  1"]
 
 
 # -------- which turn

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 import typer
@@ -55,7 +54,6 @@ def chat(
         "text",
         sys.stdout,
         sys.stderr,
-        os.environ,
         bell=bell_seconds(app.settings),
         typed=lines.typed,
     )
@@ -69,7 +67,7 @@ def chat(
         listener.pause,
         make_keep(app, _say),
         listener.resume,
-        colours=has_colours(sys.stdout, os.environ),
+        colours=has_colours(sys.stdout),
     )
     app.ask_user = yes_unless_untrusted(asking, _say) if yes else asking
     app.notices += app.recover()

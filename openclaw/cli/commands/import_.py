@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -79,7 +78,7 @@ def _home(ctx: typer.Context) -> Home:
     except Damaged as error:
         if not can_ask():
             raise
-        target = chosen_folder(None, ctx.obj, Path.cwd(), os.environ)
+        target = chosen_folder(None, ctx.obj)
         typer.echo(str(error), err=True)
         if not confirm(f"Make a home in {target}?", yes=False):
             raise

@@ -28,7 +28,7 @@ from openclaw.storage.home import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    pass
 
 
 NO_CONTENT = frozenset({".git", ".gitignore", ".gitattributes", ".DS_Store"})
@@ -50,14 +50,14 @@ def init(
     ] = False,
 ) -> None:
     """Make a home, or add what is missing to one. Nothing is ever overwritten."""
-    target = chosen_folder(directory, ctx.obj, Path.cwd(), os.environ)
+    target = chosen_folder(directory, ctx.obj)
     notes, versioned = holds_notes(target), is_own(target)
     _ask_about_others(target, notes=notes, yes=yes)
     created = make_home(target, notes=notes)
     for name in created:
         typer.echo(f"created {name}")
     typer.echo(f"the home is {target}" if created else f"nothing is missing in {target}")
-    words = f' --home "{target}"' if _must_be_named(target, Path.cwd(), os.environ) else ""
+    words = f' --home "{target}"' if _must_be_named(target) else ""
     if versioned and "openclaw.yaml" in created:
         typer.echo(
             "what openclaw changes is committed to the git repository that was here; to end that:"
@@ -112,22 +112,20 @@ def make_home(target: Path, *, notes: bool = False) -> list[str]:
     return create_home(home.root, starter_text() + (ALL_NOTES if notes else ""))
 
 
-def chosen_folder(
-    directory: Path | None, flag: str | None, cwd: Path, environ: Mapping[str, str]
-) -> Path:
-    """Return where a home is made for this command line. Without a folder: the home that `cwd` lies
-    in, else `cwd` itself, but ~/openclaw in place of the user's own folder.
+def chosen_folder(directory: Path | None, flag: str | None) -> Path:
+    """Return where a home is made for this command line. Without a folder: the home that the
+    current folder lies in, else that itself, but ~/openclaw in place of the user's own folder.
     """
-    named = directory or flag or environ.get("OPENCLAW_HOME")
-    if named:
+    cwd = Path.cwd()
+    if named := directory or flag or os.environ.get("OPENCLAW_HOME"):
         return cwd / Path(named).expanduser()
-    default = default_folder(environ)
+    default = default_folder(os.environ)
     return nearest_home(cwd) or (default if cwd == default.parent else cwd)
 
 
-def _must_be_named(target: Path, cwd: Path, environ: Mapping[str, str]) -> bool:
-    """Tell whether a command run from `cwd` would not find the home by itself."""
+def _must_be_named(target: Path) -> bool:
+    """Tell whether a command run from here would not find the home by itself."""
     try:
-        return find_home(None, cwd, environ).root != target.resolve()
+        return find_home(None, Path.cwd(), os.environ).root != target.resolve()
     except Damaged:
         return True

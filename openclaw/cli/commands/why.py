@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 import textwrap
@@ -67,9 +66,9 @@ def _lines(found: Why, *, full: bool) -> Iterator[str]:
     return why_lines(found, min(columns, 140), full=full)
 
 
-def styled(lines: Iterable[str], environ: Mapping[str, str] = os.environ) -> Iterator[str]:
+def styled(lines: Iterable[str]) -> Iterator[str]:
     """Return the lines, their headings bold where the terminal shows it."""
-    if not has_colours(sys.stdout, environ):
+    if not has_colours(sys.stdout):
         yield from lines
         return
     for line in lines:

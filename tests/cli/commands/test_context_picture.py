@@ -136,16 +136,20 @@ class Stream:
     ],
 )
 def test_blocks_are_drawn_where_they_come_out(
-    encoding: str, environ: dict[str, str], blocks: bool
+    encoding: str, environ: dict[str, str], blocks: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for name in ("LC_ALL", "LC_CTYPE", "LANG", "TERM"):
+        monkeypatch.setenv(name, environ.get(name, ""))
     stream: Any = Stream(encoding)
-    assert canvas(stream, environ).marks is (BLOCKS if blocks else ASCII)
+    assert canvas(stream).marks is (BLOCKS if blocks else ASCII)
 
 
-def test_no_colours_for_a_pipe_or_a_user_who_wants_none() -> None:
+def test_no_colours_for_a_pipe_or_a_user_who_wants_none(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal: Any = Stream("utf-8")
     pipe: Any = Stream("utf-8", terminal=False)
-    assert canvas(terminal, {"TERM": "xterm"}).coloured
-    assert not canvas(terminal, {"TERM": "xterm", "NO_COLOR": "1"}).coloured
-    assert not canvas(pipe, {"TERM": "xterm"}).coloured
-    assert canvas(pipe, {"COLUMNS": "140"}).width == 140
+    for name, value in (("TERM", "xterm"), ("NO_COLOR", ""), ("COLUMNS", "140")):
+        monkeypatch.setenv(name, value)
+    assert canvas(terminal).coloured and not canvas(pipe).coloured
+    assert canvas(pipe).width == 140
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not canvas(terminal).coloured

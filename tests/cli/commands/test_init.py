@@ -113,18 +113,26 @@ def test_where_a_home_cannot_be_made_is_said(
     assert run(["init", str(tmp_path / "file")]) == 1
 
 
-def test_the_folder_is_the_named_one_else_the_surrounding_home_else_this(tmp_path: Path) -> None:
+def test_the_folder_is_the_named_one_else_the_surrounding_home_else_this(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     user, here = tmp_path / "me", tmp_path / "here"
-    environ = {"HOME": str(user), "USERPROFILE": str(user)}
-    named = Path("named")
-    assert chosen_folder(named, "flag", here, environ) == here / "named"
-    assert chosen_folder(None, "flag", here, environ) == here / "flag"
-    assert chosen_folder(None, None, here, environ | {"OPENCLAW_HOME": "env"}) == here / "env"
-    assert chosen_folder(None, None, here, environ) == here
-    assert chosen_folder(None, None, user, environ) == user / "openclaw"
+    user.mkdir()
     (here / "workspace").mkdir(parents=True)
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(user))
+    monkeypatch.setenv("OPENCLAW_HOME", "env")
+    monkeypatch.chdir(here)
+    assert chosen_folder(Path("named"), "flag") == here / "named"
+    assert chosen_folder(None, "flag") == here / "flag"
+    assert chosen_folder(None, None) == here / "env"
+    monkeypatch.delenv("OPENCLAW_HOME")
+    assert chosen_folder(None, None) == here
+    monkeypatch.chdir(user)
+    assert chosen_folder(None, None) == user / "openclaw"
     (here / "workspace" / "SOUL.md").write_text("soul", encoding="utf-8")
-    assert chosen_folder(None, None, here / "workspace", environ) == here
+    monkeypatch.chdir(here / "workspace")
+    assert chosen_folder(None, None) == here
 
 
 def test_a_script_is_told_that_a_folder_is_full_of_something_else(

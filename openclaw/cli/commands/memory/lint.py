@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -128,7 +127,7 @@ def _shape(finding: LintFinding) -> dict[str, Any]:
 def _lines(found: Sequence[LintFinding]) -> Iterator[str]:
     """Two lines for each finding: where and what, and what to do; wrapped on a terminal."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-    paint = has_colours(sys.stdout, os.environ)
+    paint = has_colours(sys.stdout)
     for finding in found:
         place = one_line(f"{finding.path}:{finding.line}:")
         first = f"{place} {finding.level}: {one_line(finding.message)} [{finding.check}]"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import sys
@@ -288,7 +287,7 @@ def _columns() -> int:
 
 def _coloured(text: str, code: str) -> str:
     """Return the text in a colour where there are any; words and signs say the same without."""
-    return f"{code}{text}{PLAIN}" if code and has_colours(sys.stdout, os.environ) else text
+    return f"{code}{text}{PLAIN}" if code and has_colours(sys.stdout) else text
 
 
 # -------- suites
