@@ -335,8 +335,8 @@ def _instant(turn: Turn) -> float:
 
 
 class Command:
-    """A command that runs. `keep` and `altered` are for what writes files (see `shapes`); the
-    record begins with the first of them, so that a command that changes nothing leaves none.
+    """A command that runs. `keep` and `altered` are for what writes files; the record begins with
+    the first of them, so that a command that changes nothing leaves none.
 
     `turn` is its id in the history once it is over, "" when nothing was changed, and `notices` what
     the user should know then. `in_memory`: it has written a file directly in memory/.
@@ -351,7 +351,7 @@ class Command:
         self.notices: list[str] = []
 
     def keep(self, path: Path, before: bytes | None, after: bytes | None) -> Callable[[], None]:
-        """See `shapes.Keep`."""
+        """See `BeforeWrite`."""
         self.in_memory |= path.parent == self._home.memory
         return self._begun().writes(path, before, after, at_once=False)
 
@@ -361,7 +361,7 @@ class Command:
         before: Callable[[str], FileContent],
         after: Callable[[str], FileContent],
     ) -> Callable[[str], None]:
-        """See `shapes.Altered`."""
+        """See `BeforeCommand`."""
         return self._begun().changed(names, before, after)
 
     def _begun(self) -> Journal:

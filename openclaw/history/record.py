@@ -3,7 +3,7 @@
 `.openclaw/history/turns/<when>-<id>/turn.jsonl` has a first line that says what turn it is
 (version 2), then one for each file that was written and each call that was begun, each on the disk
 before it happens. Contents stand beside it, compressed, named by their SHA-256. Every line is
-signed (`history.signing`): what another user or machine wrote is no record, nor is one of version
+signed (`sign`): what another user or machine wrote is no record, nor is one of version
 1, which was not signed.
 """
 

@@ -165,7 +165,7 @@ KEPT_FOLDERS = frozenset({"workspace", "memory", "skills", "sessions"})
 
 
 def read_home_file(root: Path, name: str) -> PlainFile | None:
-    """A file of the home as `files.plain.look` sees it. NotPlain as there; OpenclawError for what
+    """A file of the home as `read_plain_file` sees it. NotPlain as there; OpenclawError for what
     cannot be read, or is no file of the home."""
     if not is_inside(name):
         raise OpenclawError(

@@ -254,7 +254,7 @@ def read_task_page(text: str) -> TaskPage:
 
 
 def to_display(text: str) -> str:
-    """Return a file's text for display: bytes that are not UTF-8 become U+FFFD (see `rewrite`)."""
+    """Return a text of `read_markdown` for display: bytes that are not UTF-8 become U+FFFD."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 

@@ -138,7 +138,7 @@ class TodoFile:
         return list(self.read().lists)
 
     def find(self, text: str) -> list[Todo]:
-        """The to-dos that an id, a text or some of its words mean; see `matching`."""
+        """The to-dos that an id, a text or some of its words mean; see `match_todos`."""
         return match_todos(text, self.items())
 
     def find_one(self, text: str, done: bool | None = None) -> Todo:
