@@ -22,7 +22,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any, Literal, TypeVar, cast
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from openclaw import __version__
 from openclaw.errors import ModelFailed, PromptTooLarge, ServerAway
@@ -99,27 +99,31 @@ class ConnectFailed(OSError):
     """No connection to a server came about; its cause says why."""
 
 
-def connect(url: str, seconds: float) -> tuple[HTTPConnection, str]:
-    """An open connection to the server of a URL, and the URL's path as the server or the proxy of
-    the environment wants it. No proxy is used for loopback. Raises ConnectFailed, after `seconds`
-    at the latest."""
+def connect(url: str, seconds: float) -> tuple[HTTPConnection, str, dict[str, str]]:
+    """An open connection to the server of a URL, the URL's path as the server or the proxy of the
+    environment wants it, and headers with the credentials in the URLs of both. No proxy is used for
+    loopback. Raises ConnectFailed, after `seconds` at the latest."""
     parts = urlsplit(url)
-    host, port, path = parts.hostname or "127.0.0.1", parts.port, parts.path
     is_secure = parts.scheme == "https"
+    host, port, path = parts.hostname or "127.0.0.1", parts.port, parts.path
+    port = port or (443 if is_secure else 80)
+    headers = _authorization("Authorization", parts)
     proxy = None if is_loopback(url) else _find_proxy(parts.scheme, host)
     at = (proxy.hostname or "", proxy.port) if proxy else (host, port)
     try:
         if is_secure:
             connection: HTTPConnection = HTTPSConnection(*at, timeout=seconds, context=_trusted())
             if proxy:
-                connection.set_tunnel(host, port, _proxy_authorization(proxy))
+                connection.set_tunnel(host, port, _authorization("Proxy-Authorization", proxy))
         else:
             connection = HTTPConnection(*at, timeout=seconds)
-            path = url if proxy else path
+            if proxy:
+                path = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+                headers |= _authorization("Proxy-Authorization", proxy)
         connection.connect()
     except OSError as error:
         raise ConnectFailed(*error.args) from error
-    return connection, path
+    return connection, path, headers
 
 
 def _find_proxy(scheme: str, host: str) -> SplitResult | None:
@@ -132,11 +136,12 @@ def _find_proxy(scheme: str, host: str) -> SplitResult | None:
     return urlsplit(found if "://" in found else f"http://{found}") if found else None
 
 
-def _proxy_authorization(proxy: SplitResult) -> dict[str, str]:
-    if not proxy.username:
+def _authorization(header: str, url: SplitResult) -> dict[str, str]:
+    """The header for the name and password in a URL, if it has them."""
+    if not url.username:
         return {}
-    named = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
-    return {"Proxy-Authorization": f"Basic {b64encode(named.encode()).decode()}"}
+    named = f"{unquote(url.username)}:{unquote(url.password or '')}"
+    return {header: f"Basic {b64encode(named.encode()).decode()}"}
 
 
 def _trusted() -> ssl.SSLContext:
@@ -154,9 +159,9 @@ def post_json(
     """POST an object as JSON and return the answer, with a beat every 0.05 s. Closing the generator
     closes the connection, which ends the server's work. Raises OSError or HTTPException. Uses
     http.client, because a wait of httpx cannot be interrupted and continued."""
-    connection, path = connect(url, CONNECT_SECONDS)
+    connection, path, credentials = connect(url, CONNECT_SECONDS)
     with closing(connection), selectors.DefaultSelector() as ready:
-        sent = {"Content-Type": "application/json", **headers}
+        sent = {"Content-Type": "application/json", **headers, **credentials}
         connection.request("POST", path, json.dumps(body), sent)
         ready.register(connection.sock, selectors.EVENT_READ)
         while not ready.select(BEAT_SECONDS):
@@ -268,7 +273,7 @@ class HttpClient:
         self._connection: HTTPConnection | None = None
         self._response: HTTPResponse | None = None
         self._socket: socket.socket | None = None
-        self._path = ""
+        self._path, self._credentials = "", dict[str, str]()
 
     def send(self, method: str, path: str, value: object = None) -> HTTPResponse:
         """The response to a request, its body unread."""
@@ -277,7 +282,8 @@ class HttpClient:
         body = None if value is None else dump(value)
         try:
             connection = self._connected()
-            connection.request(method, self._path + path, body, self._headers)
+            headers = {**self._headers, **self._credentials}
+            connection.request(method, self._path + path, body, headers)
             self._response = response = connection.getresponse()
             if response.status >= 300:
                 moved = response.getheader("Location")
@@ -331,7 +337,8 @@ class HttpClient:
             if line is None or select.select([line], [], [], 0)[0]:
                 self.close()
         if self._connection is None:
-            self._connection, self._path = connect(self._url, self._seconds)
+            found = connect(self._url, self._seconds)
+            self._connection, self._path, self._credentials = found
             self._connection.sock.settimeout(self._read_seconds)
             self._socket = self._connection.sock
         return self._connection

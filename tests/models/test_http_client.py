@@ -6,7 +6,7 @@ import gzip
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import repeat
 from typing import Any
@@ -33,10 +33,12 @@ class Server:
 
     def __init__(self, status: int, headers: dict[str, str], body: Callable[[], Any]) -> None:
         self.sent = 0
+        self.heard: list[dict[str, str]] = []
         server = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
+                server.heard.append(dict(self.headers))
                 self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 plain = self.path in ("/api/show", "/api/ps")
                 self.send_response(200 if plain else status)
@@ -136,6 +138,25 @@ def test_a_key_that_no_header_can_hold_is_neither_sent_nor_told(
             ask(ollama(server))
         assert "caf" not in str(sent.value) + str(asked.value)
         assert not server.sent
+
+
+def test_the_credentials_in_the_address_of_a_server_and_of_a_proxy_go_along(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with serving(lambda: [LINES[openai], b"data: [DONE]\n\n"]) as server:
+        named = server.url.replace("//", "//ann:p%40ss@")
+        monkeypatch.setenv("http_proxy", named)
+        for name in ("no_proxy", "NO_PROXY"):
+            monkeypatch.delenv(name, raising=False)
+        for url in (f"{named}/v1", "http://models.example/v1"):
+            model = OpenAIModel("m", base_url=url, api_key="k", window=4096, retry_waits=())
+            with suppress(ModelFailed):
+                ask(model)
+            model.close()
+    direct, by_proxy = server.heard
+    assert direct["Authorization"] == "Basic YW5uOnBAc3M="
+    assert by_proxy["Proxy-Authorization"] == "Basic YW5uOnBAc3M="
+    assert (by_proxy["Authorization"], by_proxy["Host"]) == ("Bearer k", "models.example")
 
 
 @MAKES
