@@ -2,13 +2,14 @@
 
 OpenclawError                 1  failed
 ├── UsageError                2  wrong words on the command line, wrong setting
-├── ClaimError                3  the reply claims something that did not happen
 ├── ServerAway                4  the model server does not answer
 ├── ModelMissing              5  the server or the model folder has no such model
 ├── Damaged                   6  a home or session that cannot be used as it is
 ├── Refused                   7  the policy does not allow it
 └── ModelFailed               1  the model answered, but not usably
     └── PromptTooLarge        1  the request does not fit the window, or the server cut it
+
+Exit code 3 is no error: the reply claims something that did not happen.
 
 The model's own mistakes (unknown tool, wrong argument, missing file) are not in this family: they
 become short text that the model reads, see `openclaw.types.ToolProblem`.
@@ -29,10 +30,6 @@ class OpenclawError(Exception):
 
 class UsageError(OpenclawError):
     exit_code = 2
-
-
-class ClaimError(OpenclawError):
-    exit_code = 3
 
 
 class ServerAway(OpenclawError):

@@ -149,7 +149,6 @@ _ERRORS: Mapping[int, type[errors.OpenclawError]] = {
     for kind in (
         errors.OpenclawError,
         errors.UsageError,
-        errors.ClaimError,
         errors.ServerAway,
         errors.ModelMissing,
         errors.Damaged,
