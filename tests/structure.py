@@ -34,7 +34,6 @@ LATE_IMPORTS: dict[str, set[str]] = {
     "openclaw.cli.commands.ask": {
         "openclaw.cli.commands.chat",
         "openclaw.cli.one_shot",
-        "openclaw.home.recall",
     },
     "openclaw.cli.commands.memory.search": {"openclaw.retrieval.search"},
     "openclaw.cli.commands.programs.acp": {"openclaw.server.acp.editor_agent"},
@@ -48,6 +47,7 @@ LATE_IMPORTS: dict[str, set[str]] = {
     "openclaw.cli.dispatch": {"openclaw.cli.shell_completion"},
     "openclaw.cli.main": {"openclaw.cli.error_report"},
     "openclaw.cli.play": {"openclaw.cli.terminal"},
+    "openclaw.home.recall": {"openclaw.nlp.classifier", "openclaw.nlp.intent"},
     "openclaw.home.open_home": {"openclaw.hooks.hooks", "openclaw.models.registry"},
     "openclaw.models.registry": {"openclaw.models.catalog", "openclaw.models.embedded"},
     "openclaw.retrieval.search": {

@@ -15,12 +15,13 @@ from openclaw.agent.toolset import page_chars
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.home.open_home import OpenHome
-from openclaw.home.recall import find_long_files, has_other_files, worth_looking_up
 from openclaw.memory.todos import Todos
 from openclaw.models.token_count import count, cut, surely_fits
 from openclaw.nlp.intent import FILE, Cues, read_cues
 from openclaw.nlp.relevance import SHORT_ABOUT, Blurb, skills_in_head
+from openclaw.retrieval.scan import find_files, index_options
 from openclaw.sessions.session import Session, SessionState
+from openclaw.storage.home import Home
 from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import md5, read_text, write_text
@@ -316,11 +317,27 @@ def cues_of(open_home: OpenHome, text: str, turn_skills: TurnSkills, todos: Todo
 def needs_recall(
     open_home: OpenHome, text: str, seen: Cues, known: Collection[str] = tuple(SOURCES.values())
 ) -> bool:
-    """Return True when memory should be searched for a prompt: it may hold more than `known`."""
+    """Return True when memory should be searched for a prompt: it may hold a file besides `known`
+    and the to-dos, which their tool shows."""
     if open_home.settings.recall != "auto" or not open_home.use_memory:
         return False
     if find_long_files(open_home.home, seen, page_chars(open_home.settings.window)):
         return True
-    return worth_looking_up(text, seen) and has_other_files(
-        open_home.home, open_home.settings, known
-    )
+    if not worth_looking_up(text, seen):
+        return False
+    known = {TODOS, *known}
+    files = find_files(open_home.home, index_options(open_home.settings))
+    return any(found.path not in known and found.stat.st_size for found in files)
+
+
+def worth_looking_up(text: str, cues: Cues) -> bool:
+    """Return True when a prompt may be about something in memory: no other cue explains it."""
+    told = cues.fact or cues.todos or cues.expression or cues.named or cues.skill or cues.chats
+    return not told and any(c.isalnum() for c in text)
+
+
+def find_long_files(home: Home, cues: Cues, page: int) -> list[str]:
+    """Return the files that a question names and that are a third longer than `page` characters. A
+    small model takes the first page for the whole file, so the question is searched in these."""
+    named = cues.named if cues.asks else ()
+    return [path for path in named if (home.root / path).stat().st_size > page * 4 // 3]

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 from openclaw import events
 from openclaw.agent import prompt
 from openclaw.agent.loop import Loop, TurnLimits, TurnOutput, timestamp
-from openclaw.agent.prompt import REQUIRED, SOURCES, cues_of, needs_recall, read_tail, read_todos
+from openclaw.agent.prompt import (
+    REQUIRED,
+    SOURCES,
+    cues_of,
+    find_long_files,
+    needs_recall,
+    read_tail,
+    read_todos,
+    worth_looking_up,
+)
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
 from openclaw.agent.protocols.native import choose_protocol
 from openclaw.agent.provenance import Provenance
@@ -34,7 +43,6 @@ from openclaw.events import Receipt, make_receipt
 from openclaw.frozen import frozen
 from openclaw.history.turns import State
 from openclaw.home.open_home import OpenHome
-from openclaw.home.recall import find_long_files, worth_looking_up
 from openclaw.memory.markdown import show_sums
 from openclaw.memory.todos import Todos, parse_todos
 from openclaw.messages import Entry, Material

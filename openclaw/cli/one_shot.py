@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -19,7 +18,7 @@ from openclaw.config import load_settings
 from openclaw.errors import UsageError
 from openclaw.events import Notice
 from openclaw.messages import skill_prompt
-from openclaw.server.server_client import KeptGrants
+from openclaw.server.server_client import KeptGrants, find_server
 from openclaw.server.wire import Order
 
 if TYPE_CHECKING:
@@ -34,28 +33,29 @@ def answer_once(
     ctx: typer.Context,
     words: Sequence[str],
     stdin: bool | None,
-    order: Order,
     output: str,
     *,
     yes: bool,
     quiet: bool,
-    server: RunningServer | None,
+    served: bool,
+    **options: Any,
 ) -> None:
     """Ask the words, with standard input and the files they name, and show the turn.
 
-    order: the options of the prompt
-    server: the server that answers; None for this process
+    served: a server answers, if it runs
+    options: those of `Order`
 
     Raises typer.Exit with the exit code.
     """
     piped = read_piped(stdin if words else stdin is not False, quiet=quiet)
     typed = " ".join(words).strip()
-    prompt = typed or piped.strip() or (skill_prompt(order.skill) if order.skill else "")
+    prompt = typed or piped.strip() or (skill_prompt(options["skill"]) if options["skill"] else "")
     if not prompt:
         raise UsageError("no prompt given", 'openclaw "your question"')
-    material = material_of(prompt, piped if words else "", current_home(ctx), quiet=quiet)
-    order = replace(order, message=prompt, material=material, typed=bool(typed))
-    if server is not None:
+    home = current_home(ctx)
+    material = material_of(prompt, piped if words else "", home, quiet=quiet)
+    order = Order(prompt, material=material, typed=bool(typed), **options)
+    if served and (server := find_server(home)):
         raise typer.Exit(_answer_by_server(ctx, server, order, output, yes=yes, quiet=quiet))
     app = _open_app(ctx, order)
     listener = choose_listener(

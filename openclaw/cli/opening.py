@@ -28,6 +28,9 @@ def open_app(
     there is one. See `current_home`."""
     home = current_home(ctx, reading=reading)
     settings = load_settings(home)
+    search = ctx.meta.get(SEARCH)
+    if search and settings.recall == "off":
+        search.close()
     if order.max_steps:
         settings = replace(settings, max_steps=order.max_steps)
     agent = (RemoteAgent if server else Agent).open(
@@ -37,7 +40,7 @@ def open_app(
         mode=order.mode,
         use_memory=order.use_memory,
         saving=order.saving,
-        recall=ctx.meta.get(SEARCH),
+        recall=search,
     )
     if isinstance(agent, RemoteAgent):
         agent.server = server

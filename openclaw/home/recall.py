@@ -1,4 +1,7 @@
-"""The search as a turn uses it: a client of the process `recall_worker`, started when needed."""
+"""The search as a turn uses it: a client of the process `recall_worker`, started when needed.
+
+It imports little, so that the process of a prompt starts before the rest of the agent is loaded.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from openclaw.config import Settings, load_settings
-from openclaw.nlp.classifier import read_message
-from openclaw.nlp.intent import Cues, is_small_talk
-from openclaw.retrieval.scan import MANY, find_files, index_options
 from openclaw.storage.home import Home
 from openclaw.storage.program import python_command
 from openclaw.types import Shown, ToolProblem
 
 TOOL_SECONDS = 60.0
-TODO_FILE = "memory/TODO.md"
 LEAST_READING_SECONDS = 0.5
 """For so long the rate of reading files is measured before a prompt goes on without them."""
 _left: list[SearchProcess] = []
@@ -209,7 +207,7 @@ class Recall:
                 raise ToolProblem("The search has failed; use search_files.")
             if "reading" in reply:
                 done, total = reply["reading"]
-                self._reading = (done, total) if done < total and total > MANY else None
+                self._reading = (done, total) if done < total else None
                 began = began or (time.monotonic(), done)
                 if self._reading and not for_reading and _is_too_slow(began, done, total, end):
                     raise TimeoutError
@@ -240,15 +238,17 @@ def finish_index(home: Home) -> None:
 
 def start_early(home: Home, prompt: str) -> Recall | None:
     """Start the search of a home while the agent is still being loaded, and return it. None where
-    memory is not looked up, was never searched, or where the search would take the only processor;
-    and for small talk, which nothing is looked up for.
+    memory was never searched, or where the search would take the only processor; and for small
+    talk, which nothing is looked up for.
     """
     searched = home.private / "index" / "index.sqlite"
-    if not searched.exists() or (os.cpu_count() or 1) < 2 or load_settings(home).recall != "auto":
+    if not searched.exists() or (os.cpu_count() or 1) < 2:
         return None
     recall = Recall(home)
     recall.start()
-    if is_small_talk(read_message(prompt)):  # known a moment later than the search can start
+    from openclaw.nlp import classifier, intent  # known a moment later than the search can start
+
+    if intent.is_small_talk(classifier.read_message(prompt)):
         recall.close()
         return None
     return recall
@@ -264,27 +264,6 @@ def too_late(seconds: float, reading: tuple[int, int] | None) -> str:
             " answered without it"
         )
     return f"{told} (to wait longer: openclaw config set recall_wait {max(10, 2 * seconds):g})"
-
-
-def worth_looking_up(text: str, cues: Cues) -> bool:
-    """Return True when a prompt may be about something in memory: no other cue explains it."""
-    told = cues.fact or cues.todos or cues.expression or cues.named or cues.skill or cues.chats
-    return not told and any(c.isalnum() for c in text)
-
-
-def find_long_files(home: Home, cues: Cues, page: int) -> list[str]:
-    """The files that a question names and that are a third longer than `page` characters. A small
-    model takes the first page for the whole file, so these files are searched for the question."""
-    named = cues.named if cues.asks else ()
-    return [path for path in named if (home.root / path).stat().st_size > page * 4 // 3]
-
-
-def has_other_files(home: Home, settings: Settings, known: Collection[str]) -> bool:
-    """Return True when the index would hold a file besides `known`. To-dos do not count: their tool
-    shows them. Ends at the first such file."""
-    known = {TODO_FILE, *known}
-    files = find_files(home, index_options(settings))
-    return any(found.path not in known and found.stat.st_size for found in files)
 
 
 def _read(stream: IO[str], replies: queue.Queue[Mapping[str, Any]]) -> None:

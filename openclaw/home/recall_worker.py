@@ -30,6 +30,7 @@ from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
 from openclaw.retrieval.index import FolderWatcher
 from openclaw.retrieval.passages import LeftOut, Passage
+from openclaw.retrieval.scan import MANY
 from openclaw.retrieval.search import Search, load_llama, open_search
 from openclaw.storage.home import Home
 from openclaw.storage.safe_open import follow, is_folder
@@ -80,15 +81,15 @@ def serve(
     out: IO[str],
     watch: Callable[[], object] = lambda: None,
 ) -> None:
-    """Answer requests until an empty line, the end of the input. While files are read, reports how
-    many of how many are done: {"reading": [570, 10000]}. `watch` is called with the second request:
+    """Answer requests until an empty line, the end of the input. While many files are read, reports
+    how many are done: {"reading": [570, 10000]}. `watch` is called with the second request:
     the process of a prompt of its own has only one, and ends before a file changes."""
     told = float("-inf")
     answered = 0
 
     def reading(done: int, total: int) -> None:
         nonlocal told
-        if done == total or time.monotonic() - told >= PROGRESS_SECONDS:
+        if total > MANY and (done == total or time.monotonic() - told >= PROGRESS_SECONDS):
             told = time.monotonic()
             _write_reply(out, {"reading": [done, total]})
 

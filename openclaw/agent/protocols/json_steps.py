@@ -28,7 +28,7 @@ from openclaw.agent.protocols.step_schema import (
     step_schema,
     unread_names,
 )
-from openclaw.home.recall import TODO_FILE
+from openclaw.events import TODO_FILE
 from openclaw.messages import Entry, Message, ToolUse
 from openclaw.models.base import Reply
 from openclaw.tools.toolbox import Toolbox

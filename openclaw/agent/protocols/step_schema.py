@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from openclaw.agent.protocols.base import RunningTurn
-from openclaw.home.recall import TODO_FILE
+from openclaw.events import TODO_FILE
 from openclaw.messages import ToolUse
 from openclaw.nlp.intent import FILE
 from openclaw.nlp.words import content_words

@@ -12,9 +12,8 @@ import typer
 from openclaw.cli import options
 from openclaw.cli.common import SEARCH, find_trusted_home
 from openclaw.cli.dispatch import IMPLICIT, check_prompt
-from openclaw.errors import OpenclawError
-from openclaw.server.server_client import find_server
-from openclaw.server.wire import Order
+from openclaw.home.recall import start_early
+from openclaw.storage.safe_open import is_ordinary
 
 
 class Output(StrEnum):
@@ -74,18 +73,22 @@ def ask(
         chat(ctx, None, *given, no_server)
         return
     home = find_trusted_home(ctx)
-    server = find_server(home) if home and not no_server else None
-    if home and server is None and not no_memory:
-        from openclaw.home.recall import start_early
-
-        with suppress(OpenclawError, OSError):  # left to the agent
+    served = home is not None and not no_server and is_ordinary(home.server_file)
+    if home and not served and not no_memory:
+        with suppress(OSError):  # left to the agent
             ctx.meta[SEARCH] = start_early(home, " ".join(words))
     from openclaw.cli.one_shot import answer_once
 
-    order = Order(
-        "",
-        continue_,
-        session,
+    answer_once(
+        ctx,
+        words,
+        stdin,
+        output.value,
+        yes=yes,
+        quiet=quiet,
+        served=served,
+        latest=continue_,
+        session=session,
         skill=skill,
         model=model,
         mode=mode.value if mode else None,
@@ -93,4 +96,3 @@ def ask(
         max_steps=max_steps,
         saving=not no_save,
     )
-    answer_once(ctx, words, stdin, order, output.value, yes=yes, quiet=quiet, server=server)
