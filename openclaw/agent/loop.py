@@ -147,7 +147,7 @@ class Loop:
     ) -> Generator[TurnOutput, None, Reply]:
         """Return the reply; yield its answer as it comes, but hold back unchecked claims."""
         heard, state.partial, state.shown = "", "", ""
-        backed = bool(self.receipt())
+        backed = None
         stream = self.model.stream(request)
         try:
             for chunk in stream:
@@ -165,6 +165,8 @@ class Loop:
                     state.partial = self.protocol.spoken(heard, turn)
                     shown = len(state.shown)
                     end = len(state.partial)
+                    if backed is None:  # the request did not wait for it
+                        backed = bool(self.receipt())
                     if not backed:
                         end = _load_check().count_releasable(state.partial, shown)
                     if end > shown:

@@ -70,7 +70,9 @@ def toolbox(
     window = open_home.model.card.window if meter else 0
     limits = _result_limits(open_home.home, window, meter) if meter else ResultLimits()
     tools = _home_tools(open_home, turn_changes, turn_skills, source, watch, limits)
-    listed, beyond = open_home.served.share(tools, turn_skills.request)
+    listed, beyond = tools, None
+    if served := open_home.served:
+        listed, beyond = served.share(tools, turn_skills.request)
     if watch and beyond:
         beyond.show = watch.listing
     elif watch:
@@ -121,7 +123,7 @@ def _home_tools(
     )
     looks_up = open_home.use_memory and settings.recall != "off"
     tools = [
-        *with_folders(files, open_home.elsewhere),
+        *(with_folders(files, open_home.elsewhere) if open_home.elsewhere else files.tools()),
         *(RecallTools(open_home.recall, turn_changes).tools() if looks_up else ()),
     ]
     if open_home.use_memory:

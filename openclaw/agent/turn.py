@@ -294,7 +294,8 @@ def _end_turn(
 ) -> Iterator[events.Event]:
     """Remember what the turn has brought, commit it, and tell its end."""
     hooks = open_home.hooks
-    yield from map(events.Notice, (*open_home.served.news(), *made.watch.news()))
+    served = open_home.served
+    yield from map(events.Notice, (*(served.news() if served else ()), *made.watch.news()))
     yield from map(events.Trouble, hooks.news() if hooks else ())
     state: State = "interrupted" if end.stop_reason == "interrupted" else "done"
     if state == "done" and open_home.saving:
@@ -429,7 +430,8 @@ def _start_events(
     notices = (notice, *news, "" if session.messages else window_notice(card))
     yield from map(events.Notice, filter(None, notices))
     yield from map(events.Notice, open_home.reread_grants())
-    yield from map(events.Notice, open_home.served.begin())
+    if served := open_home.served:
+        yield from map(events.Notice, served.begin())
 
 
 def _head_notices(builder: RequestBuilder, unreadable: Mapping[str, str]) -> Iterator[events.Event]:

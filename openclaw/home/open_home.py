@@ -185,9 +185,10 @@ class OpenHome:
         return Recall(self.home)
 
     @cached_property
-    def served(self) -> McpTools:
-        """The tools of the MCP servers. A server starts when a turn first needs it."""
-        return McpTools(self.home, self.settings, self.tell)
+    def served(self) -> McpTools | None:
+        """The tools of the MCP servers, which start when a turn first needs them; None when the
+        settings name none."""
+        return McpTools(self.home, self.settings, self.tell) if self.settings.mcp else None
 
     def hand_over(self) -> tuple[Recall | None, McpTools | None]:
         """Return the search and the servers, if open, to be used by another open home."""

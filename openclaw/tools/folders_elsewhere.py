@@ -40,7 +40,7 @@ def with_folders(files: FileTools, folders: Sequence[Path]) -> list[Tool]:
         there = replace(files, home=FolderElsewhere(folder), turn_changes=apart)
         places.append((folder, {tool.name: tool for tool in there.tools()}))
     root = Path(os.path.realpath(files.home.root))
-    return [_with_places(tool, places, root, ledger) for tool in tools] if places else tools
+    return [_with_places(tool, places, root, ledger) for tool in tools]
 
 
 def _with_places(tool: Tool, places: Sequence[Place], root: Path, ledger: TurnChanges) -> Tool:

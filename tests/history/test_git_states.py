@@ -529,3 +529,18 @@ def test_what_others_committed_since_the_turn_began_is_not_put_back(it: GitTalk,
     assert it.blob(name) == (b"old\n" if now == "old\n" else b"new\n")
     (step,) = [step for step in history.find("0a0a0a0a").steps if step.path == name]
     assert history.read(step.after) == b"old\n"
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("pack-refs", "--all"), ("checkout", "-q", "--detach"), ("switch", "-qc", "a/b")]
+)
+def test_a_turn_knows_the_commit_that_it_finds(it: GitTalk, words: tuple[str, ...]) -> None:
+    if words:
+        it.git(*words)
+    assert History(it.talk.app.home).head() == it.git("rev-parse", "HEAD").strip()
+
+
+def test_there_is_no_commit_before_the_first_one(it: GitTalk) -> None:
+    it.git("checkout", "-q", "--orphan", "new")
+    assert History(it.talk.app.home).head() == ""
+    assert History(it.talk.app.home, auto_commit=False).head() == ""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class McpTools:
-    """The tools of the MCP servers of a home. Without servers in the settings nothing is loaded."""
+    """The tools of the MCP servers that the settings of a home name."""
 
     home: Home
     settings: Settings
@@ -28,8 +28,6 @@ class McpTools:
 
     def begin(self) -> Iterator[str]:
         """Begin a turn: read the missing lists. Yields notices for the user."""
-        if not self.settings.mcp:
-            return
         if not self._begun:
             self._begun = True
             yield from self._open()
@@ -53,7 +51,7 @@ class McpTools:
 
     def share(self, built_in: Sequence[Tool], request: str) -> tuple[list[Tool], Shortlist | None]:
         """See `shared_out`."""
-        if self._servers is None and self.settings.mcp:
+        if self._servers is None:
             self._open()
         return split_tools(built_in, self._servers.tools() if self._servers else (), request)
 
