@@ -66,7 +66,7 @@ if test and "OPENCLAW_LINES" in os.environ:
 TIMES = "OPENCLAW_TEST_TIMES"
 GUARDS = (
     *("agent/provenance", "cli/approval", "cli/questions"),
-    *("config/untrusted_settings", "history/record", "nlp/statements"),
+    *("config/settings", "history/record", "nlp/statements"),
     *("security/credentials", "security/foreign_files", "security/network", "security/policy"),
     *("security/program_files", "security/program_trust", "security/trust"),
     *("security/untrusted", "security/vault", "storage/git_settings", "storage/home"),

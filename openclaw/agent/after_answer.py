@@ -20,8 +20,9 @@ from openclaw.messages import Entry
 from openclaw.nlp.notable import NoteAdditions, find_additions, shorten_request
 from openclaw.security.untrusted import defuse
 from openclaw.security.vault import map_texts
+from openclaw.sessions.folder import notes_path
 from openclaw.sessions.session import Session, SessionState
-from openclaw.sessions.working_notes import WorkingNotes, notes_path
+from openclaw.sessions.working_notes import WorkingNotes
 from openclaw.types import Change, ToolProblem
 
 

@@ -61,7 +61,6 @@ from openclaw.sessions.session import (
 )
 from openclaw.storage.text import read_text
 from openclaw.tools.memory_tools import show_passage
-from openclaw.tools.results import ResultLimits
 from openclaw.tools.skill_tools import TurnSkills, fill_instructions, find_user_skill
 from openclaw.types import Change, ToolProblem, TurnChanges
 
@@ -180,12 +179,14 @@ def prepare_turn(
     # 6. Texts that go along, and passages of the user's files.
     texts = [each for each in material if not each.image]
     watch.limits = material_limits(builder.box.limits, card.window, len(texts) + len(added))
-    yield from _length_notices(texts, watch.limits)
+    for each in texts:
+        if not watch.limits.holds(each.text):
+            yield events.Notice(f"{each.label} is too long: the model sees its beginning and end")
     beside = hooks.shown(added, watch.turn_changes, watch.limits) if hooks else ()
     given, shown = watch.materials(texts)
     attached = "\n\n".join(filter(None, (followed, given, *beside)))
     question = " ".join(words for words, _ in asked) or text
-    found = yield from _find_passages(
+    found, left_out = yield from _find_passages(
         open_home, text, question, attached, cues, builder, looks_up=looks_up, ahead=ahead
     )
     passages = watch.passages(
@@ -220,7 +221,7 @@ def prepare_turn(
         found=bool(passages),
         skill=skill,
         offered=[{k: v for k, v in passage.items() if k != "text"} for passage in found],
-        left_out=open_home.recall.take_left_out(),
+        left_out=left_out,
         shown=[*map(asdict, shown)],
     )
     user = Entry("user", text, context=context, at=timestamp(), images=images).with_record(record)
@@ -268,15 +269,19 @@ def _save_message(
     recording: Recording,
     message: Entry,
 ) -> Iterator[events.Event]:
-    """Add a message to the conversation, without secrets, and save it."""
-    said = _add_sources(made, session, message)
-    session.messages.append(mask_entry(open_home.vault, said))
+    """Add a message to the conversation, without secrets, and save it. The last one of a turn has
+    its citations and sources, if any, in its record."""
+    builder = made.builder
+    if "stop" in message.record_json and may_cite(builder, session, message.content):
+        message = _after_answer(open_home, session).with_sources(builder, message, made.passages)
+    session.messages.append(mask_entry(open_home.vault, message))
     if message.role == "assistant":  # a compaction may have come before it
-        renew(session, made.builder)
+        renew(session, builder)
     session.note(SessionState(read=dict(made.watch.turn_changes.read)))
     made.watch.save()
     try:
-        if _is_last(message):  # notes first: the session says how far they go
+        is_last = message.role == "assistant" and not message.tool_calls and not message.hint
+        if is_last:  # notes first: the session says how far they go
             yield from map(
                 events.Notice, update_working_notes(open_home, session, made.watch.turn_changes)
             )
@@ -306,20 +311,6 @@ def _end_turn(
     if hooks:
         hooks.ended(finished)
     yield finished
-
-
-def _add_sources(made: PreparedTurn, session: Session, said: Entry) -> Entry:
-    """Return a new message; the last one of a turn gets its citations and sources, if any, in its
-    record."""
-    builder = made.builder
-    if "stop" not in said.record_json or not may_cite(builder, session, said.content):
-        return said
-    return _after_answer(builder.open_home, session).with_sources(builder, said, made.passages)
-
-
-def _is_last(said: Entry) -> bool:
-    """Return True when a message may be the turn's answer."""
-    return said.role == "assistant" and not said.tool_calls and not said.hint
 
 
 def update_working_notes(
@@ -449,12 +440,6 @@ def _head_notices(builder: RequestBuilder, unreadable: Mapping[str, str]) -> Ite
             )
 
 
-def _length_notices(texts: Sequence[Material], limits: ResultLimits) -> Iterator[events.Event]:
-    for each in texts:
-        if not limits.holds(each.text):
-            yield events.Notice(f"{each.label} is too long: the model sees its beginning and end")
-
-
 def _make_loop(
     open_home: OpenHome, builder: RequestBuilder, turn_changes: TurnChanges, limits: TurnLimits
 ) -> Loop:
@@ -485,15 +470,16 @@ def _find_passages(
     *,
     looks_up: bool,
     ahead: bool,
-) -> Generator[events.Event, None, list[Mapping[str, Any]]]:
+) -> Generator[events.Event, None, tuple[list[Mapping[str, Any]], list[dict[str, Any]]]]:
     """Find passages about `question` for the tail; with `ahead` the model reads the head during the
-    search. Return none for a prompt that is too long to be sent; the loop reports that."""
+    search. Return them, and the hits that were left out; none for a prompt that is too long to be
+    sent, which the loop reports."""
     cut = {part.path for part in builder.parts if part.cut}
     known = {*SOURCES.values()} - cut
     if not looks_up and cut:  # the search may find what was cut off
         looks_up = needs_recall(open_home, text, seen, known)
     if not looks_up or not builder.can_send(text, attached):
-        return []
+        return [], []
     page = page_chars(builder.window)
     long_files = find_long_files(open_home.home, seen, page)
     open_home.recall.begin(question, known, long_files, order=seen.orders)
@@ -508,7 +494,7 @@ def _find_passages(
     masked = [{**passage, "text": open_home.vault.mask(passage["text"])} for passage in found]
     if masked:
         yield events.Retrieval(tuple(masked))
-    return list(masked)
+    return list(masked), open_home.recall.left_out
 
 
 def _sums_beside(open_home: OpenHome, passage: Mapping[str, Any]) -> str:

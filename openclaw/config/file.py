@@ -13,8 +13,16 @@ from contextlib import contextmanager
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Union, get_args, get_origin
 
-from openclaw.config.settings import Key, Settings, build, find_key, keys, sections
-from openclaw.config.untrusted_settings import UNTRUSTED, check_targets
+from openclaw.config.settings import (
+    UNTRUSTED,
+    Key,
+    Settings,
+    build,
+    check_targets,
+    find_key,
+    keys,
+    sections,
+)
 from openclaw.errors import Damaged, UsageError
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock

@@ -30,8 +30,8 @@ from openclaw.models.base import (
     text_matches_schema,
 )
 from openclaw.models.gguf import MemoryNeed, memory_need
-from openclaw.models.http_client import BackgroundCall, Feed, ServerRefusal
-from openclaw.models.machine import free_memory, is_loopback
+from openclaw.models.http_client import BackgroundCall, Feed, ServerRefusal, is_loopback
+from openclaw.models.machine import free_memory
 from openclaw.models.ollama_client import OllamaClient, base_url, field
 from openclaw.models.profile import full_name
 

@@ -63,7 +63,7 @@ class Recall:
     """Asks the search process of a home.
 
     notices   lines for the user
-    left_out  hits that the newest `passages` did not take: path, start_line, end_line, score, rule
+    left_out  hits that the newest search did not take: path, start_line, end_line, score, rule
     answered  the process has answered once; then the next answer takes only milliseconds
     _reading  (files read, all files) while the process reads many files
     _missing  passages that had no vector when it answered
@@ -117,11 +117,6 @@ class Recall:
         self.left_out = found["left_out"]
         passages: list[dict[str, Any]] = found["passages"]
         return passages
-
-    def take_left_out(self) -> list[dict[str, Any]]:
-        """Return and clear the hits that were left out."""
-        told, self.left_out = self.left_out, []
-        return told
 
     def search(self, question: str, k: int, path: str = "") -> list[dict[str, Any]]:
         """The best passages for a question. Raises ToolProblem when the search fails."""

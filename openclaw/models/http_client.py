@@ -34,7 +34,6 @@ from openclaw.models.base import (
     is_patient,
     replace_surrogates,
 )
-from openclaw.models.machine import is_loopback
 from openclaw.stopping import check_stop
 
 T = TypeVar("T")
@@ -93,6 +92,12 @@ def _announce_silence(
         cut()
         raise
     return cast("tuple[T]", found)[0]
+
+
+def is_loopback(url: str) -> bool:
+    """Return True when a URL is an address of this machine."""
+    host = urlsplit(url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 class ConnectFailed(OSError):

@@ -10,6 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from openclaw.models.http_client import is_loopback
+
 _GROUP = Path("/sys/fs/cgroup")
 _NO_MEMORY = re.compile(r"memory|alloc|\bv?ram\b|\boom\b|signal: killed|\(exit -9\)", re.IGNORECASE)
 
@@ -41,12 +43,6 @@ def total_memory() -> int | None:
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         return min(total, _group_limit(_GROUP) or total)
     return None
-
-
-def is_loopback(url: str) -> bool:
-    """Return True when a URL is an address of this machine."""
-    host = urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def place_of(server: str) -> str:

@@ -75,7 +75,9 @@ class OllamaModel:
         self._url = base_url(host)
         self._server = f"Ollama at {self._url}"
         self._window = window
-        self._keep_alive = _duration(keep_alive)
+        # Ollama reads seconds only as a number; as text they would lack a unit.
+        is_number = re.fullmatch(r"-?\d+", keep_alive)
+        self._keep_alive = int(keep_alive) if is_number else keep_alive
         self._waits = retry_waits
         self._card: ModelCard | None = None
         self._client = OllamaClient(self._url)
@@ -335,11 +337,6 @@ def _find_fault(reply: Reply, schema: Mapping[str, Any] | None) -> str:
     if schema is not None and not text_matches_schema(reply.text, schema):
         return "the reply does not have the form that was asked for"
     return ""
-
-
-def _duration(text: str) -> int | str:
-    """Ollama reads seconds only as a number; as text they would lack a unit."""
-    return int(text) if re.fullmatch(r"-?\d+", text) else text
 
 
 LEAST = 64

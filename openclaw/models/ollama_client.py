@@ -20,8 +20,7 @@ from urllib.parse import urlsplit
 
 from openclaw.errors import ServerAway, UsageError
 from openclaw.models.base import MOST_BYTES, MOST_LINE, ModelCard, bytes_for, replace_surrogates
-from openclaw.models.http_client import CONNECT_SECONDS, HttpClient, ServerRefusal
-from openclaw.models.machine import is_loopback
+from openclaw.models.http_client import CONNECT_SECONDS, HttpClient, ServerRefusal, is_loopback
 
 
 class OllamaClient(HttpClient):
@@ -152,19 +151,14 @@ def field(value: Mapping[str, Any], key: str, kind: type[T], absent: Any) -> T:
 
 def _model_digest(shown: Mapping[str, Any], template: str) -> str:
     """16 hex digits for exactly this model: of its weights' blob in the Modelfile, its template and
-    its parameters; without a blob, the time of change."""
-    blobs = re.findall(r"sha256[-:]([0-9a-f]{64})", field(shown, "modelfile", str, ""))
-    changed = [] if blobs else [_moment(field(shown, "modified_at", str, ""))]
-    told = [*blobs, *changed, template, field(shown, "parameters", str, "")]
+    its parameters; without a blob, the time of change as Python writes it, "None" for none."""
+    told = re.findall(r"sha256[-:]([0-9a-f]{64})", field(shown, "modelfile", str, ""))
+    if not told:
+        told = [field(shown, "modified_at", str, "") or "None"]
+        with suppress(ValueError):
+            told = [str(datetime.fromisoformat(told[0]))]
+    told += template, field(shown, "parameters", str, "")
     return hashlib.sha256("\0".join(told).encode()).hexdigest()[:16]
-
-
-def _moment(text: str) -> str:
-    """A time as Python writes it, as earlier digests were made so; "None" for none."""
-    try:
-        return str(datetime.fromisoformat(text)) if text else "None"
-    except ValueError:
-        return text
 
 
 def _billions(facts: Mapping[str, Any], size: str) -> float:

@@ -132,23 +132,13 @@ def file_of(folder: Path, model: str, digest: str) -> Path:
 def with_profile(card: ModelCard, folder: Path | None) -> ModelCard:
     """The card with the model's profile, as far as it holds where the model runs. Its window is
     lowered to the largest that stays in memory, or to `LEAST_WINDOW`."""
-    if folder is None or not _is_file(file_of(folder, card.name, card.digest)):
-        return card
-
-    profile = read_profile(folder, card.name, card.digest)
+    profile = read_profile(folder, card.name, card.digest) if folder else None
     if profile is None:
         return card
     profile = profile.at_place(place_of(card.server))
     fits = profile.window_fits if profile.window_by != "at least" else None
     window = card.window if fits is None else min(card.window, max(fits, LEAST_WINDOW))
     return replace(card, profile=profile, window=window, wished=card.window)
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a folder that must not be entered
-        return False
 
 
 def window_notice(card: ModelCard) -> str:

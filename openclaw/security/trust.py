@@ -12,8 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from openclaw.config.file import given_values
-from openclaw.config.settings import build
-from openclaw.config.untrusted_settings import allow_targets, needing_consent, new_targets, targets
+from openclaw.config.settings import allow_targets, build, needing_consent, new_targets, targets
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.storage.home import HOME, MARKS, Home, Trust, is_trusted, trust_file, trust_home
 

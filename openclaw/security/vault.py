@@ -138,7 +138,9 @@ class Vault:
         self, text: str, name_values: Callable[[_Secrets], list[str]] | None = None
     ) -> str:
         """Mask a text. `name_values` gives the names of secrets; by default new ones are saved."""
-        text = self._mask_known(text)
+        for name, value in sorted(self._values.items(), key=lambda item: -len(item[1])):
+            if value in text and is_distinct(value):
+                text = _replace_value(text, value, mask_of(name))
         spans = [(each.kind, each.start, each.end) for each in find_secrets(text)]
         if not spans:  # else the recursive call finds them
             spans = find_encoded(text, filter(is_distinct, self._values.values()))
@@ -216,12 +218,6 @@ class Vault:
         """Return the names of all secrets, the oldest first."""
         self._refresh()
         return tuple(self._values)
-
-    def _mask_known(self, text: str) -> str:
-        for name, value in sorted(self._values.items(), key=lambda item: -len(item[1])):
-            if value in text and is_distinct(value):
-                text = _replace_value(text, value, mask_of(name))
-        return text
 
     # -------- the file
 

@@ -25,7 +25,6 @@ from openclaw.sessions.session import (
     to_json,
     unlist,
 )
-from openclaw.sessions.working_notes import notes_path
 from openclaw.storage.home import name_trouble
 from openclaw.storage.merge import SIGN, conflicts
 from openclaw.storage.safe_open import check_no_links, read_bytes
@@ -235,6 +234,11 @@ class SessionFolder:
                 f"{gone}; what was still here is saved again",
                 f"go on with it: openclaw --session {session.id}",
             )
+
+
+def notes_path(sessions: Path, session_id: str) -> Path:
+    """Return the path of a session's working notes in the sessions folder."""
+    return sessions / f"{session_id}.notes.md"
 
 
 def in_words(parts: Iterable[ArchivePart]) -> str:

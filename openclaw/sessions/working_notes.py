@@ -29,7 +29,6 @@ MOST_FINDINGS = 60
 MOST_LINES = 200
 MOST_BYTES = 2_000_000
 """A larger file is not changed: these are no notes."""
-SUFFIX = ".notes.md"
 Count = Callable[[str], int]
 """Counts the tokens of a line."""
 FIRST, LATEST = "First: ", "Latest: "
@@ -40,11 +39,6 @@ _FENCE = re.compile(r" {0,3}(```|~~~)")
 _WORD = re.compile(r"\w+(?:[./:@_-]+\w+)*")
 _FILLER_WORDS = frozenset("a an the so and also well ok okay please just now then i".split())
 _SAYS = re.compile(r"\s(?:is|are|was|will be|=|ist|sind|est|sont|es|son)\s|\s?[:=]\s")
-
-
-def notes_path(sessions: Path, session_id: str) -> Path:
-    """Return the path of a session's notes in the sessions folder."""
-    return sessions / f"{session_id}{SUFFIX}"
 
 
 @dataclass(slots=True)

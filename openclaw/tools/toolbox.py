@@ -126,14 +126,19 @@ class Toolbox:
         return {tool.name: tuple(tool.parameters["properties"]) for tool in self._callable()}
 
     def specs(self) -> tuple[Mapping[str, Any], ...]:
-        """The tools as OpenAI-style function specs, for models with native tool calls."""
+        """The tools as OpenAI-style function specs, for models with native tool calls. An empty
+        "required" is left out: each word of the head costs tokens."""
         return tuple(
             {
                 "type": "function",
                 "function": {
                     "name": tool.name,
                     "description": tool.description,
-                    "parameters": _without_empty_required(tool.parameters),
+                    "parameters": {
+                        key: value
+                        for key, value in tool.parameters.items()
+                        if key != "required" or value
+                    },
                 },
             }
             for tool in self._tools.values()
@@ -383,11 +388,6 @@ class Toolbox:
         near = difflib.get_close_matches(name.casefold(), self._tools, n=1, cutoff=0.5)
         meant = f" Did you mean {near[0]}?" if near else ""
         return f"No tool {name}.{meant} Tools: {', '.join(self._tools)}."
-
-
-def _without_empty_required(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Drop an empty "required" from a schema: each word of the head costs tokens."""
-    return {key: value for key, value in parameters.items() if key != "required" or value}
 
 
 def _preview(tool: Tool, arguments: Mapping[str, Any]) -> Change | None:

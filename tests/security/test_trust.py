@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.config.untrusted_settings import address_of
+from openclaw.config.settings import address_of
 from openclaw.history.record import _key
 from openclaw.security.trust import check_trust
 from openclaw.storage.home import Home, Trust, create_home, is_trusted, trust_file

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from openclaw.agent.after_answer import update_notes
 from openclaw.messages import Entry, ToolUse
 from openclaw.models.token_count import count
+from openclaw.sessions.folder import notes_path
 from openclaw.sessions.session import Session
 from openclaw.sessions.working_notes import (
     FACTS,
@@ -19,7 +20,6 @@ from openclaw.sessions.working_notes import (
     MOST_FINDINGS,
     MOST_LINES,
     WorkingNotes,
-    notes_path,
 )
 from openclaw.types import Change
 

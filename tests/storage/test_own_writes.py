@@ -14,8 +14,8 @@ import pytest
 
 from openclaw.config import set_value
 from openclaw.memory.todos import TodoFile
+from openclaw.storage.atomic import PLACE, watch_writes
 from openclaw.storage.home import Home
-from openclaw.storage.own_writes import PLACE, watch_writes
 from openclaw.storage.text import write_text
 from openclaw.tools.shell import sandbox
 from openclaw.tools.shell.shell import ProgramCall, Runner, shell_argv

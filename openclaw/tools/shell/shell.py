@@ -27,8 +27,8 @@ from openclaw.security.credentials import MOST_HIDDEN, find_credentials, why_den
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.untrusted import strip_hidden
 from openclaw.security.vault import Vault
+from openclaw.storage.atomic import watch_writes
 from openclaw.storage.home import Home
-from openclaw.storage.own_writes import watch_writes
 from openclaw.storage.readers import read_content
 from openclaw.storage.text import read_text
 from openclaw.tools.paths import SPILL

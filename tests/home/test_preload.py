@@ -11,10 +11,10 @@ import pytest
 
 from openclaw.agent.agent import Agent
 from openclaw.errors import ModelMissing, ServerAway
+from openclaw.home.open_home import Preloader
 from openclaw.messages import Message, Waiting
 from openclaw.models.base import Chunk, Request
 from openclaw.models.http_client import retry_refused
-from openclaw.models.preload import Preloader
 from tests.fakes.ollama_server import FakeOllama
 from tests.fakes.scripted import ScriptedModel
 from tests.fakes.talk import Talk, talk
