@@ -16,8 +16,9 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         sys.stdout.write(f"openclaw {__version__}\n")
         leave(0)
-    # Importing makes no garbage, and looking for it every 700 objects is a fifth of a start.
-    gc.set_threshold(50_000, 20, 20)
+    # Importing makes no garbage: looking for it every 700 objects is a fifth of a start, and even
+    # once a twentieth of a prompt, which makes 70,000 objects.
+    gc.set_threshold(100_000, 20, 20)
     from openclaw.cli.main import run
 
     leave(run())

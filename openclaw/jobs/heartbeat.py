@@ -22,8 +22,8 @@ from openclaw.errors import UsageError
 from openclaw.events import Done
 from openclaw.frozen import frozen
 from openclaw.sessions.store import UNATTENDED
-from openclaw.storage.safe_open import check_no_links, make_folder
-from openclaw.storage.text import read_text, unwritable
+from openclaw.storage.lock import try_lock
+from openclaw.storage.text import read_text
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import Agent
@@ -144,24 +144,9 @@ def todays_session(app: Agent, job: str = HEARTBEAT) -> Session:
 def run_lock(home: Home, job: str = HEARTBEAT) -> Iterator[bool]:
     """Lock a job of this home; yield False when it runs in another process. OpenclawError when the
     lock fails."""
-    from filelock import FileLock, Timeout
-
     name = HEARTBEAT if job == HEARTBEAT else f"job-{job}"
-    path = home.private / "locks" / f"{name}.lock"
-    try:
-        make_folder(path.parent)
-        lock = FileLock(check_no_links(path))
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            yield False
-            return
-    except (OSError, NotImplementedError) as error:
-        raise unwritable(path, error) from error
-    try:
-        yield True
-    finally:
-        lock.release()
+    with try_lock(home.private / "locks" / f"{name}.lock") as held:
+        yield held
 
 
 @contextmanager

@@ -248,7 +248,7 @@ def test_settings_are_read_without_pydantic_and_defaults_without_yaml(home: Home
         "import sys; from pathlib import Path\n"
         "from openclaw.config import load_settings; from openclaw.storage.home import Home\n"
         "load_settings(Home(Path(sys.argv[1])))\n"
-        "print(sorted({'yaml', 'pydantic', 'filelock', 'subprocess'} & set(sys.modules)))\n"
+        "print(sorted({'yaml', 'pydantic', 'subprocess'} & set(sys.modules)))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(home.root)], capture_output=True, text=True, check=True

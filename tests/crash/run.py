@@ -14,7 +14,7 @@ from pathlib import Path
 
 Command = tuple[str, ...]
 Commands = tuple[Command, ...]
-LIBRARIES = ("filelock", "httpx", "markdown_it", "numpy", "ollama", "pydantic", "sqlite3", "yaml")
+LIBRARIES = ("httpx", "markdown_it", "numpy", "ollama", "pydantic", "sqlite3", "yaml")
 HEAVY = ("openclaw.retrieval.shared_vectors", "openclaw.__main__")
 BEGIN, END = "#begin ", "#end "
 

@@ -33,7 +33,7 @@ from openclaw.sessions.session_search import last_updated
 from openclaw.skills.skill import check_skill
 from openclaw.storage.git import Git, GitError, is_own
 from openclaw.storage.home import MARKS, Home
-from openclaw.storage.lock import hold_lock
+from openclaw.storage.lock import hold_lock, try_lock
 from openclaw.storage.merge import SIGN, conflicts
 from openclaw.storage.readers import yaml_trouble
 from openclaw.storage.safe_open import NotOrdinary, check_no_links, is_ordinary, make_folder, remove
@@ -282,17 +282,13 @@ def _is_free(note: Path) -> bool:
 
 
 def _is_held(lock: Path) -> bool:
-    from filelock import FileLock, Timeout
-
     if not lock.exists():
         return False
     try:
-        free = FileLock(check_no_links(lock))
-        free.acquire(timeout=0)
-    except (Timeout, OSError, NotImplementedError, RuntimeError):
+        with try_lock(lock) as held:
+            return not held
+    except OpenclawError:
         return True
-    free.release()
-    return False
 
 
 def _drop(notes: list[Path], kept: RepairCopies) -> str:

@@ -237,7 +237,6 @@ HEAVY = (
     "ollama",
     "llama_index",
     "yaml",
-    "filelock",
     "ddgs",
     "openclaw.agent",
     "dateparser",
