@@ -268,3 +268,12 @@ class Waiting:
 
     message: str
     share: float | None = None
+
+
+def with_context(entry: Entry) -> Message:
+    """Return the user's message with its tail block in front, and its images."""
+    text = f"{entry.context}\n\n{entry.content}" if entry.context else entry.content
+    for image in entry.images:
+        name = image.path.rpartition("/")[2]
+        text += f"\n[image {name}{'' if image.data else ', no longer shown'}]"
+    return Message("user", text, images=tuple(image for image in entry.images if image.data))

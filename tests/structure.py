@@ -27,14 +27,12 @@ SHARED_NAMES = {"base", "config"}
 COMMANDS = f"{PACKAGE}.cli.commands."
 LATE_IMPORTS: dict[str, set[str]] = {
     "openclaw.__main__": {"openclaw.cli.main"},
+    "openclaw.agent.agent": {"openclaw.agent.undo"},
     "openclaw.agent.loop": {"openclaw.agent.answer_check"},
     "openclaw.agent.request": {"openclaw.agent.compaction"},
     "openclaw.agent.toolset": {"openclaw.memory.notes", "openclaw.security.program_trust"},
     "openclaw.agent.turn": {"openclaw.agent.after_answer"},
-    "openclaw.cli.commands.ask": {
-        "openclaw.cli.commands.chat",
-        "openclaw.cli.one_shot",
-    },
+    "openclaw.cli.commands.ask": {"openclaw.cli.one_shot"},
     "openclaw.cli.commands.memory.search": {"openclaw.retrieval.search"},
     "openclaw.cli.commands.programs.acp": {"openclaw.server.acp.editor_agent"},
     "openclaw.cli.commands.serve": {"openclaw.server.http_server"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from openclaw import events
@@ -13,7 +14,6 @@ from openclaw.agent.recording import record_turn
 from openclaw.agent.request import RequestBuilder, make_request_builder
 from openclaw.agent.toolset import toolbox
 from openclaw.agent.turn import run_turn, update_working_notes
-from openclaw.agent.undo import recover, redo, undo, undoable
 from openclaw.agent.window import KEPT
 from openclaw.errors import UsageError
 from openclaw.history.turns import Scope, Turn
@@ -108,25 +108,26 @@ class Agent(OpenHome):
 
     def undoable(self, scope: Scope = "all", session: str = "") -> Iterator[Turn]:
         """Return the turns that `undo` can take back, the newest first."""
-        return undoable(self, scope, session)
+        found: Iterator[Turn] = _load_undo().undoable(self, scope, session)
+        return found
 
     def undo(
         self, count: int = 1, scope: Scope = "all", session: str = "", keep: bool = False
     ) -> UndoResult:
         """Take back the newest turns, with their files and their part of the conversation; see
         `openclaw.agent.undo.undo`."""
-        return undo(self, count, scope, session, keep)
+        made: UndoResult = _load_undo().undo(self, count, scope, session, keep)
+        return made
 
     def redo(self, count: int = 1, session: str = "", keep: bool = False) -> UndoResult:
         """Put back what the newest undos took; see `openclaw.agent.undo.redo`."""
-        return redo(self, count, session, keep)
+        made: UndoResult = _load_undo().redo(self, count, session, keep)
+        return made
 
     def recover(self) -> list[str]:
         """Finish the work of killed processes; return notices for the user."""
-        if not self.history.has_work():
-            return []
-
-        return recover(self)
+        told: list[str] = _load_undo().recover(self) if self.history.has_work() else []
+        return told
 
     def next_request(self, session: Session) -> Request:
         """Return the beginning of the next prompt's request, for the model to read it ahead."""
@@ -136,3 +137,10 @@ class Agent(OpenHome):
         mask_session(self.vault, session)
         protocol = choose_protocol(self.settings.protocol, self.model.card)
         return make_request_builder(self, session, protocol, turn_skills, TurnChanges())
+
+
+def _load_undo() -> ModuleType:
+    """Load the module for the few prompts before which there is something to finish."""
+    from openclaw.agent import undo
+
+    return undo

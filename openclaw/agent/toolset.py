@@ -59,16 +59,25 @@ def toolbox(
 ) -> Toolbox:
     """Return the tools under the policy. `source` is noted with each memory, `watch` records the
     calls, `meter` decides which results fit the window."""
+    settings = open_home.settings
+    programs: tuple[bool, Sequence[str]] = (False, ())
+    if settings.hooks or settings.mcp:  # they may run files of the home
+        from openclaw.security.program_trust import home_programs
+
+        programs = home_programs(open_home.home, settings.hooks or {}, settings.mcp or {})
     policy = Policy(
-        open_home.mode,
-        open_home.ask_user,
-        open_home.grants,
-        why_unavailable,
-        _denied,
-        *_home_programs(open_home),
+        open_home.mode, open_home.ask_user, open_home.grants, why_unavailable, _denied, *programs
     )
-    window = open_home.model.card.window if meter else 0
-    limits = _result_limits(open_home.home, window, meter) if meter else ResultLimits()
+    limits = ResultLimits()
+    if meter:
+        tokens = result_tokens(window := open_home.model.card.window)
+        limits = ResultLimits(
+            chars=min(MAX_CHARS, tokens * 4),
+            tokens=tokens,
+            within=meter.fits,
+            keep=lambda text, source: spill_text(open_home.home, text, source),
+            page=page_chars(window),
+        )
     tools = _home_tools(open_home, turn_changes, turn_skills, source, watch, limits)
     listed, beyond = tools, None
     if served := open_home.served:
@@ -87,16 +96,6 @@ def toolbox(
         apart=open_home.vault,
         around=open_home.hooks.around(turn_changes) if open_home.hooks else None,
     )
-
-
-def _home_programs(open_home: OpenHome) -> tuple[bool, Sequence[str]]:
-    """Return True when hooks or servers run files of the home, and the places of these files."""
-    settings = open_home.settings
-    if not settings.hooks and not settings.mcp:
-        return False, ()
-    from openclaw.security.program_trust import home_programs
-
-    return home_programs(open_home.home, settings.hooks or {}, settings.mcp or {})
 
 
 def _home_tools(
@@ -184,17 +183,6 @@ def result_tokens(window: int) -> int:
     last two exchanges still fit too."""
     left = (int(window * INPUT_SHARE) - USUAL_HEAD) // 3
     return max(int(window * LEAST_RESULT), min(left, int(window * MOST_RESULT)))
-
-
-def _result_limits(home: Home, window: int, meter: Meter) -> ResultLimits:
-    tokens = result_tokens(window)
-    return ResultLimits(
-        chars=min(MAX_CHARS, tokens * 4),
-        tokens=tokens,
-        within=meter.fits,
-        keep=lambda text, source: spill_text(home, text, source),
-        page=page_chars(window),
-    )
 
 
 def spill_text(home: Home, text: str, source: str) -> str:

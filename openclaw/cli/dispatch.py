@@ -147,14 +147,19 @@ class CommandGroup(TyperGroup):
         return [CompletionItem(name, help=COMMANDS[name][2]) for name in names]
 
 
+def find_function(name: str) -> Any:
+    """Load the function or Typer app of a command."""
+    module, attribute, _ = COMMANDS[name]
+    return getattr(import_module(f"{COMMANDS_FOLDER}{module}"), attribute)
+
+
 def load(name: str, inner: str = "") -> Command:
     """Import the module of a command and return the command. KeyError for an unknown name.
 
     A group's commands that are in LATE_COMMANDS are imported too, but not when `inner` is the name
     of another one of the group: only that is wanted then.
     """
-    module, attribute, _ = COMMANDS[name]
-    found: Any = getattr(import_module(f"{COMMANDS_FOLDER}{module}"), attribute)
+    found = find_function(name)
     if not isinstance(found, typer.Typer):
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
         single.command(name, context_settings={"help_option_names": HELP})(found)

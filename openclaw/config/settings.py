@@ -217,8 +217,8 @@ def build(values: dict[str, Any]) -> Settings:
 @cache
 def sections() -> dict[str, Any]:
     """The dataclass of each section by its name."""
-    hints = get_type_hints(Settings)
-    return {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    defaults = {item.name: item.default for item in fields(Settings)}
+    return {name: type(value) for name, value in defaults.items() if is_dataclass(value)}
 
 
 @cache

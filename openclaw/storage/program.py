@@ -18,7 +18,8 @@ import sys
 count = int(sys.argv[1])
 sys.path[:] = sys.argv[2 : count + 2]
 del sys.argv[: count + 2]
-import runpy
+import gc, runpy
+gc.set_threshold(100_000, 20, 20)  # as in `openclaw.__main__`
 runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 """
 

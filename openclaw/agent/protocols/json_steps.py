@@ -18,7 +18,6 @@ from openclaw.agent.protocols.base import (
     partial_answer,
     read_step,
     to_call,
-    with_context,
 )
 from openclaw.agent.protocols.step_schema import (
     NEAREST,
@@ -29,7 +28,7 @@ from openclaw.agent.protocols.step_schema import (
     unread_names,
 )
 from openclaw.events import TODO_FILE
-from openclaw.messages import Entry, Message, ToolUse
+from openclaw.messages import Entry, Message, ToolUse, with_context
 from openclaw.models.base import Reply
 from openclaw.tools.toolbox import Toolbox
 

@@ -17,10 +17,9 @@ from openclaw.agent.protocols.base import (
     StepProtocol,
     read_step,
     to_call,
-    with_context,
 )
 from openclaw.agent.protocols.json_steps import JsonSteps
-from openclaw.messages import Entry, Message, ToolUse
+from openclaw.messages import Entry, Message, ToolUse, with_context
 from openclaw.models.base import ModelCard, Reply
 from openclaw.tools.toolbox import Toolbox
 

@@ -11,7 +11,7 @@ import typer
 
 from openclaw.cli import options
 from openclaw.cli.common import SEARCH, find_trusted_home
-from openclaw.cli.dispatch import IMPLICIT, check_prompt
+from openclaw.cli.dispatch import IMPLICIT, check_prompt, find_function
 from openclaw.home.recall import start_early
 from openclaw.storage.safe_open import is_ordinary
 
@@ -67,10 +67,8 @@ def ask(
     if words[-1:] == ["-"]:
         words, stdin = words[:-1], True
     if not words and not stdin and sys.stdin and sys.stdin.isatty():
-        from openclaw.cli.commands.chat import chat
-
         given = (continue_, session, model, yes, mode, no_memory, max_steps, skill, no_save)
-        chat(ctx, None, *given, no_server)
+        find_function("chat")(ctx, None, *given, no_server)
         return
     home = find_trusted_home(ctx)
     served = home is not None and not no_server and is_ordinary(home.server_file)
