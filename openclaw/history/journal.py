@@ -153,8 +153,8 @@ class Journal:
         for name in now:
             before = self.record.talk.get(name)
             after = self._put(name) if before != UNKNOWN else UNKNOWN
-            if after != before:
-                self.record.step(TurnStep(name, before, after))
+            if after != before:  # on the disk with the last line
+                self.record.step(TurnStep(name, before, after), at_once=False)
         if self.record.turn.steps or self.record.turn.kind != "turn":
             self.record.finish(state, list(self._tools))
         else:
