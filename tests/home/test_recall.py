@@ -11,11 +11,14 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from threading import Timer
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from openclaw.agent.prompt import worth_looking_up
+from openclaw.cli.common import HOME, SEARCH
+from openclaw.cli.opening import open_app
 from openclaw.config import load_settings
 from openclaw.events import Event, Retrieval, Trouble
 from openclaw.home.recall import (
@@ -426,3 +429,13 @@ def test_tokens_are_never_estimated_too_low() -> None:
 
 def test_no_cue_is_needed_to_be_looked_up() -> None:
     assert worth_looking_up("anything", Cues())
+
+
+def test_a_search_that_was_started_early_ends_where_memory_is_not_looked_up(tmp_path: Path) -> None:
+    home = Home(home_with(tmp_path / "home"))
+    (home.root / "openclaw.yaml").write_text("recall: off\n", "utf-8")
+    search = Recall(home, launch=Silent)
+    search.start()
+    context: Any = SimpleNamespace(obj=None, meta={HOME: home, SEARCH: search})
+    with closing(open_app(context)):
+        assert not search.running
