@@ -231,22 +231,26 @@ def finish_index(home: Home) -> None:
     _left.append(process)
 
 
-def start_early(home: Home, prompt: str) -> Recall | None:
-    """Start the search of a home while the agent is still being loaded, and return it. None where
-    memory was never searched, or where the search would take the only processor; and for small
-    talk, which nothing is looked up for.
-    """
-    searched = home.private / "index" / "index.sqlite"
-    if not searched.exists() or (os.cpu_count() or 1) < 2:
-        return None
+def start_early(home: Home, prompt: str) -> Recall:
+    """Start what takes long while the agent is still being loaded: the reading of the prompt, and
+    the search of the home, which is returned. It is not started where memory was never searched, or
+    where it would take the only processor; it ends when the prompt turns out to be small talk,
+    which nothing is looked up for."""
     recall = Recall(home)
-    recall.start()
-    from openclaw.nlp import classifier, intent  # known a moment later than the search can start
+    searched = home.private / "index" / "index.sqlite"
+    if searched.exists() and (os.cpu_count() or 1) > 1:
+        recall.start()
+    threading.Thread(target=_read_early, args=(recall, prompt), daemon=True).start()
+    return recall
+
+
+def _read_early(recall: Recall, prompt: str) -> None:
+    """Read a prompt, which the turn then has done: most of it is unpacking in C, beside which other
+    threads run."""
+    from openclaw.nlp import classifier, intent
 
     if intent.is_small_talk(classifier.read_message(prompt)):
         recall.close()
-        return None
-    return recall
 
 
 def too_late(seconds: float, reading: tuple[int, int] | None) -> str:

@@ -12,7 +12,7 @@ import json
 import os
 import re
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import datetime
 from http.client import HTTPException
 from typing import Any, TypeVar, cast
