@@ -18,7 +18,7 @@ from openclaw.history.journal import Journal
 from openclaw.history.rollback import read_home_file, write_if_unchanged
 from openclaw.history.turns import TALK, TurnStep, is_program
 from openclaw.memory.markdown import TaskItem, read_task_page
-from openclaw.memory.pages import is_page, share_sums
+from openclaw.memory.pages import is_page, take_sums, with_sums
 from openclaw.memory.todos import move_todo
 from openclaw.sessions.repair import merge_devices
 from openclaw.storage.merge import Conflict, Merged, blocks, merge_bytes
@@ -69,17 +69,20 @@ def merge_file(
         return MergedFile(sides[2])
     markdown = kind_by_name(path) == "markdown"
     texts = [_ended(_text(side)) if markdown else _text(side) for side in sides]
+    sums: set[str] = set()
     if path == TODOS:
         texts = _same_todos(*texts)
     elif is_page(path):
-        texts = share_sums(*texts)
+        texts, sums = take_sums(*texts)
     try:
         _, merged = merge_bytes(*map(_bytes, texts), touching=markdown)
     except ValueError:
         return _whole(path, mine, theirs, keep)
     lines, found = _settle(path, merged, texts[1], keep, markdown=markdown)
     text = "".join(lines)
-    if path == TODOS:
+    if sums:
+        text = with_sums(text, sums)
+    elif path == TODOS:
         text = _in_their_lists(_with_own_ids(text), *texts)
     return MergedFile(_bytes(text), found)
 

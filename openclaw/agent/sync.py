@@ -264,8 +264,9 @@ def _marks(plan: _Plan, result: SyncResult) -> Iterator[tuple[str, str, str]]:
     """What another's repository brings counts as text of others."""
     for path in plan.changes:
         base, other = plan.theirs[path]
-        if other is not None:
-            yield path, f"git {result.remote}", _new_lines(base, other)
+        if other is not None:  # what is here already is not of others: a page repeats it
+            known = b"\n".join((base or b"", plan.now[path].data or b""))
+            yield path, f"git {result.remote}", _new_lines(known, other)
 
 
 def _marks_of_sessions(

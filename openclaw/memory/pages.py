@@ -18,7 +18,7 @@ so that a correction of a source and an undo need no work of their own.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from openclaw.config import load_settings
@@ -60,6 +60,7 @@ FEWEST_TAGGED = 3
 _LINE = re.compile(r"[-*+] (?P<text>.*) (?P<link>\[\[[^\[\]]+\]\])")
 _SUMS = re.compile(r"<!-- gathered((?: [0-9a-f]{8})*) -->")
 _TAG = re.compile(r"(?<![\w&#/])#([^\W\d_][\w-]{1,40})")
+_HEADING = re.compile(r"(?<!\n)\n(## )")
 _BOX = re.compile(r"\[[ xX]\]")
 OWN_SOURCES = ("", "typed", "session")
 """First words of the source of an entry that is in the user's own words."""
@@ -111,10 +112,27 @@ def is_page(path: str) -> bool:
     return path.startswith((f"memory/{PEOPLE}/", f"memory/{BY_TOPIC}/"))
 
 
-def share_sums(*texts: str) -> list[str]:
-    """Return versions of a page, each with the sums of all: merged, no line becomes the user's."""
-    sums = sorted(set().union(*map(_sums_of, texts)))
-    return [_SUMS.sub(f"<!-- gathered {' '.join(sums)} -->", text) for text in texts]
+def take_sums(*texts: str) -> tuple[list[str], set[str]]:
+    """Return versions of a page without their comments, and the sums of all."""
+    pages = ([line for line in text.splitlines() if not _is_sums(line)] for text in texts)
+    plain = ["".join(f"{line}\n" for line in _stripped(page)) for page in pages]
+    return plain, set().union(*map(_sums_of, texts))
+
+
+def with_sums(merged: str, sums: Iterable[str]) -> str:
+    """Return what was merged with one comment, so that no line becomes the user's, and with the
+    empty line above a section that both devices have begun."""
+    lines = _HEADING.sub(r"\n\n\1", merged).splitlines()
+    return "\n".join([*lines, *_comment(sums)])
+
+
+def _is_sums(line: str) -> bool:
+    return bool(_SUMS.fullmatch(line.strip()))
+
+
+def _comment(sums: Iterable[str]) -> list[str]:
+    """Return the last lines of a page with these sums, in an order that all devices have."""
+    return ["", f"<!-- gathered {' '.join(sorted(sums))} -->", ""] if sums else [""]
 
 
 def refresh(home: Home, keep: BeforeWrite = record_no_write) -> list[str]:
@@ -146,20 +164,25 @@ def gather(home: Home, keep: BeforeWrite = record_no_write) -> list[Path]:
 
     `keep` is called before each change. Raises OpenclawError when a file cannot be written.
     """
-    blocks = [*_own_blocks(home)]
+    paths = [path for path in sorted(home.memory.glob("*.md")) if _is_source(path)]
+    files = {home.relative(path): [*_statements(read_markdown(path))] for path in paths}
+    foreign = ForeignFiles(home)
+    blocks = _blocks(foreign.own_lines(files))
     pages = {**_people(home, blocks), **_tagged(home, blocks)}
     for folder in (PEOPLE, BY_TOPIC):
         for path in sorted((home.memory / folder).glob("*.md")):
             pages.setdefault(path, [])
-    return [path for path, lines in pages.items() if _write(path, lines, keep)]
+    held = {GatheredLine(line).sum for block in _blocks(files) for line in block}
+    return [
+        path
+        for path, lines in pages.items()
+        if _write(path, lines, keep, held if foreign.source(home.relative(path)) else ())
+    ]
 
 
-def _own_blocks(home: Home) -> Iterator[list[SourceLine]]:
-    """Yield the lines of each file in their order; an empty one for each that is not gathered."""
-    paths = [path for path in sorted(home.memory.glob("*.md")) if _is_source(path)]
-    files = {home.relative(path): [*_statements(read_markdown(path))] for path in paths}
-    for name, lines in ForeignFiles(home).own_lines(files).items():
-        yield [SourceLine(Path(name).stem, said) for said in lines]
+def _blocks(files: Mapping[str, Iterable[str]]) -> list[list[SourceLine]]:
+    """Return the lines of each file in their order; an empty one for each that is not gathered."""
+    return [[SourceLine(Path(name).stem, said) for said in files[name]] for name in files]
 
 
 def _is_source(path: Path) -> bool:
@@ -229,33 +252,43 @@ def _tagged(home: Home, blocks: Iterable[Sequence[SourceLine]]) -> dict[Path, li
     return {path: lines for path, lines in pages.items() if len(lines) >= FEWEST_TAGGED}
 
 
-def _write(path: Path, wanted: Sequence[GatheredLine], keep: BeforeWrite) -> bool:
+def _write(
+    path: Path, wanted: Sequence[GatheredLine], keep: BeforeWrite, held: Collection[str]
+) -> bool:
     try:
         check_no_links(path)
     except NotOrdinary as error:
         raise OpenclawError(f"{path} is left alone: {error.strerror}") from error
     before = read_markdown(path)
-    after = update_page(before, path.stem, wanted)
+    after = update_page(before, path.stem, wanted, held)
     if after == before:
         return False
     if after:
-        change_file(path, lambda text: update_page(text, path.stem, wanted), keep)
+        change_file(path, lambda text: update_page(text, path.stem, wanted, held), keep)
     else:
         remove_file(path, keep)
     return True
 
 
-def update_page(text: str, name: str, wanted: Sequence[GatheredLine]) -> str:
+def update_page(
+    text: str, name: str, wanted: Sequence[GatheredLine], held: Collection[str] = ()
+) -> str:
     """Return a page with the wanted lines in their sections, and without those of the program that
-    are not wanted; "" when nothing but headings is left."""
+    are not wanted; "" when nothing but headings is left.
+
+    A line with a sum of `held` stays: another device has gathered it, to whom it is no text of
+    others. If each device removed the other's lines, a page would change at each sync for ever.
+    """
     sums = {line.sum: line for line in wanted}
     known, title = _sums_of(text), f"# {name.capitalize()}"
-    gathered = gathered_lines(text)
-    gone = {at for at, source in gathered.items() if GatheredLine(source).sum not in sums}
+    told = sums.keys() | known.intersection(held)
+    gone, seen = set(), set[str]()
+    for at, source in gathered_lines(text).items():
+        if (sum_ := GatheredLine(source).sum) in seen or sum_ not in told:
+            gone.add(at)
+        seen.add(sum_)
     kept = [
-        line
-        for at, line in enumerate(text.splitlines())
-        if at not in gone and not _SUMS.fullmatch(line.strip())
+        line for at, line in enumerate(text.splitlines()) if at not in gone and not _is_sums(line)
     ]
     missing: dict[str, list[str]] = {}
     for line in sums.values():
@@ -265,9 +298,7 @@ def update_page(text: str, name: str, wanted: Sequence[GatheredLine]) -> str:
     for section in sorted(missing, key=[*TOPICS.values(), ""].index):
         kept = _insert(kept, f"## {section}" if section else title, missing[section])
     kept = _stripped(_without_empty_sections(kept))
-    if not sums:
-        return "" if kept in ([], [title]) else "\n".join([*kept, ""])
-    return "\n".join([*kept, "", f"<!-- gathered {' '.join(sums)} -->", ""])
+    return "" if not told and kept in ([], [title]) else "\n".join([*kept, *_comment(told)])
 
 
 def _insert(lines: list[str], heading: str, new: Sequence[str]) -> list[str]:
@@ -291,10 +322,9 @@ def _stripped(lines: list[str]) -> list[str]:
 
 def _without_empty_sections(lines: list[str]) -> list[str]:
     """Remove the program's headings below which nothing stands."""
-    for heading in (f"## {name}" for name in TOPICS.values()):
-        if heading in lines:
-            at = lines.index(heading)
-            below = next((n for n in range(at + 1, len(lines)) if lines[n].strip()), len(lines))
-            if below == len(lines) or lines[below].startswith(("# ", "## ")):
-                lines = [*_stripped(lines[:at]), *([""] if lines[below:] else []), *lines[below:]]
+    headings = {f"## {name}" for name in TOPICS.values()}
+    for at in reversed([n for n, line in enumerate(lines) if line in headings]):
+        below = next((n for n in range(at + 1, len(lines)) if lines[n].strip()), len(lines))
+        if below == len(lines) or lines[below].startswith(("# ", "## ")):
+            lines = [*_stripped(lines[:at]), *([""] if lines[below:] else []), *lines[below:]]
     return lines

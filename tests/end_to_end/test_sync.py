@@ -13,6 +13,7 @@ import pytest
 
 from openclaw.history.journal import Journal
 from openclaw.history.turns import Turn
+from openclaw.memory.pages import gather
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.storage.home import Home, create_home
 from tests.fakes.command import openclaw
@@ -51,6 +52,28 @@ def test_what_one_device_wrote_is_there_on_the_other(two: list[Device]) -> None:
     assert told["received"] == 2 and sorted(told["files"]) == [DAY, TODO]
     assert "dentist" in other.read(DAY) and "Buy milk" in other.read(TODO)
     assert other.git("rev-parse", "HEAD") == one.git("rev-parse", "HEAD")
+
+
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("days", [("2026-11-20", "2026-11-21"), ("2026-11-20", "2026-11-20")])
+def test_pages_that_both_devices_gather_come_to_rest(
+    tmp_path: Path, own: bool, days: tuple[str, str]
+) -> None:
+    both = devices(tmp_path, own=own)
+    said = ("My sister Lena has taken up pottery", "My sister Lena is allergic to nuts")
+    for device, day, line in zip(both, days, said, strict=True):
+        device.write(f"memory/{day}.md", f"# {day}\n\n- {line}\n")
+    heads = []
+    for _ in range(6):
+        for device in both:
+            gather(Home(device.root))
+            device.sync()
+        heads.append(both[0].git("rev-parse", "HEAD"))
+    assert heads[-1] == heads[2] == both[1].git("rev-parse", "HEAD")
+    for device in both:
+        page = device.read("memory/people/lena.md")
+        assert page.count("<!-- gathered") == 1
+        assert all(page.count(line) == 1 for line in said)
 
 
 def test_without_anything_new_nothing_is_committed(two: list[Device]) -> None:

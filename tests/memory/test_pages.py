@@ -89,24 +89,46 @@ def test_without_its_comment_a_page_does_not_get_the_same_lines_again(home: Home
     assert page(home) == before
 
 
-def test_the_pages_of_two_devices_are_merged_and_stay_the_programs(home: Home) -> None:
+@pytest.mark.parametrize("both_new", [False, True])
+def test_the_pages_of_two_devices_are_merged_and_stay_the_programs(
+    home: Home, both_new: bool
+) -> None:
     gather(home)
-    versions = [page(home).encode()]
-    for note in ("- My sister Lena plays chess\n", "- Lena sings in a choir\n"):
+    versions = [None if both_new else page(home).encode()]
+    for note in ("- My sister Lena plays chess\n", "- Lena must not eat wheat\n"):
         write(home, "memory/2026-03-06.md", note)
         gather(home)
         versions.append(page(home).encode())
     base, mine, theirs = versions
     merged = merge_file(LENA, base, mine, theirs)
     assert merged.data is not None and not merged.conflicts
+    assert merged.data.count(b"<!-- gathered") == 1
     write(home, LENA, merged.data.decode())
-    write(home, "memory/2026-03-06.md", "- My sister Lena plays chess\n- Lena sings in a choir\n")
+    write(home, "memory/2026-03-06.md", "- My sister Lena plays chess\n- Lena must not eat wheat\n")
     gather(home)
     assert page(home).count("[[2026-03-06]]") == 2
+    assert page(home).count(NUTS) == page(home).count(POTTERY) == 1
     for name in (DAY, NEXT, "memory/2026-03-06.md"):
         write(home, name, "")
     gather(home)
     assert page(home) == ""
+
+
+def test_what_another_device_has_gathered_of_its_own_words_stays_while_they_stand(
+    home: Home,
+) -> None:
+    gather(home)
+    both = page(home)
+    ForeignFiles(home).note_all([(NEXT, "git there", None), (LENA, "git there", NUTS)])
+    write(home, "memory/2026-03-06.md", "- My sister Lena plays chess\n")
+    gather(home)
+    assert NUTS in page(home)
+    write(home, "memory/2026-03-06.md", "")
+    gather(home)
+    assert page(home) == both
+    write(home, NEXT, "Rain all day.\n")
+    gather(home)
+    assert NUTS not in page(home)
 
 
 def test_words_of_others_are_not_gathered(home: Home) -> None:
