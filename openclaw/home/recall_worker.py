@@ -28,10 +28,10 @@ from typing import IO, Any
 
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
-from openclaw.retrieval.index import FolderWatcher
 from openclaw.retrieval.passages import LeftOut, Passage
 from openclaw.retrieval.scan import MANY
 from openclaw.retrieval.search import Search, load_llama, open_search
+from openclaw.storage.folder_watch import FolderWatcher
 from openclaw.storage.home import Home
 from openclaw.storage.safe_open import follow, is_folder
 from openclaw.types import ToolProblem

@@ -8,10 +8,10 @@ import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from openclaw.errors import OpenclawError
 from openclaw.retrieval import ranking
@@ -35,8 +35,6 @@ from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock, owner
 
 if TYPE_CHECKING:
-    from watchdog.events import FileSystemEvent
-
     from openclaw.retrieval.shared_vectors import SharedVectors
 
 AHEAD_SECONDS = 1.0
@@ -192,7 +190,8 @@ class LiveIndex:
         if self.shared.keeps:
             return ranking.nearest(view, embedder, vector, others)
         ask = self.shared.ask
-        found = ask(embedder, lambda shared: shared.nearest(view, embedder, vector, others))
+        given = (view, embedder, vector, others)
+        found = ask(embedder, lambda shared: ranking.nearest_shared(shared, *given))
         scores, lost = found or (None, False)
         if lost:
             with suppress(sqlite3.Error), self._open()[0].write() as writer:
@@ -204,7 +203,8 @@ class LiveIndex:
         if self.shared.keeps:
             return usual_cosine(snapshot, embedder, vector)
         ask = self.shared.ask
-        return ask(embedder, lambda shared: shared.usual_cosine(snapshot, embedder, vector))
+        given = (snapshot, embedder, vector)
+        return ask(embedder, lambda shared: ranking.usual_shared_cosine(shared, *given))
 
     def sweep(self) -> bool:
         """Remove the vectors from the vector store that no clone has named for `KEPT_DAYS`. Returns
@@ -401,134 +401,3 @@ class LazyEmbedder:
                        "all passages are embedded again")  # fmt: skip
         with store.write() as writer:
             writer.remember(LAST_NAME, name)
-
-
-# How often missing folders are looked for.
-LOOK_SECONDS = 2.0
-CHANGES = frozenset({"created", "modified", "moved", "deleted", "closed"})
-CLOSED = frozenset({".openclaw", ".git"})
-
-
-class FolderWatcher:
-    """Calls `on_change` from its own thread, `delay` seconds after the last of several changes.
-
-    A folder that does not exist yet is watched as soon as it appears.
-
-    notice  a line for the user when watching is not possible, else ""
-    error   the last exception that `on_change` raised; watching goes on
-    """
-
-    def __init__(
-        self,
-        folders: Iterable[Path],
-        on_change: Callable[[], None],
-        delay: float = 0.5,
-        *,
-        look_seconds: float = LOOK_SECONDS,
-    ) -> None:
-        self.notice = ""
-        self.error: Exception | None = None
-        self._folders = [str(folder) for folder in folders]
-        self._on_change = on_change
-        self._delay = delay
-        self._look_seconds = look_seconds
-        self._changed = threading.Event()
-        self._closing = threading.Event()
-        self._watched: dict[str, tuple[tuple[int, int], Any]] = {}
-        self._observer: Any = None
-        self._thread = threading.Thread(target=self._run, name="openclaw-watch", daemon=True)
-        if self._start():
-            self._thread.start()
-
-    def close(self) -> None:
-        """Stop watching, and wait for a running `on_change`."""
-        self._closing.set()
-        self._changed.set()
-        if self._thread.is_alive() and self._thread is not threading.current_thread():
-            self._thread.join()
-        if self._observer is not None:
-            self._observer.stop()
-            self._observer.join()
-            self._observer = None
-
-    def _start(self) -> bool:
-        """Start the observer. Loads watchdog."""
-        from watchdog.observers import Observer
-
-        observer = Observer()
-        try:
-            observer.start()
-        except (OSError, RuntimeError) as error:
-            self.notice = f"files are not watched ({error}); they are still looked at when needed"
-            return False
-        self._observer = observer
-        self._update_watches()
-        return True
-
-    def _run(self) -> None:
-        while not self._closing.is_set():
-            if not self._changed.wait(self._look_seconds):
-                if not self._update_watches():
-                    continue
-                self._changed.set()
-            while self._changed.is_set() and not self._closing.is_set():
-                self._changed.clear()
-                self._closing.wait(self._delay)
-            if not self._closing.is_set():
-                self._tell()
-
-    def _tell(self) -> None:
-        try:
-            self._on_change()
-        except Exception as error:  # noqa: BLE001 - a thread has nobody to raise to
-            self.error = error
-
-    def _update_watches(self) -> bool:
-        """Watch the folders that exist now. Returns True when they differ from those before."""
-        different = False
-        for folder in self._folders:
-            there = _identity(folder)
-            before, watch = self._watched.get(folder, (None, None))
-            if there == before:
-                continue
-            different = True
-            if watch is not None:
-                del self._watched[folder]
-                self._unschedule(watch)
-            if there is not None:
-                self._schedule(folder, there)
-        return different
-
-    def _schedule(self, folder: str, there: tuple[int, int]) -> None:
-        from watchdog.events import FileSystemEventHandler
-
-        handler = FileSystemEventHandler()
-        handler.on_any_event = self._on_event  # type: ignore[method-assign]
-        try:
-            watch = self._observer.schedule(handler, folder, recursive=True)
-        except (OSError, RuntimeError) as error:
-            reason = getattr(error, "strerror", None) or error
-            self.notice = f"{folder} is not watched ({reason}); it is still looked at when needed"
-            watch = None
-        self._watched[folder] = (there, watch)
-
-    def _unschedule(self, watch: Any) -> None:
-        try:
-            self._observer.unschedule(watch)
-        except (KeyError, OSError, RuntimeError):
-            return
-
-    def _on_event(self, event: FileSystemEvent) -> None:
-        """Ignore reads, and changes in the folders of the program and of git."""
-        paths = [os.fsdecode(path) for path in (event.src_path, event.dest_path) if path]
-        inner = all(CLOSED.intersection(Path(path).parts) for path in paths)
-        if event.event_type in CHANGES and not inner:
-            self._changed.set()
-
-
-def _identity(folder: str) -> tuple[int, int] | None:
-    try:
-        status = Path(folder).stat()
-    except OSError:
-        return None
-    return (status.st_dev, status.st_ino)

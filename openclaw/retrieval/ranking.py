@@ -26,6 +26,7 @@ from openclaw.retrieval.tokens import words
 if TYPE_CHECKING:
     from openclaw.retrieval.embedders import Embedder
     from openclaw.retrieval.records import StoredChunk
+    from openclaw.retrieval.shared_vectors import SharedVectors
 
 
 # BM25, lucene's form. Flat within a point between k1 0.9 and 2.0, b 0.3 and 0.75.
@@ -465,6 +466,40 @@ def nearest(view: SnapshotView, embedder: Embedder, vector: list[float], others:
     others = others if view.allowed is None else others[view.allowed[others]]
     rows = snapshot.union(near, others[vectors.known[others]])
     return RowScores(rows, vectors.cosines(rows, question))
+
+
+def nearest_shared(
+    shared: SharedVectors,
+    view: SnapshotView,
+    embedder: Embedder,
+    vector: list[float],
+    others: Rows,
+) -> tuple[RowScores, bool]:
+    """`nearest` in a vector store; and whether it no longer has vectors that it had."""
+    contexts, allowed = view.snapshot.contexts, view.snapshot.vectors(embedder.name).known
+    if view.allowed is not None:
+        allowed = allowed & view.allowed
+    others = others[allowed[others]]
+    question, mine = np.asarray(vector, np.float32), np.unique(contexts[allowed])
+    near = mine if len(mine) <= 2 * POOL else shared.nearest(mine, question, POOL)
+    wanted = snapshot.union(near, contexts[others])
+    held = shared.find(wanted.tolist())
+    rows = np.flatnonzero(allowed & np.isin(contexts, list(held)))
+    found = [held[key].vector @ question for key in contexts[rows].tolist()]
+    cosines, chosen = np.array(found, np.float32), np.isin(rows, others)
+    chosen[snapshot.best(cosines, POOL)] = True
+    return RowScores(rows[chosen], cosines[chosen]), len(held) < len(wanted)
+
+
+def usual_shared_cosine(
+    shared: SharedVectors, view: Snapshot, embedder: Embedder, vector: Floats
+) -> float | None:
+    """`snapshot.usual_cosine` in a vector store."""
+    known = view.contexts[view.vectors(embedder.name).known]
+    if len(known) < snapshot.FEWEST:
+        return None
+    held = shared.find(known[:: -(-len(known) // snapshot.SAMPLE)].tolist()).values()
+    return float(np.median([each.vector @ vector for each in held])) if held else None
 
 
 def weigh_words(view: SnapshotView, terms: Iterable[str]) -> Iterator[tuple[str, Rows, Floats]]:

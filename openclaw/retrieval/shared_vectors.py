@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import secrets
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
@@ -24,21 +26,19 @@ from llama_index.core.vector_stores.types import (
 )
 
 from openclaw.config.mcp_settings import VARIABLE
-from openclaw.retrieval.ranking import POOL, RowScores
-from openclaw.retrieval.snapshot import FEWEST, SAMPLE, best
 from openclaw.retrieval.vector_store import SharedVector, StoreFailed, find_class, opener, run_for
 
 if TYPE_CHECKING:
     from openclaw.retrieval.embedders import Embedder
-    from openclaw.retrieval.snapshot import Floats, Rows, Snapshot, SnapshotView
+    from openclaw.retrieval.snapshot import Floats, Rows
 
 T = TypeVar("T")
-BATCH = 500
-WAIT_SECONDS = 10.0
-CLOSE_SECONDS = 1.0
+MOST_AT_ONCE = 512
+WAIT_SECONDS, CLOSE_SECONDS = 10.0, 1.0
 # Milvus gives at most 16,384.
 MOST_ASKED = 16_000
-NAMED = "named"
+LEASE_SECONDS = 60  # So long counts the claim of a clone that was killed.
+NAMED, CLAIMS = "named", "_now"
 
 
 def open_shared(
@@ -53,120 +53,125 @@ def open_shared(
     name, width = f"openclaw_{home}_{model}".lower(), len(embedder.query("width"))
     found = find_class(path, BasePydanticVectorStore)
     make = opener(found, name, width, given, environment)
-    secrets = [environment[each] for each in VARIABLE.findall(str(given)) if environment[each]]
-    return SharedVectors(found.__name__, make, width, secrets)
+    hidden = [environment[each] for each in VARIABLE.findall(str(given)) if environment[each]]
+    return SharedVectors(found.__name__, make, width, hidden)
 
 
 class SharedVectors:
     """The vectors of one home and one embedder, each a node whose id is the hash of what was
-    embedded, and whose only content is the day on which a clone has last named it.
+    embedded, and whose only content is the day on which a clone has last named it. Claims are in a
+    table of their own, which is read as a whole.
 
-    All methods raise StoreFailed. `secrets` are left out of what it says.
+    make    opens the table whose name ends so
+    hidden  is left out of errors; all methods raise StoreFailed
+    now     returns seconds since 1970
     """
 
     def __init__(
         self,
         name: str,
-        make: Callable[[], BasePydanticVectorStore],
+        make: Callable[[str], BasePydanticVectorStore],
         width: int,
-        secrets: Sequence[str] = (),
+        hidden: Sequence[str] = (),
+        now: Callable[[], float] = time.time,
     ) -> None:
-        self._name, self._width, self._secrets = name, width, secrets
-        self._store = self._call(make)
-        try:
-            self.find([0])
-        except StoreFailed as error:
-            if isinstance(error.__cause__, TimeoutError):
-                raise
-            # Of clones that begin at once one makes the table, and another fails to make it.
-            self._store = self._call(make)
-            self.find([0])
+        self._name, self._make, self._width, self._hidden = name, make, width, hidden
+        self._now = now
+        self._tables: dict[str, BasePydanticVectorStore] = {}
+        self._store = self._table("")
+
+    def _table(self, ending: str, *, again: bool = True) -> BasePydanticVectorStore:
+        if ending not in self._tables:
+            try:
+                table = self._call(self._make, ending)
+                self._call(table.get_nodes, node_ids=[_id(0)])
+            except StoreFailed as error:
+                if not again or isinstance(error.__cause__, TimeoutError):
+                    raise
+                # Of clones that begin at once one makes the table, and another fails to make it.
+                return self._table(ending, again=False)
+            self._tables[ending] = table
+        return self._tables[ending]
 
     def close(self) -> None:
         """End the connections, if the class can: the clients call it by several names."""
-        client = self._store.client
-        for name in ("close", "dispose"):
-            run_for(CLOSE_SECONDS, getattr(client, name, lambda: None))
+        for table in self._tables.values():
+            for name in ("close", "dispose"):
+                run_for(CLOSE_SECONDS, getattr(table.client, name, lambda: None))
 
     def find(self, contexts: Iterable[int]) -> dict[int, SharedVector]:
         """Those of these vectors that the store has."""
+        ids = [_id(each) for each in contexts]
         found: dict[int, SharedVector] = {}
-        for part in _batches(list(contexts)):
-            found |= self._call(self._read, [_id(each) for each in part])
-        return found
-
-    def _read(self, ids: list[str]) -> dict[int, SharedVector]:
-        found = {}
-        for node in self._store.get_nodes(node_ids=ids):
-            vector = np.asarray(node.embedding or (), np.float32)
-            if len(vector) != self._width:
-                raise ValueError(
-                    f"it gives vectors of {len(vector)} numbers, the embedding model of "
-                    f"{self._width}: choose another index.id"
-                )
-            found[UUID(node.node_id).int] = SharedVector(vector, int(node.metadata[NAMED]))
+        for start in range(0, len(ids), MOST_AT_ONCE):
+            part = ids[start : start + MOST_AT_ONCE]
+            for node in self._call(self._store.get_nodes, node_ids=part):
+                vector = np.asarray(node.embedding or (), np.float32)
+                if len(vector) != self._width:
+                    raise StoreFailed(
+                        f"{self._name} gives {len(vector)} numbers a vector, not {self._width}",
+                        "choose another index.id",
+                    )
+                found[UUID(node.node_id).int] = SharedVector(vector, int(node.metadata[NAMED]))
         return found
 
     def add(self, contexts: Sequence[int], vectors: npt.NDArray[np.floating], day: int) -> int:
-        """Save vectors (float[n, d]) as named on that day. Returns how many."""
-        for part in _batches(range(len(contexts))):
-            self._call(self._store.add, [_node(contexts[at], vectors[at], day) for at in part])
-        return len(contexts)
+        """Save vectors (float[n, d]; n at most `MOST_AT_ONCE`) as named on that day. Returns n."""
+        nodes = [_node(*pair, day) for pair in zip(contexts, vectors, strict=True)]
+        self._call(self._store.add, nodes)
+        return len(nodes)
+
+    def claim(self, contexts: Sequence[int]) -> int:
+        """Tell other clones that at most `MOST_AT_ONCE` texts are embedded here. Gives a claim."""
+        claim, text = secrets.randbits(63), " ".join(map(str, contexts))
+        node = _node(claim, np.eye(1, self._width)[0], int(self._now()), text)
+        self._call(self._table(CLAIMS).add, [node])
+        return claim
+
+    def rivals(self, claim: int) -> tuple[set[int], set[int]]:
+        """The texts of other claims: of those that go before this one, and of those after it. As
+        each clone has written its own, of two that claim a text at least one sees the other."""
+        before, after, now = set[int](), set[int](), int(self._now())
+        every = _named(FilterOperator.GTE, 0)
+        for node in self._call(self._table(CLAIMS).get_nodes, filters=every):
+            other, texts = UUID(node.node_id).int, map(int, node.get_content().split())
+            if other != claim and abs(now - node.metadata[NAMED]) < LEASE_SECONDS:
+                (before if other < claim else after).update(texts)
+        return before, after
+
+    def release(self, claim: int) -> bool:
+        """End a claim, whose vectors are in the store now. Returns True."""
+        self._call(self._table(CLAIMS).delete_nodes, [_id(claim)])
+        return True
 
     def renew(self, contexts: Sequence[int], vectors: npt.NDArray[np.floating], day: int) -> None:
         """Save vectors that the store has as named on that day. As not every class replaces a node,
-        it is removed first: a clone that looks for it in this moment embeds its text again."""
-        for part in _batches(range(len(contexts))):
-            self._call(self._store.delete_nodes, [_id(contexts[at]) for at in part])
-            self.add([contexts[at] for at in part], vectors[list(part)], day)
+        it is removed first; as it is claimed meanwhile, nobody embeds its text."""
+        claim = self.claim(contexts)
+        others = set().union(*self.rivals(claim))
+        if mine := [at for at, context in enumerate(contexts) if context not in others]:
+            self._call(self._store.delete_nodes, [_id(contexts[at]) for at in mine])
+            self.add([contexts[at] for at in mine], vectors[mine], day)
+        self.release(claim)
 
     def sweep(self, day: int) -> bool:
-        """Remove the vectors last named before that day. Returns True."""
-        old = MetadataFilter(key=NAMED, value=day, operator=FilterOperator.LT)
-        self._call(self._store.delete_nodes, filters=MetadataFilters(filters=[old]))
+        """Remove the vectors last named before that day, and old claims. Returns True."""
+        ended = int(self._now()) - LEASE_SECONDS
+        for table, value in ((self._store, day), (self._table(CLAIMS), ended)):
+            self._call(table.delete_nodes, filters=_named(FilterOperator.LT, value))
         return True
 
-    def nearest(
-        self, view: SnapshotView, embedder: Embedder, vector: Sequence[float], others: Rows
-    ) -> tuple[RowScores, bool]:
-        """See `ranking.nearest`; and whether the store no longer has vectors that it had."""
-        contexts, allowed = view.snapshot.contexts, view.snapshot.vectors(embedder.name).known
-        if view.allowed is not None:
-            allowed = allowed & view.allowed
-        others = others[allowed[others]]
-        question = np.asarray(vector, np.float32)
-        mine = np.unique(contexts[allowed])
-        wanted = mine if len(mine) <= 2 * POOL else self._nearest_of(mine, question)
-        wanted = np.union1d(wanted, contexts[others])
-        held = self.find(wanted.tolist())
-        keys = np.array(sorted(held), np.int64)
-        vectors = [held[key].vector for key in keys.tolist()]
-        scores = np.array(vectors, np.float32).reshape(len(keys), len(question)) @ question
-        rows = np.flatnonzero(allowed & np.isin(contexts, keys))
-        cosines = scores[np.searchsorted(keys, contexts[rows])]
-        chosen = np.isin(rows, others)
-        chosen[best(cosines, POOL)] = True
-        return RowScores(rows[chosen], cosines[chosen]), len(held) < len(wanted)
-
-    def usual_cosine(self, snapshot: Snapshot, embedder: Embedder, vector: Floats) -> float | None:
-        """See `snapshot.usual_cosine`."""
-        known = snapshot.contexts[snapshot.vectors(embedder.name).known]
-        if len(known) < FEWEST:
-            return None
-        held = self.find(known[:: -(-len(known) // SAMPLE)].tolist()).values()
-        return float(np.median([each.vector @ vector for each in held])) if held else None
-
-    def _nearest_of(self, mine: npt.NDArray[np.int64], question: Floats) -> npt.NDArray[np.int64]:
-        """The nearest of these contexts, at least `POOL` if the store can: other clones' are left
-        out, so more are asked for until enough remain."""
-        asked = 4 * POOL
+    def nearest(self, mine: Rows, question: Floats, most: int) -> Rows:
+        """The nearest of the contexts `mine` (int64[n], ascending), `most` or more if the store
+        can: other clones' are left out, so more are asked for until enough remain."""
+        asked = 4 * most
         while True:
             query = VectorStoreQuery(question.tolist(), similarity_top_k=asked)
             found = self._call(self._store.query, query)
             ids = found.ids or [node.node_id for node in found.nodes or ()]
             near = np.array([UUID(each).int for each in dict.fromkeys(ids)], np.int64)
             near = near[np.isin(near, mine)]
-            if len(near) >= POOL or len(ids) < asked or asked >= MOST_ASKED:
+            if len(near) >= most or len(ids) < asked or asked >= MOST_ASKED:
                 return near
             asked = min(4 * asked, MOST_ASKED)
 
@@ -175,21 +180,21 @@ class SharedVectors:
             return run_for(WAIT_SECONDS, lambda: do(*given, **named))
         except Exception as error:
             text = re.sub(r"://[^@/\s]*@", "://", str(error) or type(error).__name__)
-            for secret in self._secrets:
+            for secret in self._hidden:
                 text = text.replace(secret, "***")
             raise StoreFailed(f"{self._name}: {text}") from error
 
 
-def _node(context: int, vector: npt.NDArray[np.floating], day: int) -> TextNode:
-    """A node without text of its own, which some stores refuse."""
-    numbers = np.asarray(vector, np.float32).tolist()
-    return TextNode(id_=_id(context), text=_id(context), metadata={NAMED: day}, embedding=numbers)
+def _node(key: int, vector: npt.NDArray[np.floating], named: int, text: str = "") -> TextNode:
+    """A node has a text, as some stores refuse one without."""
+    numbers, text = np.asarray(vector, np.float32).tolist(), text or _id(key)
+    return TextNode(id_=_id(key), text=text, metadata={NAMED: named}, embedding=numbers)
 
 
-def _id(context: int) -> str:
+def _named(operator: FilterOperator, value: int) -> MetadataFilters:
+    return MetadataFilters(filters=[MetadataFilter(key=NAMED, value=value, operator=operator)])
+
+
+def _id(key: int) -> str:
     """Some stores take nothing but UUIDs."""
-    return str(UUID(int=context))
-
-
-def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    return (items[start : start + BATCH] for start in range(0, len(items), BATCH))
+    return str(UUID(int=key))

@@ -149,9 +149,10 @@ def opener(
     width: int,
     given: Mapping[str, Any],
     environment: Mapping[str, str],
-) -> Callable[[], Any]:
-    """A function that opens a store of that class and raises whatever the class raises. Raises
-    StoreFailed that names a wrong argument, or a variable that is not set."""
+) -> Callable[[str], Any]:
+    """A function that opens the store of that class whose name has an ending, and raises whatever
+    the class raises. Raises StoreFailed that names a wrong argument, or a variable that is not
+    set."""
     known = parameters(found)
     takes_all = any(each.kind is each.VAR_KEYWORD for each in known.values())
     for key in given.keys() - {"class", *known}:
@@ -163,13 +164,14 @@ def opener(
     for variable in VARIABLE.findall(str(given)):
         if variable not in environment:
             raise StoreFailed(f"index.store: the variable {variable} is not set")
-    own = {_name_argument(found): name} | dict.fromkeys(known.keys() & WIDTH_ARGUMENTS, width)
-    arguments = {key: each for key, each in given.items() if key != "class"} | own
+    arguments = {key: each for key, each in given.items() if key != "class"}
+    arguments |= dict.fromkeys(known.keys() & WIDTH_ARGUMENTS, width)
 
-    def open_store() -> Any:
-        store = getattr(found, "from_params", found)(**_fill(arguments, environment))
+    def open_store(ending: str) -> Any:
+        named = arguments | {_name_argument(found): name + ending}
+        store = getattr(found, "from_params", found)(**_fill(named, environment))
         if load := getattr(store.client, "load_collection", None):
-            load(name)  # Milvus has it only on disk after a new start
+            load(name + ending)  # Milvus has it only on disk after a new start
         return store
 
     return open_store

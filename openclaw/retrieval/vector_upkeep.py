@@ -10,6 +10,7 @@ import random
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -32,8 +33,12 @@ if TYPE_CHECKING:
 BATCH = 32
 # Texts of similar length make good batches; this many texts are sorted by length at a time.
 WINDOW = 1024
-# Beside other clones a batch is this part of what is left of a window.
-PIECES = 64
+# Beside other clones a batch is what takes so long, of so many texts at most.
+CLAIM_SECONDS, MOST_CLAIMED = 1.0, 512
+# Who waits for a claim that goes after its own looks so many times.
+ROUNDS = 3
+# Who waits for other clones looks again after a random time up to this.
+PAUSE_SECONDS = 1.0
 T = TypeVar("T")
 Waiting = list[tuple[str, npt.NDArray[np.int64]]]
 
@@ -73,7 +78,7 @@ class VectorFiller:
             total, done = _count_texts(waiting), 0
             if seconds is None and self._shared.is_ready:
                 random.shuffle(waiting)
-            for count in self._fill(waiting, is_over):
+            for count in self._fill(waiting, is_over, waits=seconds is None):
                 done += count
                 if on_progress and count:
                     on_progress(done, total)
@@ -100,29 +105,51 @@ class VectorFiller:
                 keep_only(writer, name)
         return left
 
-    def _fill(self, waiting: Waiting, is_over: Callable[[], bool]) -> Iterator[int]:
+    def _fill(self, waiting: Waiting, is_over: Callable[[], bool], *, waits: bool) -> Iterator[int]:
         """Embed in batches, and yield for how many texts each brought a vector.
 
-        Clones that begin together find each other's vectors before each batch. While they do, each
-        takes a random piece of what is left, the smaller the less that is (guided self-scheduling,
-        Polychronopoulos and Kuck 1987), so two of them seldom embed the same text.
+        A batch is claimed from the other clones of the vector store, and what they have claimed is
+        left to them. With `waits` its vectors are waited for when nothing else is left to do.
         """
-        texts, shared = self._texts(waiting), self._shared.is_ready
-        beside = None if shared else False  # other clones embed too; None: not known yet
-        while window := list(islice(texts, WINDOW)):
-            left = sorted(self._leave_to_others(window), key=lambda pair: len(pair[1]))
-            yield len(window) - len(left)
-            while before := len(left):
-                if is_over():
+        texts, size, shared = self._texts(waiting), BATCH, self._shared.is_ready
+        left: dict[int, str] = {}
+        free: list[int] = []
+        while not (left and is_over()):
+            if not free:
+                more = sorted(islice(texts, WINDOW), key=lambda pair: len(pair[1]))
+                if not more and not (left and waits):
                     return
-                size = BATCH if beside is False else min(BATCH, 1 + before // PIECES)
-                start = random.randrange(max(1, before - size)) if shared else 0  # noqa: S311
-                self._embed(left[start : start + size])
-                del left[start : start + size]
-                rest = self._leave_to_others(left)
-                beside = beside or len(rest) < len(left)
-                left = rest
-                yield before - len(left)
+                time.sleep(0 if more else random.uniform(0, PAUSE_SECONDS))  # noqa: S311
+                left |= more
+            start = random.randrange(max(1, len(free) - size)) if shared else 0  # noqa: S311
+            batch = free[start : start + size]
+            before = len(left)
+            with self._claimed(batch) as claim:
+                for _ in range(ROUNDS):
+                    lost, contested = self._rivals(claim)
+                    self._take_over(left)
+                    batch = [key for key in batch if key in left and key not in lost]
+                    mine = {key: left.pop(key) for key in batch if key not in contested}
+                    took = self._embed(mine) if mine else 0
+                    if took and shared and waits:
+                        size = max(1, min(MOST_CLAIMED, int(len(mine) * CLAIM_SECONDS / took)))
+                    if len(mine) == len(batch):
+                        break
+            free = [key for key in left if key not in lost and key not in contested]
+            yield before - len(left)
+
+    @contextmanager
+    def _claimed(self, batch: Sequence[int]) -> Iterator[int]:
+        """Claim these texts meanwhile; gives the claim."""
+        claim = self._ask(lambda store: store.claim(batch)) if batch else 0
+        try:
+            yield claim or 0
+        finally:
+            if claim:
+                self._ask(lambda store: store.release(claim))
+
+    def _rivals(self, claim: int) -> tuple[set[int], set[int]]:
+        return self._ask(lambda store: store.rivals(claim)) or (set(), set())
 
     def _texts(self, waiting: Waiting) -> Iterator[tuple[int, str]]:
         """Each waiting context once, read from the files, since the index stores none."""
@@ -135,17 +162,19 @@ class VectorFiller:
                     seen.add(key)
                     yield key, context
 
-    def _leave_to_others(self, texts: list[tuple[int, str]]) -> list[tuple[int, str]]:
-        """Take the vectors that the store has. Returns the texts that it has none of."""
-        found = self._ask(lambda store: store.find(key for key, _ in texts))
-        if found:
+    def _take_over(self, left: dict[int, str]) -> None:
+        """Save the vectors that the store has, and remove their texts from `left`."""
+        if found := self._ask(lambda store: store.find(left)):
             vectors = np.stack([each.vector for each in found.values()])
             self._save(list(found), vectors, min(each.day for each in found.values()))
-        return [pair for pair in texts if pair[0] not in found] if found else texts
+            for key in found:
+                del left[key]
 
-    def _embed(self, batch: list[tuple[int, str]]) -> None:
-        keys, texts = [key for key, _ in batch], [text for _, text in batch]
+    def _embed(self, batch: dict[int, str]) -> float:
+        """Embed texts, save their vectors, and return how many seconds the embedder took."""
+        keys, texts, began = list(batch), list(batch.values()), time.monotonic()
         vectors = np.asarray(self._embedder.documents(texts), np.float32)
+        took = time.monotonic() - began
         if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
             raise ModelFailed(
                 f"{self._embedder.name} gave unusable vectors",
@@ -154,6 +183,7 @@ class VectorFiller:
         vectors = vectors.astype(np.float16)
         sent = self._ask(lambda store: store.add(keys, vectors, self._today))
         self._save(keys, vectors, self._today if sent else 0)
+        return took
 
     def _save(self, keys: list[int], vectors: npt.NDArray[np.floating], day: int = 0) -> None:
         """Save vectors that the vector store has as named on that day, 0 for never."""

@@ -72,9 +72,18 @@ class PostgresServer:
     def start(self) -> None:
         command = [sys.executable, "-W", "ignore", "-c", POSTGRES, str(self._folder)]
         pipe, quiet = subprocess.PIPE, subprocess.DEVNULL
-        self._child = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=quiet, text=True)
-        assert self._child.stdout
-        self.uri = self._child.stdout.readline().strip()
+        for _ in range(
+            5
+        ):  # the wheel waits 10 s, which is too little after a kill on a busy machine
+            self._child = subprocess.Popen(
+                command, stdin=pipe, stdout=pipe, stderr=quiet, text=True
+            )
+            assert self._child.stdout
+            if uri := self._child.stdout.readline().strip():
+                self.uri = uri
+                return
+            self.close()
+        raise TimeoutError("PostgreSQL does not start")
 
     def kill(self) -> None:
         """End it at once, in the middle of whatever it does."""

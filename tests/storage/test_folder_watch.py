@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.retrieval.index import FolderWatcher
+from openclaw.storage.folder_watch import FolderWatcher
 
 
 class Bell:
