@@ -115,6 +115,7 @@ class Indexer:
         self._clock = clock
         self._turn = threading.RLock()
         self._memo = ("", IgnoreCache())
+        self._settled: tuple[dict[str, KnownFile], int, dict[str, tuple[int, ...]]] = ({}, 0, {})
         self._reading_lock = home.private / "locks" / "index.lock"
 
     def refresh(
@@ -171,13 +172,12 @@ class Indexer:
     def _refresh(
         self, force: bool, on_progress: Progress | None, started: float, *, leave_many: bool
     ) -> IndexReport:
-        known = self.store.files()
-        judged = {path for path, file in known.items() if file.recipe == self._made_by}
-        scan = Scan(self.home, self.options, judged, self._last_cache())
-        now, seen, stale = self._clock(), set(), []
+        known, seen, stale = self.store.files(), set(), []
+        settled = self._stamps(known)
+        scan = Scan(self.home, self.options, settled.keys(), self._last_cache())
         for found in scan.files():
             seen.add(found.path)
-            if force or not self._is_current(known.get(found.path), found, now):
+            if force or settled.get(found.path) != Stamp.of(found.stat):
                 stale.append(found)
         gone = known.keys() - seen
         if gone or scan.memo != self._memo[1]:
@@ -200,10 +200,21 @@ class Indexer:
             self._memo = (text, IgnoreCache.of(text))
         return self._memo[1]
 
+    def _stamps(self, known: dict[str, KnownFile]) -> dict[str, tuple[int, ...]]:
+        """The stamps of the files that need not be read while they have them."""
+        former, then, stamps = self._settled
+        now = self._clock()
+        if known is not former or now < then:  # the store gives another object after a change
+            stamps = {p: file.stamp for p, file in known.items() if self._is_settled(file, now)}
+            self._settled = known, now, stamps
+        return stamps
+
+    def _is_settled(self, known: KnownFile, now: int) -> bool:
+        return bool(known.md5) and known.recipe == self._made_by and not is_young(known, now)
+
     def _is_current(self, known: KnownFile | None, found: FoundFile, now: int) -> bool:
-        if known is None or not known.md5 or known.recipe != self._made_by:
-            return False
-        return known[2:6] == Stamp.of(found.stat) and not is_young(known, now)
+        same = known is not None and known.stamp == Stamp.of(found.stat)
+        return known is not None and same and self._is_settled(known, now)
 
     def _remove(self, paths: set[str], memo: IgnoreCache) -> None:
         with self.store.write() as writer:
