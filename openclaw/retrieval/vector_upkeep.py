@@ -114,13 +114,16 @@ class VectorFiller:
         texts, size, shared = self._texts(waiting), BATCH, self._shared.is_ready
         left: dict[int, str] = {}
         free: list[int] = []
-        while not (left and is_over()):
+        while True:
             if not free:
                 more = sorted(islice(texts, WINDOW), key=lambda pair: len(pair[1]))
                 if not more and not (left and waits):
                     return
                 time.sleep(0 if more else random.uniform(0, PAUSE_SECONDS))  # noqa: S311
                 left |= more
+                free = [key for key, _ in more]
+            if is_over():
+                return
             start = random.randrange(max(1, len(free) - size)) if shared else 0  # noqa: S311
             batch = free[start : start + size]
             before = len(left)
