@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 MOST_AT_ONCE = 512
 WAIT_SECONDS, CLOSE_SECONDS = 10.0, 1.0
-# Milvus gives at most 16,384.
-MOST_ASKED = 16_000
+MOST_ASKED = 16_000  # Milvus gives at most 16,384.
 LEASE_SECONDS = 60  # So long counts the claim of a clone that was killed.
 NAMED, CLAIMS = "named", "_now"
 
@@ -80,16 +79,17 @@ class SharedVectors:
         self._tables: dict[str, BasePydanticVectorStore] = {}
         self._store = self._table("")
 
-    def _table(self, ending: str, *, again: bool = True) -> BasePydanticVectorStore:
+    def _table(self, ending: str, tries: int = 5) -> BasePydanticVectorStore:
         if ending not in self._tables:
             try:
                 table = self._call(self._make, ending)
                 self._call(table.get_nodes, node_ids=[_id(0)])
             except StoreFailed as error:
-                if not again or isinstance(error.__cause__, TimeoutError):
+                if tries == 1 or isinstance(error.__cause__, TimeoutError):
                     raise
-                # Of clones that begin at once one makes the table, and another fails to make it.
-                return self._table(ending, again=False)
+                # Of clones that begin at once one makes the table, and others fail to make it.
+                time.sleep(secrets.randbelow(200) / 1e3)
+                return self._table(ending, tries - 1)
             self._tables[ending] = table
         return self._tables[ending]
 

@@ -574,7 +574,7 @@ def test_a_wrong_argument_is_named_with_the_nearest_one(others: Callable[[str], 
 
 
 def test_of_clones_that_begin_at_once_none_minds_that_another_makes_the_table() -> None:
-    fails = [ConnectionError("the table is there already")]
+    fails = [ConnectionError("the table is there already")] * 4
 
     class Racing(MemoryStore):
         def get_nodes(self, *given: Any, **named: Any) -> list[BaseNode]:
