@@ -25,6 +25,8 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from openclaw.storage.home import Home, trust_home
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 TURNS = (2, 20)
 NAME = "trip"
@@ -88,6 +90,7 @@ def shots(home: Path, model: str, turn: int, runs: int) -> dict[str, list[Shot]]
         for name, shots_of in taken.items():
             copy = home.with_name(f"{name}-{run}")
             shutil.copytree(home, copy)
+            trust_home(Home(copy), keep_id=True)  # a copy is another place
             if name == "read cold":
                 forget(copy, model)
             shots_of.append(one_shot(copy, model, turn))
@@ -134,7 +137,6 @@ def play(home: Path, model: str, first: int, last: int) -> list[Shot]:
     from openclaw.agent.agent import Agent
     from openclaw.config import load_settings
     from openclaw.events import Done
-    from openclaw.storage.home import Home
 
     app = Agent.open(Home(home), load_settings(Home(home)), model=model)
     store = app.sessions
