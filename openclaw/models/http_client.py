@@ -11,7 +11,6 @@ import json
 import math
 import queue
 import re
-import select
 import selectors
 import socket
 import ssl
@@ -242,6 +241,13 @@ def to_broken_stream(server: str, pieces: int, why: str = "") -> ModelFailed:
     )
 
 
+def _has_input(line: socket.socket) -> bool:
+    """Return True when a socket can be read: an idle one only when the server has closed it."""
+    with selectors.DefaultSelector() as ready:  # select() has a limit of 1,024 descriptors
+        ready.register(line, selectors.EVENT_READ)
+        return bool(ready.select(0))
+
+
 class ServerRefusal(Exception):
     """An error that a server reports: its text, and the HTTP status (0 within a stream)."""
 
@@ -339,7 +345,7 @@ class HttpClient:
         """The connection, opened anew when the server has closed it meanwhile."""
         if self._connection is not None:
             line = self._connection.sock
-            if line is None or select.select([line], [], [], 0)[0]:
+            if line is None or _has_input(line):
                 self.close()
         if self._connection is None:
             found = connect(self._url, self._seconds)
