@@ -36,6 +36,7 @@ INVENTED = (
 )
 OTHER_LANGUAGE = "Say the same in {language}, the language of the user."
 OWN_WORDS = "These are not words for the user. Tell the user in one plain sentence what was done."
+ECHO = "These are the user's words. Do what they want with a tool, or answer them."
 ONLY_TODAY = "The date {day} is today's and stands in no file. Say the same without it."
 FEWEST_LETTERS = 25
 """A shorter text may be a name or a figure, which has no language."""
@@ -80,6 +81,10 @@ def find_fault(
     if not changed and (claims := find_claims(answer, turn.user.content)):
         told = "the reply claimed a change that did not happen; asking again"
         return Fault(told, UNBACKED.format(claim=claims[0]), claims, "change")
+    repeats = len(answer) >= SHORTEST_HINT and answer.strip() == turn.user.content.strip()
+    if repeats and not changed:  # "The bill is paid." is true when it was ticked
+        kind = "" if read_message(answer).lacks("orders") else "change"
+        return Fault("the reply only repeated the request; asking again", ECHO, kind=kind)
     if _is_ours(answer, turn) or (changed and _tells_nothing(answer)):
         return Fault("the reply was no answer; asking again", OWN_WORDS)
     if not changed and _gives_up_unlooked(answer, turn):

@@ -122,7 +122,7 @@ def _find_announced(answer: str, request: str) -> tuple[str, ...]:
     any language; text after such a sentence may be what it announces. "How are you today?" is not.
     """
     *before, last = SENTENCE_END.split(answer.strip())
-    if before and QUESTION_MARK.search(last) and read_answer(last).has("smalltalk"):
+    if before and QUESTION_MARK.search(last) and not read_answer(last).lacks("smalltalk"):
         answer = last = before[-1]
     if not _may_promise(answer) or last[-1:] not in SENTENCE_MARKS or len(last) < SHORTEST_CLAIM:
         return ()

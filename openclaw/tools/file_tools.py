@@ -507,7 +507,7 @@ def _missing_problem(text: str, find: str, replace: str) -> ToolProblem:
             f"find is not in the file, but the text of replace already stands in line {at}."
         )
     near = _nearest_lines(text, find)
-    if not near and find.strip() in replace:
+    if find.strip() == replace.strip() or (not near and find.strip() in replace):
         return ToolProblem("find is not in the file; append_file adds a text to it.")
     if not near:
         return ToolProblem("find is not in the file. Read the file and copy the text exactly.")

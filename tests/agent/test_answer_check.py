@@ -65,6 +65,11 @@ def test_the_programs_own_hint_is_no_answer(tmp_path: Path) -> None:
     assert done(happened).answer == "I will remember that you like tea."
 
 
+def test_the_users_own_words_are_no_answer(it: Talk) -> None:
+    said = "The batteries are bought already, you may tick them."
+    assert done(it.say(said, said, "Which batteries?")).answer == "Which batteries?"
+
+
 def test_a_wrong_answer_is_asked_for_once_only(it: Talk) -> None:
     wrong = "Your train to Hamburg leaves at half past nine from platform five."
     happened = it.say("Wann fährt morgen mein Zug nach Hamburg, und woher?", wrong, wrong)

@@ -324,6 +324,7 @@ def test_an_edit_is_exact_first_and_then_minds_no_blanks(
         ("charger", "charger", ["nothing would change", "append_file"]),
         ("hostname = y", "hostname = y", ["nothing would change", "append_file"]),
         ("charger", "charger and plug", ["not in the file", "append_file"]),
+        ("port of Kiel", "port of Kiel\n", ["not in the file", "append_file"]),
         ("port  = 8080", "port = 8080", ["nothing would change"]),
         ("  ", "x", ["find is empty"]),
     ],
