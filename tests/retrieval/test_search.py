@@ -431,8 +431,8 @@ def test_a_slow_model_holds_a_prompt_up_only_shortly_and_the_notice_counts(
 def test_the_notice_says_how_long_the_missing_vectors_will_take(
     home: Path, opened: Callable[..., Search]
 ) -> None:
-    write(home, "memory/many.md", "".join(f"- item {n} of the list\n" for n in range(3_000)))
-    search = opened(WordEmbedder(seconds=1.3))
+    write(home, "memory/many.md", "".join(f"- item {n} of the list\n" for n in range(620)))
+    search = opened(WordEmbedder(seconds=4.0))  # one batch, in the moment that a prompt waits
     recalled(search, "the boiler")
     (notice,) = search.notices
     assert re.search(r"all get one in about [1-9]\d* min in the background", notice)

@@ -281,12 +281,12 @@ def test_a_turn_that_takes_too_long_is_stopped(
     http: httpx.Client, home: Path, fake_ollama: FakeOllama
 ) -> None:
     settings = home / "openclaw.yaml"
-    settings.write_text(settings.read_text() + "serve: {turn_timeout: 0.2}\n")
+    settings.write_text(settings.read_text() + "serve: {turn_timeout: 1}\n")
     fake_ollama.say(Answer("Never.", stall=30))
     told = [value for _, value in read(http, begin(http, "Tell a story."))]
     [done] = [value for value in told if value["event"] == "done"]
     assert done["stop_reason"] == "interrupted"
-    assert "stopped after 0.2 s (setting serve.turn_timeout)" in [v.get("text") for v in told]
+    assert "stopped after 1 s (setting serve.turn_timeout)" in [v.get("text") for v in told]
 
 
 def test_the_end_of_the_server_ends_its_runs(home: Path, fake_ollama: FakeOllama) -> None:
