@@ -127,7 +127,7 @@ class LiveIndex:
 
     def embed_alone(self, on_progress: Progress | None = None) -> None:
         """Embed all that is missing, in place of a process that does so in the background: kills
-        it, which costs a batch. Raises OpenclawError when it does not end."""
+        it, which costs a batch. Holds no lock: else another `memory index` would be killed so."""
         lock = self._folder / BACKGROUND
         try:
             with hold_lock(lock, timeout=0):
@@ -136,8 +136,7 @@ class LiveIndex:
             if (other := owner(lock)) and other.host == socket.gethostname():
                 with suppress(OSError):
                     os.kill(other.pid, signal.SIGTERM)
-        with hold_lock(lock, what="the index"):
-            self.embed(on_progress=on_progress)
+        self.embed(on_progress=on_progress)
 
     def embed_in_background(self) -> None:
         """Embed all that is missing, unless another process does."""
