@@ -23,7 +23,7 @@ from openclaw.events import ToolStart as Call
 from tests.cli.test_render import Terminal, done, screen_of
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the stream is no console")
-DRAWN = 0.55
+DRAWN = 0.9
 """Seconds after which a status line is on the screen."""
 
 
