@@ -287,29 +287,25 @@ class Commits:
         return (self.root / path).is_symlink()
 
     def _standing(self, paths: Sequence[str]) -> RepositoryState:
-        head = self.git.says("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
-        found = RepositoryState(head)
+        """Ask git for the state of these files, by processes beside each other."""
+        found = RepositoryState(self.git.head())
+        ignored: set[str] = set()
         for some in chunks(paths):
-            if head:
-                found.blobs |= dict(
-                    tree_entries(self.git.run("ls-tree", "-z", "HEAD", "--", *some))
-                )
-            found.index |= dict(index_entries(self.git.run("ls-files", "-s", "-z", "--", *some)))
-        new = [path for path in paths if path not in found.blobs and path not in found.index]
-        if new:
-            found.ignored = frozenset(self._ignored(new))
+            index, ignore, *tree = self.git.call_all([
+                (("ls-files", "-s", "-z", "--", *some), b"", {}),
+                _check_ignore(some),
+                *[(("ls-tree", "-z", found.head, "--", *some), b"", {})] * bool(found.head),
+            ])  # fmt: skip
+            found.index |= dict(index_entries(self.git.output_of(index)))
+            for done in tree:
+                found.blobs |= dict(tree_entries(self.git.output_of(done)))
+            ignored.update(_undotted(ignore.stdout))
+        found.ignored = frozenset(ignored - found.blobs.keys() - found.index.keys())
         return found
 
-    def _ignored(self, paths: Iterable[str]) -> list[str]:
-        # It takes no literal paths, but nothing that begins with a dot is a pattern.
-        data = b"".join(b"./" + os.fsencode(path) + b"\0" for path in paths)
-        try:
-            said = self.git.run(
-                "check-ignore", "-z", "--stdin", data=data, GIT_LITERAL_PATHSPECS="0"
-            )
-        except GitError:  # it says so with its exit code when none is
-            return []
-        return [os.fsdecode(part).removeprefix("./") for part in said.split(b"\0") if part]
+    def _ignored(self, paths: Sequence[str]) -> list[str]:
+        (done,) = self.git.call_all([_check_ignore(paths)])
+        return _undotted(done.stdout)
 
     # -------- writing
 
@@ -393,7 +389,7 @@ class Commits:
     def commit_edits(self, skip: frozenset[str]) -> list[str]:
         """Commit what the user has changed in the folder, as his, but for the paths `skip`; returns
         the paths. Files that are new count where a home has its own, not hidden ones."""
-        head = self.git.says("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+        head = self.git.head()
         listing = self.git.run("ls-tree", "-r", "-z", "HEAD") if head else b""
         tracked = dict(tree_entries(listing))
         new = [path for path in self._own_files() if path not in tracked]
@@ -464,6 +460,17 @@ class Commits:
         name, mail = self.git.says("config", "user.name"), self.git.says("config", "user.email")
         clean = [re.sub(r"[<>\n]", "", text) for text in (name, mail)]
         return f"{clean[0]} <{clean[1]}>" if all(clean) else YOU
+
+
+def _check_ignore(paths: Iterable[str]) -> tuple[Sequence[str], bytes, Mapping[str, str]]:
+    """The call that prints which of the paths git ignores. It takes no literal paths, but none that
+    begins with a dot is a pattern."""
+    data = b"".join(b"./" + os.fsencode(path) + b"\0" for path in paths)
+    return ("check-ignore", "-z", "--stdin"), data, {"GIT_LITERAL_PATHSPECS": "0"}
+
+
+def _undotted(listing: bytes) -> list[str]:
+    return [os.fsdecode(part).removeprefix("./") for part in listing.split(b"\0") if part]
 
 
 def _check_no_markers(path: str, data: bytes) -> None:

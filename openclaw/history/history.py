@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 import time
 from collections import defaultdict
@@ -29,7 +28,6 @@ from openclaw.storage import git
 from openclaw.storage.git import note_git_locks, remove_stale_locks
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
-from openclaw.storage.readers import NotPlain, read_plain_file
 from openclaw.storage.safe_open import check_no_links, make_folder, read_bytes, remove
 from openclaw.storage.text import write_text
 from openclaw.types import FileContent
@@ -46,8 +44,6 @@ ELSEWHERE = "elsewhere"
 NEVER = "-"
 """In place of the commit of a record that becomes none: there are no commits, or git is told to
 ignore all its files."""
-BRANCH, COMMIT = re.compile(r"ref: refs(?:/\w[\w.+-]*)+"), re.compile("[0-9a-f]{40,64}")
-LONGEST_HEAD = 1_000
 SHORTEST = 4
 MANY = 20
 """Contents for which git is asked once; fewer are not worth a way of their own."""
@@ -69,22 +65,10 @@ class History:
         return self._auto_commit and git.is_own(self.root)
 
     def head(self) -> str:
-        """The commit that HEAD is at, "" where turns become no commits or there is none yet. It is
-        read from the plain files where these tell it, as every prompt asks."""
+        """The commit that HEAD is at, "" where turns become no commits or there is none yet."""
         if not self._auto_commit:
             return ""
-        with suppress(OSError, UnicodeError, NotPlain):
-            said = self._git_file("HEAD")
-            if BRANCH.fullmatch(said):
-                said = self._git_file(said.removeprefix("ref: "))
-            if COMMIT.fullmatch(said):
-                return said
-        names = ("rev-parse", "--quiet", "--verify", "HEAD")
-        return git.Git(self.root).says(*names) if self.in_git else ""
-
-    def _git_file(self, name: str) -> str:
-        found = read_plain_file(self.root, f".git/{name}", LONGEST_HEAD)
-        return found.data.decode().strip() if found and found.data else ""
+        return git.Git(self.root).head() if self.in_git else ""
 
     # -------- reading
 

@@ -7,24 +7,20 @@ lines, so lines of its text count, with a form feed before each page but the fir
 from __future__ import annotations
 
 import json
-import os
 import re
-import stat
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 from openclaw.frozen import frozen
-from openclaw.retrieval.records import KnownFile, Stamp
 from openclaw.storage.child import NoText, pdf_text
 from openclaw.storage.readers import Kind
-from openclaw.storage.safe_open import open_file, reading
-from openclaw.storage.text import BOM, decode, md5
+from openclaw.storage.safe_open import reading
+from openclaw.storage.text import BOM, decode
 
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 UNDECODABLE_SHARE = 0.1
@@ -260,45 +256,3 @@ def _next_place(
     while found and found[0][0] < at:
         found.popleft()
     return found[0] if found else (-1, -1)
-
-
-ATTEMPTS = 3
-# The coarsest clock of a file system that is still in use (FAT: two seconds).
-COARSEST_NS = 2_000_000_000
-_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """The bytes of a file with its stamp. `read_at_ns` is 0 when the file was written while it was
-    read, so that it is read again."""
-
-    data: bytes
-    stamp: Stamp
-    md5: str
-    read_at_ns: int
-
-
-def is_young(known: KnownFile, now_ns: int) -> bool:
-    """Return True when the file may have changed under the same stamp: it was read within the clock
-    tick of its last change, or the clock has been set back since."""
-    changed_ns = known.ctime_ns or known.mtime_ns
-    return changed_ns + COARSEST_NS > known.read_at_ns or known.read_at_ns > now_ns
-
-
-def read_file(name: str, max_bytes: int, now_ns: int) -> Content:
-    """Read the whole file. Raises Unreadable when it is too large, OSError when it is gone."""
-    for _ in range(ATTEMPTS):
-        with os.fdopen(open_file(name, _FLAGS), "rb", buffering=0) as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise FileNotFoundError(name)
-            if status.st_size > max_bytes:
-                raise too_large(max_bytes)
-            data = file.read() or b""
-            unchanged = Stamp.of(os.fstat(file.fileno())) == Stamp.of(status)
-        if len(data) > max_bytes:
-            raise too_large(max_bytes)
-        if unchanged:
-            return Content(data, Stamp.of(status), md5(data), now_ns)
-    return Content(data, Stamp.of(status), md5(data), 0)

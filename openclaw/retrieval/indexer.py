@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import stat
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,13 +18,7 @@ from openclaw import __version__
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.retrieval import chunking, vector_upkeep
-from openclaw.retrieval.documents import (
-    Content,
-    Unreadable,
-    is_young,
-    read_data,
-    read_file,
-)
+from openclaw.retrieval.documents import Unreadable, read_data, too_large
 from openclaw.retrieval.index_store import IndexStore
 from openclaw.retrieval.records import KnownFile, Stamp
 from openclaw.retrieval.scan import MANY, FoundFile, IgnoreCache, IndexOptions, Scan
@@ -31,6 +27,7 @@ from openclaw.retrieval.writer import FileReading, Writer, postings
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock, owner
 from openclaw.storage.readers import kind_by_name
+from openclaw.storage.safe_open import open_file
 from openclaw.storage.text import md5
 
 if TYPE_CHECKING:
@@ -49,6 +46,9 @@ BROKEN_OFF = "reading it was interrupted each time; openclaw memory reindex trie
 # A transaction ends after this many chunks or seconds, so that a killed process loses little.
 BATCH_CHUNKS = 4000
 BATCH_SECONDS = 1.0
+# The coarsest clock of a file system that is still in use (FAT: two seconds).
+COARSEST_NS = 2_000_000_000
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 Split = Callable[[str, str, str], "list[Chunk]"]
 # Returns for each word the ordinals of its chunks with its counts there, and all chunks' lengths.
@@ -385,3 +385,39 @@ def recipe() -> str:
         return md5(b"".join((folder / f"{name}.py").read_bytes() for name in MODULES))[:12]
     except OSError:
         return __version__
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The bytes of a file with its stamp. `read_at_ns` is 0 when the file was written while it was
+    read, so that it is read again."""
+
+    data: bytes
+    stamp: Stamp
+    md5: str
+    read_at_ns: int
+
+
+def is_young(known: KnownFile, now_ns: int) -> bool:
+    """Return True when the file may have changed under the same stamp: it was read within the clock
+    tick of its last change, or the clock has been set back since."""
+    changed_ns = known.ctime_ns or known.mtime_ns
+    return changed_ns + COARSEST_NS > known.read_at_ns or known.read_at_ns > now_ns
+
+
+def read_file(name: str, max_bytes: int, now_ns: int) -> Content:
+    """Read the whole file. Raises Unreadable when it is too large, OSError when it is gone."""
+    for _ in range(ATTEMPTS):
+        with os.fdopen(open_file(name, _FLAGS), "rb", buffering=0) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise FileNotFoundError(name)
+            if status.st_size > max_bytes:
+                raise too_large(max_bytes)
+            data = file.read() or b""
+            unchanged = Stamp.of(os.fstat(file.fileno())) == Stamp.of(status)
+        if len(data) > max_bytes:
+            raise too_large(max_bytes)
+        if unchanged:
+            return Content(data, Stamp.of(status), md5(data), now_ns)
+    return Content(data, Stamp.of(status), md5(data), 0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.storage.git_settings import common_of, find_repository_problem, git_environment
+from openclaw.storage.readers import NotPlain, read_plain_file
 from openclaw.storage.safe_open import appending, check_no_links, make_folder, remove
 from openclaw.storage.text import read_text
 
@@ -58,6 +60,8 @@ BUSY = {
     "BISECT_LOG": "a bisect",
 }
 TIMEOUT_SECONDS = 60
+_BRANCH, _COMMIT = re.compile(r"ref: refs(?:/\w[\w.+-]*)+"), re.compile("[0-9a-f]{40,64}")
+_LONGEST_HEAD = 1_000
 KEEP_ALL = tuple(
     word
     for name in ("pruneExpire", "reflogExpire", "reflogExpireUnreachable", "worktreePruneExpire")
@@ -87,13 +91,16 @@ class Git:
 
     def run(self, *words: str, data: bytes = b"", **env: str) -> bytes:
         """Return what git prints, given `data` on standard input. GitError has its last words."""
-        done = self.call(words, data, env)
+        return self.output_of(self.call(words, data, env))
+
+    def output_of(self, done: subprocess.CompletedProcess[bytes]) -> bytes:
+        """Return what it printed. GitError has its last words."""
         if done.returncode:
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()
             what = next((line for line in said if line.startswith("fatal:")), (said or ["?"])[-1])
             kind = GitDied if done.returncode < 0 else GitError
             raise kind(
-                f"git {words[0]} failed: {what}", f"look at it with: git -C {self.root} status"
+                f"git {done.args[0]} failed: {what}", f"look at it with: git -C {self.root} status"
             )
         return done.stdout
 
@@ -105,22 +112,43 @@ class Git:
         seconds: float = TIMEOUT_SECONDS,
     ) -> subprocess.CompletedProcess[bytes]:
         """Run git; the caller looks at how it ended. GitError when it cannot be run."""
+        return self.call_all([(words, data, env)], seconds)[0]
+
+    def call_all(
+        self,
+        calls: Sequence[tuple[Sequence[str], bytes, Mapping[str, str]]],
+        seconds: float = TIMEOUT_SECONDS,
+    ) -> list[subprocess.CompletedProcess[bytes]]:
+        """Run git for each of these words, standard inputs and variables, all at once; the caller
+        looks at how they ended. GitError when git cannot be run."""
         import subprocess
 
+        started: list[subprocess.Popen[bytes]] = []
+        pipe = subprocess.PIPE
+        words: Sequence[str] = ()
         try:
-            return subprocess.run(
-                self.command(*words),
-                env={**self.environ(), **env},
-                input=data,
-                capture_output=True,
-                timeout=seconds,
-                check=False,
-            )
+            for words, _, env in calls:
+                environ = {**self.environ(), **env}
+                line = self.command(*words)
+                started.append(
+                    subprocess.Popen(line, env=environ, stdin=pipe, stdout=pipe, stderr=pipe)
+                )
+            ended = []
+            for process, (words, data, _) in zip(started, calls, strict=True):
+                output, errors = process.communicate(data, seconds)
+                done = subprocess.CompletedProcess(words, process.returncode, output, errors)
+                ended.append(done)
+            return ended
         except FileNotFoundError as error:
             raise GitError("git is not installed", "install git to keep a history") from error
         except (OSError, subprocess.SubprocessError) as error:
             kind = GitDied if isinstance(error, subprocess.TimeoutExpired) else GitError
             raise kind(f"git {words[0]} failed: {error}", f"cd {self.root}; git status") from error
+        finally:
+            for process in started:
+                if process.poll() is None:
+                    process.kill()
+                    process.communicate()
 
     def blobs(self, oids: Sequence[str], *options: str) -> list[bytes]:
         """The contents of these blobs, as they are. GitError when one is not there."""
@@ -136,6 +164,21 @@ class Git:
             found.append(data[end + 1 : at])
             at += 1
         return found
+
+    def head(self) -> str:
+        """The commit that HEAD is at, "" before the first. It is read from the plain files where
+        these tell it, as every prompt asks."""
+        with contextlib.suppress(OSError, UnicodeError, NotPlain):
+            said = self._file("HEAD")
+            if _BRANCH.fullmatch(said):
+                said = self._file(said.removeprefix("ref: "))
+            if _COMMIT.fullmatch(said):
+                return said
+        return self.says("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+
+    def _file(self, name: str) -> str:
+        found = read_plain_file(self.root, f".git/{name}", _LONGEST_HEAD)
+        return found.data.decode().strip() if found and found.data else ""
 
     def says(self, *words: str) -> str:
         """One line that git prints, "" when it fails."""
