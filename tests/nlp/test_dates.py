@@ -91,10 +91,10 @@ def test_a_weekday_is_always_in_the_next_seven_days(today: date) -> None:
 
 def test_a_long_text_is_searched_quickly() -> None:
     for words in ("a ", "on the ", "end of ", "in a ", "3 March and ", " "):
-        began = time.monotonic()
+        began = time.process_time()
         find_named_day(words * 1000)
         read_days(words * 200, WEDNESDAY)
-        assert time.monotonic() - began < 5
+        assert time.process_time() - began < 5
 
 
 @given(st.text(max_size=20))

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from threading import Timer
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -375,11 +375,21 @@ def test_vi_keys_are_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="the editor is a shell script")
 def test_control_g_opens_the_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     editor = tmp_path / "editor"
-    editor.write_text('#!/bin/sh\nprintf "%s, more" "$(cat "$1")" >"$1"\n', "utf-8")
+    editor.write_text(
+        '#!/bin/sh\nprintf "%s, more" "$(cat "$1")" >"$1"\ntouch "$0.ended"\n', "utf-8"
+    )
     editor.chmod(0o700)
     monkeypatch.setenv("VISUAL", str(editor))
+
+    def send() -> None:  # what is typed before that goes to the editor
+        end = time.monotonic() + 30
+        while not (tmp_path / "editor.ended").exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        time.sleep(1)
+        keys.send_text(ENTER)
+
     with keyboard() as keys:
-        Timer(1.5, keys.send_text, [ENTER]).start()  # what is typed before that goes to the editor
+        Thread(target=send, daemon=True).start()
         assert typed(keys, f"some{CTRL_G}") == "some, more"
 
 
