@@ -138,27 +138,14 @@ _SMALL = frozenset(
     "a an the is are be to of in on at for my our your s really very quite also just please note"
     " that actually currently now still".split()
 )
-_FIRST_PERSON = frozenset("i we ich wir je nous yo user".split())
-_OWN = frozenset("my our mine mein meine unser unsere mon ma mes notre mi mis nuestro".split())
-_LEADING = frozenset(
-    "he she it they his her hers its their theirs this these those er sie es sein seine ihr ihre"
-    " il elle ils elles son sa ses leur su sus \u00e9l ella".split()
+_USER = frozenset(
+    "i we ich wir je nous yo user my our mine mein meine unser unsere mon ma mes notre mi mis"
+    " nuestro".split()
 )
-_OTHERS = frozenset("he him his she her hers they them their theirs".split())
-_DETERMINER = frozenset(
-    "the a an this that der die das ein eine le la les un une el los las".split()
+_PRONOUNS = frozenset(
+    "he she it they him his her hers its them their theirs this these those er sie es sein seine"
+    " ihr ihre il elle ils elles son sa ses leur su sus \u00e9l ella".split()
 )
-PREPOSITIONS = frozenset(
-    "in on at behind under above near below beside inside outside before after during between since"
-    " with without within until every each".split()
-)
-_VERBS = frozenset(
-    "was were has had does do did can cannot will would should must likes loves hates prefers wants"
-    " needs knows sings plays eats drinks collects owes comes goes runs keeps holds sits stands"
-    " hangs lies".split()
-)
-_LABEL = re.compile(r"(?P<name>[^.!?:=]{1,40})[:=]\s")
-_RUN_VERB = re.compile(r"[a-z]\w*(?:s|ed)")
 _TOPICS = frozenset(
     "memory memories notes note me myself user about work job office home house household flat"
     " family people friends contacts health food money finances travel trips preferences likes"
@@ -168,8 +155,6 @@ _TOPICS = frozenset(
 )
 _LINKING = frozenset("and und et y of the & my mein".split())
 _ISO_DAY = re.compile(r"\d{4}-\d{2}(?:-\d{2})?")
-_ATTRIBUTES = w.NAMED | w.PLAIN | w.WORDY
-_LONG = 6
 
 
 @frozen
@@ -209,20 +194,14 @@ def items_of(documents: Sequence[Document]) -> Iterator[LintItem]:
 def relation(one: LintItem, other: LintItem) -> Relation:
     """Tell whether two entries are about one thing.
 
-    Below the same heading they are, unless one begins with "he" or "her". Elsewhere both must name
-    their subject, and are at most shown.
+    Below the same heading they are, unless one begins with "he" or "her". Elsewhere they are at
+    most shown: when both are about the user, or one stands below topics only.
     """
+    led = any(words_of(item)[0] in _PRONOUNS for item in (one, other))
     if share_heading(one, other):
-        led = any(words_of(item)[0] in _LEADING for item in (one, other))
         return "shown" if led else "sure"
-    if all(_names_subject(item.entry.text) for item in (one, other)):
-        return "shown"
-    known = one.topical + other.topical
-    return (
-        "shown"
-        if known and all(_is_identifiable(i.entry.text, known) for i in (one, other))
-        else "none"
-    )
+    of_user = _is_of_user(one) and _is_of_user(other)
+    return "shown" if not led and (of_user or one.topical or other.topical) else "none"
 
 
 def share_heading(one: LintItem, other: LintItem) -> bool:
@@ -278,75 +257,9 @@ def _is_topic(name: str) -> bool:
     return bool(words) and words <= _TOPICS
 
 
-# ---- what they are about
-
-
-def _names_subject(text: str) -> bool:
-    """Return True when an entry itself names its subject: the user, or somebody by name."""
-    words = _WORD.findall(text)
-    folded = [word.casefold() for word in words]
-    if not words or folded[0] in _LEADING:
-        return False
-    return _is_of_user(text, folded) or _has_name_before_verb(text, words, folded)
-
-
-def _is_of_user(text: str, folded: Sequence[str]) -> bool:
-    if _OTHERS.intersection(folded):
-        return False
-    if _FIRST_PERSON.intersection(folded) or folded[0] in _OWN:
-        return True
-    return bool(_OWN.intersection(_subject_words(text, folded))) and folded[0] in _DETERMINER
-
-
-def _subject_words(text: str, folded: Sequence[str]) -> Sequence[str]:
-    """The words before the verb or the label's mark; none when neither is known."""
-    if label := _LABEL.match(text):
-        return folded[: len(_WORD.findall(label["name"]))]
-    verb = next((at for at, word in enumerate(folded) if _is_verb(word)), 0)
-    return folded[:verb]
-
-
-def _is_verb(word: str) -> bool:
-    return w.FORMS.get(word, word) in w.STATE or word in _VERBS
-
-
-def _has_name_before_verb(text: str, words: Sequence[str], folded: Sequence[str]) -> bool:
-    head = len(_subject_words(text, folded))
-    run = next((at for at, word in enumerate(words) if not _is_name(word)), len(words))
-    if not head:
-        follows = run < len(words) and _RUN_VERB.fullmatch(words[run])
-        return run > 1 and bool(follows) and not folded[0].endswith(("s", "ed"))
-    if _LABEL.match(text) or folded[0] in _DETERMINER:
-        return any(map(_is_name, words[1:head]))
-    return run > 1 and not _is_verb(folded[0])
-
-
-def _is_name(word: str) -> bool:
-    folded = word.casefold()
-    return (
-        word[0].isupper()
-        and not (word.isupper() and len(word) > 1)
-        and word not in w.MONTHS
-        and folded not in _ATTRIBUTES | w.DAYS | _DETERMINER
-    )
-
-
-def _is_identifiable(text: str, least: int) -> bool:
-    """Return True when the subject can be identified below the heading of a topic.
-
-    Two words identify it ("the spare key"); everybody has "the dog". One word is enough where
-    `least` is 2: neither entry stands below a name.
-    """
-    folded = [word.casefold() for word in _WORD.findall(text)]
-    if not folded or _LABEL.match(text):
-        return False
-    head = _subject_words(text, folded)
-    if folded[0] in _DETERMINER and head:
-        told = [word for word in head if word not in _SMALL]
-        return least > 1 or len([n for n in told if n not in _ATTRIBUTES]) > 1
-    does = any(map(_is_verb, folded[1:2])) and not _is_verb(folded[0])
-    begins = does or folded[0] in _DETERMINER | PREPOSITIONS
-    return begins and len(stems(text)) >= _LONG
+def _is_of_user(item: LintItem) -> bool:
+    words = words_of(item)
+    return not _USER.isdisjoint(words) and _PRONOUNS.isdisjoint(words)
 
 
 _CODE = re.compile(r"(`{1,5})(?:(?!\1).){1,300}?\1")
