@@ -29,7 +29,7 @@ FEW = 5  # "a few days", "the last days"
 
 # Words, as patterns that are compiled at first use: most texts name no day.
 ISO = r"\d{4}-\d\d-\d\d"
-_MONTH = (
+MONTH = (
     r"(?:jan(?:uar[yi]?|vier|eiro)?|enero|gennaio|feb(?:ruar[yi]?|rero|braio)?|fevereiro|f[ée]vrier"
     r"|mar(?:ch|s|zo|ço)?|märz|maerz|maart|apr(?:ile?)?|avril|abril|ma(?:y|yo|i|io|ggio)|mei"
     r"|june?|jun(?:i|io|ho)|juin|giugno|july?|jul(?:i|io|ho)|juillet|luglio"
@@ -368,7 +368,7 @@ def _let_count(found: re.Match[str], time: _Time, today: date) -> Span | None:
 
 
 _MAY_NAME_DAYS = (
-    rf"\b(?:(?:{_MONTH}|{_WEEKDAY}|{_UNIT}|{_NOW}|{_BEFORE})(?:abend|morgen)?\b|q[1-4]\b|kw\s?\d"
+    rf"\b(?:(?:{MONTH}|{_WEEKDAY}|{_UNIT}|{_NOW}|{_BEFORE})(?:abend|morgen)?\b|q[1-4]\b|kw\s?\d"
     r"|(?:19|20)\d\d|\d\d?\.\s?\d\d?\.)"
 )
 _TH = r"(?:st|nd|rd|th|er|º|\.)?"
@@ -384,12 +384,12 @@ _VERB = (
     r"(?:(?-i:may|march)|\Amay|\Amarch)(?:\s+\d\d?)?"
     r"\s+(?!(?:in|at|on|for|with|and|or|to|until|was|were|did)\b)[^\W\d]"
 )
-_NAME = rf"\b(?!{_VERB})(?P<month>{_MONTH})\b\.?"
+_NAME = rf"\b(?!{_VERB})(?P<month>{MONTH})\b\.?"
 _IN_YEAR = r"(?:,?\s+(?:(?:of|de)\s+)?(?P<year>\d{4})(?!\d))?"
 _AMOUNT = (
     r"\s*(?:[%\u20ac$\d]|(?:euros?|dollars?|k?[mgwv]|[kmgt]b|kcal|kwh|steps|words|people|leute)\b)"
 )
-_NO_PART = rf"(?!\s+(?:of|before|der|des|vor|vom)\b|\s+(?:in|im|de|van)\s+(?:the\s+)?{_MONTH}\b)"
+_NO_PART = rf"(?!\s+(?:of|before|der|des|vor|vom)\b|\s+(?:in|im|de|van)\s+(?:the\s+)?{MONTH}\b)"
 _WEEK = rf"(?P<unit>{'|'.join(_UNITS[unit] for unit in ('weekend', 'week', 'month', 'quarter'))})"
 _YEARS = rf"(?P<unit>{_UNITS['year']})"
 _COUNTED = rf"(?P<count>{_COUNT})\s+(?P<unit>{_UNIT})"
@@ -466,8 +466,8 @@ _NAMED = (
     rf"|(?:(?:{_NEXT}|{_THIS}) )?(?:{_WEEKDAY}|{_UNITS['weekend']})(?: prochaine?)?"
     rf"|{_NEXT} {_LONG_UNIT}|{_LONG_UNIT} prochaine?|{_EDGE}"
     rf"|(?:in|dans|en|em|fra|tra) (?!the )(?:an? )?\w+ (?:{_UNITS['day']}|{_SHORT_UNIT})"
-    rf"|\d\d?(?:st|nd|rd|th|er|\.)?(?: (?:of|de))? ?{_MONTH}(?: (?:de )?\d{{4}})?"
-    rf"|{_MONTH} \d\d?(?:st|nd|rd|th)?(?:,? \d{{4}})?|\d\d?\. ?\d\d?\.(?: ?\d{{4}})?"
+    rf"|\d\d?(?:st|nd|rd|th|er|\.)?(?: (?:of|de))? ?{MONTH}(?: (?:de )?\d{{4}})?"
+    rf"|{MONTH} \d\d?(?:st|nd|rd|th)?(?:,? \d{{4}})?|\d\d?\. ?\d\d?\.(?: ?\d{{4}})?"
     r"|(?<=the )\d\d?(?:st|nd|rd|th))(?![\w-]|['\u2019]s)"
 )
 

@@ -8,8 +8,11 @@ word at a time, so the time grows in proportion to the text, whatever is in it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
+
+from openclaw.nlp.classifier import language_of
+from openclaw.nlp.dates import MONTH
 
 LONGEST = 240
 """Characters of an identifier; longer runs without a blank are data, not names."""
@@ -21,13 +24,7 @@ _FRONT = (
 _BACK = _FRONT + ")]}>.\u2026"
 _LIST_NUMBER = re.compile(r"^[ \t]{0,8}\(?\d{1,3}[.)](?=\s)", re.MULTILINE)
 
-_MONTH = (
-    r"(?:Jan(?:uary|uar)?|Feb(?:ruary|ruar)?|M(?:ar(?:ch)?|ärz)|Apr(?:il)?|Ma[iy]"
-    r"|Ju(?:ne?|ni)|Jul[iy]?|Aug(?:ust)?|Sep(?:t(?:ember)?)?|O[ck]t(?:ober)?|Nov(?:ember)?"
-    r"|De[cz](?:ember)?|janvier|février|mars|avril|mai|juin|juillet|août|septembre|octobre"
-    r"|novembre|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre"
-    r"|noviembre|diciembre|gennaio|febbraio|aprile|maggio|giugno|luglio|settembre|ottobre|dicembre)"
-)
+_MONTH = f"(?i:{MONTH})"
 _UNIT = (
     r"(?:%|\u2030|\u00b0[CFcf]?|\u20ac|\$|\u00a3|\u00a5|EUR|USD|GBP|CHF|JPY"
     r"|[Ee]uros?|[Dd]ollars?|pounds?|cents?|francs?|Franken"
@@ -76,23 +73,28 @@ class FoundIdentifier(NamedTuple):
 
 
 def identifiers(text: str) -> tuple[str, ...]:
-    """Return the exact strings of a text, in their order, without duplicates.
+    """Return the exact strings of a text and its proper names, in their order, without duplicates.
 
     When some overlap, the one that begins first counts; of several, the longest.
     """
-    found = sorted(_find_all(text), key=lambda each: (each.start, -each.end))
-    kept: dict[str, None] = {}
-    end = -1
-    for each in found:
-        if each.start >= end:
-            kept.setdefault(each.text)
-            end = each.end
-    return tuple(kept)
+    exact = [*_find_exact(text)]
+    taken = {at for each in exact for at in range(each.start, each.end)}
+    return _without_overlaps([*exact, *(n for n in _find_names(text) if n.start not in taken)])
 
 
 def exact_strings(text: str) -> tuple[str, ...]:
     """Return the identifiers with a shape of their own: no plain names, no words in quotes."""
-    return tuple(each for each in identifiers(text) if has_own_shape(each))
+    return tuple(each for each in _without_overlaps(_find_exact(text)) if _has_own_shape(each))
+
+
+def _without_overlaps(found: Iterable[FoundIdentifier]) -> tuple[str, ...]:
+    kept: dict[str, None] = {}
+    end = -1
+    for each in sorted(found, key=lambda each: (each.start, -each.end)):
+        if each.start >= end:
+            kept.setdefault(each.text)
+            end = each.end
+    return tuple(kept)
 
 
 def has_identifier(text: str, identifier: str) -> bool:
@@ -139,31 +141,25 @@ def _is_word_character(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
-def has_own_shape(identifier: str) -> bool:
-    """Return True for an identifier with a shape of its own: no plain name, no words in quotes."""
+def _has_own_shape(identifier: str) -> bool:
     marked = any(each.isdigit() or each in "/\\@_$#~=^" for each in identifier)
     return marked or is_exact(identifier)
 
 
-def _find_all(text: str) -> Iterator[FoundIdentifier]:
-    listed = {each.start() for each in _LIST_NUMBER.finditer(text)}
-    numbered = {each.end() for each in _LIST_NUMBER.finditer(text)}
+def _find_exact(text: str) -> Iterator[FoundIdentifier]:
     for pattern in (_QUOTED, _CODE):
         for each in pattern.finditer(text):
-            group = each.lastindex or 0
-            quoted = each[group].strip(" ,.;")
+            quoted = each[each.lastindex or 0].strip(" ,.;")
             if len(quoted) > 1 and len(quoted.split()) <= MOST_QUOTED_WORDS:
                 yield FoundIdentifier(each.start(), each.end(), quoted)
-    spans = [each for each in _SPANS.finditer(text) if each.start() not in listed]
-    for each in spans:
-        yield FoundIdentifier(each.start(), each.end(), each[0])
+    numbers = [each.span() for each in _LIST_NUMBER.finditer(text)]
+    starts, ends = {start for start, _ in numbers}, {end for _, end in numbers}
+    for each in _SPANS.finditer(text):
+        if each.start() not in starts:
+            yield FoundIdentifier(each.start(), each.end(), each[0])
     for start, word in _split_words(text):
-        if start + len(word) + 1 not in numbered and is_exact(word):
+        if start + len(word) + 1 not in ends and is_exact(word):
             yield FoundIdentifier(start, start + len(word), word)
-    taken = {at for each in spans for at in range(each.start(), each.end())}
-    for start, name in proper_names(text):
-        if taken.isdisjoint(range(start, start + len(name))):
-            yield FoundIdentifier(start, start + len(name), name)
 
 
 def _split_words(text: str) -> Iterator[tuple[int, str]]:
@@ -181,215 +177,88 @@ def _split_words(text: str) -> Iterator[tuple[int, str]]:
             yield start, word
 
 
-_URL = re.compile(r"(?:[a-z][a-z0-9+.-]{1,12}://|www\.)\S{2,}|mailto:\S+", re.IGNORECASE)
-_EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,5}")
-_HOST = re.compile(
-    r"(?:localhost|(?:\d{1,3}\.){3}\d{1,3}|[\w-]{1,63}(?:\.[\w-]{1,63}){1,5})(?::\d{1,5}|/\d{1,2})?"
-    r"|[\w-]{1,63}:\d{2,5}"
-)
-_IPV6 = re.compile(r"(?=[^:]*:[^:]*:)[0-9A-Fa-f:]{6,39}(?:%\w{1,8}|/\d{1,3})?")
-_IPV4 = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5}|/\d{1,2})?")
-_ADDRESS = re.compile(r"[\w-]{1,63}(?:\.[\w-]{1,63}){0,4}:\d{2,5}")
-_SUFFIX = re.compile(r"(?:[\w@+~-][\w@+~. -]{0,80})?\.(?=\w{0,9}[A-Za-z])[A-Za-z0-9]{1,10}")
-_NO_NAME = re.compile(
-    r"[^\W\d_]\.(?:[^\W\d_]\.?){1,4}|.*\.\..*|\d+(?:\.\d+)*[a-z]{1,2}", re.IGNORECASE
-)
-_NEXT_SENTENCE = re.compile(r"[^\W\d_]{2,}\.[A-Z][a-z]+")
-_VERSION = re.compile(r"v?\d{1,5}(?:\.\d{1,6}){1,4}(?:[-+.]?[A-Za-z][\w.+-]{0,20})?")
-_NUMBER = re.compile(r"[-+\u2212~\u2248<>\u00b1]?\d{1,20}(?:[.,'\u2019]\d{1,20}){0,6}")
-_ORDINAL = re.compile(r"\d{1,3}(?:st|nd|rd|th|er|re|e|º|ª)", re.IGNORECASE)
-_TIMES = re.compile(r"\d{1,2}x")
-_HEX = re.compile(r"\^?(?=[0-9a-f]{0,63}\d)(?=\d{0,63}[a-f])[0-9a-f]{6,128}", re.IGNORECASE)
-_BLOCK = re.compile(r"\^[\w-]{4,40}")
-_CODED = re.compile(r"(?=\D{0,60}\d)[^\W_][\w.+#:@~^-]{0,100}")
-_SNAKE = re.compile(r"_{0,2}[A-Za-z]\w{0,40}_\w{1,60}|\$\w{2,60}|%\w{2,40}%|--[a-z][\w-]{1,40}")
 _CAMEL = re.compile(r"[A-Za-z]{1,40}[a-z][A-Z]\w{0,60}|[A-Z]{2,10}[a-z]{2,40}[A-Z]\w{0,40}")
-_CALL = re.compile(r"[A-Za-z_][\w.]{1,80}\(\)")
-_HANDLE = re.compile(r"@[A-Za-z]\w{1,40}|#[A-Za-z0-9][\w-]{0,40}")
-_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
-_KEYED = re.compile(r"[A-Za-z_][\w.-]{0,40}=(?!=)[^\s=]{1,120}")
-_TIME = re.compile(r"\d{1,2}:\d\d(?::\d\d)?(?:[ap]m)?|\d{4}-\d\d-\d\d\S{0,20}", re.IGNORECASE)
+_NUMBER = re.compile(r"[-+\u2212~\u2248<>\u00b1]?(\d{1,20}(?:[.,'\u2019]\d{1,20}){0,6})")
 _LARGEST_COUNT = 10
+# 2nd, 3x, 24-hour, e.g
+_NO_VALUE = re.compile(
+    r"\d{1,3}(?:st|nd|rd|th|er|re|e|º|ª)|\d{1,2}x|\d{1,3}-[a-z]+(?:-[a-z]+)?"
+    r"|[^\W\d_]\.(?:[^\W\d_]\.?){1,4}",
+    re.IGNORECASE,
+)
+_SHAPES = re.compile(
+    r"(?=\D{0,60}\d)[^\W_][\w.+#:@~^-]{0,100}"  # letters with digits: OPS-4217, v1.2, host:80
+    r"|(?:[a-z][a-z0-9+.-]{1,12}://|www\.)\S{2,}|mailto:\S+"
+    r"|[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,5}"
+    # A file or a host, but no word that the next sentence follows without a blank.
+    r"|(?!.*\.\.)(?!(?-i:[^\W\d_]{2,}\.[A-Z][a-z]+)\Z)"
+    r"(?:[\w@+~-][\w@+~. -]{0,80})?\.(?=\w{0,9}[a-z])[a-z0-9]{1,10}"
+    r"|(?:[a-z]:[\\/]|\\\\|~/|\.\.?/).*"  # a path from a root
+    r"|_{0,2}[a-z]\w{0,40}_\w{1,60}|\$\w{2,60}|%\w{2,40}%|--[a-z][\w-]{1,40}"  # snake_case, $NAME
+    r"|[a-z_][\w.]{1,80}\(\)|[a-z_][\w.-]{0,40}=(?!=)[^\s=]{1,120}"  # call(), key=value
+    r"|@[a-z]\w{1,40}|#[a-z0-9][\w-]{0,40}|\^[\w-]{4,40}",  # @handle, #tag, ^block
+    re.IGNORECASE,
+)
 
 
 def is_exact(word: str) -> bool:
     """Return True when the shape of a word (no blanks, no marks around it) makes it exact."""
     if word.isalpha():
         return bool(_CAMEL.fullmatch(word)) and word.lower() not in ("macos", "iphone", "ipad")
-    if _NUMBER.fullmatch(word):
-        return _is_number(word)
-    if word.isascii() or any(character.isdigit() or character in "/\\@._" for character in word):
-        return any(shape(word) for shape in _SHAPES)
-    return False
-
-
-def _is_number(word: str) -> bool:
-    """Return True when a number is worth keeping: 0 to 10 alone are counts, not values."""
-    bare = word.lstrip("-+\u2212~\u2248<>\u00b1")
-    return not bare.isdigit() or len(bare) > 2 or int(bare) > _LARGEST_COUNT
-
-
-def _is_address(word: str) -> bool:
-    if _URL.fullmatch(word) or _EMAIL.fullmatch(word) or _IPV4.fullmatch(word):
-        return True
-    if _TIME.fullmatch(word) or _IPV6.fullmatch(word):
-        return True
-    return bool(_ADDRESS.fullmatch(word)) and not word[0].isdigit()
+    if number := _NUMBER.fullmatch(word):  # 0 to 10 are counts
+        return not number[1].isdigit() or int(number[1]) > _LARGEST_COUNT
+    if _NO_VALUE.fullmatch(word):
+        return False
+    return bool(_SHAPES.fullmatch(word) or _CAMEL.fullmatch(word)) or _is_path(word)
 
 
 def _is_path(word: str) -> bool:
-    """Return True for a path. Unlike "and/or" it has a root, a suffix, a digit or more than three
-    parts."""
-    if _DRIVE.match(word) or word.startswith(("\\\\", "~/", "./", "../")):
-        return True
+    """Return True for a path. Unlike "and/or" it has a root, a last slash, a mark or a digit, or
+    more than three parts."""
     parts = re.split(r"[/\\]", word)
     if len(parts) < 2 or "//" in word[:-1] or not any(map(str.isalpha, word)):
         return False
-    if word[0] == "/":
-        return len(parts[1]) > 1
-    if not parts[-1]:
-        return len(parts[0]) > 1
-    return len(parts) > 3 or any(_is_part(part) for part in parts)
+    if word[0] == "/" or not parts[-1]:
+        return len(parts[0] or parts[1]) > 1
+    return len(parts) > 3 or any(map(_is_marked, parts))
 
 
-def _is_part(part: str) -> bool:
-    marked = "_" in part or "." in part.strip(".") or part.startswith(".")
-    return marked or (any(map(str.isdigit, part)) and any(map(str.isalpha, part)))
-
-
-def _is_file(word: str) -> bool:
-    if not _SUFFIX.fullmatch(word) or _NO_NAME.fullmatch(word):
-        return False
-    return not _NEXT_SENTENCE.fullmatch(word)
-
-
-def _is_coded(word: str) -> bool:
-    """Return True for letters with digits: OPS-4217, a7f3c2, qwen2.5; not 2nd, 3x, 24-hour."""
-    if _ORDINAL.fullmatch(word) or _TIMES.fullmatch(word):
-        return False
-    if _HEX.fullmatch(word) or _BLOCK.fullmatch(word) or _VERSION.fullmatch(word):
+def _is_marked(part: str) -> bool:
+    if "_" in part or "." in part.strip(".") or part.startswith("."):
         return True
-    if not _CODED.fullmatch(word):
-        return False
-    return not re.fullmatch(r"\d{1,3}-[a-z]+(?:-[a-z]+)?", word)
+    return any(map(str.isdigit, part)) and any(map(str.isalpha, part))
 
 
-def _is_name(word: str) -> bool:
-    """Return True for snake_case, CamelCase, --option, call(), @handle and key=value."""
-    shapes = (_SNAKE, _CAMEL, _CALL, _HANDLE, _KEYED)
-    return any(shape.fullmatch(word) for shape in shapes)
-
-
-_SHAPES = (_is_address, _is_path, _is_file, _is_coded, _is_name)
-
-MOST_WORDS = 3
-PARTICLES = frozenset("van von de der den da di du la le bin ibn of".split())
-
-_RUN = re.compile(
-    r"(?<![\w/\\@.#&$-])[^\W\d_a-zß-ÿ][\w'\u2019-]{1,30}+"
-    r"(?: (?:(?:van|von|de|der|den|da|di|du|la|le|bin|ibn|of) ){0,2}"
-    r"[^\W\d_a-zß-ÿ][\w'\u2019-]{0,30}+){0,5}"
+_PARTICLE = r"(?:van|von|de|der|den|da|di|du|la|le|bin|ibn|of)"
+_NAME_PART = r"(?!I['\u2019]|[A-Z]{2,}\b)[^\W\d_a-zß-ÿ](?:[\w-]|['\u2019](?!s?\b))"
+_NAMES = re.compile(
+    rf"(?<![\w/\\@.#&$-]){_NAME_PART}{{1,30}}+"
+    rf"(?: (?:{_PARTICLE} ){{0,2}}{_NAME_PART}{{0,30}}+){{0,3}}"
 )
 _BEGINS = re.compile(r"(?:^|[.!?:;\u2026\n\"\u201c\u201e\u00ab([\]|*#>\u2022\u2013\u2014-])\s*$")
 _ABBREVIATED = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|Prof|St|Fr|Hr|Sr|Sra|Nr|No|vs|bzw|ca|Jr)\.\s*$")
-_GERMAN = re.compile(
-    r"\b(?:der|die|das|und|ist|nicht|ein|eine|einen|ich|wir|mit|auf|für|den|dem|zu|sie|hat|mein"
-    r"|meine|unser|unsere|bitte)\b",
-    re.IGNORECASE,
-)
-_GERMAN_BEFORE_NAME = re.compile(
-    r"\b(?:Frau|Herrn?|Dr\.|heißt|heiße|namens|genannt|heißen|bei|nach|von|nutzen"
-    r"|benutzen|verwenden|nutze|benutze|verwende|ist|bin|mit|statt)\s+$"
-)
-_GERMAN_NOUN = re.compile(
-    r"(?:ung|heit|keit|schaft|tion|tät|ling|nis|tum|ismus|chen|lein|zeit|tag|ort|liste|datei|er"
-    r"|en|e|ei|ik|ur|enz|anz|um|mal|ag|ahr|ung|ungen)s?$"
-)
-
-NO_NAMES = frozenset(
-    """
-    a an the this that these those i i'm i've i'll i'd my your his her its our their we you he she
-    it they who what when where why which how if so and or but not no yes ok okay please thanks
-    thank hello hi hey dear well also then now today tomorrow yesterday tonight there here as at
-    by for from in on to of with without after before because since while until all any some each
-    every both most more many much one two three four five six seven eight nine ten first second
-    third last next new old is are was were be been being do does did has have had can could will
-    would shall should may might must let lets let's make add put write read show tell give find
-    create change set delete remove remember note save store edit open close use check look search
-    list send call ask buy book run start stop try move copy rename replace update fix explain
-    summarise summarize translate compare help do get keep take see say go come turn draft plan
-    schedule remind cancel sort merge convert calculate count print rewrite answer continue mark
-    tick finish email mail pick choose explain describe suggest review done sorry great good nice
-    perfect actually always never maybe perhaps however therefore finally meanwhile instead only
-    just again still even too everyone everything everybody nothing nobody something someone
-    somebody anyone anything error warning info debug note notes todo file files line lines page
-    table figure example total result results name title date status true false none null yes'n
-    api url json html pdf csv xml iban sql http https cpu gpu ram usb faq asap fyi btw am pm ok id
-    ui io os pc tv wifi id's frau herr herrn termin der die das den dem ein eine einen mein meine
-    unser unsere dein ihr wir ich du er sie es und oder aber nicht kein keine ja nein bitte danke
-    hallo wenn weil dass wie was wer wo wann warum welche auch dann jetzt heute morgen gestern
-    hier dort alle immer nie nur noch schon ist sind war hat le la les un une des mon ma mes notre
-    nos ton ta il elle nous vous je tu et ou mais si oui non merci bonjour quand comment pourquoi
-    el los las una mi mis nuestro nuestra yo ella nosotros y o pero si sí gracias hola cuando como
-    por para il lo gli uno mio mia nostro io lui lei noi e ma se grazie ciao quando come perché
-    """.split()
-)
+_FIRST_WORD = re.compile(rf"\S+(?: {_PARTICLE}(?= ))* ?")
 
 
-def proper_names(text: str) -> Iterator[tuple[int, str]]:
-    """Yield where each proper name begins, and the name. A text all in capitals has none."""
-    german = len(_GERMAN.findall(text[:2000])) > 1
-    inside: set[str] = set()
-    waiting: list[tuple[int, str]] = []
-    for found in _RUN.finditer(text):
-        before = text[max(found.start() - 40, 0) : found.start()]
-        begins = bool(_BEGINS.search(before)) and not _ABBREVIATED.search(before)
-        for start, words in _split_run(found.start(), found[0]):
-            at_start = begins and start == found.start()
-            if len(words) == 1 and at_start:
-                waiting.append((start, words[0]))
-            elif len(words) > 1 or not german or _is_german_name(before, words[0]):
-                inside.update(words)
-                yield start, " ".join(words)
-    for start, word in waiting:  # a first word is a name when it is one elsewhere in the text
-        if word in inside:
-            yield start, word
+def _find_names(text: str) -> Iterator[FoundIdentifier]:
+    """Yield the proper names: words with a capital within a sentence, in German only two or more
+    of them. The first word of a sentence belongs to one when it is one elsewhere in the text."""
+    found = [
+        (each.start(), each[0], _begins_sentence(text, each.start()))
+        for each in _NAMES.finditer(text)
+    ]
+    if not found:
+        return
+    least = 2 if language_of(text) == "de" else 1
+    inside = {word for _, name, begins in found for word in name.split()[begins:]}
+    for start, name, begins in found:
+        first = _FIRST_WORD.match(name)
+        if begins and first and name.split()[0] not in inside:
+            start, name = start + first.end(), name[first.end() :]
+        if name and len(name.split()) >= least:
+            yield FoundIdentifier(start, start + len(name), name)
 
 
-def _is_german_name(before: str, word: str) -> bool:
-    """Return True when a single German word is a name: it follows a word such as "Frau" and has no
-    ending of a noun."""
-    return bool(_GERMAN_BEFORE_NAME.search(before)) and not _GERMAN_NOUN.search(word)
-
-
-def _split_run(start: int, run: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield a run of capitalised words without the common ones, in pieces of up to three words."""
-    words: list[str] = []
-    begin = at = 0
-    for word in run.split(" "):
-        bare = re.sub(r"['\u2019]s?$", "", word)
-        small = word[:1].islower()
-        if _is_common(bare) or (len(words) >= MOST_WORDS and not small):
-            yield from _trim_piece(start + begin, words)
-            words = []
-        if not _is_common(bare) and (words or not small):
-            begin = begin if words else at
-            words.append(bare)
-            if bare != word:
-                yield from _trim_piece(start + begin, words)
-                words = []
-        at += len(word) + 1
-    yield from _trim_piece(start + begin, words)
-
-
-def _trim_piece(start: int, words: list[str]) -> Iterator[tuple[int, list[str]]]:
-    while words and words[-1][:1].islower():
-        words = words[:-1]
-    if words and any(len(word) > 1 for word in words):
-        yield start, words
-
-
-def _is_common(word: str) -> bool:
-    if word in PARTICLES:
-        return False
-    return word.lower() in NO_NAMES or not word[:1].isupper()
+def _begins_sentence(text: str, at: int) -> bool:
+    before = text[max(at - 40, 0) : at]
+    return bool(_BEGINS.search(before)) and not _ABBREVIATED.search(before)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from openclaw.frozen import frozen
 from openclaw.messages import ToolUse
 from openclaw.nlp.classifier import read_answer, read_message
-from openclaw.nlp.identifiers import exact_strings, has_own_shape, identifiers
+from openclaw.nlp.identifiers import exact_strings
 from openclaw.nlp.sentences import LONGEST_SENTENCE, blank_quotes, own_words, sentences, shorten
 from openclaw.nlp.statements import find_statements
 from openclaw.nlp.words import COMMON, WORD, stem
@@ -210,9 +210,8 @@ def _find_in_answer(answer: str, known: set[str]) -> list[str]:
 def _to_finding(line: ResultLine, known: set[str], answered: set[str]) -> tuple[float, str] | None:
     """Return a line with a new exact string and its score. From somebody else's text only these
     strings are taken, so that none of its sentences gets into the notes."""
-    strings = identifiers(line.text)
-    shaped = [each for each in strings if has_own_shape(each)]
-    new = [each for each in shaped if each not in known and each not in line.label]
+    strings = exact_strings(line.text)
+    new = [each for each in strings if each not in known and each not in line.label]
     if not new:
         return None
     score = line.score + 0.5 * min(len(new), 4) + 2 * sum(each in answered for each in strings)
