@@ -13,7 +13,6 @@ import re
 from openclaw.nlp.classifier import read_answer, read_message
 from openclaw.nlp.dates import find_named_day
 from openclaw.nlp.intent import QUESTION_MARK, may_order, only_asks
-from openclaw.nlp.words import content_words
 
 PAST = (
     "added|appended|changed|completed|corrected|created|deleted|edited|fixed|inserted|marked|moved|"
@@ -39,19 +38,12 @@ DENIAL = re.compile(
     re.IGNORECASE,
 )
 CLAIM_WORD = re.compile(rf"\b(?:{PAST}|done|habe|wurden?|j['\u2019]ai|he|ho)\b", re.IGNORECASE)
-_WILL = (
-    r"\b(?:(?:I|we)(?:['\u2019]ll| will| am going to|['\u2019]m going to)|let me|ich werde|je vais|"
-    r"voy a|vado a)\b"
-)
-_CAN = r"\b(?P<can>(?:I|we) can)\b"
-WILL = re.compile(
-    rf"^\W*(?:[\w' \u2019]{{1,20}}[,.!:\u2013\u2014-]+ *)?(?:{_WILL}|(?<=[,.!:] ){_CAN})"
-    # Not help that is offered, needs, and what needs no tool.
-    r"(?! (?:\w+ )?(?:be|need|have|help|assist|try|wait|know|remember|keep|note|see|talk)\b)",
+PROMISE_WORDS = re.compile(
+    r"\b(?:(?:I|we)(?:['\u2019]ll| will| can| am going to|['\u2019]m going to)|let me|ich werde"
+    r"|je vais|voy a|vado a)\b|\bwe\s*\Z",
     re.IGNORECASE,
 )
-"""A sentence that promises something at once ("yes, I can add it" too)."""
-PROMISE_WORDS = re.compile(rf"{_WILL}|{_CAN}|\bwe\s*\Z", re.IGNORECASE)
+"""A sentence with one of them may announce an act, and so is not shown before it is checked."""
 CLAIM_OPENING = re.compile(
     r"(?:\A|\b(?:I(?:['\u2019]\w*)?|has|have|was|were|is|are)\W"
     r"(?:(?:have|now|just|also|already|been|successfully) )*)\w*\Z",
@@ -79,9 +71,6 @@ LATER = re.compile(
     r"necesitar|aiutar\w*)\b",
     re.IGNORECASE,
 )
-FEWEST_SHARED = 3
-"""Words that "yes, I can ..." must share with the request: "can you edit files?" asks what is
-possible."""
 LONGEST_PROMISE = 300
 """Characters of an answer that only promises; a longer one may already be what was promised."""
 SENTENCE_END = re.compile(r"(?<=[.!?:])\s+|\n+")
@@ -114,11 +103,11 @@ def find_claims(answer: str, request: str) -> tuple[str, ...]:
     )
     if done or tells or only_asks(request):
         return done
-    return _find_promises(answer, request) or _find_announced(answer, request)
+    return _find_announced(answer, request)
 
 
 def _find_announced(answer: str, request: str) -> tuple[str, ...]:
-    """Return the last sentence of a short answer to an order when it surely announces an act, in
+    """Return the last sentence of a short answer to a request when it surely announces an act, in
     any language; text after such a sentence may be what it announces. "How are you today?" is not.
     """
     *before, last = SENTENCE_END.split(answer.strip())
@@ -128,28 +117,8 @@ def _find_announced(answer: str, request: str) -> tuple[str, ...]:
         return ()
     if DENIAL.search(last) or LATER.search(last) or find_named_day(last):
         return ()
-    ordered = not read_message(request).lacks("orders")
-    return (last,) if ordered and read_answer(last).has("announces") else ()
-
-
-def _find_promises(answer: str, request: str) -> tuple[str, ...]:
-    """Return the sentences of a short answer that promise something at once: they share words with
-    the request or have a verb of changing. With a day in it, a promise may be for that day."""
-    if not _may_promise(answer):
-        return ()
-    ends = SENTENCE_END.split(answer.strip())[-2:]  # text after a promise may fulfil it
-    promising = [(each, will) for each in ends if (will := WILL.search(each)) and each[-1] != ":"]
-    if not promising:
-        return ()
-    wanted, found = set(content_words(request)), []
-    for sentence, will in promising:
-        if DENIAL.search(sentence) or LATER.search(sentence) or find_named_day(sentence):
-            continue
-        said = wanted.intersection(content_words(sentence[will.end() :]))
-        sure = len(said) >= FEWEST_SHARED if will["can"] else said or CHANGE_VERB.search(sentence)
-        if sure:
-            found.append(sentence.strip())
-    return tuple(found)
+    wanted = not read_message(request).lacks("orders", "asks")
+    return (last,) if wanted and read_answer(last).has("announces") else ()
 
 
 def _may_promise(answer: str) -> bool:
@@ -169,7 +138,8 @@ def count_releasable(text: str, shown: int = 0) -> int:
     done, promise = 0, _may_promise(text)
     for end in SENTENCE_END.finditer(text):
         sentence = text[done : end.start()]
-        if end.end() > shown and (CLAIMS.search(sentence) or (promise and WILL.search(sentence))):
+        claims = CLAIMS.search(sentence) or (promise and PROMISE_WORDS.search(sentence))
+        if claims and end.end() > shown:
             return done
         done = end.end()
     last = text[done:]
