@@ -17,7 +17,7 @@ from typing import Any
 from openclaw.retrieval import records
 from openclaw.retrieval.records import KnownFile
 from openclaw.retrieval.snapshot import Snapshot, SnapshotCache
-from openclaw.retrieval.writer import Writer, take_over_vectors
+from openclaw.retrieval.writer import Writer
 from openclaw.storage.safe_open import NotOrdinary, checked_database, make_folder, remove
 
 BUSY_SECONDS = 5.0
@@ -175,7 +175,6 @@ class IndexStore:
         writer = records.connect(checked_database(self.path), self._busy, self._max_pages)
         try:
             self._identity = _identity(self.path)
-            take_over_vectors(writer)
             reader = records.connect_reader(self.path, self._busy)
         except BaseException:
             writer.close()

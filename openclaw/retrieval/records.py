@@ -120,7 +120,7 @@ CREATE TABLE chunks (
     headings TEXT, date TEXT, label TEXT, struck INTEGER);
 CREATE TABLE postings (
     term TEXT, file INTEGER, data BLOB, PRIMARY KEY (term, file)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS embedders (
+CREATE TABLE embedders (
     id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, width INTEGER);
 CREATE TABLE vectors (
     id INTEGER PRIMARY KEY AUTOINCREMENT, embedder INTEGER, contexts BLOB, codes BLOB);
@@ -130,9 +130,6 @@ CREATE TABLE departed (context INTEGER PRIMARY KEY, at INTEGER);
 CREATE TABLE shared (
     id INTEGER, place TEXT, day INTEGER, PRIMARY KEY (id, place)) WITHOUT ROWID;
 """
-# Versions whose vectors are kept, as `former_vectors`, until `writer.take_over_vectors`. To embed
-# all texts again would take long, to read them does not.
-FORMER = (1, 2, 3)
 
 
 def connect(path: Path | str, busy_seconds: float, max_pages: int = 0) -> sqlite3.Connection:
@@ -207,14 +204,10 @@ def _version(db: sqlite3.Connection) -> int:
 
 def _make_tables(db: sqlite3.Connection) -> None:
     db.execute("BEGIN IMMEDIATE")
-    if (version := _version(db)) != VERSION:
-        kept = version in FORMER
-        if kept:
-            db.execute("ALTER TABLE vectors RENAME TO former_vectors")
+    if _version(db) != VERSION:
         select = "SELECT name FROM sqlite_master WHERE type='table' AND name NOT LIKE 'sqlite_%'"
         for (name,) in db.execute(select).fetchall():
-            if not kept or name not in ("embedders", "former_vectors"):
-                db.execute('DROP TABLE "{}"'.format(name.replace('"', '""')))
+            db.execute('DROP TABLE "{}"'.format(name.replace('"', '""')))
         for statement in filter(str.strip, TABLES.split(";")):
             db.execute(statement)
         db.execute(f"PRAGMA user_version = {VERSION}")

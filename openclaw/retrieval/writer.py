@@ -353,22 +353,3 @@ def binary_codes(vectors: npt.NDArray[np.floating]) -> npt.NDArray[np.uint64]:
     uint64[n, ceil(d / 64)]."""
     bits = np.packbits(vectors > 0, axis=1)
     return np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8))).view("<u8")
-
-
-def take_over_vectors(db: sqlite3.Connection) -> None:
-    """Save the vectors that `records` has kept of a former version. Raises sqlite3.Error."""
-    exist = "SELECT 1 FROM sqlite_master WHERE name = 'former_vectors'"
-    if not db.execute(exist).fetchone():
-        return
-    db.execute("BEGIN IMMEDIATE")
-    if db.execute(exist).fetchone():  # no other process has done so meanwhile
-        select = "SELECT embedder, width, contexts, data FROM former_vectors JOIN embedders"
-        for embedder, width, contexts, data in db.execute(f"{select} ON embedders.id = embedder"):
-            keys = np.frombuffer(contexts, "<i8")
-            try:
-                vectors = np.frombuffer(data, "<f2").reshape(len(keys), width)
-            except ValueError as error:
-                raise sqlite3.DatabaseError("vectors of the wrong size") from error
-            add_vectors(db.execute, embedder, keys, vectors)
-        db.execute("DROP TABLE former_vectors")
-    db.execute("COMMIT")

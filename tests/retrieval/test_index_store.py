@@ -373,35 +373,6 @@ def test_tables_that_another_version_makes_anew_are_read_anew(store: IndexStore)
     other.close()
 
 
-@pytest.mark.parametrize("version", records.FORMER)
-def test_the_vectors_of_former_versions_are_kept(store: IndexStore, version: int) -> None:
-    take_in(store, sea="one\n", day="three\n")
-    store.close()
-    db = sqlite3.connect(store.path)
-    db.executescript(
-        f"""
-        DROP TABLE vectors; DROP TABLE full_vectors; PRAGMA user_version = {version};
-        CREATE TABLE vectors (
-            id INTEGER PRIMARY KEY AUTOINCREMENT, embedder INTEGER, contexts BLOB, data BLOB);
-        INSERT INTO embedders VALUES (7, 'fake/one', 4), (8, 'kept/elsewhere', 0);
-        """
-    )
-    contexts = np.array([context_key("three"), context_key("one")], "<i8").tobytes()
-    data = vectors_of("three", "one").astype("<f2").tobytes()
-    db.execute(
-        "INSERT INTO vectors VALUES (1, 7, ?, ?), (2, 8, ?, x'')", (contexts, data, contexts)
-    )
-    db.commit()
-    db.close()
-    again = IndexStore(store.path)
-    assert again.files() == {} and not again.notices
-    take_in(again, sea="one\n", day="three\n")
-    matrix, known = matrix_of(again.snapshot(), "fake/one")
-    assert known.all() and np.allclose(matrix, vectors_of("one", "three"), atol=1e-3)
-    assert again.snapshot().vectors("kept/elsewhere").known.all()
-    again.close()
-
-
 def test_nothing_but_the_index_is_left_when_it_is_closed(tmp_path: Path) -> None:
     store = IndexStore(tmp_path / "index" / "index.sqlite")
     take_in(store, sea=SEA)
