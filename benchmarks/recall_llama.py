@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from itertools import accumulate
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from llama_index.core import Document, VectorStoreIndex
 from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.callbacks.base import CallbackManager
 from llama_index.core.constants import DEFAULT_CHUNK_OVERLAP
 from llama_index.core.llms import MockLLM
 from llama_index.core.node_parser import SentenceSplitter
@@ -21,14 +24,38 @@ from llama_index.core.retrievers.fusion_retriever import FUSION_MODES
 from llama_index.core.schema import BaseNode, NodeWithScore, TextNode
 from llama_index.retrievers.bm25 import BM25Retriever
 
-from openclaw.retrieval.llamaindex import TextEmbedding
 from openclaw.retrieval.passages import Passage
+from openclaw.retrieval.snapshot import question_vector
 
 if TYPE_CHECKING:
     from benchmarks.recall_score import Corpus
     from openclaw.retrieval.embedders import Embedder
 
 CHUNK_TOKENS = 400
+
+
+class TextEmbedding(BaseEmbedding):
+    """Our embedder as a LlamaIndex embedding model. It cuts texts to its own window."""
+
+    _embedder: Any = PrivateAttr()
+
+    def __init__(self, embedder: Embedder) -> None:
+        super().__init__(model_name=embedder.name, callback_manager=CallbackManager([]))
+        self._embedder = embedder
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        numbers: list[float] = question_vector(self._embedder, query).tolist()
+        return numbers
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return self._get_query_embedding(query)
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return self._get_text_embeddings([text])[0]
+
+    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+        rows: list[list[float]] = self._embedder.documents(texts).tolist()
+        return rows
 
 
 class Stock:

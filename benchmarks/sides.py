@@ -103,7 +103,7 @@ class Stock:
         from llama_index.core import VectorStoreIndex
         from llama_index.core.schema import TextNode
 
-        from openclaw.retrieval.llamaindex import TextEmbedding
+        from benchmarks.recall_llama import TextEmbedding
 
         shutil.rmtree(self._stores, ignore_errors=True)
         pages = sorted((self._home / "memory").glob("*.md"))
@@ -125,7 +125,7 @@ class Stock:
         from llama_index.core import StorageContext, load_index_from_storage
         from llama_index.retrievers.bm25 import BM25Retriever
 
-        from openclaw.retrieval.llamaindex import TextEmbedding
+        from benchmarks.recall_llama import TextEmbedding
 
         storage = StorageContext.from_defaults(persist_dir=str(self._stores))
         model = TextEmbedding(embedder or RandomEmbedder())

@@ -12,19 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import bm25s
 import numpy as np
 from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.callbacks.base import CallbackManager
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.retrievers.bm25 import BM25Retriever
 
 from openclaw.errors import ModelFailed
-from openclaw.retrieval import ranking, snapshot
+from openclaw.retrieval import ranking
 from openclaw.retrieval.question import topic_words
 from openclaw.retrieval.ranking import (
     K1,
@@ -37,7 +35,7 @@ from openclaw.retrieval.ranking import (
     weigh_words,
 )
 from openclaw.retrieval.records import StoredChunk
-from openclaw.retrieval.snapshot import Rows, SnapshotView
+from openclaw.retrieval.snapshot import Rows, SnapshotView, best, question_vector, usual_cosine
 
 if TYPE_CHECKING:
     from openclaw.retrieval.embedders import Embedder
@@ -68,7 +66,7 @@ class HybridRetriever(BaseRetriever):
         embedder: Embedder | None = None,
         *,
         nearest: FindNearest = ranking.nearest,
-        usual_cosine: ranking.UsualCosine = snapshot.usual_cosine,
+        usual_cosine: ranking.UsualCosine = usual_cosine,
         top_k: int = 5,
         today: Callable[[], date] = date.today,
         on_trouble: Callable[[Exception], None] = lambda error: None,
@@ -81,34 +79,29 @@ class HybridRetriever(BaseRetriever):
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         view = self._state()
         found = self.fused(view, query_bundle)[: self._top_k]
-        return scored(nodes_of(view, [one.row for one in found]), [one.score for one in found])
+        return _nodes(view, [one.row for one in found], [one.score for one in found])
 
     def fused(
-        self, view: SnapshotView, query_bundle: QueryBundle, *, whole: bool = False
+        self, view: SnapshotView, bundle: QueryBundle, *, whole: bool = False
     ) -> list[ranking.FusedRow]:
         """The ranked rows of which `retrieve` makes nodes, best first, at most `ranking.POOL`. With
         `whole` all rows of both rankings."""
         if not view.snapshot.count:
             return []
-        by_words = ranked(view, StoredBM25(view).retrieve(query_bundle))
-
-        def by_meaning(others: Rows) -> ranking.RowScores | None:
-            return self._by_meaning(view, query_bundle, others)
-
         return fused(
             view,
-            query_bundle.query_str,
+            bundle.query_str,
             self._today(),
-            by_words,
-            by_meaning,
-            lambda: scale(view, self._embedder, query_bundle.embedding, self._usual_cosine),
+            StoredBM25(view).find(bundle.query_str),
+            lambda others: self._by_meaning(view, bundle, others),
+            lambda: scale(view, self._embedder, bundle.embedding, self._usual_cosine),
             self._top_k,
             whole=whole,
         )
 
     def _by_meaning(
         self, view: SnapshotView, bundle: QueryBundle, others: Rows
-    ) -> ranking.RowScores | None:
+    ) -> RowScores | None:
         """The nearest rows and the rows `others` with their cosines; None without vectors."""
         embedder = self._embedder
         if embedder is None or not self._embed_question(bundle, embedder):
@@ -123,15 +116,20 @@ class HybridRetriever(BaseRetriever):
         """Embed the question when it has no vector yet. Returns True when it has one."""
         try:
             if bundle.embedding is None:
-                text = bundle.query_str
-                bundle.embedding = TextEmbedding(embedder).get_query_embedding(text)
+                bundle.embedding = question_vector(embedder, bundle.query_str).tolist()
         except Exception as error:  # noqa: BLE001 - whatever an embedder raises: the words answer
             self._on_trouble(error)
             return False
         return True
 
 
-def node_of(chunk: StoredChunk) -> TextNode:
+def _nodes(view: SnapshotView, rows: Sequence[int], scores: Sequence[float]) -> list[NodeWithScore]:
+    """The chunks of these rows as nodes, in the order asked for."""
+    nodes = map(_node, view.chunks(rows))
+    return [NodeWithScore(node=n, score=s) for n, s in zip(nodes, scores, strict=True)]
+
+
+def _node(chunk: StoredChunk) -> TextNode:
     """A chunk as a node; its place is metadata, not part of the text."""
     place = {
         "path": chunk.path,
@@ -147,55 +145,6 @@ def node_of(chunk: StoredChunk) -> TextNode:
         excluded_embed_metadata_keys=list(place),
         excluded_llm_metadata_keys=["date", "headings"],
     )
-
-
-def nodes_of(view: SnapshotView, rows: Sequence[int]) -> list[TextNode]:
-    """The chunks of these rows as nodes, in the order asked for."""
-    return [node_of(chunk) for chunk in view.chunks(rows)]
-
-
-def scored(nodes: Sequence[TextNode], scores: Sequence[float]) -> list[NodeWithScore]:
-    return [NodeWithScore(node=n, score=s) for n, s in zip(nodes, scores, strict=True)]
-
-
-def ranked(view: SnapshotView, found: Sequence[NodeWithScore]) -> RowScores:
-    """Nodes as rows and scores, without nodes that the view does not hold or allow."""
-    pairs = [
-        (row, each.score or 0.0)
-        for each in found
-        if (row := view.row_of(each.node.node_id)) is not None
-        and (view.allowed is None or view.allowed[row])
-    ]
-    rows = np.array([row for row, _ in pairs], np.int64)
-    return RowScores(rows, np.array([score for _, score in pairs], np.float32))
-
-
-class TextEmbedding(BaseEmbedding):
-    """Our embedder as a LlamaIndex embedding model. It cuts texts to its own window."""
-
-    _embedder: Any = PrivateAttr()
-
-    def __init__(self, embedder: Embedder) -> None:
-        super().__init__(model_name=embedder.name, callback_manager=CallbackManager([]))
-        self._embedder = embedder
-
-    @classmethod
-    def class_name(cls) -> str:
-        return "TextEmbedding"
-
-    def _get_query_embedding(self, query: str) -> list[float]:
-        numbers: list[float] = snapshot.question_vector(self._embedder, query).tolist()
-        return numbers
-
-    async def _aget_query_embedding(self, query: str) -> list[float]:
-        return self._get_query_embedding(query)
-
-    def _get_text_embedding(self, text: str) -> list[float]:
-        return self._get_text_embeddings([text])[0]
-
-    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
-        rows: list[list[float]] = np.asarray(self._embedder.documents(texts)).tolist()
-        return rows
 
 
 def word_index(view: SnapshotView, terms: Sequence[str]) -> bm25s.BM25:
@@ -229,23 +178,27 @@ class StoredBM25(BM25Retriever):  # type: ignore[misc, unused-ignore]
     without chunks, a question without words and an unknown word give no nodes; no node has score 0.
     """
 
-    def __init__(self, view: SnapshotView, top_k: int = POOL) -> None:
+    def __init__(self, view: SnapshotView) -> None:
         self._view = view
         super().__init__(
             existing_bm25=word_index(view, ()),
-            similarity_top_k=min(top_k, view.snapshot.count),
+            similarity_top_k=min(POOL, view.snapshot.count),
             skip_stemming=True,
             callback_manager=CallbackManager([]),
         )
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        text = query_bundle.query_str
+        found = self.find(query_bundle.query_str)
+        return _nodes(self._view, found.rows.tolist(), found.scores.tolist())
+
+    def find(self, text: str) -> RowScores:
+        """The rows that `retrieve` makes nodes of, best first."""
         terms = respell(self._view, topic_words(text), text)
         self.bm25 = word_index(self._view, terms)
         if not self.bm25.vocab_dict:
-            return []
+            return RowScores(np.empty(0, np.int64), np.empty(0, np.float32))
         scores = self.bm25.get_scores(terms)
         allowed = self._view.allowed
         wanted = scores > 0 if allowed is None else (scores > 0) & allowed
-        rows = snapshot.best(scores, self.similarity_top_k, wanted)  # bm25s orders no equal scores
-        return scored(nodes_of(self._view, rows.tolist()), scores[rows].tolist())
+        rows = best(scores, self.similarity_top_k, wanted)  # bm25s orders no equal scores
+        return RowScores(rows, scores[rows])

@@ -142,18 +142,6 @@ class Snapshot:
             raise sqlite3.DatabaseError("a row is missing in the index")
         return found
 
-    def node_ids(self) -> list[str]:
-        """The node id of each chunk."""
-        return [f"{node:016x}" for node in self._nodes.tolist()]
-
-    def row_of(self, node_id: str) -> int | None:
-        """The row of a chunk, None when there is none (any more)."""
-        try:
-            found = np.flatnonzero(self._nodes == np.uint64(int(node_id, 16)))
-        except (ValueError, OverflowError):
-            return None
-        return int(found[0]) if len(found) else None
-
     def _chunk(
         self, row: int, columns: tuple[Any, ...], file: tuple[int, str, int, int, int]
     ) -> StoredChunk:
@@ -185,7 +173,6 @@ class SnapshotView:
         self.snapshot = snapshot
         self.allowed = allowed
         self._chunks: dict[int, StoredChunk] = {}
-        self._rows: dict[str, int] = {}
         self._postings: dict[str, tuple[Rows, Floats]] = {}
 
     def postings(self, word: str) -> tuple[Rows, Floats]:
@@ -199,7 +186,6 @@ class SnapshotView:
         missing = [row for row in rows if row not in self._chunks]
         for chunk in self.snapshot.rows(missing) if missing else ():
             self._chunks[chunk.row] = chunk
-            self._rows[chunk.node_id] = chunk.row
         return [self._chunks[row] for row in rows]
 
     def rows_of(self, spans: Sequence[tuple[str, str]]) -> Rows:
@@ -210,11 +196,6 @@ class SnapshotView:
         read = (self.snapshot.dated, self.snapshot.telling_of)
         rows = union(*(find(*span) for find in read for span in spans))
         return rows if self.allowed is None else rows[self.allowed[rows]]
-
-    def row_of(self, node_id: str) -> int | None:
-        """The row of a node, None when there is none (any more)."""
-        row = self._rows.get(node_id)
-        return self.snapshot.row_of(node_id) if row is None else row
 
 
 def allowed_rows(

@@ -24,7 +24,6 @@ from openclaw.retrieval.indexer import Indexer
 from openclaw.retrieval.llamaindex import (
     HybridRetriever,
     StoredBM25,
-    TextEmbedding,
     word_index,
 )
 from openclaw.retrieval.scan import IndexOptions
@@ -184,16 +183,8 @@ def test_rows_without_a_vector_are_not_found(home: Path, store: IndexStore) -> N
 
 @pytest.mark.parametrize("spoilt", [[float("nan")] * 64, [0.0] * 64, [float("inf"), 1.0]])
 def test_an_unusable_vector_of_a_question_is_an_error(spoilt: list[float]) -> None:
-    model = TextEmbedding(WordEmbedder(spoilt=spoilt))
     with pytest.raises(ModelFailed, match="unusable vector"):
-        model.get_query_embedding("cat")
-
-
-def test_the_embedding_model_serves_llama_index(home: Path) -> None:
-    model = TextEmbedding(WordEmbedder())
-    both = model.get_text_embedding_batch(["the cat", "the feline"])
-    assert both[0] == both[1]
-    assert both[0] == pytest.approx(model.get_query_embedding("the cat"), abs=1e-6)
+        question_vector(WordEmbedder(spoilt=spoilt), "cat")
 
 
 # -------- both
