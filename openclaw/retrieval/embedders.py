@@ -15,7 +15,7 @@ from openclaw.errors import ServerAway, UsageError
 from openclaw.models.catalog import embedding_files
 from openclaw.models.ollama_client import base_url
 from openclaw.retrieval.embedding_backends import MiniLM, OllamaEmbedder, OpenAIEmbedder
-from openclaw.retrieval.embedding_models import InstalledModel, find, installed, preferred
+from openclaw.retrieval.embedding_models import find, installed, preferred
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,12 +87,13 @@ def choose_embedder(
     kind, _, name = setting.partition("/")
     if setting == "none":
         return EmbedderChoice(None)
-    if setting == "embedded" or (kind == "embedded" and name == EMBEDDED):
-        return _embedded(minilm, threads) or EmbedderChoice(
-            None, "the embedding model is not installed, search goes by words only", PULL
-        )
-    if setting == "auto":
-        return _embedded(minilm, threads) or _any_of_ollama(ollama_url)
+    if setting in ("auto", "embedded", f"embedded/{EMBEDDED}"):
+        if minilm:
+            return EmbedderChoice(MiniLM(*minilm, threads))
+        if setting == "auto":
+            return _any_of_ollama(ollama_url)
+        why = "the embedding model is not installed, search goes by words only"
+        return EmbedderChoice(None, why, PULL)
     if kind == "ollama" and name:
         return _of_ollama(name, ollama_url)
     if kind == "openai" and name:
@@ -103,12 +104,6 @@ def choose_embedder(
     )
 
 
-def _embedded(minilm: tuple[Path, Path] | None, threads: int) -> EmbedderChoice | None:
-    if minilm is None:
-        return None
-    return EmbedderChoice(MiniLM(*minilm, threads))
-
-
 def _any_of_ollama(url: str) -> EmbedderChoice:
     try:
         found = preferred(installed(url))
@@ -117,7 +112,7 @@ def _any_of_ollama(url: str) -> EmbedderChoice:
     if found is None:
         why = "no embedding model is installed, search goes by words only"
         return EmbedderChoice(None, why, PULL)
-    return _open(found, url)
+    return EmbedderChoice(OllamaEmbedder(found, url))
 
 
 def _of_ollama(name: str, url: str) -> EmbedderChoice:
@@ -128,16 +123,11 @@ def _of_ollama(name: str, url: str) -> EmbedderChoice:
     if found is None:
         why = f"Ollama has no model {name}, search goes by words only"
         return EmbedderChoice(None, why, f"ollama pull {name}")
-    return _open(found, url)
-
-
-def _open(found: InstalledModel, url: str) -> EmbedderChoice:
     return EmbedderChoice(OllamaEmbedder(found, url))
 
 
 def open_embedder(settings: Settings) -> EmbedderChoice:
     """The embedder of the settings, or why there is none. Loads nothing yet."""
-
     return choose_embedder(
         settings.embedding,
         minilm=embedding_files(),

@@ -8,26 +8,33 @@ padding, divided by its length. The model needs no prefixes.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, ServerAway
-from openclaw.models.base import ask_uncompressed, limit_size
+from openclaw.models.base import MOST_BYTES, ask_uncompressed, limit_size
+from openclaw.models.http_client import (
+    ConnectFailed,
+    HttpClient,
+    ServerRefusal,
+    is_loopback,
+    one_line,
+)
 from openclaw.models.openai import HOSTED, START_IT
 from openclaw.retrieval.embedding_models import InstalledModel, cut, family
 
 if TYPE_CHECKING:
-    import httpx
     import ollama
     from llama_index.embeddings.ollama import OllamaEmbedding
     from tokenizers import Tokenizer
@@ -347,10 +354,7 @@ class OllamaEmbedder(ServerEmbedder):
         except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise ServerAway(f"{server} does not answer", "start it with `ollama serve`") from error
         except httpx.HTTPError as error:
-            why = str(error) or type(error).__name__
-            raise ServerAway(
-                f"{server} broke off while embedding ({why})", "see the server's own log"
-            ) from error
+            raise _broken_off(server, error) from error
         except (ValueError, TypeError, AttributeError, IndexError) as error:
             raise self._unusable_vectors("what is no vector") from error
 
@@ -379,8 +383,8 @@ class OpenAIEmbedder(ServerEmbedder):
     def __init__(self, model: str, base_url: str, api_key: str) -> None:
         super().__init__(model)
         self._url = (base_url or HOSTED).rstrip("/")
-        self._key = api_key
-        self._opened: httpx.Client | None = None
+        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._client = HttpClient(self._url, headers, CONNECT_SECONDS, READ_SECONDS)
 
     @property
     def name(self) -> str:
@@ -388,53 +392,43 @@ class OpenAIEmbedder(ServerEmbedder):
         return f"openai/{self._model_name}@{hashlib.sha256(self._url.encode()).hexdigest()[:12]}"
 
     def close(self) -> None:
-        if self._opened is not None:
-            self._opened.close()
-            self._opened = None
+        self._client.close()
 
     def _fetch(self, texts: list[str], *, asked: bool) -> Any:
-        import httpx
-
         mark = self._family.query if asked else self._family.document
         told = [f"{mark} {text}" if mark else text for text in texts]
+        body = {"model": self._model_name, "input": told}
         server = f"the server at {self._url}"
         try:
-            body = {"model": self._model_name, "input": told}
-            response = self._client.post(f"{self._url}/embeddings", json=body)
-            if response.status_code != 200:
-                raise self._to_openclaw_error(response)
-            rows = sorted(response.json()["data"], key=lambda row: int(row["index"]))
-            return [row["embedding"] for row in rows]
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            response = self._client.send("POST", "/embeddings", body)
+            data = response.read(MOST_BYTES)
+            if response.length:
+                raise HTTPException("its reply is cut off, or too large")
+            rows = json.loads(data)["data"]
+            return [row["embedding"] for row in sorted(rows, key=lambda row: int(row["index"]))]
+        except ServerRefusal as refusal:
+            raise self._to_openclaw_error(refusal) from refusal
+        except ConnectFailed as error:
             raise ServerAway(f"{server} does not answer", START_IT) from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            why = str(error) or type(error).__name__
-            raise ServerAway(
-                f"{server} broke off while embedding ({why})", "see the server's own log"
-            ) from error
+        except (HTTPException, OSError) as error:
+            raise _broken_off(server, error) from error
         except (ValueError, TypeError, KeyError) as error:
             raise self._unusable_vectors("what is no vector") from error
 
-    @property
-    def _client(self) -> httpx.Client:
-        if self._opened is None:
-            import httpx
-
-            headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-            self._opened = httpx.Client(headers=headers, **_client_options(self._url))
-        return self._opened
-
-    def _to_openclaw_error(self, response: httpx.Response) -> OpenclawError:
-        said = " ".join(response.text.split())[:300]
-        if response.status_code in (400, 413, 500) and _TOO_LONG.search(said):
+    def _to_openclaw_error(self, refusal: ServerRefusal) -> OpenclawError:
+        said, status = one_line(str(refusal)), refusal.status
+        if status in (400, 413, 500) and _TOO_LONG.search(said):
             return TextTooLongError(f"{self._model_name} refuses a text as too long", "")
-        if response.status_code == 404:
+        if status == 404:
             hint = "name one that the server has: openclaw config set embedding openai/NAME"
             return ModelMissing(f"{self._url} has no embedding model {self._model_name}", hint)
         hint = "look at `openai.base_url` and the variable of `openai.api_key_env`"
-        return ModelFailed(
-            f"{self._model_name} cannot embed (HTTP {response.status_code}): {said}", hint
-        )
+        return ModelFailed(f"{self._model_name} cannot embed (HTTP {status}): {said}", hint)
+
+
+def _broken_off(server: str, error: Exception) -> ServerAway:
+    why = str(error) or type(error).__name__
+    return ServerAway(f"{server} broke off while embedding ({why})", "see the server's own log")
 
 
 def _shorter(text: str) -> str:
@@ -451,10 +445,9 @@ def _client_options(url: str) -> dict[str, Any]:
     certificate store (35 ms, twice) is not read without TLS."""
     import httpx
 
-    host = urlsplit(url).hostname or ""
     return {
         "timeout": httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
         "verify": url.startswith("https://"),
         "event_hooks": {"request": [ask_uncompressed], "response": [limit_size]},
-        "trust_env": not (host in ("localhost", "::1") or host.startswith("127.")),
+        "trust_env": not is_loopback(url),
     }

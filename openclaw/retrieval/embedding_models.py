@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from http.client import HTTPException
 from typing import Any
-from urllib.parse import urlsplit
 
 from openclaw.errors import ServerAway
 from openclaw.frozen import frozen
-from openclaw.models.http_client import ServerRefusal
+from openclaw.models.http_client import ServerRefusal, is_loopback
 from openclaw.models.ollama_client import OllamaClient
 
 LOOPBACK_SECONDS = 0.05  # to connect; Windows tries a refused port for two seconds
@@ -134,9 +133,8 @@ def _rank(name: str) -> int:
 
 def _ask(url: str) -> list[Mapping[str, Any]]:
     """Ask for the list of models. Raises OSError or ValueError when no Ollama answers."""
-    host = urlsplit(url).hostname or "127.0.0.1"
-    is_near = host in ("localhost", "::1") or host.startswith("127.")
-    client = OllamaClient(url, LOOPBACK_SECONDS if is_near else REMOTE_SECONDS, LISTING_SECONDS)
+    seconds = LOOPBACK_SECONDS if is_loopback(url) else REMOTE_SECONDS
+    client = OllamaClient(url, seconds, LISTING_SECONDS)
     try:
         models = client.ask("GET", "/api/tags")["models"]
     except (HTTPException, ServerRefusal) as error:
