@@ -69,18 +69,9 @@ FILLERS = _set(
     " um im bei bis von zum zur auf fällig ca etwa rund raum zimmer stock gleis uhr"
     " à la de du au aux dans en environ a las"
 )
-UNITS = _set(
-    "euro euros eur dollar dollars usd pound pounds gbp chf franken percent prozent years old kg cm"
-    " km m gb mb per month monthly"
-)
-"""Words next to a number that may be left out."""
 INDEFINITE = _set("a an one some another ein eine einen einem einer un une una")
 PRONOUNS = _set("it this that these those he she they es ce c'est esto eso")
 OF = _set("of for to in at on von für vom zur zum de du del des para pour à")
-NOT_A_VALUE = _set(
-    "not no never nicht kein keine pas non but because very too so quite always often closed open"
-    " sehr zu immer très trop muy"
-)
 WHERE = _set("with at in chez avec à dans con en")
 """Prepositions with one name only. Others may have several: a present is for Anna and for Ben, a
 flat near two shops."""
@@ -93,7 +84,7 @@ TRAITS = _set(
 )
 """Capitalised, but no names: "my boss is German" and "my boss is Anna" are both true."""
 
-NAMED = _set(
+ATTRIBUTES = _set(
     "name surname nickname firstname lastname boss manager supervisor wife husband spouse partner"
     " girlfriend boyfriend fiancée doctor dentist landlord landlady employer company city hometown"
     " country capital ceo cto leader lead owner coach bank school university birthplace"
@@ -101,9 +92,7 @@ NAMED = _set(
     " vermieter arbeitgeber stadt heimatstadt land hauptstadt"
     " nom prénom surnom patron patronne ville pays nombre apellido jefe jefa ciudad país esposa"
     " marido"
-)
-PLAIN = _set(
-    "password passphrase pin code email phone number address url website host hostname ip port"
+    " password passphrase pin code email phone number address url website host hostname ip port"
     " version username login ssid wifi size colour color birthday birthdate deadline date time"
     " timezone language currency age height weight price rent salary budget gate seat room branch"
     " editor shell theme status location plate server"
@@ -130,23 +119,6 @@ PLACES = frozenset(
     )
 )  # fmt: skip
 
-DAYS = _set(
-    "monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays"
-    " fridays saturdays sundays montag dienstag mittwoch donnerstag freitag samstag sonnabend"
-    " sonntag lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miércoles jueves"
-    " viernes sábado domingo tomorrow today"
-)
-MONTHS = frozenset(
-    name
-    for names in (
-        "January February March April May June July August September October November December",
-        "Januar Februar März Mai Juni Juli Oktober Dezember",
-        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
-    )
-    for name in names.split()
-)
-"""In their own case: "may" is a verb and "May" a month."""
 NUMBERS = _set(
     "two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred"
     " zwei drei vier fünf sechs sieben acht neun zehn elf zwölf deux trois quatre cinq sept huit"

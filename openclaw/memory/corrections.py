@@ -16,6 +16,8 @@ from itertools import pairwise
 
 from openclaw.frozen import frozen
 from openclaw.memory import correction_words as w
+from openclaw.nlp.dates import is_weekday_or_month
+from openclaw.nlp.words import has_negation
 
 _VALUE = re.compile(
     r"(?P<link>https?://\S+|[\w.+-]+@[\w-]+\.[\w.-]+\w)"
@@ -45,13 +47,14 @@ def corrects(new: str, old: str) -> bool:
     left, right = _tokens(old), _tokens(new)
     if not left or not right or _words_of_tokens(left) == _words_of_tokens(right):
         return False
+    if has_negation(old) or has_negation(new):
+        return False
     if left[0].word in w.INDEFINITE or left[0].word in w.PRONOUNS:
         return False
     rules: tuple[Callable[[Tokens, Tokens], bool], ...] = (
         _has_other_value,
         _has_other_attribute,
         _has_other_place,
-        _has_other_whereabouts,
     )
     return any(rule(left, right) for rule in rules)
 
@@ -86,7 +89,7 @@ def _to_token(match: re.Match[str]) -> _Token:
     kind, raw = str(match.lastgroup), match[0].rstrip(".,")
     word = raw.casefold()
     if kind == "word":
-        if word in w.DAYS or raw in w.MONTHS:
+        if is_weekday_or_month(raw) or word in ("today", "tomorrow"):
             kind = "day"
         elif word in w.NUMBERS:
             kind = "number"
@@ -201,30 +204,27 @@ def _is_favourite(subject: Tokens) -> bool:
 def _same_shape(old: Tokens, new: Tokens, head: str, favourite: bool) -> bool:
     if not (0 < len(old) <= w.LONGEST_VALUE and 0 < len(new) <= w.LONGEST_VALUE):
         return False
-    if any(t.word in w.NOT_A_VALUE or t.word in w.INDEFINITE for t in (*old, *new)):
+    if any(t.word in w.INDEFINITE for t in (*old, *new)):
         return False
     shape = _shape(old)
     if shape != _shape(new):
         return False
-    known = head in w.NAMED or head in w.PLAIN or bool(w.COMPOUND.search(head))
+    known = favourite or head in w.ATTRIBUTES or bool(w.COMPOUND.search(head))
     if shape == "name":
-        traits = any(t.word in w.TRAITS for t in (*old, *new))
-        return (known and not (head in w.NAMED and traits)) or favourite
+        traits = [any(t.word in w.TRAITS for t in side) for side in (old, new)]
+        return known and traits[0] == traits[1]
     if shape == "value":
-        return (known or favourite) and _same_measure(old, new)
+        return known and _same_measure(old, new)
     return head in w.WORDY and len(old) == len(new) <= 2
 
 
 def _same_measure(old: Tokens, new: Tokens) -> bool:
-    """Return True when only values and units differ: "900 euros" is not "due on 3 May"."""
-    left, right = (
-        [t for t in side if not _is_value(t) and t.word not in w.UNITS] for side in (old, new)
-    )
+    """Return True when only values differ: "900 euros" is not "due on 3 May"."""
+    left, right = ([t.word for t in side if not _is_value(t)] for side in (old, new))
     values = [next((t for t in side if _is_value(t)), None) for side in (old, new)]
     if values[0] is None or values[1] is None:
         return len(old) == len(new) == 1
-    same_kind = _is_comparable(values[0], values[1])
-    return same_kind and [t.word for t in left] == [t.word for t in right]
+    return _is_comparable(values[0], values[1]) and left == right
 
 
 def _shape(tokens: Tokens) -> str:
@@ -242,38 +242,25 @@ def _is_name(tokens: Tokens) -> bool:
 
 
 def _has_other_place(old: Tokens, new: Tokens) -> bool:
-    """ "I live in Bonn" and "I live in Rome": a verb that one subject has one name for."""
-    for at, (verb, preposition) in enumerate(pairwise(_words_of_tokens(old))):
-        start = at + 2
-        pair = (verb, preposition)
-        if pair not in w.PLACES and (verb, "") in w.PLACES:
-            pair, start = (verb, ""), at + 1
-        if (
-            not at
-            or pair not in w.PLACES
-            or _words_of_tokens(new[:start]) != _words_of_tokens(old[:start])
-        ):
+    """ "I live in Bonn" and "I live in Rome": a verb that one subject has one name for. "The key is
+    with Marta" and "... is with Paul": one thing, which is no person, has one place."""
+    words = _words_of_tokens(old)
+    for at, (verb, preposition) in enumerate(pairwise(words)):
+        start = at + 1 if (verb, "") in w.PLACES else at + 2
+        is_verb = (verb, "") in w.PLACES or (verb, preposition) in w.PLACES
+        if not at or not (is_verb or _tells_where(old, at)):
             continue
+        if _words_of_tokens(new[:start]) != words[:start]:
+            continue
+        names = (*old[start:], *new[start:])
+        if any(token.kind != "word" or token.word in w.TRAITS for token in names):
+            return False
         return _is_name(old[start:]) and _is_name(new[start:])
     return False
 
 
-def _has_other_whereabouts(old: Tokens, new: Tokens) -> bool:
-    """ "The key is with Marta" and "... is with Paul": one thing, which is no person, and two names
-    behind the same preposition."""
-    verb = next((at for at, token in enumerate(old) if token.word == "be"), 0)
-    start = verb + 2
-    if (
-        not verb
-        or len(old) <= start
-        or _words_of_tokens(old[:start]) != _words_of_tokens(new[:start])
-    ):
-        return False
-    if not old[verb - 1].raw.islower() or old[verb].raw.casefold() in w.PLURAL:
-        return False
-    if old[verb + 1].word not in w.WHERE:
-        return False
-    names = (*old[start:], *new[start:])
-    if any(token.kind != "word" or token.word in w.TRAITS for token in names):
-        return False
-    return _is_name(old[start:]) and _is_name(new[start:])
+def _tells_where(tokens: Tokens, at: int) -> bool:
+    """Return True for "is with" and its like behind one thing."""
+    verb, subject = tokens[at], tokens[at - 1]
+    single = verb.word == "be" and verb.raw.casefold() not in w.PLURAL
+    return single and subject.raw.islower() and tokens[at + 1].word in w.WHERE

@@ -86,6 +86,14 @@ def _compile(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
+def is_weekday_or_month(word: str) -> bool:
+    """Return True for the full name of a weekday, also of several, or of a month with a capital:
+    "may" is a verb, and Jan a person."""
+    full = word[:1].isupper() and (len(word) > 3 or word in ("May", "Mai"))
+    month = full and _compile(MONTH).fullmatch(word)
+    return bool(month or _compile(rf"{_WEEKDAY}s?").fullmatch(word))
+
+
 @lru_cache(16)
 def _load_reader(parser: str, today: date, prefer: Prefer) -> Callable[[str], Any]:
     """Load dateparser's reader of "in 3 days" (relative) or "friday", "1 dec" (absolute).

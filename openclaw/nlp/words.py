@@ -29,7 +29,7 @@ SMALL = frozenset(
 )
 NEGATION = re.compile(
     r"\b(?:not|cannot|never|no|none|nobody|nothing|without|neither|nor|nicht|nie|niemals|kein\w*|nichts"
-    r"|ohne|pas|jamais|aucun\w*|sans|nunca|sin|non|mai|senza)\b|n['\u2019]t\b",
+    r"|ohne|pas|jamais|aucun\w*|sans|nunca|sin|non|(?-i:mai)|senza)\b|n['\u2019]t\b",
     re.IGNORECASE,
 )
 

@@ -46,6 +46,7 @@ SAME_THING_OTHER_VALUE = [
     ("Das Treffen ist um 9:30", "Das Treffen ist jetzt um 10:00"),
     ("Das Treffen ist um 9:30", "Das Treffen wurde auf 10:00 verschoben"),
     ("Mein Chef ist Peter", "Mein Chef ist Maria"),
+    ("Annas Geburtstag ist 3. Mai", "Annas Geburtstag ist 4. Juni"),
     ("Ich wohne in Bonn", "Ich wohne in K\u00f6ln"),
     ("Anna hei\u00dft M\u00fcller", "Anna hei\u00dft Schmidt"),
     ("La r\u00e9union est \u00e0 9h30", "La r\u00e9union est \u00e0 10h"),
