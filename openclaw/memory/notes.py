@@ -73,7 +73,6 @@ class Notes:
         self,
         folder: Path,
         today: Callable[[], date] = date.today,
-        lock: Path | None = None,
         source: Callable[[], str] = str,
         keep: BeforeWrite = record_no_write,
     ) -> None:
@@ -81,7 +80,7 @@ class Notes:
         self._today = today
         self._source = source
         self.keep = keep
-        self._lock = lock or folder.parent / ".openclaw" / "locks" / "notes.lock"
+        self._lock = folder.parent / ".openclaw" / "locks" / "notes.lock"
 
     def target(self, where: Where) -> Path:
         """The file that a memory goes to."""

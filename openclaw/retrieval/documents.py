@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections import deque
+from collections.abc import Iterator
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -184,11 +183,9 @@ class _Page(HTMLParser):
         return self.lines[min(self.getpos()[0], len(self.lines)) - 1]
 
 
-_STRING = r'"((?:[^"\\]|\\.)*+)"'
-_STRING_VALUES = {
-    name: re.compile(rf'"{name}"\s*:\s*{_STRING}')
-    for name in ("title", "compressed_context", "content")
-}
+_STRINGS = re.compile(
+    r'"(?P<key>title|compressed_context|content)"\s*:\s*(?P<value>"(?:[^"\\]|\\.)*+")'
+)
 
 
 def session_text(source: str) -> str:
@@ -218,41 +215,25 @@ def _load(source: str) -> Any:
 
 
 def _find_texts(source: str, data: Any) -> Iterator[tuple[int, str]]:
-    """The title, summary and messages, each with the offset of its string in the JSON."""
-    at, messages = 0, data
+    """The title, summary and messages, each with the offset of its string in the JSON. Comparing
+    the values skips keys of the same name in a tool's input."""
+    heads, messages = {}, data
     if isinstance(data, dict):
         messages = data["messages"]
-        for name in ("title",) if "part" in data else ("title", "compressed_context"):
-            start, _ = _next_place(_strings(source, name), data.get(name), 0)
-            if start >= 0:
-                yield start, data[name]
-    places = _strings(source, "content")
-    for message in messages:
-        if not isinstance(message, dict) or message.get("role") not in ("user", "assistant"):
+        names = ("title",) if "part" in data else ("title", "compressed_context")
+        heads = {name: data[name] for name in names if data.get(name)}
+    said = deque(
+        (message["role"], content)
+        for message in messages
+        if isinstance(message, dict) and message.get("role") in ("user", "assistant")
+        if isinstance(content := message.get("content"), str) and content.strip()
+    )
+    for found in _STRINGS.finditer(source):
+        try:
+            value = json.loads(found["value"], strict=False)
+        except ValueError:
             continue
-        start, end = _next_place(places, message.get("content"), at)
-        if start >= 0:
-            yield start, f"{message['role']}: {message['content']}"
-            at = end
-
-
-def _strings(source: str, name: str) -> dict[str, deque[tuple[int, int]]]:
-    """The positions of the string values of all keys of this name, by string."""
-    places: dict[str, deque[tuple[int, int]]] = defaultdict(deque)
-    for match in _STRING_VALUES[name].finditer(source):
-        with suppress(ValueError):
-            places[json.loads(f'"{match[1]}"', strict=False)].append(match.span())
-    return places
-
-
-def _next_place(
-    places: Mapping[str, deque[tuple[int, int]]], value: Any, at: int
-) -> tuple[int, int]:
-    """The first position of the string `value` from `at` on; (-1, -1) without one. Comparing the
-    value skips keys of the same name in a tool's input."""
-    if not isinstance(value, str) or not value.strip() or value not in places:
-        return -1, -1
-    found = places[value]
-    while found and found[0][0] < at:
-        found.popleft()
-    return found[0] if found else (-1, -1)
+        if heads.get(found["key"]) == value:
+            yield found.start(), heads.pop(found["key"])
+        elif found["key"] == "content" and said and said[0][1] == value:
+            yield found.start(), f"{said.popleft()[0]}: {value}"
