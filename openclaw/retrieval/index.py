@@ -30,7 +30,7 @@ from openclaw.retrieval.snapshot import (
     usual_cosine,
 )
 from openclaw.retrieval.vector_store import KEPT_DAYS, LazyStore
-from openclaw.retrieval.vector_upkeep import is_behind
+from openclaw.retrieval.vector_upkeep import VectorFiller, is_behind
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock, owner
 
@@ -335,9 +335,8 @@ class LazyEmbedder:
             return 0
         try:
             self._tell_model_change(store, embedder.name)
-            return upkeep.embed_pending(
-                embedder, seconds=seconds, on_progress=on_progress, stop=stop, shared=shared
-            )
+            filler = VectorFiller(store, embedder, upkeep.contexts, shared)
+            return filler.run(seconds, on_progress, stop)
         except sqlite3.Error:
             raise
         except Exception as error:  # noqa: BLE001 - whatever an embedder raises: the words answer

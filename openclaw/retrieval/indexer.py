@@ -22,7 +22,6 @@ from openclaw.retrieval.documents import Unreadable, read_data, too_large
 from openclaw.retrieval.index_store import IndexStore
 from openclaw.retrieval.records import KnownFile, Stamp
 from openclaw.retrieval.scan import MANY, FoundFile, IgnoreCache, IndexOptions, Scan
-from openclaw.retrieval.vector_upkeep import VectorFiller
 from openclaw.retrieval.writer import FileReading, Writer, postings
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock, owner
@@ -32,9 +31,6 @@ from openclaw.storage.text import md5
 
 if TYPE_CHECKING:
     from openclaw.retrieval.chunking import Chunk
-    from openclaw.retrieval.embedders import Embedder
-    from openclaw.retrieval.shared_vectors import SharedVectors
-    from openclaw.retrieval.vector_store import LazyStore
 
 
 ATTEMPTS = 3
@@ -138,23 +134,6 @@ class Indexer:
                     problem = ("", f"the memory index cannot be used: {error}")
                     self.store.recover(error)
         return IndexReport(problems=[problem], seconds=time.perf_counter() - started)
-
-    def embed_pending(
-        self,
-        embedder: Embedder,
-        *,
-        seconds: float | None = None,
-        on_progress: Progress | None = None,
-        stop: Callable[[], bool] | None = None,
-        shared: LazyStore[SharedVectors] | None = None,
-    ) -> int:
-        """Embed the chunks without a vector. Returns how many contexts still have none.
-
-        Ends after `seconds`, or when `stop` returns True. Each batch is saved at once. Raises the
-        OpenclawError of the embedder.
-        """
-        pending = VectorFiller(self.store, embedder, self.contexts, shared)
-        return pending.run(seconds, on_progress, stop)
 
     def contexts(self, path: str) -> list[str]:
         """The contexts of a file's chunks; none when the file has changed since it was indexed."""

@@ -268,16 +268,13 @@ def union(*rows: Rows) -> Rows:
 
 
 def question_vector(embedder: Embedder, text: str) -> Floats:
-    """The question as a vector of length 1. Raises ModelFailed when the vector is unusable."""
-    return usable(np.asarray(embedder.query(text), dtype=np.float32), embedder.name)
-
-
-def usable(vector: Floats, name: str) -> Floats:
-    """The vector at length 1, or ModelFailed when it is empty, zero or not finite."""
+    """The question as a vector of length 1. Raises ModelFailed when it is empty, zero or not
+    finite."""
+    vector = np.asarray(embedder.query(text), dtype=np.float32)
     length = float(np.linalg.norm(vector)) if vector.ndim == 1 and vector.size else 0.0
     if not length or not np.isfinite(length):
         raise ModelFailed(
-            f"{name} gave an unusable vector",
+            f"{embedder.name} gave an unusable vector",
             "choose another model with `embedding` in openclaw.yaml",
         )
     return (vector / np.float32(length)).astype(np.float32)

@@ -62,11 +62,12 @@ class VectorFiller:
 
     def run(
         self,
-        seconds: float | None,
-        on_progress: Callable[[int, int], None] | None,
-        stop: Callable[[], bool] | None,
+        seconds: float | None = None,
+        on_progress: Callable[[int, int], None] | None = None,
+        stop: Callable[[], bool] | None = None,
     ) -> int:
-        """Embed until all is done, time is up or `stop` returns True. Returns how many are left."""
+        """Embed until all is done, `seconds` are over or `stop` returns True. Each batch is saved
+        at once. Returns how many contexts are left. Raises the OpenclawError of the embedder."""
         end = None if seconds is None else time.monotonic() + seconds
 
         def is_over() -> bool:
@@ -102,7 +103,7 @@ class VectorFiller:
         left = _count_texts(missing(self._store.snapshot(), name))
         if not left and self._store.query("SELECT 1 FROM embedders WHERE name <> ?", (name,)):
             with self._store.write() as writer:
-                keep_only(writer, name)
+                drop(writer, "name <> ?", name)
         return left
 
     def _fill(self, waiting: Waiting, is_over: Callable[[], bool], *, waits: bool) -> Iterator[int]:
@@ -207,7 +208,7 @@ class VectorFiller:
         name = self._embedder.name
         if self._keeps and _width(self._store, name) == 0:  # the list of what was kept elsewhere
             with self._store.write() as writer:
-                drop(writer, name)
+                drop(writer, "name = ?", name)
         if not self._shared.is_ready:
             return
         used = np.empty(0, np.int64)
@@ -292,11 +293,6 @@ def leave_vectors(writer: Writer, name: str) -> None:
     writer.changed()
 
 
-def drop(writer: Writer, name: str) -> None:
-    """Drop the vectors of an embedder."""
-    _drop(writer, "name = ?", name)
-
-
 def add(
     writer: Writer,
     name: str,
@@ -309,11 +305,6 @@ def add(
     writer.changed()
     keys = np.asarray(contexts, np.int64)
     return add_vectors(writer.execute, embedder, keys, vectors.astype(np.float16))
-
-
-def keep_only(writer: Writer, name: str) -> None:
-    """Drop the vectors of all other embedders."""
-    _drop(writer, "name <> ?", name)
 
 
 def prune(writer: Writer) -> None:
@@ -345,7 +336,7 @@ def _embedder(writer: Writer, name: str, width: int) -> int:
     if row and row[1] == width:
         return int(row[0])
     if row:
-        drop(writer, name)
+        drop(writer, "name = ?", name)
     cursor = writer.execute("INSERT INTO embedders VALUES (NULL, ?, ?)", (name, width))
     return int(cursor.lastrowid or 0)
 
@@ -369,7 +360,8 @@ def _read(
     return np.frombuffer(data, "<f2").reshape(int(kept.sum()), width)
 
 
-def _drop(writer: Writer, which: str, name: str) -> None:
+def drop(writer: Writer, which: str, name: str) -> None:
+    """Drop the vectors of the embedders for which the condition `which` holds."""
     for group, _ in _groups(writer, which, name):
         _delete_group(writer, group)
     writer.execute(f"DELETE FROM embedders WHERE {which}", (name,))  # noqa: S608

@@ -12,10 +12,12 @@ import numpy.typing as npt
 
 from openclaw.errors import ServerAway
 from openclaw.retrieval.chunking import Chunk
+from openclaw.retrieval.embedders import Embedder
 from openclaw.retrieval.index_store import IndexStore
 from openclaw.retrieval.indexer import Indexer
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.snapshot import Snapshot
+from openclaw.retrieval.vector_upkeep import VectorFiller
 from openclaw.storage.home import Home
 
 
@@ -88,6 +90,11 @@ def plain_upkeep(home: Path, store: IndexStore, **how: Any) -> Indexer:
     """Upkeep with the plain splitter; `options` and `clock` as wanted."""
     how = {"options": IndexOptions(), "split": split_lines, "made_by": "plain", **how}
     return Indexer(Home(home), store, how.pop("options"), count_words=count_words, **how)
+
+
+def embed_pending(upkeep: Indexer, embedder: Embedder, **how: Any) -> int:
+    """Embed what has no vector yet. Returns how many contexts are left."""
+    return VectorFiller(upkeep.store, embedder, upkeep.contexts).run(**how)
 
 
 def matrix_of(

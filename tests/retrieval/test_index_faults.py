@@ -23,6 +23,7 @@ from tests.fakes.index import (
     FakeEmbedder,
     built_anew,
     contents,
+    embed_pending,
     open_store,
     plain_upkeep,
     split_lines,
@@ -34,7 +35,9 @@ BEGIN = """\
 import sys, time
 from pathlib import Path
 import openclaw.retrieval.indexer as upkeep_module
-from tests.fakes.index import FakeEmbedder, contents, open_store, plain_upkeep, split_lines
+from tests.fakes.index import (
+    FakeEmbedder, contents, embed_pending, open_store, plain_upkeep, split_lines,
+)
 home = Path(sys.argv[1])
 """
 # Builds in small batches, each file a little slowly, says how far it is, and waits where told to.
@@ -63,7 +66,7 @@ upkeep = plain_upkeep(home, store)
 print("begun", flush=True)
 while True:
     upkeep.refresh(force=True)
-    upkeep.embed_pending(FakeEmbedder(str(time.time())))
+    embed_pending(upkeep, FakeEmbedder(str(time.time())))
 """
 )
 REFRESH = (
@@ -223,7 +226,7 @@ def test_many_threads_refresh_search_and_embed_at_once(
                 errors.append(error)
                 return
 
-    jobs = [upkeep.refresh, lambda: contents(store), lambda: upkeep.embed_pending(embedder)]
+    jobs = [upkeep.refresh, lambda: contents(store), lambda: embed_pending(upkeep, embedder)]
     threads = [threading.Thread(target=loop, args=(job,)) for job in jobs]
     for thread in threads:
         thread.start()
@@ -235,7 +238,7 @@ def test_many_threads_refresh_search_and_embed_at_once(
         thread.join()
     assert errors == []
     assert answer(upkeep, store) == built_anew(home, tmp_path)
-    assert upkeep.embed_pending(embedder) == 0
+    assert embed_pending(upkeep, embedder) == 0
     assert store.snapshot().vectors(embedder.name).known.all()
 
 
@@ -284,7 +287,7 @@ def test_a_full_disk_moves_the_index_to_memory(home: Path, tmp_path: Path) -> No
     upkeep, embedder = plain_upkeep(home, store), FakeEmbedder(width=64)
     report = upkeep.refresh()
     assert (report.chunks, report.problems) == (600, [])
-    assert upkeep.embed_pending(embedder) == 0
+    assert embed_pending(upkeep, embedder) == 0
     edit(home, 1)
     assert answer(upkeep, store) == built_anew(home, tmp_path)
     assert store.notices == ["the memory index is kept in memory only: the disk is full"]
@@ -301,9 +304,9 @@ def test_vectors_that_do_not_fit_on_the_disk_are_kept_in_memory(home: Path) -> N
     upkeep, embedder = plain_upkeep(home, store), FakeEmbedder(width=384)
     upkeep.refresh()
     assert store.notices == []
-    left = upkeep.embed_pending(embedder)
+    left = embed_pending(upkeep, embedder)
     assert store.notices == ["the memory index is kept in memory only: the disk is full"]
-    assert upkeep.embed_pending(embedder) == 0
+    assert embed_pending(upkeep, embedder) == 0
     assert left < 600
     assert store.snapshot().vectors(embedder.name).known.all()
     store.close()

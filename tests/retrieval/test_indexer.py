@@ -24,6 +24,7 @@ from tests.fakes.index import (
     FakeEmbedder,
     built_anew,
     contents,
+    embed_pending,
     matrix_of,
     open_store,
     plain_upkeep,
@@ -514,7 +515,7 @@ def test_vectors_are_made_for_what_has_none(home: Path, store: IndexStore) -> No
     upkeep, embedder = plain_upkeep(home, store), FakeEmbedder()
     upkeep.refresh()
     seen: list[tuple[int, int]] = []
-    assert upkeep.embed_pending(embedder, on_progress=lambda *at: seen.append(at)) == 0
+    assert embed_pending(upkeep, embedder, on_progress=lambda *at: seen.append(at)) == 0
     assert sorted(embedder.seen) == ["one", "one\ntwo"]
     assert seen == [(2, 2)]
     view = store.snapshot()
@@ -524,7 +525,7 @@ def test_vectors_are_made_for_what_has_none(home: Path, store: IndexStore) -> No
     for chunk in view.rows(range(3)):
         wanted = embedder.query(contexts[f"{chunk.path}:{chunk.start_line}"])
         assert abs(matrix[chunk.row] - wanted).max() < 1e-3
-    assert upkeep.embed_pending(embedder) == 0
+    assert embed_pending(upkeep, embedder) == 0
     assert len(embedder.seen) == 2
 
 
@@ -532,14 +533,14 @@ def test_only_changed_contexts_are_embedded_again(home: Path, store: IndexStore)
     put(home, "memory/a.md", "".join(f"line {n}\n" for n in range(100)))
     upkeep, embedder = plain_upkeep(home, store), FakeEmbedder()
     upkeep.refresh()
-    upkeep.embed_pending(embedder)
+    embed_pending(upkeep, embedder)
     embedder.seen.clear()
     lines = (home / "memory/a.md").read_text("utf-8").split("\n")
     lines[50] = "another line"
     put(home, "memory/a.md", "\n".join(lines))
     upkeep.refresh()
     assert not store.snapshot().vectors(embedder.name).known.all()
-    upkeep.embed_pending(embedder)
+    embed_pending(upkeep, embedder)
     assert sorted(embedder.seen) == ["another line\nline 51", "line 49\nanother line"]
 
 
@@ -547,15 +548,15 @@ def test_a_rename_and_an_undo_embed_nothing(home: Path, store: IndexStore) -> No
     file = put(home, "memory/a.md", "one\ntwo\nthree\n")
     upkeep, embedder = plain_upkeep(home, store), FakeEmbedder()
     upkeep.refresh()
-    upkeep.embed_pending(embedder)
+    embed_pending(upkeep, embedder)
     file.rename(home / "workspace/b.md")
     upkeep.refresh()
     put(home, "workspace/b.md", "something else\n")
     upkeep.refresh()
-    upkeep.embed_pending(embedder)
+    embed_pending(upkeep, embedder)
     put(home, "workspace/b.md", "one\ntwo\nthree\n")
     upkeep.refresh()
-    assert upkeep.embed_pending(embedder) == 0
+    assert embed_pending(upkeep, embedder) == 0
     assert len(embedder.seen) == 4
     assert store.snapshot().vectors(embedder.name).known.all()
 
@@ -565,11 +566,11 @@ def test_an_embedder_that_fails_half_way_keeps_what_it_did(home: Path, store: In
     upkeep = plain_upkeep(home, store)
     upkeep.refresh()
     with pytest.raises(ServerAway):
-        upkeep.embed_pending(FakeEmbedder(left=100))
+        embed_pending(upkeep, FakeEmbedder(left=100))
     known = store.snapshot().vectors("fake/one").known
     assert 64 <= known.sum() <= 100
     again = FakeEmbedder()
-    assert upkeep.embed_pending(again) == 0
+    assert embed_pending(upkeep, again) == 0
     assert len(again.seen) == 200 - known.sum()
 
 
@@ -577,9 +578,9 @@ def test_embedding_ends_when_time_is_up_or_it_is_told_to(home: Path, store: Inde
     put(home, "memory/a.md", "".join(f"line {n}\n" for n in range(200)))
     upkeep, embedder = plain_upkeep(home, store), FakeEmbedder()
     upkeep.refresh()
-    assert upkeep.embed_pending(embedder, seconds=0) == 200
-    assert upkeep.embed_pending(embedder, stop=lambda: len(embedder.seen) > 50) == 136
-    assert upkeep.embed_pending(embedder) == 0
+    assert embed_pending(upkeep, embedder, seconds=0) == 200
+    assert embed_pending(upkeep, embedder, stop=lambda: len(embedder.seen) > 50) == 136
+    assert embed_pending(upkeep, embedder) == 0
 
 
 def test_another_embedder_takes_over_when_it_has_done_everything(
@@ -589,11 +590,11 @@ def test_another_embedder_takes_over_when_it_has_done_everything(
     upkeep = plain_upkeep(home, store)
     upkeep.refresh()
     one, two = FakeEmbedder("fake/one"), FakeEmbedder("fake/two", width=12)
-    upkeep.embed_pending(one)
-    assert upkeep.embed_pending(two, stop=lambda: len(two.seen) > 50) > 0
+    embed_pending(upkeep, one)
+    assert embed_pending(upkeep, two, stop=lambda: len(two.seen) > 50) > 0
     assert store.snapshot().vectors("fake/one").known.all()
     assert store.snapshot().vectors("fake/two").known.any()
-    assert upkeep.embed_pending(two) == 0
+    assert embed_pending(upkeep, two) == 0
     assert store.snapshot().vectors("fake/two").known.all()
     assert not store.snapshot().vectors("fake/one").known.any()
 
@@ -606,10 +607,10 @@ def test_a_file_that_changed_since_is_left_for_the_next_refresh(
     upkeep, embedder = plain_upkeep(home, store), FakeEmbedder()
     upkeep.refresh()
     put(home, "memory/b.md", "three\n")
-    assert upkeep.embed_pending(embedder) == 1
+    assert embed_pending(upkeep, embedder) == 1
     assert embedder.seen == ["one"]
     upkeep.refresh()
-    assert upkeep.embed_pending(embedder) == 0
+    assert embed_pending(upkeep, embedder) == 0
     assert embedder.seen == ["one", "three"]
 
 
@@ -624,7 +625,7 @@ def test_lines_that_say_nothing_get_no_vector(home: Path, store: IndexStore) -> 
 
     upkeep, embedder = plain_upkeep(home, store, split=without_rules), FakeEmbedder()
     upkeep.refresh()
-    assert upkeep.embed_pending(embedder) == 0
+    assert embed_pending(upkeep, embedder) == 0
     assert embedder.seen == ["one"]
     assert store.snapshot().vectors(embedder.name).known.tolist() == [True, False]
 

@@ -32,7 +32,7 @@ from openclaw.retrieval.snapshot import Rows, SnapshotView, best, question_vecto
 from openclaw.retrieval.tokens import words
 from openclaw.storage.home import Home
 from tests.fakes.embedder import WordEmbedder
-from tests.fakes.index import matrix_of
+from tests.fakes.index import embed_pending, matrix_of
 
 NOTES = """# House
 
@@ -65,7 +65,7 @@ def store(home: Path) -> Iterator[IndexStore]:
 
 
 def embedded(home: Path, store: IndexStore, embedder: WordEmbedder) -> SnapshotView:
-    Indexer(Home(home), store, IndexOptions()).embed_pending(embedder)
+    embed_pending(Indexer(Home(home), store, IndexOptions()), embedder)
     return SnapshotView(store.snapshot())
 
 
