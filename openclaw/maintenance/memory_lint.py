@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 
 from openclaw.errors import UsageError
@@ -60,10 +59,10 @@ class LintReport:
         return replace(self, findings=chosen)
 
 
-def lint_home(home: Home, today: date, documents: Sequence[Document] | None = None) -> LintReport:
+def lint_home(home: Home, documents: Sequence[Document] | None = None) -> LintReport:
     """Lint a home's memory, or the given texts in place of those in the files."""
     known = read(home) if documents is None else documents
-    around = _around(home, today)
+    around = _around(home)
     return LintReport(known, lint(known, around), around)
 
 
@@ -98,7 +97,7 @@ def _chosen(home: Home, name: str) -> str:
     raise UsageError(f"{name} is no file of this memory", "see them: openclaw memory list")
 
 
-def _around(home: Home, today: date) -> LintContext:
+def _around(home: Home) -> LintContext:
     def files() -> list[str]:
         """The files that a link may name without their folder."""
         found = []
@@ -114,7 +113,7 @@ def _around(home: Home, today: date) -> LintContext:
     def text(path: str) -> str:
         return read_markdown(home.root / path) if is_ordinary(home.root / path) else ""
 
-    return LintContext(today.isoformat(), exists, files, text)
+    return LintContext(exists, files, text)
 
 
 # ---- fixes

@@ -152,13 +152,11 @@ class Document:
 class LintContext:
     """What the checks know of the home besides the texts.
 
-    today: an ISO day
     exists: tells whether the home has a file or folder of a path
     files: returns the paths of the home's notes, for links by name
     read: returns the text of a note
     """
 
-    today: str
     exists: Callable[[str], bool] = lambda path: False
     files: Callable[[], Collection[str]] = tuple
     read: Callable[[str], str] = lambda path: ""

@@ -11,13 +11,12 @@ from openclaw.memory.pages import GatheredLine, SourceLine, update_page
 from tests.memory.test_corrections import BOTH_MAY_BE_TRUE, SAME_THING_OTHER_VALUE
 
 MEMORY = "memory/MEMORY.md"
-DAY = "2026-04-01"
 TOKEN = "ghp_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 
 
 def found_in(*texts: str | tuple[str, str], around: LintContext | None = None) -> list[LintFinding]:
     """Return what lint finds in texts; a text without a path is MEMORY.md."""
-    return lint(documents(*texts), around or LintContext(DAY))
+    return lint(documents(*texts), around or LintContext())
 
 
 def documents(*texts: str | tuple[str, str]) -> list[Document]:
@@ -31,7 +30,7 @@ def checks_in(*texts: str | tuple[str, str]) -> list[tuple[str, int]]:
 
 def fixed_texts(*texts: str | tuple[str, str]) -> dict[str, str]:
     known = documents(*texts)
-    return apply_fixes(known, lint(known, LintContext(DAY)))
+    return apply_fixes(known, lint(known, LintContext()))
 
 
 # ---- duplicates
@@ -266,7 +265,7 @@ def test_a_date_in_comment_heading_parent_or_file_gives_the_day(path: str, text:
 def test_a_secret_is_named_without_its_value() -> None:
     text = f"- The GitHub token is {TOKEN}.\n- The GitHub token is {TOKEN}.\n"
     known = documents(text)
-    found = lint(known, LintContext(DAY))
+    found = lint(known, LintContext())
     new = apply_fixes(known, found)
     shown = [*format_diff({MEMORY: text}, new), *(f"{f.message} {f.advice}" for f in found)]
     assert [f.check for f in found] == ["secret", "secret", "duplicate"]
@@ -323,7 +322,6 @@ def test_links_to_existing_files_headings_and_blocks_are_no_findings() -> None:
         "- ![g](../workspace/g.png) [[g.png]] [h](people.md#L3) x[[1]]\n"
     )
     around = LintContext(
-        DAY,
         exists=lambda path: path == "workspace/g.png",
         files=lambda: ["workspace/g.png"],
     )

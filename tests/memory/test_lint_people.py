@@ -10,13 +10,12 @@ from benchmarks.lint_sheets import HELD, TUNED
 from openclaw.memory.findings import Document, LintContext, LintFinding
 from openclaw.memory.lint import apply_fixes, lint
 
-DAY = "2026-04-01"
 SAME = tuple(zip(*TUNED, strict=True)) + tuple(zip(*HELD, strict=True))
 DATED = " <!-- fact, 2026-01-01 -->", " <!-- fact, 2026-02-01 -->"
 
 
 def found_in(*texts: tuple[str, str]) -> list[LintFinding]:
-    return lint([Document(path, text) for path, text in texts], LintContext(DAY))
+    return lint([Document(path, text) for path, text in texts], LintContext())
 
 
 def to_items(lines: tuple[str, ...], date: str = "") -> str:
@@ -96,6 +95,6 @@ def test_facts_with_he_or_her_are_reported_but_never_changed() -> None:
         f"# Friends\n\n- He takes two sugars.{DATED[0]}\n- Ben is tall.\n- He takes two sugars.\n"
     )
     documents = [Document("memory/friends.md", text)]
-    found = lint(documents, LintContext(DAY))
+    found = lint(documents, LintContext())
     assert [f.check for f in found] == ["duplicate"]
     assert apply_fixes(documents, found) == {}

@@ -64,7 +64,7 @@ NO_FAULTS = (
 
 
 def checks(text: str) -> set[str]:
-    found = lint([Document("memory/MEMORY.md", f"- {text}\n")], LintContext("2026-04-01"))
+    found = lint([Document("memory/MEMORY.md", f"- {text}\n")], LintContext())
     return {finding.check for finding in found}
 
 

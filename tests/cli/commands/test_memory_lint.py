@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from contextlib import closing
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -167,7 +166,7 @@ def test_a_file_that_is_gone_or_changed_meanwhile_is_told_and_the_others_are_men
     for name in "abc":
         claw.put(f"memory/{name}.md", f"- see {name}\u200b\n")
     home = Home(claw.home)
-    report = lint_home(home, date(2026, 4, 1))
+    report = lint_home(home)
     (claw.home / "memory" / "a.md").unlink()
     claw.put("memory/b.md", "- see something else\n")
     with closing(Agent.open(home, Settings())) as app:
@@ -283,7 +282,7 @@ def test_of_44_planted_faults_forty_are_found_with_five_false_alarms(
     tmp_path: Path,
 ) -> None:
     entries, planted = make(tmp_path, 7)
-    found = lint_home(Home(tmp_path), date(2026, 4, 1)).findings
+    found = lint_home(Home(tmp_path)).findings
     score = judged(tmp_path, [(f.check, f.path, f.line) for f in found], planted)
     assert entries == ENTRIES
     assert score.found >= 40, score.missed

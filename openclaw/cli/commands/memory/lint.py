@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -84,12 +83,12 @@ def _check(*, fix: bool, apply_it: bool, staged: bool) -> None:
 
 
 def _whole(home: Home) -> LintReport:
-    return lint_home(home, date.today())
+    return lint_home(home)
 
 
 def _staged(home: Home) -> LintReport:
     documents, lines = staged_lines(home)
-    report = lint_home(home, date.today(), documents)
+    report = lint_home(home, documents)
     return replace(report, findings=staged_findings(report.findings, lines))
 
 
