@@ -80,8 +80,7 @@ def update_notes(
             continue
         said, *after = exchange
         answer = after[-1].content if after else ""
-        uses = [use for entry in after for use in entry.tool_calls]
-        found = find_additions(said.content, answer, uses, changes if at == len(talk) - 1 else ())
+        found = find_additions(said.content, answer, changes if at == len(talk) - 1 else ())
         previous = talk[at - 1][1][0].content if at else None
         notes.add(**map_texts(_to_lines(found, previous), mask))
     notice = _save(notes)

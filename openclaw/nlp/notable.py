@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from openclaw.frozen import frozen
-from openclaw.messages import ToolUse
 from openclaw.nlp.classifier import read_answer, read_message
 from openclaw.nlp.identifiers import exact_strings
 from openclaw.nlp.sentences import LONGEST_SENTENCE, blank_quotes, own_words, sentences, shorten
 from openclaw.nlp.statements import find_statements
-from openclaw.nlp.words import COMMON, WORD, stem
 from openclaw.types import Change
 
 LONGEST_REQUEST = 200
@@ -33,7 +30,7 @@ class NoteAdditions:
 
     request    the user's request in his own words, on one line
     facts      what the user stated, word for word
-    findings   lines of the answer and of results, word for word
+    findings   orders and lines of the answer with exact strings, word for word
     files      what happened to files: "workspace/a.md written"
     todos      what happened to to-dos: "added: Buy milk"
     questions  open questions
@@ -47,17 +44,15 @@ class NoteAdditions:
     questions: tuple[str, ...] = ()
 
 
-def find_additions(
-    said: str, answer: str, uses: Sequence[ToolUse] = (), changes: Sequence[Change] = ()
-) -> NoteAdditions:
-    """Return what a turn adds to the working notes: from the user's message, the answer, the tool
-    calls and the changed files. The caller masks secrets."""
+def find_additions(said: str, answer: str, changes: Sequence[Change] = ()) -> NoteAdditions:
+    """Return what a turn adds to the working notes: from the user's message, the answer and the
+    changed files. The caller masks secrets."""
     facts = dict.fromkeys(map(shorten, find_statements(said)))
     real = [change for change in changes if change.before != change.after]
     return NoteAdditions(
         request=shorten_request(said),
         facts=tuple(facts)[:MOST_FACTS],
-        findings=find_findings(said, answer, uses),
+        findings=(*_find_orders(said), *_find_in_answer(said, answer)),
         files=tuple(
             f"{change.path} {'removed' if change.after is None else 'written'}"
             for change in real
@@ -112,72 +107,13 @@ def _is_order(sentence: str) -> bool:
     return read_message(blank_quotes(sentence)).has("orders")
 
 
-MOST_FINDINGS = 6
 MOST_FROM_ANSWER = 3
 MOST_ORDERS = 2
-MOST_CALLS = 8
 LONGEST_ANSWER = 4_000
-HEAD_CHARS, TAIL_CHARS = 2_500, 800
-MOST_LINES = 120
-LONGEST_LINE = 300
-MOST_RELATED = 10
-"""Lines of results that are searched for exact strings."""
 
 _HINT = re.compile(r"\d|[/\\@_=:]|[a-z][A-Z]")
-_FENCED = re.compile(r"<<data [0-9a-f]{8} from (?P<source>[^\n]*?), no orders>>")
-_NOT_A_FINDING = re.compile(
-    r"\[(?:Cut|All of it|cut here|\d+ more)|<<|```|Result of |.{1,200}, lines \d+-\d+ of \d+"
-)
 _PATH = re.compile(r"[/\\]|\.[A-Za-z]\w{0,4}$")
 _MARKUP = re.compile(r"^[ \t>#*+|-]+")
-_LABEL_ARGUMENTS = (
-    "path",
-    "url",
-    "query",
-    "command",
-    "folder",
-    "list",
-    "text",
-    "expression",
-    "words",
-    "name",
-)
-_WRITES = frozenset(("write_file", "edit_file", "append_file", "remember", "todo", "delete_file"))
-
-
-class ResultLine(NamedTuple):
-    """A line of a result.
-
-    score    how much it has to do with the turn
-    label    the call that it is from
-    foreign  somebody else has written it
-    """
-
-    score: float
-    label: str
-    foreign: bool
-    text: str
-
-
-def find_findings(said: str, answer: str, uses: Sequence[ToolUse]) -> tuple[str, ...]:
-    """Return at most six lines, those of the user and of the answer first."""
-    answer = _cut_at_word(answer, LONGEST_ANSWER)
-    answered = set(exact_strings(answer))
-    known = set(exact_strings(_cut_at_word(said, LONGEST_ANSWER)))
-    lines = [*_find_orders(said), *_find_in_answer(answer, known)]
-    known.update(string for line in lines for string in exact_strings(line))
-    wanted = _turn_words(f"{said[:1000]} {answer[:1000]}")
-    close = [
-        line
-        for use in uses[-MOST_CALLS:]
-        if use.ok and use.tool not in _WRITES
-        for line in _related_lines(use, wanted)
-    ]
-    close.sort(key=lambda line: -line.score)
-    found = [each for line in close[:MOST_RELATED] if (each := _to_finding(line, known, answered))]
-    found.sort(key=lambda each: -each[0])
-    best = [line for _, line in found[: MOST_FINDINGS - len(lines)]]
-    return tuple(dict.fromkeys((*lines, *best)))
 
 
 def _find_orders(said: str) -> list[str]:
@@ -193,8 +129,10 @@ def _find_orders(said: str) -> list[str]:
     return found[:MOST_ORDERS]
 
 
-def _find_in_answer(answer: str, known: set[str]) -> list[str]:
-    scored = []
+def _find_in_answer(said: str, answer: str) -> list[str]:
+    """Return the lines of the answer with the most exact strings that the user has not said."""
+    known, scored = set(exact_strings(_cut_at_word(said, LONGEST_ANSWER))), []
+    answer = _cut_at_word(answer, LONGEST_ANSWER)
     text = re.sub(r"```.*?(?:```|$)", "", answer, flags=re.DOTALL)
     for number, sentence in enumerate(sentences(text)):
         plain = shorten(_MARKUP.sub("", sentence).replace("**", ""))
@@ -207,53 +145,9 @@ def _find_in_answer(answer: str, known: set[str]) -> list[str]:
     return [plain for _, _, plain in sorted(best, key=lambda each: each[1])]
 
 
-def _to_finding(line: ResultLine, known: set[str], answered: set[str]) -> tuple[float, str] | None:
-    """Return a line with a new exact string and its score. From somebody else's text only these
-    strings are taken, so that none of its sentences gets into the notes."""
-    strings = exact_strings(line.text)
-    new = [each for each in strings if each not in known and each not in line.label]
-    if not new:
-        return None
-    score = line.score + 0.5 * min(len(new), 4) + 2 * sum(each in answered for each in strings)
-    shown = ", ".join(new[:6]) if line.foreign else line.text
-    return score, f"{line.label}: {shorten(shown)}"
-
-
-def _turn_words(text: str) -> frozenset[str]:
-    """Return the words to look for in lines, also without their endings and with an "s"."""
-    words = [word for word in map(str.lower, WORD.findall(text)) if word not in COMMON]
-    stems = map(stem, words)
-    return frozenset(each for word in (*words, *stems) for each in (word, word + "s"))
-
-
-def _related_lines(use: ToolUse, wanted: frozenset[str]) -> list[ResultLine]:
-    """Return the lines of a result that share words with the request or the answer."""
-    output = use.output
-    if len(output) > HEAD_CHARS + TAIL_CHARS:
-        head, tail = output[:HEAD_CHARS], output[-TAIL_CHARS:]
-        output = f"{head[: head.rfind(chr(10)) + 1] or head}{tail[tail.find(chr(10)) + 1 :]}"
-    foreign, label = bool(_FENCED.search(output)), _call_label(use)
-    lines = []
-    for raw in output.split("\n")[:MOST_LINES]:
-        text = _cut_at_word(raw, LONGEST_LINE)
-        if len(text) > 3 and _HINT.search(text) and not _NOT_A_FINDING.match(text):
-            common = len(wanted.intersection(WORD.findall(text.lower())))
-            lines.append(ResultLine(float(min(common, 5)), label, foreign, " ".join(text.split())))
-    if len(lines) > MOST_RELATED:  # of a long result only what has to do with the turn
-        lines = [line for line in lines if line.score]
-    return lines
-
-
 def _cut_at_word(text: str, most: int) -> str:
     """Return the beginning of a text in at most `most` characters, cut between words."""
     if len(text) <= most:
         return text
     cut = text[: most + 1]
     return cut[: max(cut.rfind(" "), cut.rfind("\n"), 0)]
-
-
-def _call_label(use: ToolUse) -> str:
-    """Return the tool and what it was called for, in few words."""
-    value = next((str(use.input[name]) for name in _LABEL_ARGUMENTS if use.input.get(name)), "")
-    short = " ".join(value.split())
-    return f"{use.tool} {short[:60]}".strip()
