@@ -186,8 +186,8 @@ def _has_other_attribute(old: Tokens, new: Tokens) -> bool:
         subject = old[:at]
         if not subject or _words_of_tokens(subject) != _words_of_tokens(new[:at_new]):
             return False
-        head = _head(subject)
-        return _same_shape(old[at + 1 :], new[at_new + 1 :], head, _is_favourite(subject))
+        favourite = any(w.FAVOURITE.match(each.word) for each in subject)
+        return _same_shape(old[at + 1 :], new[at_new + 1 :], _head(subject), favourite)
     return False
 
 
@@ -195,10 +195,6 @@ def _head(subject: Tokens) -> str:
     """Return the noun of a subject: the last word before "of", "for" and their like."""
     end = next((n for n, t in enumerate(subject) if n and t.word in w.OF), len(subject))
     return subject[end - 1].word
-
-
-def _is_favourite(subject: Tokens) -> bool:
-    return any(w.FAVOURITE.match(token.word) for token in subject)
 
 
 def _same_shape(old: Tokens, new: Tokens, head: str, favourite: bool) -> bool:

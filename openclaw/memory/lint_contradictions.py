@@ -181,7 +181,8 @@ def find_relative_dates(document: Document) -> Iterator[LintFinding]:
     for entry in document.entries:
         while above and above[-1][0] >= entry.depth:
             above.pop()
-        anchored = bool(above and above[-1][1]) or _has_date(document, entry)
+        dated = document.date(entry) or _ANCHOR.search(entry.text)
+        anchored = bool(dated or (above and above[-1][1]))
         above.append((entry.depth, anchored))
         if anchored or entry.superseded or _DONE.match(entry.text):
             continue
@@ -201,10 +202,6 @@ def first_relative_date(text: str) -> str:
         if day[0].islower() or " " in day or plain.startswith(day):  # no name: "USA Today"
             return day
     return ""
-
-
-def _has_date(document: Document, entry: MemoryEntry) -> bool:
-    return bool(document.date(entry) or _ANCHOR.search(entry.text))
 
 
 def _relative_date_finding(document: Document, entry: MemoryEntry, word: str) -> LintFinding:

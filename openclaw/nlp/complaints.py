@@ -50,8 +50,5 @@ def is_complaint(message: str) -> bool:
     if len(message) > LONGEST_COMPLAINT:
         return False
     own = own_words(message.replace("\u2019", "'"))
-    return any(_complains(blank_quotes(sentence)) for sentence in sentences(own))
-
-
-def _complains(sentence: str) -> bool:
-    return not _NOT_A_COMPLAINT.search(sentence) and _COMPLAINT.search(sentence) is not None
+    said = map(blank_quotes, sentences(own))
+    return any(_COMPLAINT.search(each) and not _NOT_A_COMPLAINT.search(each) for each in said)

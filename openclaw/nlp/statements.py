@@ -127,7 +127,7 @@ def find_candidates(said: str) -> list[FactCandidate]:
     sure = _is_typed(said)
     found: dict[str, FactCandidate] = {}
     for text in lasting_facts(said):
-        category = _category_of(text)
+        category = CATEGORIES[read_sentence(text).best(*CATEGORIES)]
         # An order or a rule with an address could send data there from then on.
         if is_unfit(text) or (category != "entity" and _ADDRESS.search(text)):
             continue
@@ -172,10 +172,6 @@ def _is_typed(said: str) -> bool:
     end. Nothing tells which of several lines are the user's own."""
     said = said.strip()
     return len(said) <= LONGEST_OWN and len(said.splitlines()) <= 1 and not _SIGNATURE.search(said)
-
-
-def _category_of(text: str) -> FactCategory:
-    return CATEGORIES[read_sentence(text).best(*CATEGORIES)]
 
 
 def _own_sentences(said: str) -> list[str]:

@@ -99,7 +99,11 @@ def preferred(models: Sequence[InstalledModel]) -> InstalledModel | None:
     """The embedding model that `auto` takes: by the order of families, those over 2 GB last, since
     they need a machine of their own. None when no family is known."""
     known = [model for model in models if family(model.name) is not UNKNOWN]
-    return min(known, key=lambda m: (m.size > HEAVY_BYTES, _rank(m.name), m.name), default=None)
+
+    def rank(model: InstalledModel) -> tuple[bool, int, str]:
+        return model.size > HEAVY_BYTES, FAMILIES.index(family(model.name)), model.name
+
+    return min(known, key=rank, default=None)
 
 
 def family(name: str) -> ModelFamily:
@@ -125,10 +129,6 @@ def cut(text: str, window: int) -> str:
         if thirds < 0:
             return text[:position]
     return text
-
-
-def _rank(name: str) -> int:
-    return FAMILIES.index(family(name))
 
 
 def _ask(url: str) -> list[Mapping[str, Any]]:

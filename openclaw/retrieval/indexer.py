@@ -191,10 +191,6 @@ class Indexer:
     def _is_settled(self, known: KnownFile, now: int) -> bool:
         return bool(known.md5) and known.recipe == self._made_by and not is_young(known, now)
 
-    def _is_current(self, known: KnownFile | None, found: FoundFile, now: int) -> bool:
-        same = known is not None and known.stamp == Stamp.of(found.stat)
-        return known is not None and same and self._is_settled(known, now)
-
     def _remove(self, paths: set[str], memo: IgnoreCache) -> None:
         with self.store.write() as writer:
             for path in sorted(paths):
@@ -230,7 +226,8 @@ class Indexer:
         """Read and split a file; None when it is gone or another process has just read it."""
         now = self._clock()
         old = self.store.known(found.path)
-        if not force and self._is_current(old, found, now):
+        unchanged = old and old.stamp == Stamp.of(found.stat) and self._is_settled(old, now)
+        if unchanged and not force:
             return None
         try:
             content = read_file(found.name, self.options.max_bytes, now)
@@ -287,10 +284,11 @@ class Indexer:
             before = writer.known(prepared.reading.path for prepared in batch)
             for prepared in batch:
                 now = before.get(prepared.reading.path)
-                if now == prepared.old or not _is_newer(now, prepared.reading):
-                    kind = _write_one(writer, prepared, now)
-                    if kind:
-                        counts[kind] += 1
+                read_later = now and now.read_at_ns > prepared.reading.read_at_ns
+                if now != prepared.old and read_later:  # by another process
+                    continue
+                if kind := _write_one(writer, prepared, now):
+                    counts[kind] += 1
             _prune(writer)
 
     def _report(
@@ -316,11 +314,6 @@ class Indexer:
 
 def _is_slow(found: FoundFile) -> bool:
     return kind_by_name(found.path) == SLOW
-
-
-def _is_newer(known: KnownFile | None, reading: FileReading) -> bool:
-    """Return True when another process has read the file later than this one."""
-    return known is not None and known.read_at_ns > reading.read_at_ns
 
 
 def _prune(writer: Writer) -> None:

@@ -130,7 +130,8 @@ class VectorFiller:
             before = len(left)
             with self._claimed(batch) as claim:
                 for _ in range(ROUNDS):
-                    lost, contested = self._rivals(claim)
+                    rivals = self._ask(lambda store: store.rivals(claim))
+                    lost, contested = rivals or (set(), set())
                     self._take_over(left)
                     batch = [key for key in batch if key in left and key not in lost]
                     mine = {key: left.pop(key) for key in batch if key not in contested}
@@ -151,9 +152,6 @@ class VectorFiller:
         finally:
             if claim:
                 self._ask(lambda store: store.release(claim))
-
-    def _rivals(self, claim: int) -> tuple[set[int], set[int]]:
-        return self._ask(lambda store: store.rivals(claim)) or (set(), set())
 
     def _texts(self, waiting: Waiting) -> Iterator[tuple[int, str]]:
         """Each waiting context once, read from the files, since the index stores none."""
