@@ -27,7 +27,7 @@ from openclaw.memory.findings import (
     alike,
     quote,
 )
-from openclaw.memory.markdown import is_same_statement, read_page
+from openclaw.memory.markdown import is_same_statement, read_page, statement_stems
 from openclaw.memory.notes import DAILY
 from openclaw.memory.pages import gathered_lines
 
@@ -134,10 +134,6 @@ Relation = Literal["none", "shown", "sure"]
 """Two entries are not about one thing; perhaps (only shown); surely (code may change them)."""
 
 _WORD = re.compile(r"\w+[+#]*")
-_SMALL = frozenset(
-    "a an the is are be to of in on at for my our your s really very quite also just please note"
-    " that actually currently now still".split()
-)
 _USER = frozenset(
     "i we ich wir je nous yo user my our mine mein meine unser unsere mon ma mes notre mi mis"
     " nuestro".split()
@@ -211,20 +207,14 @@ def share_heading(one: LintItem, other: LintItem) -> bool:
 
 @lru_cache(maxsize=8192)
 def stems(text: str) -> tuple[str, ...]:
-    """Return the stems of a text's words, without small words."""
-    plain = text.replace("\u2019", "'").replace("'s ", " ")
+    """Return the stems of a text's words in one wording, without small words."""
     for pattern, by in w.PHRASES:
-        plain = pattern.sub(by, plain)
-    found = (word.casefold() for word in _WORD.findall(plain))
-    return tuple(_stem(word) for word in found if word not in _SMALL)
+        text = pattern.sub(by, text)
+    return statement_stems(text)
 
 
 def words_of(item: LintItem) -> list[str]:
     return [word.casefold() for word in _WORD.findall(item.entry.text)] or [""]
-
-
-def _stem(word: str) -> str:
-    return word[:-1] if len(word) > 3 and word.endswith("s") else word
 
 
 # ---- where they stand

@@ -365,10 +365,8 @@ def _decode(data: bytes | None) -> str:
 
 _WORD = re.compile(r"\w+[+#]*")
 _SMALL_WORDS = frozenset(
-    (
-        *("a", "an", "the", "is", "are", "was", "were", "be", "to", "of", "in", "on", "at", "for"),
-        *("my", "your", "s"),
-    )
+    "a an the is are be to of in on at for my our your s really very quite also just"
+    " please note that actually currently now still".split()
 )
 _MIN_RATIO = 0.85
 _MIN_LENGTH = 5
@@ -380,13 +378,19 @@ def is_same_statement(left: str, right: str) -> bool:
     A different number, name or short word makes two lines different.
     """
     first, second = _words_of_line(left), _words_of_line(right)
+    stems = [*map(_stem, first)], [*map(_stem, second)]
     if not first or not second:
         return left.split() == right.split()
-    if sorted(map(_stem, first)) == sorted(map(_stem, second)):
-        return len(first) <= 2 or [*map(_stem, first)] == [*map(_stem, second)]
+    if sorted(stems[0]) == sorted(stems[1]):
+        return len(first) <= 2 or stems[0] == stems[1]
     return len(first) == len(second) and all(
         _stem(a) == _stem(b) or _is_typo(a, b) for a, b in zip(first, second, strict=True)
     )
+
+
+def statement_stems(text: str) -> tuple[str, ...]:
+    """Return the stems of a line's words, without small words."""
+    return tuple(map(_stem, _words_of_line(text)))
 
 
 @lru_cache(maxsize=4096)

@@ -167,6 +167,7 @@ def test_the_same_fact_in_other_words_is_refused_and_quoted(
         ("I like tea", "I do not like tea"),
         ("Ada visited Bruno in Rome", "Bruno visited Ada in Rome"),
         ("Maria plays piano", "Mario plays piano"),
+        ("Sven was the chairman", "Sven is the chairman"),
         ("user likes red", "user dislikes red"),
         ("rent is due in May", "rent is due in March"),
         ("C++", "C#"),
