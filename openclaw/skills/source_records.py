@@ -1,4 +1,4 @@
-"""skills/.sources.yaml: where each installed skill came from. Other entries stay as they are."""
+"""skills/.sources.yaml: where each installed skill came from."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def read_source_records(skills: Path) -> dict[str, dict[str, str]]:
 def record(
     skills: Path, name: str, fields: Mapping[str, str] | None, keep: BeforeWrite = record_no_write
 ) -> None:
-    """Write the entry of one skill, or drop it (None). All else in the file stays as it is. `keep`
-    is told before it is written."""
+    """Write the entry of one skill, or drop it (None). Other entries keep their values and their
+    order. `keep` is told before it is written."""
     import yaml
 
     path = skills / FILE
@@ -40,59 +40,14 @@ def record(
         data = _parse(path, before)
         if fields is None and name not in data:
             return
-        wanted = {key: value for key, value in data.items() if key != name}
-        if fields is not None:
-            wanted[name] = dict(fields)
-        text = _edit_entry(decode(before or b""), name, fields)
-        if _parses_to(text, wanted):
-            new = text
-        else:  # written in another style: as new, then
-            new = HEAD + yaml.safe_dump(wanted, sort_keys=False, allow_unicode=True)
+        if fields is None:
+            del data[name]
+        else:
+            data[name] = dict(fields)
+        new = HEAD + yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=10_000)
         if write_if_same(path, before, new.encode("utf-8"), keep):
             return
     raise Damaged(f"{path} is being changed by another program", "try again")
-
-
-def _edit_entry(text: str, name: str, fields: Mapping[str, str] | None) -> str:
-    """The text with the lines of this entry replaced, or those of a new one at its end."""
-    import yaml
-
-    block = ""
-    if fields is not None:
-        entry = {name: dict(fields)}
-        block = yaml.safe_dump(entry, sort_keys=False, allow_unicode=True, width=10_000)
-    lines = text.splitlines(keepends=True)
-    start, end = _lines_of(text, name, lines)
-    before = "".join(lines[:start]) or HEAD
-    if not before.endswith("\n"):
-        before += "\n"
-    return before + block + "".join(lines[end:])
-
-
-def _lines_of(text: str, name: str, lines: list[str]) -> tuple[int, int]:
-    """First line of the entry and the first after it; both the end when there is none. Comments
-    and blank lines before the next entry belong to that one."""
-    import yaml
-
-    node = yaml.compose(text, Loader=yaml.BaseLoader)
-    starts = [key.start_mark.line for key, _ in node.value] if node else []
-    names = [key.value for key, _ in node.value] if node else []
-    if name not in names:
-        return len(lines), len(lines)
-    at = names.index(name)
-    end = starts[at + 1] if at + 1 < len(starts) else len(lines)
-    while end > starts[at] + 1 and lines[end - 1].lstrip(" ")[:1] in ("\n", "\r", "#", ""):
-        end -= 1
-    return starts[at], end
-
-
-def _parses_to(text: str, wanted: Mapping[str, Any]) -> bool:
-    import yaml
-
-    try:
-        return (yaml.load(text, Loader=yaml.BaseLoader) or {}) == wanted  # noqa: S506
-    except yaml.YAMLError:
-        return False
 
 
 def _read_or_none(path: Path) -> bytes | None:
