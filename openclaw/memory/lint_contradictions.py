@@ -17,7 +17,7 @@ from openclaw.memory.lint_checks import (
     share_heading,
     stems,
 )
-from openclaw.nlp.dates import find_relative_days
+from openclaw.nlp.dates import find_relative_days, has_date
 from openclaw.types import ToolProblem
 
 _NOT = re.compile(
@@ -153,15 +153,6 @@ _QUOTES = re.compile(
     r"|\u00ab[^\u00bb]{0,300}\u00bb|(?<!\w)'[^']{0,300}'(?!\w)|\]\([^)]{0,300}\)"
     r"|\[\[[^\]]{0,300}\]\]|https?://\S{1,500}"
 )
-_MONTH = (
-    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|m\u00e4r|mai|okt|dez|janv|f\u00e9vr|avr"
-    r"|juin|juil|ao\u00fbt|ene|abr|ago|dic)[a-z\u00e9\u00fb]*"
-)
-_ANCHOR = re.compile(
-    rf"\b\d{{4}}-\d{{2}}(?:-\d{{2}})?\b|\b(?:19|20)\d{{2}}\b|\b\d{{1,2}}\.\s?\d{{1,2}}\.|\d{{1,2}}/\d{{1,2}}/\d"
-    rf"|\b\d{{1,2}}(?:st|nd|rd|th|\.)?\s(?:of )?{_MONTH}\b|\b{_MONTH}\s\d{{1,2}}\b",
-    re.IGNORECASE,
-)
 _HABIT = re.compile(
     r"\b(?:every|each|always|never|usually|often|normally|sometimes|whenever|if|once"
     r"|jede[nrsm]?|immer|nie|meistens|oft|wenn|falls|chaque|toujours|jamais|cada|siempre|nunca)\b",
@@ -181,7 +172,7 @@ def find_relative_dates(document: Document) -> Iterator[LintFinding]:
     for entry in document.entries:
         while above and above[-1][0] >= entry.depth:
             above.pop()
-        dated = document.date(entry) or _ANCHOR.search(entry.text)
+        dated = document.date(entry) or has_date(entry.text)
         anchored = bool(dated or (above and above[-1][1]))
         above.append((entry.depth, anchored))
         if anchored or entry.superseded or _DONE.match(entry.text):

@@ -469,13 +469,15 @@ _VAGUE = (  # 01/02/2026 is another day in another country
 )
 _SHORT_UNIT = rf"{_UNITS['week']}|{_UNITS['month']}"
 _LONG_UNIT = rf"(?:{_SHORT_UNIT}|{_UNITS['year']})"
+_DATE = (
+    rf"{ISO}|\d\d?(?:st|nd|rd|th|er|\.)?(?: (?:of|de))? ?{MONTH}(?: (?:de )?\d{{4}})?"
+    rf"|{MONTH} \d\d?(?:st|nd|rd|th)?(?:,? \d{{4}})?|\d\d?\. ?\d\d?\.(?: ?\d{{4}})?"
+)
 _NAMED = (
-    rf"(?<![\w-])(?:{_LEAD} ){{0,3}}(?P<day>{ISO}|{_AFTER}"
+    rf"(?<![\w-])(?:{_LEAD} ){{0,3}}(?P<day>{_AFTER}|{_DATE}"
     rf"|(?:(?:{_NEXT}|{_THIS}) )?(?:{_WEEKDAY}|{_UNITS['weekend']})(?: prochaine?)?"
     rf"|{_NEXT} {_LONG_UNIT}|{_LONG_UNIT} prochaine?|{_EDGE}"
     rf"|(?:in|dans|en|em|fra|tra) (?!the )(?:an? )?\w+ (?:{_UNITS['day']}|{_SHORT_UNIT})"
-    rf"|\d\d?(?:st|nd|rd|th|er|\.)?(?: (?:of|de))? ?{MONTH}(?: (?:de )?\d{{4}})?"
-    rf"|{MONTH} \d\d?(?:st|nd|rd|th)?(?:,? \d{{4}})?|\d\d?\. ?\d\d?\.(?: ?\d{{4}})?"
     r"|(?<=the )\d\d?(?:st|nd|rd|th))(?![\w-]|['\u2019]s)"
 )
 
@@ -494,6 +496,12 @@ _ON_WEEKDAY = rf"(?<![\w-])(?:on|until|by|since|from|am|bis|el) {_WEEKDAY}(?!\w)
 def find_relative_days(sentence: str) -> list[str]:
     """Return the words of the days that only the day of writing tells: "tomorrow", "last week"."""
     return [found[0] for found in _compile(_RELATIVE).finditer(sentence)]
+
+
+def has_date(text: str) -> bool:
+    """Return True when a text has a date or a year, which tells the day of its other days."""
+    pattern = rf"(?<![\w-])(?:{_DATE}|\d{{4}}-\d\d|(?:19|20)\d\d|\d\d?/\d\d?/\d+)(?![\w-])"
+    return bool(_compile(pattern).search(text))
 
 
 def names_relative_day(sentence: str) -> bool:
