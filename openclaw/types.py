@@ -97,6 +97,14 @@ def local_time() -> datetime:
     return datetime.now().astimezone()
 
 
+def to_timestamp(text: str) -> float:
+    """The seconds since the epoch of an ISO time, 0.0 for anything else."""
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return 0.0
+
+
 class KeepsWrites(Protocol):
     """A store that calls `keep` before each of its writes."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from openclaw.frozen import frozen
 from openclaw.history.history import History
@@ -12,6 +11,7 @@ from openclaw.history.turns import Turn
 from openclaw.messages import NO_RECORD, Entry, ToolUse, TurnRecord
 from openclaw.sessions.session import ArchivePart, Session
 from openclaw.sessions.store import SessionStore
+from openclaw.types import to_timestamp
 
 COMPACTED = "a compaction came with it: its request cannot be made again"
 UNREADABLE = "the archive before it cannot be read"
@@ -184,7 +184,4 @@ class PastHistory:
 
 def _seconds(at: str) -> float:
     """Return a time as whole seconds since 1970, 0.0 for none."""
-    try:
-        return datetime.fromisoformat(at).replace(microsecond=0).timestamp()
-    except ValueError:
-        return 0.0
+    return to_timestamp(at) // 1

@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import cast, get_args
@@ -29,8 +28,8 @@ from openclaw.security.vault import Vault
 from openclaw.sessions.session import Session
 from openclaw.storage.home import Home
 from openclaw.storage.readers import parse_foreign_json
-from openclaw.storage.safe_open import is_folder, read_bytes, reading
-from openclaw.types import Mode
+from openclaw.storage.safe_open import bytes_or_none, is_folder, read_bytes, reading
+from openclaw.types import Mode, to_timestamp
 
 COPIED = ("workspace", "memory", "skills", ".agents")
 """The folders that tools may use."""
@@ -66,7 +65,7 @@ class ReplayHome:
         mark_used(self.open_home.home)
         for path in (TODOS, MEMORY):
             known, content = self._past.held(path, session.id, turn)
-            now = None if known else _bytes(self.home.root / path)
+            now = None if known else bytes_or_none(self.home.root / path)
             write_copy(
                 self.open_home.home, self.open_home.home.root / path, content if known else now
             )
@@ -87,7 +86,7 @@ class ReplayHome:
 
     def _add_other_conversation(self, session: Session, turn: RecordedTurn) -> None:
         """Add another conversation where there was one then: else there is none to search."""
-        began = max(map(_instant, (turn.user.at, session.created_at)))
+        began = max(map(to_timestamp, (turn.user.at, session.created_at)))
         others = [at for name, at in self._start_times.items() if name != session.id and at < began]
         write_copy(
             self.open_home.home, self.open_home.home.sessions / OTHER, b"[]" if others else None
@@ -101,7 +100,7 @@ class ReplayHome:
             for path in self.home.sessions.glob("*.json"):
                 with suppress(OSError), reading(path) as file:
                     at = CREATED.search(file.read(4096))
-                    found[path.stem] = _instant(at[1].decode("ascii", "replace") if at else "")
+                    found[path.stem] = to_timestamp(at[1].decode("ascii", "replace") if at else "")
         return {name: at for name, at in found.items() if "." not in name}
 
     @cached_property
@@ -162,9 +161,9 @@ def sha256_of(text: str) -> str:
 def _copy(home: Home, target: Home, folders: Sequence[str]) -> None:
     copy_folders(home, target, folders)
     for name in PLAYED:
-        write_copy(target, target.root / name, _bytes(home.root / name))
+        write_copy(target, target.root / name, bytes_or_none(home.root / name))
     for name in PRIVATE:
-        write_copy(target, target.private / name, _bytes(home.private / name))
+        write_copy(target, target.private / name, bytes_or_none(home.private / name))
     _lend_states(home.private / KV, target.private / KV)
 
 
@@ -178,26 +177,11 @@ def _lend_states(source: Path, target: Path) -> None:
             (target / state.name).symlink_to(state)
 
 
-def _bytes(path: Path) -> bytes | None:
-    try:
-        return read_bytes(path)
-    except OSError:
-        return None
-
-
 def _mode(record: TurnRecord, settings: Settings, *, live: bool) -> Mode:
     """Return the recorded mode; with `live` at most edit, as the file may be forged."""
     known = record.mode in get_args(Mode)
     mode = cast(Mode, record.mode) if known else settings.mode or "edit"
     return "edit" if live and mode == "full" else mode
-
-
-def _instant(at: str) -> float:
-    """Return a time as seconds since 1970, 0.0 for none."""
-    try:
-        return datetime.fromisoformat(at).timestamp()
-    except ValueError:
-        return 0.0
 
 
 PREFIX = "openclaw-replay-"

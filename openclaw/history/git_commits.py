@@ -40,7 +40,7 @@ from openclaw.storage.home import MARKS, is_inside
 from openclaw.storage.merge import SIGN, Merged, conflicts, merge_bytes
 from openclaw.storage.readers import LARGEST_KEPT, NotPlain, read_json_cache, read_plain_file
 from openclaw.storage.safe_open import make_folder, remove, writing
-from openclaw.storage.text import unwritable, with_line_ends_of
+from openclaw.storage.text import report_unwritable, with_line_ends_of
 
 AUTHOR = "openclaw <openclaw@localhost>"
 YOU = "you <you@localhost>"
@@ -344,12 +344,10 @@ class Commits:
             with suppress(FileNotFoundError):
                 remove(path)
             return
-        try:
+        with report_unwritable(path):
             make_folder(path.parent, 0o700)
             with writing(path, 0o600) as file:
                 file.write(json.dumps(noted).encode())
-        except OSError as error:
-            raise unwritable(path, error) from error
 
     def _import(self, turn: Turn, standing: RepositoryState) -> str:
         """Write the commits and move HEAD, in one step, if it is still where it was."""

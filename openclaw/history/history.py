@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
-from datetime import datetime
 from functools import cached_property
 from heapq import merge
 from pathlib import Path
@@ -30,7 +29,7 @@ from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
 from openclaw.storage.safe_open import check_no_links, make_folder, read_bytes, remove
 from openclaw.storage.text import write_text
-from openclaw.types import FileContent
+from openclaw.types import FileContent, to_timestamp
 
 MOST_KEPT = 500
 """Records that are kept where no git holds them."""
@@ -106,7 +105,9 @@ class History:
         yield from (record.turn for record in fresh)
         kept_here = [record.turn for record in reversed(found) if record.commit == NEVER]
         left = {record.turn.id: record for record in found if record.commit}
-        yield from merge(kept_here, self._in_git(left), key=_instant, reverse=True)
+        yield from merge(
+            kept_here, self._in_git(left), key=lambda turn: to_timestamp(turn.at), reverse=True
+        )
 
     def _in_git(self, left: dict[str, Record]) -> Iterator[Turn]:
         """The turns that git has, each with its files that git does not hold."""
@@ -325,14 +326,6 @@ class History:
             return ""
         where = self.home.relative(aside)
         return f"records of turns that were not written on this machine: {moved}, now in {where}"
-
-
-def _instant(turn: Turn) -> float:
-    """When a turn began, whatever its time zone; 0 where that is not known."""
-    try:
-        return datetime.fromisoformat(turn.at).timestamp()
-    except ValueError:
-        return 0.0
 
 
 class Command:

@@ -41,7 +41,7 @@ from openclaw.storage.safe_open import (
     remove,
     writing,
 )
-from openclaw.storage.text import unwritable, write_if_same, write_private
+from openclaw.storage.text import report_unwritable, unwritable, write_if_same, write_private
 
 VERSION = 2
 LINES = "turn.jsonl"
@@ -120,11 +120,8 @@ class Record:
         if at_once:
             write_if_same(path, None, data)
             return
-        try:
-            with writing(path) as file:
-                file.write(data)
-        except OSError as error:
-            raise unwritable(path, error) from error
+        with report_unwritable(path), writing(path) as file:
+            file.write(data)
 
     # -------- lines
 
@@ -135,7 +132,7 @@ class Record:
 
     def _append(self, lines: Sequence[Mapping[str, Any]], *, at_once: bool = True) -> None:
         path = self.folder / LINES
-        try:
+        with report_unwritable(path):
             mac, self.mac = self.mac or _signed(self.folder)[1], ""
             data = b""
             for line in lines:
@@ -150,8 +147,6 @@ class Record:
                 file.flush()
                 if at_once:
                     os.fsync(file.fileno())
-        except (OSError, ValueError) as error:
-            raise unwritable(path, error) from error
         self.mac = mac
 
     def note_talk(self, talk: Mapping[str, str | None]) -> None:

@@ -20,7 +20,7 @@ from openclaw.storage.home import is_inside
 from openclaw.storage.merge import Conflict, merge_bytes
 from openclaw.storage.readers import LARGEST_KEPT, NotPlain, PlainFile, read_plain_file
 from openclaw.storage.safe_open import check_no_links, reading, remove
-from openclaw.storage.text import unwritable, with_line_ends_of, write_if_same
+from openclaw.storage.text import report_unwritable, with_line_ends_of, write_if_same
 
 Read = Callable[[str | None], bytes | None]
 Merge = Callable[[str, bytes, bytes, bytes | None], tuple[bytes, bool] | None]
@@ -208,22 +208,17 @@ def write_if_unchanged(
 
 
 def _set_program(path: Path, program: bool) -> None:
-    try:
-        with reading(path) as file:
-            mode = os.fstat(file.fileno()).st_mode & 0o777
-            wanted = mode | (mode & 0o444) >> 2 if program else mode & ~0o111
-            if wanted != mode:
-                os.fchmod(file.fileno(), wanted)
-    except OSError as error:
-        raise unwritable(path, error) from error
+    with report_unwritable(path), reading(path) as file:
+        mode = os.fstat(file.fileno()).st_mode & 0o777
+        wanted = mode | (mode & 0o444) >> 2 if program else mode & ~0o111
+        if wanted != mode:
+            os.fchmod(file.fileno(), wanted)
 
 
 def _remove(root: Path, path: Path) -> None:
     """Remove a file, and the folders that are empty then."""
-    try:
+    with report_unwritable(path):
         remove(path)
-    except OSError as error:
-        raise unwritable(path, error) from error
     with contextlib.suppress(OSError):
         check_no_links(path.parent)
         for folder in path.parents:

@@ -22,7 +22,7 @@ from openclaw.security.vault import Vault
 from openclaw.storage.git import Git, GitError
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
-from openclaw.storage.safe_open import check_no_links, is_folder, is_ordinary, read_bytes
+from openclaw.storage.safe_open import bytes_or_none, check_no_links, is_folder, is_ordinary
 from openclaw.storage.saving import SaveConflict, save_over
 from openclaw.storage.text import BOM
 from openclaw.types import BeforeWrite
@@ -205,10 +205,7 @@ def _write(
 
 def _mark(file: Path) -> bytes:
     """Return the byte order mark of a file; empty if it has none or cannot be read."""
-    try:
-        return BOM if read_bytes(file).startswith(BOM) else b""
-    except OSError:
-        return b""
+    return BOM if (bytes_or_none(file) or b"").startswith(BOM) else b""
 
 
 _HUNK = re.compile(rb"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", re.MULTILINE)

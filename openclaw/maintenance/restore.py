@@ -30,7 +30,7 @@ from openclaw.maintenance.backup import (
     seal,
 )
 from openclaw.storage.home import Home, trust_home
-from openclaw.storage.text import unwritable
+from openclaw.storage.text import report_unwritable, unwritable
 
 LARGEST_MANIFEST = 200_000_000
 
@@ -95,11 +95,9 @@ def restore(archive: Path, target: Path) -> Restored:
 
 
 def _check_target(target: Path) -> None:
-    try:
+    with report_unwritable(target):
         if target.is_dir() and not any(target.iterdir()):
             return
-    except OSError as error:
-        raise unwritable(target, error) from error
     if os.path.lexists(target):
         raise UsageError(
             f"{target} is not empty: nothing is written over",

@@ -26,13 +26,7 @@ from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 from openclaw import __version__
 from openclaw.errors import ModelFailed, PromptTooLarge, ServerAway
 from openclaw.messages import Waiting
-from openclaw.models.base import (
-    MOST_BYTES,
-    MOST_ERROR,
-    MOST_LINE,
-    is_patient,
-    replace_surrogates,
-)
+from openclaw.models.base import MOST_BYTES, MOST_ERROR, MOST_LINE, is_patient, replace_surrogates
 from openclaw.stopping import check_stop
 
 T = TypeVar("T")

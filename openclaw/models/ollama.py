@@ -33,13 +33,7 @@ from openclaw.models.base import (
     Thinking,
     text_matches_schema,
 )
-from openclaw.models.ollama_client import (
-    OllamaClient,
-    authorization,
-    base_url,
-    field,
-    read_card,
-)
+from openclaw.models.ollama_client import OllamaClient, authorization, base_url, field, read_card
 from openclaw.models.profile import full_name, with_profile
 
 if TYPE_CHECKING:

@@ -95,10 +95,19 @@ def count_of(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def some_of(names: Sequence[str], most: int = 3) -> str:
+def some_of(names: Sequence[str], most: int = 3, between: str = ", ") -> str:
     """The first of these names, and how many more there are."""
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    and_more = " and " if between == ", " else f"{between}and "
+    more = f"{and_more}{len(names) - most:,} more" if len(names) > most else ""
+    return between.join(names[:most]) + more
+
+
+def some_lines(lines: Sequence[str], most: int, what: str = "more") -> list[str]:
+    """The first of these lines, and a line with the number of the rest; an indent as theirs."""
+    if len(lines) <= most:
+        return [*lines]
+    indent = " " * (len(lines[0]) - len(lines[0].lstrip()))
+    return [*lines[:most], f"{indent}and {len(lines) - most:,} {what}"]
 
 
 def columns(text: str) -> int:

@@ -22,7 +22,7 @@ from openclaw.security.secrets import find_encoded, find_secrets, is_mixed
 from openclaw.storage.lock import hold_lock
 from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import check_no_links, read_bytes
-from openclaw.storage.text import decode, unwritable, write_private
+from openclaw.storage.text import decode, report_unwritable, write_private
 from openclaw.types import ToolProblem, local_time
 
 _Secrets = list[tuple[str, str]]
@@ -296,11 +296,9 @@ class Vault:
     def _move_aside(self) -> None:
         """Rename a damaged file, and tell the user."""
         aside = self.path.with_name(f"{self.path.stem}.damaged-{self.now():%Y%m%d-%H%M%S}.json")
-        try:
+        with report_unwritable(aside):
             check_no_links(self.path.parent)
             self.path.replace(aside)
-        except OSError as error:
-            raise unwritable(aside, error) from error
         self._stamp = None
         self.notices.append(
             f"{self.path.name} was damaged and is kept as .openclaw/{aside.name}; masks of older "

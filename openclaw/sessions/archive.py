@@ -28,7 +28,7 @@ from openclaw.sessions.session import (
     to_json,
 )
 from openclaw.storage.safe_open import check_no_links, read_bytes
-from openclaw.storage.text import BOM, remove_file, unwritable, write_if_same, write_text
+from openclaw.storage.text import BOM, remove_file, report_unwritable, write_if_same, write_text
 from openclaw.types import BeforeWrite, record_no_write
 
 FOLDER = "archive"
@@ -116,7 +116,7 @@ class Archive:
             return f"{self.folder} was a link; what it led to was left: {behind}"
         if is_missing(self.folder):
             return ""
-        try:
+        with report_unwritable(self.folder):
             check_no_links(self.folder)
             if not self.folder.is_dir():
                 return f"{self.folder} was left: it is no folder"
@@ -125,8 +125,6 @@ class Archive:
             if any(self.folder.iterdir()):
                 return f"{self.folder} was left: it holds what is no part of an archive"
             self.folder.rmdir()
-        except OSError as error:
-            raise unwritable(self.folder, error) from error
         return ""
 
     def _number(self, session: Session) -> int:

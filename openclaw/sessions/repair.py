@@ -32,11 +32,11 @@ from openclaw.sessions.session import (
     unlist,
     without,
 )
-from openclaw.sessions.session_search import to_timestamp
 from openclaw.storage.merge import Merged, conflicts, merge, sides
 from openclaw.storage.readers import parse_foreign_json
-from openclaw.storage.safe_open import check_no_links, read_bytes, remove
+from openclaw.storage.safe_open import bytes_or_none, check_no_links, read_bytes, remove
 from openclaw.storage.text import BOM, encode, pieces, write_if_same
+from openclaw.types import to_timestamp
 
 _MESSAGES = re.compile(r'"messages"\s*:\s*\[|\A\s*\[')
 _BEGIN = rf'\{{\s*"(?:{"|".join(MESSAGE_KEYS)})"\s*:'
@@ -288,7 +288,7 @@ class SessionRepair(SessionFolder):
         """Yield the files of conversations and archives that do not load. Files that raise OSError
         are skipped: their content is unknown."""
         for path in self._files():
-            data = _read_or_none(path)
+            data = bytes_or_none(path)
             case = _find_trouble(path, path.stem, data) if data is not None else None
             if case:
                 yield case
@@ -298,7 +298,7 @@ class SessionRepair(SessionFolder):
     def _broken_parts(self, session: Session) -> Iterator[BrokenFile]:
         for part in session.parts:
             path = self.part(session.id, part)
-            data = _read_or_none(path)
+            data = bytes_or_none(path)
             if data is None and not path.exists():
                 reason = f"{in_words([part])} of conversation {session.id} are missing"
                 yield BrokenFile(path, session.id, "damaged", reason)
@@ -313,7 +313,7 @@ class SessionRepair(SessionFolder):
     def better(self, path: Path, session_id: str, earlier: bytes | None) -> Session | None:
         """Return the best version of a file that does not load, in its place or moved aside: made
         of the file or of an earlier copy (from git). None when neither has a message."""
-        data = _read_or_none(path)
+        data = bytes_or_none(path)
         found = rescue(data, session_id) if data is not None else None
         before = None
         if earlier is not None:
@@ -330,7 +330,7 @@ class SessionRepair(SessionFolder):
         """Join both sides of a session with conflict markers. None without markers, when one side
         does not load or when the sides cannot be joined."""
         try:
-            text = _decode(_read_or_none(path) or b"")
+            text = _decode(bytes_or_none(path) or b"")
             if not conflicts(text):
                 return None
             ours, theirs = (from_json(side, session_id or path.stem) for side in sides(text))
@@ -340,7 +340,7 @@ class SessionRepair(SessionFolder):
 
     def put(self, path: Path, session: Session) -> bool:
         """Replace a file that does not load; False when it has changed meanwhile."""
-        return write_if_same(path, _read_or_none(path), to_json(session).encode("utf-8"))
+        return write_if_same(path, bytes_or_none(path), to_json(session).encode("utf-8"))
 
     def counted(self, case: BrokenFile) -> int:
         """Return how many messages a part of the archive has according to its session."""
@@ -416,13 +416,6 @@ def _find_trouble(path: Path, session_id: str, data: bytes) -> BrokenFile | None
 
 def _decode(data: bytes) -> str:
     return data.removeprefix(BOM).decode("utf-8")
-
-
-def _read_or_none(path: Path) -> bytes | None:
-    try:
-        return read_bytes(path)
-    except OSError:
-        return None
 
 
 SessionJson = dict[str, Any]

@@ -13,7 +13,6 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from openclaw.frozen import frozen
 from openclaw.messages import Entry
 from openclaw.sessions.session import Session
 from openclaw.storage.safe_open import reading
+from openclaw.types import to_timestamp
 
 SessionMessages = tuple[Session, Iterable[tuple[int, Entry]]]
 """A session and its messages, each with its number in the whole conversation."""
@@ -504,14 +504,6 @@ def summarize(session: Session) -> SessionSummary:
         session.model,
         session.archived + len(session.messages),
     )
-
-
-def to_timestamp(text: str) -> float:
-    """Return the seconds since the epoch of an ISO time, 0.0 for anything else."""
-    try:
-        return datetime.fromisoformat(text).timestamp()
-    except (ValueError, OverflowError, OSError):
-        return 0.0
 
 
 def last_updated(path: Path) -> tuple[float, str]:

@@ -32,10 +32,10 @@ from openclaw.sessions.session_search import (
     last_updated,
     search,
     summarize,
-    to_timestamp,
 )
 from openclaw.storage.lock import hold_lock
 from openclaw.storage.text import md5, remove_file
+from openclaw.types import to_timestamp
 
 UNATTENDED = "heartbeat-"
 """The beginning of the ids of conversations without a user."""

@@ -25,7 +25,7 @@ from openclaw.storage.lock import hold_lock
 from openclaw.storage.program import data_folder
 from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import guard, make_folder, read_bytes
-from openclaw.storage.text import read_text, unwritable, write_if_same, write_private
+from openclaw.storage.text import read_text, report_unwritable, write_if_same, write_private
 from openclaw.types import ToolProblem
 
 CLOSED = frozenset({".openclaw", ".git"})
@@ -188,11 +188,9 @@ def create_home(target: Path, settings: str = "") -> list[str]:
     files[".openclaw/.gitignore"] = b"*\n"
     if settings:
         files["openclaw.yaml"] = settings.encode()
-    try:
+    with report_unwritable(root):
         folders = [name for name in ("sessions", "skills", "memory") if _make_missing(root / name)]
         created = [name for name, data in sorted(files.items()) if _write_new(root / name, data)]
-    except OSError as error:
-        raise unwritable(root, error) from error
     private = [".openclaw/" for name in created if name.startswith(".openclaw/")]
     created = [name for name in created if not name.startswith(".openclaw/")]
     versioned = [".git/"] if created and first_commit(root, created) else []

@@ -24,8 +24,15 @@ from typing import Self
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.storage.readers import parse_foreign_json
-from openclaw.storage.safe_open import make_folder, open_file, read_bytes, remove, writing
-from openclaw.storage.text import unwritable
+from openclaw.storage.safe_open import (
+    bytes_or_none,
+    make_folder,
+    open_file,
+    read_bytes,
+    remove,
+    writing,
+)
+from openclaw.storage.text import report_unwritable
 
 SHORTEST_POLL, LONGEST_POLL = 0.001, 0.05
 LONG_WAIT = 2.0
@@ -96,11 +103,9 @@ def hold_lock(path: Path, timeout: float = 10.0, what: str = "") -> Iterator[Non
 def try_lock(path: Path, timeout: float = 0.0) -> Iterator[bool]:
     """Hold the lock file `path`, and yield True; False when others hold it (see `hold_lock`).
     Raises OpenclawError when it cannot be made. The file stays: others may wait for it."""
-    try:
+    with report_unwritable(path):
         make_folder(path.parent)
         number = _acquire(path, timeout)
-    except OSError as error:
-        raise unwritable(path, error) from error
     try:
         yield number is not None
     finally:
@@ -161,10 +166,7 @@ def _owner_file(path: Path) -> Path:
 
 
 def _read_owner(path: Path) -> bytes:
-    try:
-        return read_bytes(_owner_file(path))
-    except OSError:
-        return b""
+    return bytes_or_none(_owner_file(path)) or b""
 
 
 def _to_in_use_error(what: str, path: Path, timeout: float) -> OpenclawError:

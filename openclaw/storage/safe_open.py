@@ -203,6 +203,14 @@ def writing(path: Path, mode: int = 0o666) -> BufferedWriter:
     return os.fdopen(number, "wb")
 
 
+def bytes_or_none(path: Path) -> bytes | None:
+    """The content of a file, None when it cannot be read."""
+    try:
+        return read_bytes(path)
+    except OSError:
+        return None
+
+
 def read_bytes(path: Path | str, largest: int = LARGEST) -> bytes:
     """The bytes of a file. Raises OSError for a file of a home larger than `largest` bytes."""
     with reading(path) as file:

@@ -9,7 +9,7 @@ from openclaw.frozen import frozen
 from openclaw.storage import atomic
 from openclaw.storage.merge import Merged, merge_bytes
 from openclaw.storage.safe_open import target_of
-from openclaw.storage.text import keep_before_write, unwritable
+from openclaw.storage.text import keep_before_write, report_unwritable
 from openclaw.types import BeforeWrite, record_no_write
 
 ATTEMPTS = 50
@@ -51,7 +51,7 @@ def save_over(
     when it cannot be written.
     """
     target = target_of(path)
-    try:
+    with report_unwritable(path):
         for _ in range(ATTEMPTS):
             now = atomic.current(target)
             if now != base:
@@ -63,8 +63,6 @@ def save_over(
                 done += [True] if atomic.swap(target, now, data) else []
             if done:
                 return Saved(now, data, now not in (base, new))
-    except (OSError, ValueError) as error:
-        raise unwritable(path, error) from error
     raise OpenclawError(
         f"cannot write {path}: another program writes it all the time",
         "let that program finish, then try again",

@@ -74,25 +74,21 @@ def write_text(path: Path, text: str, keep: BeforeWrite = record_no_write) -> bo
 def read_current(path: Path) -> bytes | None:
     """The bytes of a file that is about to be replaced, None when there is none. Raises
     OpenclawError when it cannot be read or must not be replaced."""
-    try:
+    with report_unwritable(path):
         return atomic.current(target_of(path))
-    except (OSError, ValueError) as error:
-        raise unwritable(path, error) from error
 
 
 def write_over(
     path: Path, before: bytes | None, text: str, keep: BeforeWrite = record_no_write
 ) -> bytes:
     """`write_text` into a file that was just read and holds `before`; returns what it holds now."""
-    try:
+    with report_unwritable(path):
         target = target_of(path)
         data = encode_like(before, text, path)
         if data != before:
             with keep_before_write(keep, target, before, data) as done:
                 atomic.replace(target, data)
                 done.append(True)
-    except (OSError, ValueError) as error:
-        raise unwritable(path, error) from error
     return data
 
 
@@ -105,11 +101,8 @@ def write_if_same(
     otherwise as `write_text`. `keep` is told before.
     """
     target = target_of(path)
-    with keep_before_write(keep, target, before, data) as done:
-        try:
-            done += [True] if atomic.swap(target, before, data) else []
-        except (OSError, ValueError) as error:
-            raise unwritable(path, error) from error
+    with keep_before_write(keep, target, before, data) as done, report_unwritable(path):
+        done += [True] if atomic.swap(target, before, data) else []
     return bool(done)
 
 
@@ -125,10 +118,8 @@ def remove_file(path: Path, keep: BeforeWrite = record_no_write) -> None:
     with keep_before_write(
         keep if before is not None else record_no_write, path, before, None
     ) as done:
-        try:
+        with report_unwritable(path):
             remove(path)
-        except OSError as error:
-            raise unwritable(path, error) from error
         done.append(True)
 
 
@@ -154,8 +145,15 @@ def write_private(path: Path, text: str) -> None:
     A symlink in its place is replaced, not followed. On Windows the file has the rights of its
     folder. Raises OpenclawError when it cannot be written, and then nothing is changed.
     """
-    try:
+    with report_unwritable(path):
         atomic.replace(path, encode(text), private=True)
+
+
+@contextmanager
+def report_unwritable(path: Path) -> Iterator[None]:
+    """Turn an error of the operating system in here into an OpenclawError about `path`."""
+    try:
+        yield
     except (OSError, ValueError) as error:
         raise unwritable(path, error) from error
 

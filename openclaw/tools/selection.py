@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from openclaw.messages import ToolCall
+from openclaw.security.display import some_of
 from openclaw.tools.tool import CallForm, Tool, signature_text
 from openclaw.types import ToolProblem
 
@@ -98,7 +99,7 @@ class Shortlist:
         if not found:
             groups = sorted({name.partition("__")[0] for name in self.tools})
             raise ToolProblem(
-                f'No tool is about "{query}". There are tools for {_list_some(groups)}.'
+                f'No tool is about "{query}". There are tools for {some_of(groups, 12)}.'
             )
         self._found += found[:MOST_FOUND]
         self.show(found[:MOST_FOUND], "")
@@ -121,7 +122,3 @@ def _parameters(**kinds: str) -> Mapping[str, object]:
 
 def _run_nothing(**arguments: object) -> str:
     raise ToolProblem(f"{GATEWAY} needs the name of a tool that more_tools has shown.")
-
-
-def _list_some(names: Sequence[str], most: int = 12) -> str:
-    return ", ".join(names[:most]) + (" and others" if len(names) > most else "")

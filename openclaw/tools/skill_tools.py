@@ -14,6 +14,7 @@ from typing import Any
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
 from openclaw.nlp.relevance import SHORTLIST, Blurb, nearest_unlisted, search_skills, skills_in_head
+from openclaw.security.display import some_of
 from openclaw.skills.skill import Skill
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import decode
@@ -61,8 +62,7 @@ class SkillTools:
         files = self.turn_skills.files(found)
         if not files:
             return text
-        rest = f" and {len(files) - MOST_FILES} more" if len(files) > MOST_FILES else ""
-        return f"{text}\n\nFiles of this skill: {', '.join(files[:MOST_FILES])}{rest}"
+        return f"{text}\n\nFiles of this skill: {some_of(files, MOST_FILES)}"
 
     def read_skill_or_file(self, name: str, file: str = "") -> str:
         """Read the instructions of a skill before a task it fits, or a file of it."""

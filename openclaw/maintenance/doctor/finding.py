@@ -18,13 +18,13 @@ from typing import Literal
 from openclaw.frozen import frozen
 from openclaw.storage.home import MARKS, Home
 from openclaw.storage.safe_open import (
+    bytes_or_none,
     check_no_links,
     is_folder,
     is_ordinary,
     make_folder,
-    read_bytes,
 )
-from openclaw.storage.text import unwritable
+from openclaw.storage.text import report_unwritable
 from openclaw.types import local_time
 
 State = Literal["ok", "warning", "fault"]
@@ -52,7 +52,7 @@ class RepairCopies:
 
         OpenclawError when that cannot be done: then nothing may be repaired.
         """
-        try:
+        with report_unwritable(self.home.private / PLACE):
             target = self._free(Path(place_in(self.home, path)))
             make_folder(target.parent)
             check_no_links(path.parent)
@@ -60,21 +60,17 @@ class RepairCopies:
                 shutil.copytree(path, target, symlinks=True)
             else:
                 shutil.copy2(path, target, follow_symlinks=False)
-        except (OSError, shutil.Error) as error:
-            raise unwritable(self.home.private / PLACE, error) from error
         return target
 
     def move(self, path: Path) -> None:
         """Copy a file or folder and remove the original."""
         self.copy(path)
-        try:
+        with report_unwritable(path):
             check_no_links(path.parent)
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             else:
                 path.unlink()
-        except OSError as error:
-            raise unwritable(path, error) from error
 
     def _free(self, relative: Path) -> Path:
         if self._folder is None:
@@ -222,14 +218,6 @@ class View:
                     yield HomeFile(path, entry.stat(follow_symlinks=False))
             except OSError:
                 continue
-
-
-def bytes_or_none(path: Path) -> bytes | None:
-    """Return the content of a file, None when it cannot be read."""
-    try:
-        return read_bytes(path)
-    except OSError:
-        return None
 
 
 def modified_at(path: Path, now: float) -> float:

@@ -19,13 +19,7 @@ from openclaw.agent.prompt import SOURCES
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
 from openclaw.history import journal, record
-from openclaw.maintenance.doctor.finding import (
-    PLACE,
-    Finding,
-    HomeFile,
-    RepairCopies,
-    View,
-)
+from openclaw.maintenance.doctor.finding import PLACE, Finding, HomeFile, RepairCopies, View
 from openclaw.memory.markdown import change_file, read_markdown, read_task_page, write_ids
 from openclaw.security.display import some_of
 from openclaw.sessions.session import from_json
@@ -37,7 +31,15 @@ from openclaw.storage.lock import hold_lock, try_lock
 from openclaw.storage.merge import SIGN, conflicts
 from openclaw.storage.readers import yaml_trouble
 from openclaw.storage.safe_open import NotOrdinary, check_no_links, is_ordinary, make_folder, remove
-from openclaw.storage.text import BOM, CUT, as_utf8, decode, encoding_of, unwritable, write_if_same
+from openclaw.storage.text import (
+    BOM,
+    CUT,
+    as_utf8,
+    decode,
+    encoding_of,
+    report_unwritable,
+    write_if_same,
+)
 
 LOW, FULL = 100_000_000, 10_000_000
 """Free bytes on the home's disk: too few, and so few that a turn cannot be saved."""
@@ -85,11 +87,9 @@ def _is_ours(seen: HomeFile) -> bool:
 
 def _give_access(path: Path, is_folder: bool, kept: RepairCopies) -> str:
     """Change the mode only, so no copy is needed."""
-    try:
+    with report_unwritable(path):
         mode = stat.S_IMODE(check_no_links(path).stat().st_mode)
         path.chmod(mode | (0o700 if is_folder else 0o600))
-    except OSError as error:
-        raise unwritable(path, error) from error
     return f"{kept.home.relative(path)} may be read and written again"
 
 
@@ -179,20 +179,16 @@ def _committed(home: Home, name: str) -> list[tuple[str, int, str]]:
 def _bring_back(home: Home, name: str, kept: RepairCopies) -> str:
     committed = _committed(home, name)
     blobs = Git(home.root).blobs([blob for _, _, blob in committed])
-    try:
+    with report_unwritable(home.root / name):
         for (path, mode, _), data in zip(committed, blobs, strict=True):
             if write_if_same(home.root / path, None, data) and mode != FILES["100644"]:
                 (home.root / path).chmod(mode)
-    except OSError as error:
-        raise unwritable(home.root / name, error) from error
     return f"{name}/ is back with {len(committed)} files"
 
 
 def _make(home: Home, name: str, kept: RepairCopies) -> str:
-    try:
+    with report_unwritable(home.root / name):
         make_folder(home.root / name)
-    except OSError as error:
-        raise unwritable(home.root / name, error) from error
     return f"made {name}/"
 
 

@@ -17,19 +17,20 @@ from typing import TYPE_CHECKING, Any
 from openclaw.config import load_settings
 from openclaw.errors import Damaged, OpenclawError, Refused
 from openclaw.hooks.hooks import TRUST, open_hooks
-from openclaw.maintenance.doctor.finding import (
-    Finding,
-    RepairCopies,
-    View,
-    bytes_or_none,
-)
+from openclaw.maintenance.doctor.finding import Finding, RepairCopies, View
 from openclaw.retrieval.index_store import HINDRANCES
 from openclaw.retrieval.records import VERSION
 from openclaw.security import foreign_files, vault
 from openclaw.security.program_trust import why_untrusted
 from openclaw.storage.lock import hold_lock
-from openclaw.storage.safe_open import NotOrdinary, check_no_links, checked_database, remove
-from openclaw.storage.text import unwritable, write_if_same, write_private
+from openclaw.storage.safe_open import (
+    NotOrdinary,
+    bytes_or_none,
+    check_no_links,
+    checked_database,
+    remove,
+)
+from openclaw.storage.text import report_unwritable, write_if_same, write_private
 
 if TYPE_CHECKING:
     from openclaw.config.hook_settings import Hook
@@ -230,11 +231,9 @@ def _drop(path: Path, kept: RepairCopies) -> str:
     """Delete the log before the file: an empty file beside an old log drops the log. Derived files
     are not copied first.
     """
-    try:
+    with report_unwritable(path):
         for suffix in ("-wal", "-shm", ""):
             remove(path.with_name(path.name + suffix))
-    except OSError as error:
-        raise unwritable(path, error) from error
     return f"{kept.home.relative(path)} was dropped; the next search builds it again"
 
 

@@ -12,19 +12,13 @@ from functools import partial
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
-from openclaw.maintenance.doctor.finding import (
-    Finding,
-    RepairCopies,
-    View,
-    modified_at,
-    place_in,
-)
+from openclaw.maintenance.doctor.finding import Finding, RepairCopies, View, modified_at, place_in
 from openclaw.security.display import some_of
 from openclaw.storage.git import BUSY, Git, GitError, folder_of, is_source
 from openclaw.storage.git_settings import common_of, find_repository_problem
 from openclaw.storage.home import IGNORE, Home
-from openclaw.storage.safe_open import read_bytes
-from openclaw.storage.text import decode, unwritable, write_if_same
+from openclaw.storage.safe_open import bytes_or_none, read_bytes
+from openclaw.storage.text import decode, report_unwritable, write_if_same
 
 OLD = 600
 """Seconds after which a lock of git's is stale, when no git is running."""
@@ -292,17 +286,13 @@ def _mend_ref(path: Path, value: str, kept: RepairCopies) -> str:
         kept.copy(path)
     if path.with_name(f"{path.name}.lock").exists():
         raise OpenclawError("another git works on it")
-    try:
+    with report_unwritable(path):
         written = write_if_same(path, before, value.encode("ascii"))
-    except OSError as error:
-        raise unwritable(path, error) from error
     if not written:
         raise OpenclawError("another git works on it")
     return f"{path.name} is {value.strip()} again"
 
 
 def _read(path: Path) -> str | None:
-    try:
-        return decode(read_bytes(path)).strip("\r\n ")
-    except OSError:
-        return None
+    data = bytes_or_none(path)
+    return None if data is None else decode(data).strip("\r\n ")

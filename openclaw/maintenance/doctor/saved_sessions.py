@@ -14,7 +14,7 @@ from openclaw.sessions.session import Session
 from openclaw.storage.git import Git, GitError, is_own
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
-from openclaw.storage.safe_open import read_bytes
+from openclaw.storage.safe_open import bytes_or_none
 from openclaw.storage.text import encoding_of
 
 CODE = Damaged.exit_code
@@ -35,10 +35,7 @@ def sessions(view: View) -> Iterator[Finding]:
 
 def _is_another_encoding(path: Path) -> bool:
     """Tell whether the fault is the file's encoding, which has a check of its own."""
-    try:
-        return encoding_of(read_bytes(path)) in ("UTF-16", "UTF-32")
-    except OSError:
-        return False
+    return encoding_of(bytes_or_none(path) or b"") in ("UTF-16", "UTF-32")
 
 
 def aside(view: View) -> Iterator[Finding]:

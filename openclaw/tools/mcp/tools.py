@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from openclaw.config import Settings
 from openclaw.config.mcp_settings import Server, read_servers
 from openclaw.errors import AwayError, CallFailedError
+from openclaw.security.display import some_of
 from openclaw.storage.home import Home
 from openclaw.tools.mcp.schema import (
     ServerCache,
@@ -214,11 +215,11 @@ class McpServers:
             self._cache.save()
         if changed:
             self._news.append(
-                f"MCP server {server.name} now describes {_list_some(changed)} otherwise than "
+                f"MCP server {server.name} now describes {some_of(changed, 5)} otherwise than "
                 "before; what was allowed for good is asked again"
             )
         if unusable:
-            self._news.append(f"MCP server {server.name}: cannot be used: {_list_some(unusable)}")
+            self._news.append(f"MCP server {server.name}: cannot be used: {some_of(unusable, 5)}")
         if connection.left_out:
             self._news.append(
                 f"MCP server {server.name} lists {len(tools) + connection.left_out:,} tools or "
@@ -231,11 +232,6 @@ class McpServers:
             self._news.append(f"MCP server {server.name} is not reachable: {why}")
         if self._cache.tools(server) is None:
             self._cache.fail(server, rests=why.rests)
-
-
-def _list_some(names: Sequence[str], most: int = 5) -> str:
-    rest = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + rest
 
 
 LONGEST = 200_000

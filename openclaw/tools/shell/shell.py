@@ -24,6 +24,7 @@ from typing import Any
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.security.credentials import MOST_HIDDEN, find_credentials, why_denied
+from openclaw.security.display import some_of
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.untrusted import strip_hidden
 from openclaw.security.vault import Vault
@@ -505,11 +506,9 @@ def describe_run(
         what = "All but what was not kept" if finished.lost else "All of it"
         lines.append(f"[{what}: read_file {path}, for the rest from_line {finished.gap}]")
     if names:
-        more = f" and {len(names) - SHOWN_CHANGES} more" if len(names) > SHOWN_CHANGES else ""
-        lines.append(f"[Changed: {', '.join(names[:SHOWN_CHANGES])}{more}]")
+        lines.append(f"[Changed: {some_of(names, SHOWN_CHANGES)}]")
     if notes:
-        more = f"; and {len(notes) - SHOWN_CHANGES} more" if len(notes) > SHOWN_CHANGES else ""
-        lines.append(f"[{'; '.join(notes[:SHOWN_CHANGES])}{more}]")
+        lines.append(f"[{some_of(notes, SHOWN_CHANGES, '; ')}]")
     if finished.code != 0 and offline:
         lines += _hints(finished.text)
     return "\n".join(lines)
