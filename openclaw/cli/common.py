@@ -6,10 +6,10 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from openclaw.history.history import Command
     from openclaw.types import KeepsWrites
 
+
+Item = TypeVar("Item")
 
 SEARCH, HOME = "openclaw.search", "openclaw.home"
 """Keys in the context of a command: a search of memory that was started early, and the home."""
@@ -122,6 +124,18 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
 
 
+def print_each(
+    items: Iterable[Item], describe: Callable[[Item], str], *, as_json: bool
+) -> list[Item]:
+    """Return all items; each is printed as it comes, because a model takes its time."""
+    done = []
+    for item in items:
+        done.append(item)
+        if not as_json:
+            typer.echo(describe(item))
+    return done
+
+
 def print_result(value: Any, *lines: str, as_json: bool, undo: bool = False) -> None:
     """Print the result of a command as JSON or in lines; with `undo` also how to take it back."""
     if as_json:
@@ -152,7 +166,10 @@ def print_listing(
 
 
 def table(
-    rows: Iterable[Sequence[object]], headers: Sequence[str], right: Container[int] = ()
+    rows: Iterable[Sequence[object]],
+    headers: Sequence[str],
+    right: Container[int] = (),
+    indent: str = "",
 ) -> str:
     """Rows as aligned text below their headers, without a newline at the end; the columns `right`
     end below each other. Control characters are made visible; on a terminal lines are cut at its
@@ -167,5 +184,5 @@ def table(
             blank + cell if at in right else cell + blank
             for at, (cell, blank) in enumerate(zip(line, blanks, strict=True))
         )
-        padded.append(one_line("  ".join(cells).rstrip(), limit))
+        padded.append(indent + one_line("  ".join(cells).rstrip(), max(limit - len(indent), 0)))
     return "\n".join(padded)

@@ -29,6 +29,11 @@ def has_colours(out: TextIO) -> bool:
     return out.isatty() and environ.get("TERM") != "dumb" and not environ.get("NO_COLOR")
 
 
+def paint(text: str, code: str) -> str:
+    """The text for stdout in a colour, where there are any."""
+    return f"{code}{text}\x1b[m" if code and has_colours(sys.stdout) else text
+
+
 def colour_diff(lines: Iterable[str]) -> Iterator[str]:
     """Lines of a diff in git's colours; lines before the first diff stay as they are."""
     inside = False

@@ -49,5 +49,10 @@ NoServer = Annotated[
     bool, typer.Option("--no-server", help="Do it in this process, not in a running server.")
 ]
 Words = Annotated[list[str] | None, typer.Argument(metavar="PROMPT", show_default=False)]
+OfSession = Annotated[
+    str, typer.Option("--session", "-s", metavar="ID", help="Of this conversation only.")
+]
+Since = Annotated[str, typer.Option("--since", metavar="DATE", help="Only from this day on.")]
+Revoke = Annotated[bool, typer.Option("--revoke", help="Stop allowing them.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Unasked = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]

@@ -13,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
+import typer
+
 from openclaw.errors import Refused, UsageError
 from openclaw.storage.program import is_started_by_agent
 from openclaw.storage.text import write_text
@@ -183,6 +185,13 @@ def confirm(question: str, *, yes: bool) -> bool:
             if reply in ("", "n", "no", "y", "yes"):
                 return reply[:1] == "y"
     return False
+
+
+def require_yes(question: str, *, yes: bool, otherwise: str) -> None:
+    """Ask as `confirm`; a no prints what became of it and ends the command with 1."""
+    if not confirm(question, yes=yes):
+        sys.stderr.write(f"{otherwise}\n")
+        raise typer.Exit(1)
 
 
 def write_after_yes(files: Mapping[Path, str], then: str, *, ask: bool = True) -> None:

@@ -18,7 +18,7 @@ from openclaw.agent.agent import Agent
 from openclaw.cli.charts import Canvas, canvas
 from openclaw.cli.common import current_home, print_result
 from openclaw.cli.formatting import wrap
-from openclaw.cli.options import AsJson
+from openclaw.cli.options import AsJson, ModelName
 from openclaw.config import Settings, load_settings
 from openclaw.config.mcp_settings import Server, read_servers
 from openclaw.errors import Damaged, ModelMissing, OpenclawError, Refused, UsageError
@@ -59,9 +59,7 @@ MOST_CHARS = 200_000
 
 def doctor(
     ctx: typer.Context,
-    model: Annotated[
-        str | None, typer.Option("--model", "-m", metavar="NAME", help="Check this model.")
-    ] = None,
+    model: ModelName = None,
     fix: Annotated[
         bool, typer.Option("--fix", help="Repair what can be; copies go to .openclaw/kept/.")
     ] = False,
@@ -319,7 +317,8 @@ def check_grants(settings: Settings) -> Check:
     grants, notices = read_grants(settings.grants)
     if not notices:
         return Check("grants", "ok", f"{len(grants) or 'none'} in openclaw.yaml")
-    return Check("grants", "warning", _some(notices), "openclaw policy revoke NUMBER|VALUE")
+    found = one_line(some_of(notices, 3, "; "))
+    return Check("grants", "warning", found, "openclaw policy revoke NUMBER|VALUE")
 
 
 def check_hosts(settings: Settings) -> Check:
@@ -327,14 +326,14 @@ def check_hosts(settings: Settings) -> Check:
     wrong = [host for host in hosts if not _may_match(host)]
     if not wrong:
         return Check(name, "ok", f"{len(hosts) or 'no'} hosts")
-    found = f"never the host of a page: {_some(wrong)}"
+    found = f"never the host of a page: {one_line(some_of(wrong, 3, '; '))}"
     return Check(name, "warning", found, "write host or host:port, for example localhost:8080")
 
 
 def check_mcp(home: Home, settings: Settings) -> Check:
     servers, faults = read_servers(settings.mcp or {})
     if faults:
-        found = _some([fault_line(home, fault) for fault in faults])
+        found = one_line(some_of([fault_line(home, fault) for fault in faults], 3, "; "))
         return Check("mcp", "warning", found, "fix them in openclaw.yaml (docs/mcp.md)")
     if any(not server.disabled for server in servers) and importlib.util.find_spec("mcp") is None:
         found = f"{len(servers)} servers are named, but MCP is not installed"
@@ -362,9 +361,3 @@ def _may_match(entry: str) -> bool:
     except ToolProblem:
         return False
     return True
-
-
-def _some(texts: Sequence[str]) -> str:
-    """Return the first three, and the number of the rest."""
-    more = f"; and {len(texts) - 3} more" if len(texts) > 3 else ""
-    return one_line("; ".join(texts[:3]) + more)

@@ -6,6 +6,7 @@ It says nothing when there is nothing to say: what it prints is worth a mail fro
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +16,7 @@ import typer
 from openclaw.agent.agent import Agent
 from openclaw.cli.common import current_home, print_json
 from openclaw.cli.formatting import warn
-from openclaw.cli.options import AsJson
+from openclaw.cli.options import AsJson, ModelName
 from openclaw.cli.play import play, turn_exit_code
 from openclaw.cli.render import Listener
 from openclaw.config import load_settings
@@ -50,10 +51,7 @@ def heartbeat(
     quiet_hours: Annotated[
         str, typer.Option("--quiet-hours", metavar="22-7", help="Do nothing in these hours.")
     ] = "",
-    model: Annotated[
-        str | None,
-        typer.Option("--model", "-m", metavar="NAME", help="The model, e.g. ollama/qwen3:4b."),
-    ] = None,
+    model: ModelName = None,
 ) -> None:
     """Do once what workspace/HEARTBEAT.md says, for cron or a timer.
 
@@ -93,13 +91,11 @@ def ask_unattended(
     """Answer a prompt in today's conversation of a job, ended when it takes too long
     (OpenclawError). What is not true in the answer is told on stderr."""
     settings = load_settings(home)
-    app = Agent.open(
+    agent = Agent.open(
         home, unattended_settings(settings), model=model, mode=unattended_mode(settings)
     )
-    try:
+    with closing(agent) as app:
         end = _run_turn(app, prompt, todays_session(app, job))
-    finally:
-        app.close()
     if not isinstance(end, Done):
         return UnattendedResult(why="the turn did not end", code=turn_exit_code(end))
     if text_for_user(end.answer) or end.stop_reason != "empty":

@@ -12,14 +12,14 @@ import typer
 
 from openclaw.cli.common import current_home, print_listing, print_result
 from openclaw.cli.formatting import warn
-from openclaw.cli.options import AsJson, make_group
+from openclaw.cli.options import AsJson, Revoke, Unasked, make_group
 from openclaw.cli.questions import confirm, refuse_inside_agent
 from openclaw.config import load_settings
 from openclaw.config.hook_settings import EVENTS, Event, Hook
 from openclaw.errors import OpenclawError, Refused, UsageError
 from openclaw.frozen import frozen
 from openclaw.hooks.hooks import TRUST, Hooks, common_facts, open_hooks
-from openclaw.security.display import fold_blanks, harmless, one_line
+from openclaw.security.display import fold_blanks, harmless, one_line, some_lines
 from openclaw.security.program_trust import TrustRequest, why_untrusted
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
 @app.command()
 def trust(
     ctx: typer.Context,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    revoke: Annotated[bool, typer.Option("--revoke", help="Stop allowing them.")] = False,
+    yes: Unasked = False,
+    revoke: Revoke = False,
 ) -> None:
     """Let this home's hooks run, until one of them or a file that they run changes.
 
@@ -239,9 +239,7 @@ def _is_named(name: str, named: Sequence[str]) -> bool:
 def _few(title: str, names: Sequence[str]) -> Iterator[str]:
     if names:
         yield f"{title}:"
-        yield from (f"  {one_line(name)}" for name in names[:MOST_LINES])
-    if len(names) > MOST_LINES:
-        yield f"  and {len(names) - MOST_LINES} more"
+        yield from some_lines([f"  {one_line(name)}" for name in names], MOST_LINES)
 
 
 def _format_reply(hook: Hook, reply: HookReply) -> Iterator[str]:

@@ -13,7 +13,7 @@ import typer
 from openclaw.cli.commands.init import chosen_folder, make_home
 from openclaw.cli.common import current_home, print_json, print_undo_hint, record_as_turn, table
 from openclaw.cli.options import AsJson, Unasked
-from openclaw.cli.questions import can_ask, confirm
+from openclaw.cli.questions import can_ask, confirm, require_yes
 from openclaw.errors import Damaged
 from openclaw.maintenance.importers.plan import ImportPlan, carry_out, plan_import
 from openclaw.security.display import one_line
@@ -61,9 +61,7 @@ def import_(
     if not some or dry_run:
         _finish(plan, as_json, done=False)
         return
-    if not confirm("Import this?", yes=yes):
-        typer.echo("nothing was imported", err=True)
-        raise typer.Exit(1)
+    require_yes("Import this?", yes=yes, otherwise="nothing was imported")
     with record_as_turn(plan.transfer.home, f"import {folder.name}") as turn:
         result = carry_out(plan, recorder=turn)
     _finish(result, as_json, done=True, turn=turn.turn)

@@ -15,7 +15,7 @@ from openclaw.cli.common import current_home, print_json, print_listing, table
 from openclaw.cli.formatting import minute, warn
 from openclaw.cli.history_lines import kind_of, place_of, state_words
 from openclaw.cli.opening import open_app
-from openclaw.cli.options import AsJson
+from openclaw.cli.options import AsJson, OfSession
 from openclaw.history.differences import SESSIONS_PREFIX, turn_differences, turn_json
 from openclaw.security.audit import ACTIONS, read_actions
 from openclaw.security.display import one_line
@@ -43,9 +43,7 @@ def log(
     number: Annotated[
         int, typer.Option("-n", min=1, metavar="N", help="The newest N of them.")
     ] = 20,
-    session: Annotated[
-        str, typer.Option("--session", "-s", metavar="ID", help="Of this conversation only.")
-    ] = "",
+    session: OfSession = "",
     file: Annotated[
         str, typer.Option("--file", metavar="PATH", help="Only what changed this file.")
     ] = "",

@@ -11,7 +11,7 @@ import typer
 from openclaw.cli.commands.hooks import STATES, WaitingPrograms, allow_programs, ask_for_programs
 from openclaw.cli.common import current_home, print_listing, print_result, table
 from openclaw.cli.formatting import warn
-from openclaw.cli.options import AsJson, make_group
+from openclaw.cli.options import AsJson, Revoke, Unasked, make_group
 from openclaw.cli.questions import refuse_inside_agent
 from openclaw.config import load_settings
 from openclaw.config.mcp_settings import Server, read_servers, tool_name_part
@@ -51,8 +51,8 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
 @app.command()
 def trust(
     ctx: typer.Context,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    revoke: Annotated[bool, typer.Option("--revoke", help="Stop allowing them.")] = False,
+    yes: Unasked = False,
+    revoke: Revoke = False,
 ) -> None:
     """Let the servers run that run files of this home, until one of them or a file changes.
 

@@ -16,7 +16,7 @@ from openclaw.cli.formatting import warn
 from openclaw.cli.opening import open_app
 from openclaw.cli.options import AsJson
 from openclaw.cli.questions import can_ask, confirm
-from openclaw.security.display import count_of, one_line
+from openclaw.security.display import count_of, one_line, some_lines
 from openclaw.security.trust import is_own_remote, own_remote
 from openclaw.storage.git_remote import find_remote
 from openclaw.storage.program import is_started_by_agent
@@ -73,9 +73,8 @@ def sync(
 
 
 def _lines(result: SyncResult, *, dry_run: bool) -> Iterator[str]:
-    yield from (f"  {one_line(path)}" for path in result.files[:MOST_FILES])
-    if result.files[MOST_FILES:]:
-        yield f"  and {len(result.files) - MOST_FILES:,} more files"
+    files = [f"  {one_line(path)}" for path in result.files]
+    yield from some_lines(files, MOST_FILES, "more files")
     received, sent = (count_of(number, "commit") for number in (result.received, result.sent))
     done = "would come in" if dry_run else "came in"
     yield f"{received} {done}, {sent} {'would be sent' if dry_run else 'sent'} ({result.remote})"

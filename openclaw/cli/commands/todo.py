@@ -158,7 +158,7 @@ def _due(todos: Sequence[Todo], when: str, overdue: bool) -> Sequence[Todo]:
     """Return the to-dos of these days; with `overdue` also those whose day is over."""
     if not when and not overdue:
         return todos
-    today = _today()
+    today = date.today()
     late = overdue or when == "overdue"
     first = last = ""
     if when in ("today", "week"):
@@ -173,7 +173,7 @@ def _due(todos: Sequence[Todo], when: str, overdue: bool) -> Sequence[Todo]:
 
 
 def _rows(todos: Sequence[Todo]) -> Iterator[tuple[str, ...]]:
-    today = _today()
+    today = date.today()
     for todo in todos:
         due = (todo.due or "") + (" overdue" if is_overdue(todo, today) else "")
         yield todo.id, "x" if todo.done else "", todo.list, due, without_due(todo.text)
@@ -187,13 +187,9 @@ def _json(home: Home, file: TodoFile, todos: Sequence[Todo]) -> list[dict[str, A
     return file.as_json(todos, home.relative(home.memory / "TODO.md"))
 
 
-def _today() -> date:
-    return date.today()
-
-
 def _day(text: str) -> str:
     """Return a day as ISO date. Raises UsageError for what is not a day."""
-    day = parse_day(text, _today())
+    day = parse_day(text, date.today())
     if day is None:
         raise UsageError(f"{text} is not a date", f"write it like one of these: {DATES}")
     return day.isoformat()

@@ -8,6 +8,7 @@ import typer
 
 from openclaw.cli.common import current_home, find_named_home
 from openclaw.cli.home_trust import confirm_trust
+from openclaw.cli.options import Unasked
 from openclaw.cli.questions import confirm, refuse_inside_agent
 from openclaw.errors import Refused
 from openclaw.security.trust import allow_signer, own_remote, revoke
@@ -16,7 +17,7 @@ from openclaw.storage.git_remote import find_remote
 
 def trust(
     ctx: typer.Context,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Unasked = False,
     keep_private: Annotated[
         bool,
         typer.Option(

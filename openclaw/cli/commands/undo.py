@@ -13,10 +13,10 @@ import typer
 from openclaw.cli.common import print_json
 from openclaw.cli.formatting import minute, warn
 from openclaw.cli.opening import open_app
-from openclaw.cli.options import AsJson
+from openclaw.cli.options import AsJson, OfSession
 from openclaw.cli.questions import can_ask, confirm
 from openclaw.errors import UsageError
-from openclaw.security.display import count_of, harmless, one_line
+from openclaw.security.display import count_of, harmless, one_line, some_lines
 
 if TYPE_CHECKING:
     from openclaw.agent.undo import UndoResult
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 
 Count = Annotated[int, typer.Argument(metavar="N", min=1, help="How many.")]
-Session = Annotated[
-    str, typer.Option("--session", "-s", metavar="ID", help="Of this conversation only.")
-]
 Keep = Annotated[
     bool, typer.Option("--keep", help="Leave lines as they are that were changed since.")
 ]
@@ -44,7 +41,7 @@ def undo(
     talk: Annotated[
         bool, typer.Option("--talk", help="Only the conversation; files stay.")
     ] = False,
-    session: Session = "",
+    session: OfSession = "",
     keep: Keep = False,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Do not ask when there are fewer than N.")
@@ -71,7 +68,7 @@ def undo(
 def redo(
     ctx: typer.Context,
     count: Count = 1,
-    session: Session = "",
+    session: OfSession = "",
     keep: Keep = False,
     as_json: AsJson = False,
 ) -> None:
@@ -118,10 +115,11 @@ def undo_lines(taken: UndoResult, verb: str, *, again: str = "") -> Iterator[str
         place = f"  ({turn.session or 'a command'})" if several and verb == "undo" else ""
         subject = turn.subject.removeprefix("Undo: ")  # a redo is of undos
         yield f"{turn.id}  {minute(turn.at)}  {one_line(subject, 60)}{place}"
-    for each in taken.files[:MOST_FILES]:
-        yield f"  {one_line(each.path)} {each.action} (+{each.added} -{each.removed})"
-    if taken.files[MOST_FILES:]:
-        yield f"  and {len(taken.files) - MOST_FILES:,} more files"
+    files = [
+        f"  {one_line(each.path)} {each.action} (+{each.added} -{each.removed})"
+        for each in taken.files
+    ]
+    yield from some_lines(files, MOST_FILES, "more files")
     if taken.messages:
         many = len(_conversations(taken.of))
         of = f"{many} conversations" if many > 1 else "the conversation"

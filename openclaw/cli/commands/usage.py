@@ -10,7 +10,7 @@ import typer
 from openclaw.cli.commands.memory.shared import parse_past_day
 from openclaw.cli.common import current_home, print_result, table
 from openclaw.cli.formatting import minute, warn
-from openclaw.cli.options import AsJson
+from openclaw.cli.options import AsJson, Since
 from openclaw.inspection.usage import (
     Sums,
     TurnUsage,
@@ -35,9 +35,7 @@ def usage(
             "--session", "-s", metavar="ID", help="The turns of this conversation (or: latest)."
         ),
     ] = "",
-    since: Annotated[
-        str, typer.Option("--since", metavar="DATE", help="Only from this day on.")
-    ] = "",
+    since: Since = "",
     as_json: AsJson = False,
 ) -> None:
     """Show what was read and written, how much of it was reused, and how quick the model was: in

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -12,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import print_result
-from openclaw.cli.formatting import has_colours, minute
+from openclaw.cli.common import print_result, table
+from openclaw.cli.formatting import minute, paint
 from openclaw.cli.opening import open_app
+from openclaw.cli.options import AsJson, OfSession
 from openclaw.inspection.why import NO_RECORD, find_why
 from openclaw.security.display import harmless, one_line
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 
 FULL = "--full"
+BOLD = "\x1b[1m"
 
 
 def why(
@@ -38,11 +39,9 @@ def why(
             help="Its number, SESSION:N, or its id as `log` shows it. Default: the last.",
         ),
     ] = "",
-    session: Annotated[
-        str, typer.Option("--session", "-s", metavar="ID", help="Of this conversation.")
-    ] = "",
+    session: OfSession = "",
     full: Annotated[bool, typer.Option(FULL, help="Shorten nothing.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show why an answer is what it is: passages offered and not used, what was cut, each step of
     the model, and what the answer rests on."""
@@ -68,11 +67,7 @@ def _lines(found: Why, *, full: bool) -> Iterator[str]:
 
 def styled(lines: Iterable[str]) -> Iterator[str]:
     """Return the lines, their headings bold where the terminal shows it."""
-    if not has_colours(sys.stdout):
-        yield from lines
-        return
-    for line in lines:
-        yield f"\x1b[1m{line}\x1b[m" if line and line[0] != " " else line
+    yield from (paint(line, BOLD if line[:1] != " " else "") if line else line for line in lines)
 
 
 THOUGHT_LINES, RESULT_LINES, ANSWER_LINES, PROMPT_LINES = 4, 4, 4, 3
@@ -258,10 +253,7 @@ def _table(
     headers: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str] = ()
 ) -> Iterator[str]:
     """Return aligned columns, indented; each row's note on a line below it."""
-    lines = [headers, *rows]
-    widths = [max(len(one_line(cell)) for cell in column) for column in zip(*lines, strict=True)]
-    for at, row in enumerate(lines):
-        cells = (one_line(cell).ljust(wide) for cell, wide in zip(row, widths, strict=True))
-        yield f"  {'  '.join(cells)}".rstrip()
+    for at, line in enumerate(table(rows, headers, indent="  ").split("\n")):
+        yield line
         if at and at <= len(notes) and notes[at - 1]:
             yield f"      {notes[at - 1]}"

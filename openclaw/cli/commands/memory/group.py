@@ -15,8 +15,8 @@ from openclaw.cli.common import (
     raise_usage_errors,
     record_as_turn,
 )
-from openclaw.cli.options import AsJson, Unasked, make_group
-from openclaw.cli.questions import confirm
+from openclaw.cli.options import AsJson, Since, Unasked, make_group
+from openclaw.cli.questions import require_yes
 from openclaw.errors import UsageError
 from openclaw.memory.entries import CATEGORIES as KNOWN
 from openclaw.memory.entries import Meta
@@ -43,9 +43,7 @@ def show_all(
         bool, typer.Option("--all", "-a", help="Show superseded ones too.")
     ] = False,
     category: Category = "",
-    since: Annotated[
-        str, typer.Option("--since", metavar="DATE", help="Only from this day on.")
-    ] = "",
+    since: Since = "",
 ) -> None:
     """List what is remembered: lasting facts, then the days, newest first."""
     home = current_home(ctx, reading=True)
@@ -126,9 +124,7 @@ def forget(
         if not (yes and as_json):
             for number, line in enumerate(lines, note.line):
                 typer.echo(one_line(f"{home.relative(note.path)}:{number}: {line}"), err=True)
-        if not confirm("Forget this?", yes=yes):
-            typer.echo("nothing was changed", err=True)
-            raise typer.Exit(1)
+        require_yes("Forget this?", yes=yes, otherwise="nothing was changed")
         with record_as_turn(home, f"memory forget {note.place(home)}", notes):
             notes.forget(note)
     shape = {**note.as_json(home), "lines": list(lines)}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.common import current_home, print_json
-from openclaw.cli.formatting import has_colours, print_lines, warn, wrap
+from openclaw.cli.formatting import paint, print_lines, warn, wrap
 from openclaw.cli.opening import open_app
 from openclaw.cli.options import AsJson
 from openclaw.cli.questions import confirm
@@ -126,14 +126,12 @@ def _shape(finding: LintFinding) -> dict[str, Any]:
 def _lines(found: Sequence[LintFinding]) -> Iterator[str]:
     """Two lines for each finding: where and what, and what to do; wrapped on a terminal."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-    paint = has_colours(sys.stdout)
     for finding in found:
         place = one_line(f"{finding.path}:{finding.line}:")
         first = f"{place} {finding.level}: {one_line(finding.message)} [{finding.check}]"
         lines = wrap(first, width, "    ")
-        if paint:
-            level = f"{COLOURS[finding.level]}{finding.level}:\x1b[0m"
-            lines[0] = lines[0].replace(f"{finding.level}:", level, 1)
+        level = f"{finding.level}:"
+        lines[0] = lines[0].replace(level, paint(level, COLOURS[finding.level]), 1)
         yield from lines
         if finding.advice:
             yield from wrap(f"    -> {one_line(finding.advice)}", width, "       ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.commands.memory.shared import parse_past_day
+from openclaw.cli.commands.memory.shared import parse_past_day, place_of
 from openclaw.cli.common import current_home, print_json
 from openclaw.cli.formatting import warn
-from openclaw.cli.options import AsJson, NoServer
+from openclaw.cli.options import AsJson, NoServer, Since
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.home.recall import finish_index
 from openclaw.retrieval.scan import find_notes_outside, index_options
-from openclaw.security.display import one_line
+from openclaw.security.display import one_line, some_lines
 from openclaw.server.server_client import find_server
 from openclaw.tools.memory_tools import clean_passage
 
@@ -47,9 +47,7 @@ def search(
     path: Annotated[
         str, typer.Option("--path", metavar="PATH", help="Only in this file or folder.")
     ] = "",
-    since: Annotated[
-        str, typer.Option("--since", metavar="DATE", help="Only from this day on.")
-    ] = "",
+    since: Since = "",
     explain: Annotated[
         bool, typer.Option("--explain", help="Show ranks and reasons of each passage.")
     ] = False,
@@ -127,7 +125,9 @@ def index(
             )
             if swept:
                 typer.echo("removed from the vector store: what no clone has used for 30 days")
-            warn(_describe_problems(report.problems))
+            # a vault has many pictures
+            left = [f"{where}: {what}" for where, what in report.problems]
+            warn(some_lines(left, MOST_PROBLEMS, "more (--json lists all)"))
         warn(found.notices)
     if sweep and not swept:
         raise OpenclawError(
@@ -154,13 +154,6 @@ def opened(ctx: typer.Context) -> Iterator[Search]:
         yield found
     finally:
         found.close()
-
-
-def _describe_problems(problems: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Return a line for each of the first files that were not read. A vault has many pictures."""
-    yield from (f"{where}: {what}" for where, what in problems[:MOST_PROBLEMS])
-    if len(problems) > MOST_PROBLEMS:
-        yield f"and {len(problems) - MOST_PROBLEMS:,} more (--json lists all)"
 
 
 def _not_searched(ctx: typer.Context) -> Iterator[str]:
@@ -254,10 +247,7 @@ def _print_line(value: Any) -> None:
 
 def _show(passages: list[Passage], explain: bool) -> None:
     for passage in passages:
-        lines = f"{passage.start_line}"
-        if passage.end_line > passage.start_line:
-            lines += f"-{passage.end_line}"
-        typer.echo(one_line(f"{passage.path}:{lines}  {passage.score:.2f}"))
+        typer.echo(one_line(f"{place_of(passage)}  {passage.score:.2f}"))
         text = clean_passage(passage.text)
         if len(text) > SHOWN_CHARACTERS:
             text = text[: SHOWN_CHARACTERS - 1] + "\u2026"

@@ -1,11 +1,21 @@
-"""How commands read a day in the past."""
+"""How commands read a day in the past, and name the place of a passage."""
 
 from __future__ import annotations
 
 from datetime import date
+from typing import TYPE_CHECKING
 
 from openclaw.errors import UsageError
 from openclaw.nlp.dates import parse_day
+
+if TYPE_CHECKING:
+    from openclaw.retrieval.passages import Passage
+
+
+def place_of(passage: Passage) -> str:
+    """The path and the lines of a passage."""
+    more = f"-{passage.end_line}" if passage.end_line > passage.start_line else ""
+    return f"{passage.path}:{passage.start_line}{more}"
 
 
 def parse_past_day(text: str) -> str:

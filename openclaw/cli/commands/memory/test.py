@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.commands.memory.search import opened, update_index
+from openclaw.cli.commands.memory.shared import place_of
 from openclaw.cli.common import current_home, print_result, table
 from openclaw.cli.formatting import warn
 from openclaw.cli.options import AsJson
@@ -189,11 +190,11 @@ def _miss_lines(home: Home, tried: TriedCase, names: Sequence[str]) -> Iterator[
     yield one_line(f"missed: {case.question}  ({PATH}:{case.line})")
     yield one_line(f"  expected  {'; '.join(case.expected)}")
     ranks = ", ".join(f"{NAMES[name]} {outcome.ranks[name] or 'none'}" for name in names)
-    place = f"  ({_place(outcome.answer)})" if outcome.answer else ""
+    place = f"  ({place_of(outcome.answer)})" if outcome.answer else ""
     yield one_line(f"  its rank  {ranks}{place}")
     winner = outcome.winner
     yield one_line(
-        f"  first     {_place(winner)}  {_words(winner)}" if winner else "  nothing found"
+        f"  first     {place_of(winner)}  {_words(winner)}" if winner else "  nothing found"
     )
     yield from (f"  {line}" for line in _missing_files(home, case))
 
@@ -203,11 +204,6 @@ def _missing_files(home: Home, case: MemoryCase) -> Iterator[str]:
     for wanted in map(parse_expectation, case.expected):
         if "/" in wanted.path and not (home.root / wanted.path).exists():
             yield one_line(f"there is no file {wanted.path}")
-
-
-def _place(passage: Passage) -> str:
-    more = f"-{passage.end_line}" if passage.end_line > passage.start_line else ""
-    return f"{passage.path}:{passage.start_line}{more}"
 
 
 def _words(passage: Passage) -> str:

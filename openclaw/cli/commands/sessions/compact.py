@@ -11,7 +11,7 @@ from openclaw.cli.commands.sessions.group import Ref
 from openclaw.cli.common import print_json
 from openclaw.cli.formatting import warn
 from openclaw.cli.opening import open_app
-from openclaw.cli.options import AsJson
+from openclaw.cli.options import AsJson, ModelName
 from openclaw.events import Compaction, Notice, to_wire
 from openclaw.inspection.turn_lines import compaction_line
 from openclaw.security.display import harmless
@@ -27,9 +27,7 @@ def compact(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the summary and change nothing.")
     ] = False,
-    model: Annotated[
-        str | None, typer.Option("--model", "-m", metavar="NAME", help="The model that sums up.")
-    ] = None,
+    model: ModelName = None,
     as_json: AsJson = False,
 ) -> None:
     """Put all but the last two exchanges into the archive, a summary in their place."""

@@ -13,7 +13,7 @@ import typer
 from openclaw.cli.common import current_home, print_listing, print_undo_hint, record_as_turn
 from openclaw.cli.formatting import minute, warn
 from openclaw.cli.options import AsJson, Unasked, make_group
-from openclaw.cli.questions import confirm
+from openclaw.cli.questions import require_yes
 from openclaw.errors import UsageError
 from openclaw.security.display import harmless, one_line
 from openclaw.sessions.export import export_markdown
@@ -132,9 +132,7 @@ def delete(
     home = current_home(ctx)
     store = _store_of(home)
     session_id = store.find(ref)
-    if not confirm(f"Delete conversation {session_id}?", yes=yes):
-        typer.echo(f"kept {session_id}", err=True)
-        raise typer.Exit(1)
+    require_yes(f"Delete conversation {session_id}?", yes=yes, otherwise=f"kept {session_id}")
     with record_as_turn(home, f"sessions delete {session_id}", store):
         store.delete(session_id)
     typer.echo(f"deleted {session_id}")

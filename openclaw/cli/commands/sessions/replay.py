@@ -6,7 +6,7 @@ import shutil
 import signal
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import current_home, print_result
-from openclaw.cli.formatting import DIFF_COLOURS, has_colours, warn
+from openclaw.cli.common import current_home, print_each, print_result
+from openclaw.cli.formatting import DIFF_COLOURS, paint, warn
 from openclaw.cli.options import AsJson
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
 from openclaw.evals.recorded import RecordedTurn, recorded_turns
 from openclaw.evals.replay import Replay
-from openclaw.evals.replay_home import ReplayHome, open_replay_home
+from openclaw.evals.replay_home import open_replay_home
 from openclaw.evals.replay_suite import (
     CheckedTurn,
     SuiteCase,
@@ -80,22 +80,11 @@ def replay(
         typer.echo(heading(session, turns))
     with _ended(), open_replay_home(home, load_settings(home), model or "", live=live) as stage:
         run = Replay(stage, session, live=live, chained=chained).run(turns)
-        done = _print_turns(run, as_json)
+        told = set[tuple[str, ...]]()
+        done = print_each(run, lambda turn: "\n".join(turn_lines(turn, told)), as_json=as_json)
     print_result(replay_json(session, done), closing(done), as_json=as_json)
     if any(turn.verdict == "differs" for turn in done) or all(turn.lost for turn in done):
         raise typer.Exit(1)
-
-
-def _print_turns(run: Iterable[ReplayedTurn], as_json: bool) -> list[ReplayedTurn]:
-    """Return all turns; each is printed as it comes, because a model takes its time."""
-
-    done: list[ReplayedTurn] = []
-    told: set[tuple[str, ...]] = set()
-    for turn in run:
-        done.append(turn)
-        if not as_json:
-            typer.echo("\n".join(turn_lines(turn, told)))
-    return done
 
 
 def test(
@@ -128,24 +117,14 @@ def test(
     # Not the recorded model: somebody else's file is not to choose where texts of this home go.
     with _ended(), open_replay_home(home, settings, model or settings.model, live=live) as stage:
         for case in cases:
-            done.append((case, _print_judged(stage, case, live, as_json)))
+            if not as_json:
+                typer.echo("\n".join(case_lines(case)))
+            checked = check_case(stage, case, live=live)
+            found = print_each(checked, lambda each: "\n".join(judged_lines(each)), as_json=as_json)
+            done.append((case, found))
     print_result(suite_json(done), suite_closing(done), as_json=as_json)
     if any(case.problems or not all(j.passed for j in found) for case, found in done):
         raise typer.Exit(1)
-
-
-def _print_judged(
-    stage: ReplayHome, case: SuiteCase, live: bool, as_json: bool
-) -> list[CheckedTurn]:
-    """Return all turns of a case; each is printed as it comes, because a model takes its time."""
-    found: list[CheckedTurn] = []
-    if not as_json:
-        typer.echo("\n".join(case_lines(case)))
-    for each in check_case(stage, case, live=live):
-        found.append(each)
-        if not as_json:
-            typer.echo("\n".join(judged_lines(each)))
-    return found
 
 
 @contextmanager
@@ -192,7 +171,7 @@ MOST_LINES = 24
 """Lines of a head's diff that are shown."""
 LONGEST_SAME, KEPT = 160, 60
 """Characters of an unchanged piece of a text, and what of a longer one is shown at each end."""
-RED, GREEN, PLAIN = DIFF_COLOURS["-"], DIFF_COLOURS["+"], "\x1b[0m"
+RED, GREEN = DIFF_COLOURS["-"], DIFF_COLOURS["+"]
 VERDICTS = ("same", "differs", "not run")
 
 
@@ -207,7 +186,7 @@ def turn_lines(turn: ReplayedTurn, told: set[tuple[str, ...]]) -> Iterator[str]:
     """Return a turn and its differences. `told` are the diffs that were shown already; it grows."""
     verdict = turn.verdict
     name = f"turn {turn.recorded.number}"
-    shown = _coloured(f"{verdict:<8}", RED if verdict == "differs" else "")
+    shown = paint(f"{verdict:<8}", RED if verdict == "differs" else "")
     room = _columns() - len(name) - 14
     yield f"\n{name}  {shown}  {one_line(turn.recorded.user.content, max(room, 20))}"
     if turn.lost:
@@ -247,7 +226,7 @@ def _difference(each: TurnDifference, *, again: bool) -> Iterator[str]:
     lines = [line for line in each.lines if line[1:].strip() and (several or line[:2] != "@@")]
     for line in () if again else lines[:MOST_LINES]:
         colour = DIFF_COLOURS.get(line[:1], "")
-        yield f"  {INDENT}{_coloured(one_line(line), colour)}"
+        yield f"  {INDENT}{paint(one_line(line), colour)}"
     if len(lines) > MOST_LINES and not again:
         yield f"  {INDENT}... and {len(lines) - MOST_LINES} more lines (--json shows all)"
 
@@ -261,9 +240,9 @@ def mark_changes(pieces: Sequence[Piece]) -> str:
             cut = len(text) > LONGEST_SAME
             shown.append(f"{text[:KEPT]} ... {text[-KEPT:]}" if cut else text)
         elif kind == "then":
-            shown.append(_coloured(f"[-{text}-]", RED))
+            shown.append(paint(f"[-{text}-]", RED))
         else:
-            shown.append(_coloured(f"{{+{text}+}}", GREEN))
+            shown.append(paint(f"{{+{text}+}}", GREEN))
     return "".join(shown)
 
 
@@ -285,11 +264,6 @@ def _columns() -> int:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else 100
 
 
-def _coloured(text: str, code: str) -> str:
-    """Return the text in a colour where there are any; words and signs say the same without."""
-    return f"{code}{text}{PLAIN}" if code and has_colours(sys.stdout) else text
-
-
 # -------- suites
 
 
@@ -303,7 +277,7 @@ def case_lines(case: SuiteCase) -> Iterator[str]:
 def judged_lines(each: CheckedTurn) -> Iterator[str]:
     """Describe a turn of a suite, and where it was not as expected."""
     turn = each.replayed.recorded
-    verdict = "ok  " if each.passed else _coloured("FAIL", RED)
+    verdict = "ok  " if each.passed else paint("FAIL", RED)
     words = one_line(turn.user.content, max(_columns() - 20, 20))
     yield f"  {verdict}  turn {turn.number}  {words}"
     yield from (f"        {one_line(failure)}" for failure in each.failures)

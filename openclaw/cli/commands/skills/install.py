@@ -13,10 +13,10 @@ import typer
 
 from openclaw.cli.common import current_home, print_json, print_result, record_as_turn
 from openclaw.cli.options import AsJson, Unasked
-from openclaw.cli.questions import can_ask, confirm, read_reply
+from openclaw.cli.questions import can_ask, confirm, read_reply, require_yes
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
-from openclaw.security.display import count_of, harmless, one_line
+from openclaw.security.display import count_of, harmless, one_line, some_lines
 from openclaw.skills.install import (
     StagedSkill,
     check_free,
@@ -118,9 +118,9 @@ def remove(
     home = current_home(ctx)
     folder = find_installed(home, name)
     path = home.relative(folder)
-    if not confirm(one_line(f"Delete {path} with all that is in it?"), yes=yes):
-        typer.echo("nothing was removed", err=True)
-        raise typer.Exit(1)
+    require_yes(
+        one_line(f"Delete {path} with all that is in it?"), yes=yes, otherwise="nothing was removed"
+    )
     with record_as_turn(home, f"skills remove {name}") as turn:
         remove_skill(home, folder, turn)
     shape = {"name": name, "path": path, "removed": True, "turn": turn.turn}
@@ -212,9 +212,9 @@ def _show(staged: StagedSkill, as_json: bool) -> None:
         ],
         as_json,
     )
-    _say(_some([f"  {one}" for one in _file_lines(staged)]), as_json)
+    _say(some_lines([f"  {one}" for one in _file_lines(staged)], MAX_LINES), as_json)
     if looks := [look for look in staged.looks if not look.note]:
-        _say(["deserves a look:", *_some([f"  {look}" for look in looks])], as_json)
+        _say(["deserves a look:", *some_lines([f"  {look}" for look in looks], MAX_LINES)], as_json)
     _say(_notes(staged), as_json)
     if staged.problems:
         lines = [f"  {problem.code}: {problem.message}" for problem in staged.problems]
@@ -236,11 +236,6 @@ def _notes(staged: StagedSkill) -> list[str]:
         if look.note:
             kinds.setdefault(look.kind, {})[look.path] = None
     return [f"also: {kind}: {', '.join(files)}" for kind, files in kinds.items()]
-
-
-def _some(lines: list[str]) -> list[str]:
-    left = len(lines) - MAX_LINES
-    return lines if left <= 0 else [*lines[:MAX_LINES], f"  and {left} more"]
 
 
 def _say(lines: list[str], as_json: bool) -> None:

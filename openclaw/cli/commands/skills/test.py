@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from openclaw.agent.agent import Agent
-from openclaw.cli.common import current_home, print_result
-from openclaw.cli.options import AsJson
+from openclaw.cli.common import current_home, print_each, print_result
+from openclaw.cli.options import AsJson, ModelName
 from openclaw.config import Settings, load_settings
 from openclaw.errors import UsageError
 from openclaw.evals.skill_test import Trial, guess_trials, run_trials
 from openclaw.security.display import one_line
 from openclaw.skills.skill import Skill, list_installed
-from openclaw.skills.triggers import Triggers, read_triggers
+from openclaw.skills.triggers import read_triggers
 
 if TYPE_CHECKING:
     from openclaw.storage.home import Home
@@ -24,9 +25,7 @@ if TYPE_CHECKING:
 def test(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its name.")],
-    model: Annotated[
-        str | None, typer.Option("--model", "-m", metavar="NAME", help="Not the configured model.")
-    ] = None,
+    model: ModelName = None,
     no_model: Annotated[
         bool, typer.Option("--no-model", help="Show what code alone offers by the words.")
     ] = False,
@@ -43,30 +42,16 @@ def test(
     skill = next(each for each in skills if each.name == name)
     triggers = read_triggers(skill.folder)
     if no_model:
-        done = _print_trials(guess_trials(skills, skill, triggers), as_json)
+        done = print_each(guess_trials(skills, skill, triggers), _line, as_json=as_json)
     else:
-        done = _with_model(home, settings, model, skill, triggers, as_json)
+        with closing(Agent.open(home, settings, model=model)) as app:
+            done = print_each(run_trials(app, skill, triggers), _line, as_json=as_json)
     print_result(_summary(name, done), _closing(done), as_json=as_json)
     if not all(trial.ok for trial in done):
         raise typer.Exit(1)
 
 
 VERDICTS = ("hit", "miss", "quiet", "false alarm")
-
-
-def _with_model(
-    home: Home,
-    settings: Settings,
-    model: str | None,
-    skill: Skill,
-    triggers: Triggers,
-    as_json: bool,
-) -> list[Trial]:
-    app = Agent.open(home, settings, model=model)
-    try:
-        return _print_trials(run_trials(app, skill, triggers), as_json)
-    finally:
-        app.close()
 
 
 def _usable(home: Home, settings: Settings, name: str) -> list[Skill]:
@@ -84,21 +69,13 @@ def _usable(home: Home, settings: Settings, name: str) -> list[Skill]:
     raise UsageError(state, "see them all: openclaw skills list")
 
 
-def _print_trials(trials: Iterable[Trial], as_json: bool) -> list[Trial]:
-    """Return all trials; each is printed as it comes, because a model takes its time."""
-    done = []
-    for trial in trials:
-        done.append(trial)
-        if not as_json:
-            typer.echo(one_line(_line(trial)))
-    return done
-
-
 def _line(trial: Trial) -> str:
     others = [name for name in trial.read if name != trial.skill]
     notes = [f"read {', '.join(others)}"] if others else []
     notes += [f"the answer lacks {', '.join(trial.missing)}"] if trial.missing else []
-    return f"{trial.verdict:11}  {trial.prompt}" + (f"  ({'; '.join(notes)})" if notes else "")
+    return one_line(
+        f"{trial.verdict:11}  {trial.prompt}" + (f"  ({'; '.join(notes)})" if notes else "")
+    )
 
 
 def _counts(done: Sequence[Trial]) -> dict[str, int]:
