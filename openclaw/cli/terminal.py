@@ -301,11 +301,7 @@ def _cut_end(line: str, width: int) -> str:
 
 def _cut_start(line: str, width: int) -> str:
     """The line, its beginning cut at `width` columns."""
-    if columns(line) <= width:
-        return line
-    while line and columns(line) > width - 1:
-        line = line[1:]
-    return f"\u2026{line}"
+    return _cut_end(line[::-1], width)[::-1]
 
 
 def _format_seconds(seconds: int) -> str:

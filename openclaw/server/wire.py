@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
-from typing import Any
+from typing import Any, get_args
 
 from openclaw import errors, events
 from openclaw.frozen import frozen
@@ -85,25 +85,7 @@ class Problem(Exception):
 
 # -------- events
 
-KINDS: Mapping[str, Any] = {
-    kind.kind: kind
-    for kind in (
-        events.Start,
-        events.Retrieval,
-        events.Token,
-        events.Thought,
-        events.ToolStart,
-        events.ToolEnd,
-        events.NewResponse,
-        events.Notice,
-        events.Progress,
-        events.Compaction,
-        events.ReceiptMade,
-        events.Done,
-        events.Title,
-        events.Error,
-    )
-}
+KINDS: Mapping[str, Any] = {kind.kind: kind for kind in get_args(events.Event)}
 
 
 def event_to_json(event: events.Event) -> dict[str, Any]:

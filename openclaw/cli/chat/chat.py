@@ -173,8 +173,7 @@ class Chat:
             self._asked = replace(asked, material=material, is_said=is_said)
             if is_said:
                 self._outputs = ()
-        for line in forgotten:
-            self._say(line)
+        chat_commands.say_all(forgotten, self._say)
         if code := turn_exit_code(end):
             self.lines.hold()
             self._code = code
@@ -250,15 +249,15 @@ class Chat:
         self.session, self._asked, self._outputs = session, None, ()
 
     def _say_last_words(self) -> None:
-        for line in chat_commands.last_words_lines(self.session):
-            self._say(line)
+        chat_commands.say_all(chat_commands.last_words_lines(self.session), self._say)
 
     def _sessions(self, rest: str) -> None:
         if rest:
             self._run("sessions", rest)
             return
-        for line in chat_commands.session_lines(self.app.sessions, self.session):
-            self._say(line)
+        chat_commands.say_all(
+            chat_commands.session_lines(self.app.sessions, self.session), self._say
+        )
 
     def _rename(self, rest: str) -> None:
         with self._as_turn(f"sessions rename {self.session.id} {rest}") as store:

@@ -82,12 +82,10 @@ def _beat(home: Home, quiet_hours: str, model: str | None) -> UnattendedResult:
     with run_lock(home) as mine:
         if not mine:
             return UnattendedResult(why="another heartbeat runs")
-        return ask_unattended(home, prompt_of(tasks), model=model)
+        return ask_unattended(home, HEARTBEAT, prompt_of(tasks), model)
 
 
-def ask_unattended(
-    home: Home, prompt: str, job: str = HEARTBEAT, model: str | None = None
-) -> UnattendedResult:
+def ask_unattended(home: Home, job: str, prompt: str, model: str | None = None) -> UnattendedResult:
     """Answer a prompt in today's conversation of a job, ended when it takes too long
     (OpenclawError). What is not true in the answer is told on stderr."""
     settings = load_settings(home)

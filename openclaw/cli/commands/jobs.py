@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,14 +16,13 @@ from openclaw.cli.common import current_home, print_json, print_listing
 from openclaw.cli.formatting import warn
 from openclaw.cli.options import AsJson, make_group
 from openclaw.cli.questions import write_after_yes
-from openclaw.jobs.job_runs import Ask, JobResult, all_due, last_runs, run_due, tell, try_job
+from openclaw.jobs.job_runs import JobResult, all_due, last_runs, run_due, tell, try_job
 from openclaw.jobs.schedule import FILE, Job, find_job, read_jobs
 from openclaw.security.display import harmless
 from openclaw.server.autostart import make_timer_files, start_command
 from openclaw.types import local_time
 
 if TYPE_CHECKING:
-    from openclaw.jobs.heartbeat import UnattendedResult
     from openclaw.storage.home import Home
 
 app = make_group("Do things by the clock: memory/JOBS.md.")
@@ -52,7 +52,7 @@ def run_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     is older than a day is told and not run.
     """
     home = current_home(ctx)
-    results, faults = run_due(home, _ask(home), local_time)
+    results, faults = run_due(home, partial(ask_unattended, home), local_time)
     warn(faults)
     _report(home, results, as_json=as_json)
 
@@ -67,7 +67,9 @@ def try_one(
     home = current_home(ctx)
     jobs, faults = read_jobs(home)
     warn(faults)
-    _report(home, [try_job(home, find_job(jobs, name), _ask(home))], as_json=as_json)
+    _report(
+        home, [try_job(home, find_job(jobs, name), partial(ask_unattended, home))], as_json=as_json
+    )
 
 
 @app.command()
@@ -99,13 +101,6 @@ def _as_json(job: Job, last: datetime | None, now: datetime, state: str) -> dict
 
 def _minute(moment: datetime | None) -> str | None:
     return f"{moment.astimezone():%Y-%m-%d %H:%M}" if moment else None
-
-
-def _ask(home: Home) -> Ask:
-    def ask(job: str, prompt: str) -> UnattendedResult:
-        return ask_unattended(home, prompt, job)
-
-    return ask
 
 
 def _report(home: Home, results: list[JobResult], *, as_json: bool) -> None:

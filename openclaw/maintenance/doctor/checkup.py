@@ -21,7 +21,6 @@ CHECKS: Mapping[str, FileCheck] = {
     "network": home_files.network,
     "folders": home_files.folders,
     "leftovers": home_files.files,
-    "locks": home_files.locks,
     "encoding": home_files.encoding,
     "sessions": saved_sessions.sessions,
     "aside": saved_sessions.aside,

@@ -30,7 +30,7 @@ from openclaw.storage.home import MARKS, Home
 from openclaw.storage.lock import hold_lock, try_lock
 from openclaw.storage.merge import SIGN, conflicts
 from openclaw.storage.readers import yaml_trouble
-from openclaw.storage.safe_open import NotOrdinary, check_no_links, is_ordinary, make_folder, remove
+from openclaw.storage.safe_open import NotOrdinary, check_no_links, is_ordinary, make_folder
 from openclaw.storage.text import (
     BOM,
     CUT,
@@ -122,7 +122,9 @@ def clock(view: View) -> Iterator[Finding]:
     entries would be sorted before old ones.
     """
     late = [seen.path for seen in view.seen if seen.status.st_mtime > view.now + AHEAD]
-    late += [at for at in _late_sessions(view) if at not in late]
+    for seen in view.seen:
+        if _is_session(seen.path) and last_updated(view.path(seen))[0] > view.now + AHEAD:
+            late += [seen.path] if seen.path not in late else []
     if is_own(view.home.root):
         at = Git(view.home.root).says("log", "-1", "--format=%ct")
         late += ["the last commit"] if at.isdigit() and int(at) > view.now + AHEAD else []
@@ -130,15 +132,6 @@ def clock(view: View) -> Iterator[Finding]:
         day = time.strftime("%Y-%m-%d", time.localtime(view.now))
         found = f"from the future, as it is {day} by this clock: {some_of(late)}"
         yield Finding(found, advice="set the clock; if it is right, touch these files")
-
-
-def _late_sessions(view: View) -> Iterator[str]:
-    for seen in view.seen:
-        in_sessions = seen.path.startswith("sessions/") and seen.path.count("/") == 1
-        if in_sessions and seen.path.endswith(".json"):
-            at, _ = last_updated(view.path(seen))
-            if at > view.now + AHEAD:
-                yield seen.path
 
 
 FOLDERS = ("workspace", "memory", "skills", "sessions")
@@ -260,23 +253,6 @@ def _take_away(paths: list[Path], kept: RepairCopies) -> str:
     return f"{len(paths)} removed"
 
 
-def locks(view: View) -> Iterator[Finding]:
-    """Find notes beside locks whose holder no longer runs. They block nobody."""
-    folder = view.home.private / "locks"
-    stale = [path for path in sorted(folder.glob("*.lock.*")) if _is_free(path)]
-    if stale:
-        found = f"{len(stale)} notes of processes that are gone beside their locks; they do no harm"
-        yield Finding(found, "ok", fix="removes them", repair=partial(_drop, stale))
-
-
-def _is_free(note: Path) -> bool:
-    lock = note.with_name(note.name.partition(".lock")[0] + ".lock")
-    try:
-        return note.stat().st_size >= 0 and not _is_held(lock)
-    except OSError:
-        return False
-
-
 def _is_held(lock: Path) -> bool:
     if not lock.exists():
         return False
@@ -285,13 +261,6 @@ def _is_held(lock: Path) -> bool:
             return not held
     except OpenclawError:
         return True
-
-
-def _drop(notes: list[Path], kept: RepairCopies) -> str:
-    for note in notes:
-        if _is_free(note):
-            remove(note)
-    return f"{len(notes)} removed"
 
 
 def turns(view: View) -> Iterator[Finding]:
@@ -492,30 +461,11 @@ def _broken_head(data: bytes) -> str:
     return ""
 
 
-_NETWORK = {
-    "nfs": "NFS",
-    "nfs4": "NFS",
-    "cifs": "SMB",
-    "smb3": "SMB",
-    "smbfs": "SMB",
-    "smb2": "SMB",
-    "fuse.sshfs": "SSHFS",
-    "fuse.rclone": "rclone",
-    "fuse.s3fs": "S3",
-    "fuse.davfs": "WebDAV",
-    "fuse.gvfsd-fuse": "GVFS",
-    "fuse.glusterfs": "GlusterFS",
-    "davfs": "WebDAV",
-    "webdav": "WebDAV",
-    "9p": "9P",
-    "afs": "AFS",
-    "afpfs": "AFP",
-    "ceph": "Ceph",
-    "lustre": "Lustre",
-    "ncpfs": "NCP",
-    "vboxsf": "a VirtualBox share",
-    "drvfs": "a Windows drive",
-}
+_NETWORK = frozenset(
+    """nfs nfs4 cifs smb2 smb3 smbfs fuse.sshfs fuse.rclone fuse.s3fs fuse.davfs fuse.gvfsd-fuse
+    fuse.glusterfs davfs webdav 9p afs afpfs ceph lustre ncpfs vboxsf drvfs""".split()
+)
+"""Kinds of file systems on other machines, or shared with one, as the system names them."""
 REMOTE = "a network share"
 
 
@@ -544,4 +494,4 @@ def of_mounts(kinds: Mapping[str, str], here: Path) -> str:
     """By the kinds of file systems by mount point: the nearest one above `here` counts."""
     nearest = next((str(at) for at in (here, *here.parents) if str(at) in kinds), "")
     kind = kinds.get(nearest, "")
-    return _NETWORK.get(kind, REMOTE if kind == REMOTE else "")
+    return kind if kind in (REMOTE, *_NETWORK) else ""

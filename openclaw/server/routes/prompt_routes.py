@@ -32,19 +32,14 @@ _MATERIAL = an_object(
     lines=an_object({"path": TEXT, "start_line": NUMBER, "end_line": NUMBER}),
 )
 _GRANT = an_object({"kind": TEXT, "value": TEXT}, since=TEXT)
-RUN = {
-    **an_object({"id": TEXT, "session_id": TEXT, "state": TEXT}),
-    "properties": {
-        "id": TEXT,
-        "session_id": TEXT,
-        "state": TEXT,
-        "message": TEXT,
-        "began_at": {"type": "number"},
-        "text": TEXT,
-        "question": {"type": ["object", "null"]},
-        "events": NUMBER,
-    },
-}
+RUN = an_object(
+    {"id": TEXT, "session_id": TEXT, "state": TEXT},
+    message=TEXT,
+    began_at={"type": "number"},
+    text=TEXT,
+    question={"type": ["object", "null"]},
+    events=NUMBER,
+)
 
 
 @ROUTES.add(

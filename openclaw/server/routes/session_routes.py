@@ -73,6 +73,7 @@ def create(call: Call) -> Any:
 
 
 @ROUTES.add("GET", ONE, "read", query=SHOWN, answer=CONVERSATION)
+@ROUTES.add("GET", f"{ONE}/history", "read", query=SHOWN, answer=CONVERSATION)
 def show(call: Call) -> Any:
     """A conversation with its messages, archived ones too, and the run that answers it."""
     store, running = call.server.sessions, call.server.runs.running(call.path["session"])
@@ -91,12 +92,6 @@ def show(call: Call) -> Any:
         "run": running[0].describe() if running else None,
         "queued": [run.describe() for run in running[1:]],
     }
-
-
-@ROUTES.add("GET", f"{ONE}/history", "read", query=SHOWN, answer=CONVERSATION)
-def history(call: Call) -> Any:
-    """The same."""
-    return show(call)
 
 
 @ROUTES.add("PUT", ONE, "owner", body=an_object({"title": TEXT}), answer=NAMED)

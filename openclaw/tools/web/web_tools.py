@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from openclaw.frozen import frozen
+from openclaw.security.display import count_of
 from openclaw.security.network import (
     Resolve,
     Url,
@@ -195,7 +196,7 @@ class WebPages:
             self.seen.keep(asked, fetched)
         number = max(page, 1)
         if number > len(fetched.parts):
-            raise ToolProblem(f"{asked} has only {_count_parts(len(fetched.parts))}.")
+            raise ToolProblem(f"{asked} has only {count_of(len(fetched.parts), 'page')}.")
         self.seen.read(fetched.parts[number - 1])
         return _format_part(fetched, asked, number)
 
@@ -242,10 +243,6 @@ def _format_part(fetched: Fetched, asked: Url, number: int) -> str:
     elif count > 1:
         lines.append(f"[Page {number} of {count}, the last.]")
     return "\n".join(lines)
-
-
-def _count_parts(count: int) -> str:
-    return f"{count} page{'' if count == 1 else 's'}"
 
 
 def _failure_line(reply: HttpReply) -> str:

@@ -22,7 +22,6 @@ from openclaw.retrieval.records import connect
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.vault import Vault
 from openclaw.storage.home import Home, create_home
-from openclaw.storage.lock import hold_lock
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="modes and paths of POSIX")
 YEAR = 366 * 24 * 3600.0
@@ -300,19 +299,6 @@ def test_half_written_files_are_taken_away_when_they_are_old(home: Home) -> None
     assert set(kept(home)) == {".openclaw-0011aabbccdd.tmp", "memory/.openclaw-0011aabbccdd.tmp"}
 
 
-def test_notes_of_dead_lock_holders_do_no_harm_and_are_taken_away(home: Home) -> None:
-    locks = home.private / "locks"
-    with hold_lock(locks / "held.lock"):
-        put(home, ".openclaw/locks/dead.lock.owner", "999999")
-        before = sorted(locks.iterdir())
-        found = one(home, "locks")
-        assert found.state == "ok" and found.found.startswith("1 notes")
-        assert sorted(locks.iterdir()) == before
-        look(home, "locks", fix=True)
-        assert not (locks / "dead.lock.owner").exists()
-        assert [p for p in before if p.exists()] == [p for p in before if "dead" not in p.name]
-
-
 # -------- what is derived, what is private
 
 
@@ -454,12 +440,12 @@ MOUNTS = {
     ("path", "name"),
     [
         ("/home/me/openclaw", ""),
-        ("/mnt/share", "NFS"),
-        ("/mnt/share/home", "NFS"),
+        ("/mnt/share", "nfs4"),
+        ("/mnt/share/home", "nfs4"),
         ("/mnt/shared/home", ""),
         ("/mnt/share/my disk/home", ""),
-        ("/home/me/remote/home", "SSHFS"),
-        ("/Volumes/My Share/home", "SMB"),
+        ("/home/me/remote/home", "fuse.sshfs"),
+        ("/Volumes/My Share/home", "smbfs"),
     ],
 )
 @POSIX
