@@ -21,7 +21,8 @@ from typing import Any
 
 from openclaw.errors import UsageError
 from openclaw.storage.home import Home
-from openclaw.storage.text import read_text, write_private
+from openclaw.storage.readers import read_json_cache
+from openclaw.storage.text import write_private
 
 ASGIScope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -99,15 +100,8 @@ def _hash(token: str) -> str:
 
 def read_tokens(file: Path) -> dict[str, dict[str, str]]:
     """Return the named tokens: scope and hash by name. A damaged file counts as none."""
-    try:
-        found = json.loads(read_text(file) or "{}") if file.is_file() else {}
-    except (OSError, ValueError):
-        return {}
-    return {
-        name: value
-        for name, value in (found.items() if isinstance(found, dict) else ())
-        if isinstance(value, dict)
-    }
+    found = read_json_cache(file)
+    return {name: value for name, value in found.items() if isinstance(value, dict)}
 
 
 def add_token(file: Path, name: str, scope: str) -> str:

@@ -25,7 +25,8 @@ from openclaw.server.runs import Run, follow
 from openclaw.server.service import Service
 from openclaw.server.wire import Order, Problem, event_from_json
 from openclaw.storage.home import Home
-from openclaw.storage.text import read_text, write_text
+from openclaw.storage.readers import read_json_cache
+from openclaw.storage.text import write_text
 from openclaw.types import Mode
 
 AGENT, PLAIN = "openclaw", "openclaw-plain"
@@ -175,10 +176,10 @@ def key_of(talk: Sequence[tuple[str, str]]) -> str:
 def known_talks(home: Home) -> dict[str, tuple[str, int]]:
     """Return which conversation, up to which message, a client has when it has been told a talk;
     and which one a client's own name for a talk leads to."""
+    found = read_json_cache(_talks_file(home))
     try:
-        found = json.loads(read_text(_talks_file(home)))
         return {key: (str(name), int(count)) for key, (name, count) in found.items()}
-    except (OSError, ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError):
         return {}  # it can be made again: a talk that is not known is material
 
 

@@ -23,9 +23,9 @@ from openclaw.frozen import frozen
 from openclaw.storage.git import Git, GitError, first_commit
 from openclaw.storage.lock import hold_lock
 from openclaw.storage.program import data_folder
-from openclaw.storage.readers import parse_foreign_json
+from openclaw.storage.readers import read_json_cache
 from openclaw.storage.safe_open import guard, make_folder, read_bytes
-from openclaw.storage.text import read_text, report_unwritable, write_if_same, write_private
+from openclaw.storage.text import report_unwritable, write_if_same, write_private
 from openclaw.types import ToolProblem
 
 CLOSED = frozenset({".openclaw", ".git"})
@@ -412,12 +412,9 @@ class Trust:
 
     def _read(self) -> dict[str, dict[str, Any]]:
         """By home; nothing when the file is missing or none of ours: then all is asked anew."""
-        with suppress(OSError, ValueError):
-            found = parse_foreign_json(read_text(self.file))
-            homes = found.get("homes") if isinstance(found, dict) else None
-            if isinstance(homes, dict):
-                return {key: each for key, each in homes.items() if isinstance(each, dict)}
-        return {}
+        homes = read_json_cache(self.file, VERSION).get("homes")
+        known = homes.items() if isinstance(homes, dict) else ()
+        return {key: each for key, each in known if isinstance(each, dict)}
 
 
 def is_trusted(home: Home) -> bool:

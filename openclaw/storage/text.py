@@ -160,34 +160,32 @@ def report_unwritable(path: Path) -> Iterator[None]:
 
 def unwritable(path: Path, error: Exception) -> OpenclawError:
     """The error of the operating system in the user's words."""
-    if isinstance(error, NotOrdinary):
-        return OpenclawError(
-            f"cannot write {path}: {error.strerror}", "put an ordinary file or folder in its place"
-        )
     code = error.errno if isinstance(error, OSError) else None
-    if code in (errno.ENOSPC, getattr(errno, "EDQUOT", None)):
-        return OpenclawError(
-            f"cannot write {path}: the disk is full", "free some space, then try again"
-        )
-    if code == errno.EFBIG:
-        return OpenclawError(
-            f"cannot write {path}: larger than this system allows",
-            "raise the limit (ulimit -f) or free some space, then try again",
-        )
-    if code == errno.EIO:
-        return OpenclawError(
-            f"cannot write {path}: the disk reports an error",
-            "make a copy of your home on another disk and have this one checked",
-        )
-    if code in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return OpenclawError(
-            f"cannot write {path}: it is read-only for this user",
-            f"make {path.parent} writable, or choose another home with --home DIR",
-        )
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return OpenclawError(
-        f"cannot write {path}: {reason}", f"look at {path.parent} and make it a writable folder"
-    )
+    what, advice = _REASONS.get(code, ("", "look at {folder} and make it a writable folder"))
+    if isinstance(error, NotOrdinary):
+        what, advice = "", "put an ordinary file or folder in its place"
+    what = what or getattr(error, "strerror", None) or str(error)
+    return OpenclawError(f"cannot write {path}: {what}", advice.format(folder=path.parent))
+
+
+_FULL = ("the disk is full", "free some space, then try again")
+_READ_ONLY = (
+    "it is read-only for this user",
+    "make {folder} writable, or choose another home with --home DIR",
+)
+_REASONS: dict[int | None, tuple[str, str]] = {
+    errno.ENOSPC: _FULL,
+    getattr(errno, "EDQUOT", errno.ENOSPC): _FULL,
+    errno.EFBIG: (
+        "larger than this system allows",
+        "raise the limit (ulimit -f) or free some space, then try again",
+    ),
+    errno.EIO: (
+        "the disk reports an error",
+        "make a copy of your home on another disk and have this one checked",
+    ),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), _READ_ONLY),
+}
 
 
 def encode_like(before: bytes | None, text: str, path: Path) -> bytes:

@@ -21,8 +21,7 @@ from typing import Any, Literal
 
 from openclaw.config.mcp_settings import Server, tool_name_part
 from openclaw.frozen import frozen
-from openclaw.storage.readers import parse_foreign_json
-from openclaw.storage.safe_open import read_bytes
+from openclaw.storage.readers import read_json_cache
 from openclaw.storage.text import write_text
 from openclaw.types import Effect, ToolProblem
 
@@ -369,9 +368,8 @@ class ServerCache:
 def read_cache(path: Path) -> ServerCache:
     """Read the cache; an empty one when there is no file or it cannot be read."""
     cache = ServerCache(path)
-    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-        value = parse_foreign_json(read_bytes(path))
-        if value["version"] == VERSION:
+    if value := read_json_cache(path, VERSION):
+        with suppress(ValueError, KeyError, TypeError, AttributeError):
             cache.pins = {str(name): str(digest) for name, digest in value["pins"].items()}
             cache.away = {str(name): float(at) for name, at in value["away"].items()}
             for name, entry in value["lists"].items():
