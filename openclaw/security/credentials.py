@@ -18,103 +18,78 @@ from pathlib import Path
 
 from openclaw.frozen import frozen
 
-# A line is: reason | paths below any folder, with * for characters other than a slash.
+# A line is: reason | paths below any folder, with * for characters other than a slash. More paths
+# of a reason stand in the lines below it.
 _ANYWHERE = """
 SSH keys | .ssh
 GnuPG keys | .gnupg
 cloud credentials | .aws  .azure  .config/gcloud  .oci  .aliyun  .bluemix  .config/doctl
-cloud credentials | .terraform.d/credentials.tfrc.json  .terraformrc  .vault-token
-cloud credentials | .pulumi/credentials.json
+  .terraform.d/credentials.tfrc.json  .terraformrc  .vault-token  .pulumi/credentials.json
 cluster credentials | .kube/config  .kube/cache  .docker/config.json  .dockercfg
-cluster credentials | .config/containers/auth.json
+  .config/containers/auth.json
 passwords for hosts | .netrc  _netrc  .pgpass  pgpass.conf  .my.cnf  .mylogin.cnf  .s3cfg  .boto
-passwords for hosts | .htpasswd
-passwords for hosts | .git-credentials  .config/git/credentials  .config/rclone/rclone.conf
-passwords for hosts | .smbcredentials
+  .htpasswd  .git-credentials  .config/git/credentials  .config/rclone/rclone.conf
+  .smbcredentials
 tokens of package registries | .npmrc  .pypirc  .yarnrc  .yarnrc.yml  .cargo/credentials
-tokens of package registries | .cargo/credentials.toml
-tokens of package registries | .gem/credentials  .m2/settings.xml  .m2/settings-security.xml
-tokens of package registries | .nuget/nuget.config
-tokens of package registries | .gradle/gradle.properties  .config/composer/auth.json
-tokens of package registries | .composer/auth.json
+  .cargo/credentials.toml  .gem/credentials  .m2/settings.xml  .m2/settings-security.xml
+  .nuget/nuget.config  .gradle/gradle.properties  .config/composer/auth.json  .composer/auth.json
 tokens of code hosts | .config/gh/hosts.yml  github cli/hosts.yml  .config/hub  .config/glab-cli
 tokens of model providers | .cache/huggingface/token  .cache/huggingface/stored_tokens
-tokens of model providers | .huggingface/token
-tokens of model providers | io.datasette.llm/keys.json  .config/github-copilot  .kaggle/kaggle.json
+  .huggingface/token  io.datasette.llm/keys.json  .config/github-copilot  .kaggle/kaggle.json
 a browser's profile | .mozilla  .config/mozilla  .librewolf  .waterfox  .thunderbird  .zen
-a browser's profile | .config/google-chrome*  .config/chromium*  .config/microsoft-edge*
-a browser's profile | .config/bravesoftware
-a browser's profile | .config/vivaldi*  .config/opera*  .config/yandex-browser*  snap/firefox
-a browser's profile | snap/chromium
-a browser's profile | snap/brave  .var/app/org.mozilla.*  .var/app/org.chromium.*
-a browser's profile | .var/app/com.google.chrome*
-a browser's profile | .var/app/com.brave.browser  .var/app/com.microsoft.edge*
-a browser's profile | .var/app/com.vivaldi.vivaldi
-a browser's profile | application support/firefox  application support/google/chrome*
-a browser's profile | application support/chromium
-a browser's profile | application support/microsoft edge*  application support/bravesoftware
-a browser's profile | application support/vivaldi
-a browser's profile | application support/arc  application support/com.operasoftware.*
-a browser's profile | application support/thunderbird
-a browser's profile | library/safari  library/cookies  library/containers/com.apple.safari
-a browser's profile | library/webkit
-a browser's profile | appdata/roaming/mozilla  appdata/roaming/thunderbird
-a browser's profile | appdata/roaming/opera software
-a browser's profile | appdata/local/google/chrome*  appdata/local/chromium
-a browser's profile | appdata/local/microsoft/edge*
-a browser's profile | appdata/local/bravesoftware  appdata/local/vivaldi  appdata/local/mozilla
+  .config/google-chrome*  .config/chromium*  .config/microsoft-edge*  .config/bravesoftware
+  .config/vivaldi*  .config/opera*  .config/yandex-browser*  snap/firefox  snap/chromium
+  snap/brave  .var/app/org.mozilla.*  .var/app/org.chromium.*  .var/app/com.google.chrome*
+  .var/app/com.brave.browser  .var/app/com.microsoft.edge*  .var/app/com.vivaldi.vivaldi
+  application support/firefox  application support/google/chrome*  application support/chromium
+  application support/microsoft edge*  application support/bravesoftware
+  application support/vivaldi  application support/arc  application support/com.operasoftware.*
+  application support/thunderbird  library/safari  library/cookies
+  library/containers/com.apple.safari  library/webkit  appdata/roaming/mozilla
+  appdata/roaming/thunderbird  appdata/roaming/opera software  appdata/local/google/chrome*
+  appdata/local/chromium  appdata/local/microsoft/edge*  appdata/local/bravesoftware
+  appdata/local/vivaldi  appdata/local/mozilla
 a keychain | library/keychains  .local/share/keyrings  .local/share/kwalletd
-a keychain | .kde/share/apps/kwallet
-a keychain | appdata/*/microsoft/credentials  appdata/*/microsoft/protect  appdata/*/microsoft/vault
+  .kde/share/apps/kwallet  appdata/*/microsoft/credentials  appdata/*/microsoft/protect
+  appdata/*/microsoft/vault
 a password store | .password-store  .config/1password  .config/op  .1password
-a password store | application support/1password*
-a password store | library/group containers/*.com.1password*  appdata/local/1password
-a password store | .config/bitwarden*
-a password store | application support/bitwarden*  appdata/roaming/bitwarden*  .config/keepassxc
-a password store | .lastpass
-a password store | .config/sops/age  .age
+  application support/1password*  library/group containers/*.com.1password*
+  appdata/local/1password  .config/bitwarden*  application support/bitwarden*
+  appdata/roaming/bitwarden*  .config/keepassxc  .lastpass  .config/sops/age  .age
 a wallet | .bitcoin  .litecoin  .dogecoin  .ethereum  .electrum  .monero  .bitmonero
-a wallet | .config/solana  .exodus
-a wallet | .config/exodus  .sparrow  .wasabiwallet  .walletwasabi  application support/bitcoin
-a wallet | application support/exodus
-a wallet | application support/ethereum  application support/electrum  appdata/roaming/bitcoin
-a wallet | appdata/roaming/ethereum  appdata/roaming/electrum  appdata/roaming/exodus
+  .config/solana  .exodus  .config/exodus  .sparrow  .wasabiwallet  .walletwasabi
+  application support/bitcoin  application support/exodus  application support/ethereum
+  application support/electrum  appdata/roaming/bitcoin  appdata/roaming/ethereum
+  appdata/roaming/electrum  appdata/roaming/exodus
 openclaw's own secrets | .openclaw/secrets*.json
 a shell's history | fish_history  consolehost_history.txt
 the system's secrets | etc/shadow*  etc/gshadow*  etc/sudoers  etc/sudoers.d  etc/krb5.keytab
-the system's secrets | etc/master.passwd
-the system's secrets | etc/security/opasswd  etc/ssh/ssh_host_*_key  etc/wireguard
-the system's secrets | etc/ppp/chap-secrets
-the system's secrets | etc/networkmanager/system-connections  run/secrets  etc/ssl/private
+  etc/master.passwd  etc/security/opasswd  etc/ssh/ssh_host_*_key  etc/wireguard
+  etc/ppp/chap-secrets  etc/networkmanager/system-connections  run/secrets  etc/ssl/private
 a process's memory or environment | proc/*/environ  proc/*/task/*/environ  proc/*/mem  proc/kcore
 """
 
 # The same below the folder of a user: the files of other agents.
 _AT_HOME = """
 another agent's credentials | .claude*  .codex  .gemini  .qwen  .hermes  .nanobot  .aider*
-another agent's credentials | .cursor  .continue
-another agent's credentials | .config/claude*  .config/gptme  .config/goose  .config/opencode
-another agent's credentials | .local/share/opencode
-another agent's credentials | .config/aider*  .config/codex  .config/amp  .local/share/amp
-another agent's credentials | .factory  .grok  .kimi
-another agent's credentials | .pi  .vibe  .copilot  .windsurf  .codeium  .zeroclaw  .picoclaw
-another agent's credentials | .llm  .openai
-another agent's credentials | application support/claude*  appdata/roaming/claude*
-another agent's credentials | application support/cursor
-another agent's credentials | appdata/roaming/cursor  .openclaw  .clawdbot  .moltbot
+  .cursor  .continue  .config/claude*  .config/gptme  .config/goose  .config/opencode
+  .local/share/opencode  .config/aider*  .config/codex  .config/amp  .local/share/amp  .factory
+  .grok  .kimi  .pi  .vibe  .copilot  .windsurf  .codeium  .zeroclaw  .picoclaw  .llm  .openai
+  application support/claude*  appdata/roaming/claude*  application support/cursor
+  appdata/roaming/cursor  .openclaw  .clawdbot  .moltbot
 """
 
 # File names that count in every folder.
 _NAMES = """
 an environment file, which holds passwords | .env  .env.*  .env-*  .env_*  .env~*  *.env  .envrc
-an environment file, which holds passwords | .envrc.*
+  .envrc.*
 a private key | *.pem  *.key  *.p12  *.pfx  *.jks  *.keystore  *.ppk  *.p8  *.agekey  *.pkcs12
-a private key | id_rsa*  id_dsa*  id_ecdsa*  id_ed25519*  id_xmss*
+  id_rsa*  id_dsa*  id_ecdsa*  id_ed25519*  id_xmss*
 a password store | *.kdbx  *.kdb  *.keychain  *.keychain-db  *.psafe3  *.agilekeychain  *.opvault
 a wallet | wallet.dat  *.wallet
 a shell's history | .*_history  .*_hist  .histfile  .lesshst  .viminfo
 credentials | .*.kdb  kerberos.keytab  *.keytab  *.ovpn  credentials.json  client_secret*.json
-credentials | service-account*.json
+  service-account*.json
 """
 
 _SAMPLE = re.compile(
@@ -226,8 +201,10 @@ def _reasons(table: str) -> tuple[str, ...]:
 @cache
 def _rows(table: str) -> dict[str, list[str]]:
     rows: dict[str, list[str]] = {}
+    reason = ""
     for line in table.strip().splitlines():
-        reason, _, names = line.partition(" | ")
+        named, _, names = line.rpartition(" | ")
+        reason = named or reason
         rows.setdefault(reason, []).extend(re.split(r" {2,}", names.strip()))
     return rows
 
