@@ -12,7 +12,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from openclaw.frozen import frozen
-from openclaw.memory.markdown import Page, read_page
+from openclaw.memory.markdown import Page, is_table_rule, read_page, table_rows
 
 if TYPE_CHECKING:
     from openclaw.retrieval.passages import Passage
@@ -32,12 +32,6 @@ passage; when there are several, separated by `;`, one of them is enough). Run t
 """
 
 _TABLE = NEW[NEW.index("|") :]
-_QUESTION = frozenset("question questions query ask frage fragen pregunta requête".split())
-_EXPECTED = frozenset(
-    "expected expect expectation expects answer passage erwartet erwartung attendu esperado".split()
-)
-_BAR = re.compile(r"(?<!\\)((?:\\\\)*)\|")
-_RULE = re.compile(r"[|:\-\s]*-[|:\-\s]*")
 _SEVERAL = re.compile(r';(?=(?:[^"]*"[^"]*")*[^"]*$)')
 """A semicolon outside quotes."""
 
@@ -52,27 +46,14 @@ class MemoryCase:
     line: int
 
 
-@frozen
-class _Row:
-    """A row of a table of cases: line index, cells, and the columns of question and expectation."""
-
-    at: int
-    cells: tuple[str, ...]
-    question: int
-    expected: int
-    is_case: bool
-
-
 def read_cases(text: str) -> list[MemoryCase]:
     """Return the cases of a file in order, including rows that are not filled in."""
     found = []
-    for row in _rows(read_page(text)):
-        if not row.is_case:
-            continue
-        question, expected = (_cell(row, at) for at in (row.question, row.expected))
+    for at, columns, cells in _rows(read_page(text)):
+        question, expected = (cells[n] if n < len(cells) else "" for n in columns)
         if question or expected:
             parts = tuple(part for part in map(_bare, _SEVERAL.split(expected)) if part)
-            found.append(MemoryCase(question, parts, row.at + 1))
+            found.append(MemoryCase(question, parts, at + 1))
     return found
 
 
@@ -88,14 +69,13 @@ def insert_case(text: str, question: str, expected: str) -> str:
     rows = list(_rows(page))
     if not rows:
         return text.rstrip() + 2 * page.newline + _TABLE + _line(2, (0, 1), question, expected)
-    last = rows[-1]
+    at, columns, cells = rows[-1]
     lines = list(page.lines)
-    at = last.at + 1
-    if not last.is_case and at < len(lines) and _is_rule(lines[at]):
+    at += 1
+    if not cells and at < len(lines) and is_table_rule(lines[at]):
         at += 1  # a table without rows: below its rule
     lines[at - 1] = lines[at - 1].rstrip("\r\n") + page.newline
-    columns = (last.question, last.expected)
-    row = _line(max(len(last.cells), *(at + 1 for at in columns)), columns, question, expected)
+    row = _line(max(len(cells), *(n + 1 for n in columns)), columns, question, expected)
     lines.insert(at, row.rstrip("\n") + page.newline)
     return "".join(lines)
 
@@ -107,47 +87,13 @@ def _line(width: int, columns: tuple[int, int], question: str, expected: str) ->
     return f"| {' | '.join(cells)} |\n"
 
 
-def _rows(page: Page) -> Iterator[_Row]:
-    """Yield the headings and rows of all tables of cases. A table ends at a line without a bar."""
-    columns: tuple[int, int] | None = None
-    in_table = False
-    for at, line in enumerate(page.lines):
-        if at in page.opaque or not _BAR.search(line):
-            columns, in_table = None, False
-            continue
-        cells = _cells(line)
-        if not in_table:
-            in_table, columns = True, _columns(cells)
-            if columns:
-                yield _Row(at, cells, *columns, is_case=False)
-        elif columns and not _is_rule(line):
-            yield _Row(at, cells, *columns, is_case=True)
-
-
-def _columns(cells: Sequence[str]) -> tuple[int, int] | None:
-    """Return the columns of question and expectation; None for another table."""
-    names = [set(re.findall(r"\w+", cell.casefold())) for cell in cells]
-    questions = [at for at, words in enumerate(names) if words & _QUESTION]
-    expected = [at for at, words in enumerate(names) if words & _EXPECTED and at not in questions]
-    return (questions[0], expected[0]) if questions and expected else None
-
-
-def _cells(line: str) -> tuple[str, ...]:
-    """The cells of a row, with or without bars at its ends; `\\|` is a bar that is meant."""
-    bare = line.strip()
-    bare = bare.removeprefix("|")
-    parts = _BAR.sub(lambda found: f"{found[1]}\n", bare).split("\n")
-    if len(parts) > 1 and not parts[-1].strip():
-        parts.pop()
-    return tuple(part.replace("\\|", "|").strip() for part in parts)
-
-
-def _is_rule(line: str) -> bool:
-    return _RULE.fullmatch(line.strip()) is not None
-
-
-def _cell(row: _Row, at: int) -> str:
-    return row.cells[at] if at < len(row.cells) else ""
+def _rows(page: Page) -> Iterator[tuple[int, tuple[int, int], list[str]]]:
+    """Yield the headings and rows of all tables of cases: line index, the columns of question and
+    expectation, and the cells."""
+    lines = ["" if at in page.opaque else line for at, line in enumerate(page.lines)]
+    for at, heads, cells in table_rows(lines):
+        if {"question", "expected"} <= {*heads}:
+            yield at, (heads.index("question"), heads.index("expected")), cells
 
 
 def _bare(text: str) -> str:

@@ -20,6 +20,7 @@ from cronsim import CronSim, CronSimError
 
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
+from openclaw.memory.markdown import table_rows
 from openclaw.storage.home import Home
 from openclaw.storage.text import read_text
 
@@ -175,8 +176,6 @@ Tell = Literal["print", "desktop", "file"]
 FILE = "memory/JOBS.md"
 TELLS: Sequence[Tell] = get_args(Tell)
 LONGEST_NAME = 40
-_CELL = re.compile(r"(?<!\\)\|")
-_RULE = re.compile(r"[ :|-]+")
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
@@ -209,9 +208,12 @@ def read_jobs(home: Home) -> tuple[list[Job], list[str]]:
         raise OpenclawError(f"{FILE} cannot be read: {error.strerror}") from error
     jobs: dict[str, Job] = {}
     faults = []
-    for line, row in _rows(text):
+    for at, heads, cells in table_rows(text.splitlines()):
+        if not cells or not {"name", "when", "do"} <= {*heads}:
+            continue
+        line = at + 1
         try:
-            job = _read_row(row, line)
+            job = _read_row(dict(zip(heads, cells, strict=False)), line)
             if job.name in jobs:
                 raise UsageError(f"there are two jobs {job.name}")
             jobs[job.name] = job
@@ -227,21 +229,6 @@ def find_job(jobs: Sequence[Job], name: str) -> Job:
         known = ", ".join(job.name for job in jobs) or "none yet"
         raise UsageError(f"there is no job {name}", f"jobs: {known}; they stand in {FILE}")
     return job
-
-
-def _rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of all tables that have the columns name, when and do, with their lines."""
-    heads: list[str] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        bare = line.strip()
-        if not bare.startswith("|"):
-            heads = []
-            continue
-        cells = [cell.strip().replace("\\|", "|") for cell in _CELL.split(bare.strip("|"))]
-        if not heads:
-            heads = [cell.casefold() for cell in cells]
-        elif not _RULE.fullmatch(bare) and {"name", "when", "do"} <= {*heads}:
-            yield number, dict(zip(heads, cells, strict=False))
 
 
 def _read_row(row: dict[str, str], line: int) -> Job:

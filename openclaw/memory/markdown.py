@@ -10,7 +10,7 @@ import hashlib
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
@@ -477,3 +477,29 @@ def _read_amounts(
         return None
     plain = [number.replace(thousands, "").replace(point, ".") for number in numbers]
     return [float(each) for each in plain], max(len(each.partition(".")[2]) for each in plain)
+
+
+_CELL = re.compile(r"(?<!\\)\|")
+
+
+def table_rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str], list[str]]]:
+    """The rows of tables: the index of the line, the headings of its table in lower case and
+    without marks, and the cells, none for the headings themselves. A table ends at a line that does
+    not begin with a bar."""
+    heads: list[str] = []
+    for at, line in enumerate(lines):
+        bare = line.strip()
+        if not bare.startswith("|"):
+            heads = []
+            continue
+        cells = [cell.strip().replace("\\|", "|") for cell in _CELL.split(bare.strip("|"))]
+        if not heads:
+            heads = [cell.strip("*_`").casefold() for cell in cells]
+            yield at, heads, []
+        elif not is_table_rule(line):
+            yield at, heads, cells
+
+
+def is_table_rule(line: str) -> bool:
+    """Return True for the line below the headings of a table."""
+    return _TABLE_RULE.match(line.strip()) is not None

