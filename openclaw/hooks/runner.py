@@ -21,6 +21,7 @@ from openclaw.security.program_files import (
 from openclaw.security.untrusted import defuse, strip_hidden
 from openclaw.storage.home import Home
 from openclaw.storage.program import HOOK_VARIABLE
+from openclaw.storage.readers import json_or_none
 from openclaw.tools.shell.output import KEPT, plain
 from openclaw.tools.shell.process import CMD, FinishedRun, run
 from openclaw.tools.shell.shell import environment
@@ -154,12 +155,7 @@ def _reply_from_json(reply: Mapping[str, Any], seconds: float) -> HookReply:
 
 def _parse_object(text: str) -> dict[str, Any]:
     """Parse a reply that is an object with a key of ours; other JSON counts as text."""
-    if not text.startswith("{"):
-        return {}
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
+    found = json_or_none(text)
     return found if isinstance(found, dict) and set(KEYS) & found.keys() else {}
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import os
 import secrets
 import shutil
@@ -30,6 +29,7 @@ from openclaw.maintenance.backup import (
     seal,
 )
 from openclaw.storage.home import Home, trust_home
+from openclaw.storage.readers import json_or_none
 from openclaw.storage.text import report_unwritable, unwritable
 
 LARGEST_MANIFEST = 200_000_000
@@ -163,10 +163,7 @@ def _write(archive: Path, tar: tarfile.TarFile, info: tarfile.TarInfo, path: Pat
 
 def _manifest(archive: Path, tar: tarfile.TarFile, info: tarfile.TarInfo) -> dict[str, Any]:
     source = tar.extractfile(info) if info.isreg() and info.size < LARGEST_MANIFEST else None
-    try:
-        shape = json.loads(source.read()) if source else None
-    except ValueError:
-        shape = None
+    shape = json_or_none(source.read()) if source else None
     if not isinstance(shape, dict) or not isinstance(shape.get("files"), dict):
         raise damaged(archive, "its list of files is damaged")
     version = shape.get("version")

@@ -87,6 +87,14 @@ def parse_foreign_json(text: str | bytes) -> Any:
         raise ValueError("nested too deep") from error
 
 
+def json_or_none(text: str | bytes) -> Any:
+    """Parse JSON from elsewhere; None for what is none."""
+    try:
+        return parse_foreign_json(text)
+    except ValueError:
+        return None
+
+
 def read_json_cache(path: Path, version: object = None) -> dict[str, Any]:
     """Read the object of a JSON file that may be deleted at any time; {} for one that is missing,
     damaged, or of another version."""

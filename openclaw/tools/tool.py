@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import inspect
-import json
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
@@ -12,6 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from openclaw.frozen import frozen
 from openclaw.security.vault import MaskMode
+from openclaw.storage.readers import json_or_none
 from openclaw.types import Action, Change, Effect, ToolProblem
 
 MAX_ITEMS = 20
@@ -297,7 +297,7 @@ def parse_arguments(name: str, parameters: Mapping[str, Any], given: Any) -> dic
 def _unwrap_arguments(given: Any, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
     """Unwrap arguments that come as JSON in a string, as a bare string, or inside an object."""
     if isinstance(given, str):
-        parsed = _parse_json(given)
+        parsed = json_or_none(given)
         if not isinstance(parsed, Mapping):
             required = parameters["required"]
             return {required[0]: given} if len(required) == 1 and given.strip() else {}
@@ -368,7 +368,7 @@ def _to_string(value: Any, wrong: ToolProblem) -> str:
 
 def _to_strings(value: Any, wrong: ToolProblem) -> list[str]:
     if isinstance(value, str):
-        parsed = _parse_json(value) if value.lstrip().startswith("[") else None
+        parsed = json_or_none(value) if value.lstrip().startswith("[") else None
         value = parsed if isinstance(parsed, list) else [value]
     if not isinstance(value, list):
         raise wrong
@@ -387,7 +387,7 @@ def _unwrap_item(part: Any) -> Any:
 
 
 def _to_object(value: Any, wrong: ToolProblem) -> dict[str, Any]:
-    parsed = _parse_json(value) if isinstance(value, str) else value
+    parsed = json_or_none(value) if isinstance(value, str) else value
     if not isinstance(parsed, Mapping):
         raise wrong
     return dict(parsed)
@@ -420,10 +420,3 @@ def _to_choice(text: str, choices: list[str], wrong: ToolProblem) -> str:
     if not near:
         raise wrong
     return near[0]
-
-
-def _parse_json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None

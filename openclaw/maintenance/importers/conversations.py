@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -28,6 +27,7 @@ from openclaw.sessions.session import (
     title_of,
     to_json,
 )
+from openclaw.storage.readers import json_or_none
 from openclaw.storage.text import encode, read_text
 
 
@@ -94,7 +94,7 @@ def _title_in(source: Source, path: str, own: str) -> str:
 
 @lru_cache(maxsize=1)
 def _titles(text: str) -> dict[str, str]:
-    entries = [_mapping(entry) for entry in _mapping(_json(text)).values()]
+    entries = [_mapping(entry) for entry in _mapping(json_or_none(text)).values()]
     names = ("label", "displayName", "subject")
     return {_text(each, "sessionId"): " ".join(_text(each, *names).split()) for each in entries}
 
@@ -113,7 +113,7 @@ def _fence_result(use: ToolUse, label: str) -> ToolUse:
 def _is_made_of(to: Transfer, item: SourceItem, target: str) -> bool:
     """Tell whether the conversation here was made of this very file."""
     try:
-        data = _json(read_text(to.home.root / target))
+        data = json_or_none(read_text(to.home.root / target))
     except (OSError, ValueError):
         return False
     note = SessionState.from_json(_mapping(data)).imported_from or {}
@@ -183,7 +183,7 @@ def _parse_text(text: str) -> tuple[_Mapping, list[_Mapping], int]:
     """Return the head of a file, its messages in OpenAI's or OpenClaw's shape, and the number of
     those that were not understood."""
     stripped = text.strip()
-    whole = _json(stripped)
+    whole = json_or_none(stripped)
     if isinstance(whole, dict) and isinstance(whole.get("messages"), list):
         messages: list[_Mapping] = [m for m in whole["messages"] if isinstance(m, dict)]
         return whole, messages, len(whole["messages"]) - len(messages)
@@ -192,7 +192,7 @@ def _parse_text(text: str) -> tuple[_Mapping, list[_Mapping], int]:
     head: _Mapping = {}
     messages, tree, unread = [], list[_Mapping](), 0
     for line in stripped.splitlines():
-        item = _json(line) if line.strip() else {}
+        item = json_or_none(line) if line.strip() else {}
         if not isinstance(item, dict):
             unread += 1
         elif item.get("type") == "session":
@@ -237,13 +237,6 @@ def _model(messages: Iterable[_Mapping]) -> str:
     """Return the model of the newest answer that names one."""
     named = [_text(item, "model") for item in messages if item.get("role") == "assistant"]
     return next((name for name in reversed(named) if name), "")
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _mapping(value: Any) -> _Mapping:
@@ -343,7 +336,7 @@ def _call(call: _Mapping) -> ToolUse:
 
 
 def _arguments(value: Any) -> _Mapping:
-    found = (_json(value) if value.strip() else {}) if isinstance(value, str) else value
+    found = (json_or_none(value) if value.strip() else {}) if isinstance(value, str) else value
     if isinstance(found, dict):
         return found
     return {} if value is None else {"input": value}

@@ -8,15 +8,16 @@ history.jsonl; sessions/); NousResearch/hermes-agent (memories/, state.db, confi
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
 from openclaw.maintenance.importers.source import Source, decode_text, find_databases
 from openclaw.maintenance.importers.steps import FORMATS, Format, SourceItem
+from openclaw.storage.readers import json_or_none
 
 OPENCLAW_SETTINGS = ("openclaw.json", "clawdbot.json", "moltbot.json")
 WORKSPACES = ("workspace", "workspace.default", "workspace-main")
@@ -100,12 +101,10 @@ def _is_nanobots(source: Source, folder: str) -> bool:
     looked = Source(source.root)
     found = (path for path in looked.files(folder) if path.endswith(".jsonl"))
     for path in islice(found, 3):
-        try:
-            first = json.loads(decode_text(source.held(path)).partition("\n")[0])
-        except (OpenclawError, ValueError, RecursionError):
-            continue
-        if isinstance(first, dict) and first.get("_type") == "metadata":
-            return True
+        with suppress(OpenclawError):
+            first = json_or_none(decode_text(source.held(path)).partition("\n")[0])
+            if isinstance(first, dict) and first.get("_type") == "metadata":
+                return True
     return False
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,6 +31,7 @@ from openclaw.security.untrusted import find_hidden, strip_hidden
 from openclaw.security.vault import disarm_masks
 from openclaw.storage.home import name_trouble, starter_files
 from openclaw.storage.lock import hold_lock
+from openclaw.storage.readers import json_or_none
 from openclaw.storage.text import decode, encode
 from openclaw.types import ToolProblem
 
@@ -82,10 +82,7 @@ def _safe_name(name: str) -> str:
 def _log_entries(text: str) -> Iterator[str]:
     """The entries of nanobot's history.jsonl: each line with `content`."""
     for line in text.splitlines():
-        try:
-            entry = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
+        entry = json_or_none(line)
         content = entry.get("content") if isinstance(entry, dict) else None
         if isinstance(content, str) and content.strip():
             at = str(entry.get("timestamp") or "")[:16].replace("T", " ")
