@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, field, replace
-from typing import TYPE_CHECKING, Any, AnyStr, Literal, Protocol
+from typing import TYPE_CHECKING, Any, AnyStr, Literal, Protocol, TypeVar, cast
 
 from openclaw.frozen import frozen
 from openclaw.messages import Message, ToolCall, Usage, Waiting
@@ -92,6 +92,19 @@ class Reply:
 
 
 Chunk = Text | Thinking | Waiting | Reply
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+def filtered(chunks: Generator[S, None, T], keep: Callable[[S], object]) -> Generator[S, None, T]:
+    """The same generator, its value too, without the chunks that `keep` refuses."""
+    while True:
+        try:
+            chunk = next(chunks)
+        except StopIteration as end:
+            return cast("T", end.value)
+        if keep(chunk):
+            yield chunk
 
 
 class Model(Protocol):

@@ -10,13 +10,14 @@ import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, suppress
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, PromptTooLarge
 from openclaw.messages import Usage, Waiting
 from openclaw.models import openai
-from openclaw.models.base import Chunk, ModelCard, Request
+from openclaw.models.base import Chunk, ModelCard, Request, filtered
 from openclaw.models.gguf import identity, read_header
 from openclaw.models.llama_server import Engine, EngineError, wire
 from openclaw.models.prefix_cache import (
@@ -30,12 +31,11 @@ from openclaw.models.prefix_cache import (
 )
 from openclaw.models.profile import with_profile
 
-T = TypeVar("T")
-
 # Reading more tokens than this takes long enough for the user to wonder.
 _LONG_READ = 256
 # Fewer tokens do not measure the reading rate.
 _MEASURED = 64
+_IS_NO_BEAT = attrgetter("message")
 
 
 class EmbeddedModel:
@@ -92,9 +92,9 @@ class EmbeddedModel:
         """See `Model`."""
         began = time.perf_counter()
         try:
-            slot = yield from _without_beats(self._ready())
+            slot = yield from filtered(self._ready(), _IS_NO_BEAT)
             body = _body(request)
-            fresh = yield from _without_beats(slot.prepare(body, request.session))
+            fresh = yield from filtered(slot.prepare(body, request.session), _IS_NO_BEAT)
             slot.used()
             yield from self._answer(body, began, fresh)
         except EngineError as error:
@@ -208,25 +208,21 @@ class EmbeddedModel:
 def _body(request: Request) -> dict[str, Any]:
     if any(message.images for message in request.messages):
         raise ModelFailed("the embedded model cannot see images", "ask a model of Ollama that can")
-    body: dict[str, Any] = {
+    think = None if request.think is None else {"enable_thinking": request.think}
+    schema = None if request.schema is None else {"schema": _close_schema(request.schema)}
+    body = {
         "messages": [openai.message(message) for message in request.messages],
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
         "repeat_penalty": 1.0,
         **STREAMED,
+        "seed": request.seed,
+        "stop": list(request.stop) or None,
+        "tools": [dict(tool) for tool in request.tools] or None,
+        "chat_template_kwargs": think,
+        "response_format": schema and {"type": "json_schema", "json_schema": schema},
     }
-    if request.seed is not None:
-        body["seed"] = request.seed
-    if request.stop:
-        body["stop"] = list(request.stop)
-    if request.tools:
-        body["tools"] = [dict(tool) for tool in request.tools]
-    if request.think is not None:
-        body["chat_template_kwargs"] = {"enable_thinking": request.think}
-    if request.schema is not None:
-        schema = {"schema": _close_schema(request.schema)}
-        body["response_format"] = {"type": "json_schema", "json_schema": schema}
-    return body
+    return {name: value for name, value in body.items() if value is not None}
 
 
 def _close_schema(schema: Any) -> Any:
@@ -240,17 +236,6 @@ def _close_schema(schema: Any) -> Any:
     if isinstance(schema, list | tuple):
         return [_close_schema(value) for value in schema]
     return schema
-
-
-def _without_beats(happenings: Generator[Waiting, None, T]) -> Generator[Waiting, None, T]:
-    """The same chunks without beats."""
-    while True:
-        try:
-            waiting = next(happenings)
-        except StopIteration as end:
-            return cast(T, end.value)
-        if waiting.message:
-            yield waiting
 
 
 def _unread(chunk: Mapping[str, Any]) -> int:

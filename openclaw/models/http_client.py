@@ -28,6 +28,7 @@ from openclaw.errors import ModelFailed, PromptTooLarge, ServerAway
 from openclaw.messages import Waiting
 from openclaw.models.base import MOST_BYTES, MOST_ERROR, MOST_LINE, is_patient, replace_surrogates
 from openclaw.stopping import check_stop
+from openclaw.storage.readers import json_or_none
 
 T = TypeVar("T")
 
@@ -110,7 +111,8 @@ def connect(url: str, seconds: float) -> tuple[HTTPConnection, str, dict[str, st
     at = (proxy.hostname or "", proxy.port) if proxy else (host, port)
     try:
         if is_secure:
-            connection: HTTPConnection = HTTPSConnection(*at, timeout=seconds, context=_trusted())
+            context = trusted_authorities()
+            connection: HTTPConnection = HTTPSConnection(*at, timeout=seconds, context=context)
             if proxy:
                 connection.set_tunnel(host, port, _authorization("Proxy-Authorization", proxy))
         else:
@@ -142,7 +144,7 @@ def _authorization(header: str, url: SplitResult) -> dict[str, str]:
     return {header: f"Basic {b64encode(named.encode()).decode()}"}
 
 
-def _trusted() -> ssl.SSLContext:
+def trusted_authorities() -> ssl.SSLContext:
     """The certificates of the system and, as some systems show none to OpenSSL, of certifi."""
     import certifi
 
@@ -185,10 +187,7 @@ def to_server_away(server: str, error: Exception, hint: str) -> ServerAway:
 
 def one_line(text: str) -> str:
     """A server's error text as one short line, without the JSON around it."""
-    try:
-        said: Any = json.loads(text)
-    except ValueError:
-        said = text
+    said = json_or_none(text) or text
     while isinstance(said, Mapping):
         said = said.get("error") or said.get("message") or said.get("detail") or json.dumps(said)
     if isinstance(said, str) and said != text and said.lstrip().startswith("{"):

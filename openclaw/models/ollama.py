@@ -31,6 +31,7 @@ from openclaw.models.base import (
     Request,
     Text,
     Thinking,
+    filtered,
     text_matches_schema,
 )
 from openclaw.models.ollama_client import OllamaClient, authorization, base_url, field, read_card
@@ -101,7 +102,9 @@ class OllamaModel:
         can_stop = think is not False and self._can_stop(request, card)
         schema = request.schema if think and can_stop else None
         asking = self._ask(request, think, card)
-        reply = yield from asking if schema is None else _without_text(asking)
+        reply = yield from filtered(
+            asking, lambda chunk: schema is None or not isinstance(chunk, Text)
+        )
         reply = self._with_cached_tokens(reply, is_whole=loads)
         wrong = _find_fault(reply, schema) if can_stop else ""
         if wrong:
@@ -311,17 +314,6 @@ class OllamaModel:
                 "for a cloud model `ollama signin`, else set OLLAMA_API_KEY",
             )
         return http_client.failure(self._server, text, error.status)
-
-
-def _without_text(asking: Generator[Chunk, None, Reply]) -> Generator[Chunk, None, Reply]:
-    """The same chunks without text, which must be checked first."""
-    while True:
-        try:
-            chunk = next(asking)
-        except StopIteration as end:
-            return cast(Reply, end.value)
-        if not isinstance(chunk, Text):
-            yield chunk
 
 
 def _find_fault(reply: Reply, schema: Mapping[str, Any] | None) -> str:

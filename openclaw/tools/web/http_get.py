@@ -22,6 +22,7 @@ from typing import Any
 import httpcore
 
 from openclaw.frozen import frozen
+from openclaw.models.http_client import trusted_authorities
 from openclaw.security.network import (
     Resolve,
     Url,
@@ -44,16 +45,6 @@ HEADERS = {
 }
 
 
-@cache
-def trusted_authorities() -> ssl.SSLContext:
-    """The certificate authorities of the system, or certifi's when it has none. 40 ms, once."""
-    import certifi
-
-    context = ssl.create_default_context()
-    context.load_verify_locations(certifi.where())
-    return context
-
-
 @frozen
 class FetchOptions:
     """How pages are fetched."""
@@ -66,7 +57,7 @@ class FetchOptions:
     seconds: float = 15.0  # for everything, name look-ups and redirects included
     most_bytes: int = 5_000_000  # of the unpacked body
     redirects: int = 5
-    tls: Callable[[], ssl.SSLContext] = trusted_authorities
+    tls: Callable[[], ssl.SSLContext] = cache(trusted_authorities)  # 40 ms, once
 
 
 @frozen

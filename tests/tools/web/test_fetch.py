@@ -17,10 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.messages import ToolCall
+from openclaw.models.http_client import trusted_authorities
 from openclaw.security.network import Resolve, read_url
 from openclaw.security.policy import Policy
 from openclaw.tools.toolbox import Toolbox
-from openclaw.tools.web.http_get import FetchOptions, check_redirect, fetch, trusted_authorities
+from openclaw.tools.web.http_get import FetchOptions, check_redirect, fetch
 from openclaw.tools.web.web_tools import MOST_PAGES, PAGE_CHARS, SeenPages, WebPages, parts_of
 from openclaw.types import ForeignProblem, ToolProblem, TurnChanges
 from tests.fakes.web_server import Asked, FakeSite, Said, to
