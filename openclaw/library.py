@@ -13,21 +13,19 @@ What a call takes and returns here is extended, never changed. All that goes wro
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
 from openclaw.agent.agent import Agent
 from openclaw.config import load_settings
-from openclaw.errors import OpenclawError, Refused
+from openclaw.errors import OpenclawError
 from openclaw.events import Done, Error, Token
 from openclaw.frozen import frozen
 from openclaw.retrieval.passages import Passage
 from openclaw.retrieval.search import Search, open_search
-from openclaw.security.trust import check_trust
-from openclaw.storage.home import Home, find_home
-from openclaw.storage.safe_open import follow
+from openclaw.security.trust import find_trusted_home
+from openclaw.storage.home import Home
 from openclaw.types import Mode
 
 __all__ = ["Answer", "Passage", "PublicHome", "open_home"]
@@ -129,11 +127,4 @@ def open_home(
     OpenclawError when there is no home, and for one from elsewhere that is not trusted yet.
     """
     named = str(Path(path).expanduser()) if path else ""
-    home = check_trust(find_home(named or None, Path.cwd(), os.environ))
-    if not home.trusted:
-        raise Refused(
-            f"{home.root} came from elsewhere and is not trusted yet",
-            f'openclaw --home "{home.root}" trust',
-        )
-    follow(home.root, lambda: load_settings(home).links)
-    return PublicHome(home, model, mode)
+    return PublicHome(find_trusted_home(named or None, Path.cwd()), model, mode)

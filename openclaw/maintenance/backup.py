@@ -27,7 +27,7 @@ from openclaw import __version__
 from openclaw.errors import Damaged, OpenclawError, UsageError
 from openclaw.history.record import sign
 from openclaw.storage.home import MARKS, Home, name_trouble
-from openclaw.storage.safe_open import is_folder, reading
+from openclaw.storage.safe_open import folder_of, is_folder, reading
 from openclaw.storage.text import unwritable
 
 LEFT_OUT = (".openclaw/cache", ".openclaw/index", ".openclaw/locks", ".openclaw/spill",
@@ -88,7 +88,8 @@ def back_up(home: Home, target: Path, *, with_secrets: bool = False, force: bool
     finally:
         with suppress(OSError):
             temp.unlink()
-    _flush(target.parent)
+    with suppress(OSError), folder_of(target) as folder:
+        folder.sync()
     return made
 
 
@@ -280,17 +281,6 @@ def _info(relative: str, status: os.stat_result, kind: bytes) -> tarfile.TarInfo
     info.mtime = status.st_mtime
     info.size = status.st_size if kind == tarfile.REGTYPE else 0
     return info
-
-
-def _flush(folder: Path) -> None:
-    if os.name == "nt":
-        return
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 VERSION = 1

@@ -11,10 +11,20 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from openclaw.config.file import given_values
+from openclaw.config.file import given_values, load_settings
 from openclaw.config.settings import allow_targets, build, needing_consent, new_targets, targets
-from openclaw.errors import OpenclawError, UsageError
-from openclaw.storage.home import HOME, MARKS, Home, Trust, is_trusted, trust_file, trust_home
+from openclaw.errors import OpenclawError, Refused, UsageError
+from openclaw.storage.home import (
+    HOME,
+    MARKS,
+    Home,
+    Trust,
+    find_home,
+    is_trusted,
+    trust_file,
+    trust_home,
+)
+from openclaw.storage.safe_open import follow
 
 ASIDE = "aside"
 _SIGNER = "signer "
@@ -34,6 +44,20 @@ def check_trust(home: Home) -> Home:
             trust_home(home)
         return home
     return replace(home, trusted=False)
+
+
+def find_trusted_home(named: str | None, cwd: Path) -> Home:
+    """The home that is named, else the one that the command line would take in this folder, for a
+    program that cannot ask. Raises OpenclawError without one, and for one from elsewhere that is
+    not trusted yet."""
+    home = check_trust(find_home(named, cwd, os.environ))
+    if not home.trusted:
+        raise Refused(
+            f"{home.root} came from elsewhere and is not trusted yet",
+            f'openclaw --home "{home.root}" trust',
+        )
+    follow(home.root, lambda: load_settings(home).links)
+    return home
 
 
 def _has_foreign_settings(home: Home) -> bool:

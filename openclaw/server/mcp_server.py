@@ -128,7 +128,7 @@ def make_server(
     from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
     from mcp.shared.exceptions import MCPError
 
-    _quiet_log()
+    logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)  # its warnings are not for the terminal
     bus = InMemorySubscriptionBus()
     heard = ListenHandler(bus)
     files = _WatchedFiles(tools)
@@ -317,10 +317,3 @@ class _WatchedFiles:
             stat = find_file(self._home, self.path_of(uri)).stat()
             return stat.st_mtime_ns, stat.st_size
         return None
-
-
-def _quiet_log() -> None:
-    """Keep the SDK's warnings out of the terminal."""
-    log = logging.getLogger("mcp")
-    log.addHandler(logging.NullHandler())
-    log.propagate = False

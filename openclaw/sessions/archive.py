@@ -12,6 +12,7 @@ import contextlib
 import os
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -58,16 +59,7 @@ class Archive:
         number = self._number(session)
         shortened = session.state.shortened
         state = SessionState(part=number, first=session.archived + 1, shortened=shortened)
-        document = Session(
-            session.id,
-            session.title,
-            session.created_at,
-            session.updated_at,
-            session.model,
-            session.compressed_context,
-            messages,
-            state.as_json(),
-        )
+        document = replace(session, messages=messages, extra=state.as_json())
         write_text(self._path(number), to_json(document), self.keep)
         turns = sum(entry.role == "user" for entry in messages)
         return {"file": _part_name(number), "messages": len(messages), "turns": turns, "at": at}

@@ -213,13 +213,11 @@ class FileTools:
     def write_file(self, path: str, content: str) -> str:
         """Create a file."""
         plan = self._plan_write(path, content)
-        target, name, base, old, content = plan.target, plan.name, plan.base, plan.old, plan.new
-        if base is None or old is None or not old.strip():
-            note = self._save_or_refuse(target, name, base, content)
-            waits = WAITS if name.startswith(PROPOSED) else ""
-            return f"Created {name} ({count_lines(content)}).{waits}{note}"
-        note = self._save_or_refuse(target, name, base, content)
-        return f"Replaced {name} ({count_lines(content)}).{note}"
+        note = self._save_or_refuse(plan.target, plan.name, plan.base, plan.new)
+        is_new = plan.base is None or not (plan.old or "").strip()
+        waits = WAITS if is_new and plan.name.startswith(PROPOSED) else ""
+        did = "Created" if is_new else "Replaced"
+        return f"{did} {plan.name} ({count_lines(plan.new)}).{waits}{note}"
 
     def edit_file(self, path: str, find: str, replace: str) -> str:
         """Replace a text in a file; find is copied from the file."""

@@ -38,10 +38,10 @@ from acp.stdio import stdio_streams
 from openclaw import __version__
 from openclaw.agent.agent import Agent
 from openclaw.config import load_settings
-from openclaw.errors import OpenclawError, Refused, UsageError
+from openclaw.errors import OpenclawError, UsageError
 from openclaw.messages import skill_prompt
 from openclaw.security.grants import Grant
-from openclaw.security.trust import check_trust
+from openclaw.security.trust import find_trusted_home
 from openclaw.server.acp.prompt_blocks import read_prompt
 from openclaw.server.acp.slash_commands import list_commands, read_command, run_command
 from openclaw.server.acp.updates import (
@@ -64,8 +64,7 @@ from openclaw.server.wire import Order, question_from_json
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import UNATTENDED
 from openclaw.stopping import stopped_by
-from openclaw.storage.home import Home, find_home, nearest_home
-from openclaw.storage.safe_open import follow as follow_links
+from openclaw.storage.home import Home, nearest_home
 from openclaw.types import Mode
 
 Made = TypeVar("Made")
@@ -105,16 +104,9 @@ async def _open_streams() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
 
 def find_home_at(named: str | None, cwd: Path) -> Home:
     """Return the home that is named, else the one that this folder is or lies in, else the user's.
-    OpenclawError when there is none, and for one from elsewhere that is not trusted yet."""
+    Raises as `find_trusted_home`."""
     near = nearest_home(cwd)
-    home = check_trust(find_home(named or (str(near) if near else None), cwd, os.environ))
-    if not home.trusted:
-        raise Refused(
-            f"{home.root} came from elsewhere and is not trusted yet",
-            f'openclaw --home "{home.root}" trust',
-        )
-    follow_links(home.root, lambda: load_settings(home).links)
-    return home
+    return find_trusted_home(named or (str(near) if near else None), cwd)
 
 
 @dataclass(slots=True)

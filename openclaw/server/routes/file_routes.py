@@ -44,13 +44,19 @@ def tree(call: Call) -> Any:
     return found
 
 
+def _asked_file(call: Call) -> tuple[str, bytes]:
+    """The path and the bytes of the file that a query names."""
+    path, data = read_file(call.server.home, call.query.get("path", ""))
+    if data is None:
+        raise Problem(404, f"there is no file {path}", "GET /api/tree lists them")
+    return path, data
+
+
 @ROUTES.add("GET", "/api/files", "read", query={"path": "its path in the home"}, answer=FILE)
 def read(call: Call) -> Any:
     """A file as text, with its MD5 as ETag. One that holds secrets is shown with their names, and
     cannot be saved."""
-    path, data = read_file(call.server.home, call.query.get("path", ""))
-    if data is None:
-        raise Problem(404, f"there is no file {path}", "GET /api/tree lists them")
+    path, data = _asked_file(call)
     text = decode(data)
     with call.server.agent() as agent:
         shown = agent.vault.mask_for_display(text)
@@ -95,9 +101,7 @@ def save(call: Call) -> Any:
 )
 def show_writers(call: Call) -> Any:
     """The lines of a file, each with the turn that wrote it."""
-    path, data = read_file(call.server.home, call.query.get("path", ""))
-    if data is None:
-        raise Problem(404, f"there is no file {path}", "GET /api/tree lists them")
+    path, data = _asked_file(call)
     with call.server.agent() as agent:
         mask = agent.vault.mask_for_display
         found = blame_json(agent, path, blame(agent.history.versions(path), data))

@@ -87,9 +87,8 @@ class McpConnector:
 
     def _start_loop(self) -> None:
         if self._loop is None:
-            quiet = logging.getLogger("mcp")  # its warnings would stand in the user's terminal
-            quiet.addHandler(logging.NullHandler())
-            quiet.propagate = False
+            # What the SDK warns of would stand in the user's terminal.
+            logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)
             self._loop = asyncio.new_event_loop()
             self._thread = threading.Thread(
                 target=self._loop.run_forever, name="mcp servers", daemon=True

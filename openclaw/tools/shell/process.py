@@ -180,21 +180,15 @@ def _wait(
     """Wait for the program. Returns why to stop it ("" when it has ended), and whether its time is
     up. The end of its output wakes us at once; a program that only closed its output is checked
     every tick."""
-    while not done.wait(TICK_SECONDS) and process.poll() is None:
+    while True:
+        ended = done.wait(TICK_SECONDS)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(TICK_SECONDS if ended else 0)
+            return "", False
         check_stop()
         stopped = watch(process.pid)
         if stopped or time.monotonic() > deadline:
             return stopped, not stopped
-    while True:
-        try:
-            process.wait(TICK_SECONDS)
-        except subprocess.TimeoutExpired:
-            check_stop()
-            stopped = watch(process.pid)
-            if stopped or time.monotonic() > deadline:
-                return stopped, not stopped
-        else:
-            return "", False
 
 
 def _terminate(process: subprocess.Popen[bytes]) -> None:
