@@ -79,7 +79,6 @@ class Turn:
         return f"session-{self.session}" if self.session else f"command-{self.id}"
 
     def within(self, scope: Scope) -> tuple[TurnStep, ...]:
-        """The steps that are in this scope."""
         return tuple(s for s in self.steps if scope == "all" or s.is_talk == (scope == "talk"))
 
     def leaves(self, scope: Scope) -> bool:

@@ -238,7 +238,6 @@ def staged_lines(home: Home) -> tuple[list[Document], Lines]:
 
 
 def staged_findings(found: Iterable[LintFinding], lines: Lines) -> list[LintFinding]:
-    """Return the findings that involve staged lines."""
     return [
         finding
         for finding in found

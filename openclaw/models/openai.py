@@ -263,7 +263,6 @@ def _billions(name: str) -> float:
 
 
 def message(said: Message) -> dict[str, Any]:
-    """One message as JSON."""
     body: dict[str, Any] = {"role": said.role, "content": said.content}
     if said.tool_calls:
         body["tool_calls"] = [_call_json(call) for call in said.tool_calls]
@@ -307,7 +306,6 @@ class Deltas:
                 yield Text(said)
 
     def reply(self, usage: Usage) -> Reply:
-        """The whole reply."""
         calls = tuple(_read_call(index, call) for index, call in sorted(self._calls.items()))
         ended: StopReason = "length" if self.finished == "length" else "stop"
         return Reply(

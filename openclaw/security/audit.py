@@ -85,7 +85,6 @@ def _is_full(path: Path) -> bool:
 
 
 def older_path(path: Path) -> Path:
-    """Return the path of the older lines."""
     return path.with_name(f"{path.name}.1")
 
 

@@ -221,8 +221,6 @@ SETTLED_NS = 1_000_000_000
 
 @frozen
 class _Folder:
-    """The entries of one folder."""
-
     stamp: tuple[int, int, int]
     """Inode and times of the folder: with another stamp it is read again."""
     denied: tuple[str, ...]

@@ -115,7 +115,6 @@ def read_ip(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def system_resolve(host: str, port: int) -> list[str]:
-    """Resolve a name by the system."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(entry[4][0]) for entry in found]
 

@@ -173,8 +173,6 @@ class Declined(Exception):
 
 @frozen
 class Policy:
-    """The policy of one run."""
-
     mode: Mode
     ask: Ask | None = None
     """None when nobody can be asked, which is a no."""
@@ -273,7 +271,6 @@ class Policy:
 
 
 def _describe_effect(action: Action) -> str:
-    """Return the effect of an action in words."""
     if action.program:
         return f"handing data to the program {action.program}"
     return EFFECTS[action.effect]

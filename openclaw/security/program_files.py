@@ -49,8 +49,6 @@ _STARTER_OPTION = re.compile(r"--(?!exclude)|-\w*[IFT]|[A-Za-z]*[IFT][A-Za-z]*$"
 
 @frozen
 class ProgramFile:
-    """A file as it is in the hash."""
-
     data: bytes | None
     """The content; None when it is no regular file."""
     runs: bool

@@ -189,7 +189,6 @@ def show_hidden_in_piece(text: str) -> str:
 
 
 def _visible_sign(character: str) -> str:
-    """Return a visible sign for a hidden character."""
     code = ord(character)
     if code < 0x20:
         return chr(0x2400 + code)

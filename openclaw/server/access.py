@@ -118,7 +118,6 @@ def add_token(file: Path, name: str, scope: str) -> str:
 
 
 def remove_token(file: Path, name: str) -> None:
-    """Remove the token of that name."""
     known = read_tokens(file)
     if known.pop(name, None) is None:
         names = ", ".join(known) or "none"

@@ -46,7 +46,6 @@ def an_object(required: Mapping[str, Schema], **optional: Schema) -> Schema:
 
 
 def a_list(items: Schema) -> Schema:
-    """Return the schema of a list."""
     return {"type": "array", "items": items}
 
 

@@ -239,8 +239,6 @@ class Run:
 
 
 class Runs:
-    """The runs of a server."""
-
     def __init__(self, warm: WarmHome) -> None:
         self._warm = warm
         self._lock = threading.Lock()

@@ -308,7 +308,6 @@ _LEFT_OUT_TOKENS = 32
 
 
 def _has_exact_string(line: str) -> bool:
-    """Return True when a line contains an exact string."""
     return bool(_EXACT.search(line))
 
 

@@ -446,7 +446,6 @@ def _write_id(home: Home, token: str) -> None:
 
 
 def _ids(home: Home) -> Iterator[str]:
-    """The ids that stand in the home."""
     for name in ID_FILES:
         with suppress(OSError, ValueError):
             yield read_bytes(home.root / name, 3 * ID_BYTES).decode("ascii").strip()

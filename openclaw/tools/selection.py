@@ -107,7 +107,6 @@ class Shortlist:
 
 
 def tool_line(tool: Tool) -> str:
-    """The line of a tool in a list."""
     return f"{signature_text(tool.name, tool.parameters)}: {tool.description}"
 
 

@@ -64,8 +64,6 @@ Result = TypeVar("Result")
 
 @frozen
 class CallResult:
-    """The result of a call."""
-
     text: str  # for the model
     ok: bool
     # How long the call took, without the time in which the user was asked.
@@ -341,7 +339,6 @@ class Toolbox:
     def _prepare_result(
         self, tool: Tool, action: Action, text: str, limits: ResultLimits
     ) -> CallResult:
-        """Prepare a result for the model."""
         if action.target.startswith(SPILL):  # that file already keeps the whole text
             limits = replace(limits, keep=None)
         if not tool.foreign:

@@ -32,7 +32,6 @@ TAKE_OUT = ": take it out and import again, or: openclaw skills install FOLDER"
 
 
 def plan_skills(to: Transfer, item: SourceItem) -> Iterator[ImportStep]:
-    """Plan the import of each skill of a folder."""
     shipped = _manifest_names(to.source, item.path)
     for found, error in skill_files(to.source.root / item.path):
         file = Path(found)

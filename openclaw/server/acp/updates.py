@@ -87,7 +87,6 @@ def _shown(text: str) -> str:
 
 
 def tell(text: str) -> Update:
-    """Return the update that says a text."""
     return helpers.update_agent_message_text(_shown(text))
 
 

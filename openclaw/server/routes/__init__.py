@@ -98,7 +98,6 @@ ENDPOINTS: tuple[Endpoint, ...] = tuple(
 
 
 def make_router(server: Service) -> Router:
-    """Return the router of all routes."""
     path = attrgetter("path")
     by_path = groupby(sorted(ENDPOINTS, key=path), key=path)
     routes = [make_route(server, list(endpoints)) for _, endpoints in by_path]

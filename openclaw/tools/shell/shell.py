@@ -211,8 +211,6 @@ _FIXED = "skills, sessions, settings, git data and the agent's own files cannot 
 
 @frozen
 class ProgramCall:
-    """A program to run."""
-
     argv: tuple[str, ...]
     name: str
     shown: tuple[tuple[Path, str], ...] = ()  # needed files: (place outside, place in the sandbox)

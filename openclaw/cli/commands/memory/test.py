@@ -42,8 +42,6 @@ SHOWN_WORDS = 70
 
 @frozen
 class TriedCase:
-    """A case and its result."""
-
     case: MemoryCase
     outcome: CaseResult
 
@@ -200,7 +198,6 @@ def _miss_lines(home: Home, tried: TriedCase, names: Sequence[str]) -> Iterator[
 
 
 def _missing_files(home: Home, case: MemoryCase) -> Iterator[str]:
-    """Return the expected files that are missing."""
     for wanted in map(parse_expectation, case.expected):
         if "/" in wanted.path and not (home.root / wanted.path).exists():
             yield one_line(f"there is no file {wanted.path}")
