@@ -26,6 +26,7 @@ from openclaw.messages import (
 )
 from openclaw.security.display import first_words
 from openclaw.security.vault import Vault, disarm_masks, map_texts, masked_names
+from openclaw.storage.readers import json_or_none
 
 VERSION = 2
 INTERRUPTED = "(interrupted)"
@@ -365,12 +366,10 @@ def _call_in(call: Mapping[str, Any]) -> ToolUse:
 
 
 def _input(value: Any) -> Mapping[str, Any]:
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except ValueError:
-            return {"input": value}
-    return value if isinstance(value, dict) else {} if value is None else {"input": value}
+    given = json_or_none(value) if isinstance(value, str) else value
+    if isinstance(given, dict):
+        return given
+    return {} if value is None else {"input": value}
 
 
 def _usage_in(value: Any) -> Usage | None:

@@ -301,8 +301,11 @@ def test_a_changed_a_missing_and_an_added_file_are_found(home: Home, tmp_path: P
     def unlisted(data: dict[str, bytes], infos: dict[str, tarfile.TarInfo]) -> None:
         del infos[MANIFEST]
 
+    def deep(data: dict[str, bytes], infos: dict[str, tarfile.TarInfo]) -> None:
+        data[MANIFEST] = b"[" * 100_000
+
     words = {"was changed": changed, "is missing": missing, "is not on its list": added}
-    for said, change in {**words, "cut off": unlisted}.items():
+    for said, change in {**words, "cut off": unlisted, "list of files is damaged": deep}.items():
         back_up(home, tmp_path / "c.tar.gz", force=True)
         assert said in refused(rewritten(tmp_path / "c.tar.gz", change), tmp_path)
 

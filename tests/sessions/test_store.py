@@ -152,6 +152,7 @@ def test_version_1_is_read_and_saved_as_version_2(store: SessionStore) -> None:
                 {"function": {"name": "list_files", "arguments": '{"path": "."}'}},
                 {"name": "read_file", "arguments": {"path": "a"}},
                 {"tool": "read_skill", "input": "plan-day", "output": "text"},
+                {"tool": "calculate", "input": "[" * 100_000, "output": "no"},
             ],
         },
         {"role": "tool", "content": "a.md"},
@@ -163,10 +164,11 @@ def test_version_1_is_read_and_saved_as_version_2(store: SessionStore) -> None:
     session = store.load("old")
     assert session.title == "list files"
     assert [entry.role for entry in session.messages] == ["user", "assistant", "assistant"]
-    one, two, three = session.messages[1].tool_calls
+    one, two, three, deep = session.messages[1].tool_calls
     assert (one.tool, one.input, one.output, one.ok) == ("list_files", {"path": "."}, "a.md", True)
     assert (two.tool, two.output, two.ok) == ("read_file", "(interrupted)", False)
     assert (three.input, three.output, three.ok) == ({"input": "plan-day"}, "text", True)
+    assert deep.input == {"input": "[" * 100_000}
     assert session.created_at
     store.save(session)
     data = json.loads(path.read_bytes())
