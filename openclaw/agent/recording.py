@@ -14,8 +14,8 @@ from openclaw.agent import prompt
 from openclaw.agent.loop import TurnLimits
 from openclaw.agent.request import RequestBuilder
 from openclaw.events import Done
-from openclaw.history.journal import Journal, new_id, now, subject_of
-from openclaw.history.turns import State, Turn
+from openclaw.history.journal import Journal, new_turn
+from openclaw.history.turns import State
 from openclaw.home.open_home import OpenHome
 from openclaw.messages import NO_RECORD, Entry, TurnRecord
 from openclaw.models.base import ModelCard
@@ -82,10 +82,8 @@ def record_turn(
 ) -> Iterator[Recording]:
     """Record the work inside as one turn of `session`, whose lock the caller holds; `commit` is the
     home's newest commit. A recording that is not closed at the end was interrupted."""
-    turn = Turn(
-        new_id(),
-        at=now(),
-        subject=subject_of(request) if open_home.saving else NOT_SAVED,
+    turn = new_turn(
+        request if open_home.saving else NOT_SAVED,
         session=session.id,
         number=number,
         model=session.model,

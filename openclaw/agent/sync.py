@@ -14,7 +14,7 @@ from openclaw.agent.undo import recover, session_of, undo_lock
 from openclaw.errors import OpenclawError, Refused, UsageError
 from openclaw.frozen import frozen
 from openclaw.history.git_log import Blob, changed_blobs, turns
-from openclaw.history.journal import Journal, new_id, now
+from openclaw.history.journal import Journal, new_turn
 from openclaw.history.rollback import read_home_file
 from openclaw.history.turns import FILE, PROGRAM, TALK, Turn
 from openclaw.home.open_home import OpenHome
@@ -170,7 +170,7 @@ def _merge(
 
 
 def _bring_in(open_home: OpenHome, plan: _Plan, other: str) -> None:
-    turn = Turn(new_id(), "sync", now(), "Sync with another device", of=(other,))
+    turn = new_turn("Sync with another device", "sync", of=(other,))
     journal = Journal.begin(open_home.home, turn, open_home.history.head())
     for path in plan.changes:
         was, new = plan.now[path], plan.wanted[path]

@@ -17,7 +17,7 @@ from openclaw.errors import OpenclawError, UsageError
 from openclaw.events import FileChange, file_change
 from openclaw.frozen import frozen
 from openclaw.history.differences import turn_json
-from openclaw.history.journal import Journal, new_id, now, subject_of
+from openclaw.history.journal import Journal, new_turn
 from openclaw.history.record import Record, read
 from openclaw.history.rollback import FileConflict, Plan, Undo, read_home_file, write_if_unchanged
 from openclaw.history.turns import TALK, Kind, Scope, Turn, TurnStep, is_program
@@ -168,11 +168,9 @@ def _history_entry(kind: Kind, turns: Sequence[Turn], scope: Scope) -> Turn:
     verb, first = kind.capitalize(), turns[0].subject.removeprefix("Undo: ")
     words = f"{verb}: {first}" if len(turns) == 1 else f"{verb} {len(turns)}: {first} ..."
     sessions = {turn.session for turn in turns}
-    return Turn(
-        new_id(),
+    return new_turn(
+        words,
         kind,
-        at=now(),
-        subject=subject_of(words),
         session=sessions.pop() if len(sessions) == 1 else "",
         of=tuple(turn.id for turn in turns),
         scope=scope,

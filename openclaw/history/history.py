@@ -19,8 +19,8 @@ from openclaw.errors import OpenclawError, UsageError
 from openclaw.history import git_log
 from openclaw.history import record as kept
 from openclaw.history.git_commits import Commits
-from openclaw.history.journal import Journal, new_id, now, place_of, subject_of
-from openclaw.history.record import READY, RUNNING, Record, foreign, has_marked, records
+from openclaw.history.journal import Journal, new_turn, place_of
+from openclaw.history.record import READY, RUNNING, Record, folders, foreign, records
 from openclaw.history.turns import GIT, UNKNOWN, Scope, State, Turn, mark_undone
 from openclaw.security.vault import Vault
 from openclaw.storage import git
@@ -295,7 +295,7 @@ class History:
 
     def has_work(self) -> bool:
         """Return True when a turn waits to be committed, was left by a kill, or still runs."""
-        return has_marked(self.place, RUNNING, READY)
+        return bool(folders(self.place, RUNNING, READY))
 
     # -------- what a kill has left
 
@@ -361,7 +361,7 @@ class Command:
     def _begun(self) -> Journal:
         if self._journal is None:
             words = Vault(self._home.private / "secrets.json").mask_for_display(self._words)
-            turn = Turn(new_id(), at=now(), subject=subject_of(words))
+            turn = new_turn(words)
             path = self._home.private / "locks" / f"{turn.lock}.lock"
             with ExitStack() as lock:
                 # Others take the record of a turn that nobody holds for one that was killed.

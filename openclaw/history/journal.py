@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.history.record import Call, Record, begin
-from openclaw.history.turns import UNKNOWN, State, Turn, TurnStep
+from openclaw.history.turns import UNKNOWN, Kind, State, Turn, TurnStep
 from openclaw.security.display import first_words
 from openclaw.storage.home import Home
 from openclaw.storage.readers import LARGEST_KEPT, NotPlain, read_plain_file
@@ -28,18 +28,10 @@ def place_of(home: Home) -> Path:
     return home.private / PLACE
 
 
-def new_id() -> str:
-    return secrets.token_hex(4)
-
-
-def now() -> str:
-    """Now, as ISO 8601 with offset, to the millisecond: many turns may begin in a second."""
-    return datetime.now().astimezone().isoformat(timespec="milliseconds")
-
-
-def subject_of(prompt: str) -> str:
-    """The first words of a prompt in one line."""
-    return first_words(prompt, SUBJECT, SUBJECT // 2)
+def new_turn(words: str, kind: Kind = "turn", **given: Any) -> Turn:
+    """A turn that begins now, with the first of these words as its subject."""
+    at = datetime.now().astimezone().isoformat(timespec="milliseconds")  # many begin in a second
+    return Turn(secrets.token_hex(4), kind, at, first_words(words, SUBJECT, SUBJECT // 2), **given)
 
 
 class Journal:

@@ -250,7 +250,7 @@ def begin(place: Path, turn: Turn, head: str = "") -> Record:
 def _number(place: Path) -> int:
     """The time, or more than the newest record's where the clock has gone back: records stand in
     the order in which they were begun."""
-    numbers = (Path(name).name.partition("-")[0] for name in _folders(place))
+    numbers = (Path(name).name.partition("-")[0] for name in folders(place))
     newest = max((int(n) for n in numbers if n.isdecimal() and len(n) == DIGITS), default=0)
     return max(time.time_ns(), min(newest + 1, int("9" * DIGITS)))
 
@@ -261,11 +261,6 @@ def records(place: Path, *marks: str) -> list[Record]:
     return [found for _, found in _read_all(place, *marks) if found is not None]
 
 
-def has_marked(place: Path, *marks: str) -> bool:
-    """Return True when a folder has one of these marks, whatever else is in it."""
-    return bool(_folders(place, *marks))
-
-
 def unreadable(place: Path) -> list[Path]:
     """Folders that hold lines which are no record of this version."""
     return [folder for folder, found in _read_all(place) if found is None]
@@ -273,7 +268,7 @@ def unreadable(place: Path) -> list[Path]:
 
 def foreign(place: Path, *marks: str) -> list[Path]:
     """Folders with lines that were not written here; with `marks` those that have one of them."""
-    found = map(Path, _folders(place, *marks))
+    found = map(Path, folders(place, *marks))
     return [folder for folder in found if _is_foreign(folder)]
 
 
@@ -287,7 +282,8 @@ def _is_foreign(folder: Path) -> bool:
     return False
 
 
-def _folders(place: Path, *marks: str) -> list[str]:
+def folders(place: Path, *marks: str) -> list[str]:
+    """The folders of records, or those that have one of these marks, whatever else is in them."""
     try:
         found = sorted(entry.path for entry in os.scandir(place) if entry.is_dir())
     except OSError:
@@ -298,7 +294,7 @@ def _folders(place: Path, *marks: str) -> list[str]:
 
 
 def _read_all(place: Path, *marks: str) -> Iterator[tuple[Path, Record | None]]:
-    for folder in map(Path, _folders(place, *marks)):
+    for folder in map(Path, folders(place, *marks)):
         try:
             yield folder, read(folder)
         except FileNotFoundError:

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from openclaw.agent.agent import Agent
-from openclaw.agent.loop import timestamp
 from openclaw.errors import OpenclawError
-from openclaw.history.journal import Journal, new_id, place_of
+from openclaw.history.journal import Journal, new_turn, place_of
 from openclaw.history.record import LINES, begin, read, unreadable
 from openclaw.history.turns import Kind, Turn, TurnStep
 from tests.fakes.git_home import GitTalk, git_talk, needs_git, posix_only
@@ -27,7 +26,7 @@ def it(tmp_path: Path) -> GitTalk:
 
 def kill_after_begin(it: GitTalk, kind: Kind = "turn", of: tuple[str, ...] = ()) -> Journal:
     """Return the record of an operation that was killed just after it began."""
-    turn = Turn(new_id(), kind, timestamp(), "Broken off.", it.talk.session.id, 2, "m", of=of)
+    turn = new_turn("Broken off.", kind, session=it.talk.session.id, number=2, model="m", of=of)
     journal = Journal.begin(it.talk.app.home, turn)
     journal.talk(it.talk.app.sessions.files_of(it.talk.session.id))
     return journal

@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.history.history import History
-from openclaw.history.journal import Journal
-from openclaw.history.journal import now as this_moment
-from openclaw.history.turns import Turn
+from openclaw.history.journal import Journal, new_turn
 from tests.fakes.git_home import (
     GitTalk,
     git,
@@ -515,7 +513,7 @@ def test_what_others_committed_since_the_turn_began_is_not_put_back(it: GitTalk,
     home = it.talk.app.home
     history = History(home)
     it.write(A, "first\n")
-    turn = Turn("0a0a0a0a", at=this_moment(), subject="Run it.", session="other")
+    turn = new_turn("Run it.", session="other")
     journal = Journal.begin(home, turn, history.head())
     name = "workspace/by-hand.bin"
     journal.changed([name], lambda _: None, lambda _: (b"old\n", False))
@@ -527,7 +525,7 @@ def test_what_others_committed_since_the_turn_began_is_not_put_back(it: GitTalk,
     journal.finish("done")
     assert history.publish() == ""
     assert it.blob(name) == (b"old\n" if now == "old\n" else b"new\n")
-    (step,) = [step for step in history.find("0a0a0a0a").steps if step.path == name]
+    (step,) = [step for step in history.find(turn.id).steps if step.path == name]
     assert history.read(step.after) == b"old\n"
 
 

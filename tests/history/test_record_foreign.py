@@ -17,10 +17,10 @@ from openclaw.agent.agent import Agent
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
 from openclaw.history import record
-from openclaw.history.journal import Journal, new_id, place_of
+from openclaw.history.journal import Journal, new_turn, place_of
 from openclaw.history.record import LINES, ForeignRecord, begin, content, key_file, read
 from openclaw.history.rollback import write_if_unchanged
-from openclaw.history.turns import Kind, Turn, TurnStep
+from openclaw.history.turns import Kind, TurnStep
 from openclaw.storage.home import Home, create_home, is_inside
 from tests.fakes.git_home import GitTalk, git_talk, identity, needs_git, snapshot
 
@@ -98,7 +98,7 @@ def test_a_place_that_no_tool_may_write_is_none_in_a_record_either(
     """Not even in one of our own: the second wall."""
     (tmp_path / "U").mkdir()
     before = files(home.root, tmp_path / "U")
-    journal = Journal.begin(home, Turn(new_id(), "undo", of=("11111111",)))
+    journal = Journal.begin(home, new_turn("", "undo", of=("11111111",)))
     journal.intend(path, (None, False), (DATA, True))
     journal.record.seal()
     assert not is_inside(path) and read(journal.record.folder).turn.steps == ()
@@ -136,7 +136,7 @@ def test_ordinary_names_are_places_of_the_home(path: str) -> None:
 
 def ours(home: Home) -> Path:
     """A record of our own that a kill has broken off: it would write a file."""
-    journal = Journal.begin(home, Turn(new_id(), "undo", of=("11111111",)))
+    journal = Journal.begin(home, new_turn("", "undo", of=("11111111",)))
     journal.intend("workspace/new.md", (None, False), (DATA, False))
     journal.record.seal()
     return journal.record.folder
@@ -214,7 +214,7 @@ def test_the_key_is_the_users_alone_and_in_no_home(home: Home) -> None:
 
 
 def test_a_line_that_did_not_fit_on_the_disk_costs_no_later_one(home: Home) -> None:
-    record = begin(place_of(home), Turn(new_id()))
+    record = begin(place_of(home), new_turn(""))
     record.step(TurnStep("workspace/a.md", None, None))
     with (record.folder / LINES).open("ab") as file:  # what came of one that raised
         file.write(b'{"path":"works')
