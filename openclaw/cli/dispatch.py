@@ -186,7 +186,7 @@ def skip_coercion(command: Command) -> Command:
     context = typer.Context(command, help_option_names=HELP)  # which makes the option --help
     for param in command.get_params(context):
         if hasattr(param, "_runtime_param"):
-            param._runtime_param = _PlainCoercion(param)
+            param._runtime_param = _PlainCoercion()
         if param.param_type_name == "argument":
             _simplify_metavar(param)
         if not param._custom_shell_complete and param.metavar:
@@ -219,11 +219,8 @@ class _PlainCoercion:
     """Coercion that takes texts and values of the right type as they are, and leaves the rest to
     Typer."""
 
-    def __init__(self, param: Any) -> None:
-        self._descriptor = param.type_descriptor
-
     def coerce(self, value: Any, param: Any, ctx: Context) -> Any:
-        kind = self._descriptor.annotation
+        kind = param.type_descriptor.annotation
         if value is None:
             return () if param.multiple or param.nargs == -1 else None
         if kind == list[str] and isinstance(value, tuple):
@@ -232,7 +229,7 @@ class _PlainCoercion:
             return value
         from typer._coercion import build_runtime_param
 
-        return build_runtime_param(self._descriptor).coerce(value, param=param, ctx=ctx)
+        return build_runtime_param(param.type_descriptor).coerce(value, param=param, ctx=ctx)
 
 
 def split_global_options(words: Sequence[str]) -> tuple[list[str], list[str]]:

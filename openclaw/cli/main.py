@@ -58,7 +58,9 @@ def run(words: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code (design section 7)."""
     words = [_as_text(word) for word in (sys.argv[1:] if words is None else words)]
     try:
-        _use_utf8()
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):  # so that printing never fails, whatever the locale
+                stream.reconfigure(encoding="utf-8", errors="replace")
         command = skip_coercion(typer.main.get_command(app))
         code: object = command.main(words, prog_name="openclaw", standalone_mode=False)
         sys.stdout.flush()
@@ -79,10 +81,3 @@ def _as_text(word: str) -> str:
     if word.isascii() or os.path.lexists(word.partition("=")[2] if word[0] == "-" else word):
         return word
     return word.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-def _use_utf8() -> None:
-    """Make stdout and stderr UTF-8, whatever the locale is, so that printing never fails."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors="replace")

@@ -11,7 +11,7 @@ import typer
 from openclaw.cli.approval import Permission, make_keep, yes_unless_untrusted
 from openclaw.cli.common import current_home
 from openclaw.cli.formatting import has_colours
-from openclaw.cli.play import bell_seconds, choose_listener, play, turn_exit_code
+from openclaw.cli.play import choose_listener, play, turn_exit_code
 from openclaw.cli.questions import can_ask, read_reply
 from openclaw.cli.standard_input import material_of, read_piped
 from openclaw.config import load_settings
@@ -23,7 +23,7 @@ from openclaw.server.wire import Order
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import Agent
-    from openclaw.cli.approval import Keep
+    from openclaw.cli.approval import GrantStore
     from openclaw.cli.render import Listener
     from openclaw.security.policy import Ask
     from openclaw.server.server_client import RunningServer
@@ -58,23 +58,17 @@ def answer_once(
     if served and (server := find_server(home)):
         raise typer.Exit(_answer_by_server(ctx, server, order, output, yes=yes, quiet=quiet))
     app = _open_app(ctx, order)
-    listener = choose_listener(
-        output, sys.stdout, sys.stderr, quiet=quiet, bell=bell_seconds(app.settings)
-    )
+    bell = app.settings.bell
+    listener = choose_listener(output, sys.stdout, sys.stderr, quiet=quiet, bell=bell)
     app.progress = listener.meanwhile
-    app.ask_user = _make_ask(yes, listener, make_keep(app, _say))
-    raise typer.Exit(_answer(app, order, listener))
-
-
-def _answer(app: Agent, order: Order, listener: Listener) -> int:
-    """Ask the prompt and show the turn; returns the exit code."""
+    app.ask_user = _make_ask(yes, listener, app)
     try:
         app.get_ready()
         session = app.sessions.choose(order.latest, order.session, app.model_name)
         for text in app.notices:
             listener(Notice(text))
         asking = app.ask(order.message, session, order.material, order.skill, typed=order.typed)
-        return turn_exit_code(play(asking, listener))
+        raise typer.Exit(turn_exit_code(play(asking, listener)))
     finally:
         app.close()
 
@@ -84,10 +78,10 @@ def _answer_by_server(
 ) -> int:
     """Let a running server answer, and show the turn; returns the exit code."""
     home = current_home(ctx)
-    bell = bell_seconds(load_settings(home)) if sys.stdout.isatty() else 0.0
+    bell = sys.stdout.isatty() and load_settings(home).bell
     listener = choose_listener(output, sys.stdout, sys.stderr, quiet=quiet, bell=bell)
     kept = KeptGrants(lambda grant: _open_app(ctx, order).grant(grant, lasting=True))
-    ask = _make_ask(yes, listener, make_keep(kept, _say))
+    ask = _make_ask(yes, listener, kept)
     return turn_exit_code(play(server.ask(order, ask, kept), listener))
 
 
@@ -98,7 +92,7 @@ def _open_app(ctx: typer.Context, order: Order) -> Agent:
     return open_app(ctx, order)
 
 
-def _make_ask(yes: bool, listener: Listener, keep: Keep) -> Ask | None:
+def _make_ask(yes: bool, listener: Listener, grants: GrantStore) -> Ask | None:
     """The function that asks before a tool runs; None when no terminal can answer."""
     asking = None
     if can_ask():
@@ -106,7 +100,7 @@ def _make_ask(yes: bool, listener: Listener, keep: Keep) -> Ask | None:
             lambda question: read_reply(question, sys.stderr),
             _say,
             listener.pause,
-            keep,
+            make_keep(grants, _say),
             listener.resume,
             colours=has_colours(sys.stderr),
         )

@@ -5,16 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from openclaw.cli.formatting import has_colours
 from openclaw.cli.render import DoneJson, JsonLines, Listener, PlainText, exit_code
 from openclaw.errors import OpenclawError
 from openclaw.events import Done, Error, Event
-
-if TYPE_CHECKING:
-    from openclaw.config import Settings
-
 
 BELL_SECONDS = 10.0
 """After such a wait the user may be looking elsewhere."""
@@ -75,11 +71,11 @@ def choose_listener(
     err: TextIO,
     *,
     quiet: bool = False,
-    bell: float = 0.0,
+    bell: bool = False,
     typed: Callable[[], str] | None = None,
 ) -> Listener:
-    """The listener for an output format ("text", "json", "stream-json") and these streams. For
-    `bell` and `typed` see `Screen`."""
+    """The listener for an output format ("text", "json", "stream-json") and these streams. With
+    `bell` a terminal rings after a long wait; for `typed` see `Screen`."""
     if output == "json":
         return DoneJson(out)
     if output == "stream-json":
@@ -87,12 +83,7 @@ def choose_listener(
     if out.isatty() and os.environ.get("TERM") != "dumb":
         from openclaw.cli.terminal import Screen
 
-        animated = has_colours(out)
-        return Screen(out, err, notes=not quiet, typed=typed, animated=animated, bell=bell)
+        seconds, animated = BELL_SECONDS if bell else 0.0, has_colours(out)
+        return Screen(out, err, notes=not quiet, typed=typed, animated=animated, bell=seconds)
     tools = err.isatty() and not quiet
     return PlainText(out, err, tools=tools, notes=not quiet, dim=has_colours(err))
-
-
-def bell_seconds(settings: Settings) -> float:
-    """Seconds of waiting after which the terminal's bell rings; 0 for never."""
-    return BELL_SECONDS if settings.bell else 0.0

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Timer
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from openclaw.cli.formatting import warn
-from openclaw.home.attachments import attach, missing_files, read_text_ends
+from openclaw.home.attachments import attach, missing_files, read_stdin
 from openclaw.messages import Material
 
 if TYPE_CHECKING:
@@ -25,12 +25,6 @@ LEFT_ALONE = (
     "standard input is left to the loop that reads it (--stdin takes it, --no-stdin hides this)"
 )
 WAITING = "reading standard input to its end (--no-stdin leaves it alone)"
-
-
-def read_stdin(stream: BinaryIO) -> str:
-    """A stream as text, at most 200 KB of it; a line tells where something was left out and how
-    much. Raises UsageError for binary data."""
-    return read_text_ends(stream, "standard input")
 
 
 def read_piped(wanted: bool | None, *, quiet: bool = False) -> str:

@@ -285,32 +285,25 @@ def _read_lines(mention: Mention, stream: BinaryIO) -> tuple[str, tuple[str, int
     return f"file {mention.name}, lines {first}-{min(last, number)}", text
 
 
-def read_text_ends(stream: BinaryIO, name: str) -> str:
-    """A stream as text, at most 200 KB of it; a line tells where something was left out and how
-    much. Raises UsageError for binary data."""
-    return _ends_as_text(*_read_ends(stream), name)[0]
+def read_stdin(stream: BinaryIO) -> str:
+    """Standard input as text, at most 200 KB of it; a line tells where something was left out and
+    how much. Raises UsageError for binary data."""
+    return _ends_as_text(*_read_ends(stream), "standard input")[0]
 
 
 def _read_ends(stream: BinaryIO) -> tuple[bytes, bytes, int]:
     """The first and the last 100 KB of a stream, and its size in bytes. A stream of up to 200 KB is
     wholly in the first value."""
-    head = _read_up_to(stream, MAX_BYTES)
-    size, tail = len(head), b""
+    head, tail, size = b"", b"", 0
     while block := stream.read(65_536):
+        room = MAX_BYTES - len(head)
+        head, tail = head + block[:room], (tail + block[room:])[-MAX_BYTES // 2 :]
         size += len(block)
-        tail = (tail + block)[-MAX_BYTES // 2 :]
     if not tail:
         return head, b"", size
     joined = head + tail if size <= len(head) + len(tail) else b""
     tail = joined[-MAX_BYTES // 2 :] or tail[-MAX_BYTES // 2 :]
     return head[: MAX_BYTES // 2], tail, size
-
-
-def _read_up_to(stream: BinaryIO, size: int) -> bytes:
-    taken = b""
-    while len(taken) < size and (block := stream.read(size - len(taken))):
-        taken += block
-    return taken
 
 
 def _ends_as_text(head: bytes, tail: bytes, size: int, name: str) -> tuple[str, int]:

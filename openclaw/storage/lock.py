@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import Self
 
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
@@ -49,10 +48,6 @@ class Owner:
     host: str = ""
     since: float = 0.0
     command: str = ""
-
-    @classmethod
-    def this(cls) -> Self:
-        return cls(os.getpid(), socket.gethostname(), time.time(), command())
 
     @property
     def alive(self) -> bool:
@@ -90,9 +85,10 @@ def hold_lock(path: Path, timeout: float = 10.0, what: str = "") -> Iterator[Non
         if not held:
             raise _to_in_use_error(what or path.stem, path, timeout)
         try:
+            holder = Owner(os.getpid(), socket.gethostname(), time.time(), command())
             # Beside the lock, not in it: whoever tries to lock may empty the lock file.
             with contextlib.suppress(OSError), writing(_owner_file(path)) as file:
-                file.write(json.dumps(asdict(Owner.this())).encode())
+                file.write(json.dumps(asdict(holder)).encode())
             yield
         finally:
             with contextlib.suppress(OSError):

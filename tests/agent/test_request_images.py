@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 
 from openclaw.cli.main import run
-from openclaw.cli.standard_input import read_stdin
 from openclaw.errors import UsageError
 from openclaw.events import Notice
-from openclaw.home.attachments import attach
+from openclaw.home.attachments import attach, read_stdin
 from openclaw.inspection.context import context_report
 from openclaw.messages import MOST_IMAGE_BYTES, Image, Material, Message
 from openclaw.models import ollama, openai, token_count

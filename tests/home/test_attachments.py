@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.cli.standard_input import read_stdin
 from openclaw.errors import UsageError
-from openclaw.home.attachments import MAX_BYTES, attach, mentions, missing_files
+from openclaw.home.attachments import MAX_BYTES, attach, mentions, missing_files, read_stdin
 from tests.fakes.pdf import pdf
 
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 from openclaw import __version__
 from openclaw.cli.chat.completion import CompletionSources, completions, sources_of
 from openclaw.cli.questions import TOO_SOON_SECONDS, is_yes, read_reply
-from openclaw.cli.standard_input import read_stdin
 from openclaw.cli.typeahead import TypedAhead
 from openclaw.errors import UsageError
+from openclaw.home.attachments import read_stdin
 from openclaw.messages import Material
 from openclaw.security.audit import without_secrets
 from openclaw.security.display import columns, harmless, one_line

@@ -16,7 +16,7 @@ from openclaw.cli.commands.mcp import ask_servers_trust
 from openclaw.cli.common import current_home
 from openclaw.cli.formatting import has_colours
 from openclaw.cli.opening import open_app
-from openclaw.cli.play import bell_seconds, choose_listener
+from openclaw.cli.play import choose_listener
 from openclaw.server.server_client import find_server
 from openclaw.server.wire import Order
 
@@ -54,7 +54,7 @@ def chat(
         "text",
         sys.stdout,
         sys.stderr,
-        bell=bell_seconds(app.settings),
+        bell=app.settings.bell,
         typed=lines.typed,
     )
     app.progress = listener.meanwhile
