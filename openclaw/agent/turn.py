@@ -51,12 +51,11 @@ from openclaw.models.profile import reply_limits, window_notice
 from openclaw.nlp.intent import QUESTION_MARK, Cues, split_request
 from openclaw.security.audit import ACTIONS, Audit
 from openclaw.security.untrusted import Nonces
+from openclaw.security.vault import disarm_masks, masked_names
 from openclaw.sessions.session import (
     Session,
     SessionState,
-    format_masked_notice,
     mask_entry,
-    mask_materials,
     mask_session,
 )
 from openclaw.storage.text import read_text
@@ -351,15 +350,17 @@ def changes(open_home: OpenHome, turn_changes: TurnChanges) -> list[Change]:
 def _mask_prompt(
     open_home: OpenHome, text: str, session: Session, material: Sequence[Material]
 ) -> tuple[str, Sequence[Material], str]:
-    """Return prompt and material without secrets, and a notice about the secrets."""
-    given = (text, *(each.text for each in material))
-    text, material = open_home.vault.mask(text), mask_materials(open_home.vault, material)
-    mask_session(open_home.vault, session)
-    return (
-        text,
-        material,
-        format_masked_notice(given, (text, *(each.text for each in material))),
-    )
+    """Return prompt and material without secrets, and a notice about the new ones. In a foreign
+    text nothing may look like a mask."""
+    vault, given = open_home.vault, [text, *(each.text for each in material)]
+    safe = [each.text if each.path else disarm_masks(each.text) for each in material]
+    masked = [vault.mask(each) for each in (text, *safe)]
+    mask_session(vault, session)
+    known = masked_names("\n".join(given))
+    names = [name for name in masked_names("\n".join(masked)) if name not in known]
+    notice = f"kept apart: {', '.join(names)} (the model sees only the name)" if names else ""
+    parts = zip(material, masked[1:], strict=True)
+    return masked[0], [replace(each, text=inner) for each, inner in parts], notice
 
 
 def _start_provenance(

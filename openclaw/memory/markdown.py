@@ -114,36 +114,36 @@ def read_page(text: str) -> Page:
         marker = _MARKER.match(bare)
         if heading := _HEADING.match(bare):
             headings.append((at, len(heading["level"]), (heading["name"] or "").strip()))
-            blocks.leave()
+            blocks.stack.clear()
         elif previous and (underline := _UNDERLINE.match(bare)):
             headings.append((at - 1, 1 if underline[1][0] == "=" else 2, previous.strip()))
             previous = ""
             continue
         elif marker and not _RULE.match(bare):
             page.bullets += blocks.add_item(at, marker)
-        plain = not heading and not blocks.depth and not bare.startswith("    ")
+        plain = not heading and not blocks.stack and not bare.startswith("    ")
         previous = bare if plain and not marker and bare.lstrip()[:1] not in "|>" else ""
     page.open_at = blocks.open_at
-    page.sections = list(_sections(headings, len(page.lines)))
+    if not headings or headings[0][0]:
+        headings.insert(0, (0, 0, DEFAULT_LIST))
+    ends = [*(start for start, _, _ in headings[1:]), len(page.lines)]
+    page.sections = [
+        Section(name or DEFAULT_LIST, level, start, end)
+        for (start, level, name), end in zip(headings, ends, strict=True)
+    ]
     return page
 
 
+@dataclass(slots=True)
 class _Blocks:
-    """The state after a line that the next one depends on: fence, comment, list nesting."""
+    """The state after a line that the next one depends on: fence, comment, list nesting. `stack`
+    has the columns at which the text of the open list items begins."""
 
-    def __init__(self) -> None:
-        self.open_at: int | None = None
-        self.began: int | None = None
-        self._close: re.Pattern[str] | None = None
-        self._stack: list[int] = []
-        self._blank = False
-
-    @property
-    def depth(self) -> int:
-        return len(self._stack)
-
-    def leave(self) -> None:
-        self._stack.clear()
+    open_at: int | None = None
+    began: int | None = None
+    stack: list[int] = field(default_factory=list)
+    _close: re.Pattern[str] | None = None
+    _blank: bool = False
 
     def is_inside(self, at: int, bare: str) -> bool:
         """Return True when the line is in a block without Markdown; `began` is its first line."""
@@ -152,40 +152,34 @@ class _Blocks:
                 self._close, self.open_at = None, None
             return True
         self.began = None
-        if not bare.strip():
+        words = bare.strip()
+        if not words:
             self._blank = True
             return True
-        self._close = self._closing_pattern(bare)
+        if fence := _FENCE.match(bare):
+            mark, least = re.escape(fence[1][0]), len(fence[1])
+            self._close = re.compile(rf"^[ \t]*{mark}{{{least},}}[ \t]*$")
+        elif words.startswith("<!--") and "-->" not in words[4:]:
+            self._close = re.compile("-->")
         if self._close is not None:
             self.open_at = self.began = at
             return True
-        self._outdent(bare)
-        return False
-
-    def _closing_pattern(self, bare: str) -> re.Pattern[str] | None:
-        if fence := _FENCE.match(bare):
-            return re.compile(rf"^[ \t]*{re.escape(fence[1][0])}{{{len(fence[1])},}}[ \t]*$")
-        start = bare.lstrip()
-        if start.startswith("<!--") and "-->" not in start[4:]:
-            return re.compile("-->")
-        return None
-
-    def _outdent(self, bare: str) -> None:
-        """A paragraph that is not indented ends the list, unless it goes on without a blank."""
+        # A paragraph that is not indented ends the list, unless it goes on without a blank.
         if self._blank and not _MARKER.match(bare):
-            while self._stack and indent_width(bare) < self._stack[-1]:
-                self._stack.pop()
+            while self.stack and indent_width(bare) < self.stack[-1]:
+                self.stack.pop()
         self._blank = False
+        return False
 
     def add_item(self, at: int, marker: re.Match[str]) -> list[Bullet]:
         """Add a line that begins like a list item; return [] when it is indented code."""
         column = indent_width(marker["indent"])
-        while self._stack and column < self._stack[-1]:
-            self._stack.pop()
-        if column - (self._stack[-1] if self._stack else 0) >= 4:
+        while self.stack and column < self.stack[-1]:
+            self.stack.pop()
+        if column - (self.stack[-1] if self.stack else 0) >= 4:
             return []
-        depth, gap = self.depth, indent_width(marker["gap"])
-        self._stack.append(column + len(marker["bullet"]) + (gap if 1 <= gap <= 4 else 1))
+        depth, gap = len(self.stack), indent_width(marker["gap"])
+        self.stack.append(column + len(marker["bullet"]) + (gap if 1 <= gap <= 4 else 1))
         return [Bullet(at, column, depth, marker["bullet"], marker.end())]
 
 
@@ -198,13 +192,6 @@ def _front_matter_end(lines: Sequence[str]) -> int:
     inner = bare[1:end]
     is_yaml = inner and ":" in inner[0] and all(_YAML.match(line) for line in inner)
     return end + 1 if is_yaml and _YAML.match(inner[0]) and inner[0][0] not in " \t-#" else 0
-
-
-def _sections(headings: Sequence[tuple[int, int, str]], end: int) -> Iterator[Section]:
-    top = [(0, 0, DEFAULT_LIST)]
-    starts = [*top, *headings] if not headings or headings[0][0] else headings
-    for (start, level, name), following in zip(starts, [*starts[1:], (end, 0, "")], strict=True):
-        yield Section(name or DEFAULT_LIST, level, start, following[0])
 
 
 _BOX = re.compile(r"\[(?P<mark>[ xX])\][ \t]+(?P<text>\S.*?)[ \t]*$")
@@ -244,29 +231,17 @@ class TaskPage(Page):
 def read_task_page(text: str) -> TaskPage:
     """Find the task lines and sections of a Markdown text."""
     page = read_page(text)
-    tasks = []
-    for bullet in page.bullets:
-        bare = page.lines[bullet.at].rstrip("\r\n")
-        if box := _BOX.match(bare, bullet.start):
-            tasks.append((bullet, box))
-    items = _items(tasks, page.sections)
-    return TaskPage(page.lines, page.bullets, page.sections, page.opaque, page.open_at, items)
-
-
-def to_display(text: str) -> str:
-    """Return a text of `read_markdown` for display: bytes that are not UTF-8 become U+FFFD."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-def _items(
-    tasks: Sequence[tuple[Bullet, re.Match[str]]], sections: Sequence[Section]
-) -> list[TaskItem]:
+    tasks = [
+        (bullet, box)
+        for bullet in page.bullets
+        if (box := _BOX.match(page.lines[bullet.at].rstrip("\r\n"), bullet.start))
+    ]
     taken = {found["id"] for _, box in tasks if (found := _ID.search(box["text"]))}
     items, used = [], set()
-    starts = [section.start for section in sections]
+    starts = [section.start for section in page.sections]
     made: Counter[tuple[str, str]] = Counter()
     for bullet, box in tasks:
-        name = to_display(sections[bisect_right(starts, bullet.at) - 1].name)
+        name = to_display(page.sections[bisect_right(starts, bullet.at) - 1].name)
         found = _ID.search(box["text"])
         given = found is not None and found["id"] not in used
         text = to_display(box["text"][: found.start()] if found else box["text"])
@@ -281,7 +256,12 @@ def _items(
         items.append(
             TaskItem(bullet.at, bullet.indent, bullet.mark, done, text, ident, given, name)
         )
-    return items
+    return TaskPage(page.lines, page.bullets, page.sections, page.opaque, page.open_at, items)
+
+
+def to_display(text: str) -> str:
+    """Return a text of `read_markdown` for display: bytes that are not UTF-8 become U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def new_id(list_name: str, text: str, taken: set[str], had: int = 0) -> str:

@@ -18,10 +18,9 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
 from zlib import crc32, decompress
 
 from openclaw.frozen import frozen
@@ -119,11 +118,6 @@ def language_of(text: str) -> str:
     return best if labels.has(best) else ""
 
 
-@lru_cache(maxsize=256)
-def _read(model: str, text: str) -> Labels:
-    return _model(model).read(text)
-
-
 @frozen
 class _Model:
     """One linear model: `rows` has a signed byte for each bucket and column. A label is a column,
@@ -185,30 +179,40 @@ def probability(score: float) -> float:
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, score))))
 
 
-@lru_cache
+@lru_cache(maxsize=256)
+def _read(model: str, text: str) -> Labels:
+    return _model(model).read(text)
+
+
+@cache
 def _model(name: str) -> _Model:
-    head, blocks = _head()
-    told = dict(head[name])  # several threads may read their first text at once
+    head, _, blocks = FILE.read_bytes().partition(b"\n")
+    told = json.loads(head)["models"][name]
     start, end = told.pop("block")
     rows = memoryview(decompress(blocks[start:end])).cast("b")
     return _Model(**told, rows=rows)
 
 
-@cache
-def _head() -> tuple[dict[str, dict[str, Any]], bytes]:
-    head, _, blocks = FILE.read_bytes().partition(b"\n")
-    return json.loads(head)["models"], blocks
-
-
 def features(
     text: str, buckets: int, *, pairs: bool = False
 ) -> tuple[Sequence[int], Sequence[int]]:
-    """Return the buckets (below `buckets`, each once) of the words and of the letters of a text."""
+    """Return the buckets (below `buckets`, each once) of the words and of the letters of a text;
+    with `pairs` also those of each two words with one or two others between them."""
     tokens = _tokens(text)
-    grams = [*_word_grams(tokens), *(_near_pairs(tokens) if pairs else ())]
-    words = sorted({crc32(each.encode()) % buckets for each in grams})
-    letters = sorted({crc32(each.encode()) % buckets for each in _letter_grams(tokens)})
-    return words, letters
+    bounded, words, letters = ["^", *tokens, "$"], [f"#{min(len(tokens), 12) // 3}"], []
+    for at, first in enumerate(bounded):
+        ends = range(at + 1, min(at + 3, len(bounded)) + 1)
+        words += [f"w{' '.join(bounded[at:end])}" for end in ends]
+        words += [f"s{first} {later}" for later in bounded[at + 2 : at + 4]] if pairs else ()
+    for token in dict.fromkeys(tokens):
+        if len(token) > 1 and token[0] != "\u00b7":
+            padded = f" {token} "
+            for size in (3, 4, 5):
+                letters += [f"c{padded[n : n + size]}" for n in range(len(padded) - size + 1)]
+    in_words, in_letters = (
+        sorted({crc32(each.encode()) % buckets for each in grams}) for grams in (words, letters)
+    )
+    return in_words, in_letters
 
 
 def _tokens(text: str) -> list[str]:
@@ -219,26 +223,3 @@ def _tokens(text: str) -> list[str]:
     plain = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
     plain = _PATH.sub(" \u00b7file ", _URL.sub(" \u00b7url ", plain))
     return _WORD.findall(_QUOTED.sub(" \u00b7quote ", _DIGITS.sub("0", plain)))
-
-
-def _word_grams(tokens: Sequence[str]) -> Iterator[str]:
-    bounded = ["^", *tokens, "$"]
-    yield f"#{min(len(tokens), 12) // 3}"
-    for at, first in enumerate(bounded):
-        yield f"w{first}"
-        yield from (f"w{' '.join(bounded[at : at + n])}" for n in (2, 3) if at + n <= len(bounded))
-
-
-def _near_pairs(tokens: Sequence[str]) -> Iterator[str]:
-    """Yield each two words with one or two others between them."""
-    bounded = ["^", *tokens, "$"]
-    for at, first in enumerate(bounded):
-        yield from (f"s{first} {later}" for later in bounded[at + 2 : at + 4])
-
-
-def _letter_grams(tokens: Sequence[str]) -> Iterator[str]:
-    for token in dict.fromkeys(tokens):
-        if len(token) > 1 and token[0] != "\u00b7":
-            padded = f" {token} "
-            for size in (3, 4, 5):
-                yield from (f"c{padded[at : at + size]}" for at in range(len(padded) - size + 1))

@@ -86,7 +86,8 @@ def rank_blurbs(
         return []
     texts = [_words_of(skill).counts for skill in skills]
     mean = sum(map(len, texts)) / len(texts) or 1.0
-    idf = {word: _idf(sum(word in text for text in texts), len(texts)) for word in wanted}
+    holders = {word: sum(word in text for text in texts) for word in wanted}
+    idf = {word: math.log(1 + (len(texts) - n + 0.5) / (n + 0.5)) for word, n in holders.items()}
     scored = []
     for at, (skill, text) in enumerate(zip(skills, texts, strict=True)):
         shared = wanted & text.keys()
@@ -144,11 +145,12 @@ def _name_words_said(request: str, skill: Blurb) -> int:
     "write a new skill" for write-skill, "log the boat" for boat-log. One word of several is too
     little: "what do my notes say" does not mean keep-notes."""
     words = _words_of(skill).name
-    if not words:
-        return 0
-    said = _said_words(request)
-    found = any(_is_in_order(words, part) or _is_reversed(words, part) for part in said)
-    return len(words) if found else 0
+    for said in _said_words(request) if words else ():
+        rest = [word for word in said if word not in ARTICLES]
+        is_reversed = len(words) == 2 and (words[1], words[0]) in pairwise(rest)
+        if is_reversed or _is_in_order(words, said):
+            return len(words)
+    return 0
 
 
 def _is_in_order(words: Sequence[str], said: Sequence[str]) -> bool:
@@ -157,12 +159,6 @@ def _is_in_order(words: Sequence[str], said: Sequence[str]) -> bool:
     for wanted in words[1:]:
         at = [n for n, word in enumerate(said) if word == wanted and any(0 < n - m < 4 for m in at)]
     return bool(at)
-
-
-def _is_reversed(words: Sequence[str], said: Sequence[str]) -> bool:
-    """Return True when the two words of a name come in reverse order, articles aside."""
-    rest = [word for word in said if word not in ARTICLES]
-    return len(words) == 2 and (words[1], words[0]) in pairwise(rest)
 
 
 @lru_cache(maxsize=16)
@@ -205,7 +201,3 @@ def _words_of(skill: Blurb) -> _SkillWords:
         Counter([*name * NAME_WEIGHT, *about, *chain(*examples)]),
         list(map(frozenset, examples)),
     )
-
-
-def _idf(holders: int, count: int) -> float:
-    return math.log(1 + (count - holders + 0.5) / (holders + 0.5))

@@ -61,23 +61,14 @@ class Secret:
 def find_secrets(text: str) -> list[Secret]:
     """Return the secrets of a text in their order. Findings that overlap become one, of the kind
     that says more."""
-    spans: list[SecretSpan] = []
-    for finder in (
-        _find_private_keys,
-        _find_tokens,
-        _find_aws_secrets,
-        _find_header_tokens,
-        _find_url_passwords,
-        _find_typed_passwords,
-        _find_assignments,
-    ):
-        spans += finder(text)
-    return _merge_spans(spans)
-
-
-def _merge_spans(spans: list[SecretSpan]) -> list[Secret]:
-    """Merge spans that overlap; the span that is earlier in the list gives the kind."""
-    merged: list[tuple[int, int, int]] = []
+    spans = [
+        *_find_private_keys(text),
+        *_find_tokens(text),
+        *_find_header_tokens(text),
+        *_find_passwords(text),
+        *_find_assignments(text),
+    ]
+    merged: list[tuple[int, int, int]] = []  # the earlier span in `spans` gives the kind
     for rank, (_, start, end) in sorted(enumerate(spans), key=lambda each: each[1][1:]):
         if merged and start < merged[-1][2]:
             best, first, last = merged[-1]
@@ -113,14 +104,6 @@ def find_key_begin(lines: Sequence[str], index: int) -> int:
     return index
 
 
-def _find_aws_secrets(text: str) -> Iterator[SecretSpan]:
-    """Find the secret half of an AWS pair near the key's id. It has no form of its own."""
-    for key in _AWS_ID.finditer(text):
-        for match in _AWS.finditer(text, key.end(), key.end() + _NEAR):
-            if bits(match[0]) >= 4:
-                yield "aws-secret", *match.span("it")
-
-
 def _find_header_tokens(text: str) -> Iterator[SecretSpan]:
     """Find the values after `Bearer` and `Basic`, with or without `Authorization:`."""
     for match in _HEADER.finditer(text):
@@ -139,18 +122,15 @@ def _decode_base64(value: str) -> str:
         return ""
 
 
-def _find_url_passwords(text: str) -> Iterator[SecretSpan]:
-    """Find the passwords of addresses: scheme://user:password@host."""
+def _find_passwords(text: str) -> Iterator[SecretSpan]:
+    """Find the passwords of addresses (scheme://user:password@host), of `curl -u user:password` and
+    of .netrc lines."""
     at = text.find("://")
     while at >= 0:
         match = _LOGIN.match(text, at)
         if match and _SCHEME.search(text, max(at - 21, 0), at) and not _is_trivial(match["it"]):
             yield "url-password", *match.span("it")
         at = text.find("://", at + 3)
-
-
-def _find_typed_passwords(text: str) -> Iterator[SecretSpan]:
-    """Find the passwords of `curl -u user:password` and of .netrc lines."""
     for pattern, sign in ((_CURL, "-u"), (_NETRC, "assword")):
         for match in pattern.finditer(text) if sign in text else ():
             if not _is_trivial(match["it"]):
@@ -312,7 +292,8 @@ _KEY_GOES_ON = re.compile(r"[A-Za-z0-9]")
 
 
 def _find_tokens(text: str) -> Iterator[SecretSpan]:
-    """Find the tokens that have a form of their own."""
+    """Find the tokens that have a form of their own, and the secret half of an AWS pair, which has
+    none, near the key's id."""
     for form in TOKEN_FORMS:
         at = text.find(form.begin)
         while at >= 0:
@@ -320,6 +301,10 @@ def _find_tokens(text: str) -> Iterator[SecretSpan]:
             if found:
                 yield form.kind, *found
             at = text.find(form.begin, found[1] if found else at + 1)
+    for key in _AWS_ID.finditer(text):
+        for match in _AWS.finditer(text, key.end(), key.end() + _NEAR):
+            if bits(match[0]) >= 4:
+                yield "aws-secret", *match.span("it")
 
 
 def _match_form(form: TokenForm, text: str, at: int) -> tuple[int, int] | None:

@@ -214,15 +214,12 @@ class Nonces:
     def draw(self, *words: object) -> bytes:
         """Return 32 bytes for these words: HMAC-SHA256 (RFC 2104) under the key."""
         said = "\0".join(map(str, words)).encode(errors="backslashreplace")
-        return hmac.digest(self._key(), said, hashlib.sha256)
-
-    def _key(self) -> bytes:
         key = self._read_key()
         if not key:
             with suppress(OSError, OpenclawError):
                 write_private(self.path, os.urandom(KEY_SIZE).hex() + "\n")
             key = self._read_key()  # another process may have been quicker
-        return key or _process_key
+        return hmac.digest(key or _process_key, said, hashlib.sha256)
 
     def _read_key(self) -> bytes:
         try:

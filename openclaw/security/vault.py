@@ -142,7 +142,7 @@ class Vault:
             if value in text and is_distinct(value):
                 text = _replace_value(text, value, mask_of(name))
         spans = [(each.kind, each.start, each.end) for each in find_secrets(text)]
-        if not spans:  # else the recursive call finds them
+        if not spans and self._values:  # else the recursive call finds them
             spans = find_encoded(text, filter(is_distinct, self._values.values()))
         if not spans:
             return text
@@ -254,27 +254,20 @@ class Vault:
             return
         shape = {"version": VERSION, "secrets": self._entries}
         write_private(self.path, json.dumps(shape, ensure_ascii=False, indent=1) + "\n")
-        self._stamp = self._file_stamp()
-
-    def _file_stamp(self) -> tuple[int, int, int] | None:
-        try:
-            status = self.path.stat()
-        except FileNotFoundError:
-            return None
-        return status.st_ino, status.st_size, status.st_mtime_ns
 
     def _refresh(self) -> None:
         """Read the file if it has changed."""
         if self._is_in_memory:
             return
         try:
-            stamp = self._file_stamp()
+            status = self.path.stat()
+            stamp = status.st_ino, status.st_size, status.st_mtime_ns
             if stamp == self._stamp:
                 return
-            if stamp is None:  # somebody deleted it: known secrets stay masked
-                self._stamp = None
-                return
             kept = read_secrets_file(read_bytes(self.path, LARGEST).decode("utf-8"))
+        except FileNotFoundError:  # somebody deleted it: known secrets stay masked
+            self._stamp = None
+            return
         except OSError as error:
             raise _read_error(self.path, error) from error
         except ValueError:

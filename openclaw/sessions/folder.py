@@ -218,7 +218,7 @@ class SessionFolder:
             session.id, held = self.new(None).id, None
             lost = in_words(self._copy_archive(path.stem, session))
             copy(self._notes(path.stem), self._notes(session.id), self.keep)
-        elif is_version_1(held or b"") and not os.path.lexists(self._original(path.stem)):
+        elif held and is_version_1(held) and not os.path.lexists(self._original(path.stem)):
             copy(path, self._original(path.stem), self.keep)
         written = write_over(self._path(session.id), held, to_json(session), self.keep)
         session.stamp = md5(written)

@@ -18,14 +18,13 @@ from openclaw.messages import (
     READERS,
     Entry,
     Image,
-    Material,
     ToolUse,
     Usage,
     fields_from,
     fields_to,
 )
 from openclaw.security.display import first_words
-from openclaw.security.vault import Vault, disarm_masks, map_texts, masked_names
+from openclaw.security.vault import Vault, map_texts
 from openclaw.storage.readers import json_or_none
 
 VERSION = 2
@@ -136,7 +135,8 @@ class Session:
 
     def forget(self, *names: str) -> None:
         """Take these keys out of the state."""
-        self.extra = without(self.extra, *names)
+        for name in names:
+            self.extra.pop(name, None)
 
     def copy(self) -> Session:
         """One that may be changed without changing this one."""
@@ -423,14 +423,6 @@ def is_generated_id(session_id: str) -> bool:
     return bool(_GENERATED_ID.match(session_id))
 
 
-def mask_materials(vault: Vault, given: Sequence[Material]) -> tuple[Material, ...]:
-    """Mask the secrets in material. In a foreign text nothing may look like a mask."""
-    return tuple(
-        replace(each, text=vault.mask(each.text if each.path else disarm_masks(each.text)))
-        for each in given
-    )
-
-
 def mask_entry(vault: Vault, said: Entry) -> Entry:
     """Mask the secrets of a message; returns the same object when there are none."""
     thought, record = vault.mask(said.thought), map_texts(said.record_json, vault.mask)
@@ -460,10 +452,3 @@ def mask_session(vault: Vault, talk: Session) -> None:
     talk.messages[:] = [_sent(vault, said) for said in talk.messages]
     talk.compressed_context = vault.mask(talk.compressed_context)
     talk.title = vault.mask(talk.title)
-
-
-def format_masked_notice(before: Iterable[str], after: Iterable[str]) -> str:
-    """Return the notice for the user about newly masked secrets, "" when there are none."""
-    known = set(masked_names("\n".join(before)))
-    names = [name for name in masked_names("\n".join(after)) if name not in known]
-    return f"kept apart: {', '.join(names)} (the model sees only the name)" if names else ""

@@ -105,8 +105,11 @@ def read_settled(target: Path, largest: int = LARGEST) -> bytes | None:
     """
     start = time.monotonic()
     while True:
-        data = _bytes(target, largest)
-        whole = data is None or data.endswith(b"\n") or 0 < len(data) < ONE_WRITE
+        try:
+            data = read_bytes(target, largest)
+        except FileNotFoundError:
+            return None
+        whole = data.endswith(b"\n") or 0 < len(data) < ONE_WRITE
         if whole or time.monotonic() - start > SETTLING_SECONDS:
             return data
         try:
@@ -116,13 +119,6 @@ def read_settled(target: Path, largest: int = LARGEST) -> bytes | None:
         if abs(age) > SETTLING_SECONDS:
             return data
         time.sleep(LOOK_SECONDS)
-
-
-def _bytes(target: Path, largest: int) -> bytes | None:
-    try:
-        return read_bytes(target, largest)
-    except FileNotFoundError:
-        return None
 
 
 @contextlib.contextmanager
