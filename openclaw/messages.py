@@ -230,11 +230,6 @@ class Entry:
         when it is asked for: most messages are only sent."""
         return TurnRecord.from_json(self.record_json) if self.record_json else NO_RECORD
 
-    @property
-    def refused(self) -> bool:
-        """The message was too long to be sent. Every request asks it of every message."""
-        return bool(self.record_json.get("refused"))
-
     def with_record(self, record: TurnRecord) -> Entry:
         """Return the message with these fields in its record; its other keys stay as they are."""
         return replace(self, record_json={**self.record_json, **record.as_json()})

@@ -369,22 +369,22 @@ class PastCall:
     count: int = 1
 
 
+@dataclass(slots=True)
 class TurnState:
     """The state of the loop during one turn."""
 
-    def __init__(self) -> None:
-        self.usage = Usage()
-        self.last = Reply("")
-        self.thought = ""
-        self.past_calls: dict[str, PastCall] = {}
-        self.repeats = 0
-        self.writes = 0
-        self.successes = 0
-        self.partial = ""
-        self.shown = ""
-        self.empty = False
-        self.corrected = False
-        self.stopped = ""
+    usage: Usage = Usage()
+    last: Reply = Reply("")
+    thought: str = ""
+    past_calls: dict[str, PastCall] = field(default_factory=dict)
+    repeats: int = 0
+    writes: int = 0
+    successes: int = 0
+    partial: str = ""
+    shown: str = ""
+    empty: bool = False
+    corrected: bool = False
+    stopped: str = ""
 
 
 def ended(reason: str, receipt: Receipt, unbacked: Sequence[str] = ()) -> TurnRecord:

@@ -210,8 +210,8 @@ class HeadCache:
         """
         sums = sums_of(sources)
         now = {"files": sums, "tools": list(tools)}
-        kept = session.state.head or {}
-        if session.messages and kept.get("protocol") == protocol:
+        kept = session.state.head if session.messages else None
+        if kept and kept.get("protocol") == protocol:
             old = self.kept(str(kept.get("sha256", "")))
             if old is not None:
                 files = kept.get("files")

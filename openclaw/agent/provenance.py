@@ -77,6 +77,7 @@ class Provenance:
     data: the user's files whose text the model got from tools
     seen: pairs of source and text that the model got without a tool or in an earlier turn
     refused_values: of each refused call the values that nobody has said
+    at: messages of the conversation before the turn, archived ones too
     """
 
     home: Home
@@ -87,14 +88,14 @@ class Provenance:
     data: list[str] = field(default_factory=list)
     seen: list[tuple[str, str]] = field(default_factory=list)
     refused_values: list[list[str]] = field(default_factory=list)
+    at: int = field(init=False)
     _names: list[str] = field(default_factory=list)
     _naming: str = ""
-    _at: int = 0
     _listed: dict[str, str] = field(default_factory=dict)
     _sums: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._at = self.session.archived + len(self.session.messages)
+        self.at = self.session.archived + len(self.session.messages)
 
     @property
     def learned(self) -> ForeignFiles:
@@ -119,8 +120,8 @@ class Provenance:
 
     def save(self) -> None:
         """Write the foreign sources of this turn into the session."""
-        kept = dict.fromkeys(self.turn_changes.inherited, self._at) | _foreign_sources(self.session)
-        kept |= dict.fromkeys(self.turn_changes.foreign, self._at)
+        kept = dict.fromkeys(self.turn_changes.inherited, self.at) | _foreign_sources(self.session)
+        kept |= dict.fromkeys(self.turn_changes.foreign, self.at)
         names = self._names if kept else []
         self.session.note(SessionState(foreign=kept or None, named=names or None))
         self.session.forget(*(key for key, v in ((FOREIGN, kept), (NAMED, names)) if not v))
@@ -291,7 +292,7 @@ class Provenance:
         """Yield the texts that the model has read, what it has said in earlier turns, and these
         files."""
         yield self.session.compressed_context
-        earlier = self._at - self.session.archived
+        earlier = self.at - self.session.archived
         for at, entry in enumerate(self.session.messages):
             if entry.role == "user" or at < earlier:
                 yield from (entry.content, entry.context)
@@ -466,8 +467,9 @@ def _use_path(use: ToolUse) -> str:
 
 def _foreign_sources(session: Session) -> dict[str, int]:
     """Return the foreign sources in a session's file, without values an editor has damaged."""
-    found = session.state.foreign or {}
-    return {str(source): at for source, at in found.items() if isinstance(at, int)}
+    found = session.extra.get(FOREIGN)
+    listed = found.items() if isinstance(found, Mapping) else ()
+    return {str(source): at for source, at in listed if isinstance(at, int)}
 
 
 def foreign_label(session: Session) -> str:

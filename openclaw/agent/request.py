@@ -59,12 +59,13 @@ def make_request_builder(
 ) -> RequestBuilder:
     """Make the request builder for a turn of this session, with its tools, head and meter."""
     model = open_home.model
-    name = f"{model.card.name} {protocol.name}"
+    card = model.card
+    name = f"{card.name} {protocol.name}"
     meter = open_home.meters.meter(name)
     model.reading_rate = model.reading_rate or meter.rate
     source = f"session {session.id} turn {session.turns + 1}"
     box = toolbox(open_home, turn_changes, turn_skills, source, watch, meter)
-    return RequestBuilder(open_home, session, protocol, turn_skills, box, meter, name, model.card)
+    return RequestBuilder(open_home, session, protocol, turn_skills, box, meter, name, card)
 
 
 MOST_BYTES_A_TOKEN = 6
@@ -85,6 +86,8 @@ class RequestBuilder:
     changed: changes in these files since the conversation began
     before: number of the session's messages before the turn
     head: the text of the parts
+    tools: the tools that go with the messages, none where the head lists them
+    limit, most: tokens that a request may fill, and that head and newest exchange alone may
     """
 
     open_home: OpenHome
@@ -101,9 +104,14 @@ class RequestBuilder:
     changed: Sequence[str] = ()
     before: int = 0
     head: str = ""
-    _tools: tuple[Mapping[str, Any], ...] | None = None
+    tools: tuple[Mapping[str, Any], ...] = ()
+    limit: int = 0
+    most: int = 0
 
     def __post_init__(self) -> None:
+        window = self.card.window
+        self.limit, self.most = int(window * INPUT_SHARE), int(window * MOST_SHARE)
+        self.tools = self.protocol.tools(self.box)
         self.before = len(self.session.messages)
         if self.session.shortened > self.before:  # an editor has taken messages out
             self.session.note(SessionState(shortened=self.before))
@@ -117,9 +125,9 @@ class RequestBuilder:
 
         def make() -> Parts:
             rules, skills = self.protocol.rules(self.box), self.turn_skills.blurbs
-            return prompt.head(self.sources, rules, skills, self.window, counts.count)
+            return prompt.head(self.sources, rules, skills, self.card.window, counts.count)
 
-        names = [spec["function"]["name"] for spec in self.protocol.tools(self.box)]
+        names = [spec["function"]["name"] for spec in self.tools]
         self.parts, self.changed = HeadCache(cache / "heads").head(
             self.session, self.sources, make, self.protocol.name, names
         )
@@ -129,25 +137,6 @@ class RequestBuilder:
         """Save the measured token factor and reading rate of the model for the next process."""
         self.meter.rate = self.open_home.model.reading_rate
         self.open_home.meters.keep(self.name, self.meter)
-
-    @property
-    def window(self) -> int:
-        return self.card.window
-
-    @property
-    def limit(self) -> int:
-        return int(self.window * INPUT_SHARE)
-
-    @property
-    def most(self) -> int:
-        return int(self.window * MOST_SHARE)
-
-    @property
-    def tools(self) -> tuple[Mapping[str, Any], ...]:
-        """The tools that go with the messages, none where the head lists them."""
-        if self._tools is None:
-            self._tools = self.protocol.tools(self.box)
-        return self._tools
 
     def beginning(self, text: str) -> Request:
         """Return the beginning of the next request, for the model to read it ahead."""
@@ -206,7 +195,7 @@ class RequestBuilder:
             self.session.note(SessionState(shortened=made.short))
         turn.forgotten = max(0, made.short - self.before)
         said = messages(entries, made.short, self.session.compressed_context, self.protocol.wire)
-        left = self.window - (made.tokens or self.limit)
+        left = self.card.window - (made.tokens or self.limit)
         return replace(
             request,
             messages=(Message("system", self.head), *said),
@@ -228,7 +217,7 @@ class RequestBuilder:
         known = self.meter.count(earlier) if earlier else 0
         more = max(0, summary_room(self.limit - base) - known)
         sizes = measure_entries(entries, wire, self.meter)
-        return plan_cuts(sizes, self.session.shortened, base + known, self.window, more)
+        return plan_cuts(sizes, self.session.shortened, base + known, self.card.window, more)
 
     def _fits_as_measured(self, entries: Sequence[Entry], whole: str) -> bool:
         """Return True when the request fits by the server's own count of the one before: a long
@@ -312,8 +301,8 @@ class RequestBuilder:
         largest = sorted(parts, key=lambda part: -part[1])[:3]
         named = ", ".join(f"{name} {size}" for name, size in largest)
         return (
-            f"the request needs about {tokens} tokens, the window has {self.window}, of which it"
-            f" may fill {self.limit}; the largest parts: {named}"
+            f"the request needs about {tokens} tokens, the window has {self.card.window}, of which"
+            f" it may fill {self.limit}; the largest parts: {named}"
         )
 
     def _cost(self, entries: Sequence[Entry]) -> int:

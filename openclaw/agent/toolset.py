@@ -221,8 +221,7 @@ ALIKE = 20
 
 @dataclass(slots=True)
 class PastConversations:
-    """Searches the conversations before one turn. It is made when the turn begins: messages of the
-    turn are not searched.
+    """Searches the conversations before one turn: messages of the turn are not searched.
 
     Text of others in another conversation is marked with its source. Hits in other conversations
     and in results of tools are the user's data, which `watch` records.
@@ -230,13 +229,7 @@ class PastConversations:
 
     open_home: OpenHome
     watch: Provenance | None
-    _end: int = 0
     _sources: dict[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if self.watch is not None:
-            session = self.watch.session
-            self._end = session.archived + len(session.messages)
 
     def any(self) -> bool:
         """Return True when there is anything that the model does not see anyway."""
@@ -261,13 +254,10 @@ class PastConversations:
 
     def _talks(self) -> Iterator[SessionMessages]:
         session = self.watch.session if self.watch else None
+        end = self.watch.at if self.watch else 0
         for talk, messages in self.open_home.sessions.talks(session):
-            if talk is session:
-                self._sources[talk.id] = foreign_label(talk)
-                yield talk, ((number, said) for number, said in messages if number <= self._end)
-            else:
-                self._sources[talk.id] = foreign_label(talk)
-                yield talk, messages
+            self._sources[talk.id] = foreign_label(talk)
+            yield talk, ((n, said) for n, said in messages if talk is not session or n <= end)
 
 
 def find_archived(open_home: OpenHome, session: Session, text: str) -> list[str]:

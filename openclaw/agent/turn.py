@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from importlib import import_module
 from threading import Timer
@@ -50,7 +49,7 @@ from openclaw.models.base import ModelCard
 from openclaw.models.profile import reply_limits, window_notice
 from openclaw.nlp.intent import QUESTION_MARK, Cues, split_request
 from openclaw.security.audit import ACTIONS, Audit
-from openclaw.security.untrusted import Nonces
+from openclaw.security.untrusted import draw_nonce
 from openclaw.security.vault import disarm_masks, masked_names
 from openclaw.sessions.session import (
     Session,
@@ -91,20 +90,24 @@ def run_turn(
     made = yield from prepare_turn(open_home, text, session, material, skill, typed=typed)
     new_title = not session.title
     number, request = 1 + session.turns, made.turn.user.content
+    # The modules that follow the request are loaded while the model reads it.
+    loading = Timer(SENT_SECONDS, lambda: [import_module(name) for name in AFTER_REQUEST])
+    loading.daemon = True
     with record_turn(
         open_home, session, made.watch.turn_changes, request, number, made.commit
     ) as recording:
         if session.messages:
             yield from map(events.Notice, update_working_notes(open_home, session))
         try:
+            loading.start()
             run = made.loop.run(made.turn)
-            with _loading_meanwhile():
-                yield from _run_and_save(open_home, run, session, made, recording)
+            yield from _run_and_save(open_home, run, session, made, recording)
         except PromptTooLarge:
             session.messages[-1] = mark_refused(session.messages[-1])
             open_home.sessions.save(session)
             raise
         finally:
+            loading.cancel()
             made.builder.keep_learned()
     if new_title and session.title:
         yield events.Title(session.title)
@@ -147,7 +150,11 @@ def prepare_turn(
     # 2. The words say what the prompt may be about.
     watch, seed = _start_provenance(open_home, text, session, typed=typed)
     turn_skills, (todos, unreadable) = open_home.turn_skills(text), read_todos(open_home)
-    cues, followed = _read_cues(open_home, text, turn_skills, skill, watch.turn_changes, todos)
+    cues, followed = cues_of(open_home, text, turn_skills, todos), ""
+    if skill:  # the user has said what to do; words of the prompt do not say it again
+        asked_skill = find_user_skill(open_home.skills(), skill)
+        watch.turn_changes.allowed = asked_skill.allowed_tools
+        cues, followed = Cues(known_lists=cues.known_lists), fill_instructions(asked_skill, text)
 
     # 3. The search starts beside the rest, so that it is ready when the model is.
     orders, asked = _split_orders(open_home, text, cues, turn_skills, todos)
@@ -208,7 +215,10 @@ def prepare_turn(
     ]
     rules = prompt.hard_rules(builder.sources)
     context = read_tail(open_home, rules, builder.changed, attached, lines, passages, due)
-    limits, commit = _make_limits(open_home, card, seed), open_home.history.head()
+    settings, commit = open_home.settings, open_home.history.head()
+    most, think = reply_limits(settings, card)
+    chosen = seed if settings.seed is None else settings.seed
+    limits = TurnLimits(settings.max_steps, most, settings.temperature, think, chosen)
     record = replace(
         request_record(card, builder, limits),
         commit=commit,
@@ -328,18 +338,6 @@ def _after_answer(open_home: OpenHome, session: Session) -> AfterAnswer:
     return AfterAnswer(open_home, session)
 
 
-@contextmanager
-def _loading_meanwhile() -> Iterator[None]:
-    """Load the modules that follow the request while the model reads it."""
-    loading = Timer(SENT_SECONDS, lambda: [import_module(name) for name in AFTER_REQUEST])
-    loading.daemon = True
-    loading.start()
-    try:
-        yield
-    finally:
-        loading.cancel()
-
-
 def changes(open_home: OpenHome, turn_changes: TurnChanges) -> list[Change]:
     """Return the files that the tools of a turn wrote, with their content before and now."""
     return [
@@ -368,9 +366,9 @@ def _start_provenance(
 ) -> tuple[Provenance, int]:
     """Return the record of where the turn's texts come from, and a seed for the model. Both the
     marker that fences foreign text and the seed are drawn from what no outsider can guess."""
-    nonces = Nonces(open_home.home.private / "cache" / "key")
+    key = open_home.home.private / "cache" / "key"
     minute = open_home.now().replace(second=0, microsecond=0).isoformat()
-    drawn = nonces.draw(session.turns, len(session.messages), minute, text)
+    drawn = draw_nonce(key, session.turns, len(session.messages), minute, text)
     turn_changes = TurnChanges(
         read=dict(session.state.read or {}), request=text, marker=drawn[:4].hex(), typed=typed
     )
@@ -378,24 +376,6 @@ def _start_provenance(
     audit = Audit(log, session.id, 1 + session.turns, open_home.vault.mask, open_home.now)
     seed = int.from_bytes(drawn[4:8], "big") & LARGEST_SEED
     return Provenance(open_home.home, turn_changes, session, audit), seed
-
-
-def _read_cues(
-    open_home: OpenHome,
-    text: str,
-    turn_skills: TurnSkills,
-    skill: str,
-    turn_changes: TurnChanges,
-    todos: Todos,
-) -> tuple[Cues, str]:
-    """Return the cues in the prompt and the instructions of the skill that the user asks for."""
-    seen = cues_of(open_home, text, turn_skills, todos)
-    if not skill:
-        return seen, ""
-    asked = find_user_skill(open_home.skills(), skill)
-    turn_changes.allowed = asked.allowed_tools
-    # The user has said what to do; words of the prompt do not say it again.
-    return Cues(known_lists=seen.known_lists), fill_instructions(asked, text)
 
 
 def _split_orders(
@@ -454,13 +434,6 @@ def _make_loop(
     )
 
 
-def _make_limits(open_home: OpenHome, card: ModelCard, seed: int) -> TurnLimits:
-    settings = open_home.settings
-    most, think = reply_limits(settings, card)
-    chosen = seed if settings.seed is None else settings.seed
-    return TurnLimits(settings.max_steps, most, settings.temperature, think, chosen)
-
-
 def _find_passages(
     open_home: OpenHome,
     text: str,
@@ -481,7 +454,7 @@ def _find_passages(
         looks_up = needs_recall(open_home, text, seen, known)
     if not looks_up or not builder.can_send(text, attached):
         return [], []
-    page = page_chars(builder.window)
+    page = page_chars(builder.card.window)
     long_files = find_long_files(open_home.home, seen, page)
     open_home.recall.begin(question, known, long_files, order=seen.orders)
     if ahead and not open_home.recall.answered:

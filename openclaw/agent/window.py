@@ -173,7 +173,7 @@ def mark_refused(entry: Entry) -> Entry:
 
 
 def _cut_refused(entry: Entry) -> Entry:
-    if not entry.refused:
+    if not entry.record_json.get("refused"):
         return entry
     note = f"[{len(entry.content):,} characters, too long: the rest was never sent]"
     return replace(entry, content=f"{entry.content[:LONGEST_ARGUMENT]}... {note}", context="")

@@ -320,9 +320,8 @@ def targets(settings: Settings) -> list[Target]:
 
 def new_targets(home: Home, settings: Settings) -> list[Target]:
     """The targets that nobody has said yes to, of variables that are set."""
-    trust = Trust(trust_file())
     given = [each for each in targets(settings) if os.environ.get(each[0])]
-    return [each for each in given if not trust.known(home, _kind(each))]
+    return [each for each in given if not Trust(trust_file()).known(home, _kind(each))]
 
 
 def allow_targets(home: Home, found: list[Target]) -> None:

@@ -482,7 +482,7 @@ def find_running_model(name: str, host: str) -> RunningModel | None:
     tagged = full_name(f"ollama/{name}").removeprefix("ollama/")
     try:
         running = [m for m in asked.running() if tagged in (m.get("model"), m.get("name"))]
-        values = field(asked.show(name), "model_info", dict, {})
+        values = field(asked.ask("POST", "/api/show", {"model": name}), "model_info", dict, {})
         if not running:
             return None
         size, on_gpu, window = (

@@ -19,17 +19,15 @@ import shutil
 import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from openclaw.errors import Damaged, OpenclawError
 from openclaw.frozen import frozen
 from openclaw.history.turns import EXECUTABLE, UNKNOWN, State, Turn, TurnStep
+from openclaw.security.untrusted import private_key
 from openclaw.storage.home import is_inside
-from openclaw.storage.lock import hold_lock
 from openclaw.storage.program import data_folder
 from openclaw.storage.readers import LARGEST_KEPT, parse_foreign_json
 from openclaw.storage.safe_open import (
@@ -41,7 +39,7 @@ from openclaw.storage.safe_open import (
     remove,
     writing,
 )
-from openclaw.storage.text import report_unwritable, unwritable, write_if_same, write_private
+from openclaw.storage.text import report_unwritable, unwritable, write_if_same
 
 VERSION = 2
 LINES = "turn.jsonl"
@@ -414,43 +412,19 @@ def content(place: Path, name: str) -> bytes | None:
 
 
 FILE = "openclaw-history.key"
-SIZE = 32
 
 
 def key_file() -> Path:
-    """Where this user's key is kept. Without it the records until then do not count any more."""
+    """Where this user's key is kept. Without it the records until then do not count any more, and
+    what a process with a key of its own has left is not completed."""
     return data_folder() / FILE
 
 
 def sign(before: str, line: bytes) -> str:
     """The signature of a line that follows the one with the signature `before`."""
     data = b"%s\0%s" % (before.encode(), line)
-    return hmac.digest(_key(key_file()), data, hashlib.sha256).hex()
+    return hmac.digest(private_key(key_file()), data, hashlib.sha256).hex()
 
 
 def is_signed(signature: str, before: str, line: bytes) -> bool:
     return hmac.compare_digest(signature.encode(), sign(before, line).encode())
-
-
-@cache
-def _key(file: Path) -> bytes:
-    """The key, made at its first use. Where none can be kept each process has its own, and what a
-    killed one has left is not completed."""
-    with suppress(OSError, OpenclawError):
-        if not (key := _kept(file)):
-            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with hold_lock(file.with_suffix(".lock")):
-                if not (key := _kept(file)):  # another process may have been quicker
-                    write_private(file, os.urandom(SIZE).hex() + "\n")
-                    key = _kept(file)
-        if key:
-            return key
-    return os.urandom(SIZE)
-
-
-def _kept(file: Path) -> bytes:
-    try:
-        key = bytes.fromhex(file.read_text("ascii"))
-    except (OSError, ValueError):
-        return b""
-    return key if len(key) == SIZE else b""

@@ -135,7 +135,7 @@ def report(
     parts += _newest(turn.user, token_count.request_text(newest))
     parts += (part for message in request.messages for part in _images(message))
     return ContextReport(
-        builder.window,
+        builder.card.window,
         sum(part.tokens for part in parts),
         tuple(parts),
         request,

@@ -282,7 +282,8 @@ class HttpClient:
     def send(self, method: str, path: str, value: object = None) -> HTTPResponse:
         """The response to a request, its body unread."""
         for header in self._headers.values():
-            _check_header(header)
+            if not (header.isascii() and header.isprintable()):  # the error does not tell a key
+                raise UnicodeEncodeError("ascii", "", 0, 1, "no header can hold it")
         body = None if value is None else dump(value)
         try:
             connection = self._connected()
@@ -346,13 +347,6 @@ class HttpClient:
             self._connection.sock.settimeout(self._read_seconds)
             self._socket = self._connection.sock
         return self._connection
-
-
-def _check_header(value: str) -> None:
-    """Raise UnicodeEncodeError, whose text does not tell a key, for what no header can hold."""
-    for at, char in enumerate(value):
-        if not (char.isascii() and char.isprintable()):
-            raise UnicodeEncodeError("ascii", value, at, at + 1, "no header can hold it")
 
 
 def dump(value: object) -> bytes:

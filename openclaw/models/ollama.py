@@ -31,6 +31,7 @@ from openclaw.models.base import (
     Request,
     Text,
     Thinking,
+    bytes_for,
     filtered,
     text_matches_schema,
 )
@@ -157,15 +158,14 @@ class OllamaModel:
 
     def _read_card(self) -> Generator[Waiting, None, ModelCard]:
         if self._card is None:
-            shown = yield from http_client.retry_refused(self._show, self._server, self._waits)
-            with self._translate_errors():
-                card = read_card(self._name, self._window, shown)
+            card = yield from http_client.retry_refused(self._show, self._server, self._waits)
             self._card = with_profile(replace(card, server=self._url), self._profiles)
         return self._card
 
-    def _show(self) -> Mapping[str, Any]:
+    def _show(self) -> ModelCard:
         with self._translate_errors():
-            return self._client.show(self._name)
+            shown = self._client.ask("POST", "/api/show", {"model": self._name})
+            return read_card(self._name, self._window, shown)
 
     def _think_value(self, request: Request, card: ModelCard) -> bool | None:
         """The value to send as `think`. With None a schema would not bind; see the module."""
@@ -205,7 +205,7 @@ class OllamaModel:
     def _ask(
         self, request: Request, think: bool | None, card: ModelCard
     ) -> Generator[Chunk, None, Reply]:
-        heard = ReplyBuilder(calls_so_far(request.messages))
+        heard = ReplyBuilder(request.messages)
         body = self._body(request, think, card)
         parts, part = yield from http_client.retry_refused(
             lambda: self._open(body),
@@ -277,7 +277,7 @@ class OllamaModel:
         self, body: Mapping[str, Any]
     ) -> tuple[Generator[Mapping[str, Any], None, None], Mapping[str, Any] | None]:
         """The stream and its first part. Only reading the first part connects."""
-        parts = cast("Generator[Mapping[str, Any], None, None]", self._client.chat(body))
+        parts = self._client.stream("/api/chat", body, bytes_for(body["options"]["num_predict"]))
         return parts, self._next(parts, 0)
 
     def _next(self, parts: Iterator[Mapping[str, Any]], pieces: int) -> Mapping[str, Any] | None:
@@ -372,10 +372,6 @@ def shared_start(messages: Sequence[Message]) -> tuple[Message, ...]:
     return (*said, Message("user", "."))
 
 
-def calls_so_far(messages: Sequence[Message]) -> int:
-    return sum(len(message.tool_calls) for message in messages)
-
-
 def estimate_cached(count: int, seconds: float, rate: float) -> int:
     """Estimate how many of a prompt's `count` tokens were cached. Ollama counts the whole prompt,
     but its `seconds` only cover the tokens it read, `rate` per second (0.0: unknown, then 0)."""
@@ -403,12 +399,12 @@ def parse_reading(told: bytes) -> tuple[int, float]:
 
 
 class ReplyBuilder:
-    """Collects the parts of one reply."""
+    """Collects the parts of one reply to a conversation."""
 
-    def __init__(self, calls_so_far: int) -> None:
+    def __init__(self, messages: Sequence[Message]) -> None:
         self.pieces = 0
         self.last: Mapping[str, Any] | None = None
-        self._calls_so_far = calls_so_far
+        self._calls_so_far = sum(len(said.tool_calls) for said in messages)
         self._began = time.monotonic()
         self._first: float | None = None
         self._text: list[str] = []

@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 from openclaw.errors import ServerAway, UsageError
-from openclaw.models.base import MOST_BYTES, MOST_LINE, ModelCard, bytes_for, replace_surrogates
+from openclaw.models.base import MOST_BYTES, MOST_LINE, ModelCard, replace_surrogates
 from openclaw.models.http_client import CONNECT_SECONDS, HttpClient, ServerRefusal, is_loopback
 
 
@@ -35,22 +35,14 @@ class OllamaClient(HttpClient):
     ) -> None:
         super().__init__(url, authorization(), connect_seconds, read_seconds)
 
-    def show(self, name: str) -> Mapping[str, Any]:
-        """The answer of `/api/show`."""
-        return self.ask("POST", "/api/show", {"model": name})
-
     def running(self) -> list[Mapping[str, Any]]:
         """The running models, as `/api/ps` lists them."""
         models = self.ask("GET", "/api/ps").get("models") or []
         return [each for each in models if isinstance(each, Mapping)]
 
-    def chat(self, body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-        """The parts of a streamed chat. Closing the iterator early hangs up on the server."""
-        return self._parts("/api/chat", body, bytes_for(body["options"]["num_predict"]))
-
     def pull(self, name: str) -> Iterator[Mapping[str, Any]]:
         """The states of fetching a model."""
-        return self._parts("/api/pull", {"model": name, "stream": True}, MOST_BYTES)
+        return self.stream("/api/pull", {"model": name, "stream": True}, MOST_BYTES)
 
     def ask(self, method: str, path: str, value: object = None) -> Mapping[str, Any]:
         """The object that the server answers to a call without a stream."""
@@ -64,9 +56,11 @@ class OllamaClient(HttpClient):
             self.close()
             raise
 
-    def _parts(
+    def stream(
         self, path: str, body: Mapping[str, Any], most: int
     ) -> Generator[Mapping[str, Any], None, None]:
+        """The parts of a streamed answer of at most so many bytes. Closing the generator early
+        hangs up on the server."""
         with closing(self.lines(self.send("POST", path, body), most)) as lines:
             for line in lines:
                 part = _object(line)

@@ -89,7 +89,9 @@ def find_claims(answer: str, request: str) -> tuple[str, ...]:
     only sentences in the first person count. None count when it asks what was done before ("did
     you save it?"): an earlier turn may have done it.
     """
-    asked = only_asks(request) or bool(QUESTION_MARK.search(request) and not may_order(request))
+    asked = only_asks(request) or bool(
+        QUESTION_MARK.search(request) and not may_order(read_message(request))
+    )
     if asked and ABOUT_PAST.search(request):
         return ()
     tells = bool(ASKS_TO_TELL.search(request) and not CHANGE_VERB.search(request))

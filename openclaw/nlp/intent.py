@@ -229,7 +229,7 @@ def read_cues(
         today=bool(TODAY.search(request)),
         expression=find_expression(request, only_percentages=bool(FILE.search(request))),
         orders=orders,
-        begs=not asks and (may_order(request) or not language_of(request)),
+        begs=not asks and (may_order(read) or not language_of(request)),
         parts=orders and not read.lacks("several"),
         tells=bool(TELLS.search(request) or (orders and read.has("asks"))),
         chats=is_small_talk(read),
@@ -296,9 +296,9 @@ def _act_of(piece: str) -> str:
     return "" if read.lacks(act) else act
 
 
-def may_order(request: str) -> bool:
-    """Return True unless the request hardly wants anything done."""
-    return read_message(request).probabilities["orders"] >= MAY_ORDER
+def may_order(read: Labels) -> bool:
+    """Return True unless a request hardly wants anything done."""
+    return read.probabilities["orders"] >= MAY_ORDER
 
 
 def only_asks(request: str) -> bool:

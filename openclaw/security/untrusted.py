@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
-from openclaw.frozen import frozen
+from openclaw.storage.lock import hold_lock
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import write_private
 
@@ -198,32 +198,33 @@ def _visible_sign(character: str) -> str:
 
 
 KEY_SIZE = 32
-_process_key = os.urandom(KEY_SIZE)
 
 
-@frozen
-class Nonces:
-    """Computes nonces by a key in a private file of the user.
+def draw_nonce(file: Path, *words: object) -> bytes:
+    """Return 32 bytes for these words: HMAC-SHA256 (RFC 2104) under the key in a private file."""
+    said = "\0".join(map(str, words)).encode(errors="backslashreplace")
+    return hmac.digest(private_key(file), said, hashlib.sha256)
 
-    The file may be deleted at any time: a new key is then made. If it cannot be written, each
-    process has its own key.
-    """
 
-    path: Path
+@cache
+def private_key(file: Path) -> bytes:
+    """Return the key in a private file of the user, made at its first use. Where none can be kept,
+    each process has its own."""
+    with suppress(OSError, OpenclawError):
+        if not (key := _read_key(file)):
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with hold_lock(file.with_suffix(".lock")):
+                if not (key := _read_key(file)):  # another process may have been quicker
+                    write_private(file, os.urandom(KEY_SIZE).hex() + "\n")
+                    key = _read_key(file)
+        if key:
+            return key
+    return os.urandom(KEY_SIZE)
 
-    def draw(self, *words: object) -> bytes:
-        """Return 32 bytes for these words: HMAC-SHA256 (RFC 2104) under the key."""
-        said = "\0".join(map(str, words)).encode(errors="backslashreplace")
-        key = self._read_key()
-        if not key:
-            with suppress(OSError, OpenclawError):
-                write_private(self.path, os.urandom(KEY_SIZE).hex() + "\n")
-            key = self._read_key()  # another process may have been quicker
-        return hmac.digest(key or _process_key, said, hashlib.sha256)
 
-    def _read_key(self) -> bytes:
-        try:
-            key = bytes.fromhex(read_bytes(self.path).decode("ascii"))
-        except (OSError, ValueError):
-            return b""
-        return key if len(key) == KEY_SIZE else b""
+def _read_key(file: Path) -> bytes:
+    try:
+        key = bytes.fromhex(read_bytes(file).decode("ascii"))
+    except (OSError, ValueError):
+        return b""
+    return key if len(key) == KEY_SIZE else b""

@@ -119,8 +119,10 @@ class Vault:
 
         Raises OpenclawError when a new one cannot be saved.
         """
+        if len(text) < SHORTEST_DISTINCT:  # no rule finds a secret in it
+            return text
         self._refresh()
-        if not text or hash(text) in self._clean:
+        if hash(text) in self._clean:
             return text
         masked = self._mask_with(text)
         if masked == text:

@@ -181,8 +181,15 @@ def list_skills(
                 if bad
                 else _read_or_load(path, root, kept)
             )
-            if entry.skill:
-                entry = _check_eligible(entry, entry.skill, first, blockers)
+            if skill := entry.skill:
+                better = first.setdefault(skill.name, skill)
+                if better is skill:
+                    reasons = blockers(skill)
+                else:
+                    text = f"hidden by {shown_path(better.path)}, which has the same name"
+                    reasons = [Problem(skill.path, "warning", "shadowed", text)]
+                if reasons:
+                    entry = replace(entry, eligible=False, problems=(*entry.problems, *reasons))
             listed.append(entry)
     kept.save()
     return sorted(listed, key=lambda entry: (entry.name, not entry.eligible))
@@ -238,24 +245,6 @@ def _read_or_load(path: str, root: Root, kept: SkillCache) -> ListedSkill:
 def _broken_row(path: Path, source: str, bad: SkillError) -> ListedSkill:
     problem = Problem(path, "error", bad.code, str(bad))
     return ListedSkill(_folder_name(path), "", path, source, False, (problem,))
-
-
-def _check_eligible(
-    entry: ListedSkill,
-    skill: Skill,
-    first: dict[str, Skill],
-    blockers: Callable[[Skill], list[Problem]],
-) -> ListedSkill:
-    """Return the entry, not eligible when a better skill has its name or something blocks it."""
-    better = first.setdefault(skill.name, skill)
-    if better is skill:
-        reasons = blockers(skill)
-    else:
-        text = f"hidden by {shown_path(better.path)}, which has the same name"
-        reasons = [Problem(skill.path, "warning", "shadowed", text)]
-    if not reasons:
-        return entry
-    return replace(entry, eligible=False, problems=(*entry.problems, *reasons))
 
 
 def _make_skill(
@@ -382,21 +371,15 @@ def _stamp(path: str) -> list[list[int]] | None:
 
     None for a link, whose target could change without it.
     """
-    own = _one_stamp(path)
-    if own is None:
-        return None
-    tests = _one_stamp(f"{os.path.dirname(path)}/{TRIGGERS}")  # noqa: PTH120 - asked for 1,000
-    return [own, tests] if tests else [own]
-
-
-def _one_stamp(path: str) -> list[int] | None:
-    try:
-        info = os.lstat(path)
-    except OSError:
-        return None
-    if not stat.S_ISREG(info.st_mode):
-        return None
-    return [info.st_mtime_ns, info.st_size, info.st_ctime_ns, info.st_ino]
+    stamps = []
+    for place in (path, f"{os.path.dirname(path)}/{TRIGGERS}"):  # noqa: PTH120 - asked for 1,000
+        with suppress(OSError):
+            info = os.lstat(place)
+            if stat.S_ISREG(info.st_mode):
+                stamps.append([info.st_mtime_ns, info.st_size, info.st_ctime_ns, info.st_ino])
+        if not stamps:
+            return None
+    return stamps
 
 
 def _is_settled(stamps: list[list[int]]) -> bool:

@@ -27,7 +27,8 @@ def skill_files(root: Path) -> list[tuple[str, SkillError | None]]:
     and is not looked into further; the root itself is, so that one stray file there hides nothing.
     A missing root holds none.
     """
-    return sorted(_walk(os.fspath(root)), key=lambda found: _sort_key(found[0]))
+    found = _walk(os.fspath(root))
+    return sorted(found, key=lambda each: os.fsencode(each[0].replace(os.sep, "/")))
 
 
 def skill_file(path: Path) -> Path | None:
@@ -91,10 +92,6 @@ def _is_link(entry: os.DirEntry[str]) -> bool:
     """Return True for a symlink, or a junction of Windows (which Python 3.11 cannot tell)."""
     is_junction = getattr(entry, "is_junction", None)
     return entry.is_symlink() or bool(is_junction and is_junction())
-
-
-def _sort_key(path: str) -> bytes:
-    return os.fsencode(path if os.sep == "/" else path.replace(os.sep, "/"))
 
 
 MAX_BYTES = 1024 * 1024

@@ -12,7 +12,7 @@ import shutil
 import unicodedata
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache, cached_property
 from pathlib import Path
@@ -57,25 +57,17 @@ class Home:
 
     root: Path
     trusted: bool = True
+    workspace: Path = field(init=False, repr=False, compare=False)
+    memory: Path = field(init=False, repr=False, compare=False)
+    skills: Path = field(init=False, repr=False, compare=False)
+    sessions: Path = field(init=False, repr=False, compare=False)
+    settings: Path = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         guard(self.root)
-
-    @cached_property
-    def workspace(self) -> Path:
-        return self.root / "workspace"
-
-    @cached_property
-    def memory(self) -> Path:
-        return self.root / "memory"
-
-    @cached_property
-    def skills(self) -> Path:
-        return self.root / "skills"
-
-    @cached_property
-    def sessions(self) -> Path:
-        return self.root / "sessions"
+        for name in ("workspace", "memory", "skills", "sessions"):
+            object.__setattr__(self, name, self.root / name)
+        object.__setattr__(self, "settings", self.root / "openclaw.yaml")
 
     @cached_property
     def private(self) -> Path:
@@ -86,10 +78,6 @@ class Home:
     def server_file(self) -> Path:
         """The file by which programs of this user find the running server."""
         return self.private / "server.json"
-
-    @cached_property
-    def settings(self) -> Path:
-        return self.root / "openclaw.yaml"
 
     def inside(self, path: str) -> Path:
         """The real path of a home-relative path, or of an absolute one that lies in the home.

@@ -40,25 +40,21 @@ def is_started_by_agent() -> bool:
 
 def data_folder() -> Path:
     """The folder of this program's user data."""
-    return _xdg("XDG_DATA_HOME", ".local/share") or _platform("data")
+    return _user_folder("data", "XDG_DATA_HOME", ".local/share")
 
 
 def cache_folder() -> Path:
     """The folder of data that this program can make again."""
-    return _xdg("XDG_CACHE_HOME", ".cache") or _platform("cache")
+    return _user_folder("cache", "XDG_CACHE_HOME", ".cache")
 
 
-def _xdg(variable: str, below_home: str) -> Path | None:
-    """As platformdirs has it on Linux; its import takes 7 ms of each command. A relative path does
-    not count, as in the standard: it would lead into whatever folder the command is run in."""
+def _user_folder(kind: str, variable: str, below_home: str) -> Path:
+    """On Linux as platformdirs has it, whose import takes 7 ms of each command. A relative path
+    does not count, as in the standard: it would lead into whatever folder the command is run in."""
     system: str = sys.platform
-    if system != "linux":
-        return None
-    named = os.environ.get(variable, "").strip()
-    return (Path(named) if Path(named).is_absolute() else Path.home() / below_home) / "openclaw"
-
-
-def _platform(kind: str) -> Path:
+    if system == "linux":
+        named = os.environ.get(variable, "").strip()
+        return (Path(named) if Path(named).is_absolute() else Path.home() / below_home) / "openclaw"
     import platformdirs
 
     path: Path = getattr(platformdirs, f"user_{kind}_path")("openclaw", appauthor=False)

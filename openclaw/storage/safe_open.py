@@ -214,19 +214,15 @@ def bytes_or_none(path: Path) -> bytes | None:
 def read_bytes(path: Path | str, largest: int = LARGEST) -> bytes:
     """The bytes of a file. Raises OSError for a file of a home larger than `largest` bytes."""
     with reading(path) as file:
-        if in_home(path):
+        if home_of(path):
             _check_size(file, largest, str(path))
         return file.read()
 
 
-def home_of(path: Path) -> Path | None:
+def home_of(path: Path | str) -> Path | None:
     """The root of the home that a path lies in."""
     found = _split(os.path.abspath(path))
     return Path(found[0]) if found else None
-
-
-def in_home(path: Path | str) -> bool:
-    return _split(os.path.abspath(path)) is not None
 
 
 def check_no_links(path: Path) -> Path:
@@ -283,7 +279,7 @@ def remove(path: Path) -> None:
 
 def target_of(path: Path) -> Path:
     """Where a write to this path goes: outside of homes a link is followed."""
-    return Path(os.path.abspath(path) if in_home(path) else os.path.realpath(path))
+    return Path(os.path.abspath(path) if home_of(path) else os.path.realpath(path))
 
 
 def _split(path: str) -> tuple[str, list[str]] | None:
@@ -355,7 +351,7 @@ def _follow_link(link: str) -> str:
     # One within the home could be a link itself, which others exchange.
     named = (os.path.expanduser(each) for each in targets())
     outside = (
-        os.path.realpath(each) for each in named if os.path.isabs(each) and not in_home(each)
+        os.path.realpath(each) for each in named if os.path.isabs(each) and not home_of(each)
     )
     return real if os.path.isdir(real) and real in outside else ""
 

@@ -40,7 +40,7 @@ class SkillTools:
         when not all skills are listed. What cannot be used must not cost tokens."""
         forms = [CallForm("read", arguments=("name",))]
         run = self.read_skill
-        more = len(self.turn_skills.names) > len(self.turn_skills.listed)
+        more = len(self.turn_skills.skills) > len(self.turn_skills.listed)
         if more or any(_files(skill) for skill in self.turn_skills.skills):
             forms.append(CallForm("read", arguments=("name", "file")))
             run = self.read_skill_or_file

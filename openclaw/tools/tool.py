@@ -88,17 +88,22 @@ def tool(
     masks: MaskMode = "stay",
     preview: Preview | None = None,
 ) -> Tool:
-    """Make a tool from a typed function with a docstring.
+    """Make a tool from a typed function with a docstring. Its arguments are str, int, float, bool,
+    list[str] and Literal, TypeError for others; one with a default is not required.
 
     Without `forms` it gets one form: the given effect and the arguments without a default.
     """
-    parameters = parameters_of(function)
+    hints, properties, required = get_type_hints(function), dict[str, Any](), list[str]()
+    for name, parameter in inspect.signature(function).parameters.items():
+        properties[name] = _type_schema(hints[name])
+        if parameter.default is inspect.Parameter.empty:
+            required.append(name)
     paragraph = (inspect.getdoc(function) or "").split("\n\n")[0]
     return Tool(
         name=function.__name__,
         description=" ".join(paragraph.split()),
-        parameters=parameters,
-        forms=tuple(forms) or (CallForm(effect, arguments=tuple(parameters["required"])),),
+        parameters={"type": "object", "properties": properties, "required": required},
+        forms=tuple(forms) or (CallForm(effect, arguments=tuple(required)),),
         run=function,
         legal=legal,
         action=action,
@@ -237,21 +242,6 @@ _VALUE_SYNONYMS: dict[str, str] = {
     "permanent": "lasting",
     "daily": "today",
 }
-
-
-def parameters_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """The JSON schema of a function's arguments: str, int, float, bool, list[str] and Literal.
-
-    An argument with a default is not required. Raises TypeError for any other type.
-    """
-    hints = get_type_hints(function)
-    properties: dict[str, Any] = {}
-    required: list[str] = []
-    for name, parameter in inspect.signature(function).parameters.items():
-        properties[name] = _type_schema(hints[name])
-        if parameter.default is inspect.Parameter.empty:
-            required.append(name)
-    return {"type": "object", "properties": properties, "required": required}
 
 
 def _type_schema(hint: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from openclaw.agent.agent import Agent
 from openclaw.config import Settings
 from openclaw.config.settings import Ollama
 from openclaw.inspection.context import context_report
-from openclaw.security.untrusted import Nonces
+from openclaw.security.untrusted import draw_nonce, private_key
 from openclaw.sessions.session import from_json, to_json
 from openclaw.storage.home import Home
 from tests.fakes.ollama_server import FakeOllama
@@ -94,18 +94,21 @@ def test_a_record_that_an_editor_has_spoilt_is_read_as_none(it: Talk) -> None:
 
 
 def test_numbers_are_the_same_for_the_same_words_and_key(tmp_path: Path) -> None:
-    nonces = Nonces(tmp_path / "cache" / "key")
-    drawn = nonces.draw("a", 1)
-    assert drawn == Nonces(nonces.path).draw("a", 1) != nonces.draw("a", 2)
-    nonces.path.write_text("damaged", encoding="utf-8")
-    assert nonces.draw("a", 1) not in (drawn, b"")
-    assert nonces.draw("a", 1) == Nonces(nonces.path).draw("a", 1)
+    file = tmp_path / "cache" / "key"
+    drawn = draw_nonce(file, "a", 1)
+    private_key.cache_clear()  # the next process
+    assert drawn == draw_nonce(file, "a", 1) != draw_nonce(file, "a", 2)
+    file.write_text("damaged", encoding="utf-8")
+    private_key.cache_clear()
+    fresh = draw_nonce(file, "a", 1)
+    private_key.cache_clear()
+    assert draw_nonce(file, "a", 1) == fresh != drawn
 
 
 def test_without_a_place_for_the_key_a_process_still_draws_alike(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    nonces = Nonces(tmp_path / "file" / "key")
-    assert nonces.draw("a") == nonces.draw("a") != nonces.draw(datetime.now())
+    file = tmp_path / "file" / "key"
+    assert draw_nonce(file, "a") == draw_nonce(file, "a") != draw_nonce(file, datetime.now())
 
 
 def test_a_compaction_in_the_turn_is_recorded_on_its_message(tmp_path: Path) -> None:

@@ -16,11 +16,11 @@ import pytest
 from openclaw.agent.agent import Agent
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
-from openclaw.history import record
 from openclaw.history.journal import Journal, new_turn, place_of
 from openclaw.history.record import LINES, ForeignRecord, begin, content, key_file, read
 from openclaw.history.rollback import write_if_unchanged
 from openclaw.history.turns import Kind, TurnStep
+from openclaw.security.untrusted import private_key
 from openclaw.storage.home import Home, create_home, is_inside
 from tests.fakes.git_home import GitTalk, git_talk, identity, needs_git, snapshot
 
@@ -151,7 +151,7 @@ def test_what_this_machine_wrote_is_completed(home: Home) -> None:
 
 def test_what_another_process_of_the_same_user_wrote_is_completed(home: Home) -> None:
     ours(home)
-    record._key.cache_clear()
+    private_key.cache_clear()
     assert "now completed" in opened(home).recover()[0]
 
 
@@ -180,7 +180,7 @@ def test_what_was_changed_since_is_not(what: str, home: Home) -> None:
         other.with_name(key_file().name).write_text("ab" * 32 + "\n", "ascii")
     (folder / LINES).write_bytes(b"".join(lines))
     if what == "no key":  # what another process would find
-        record._key.cache_clear()
+        private_key.cache_clear()
     with pytest.raises(ForeignRecord):
         read(folder)
     opened(home).recover()
@@ -238,7 +238,7 @@ def test_without_the_key_what_git_has_can_be_taken_back(tmp_path: Path) -> None:
     it.write("workspace/a.md", "one\n")
     key_file().unlink()
 
-    record._key.cache_clear()
+    private_key.cache_clear()
     assert it.talk.app.undo().turn is not None
     assert not (it.root / "workspace" / "a.md").exists()
 

@@ -19,8 +19,8 @@ from pathlib import Path
 import pytest
 
 from openclaw.config.settings import address_of
-from openclaw.history.record import _key
 from openclaw.security.trust import check_trust
+from openclaw.security.untrusted import private_key
 from openclaw.storage.home import Home, Trust, create_home, is_trusted, trust_file
 from tests.fakes.command import openclaw
 from tests.fakes.ollama_server import FakeOllama
@@ -321,7 +321,7 @@ def test_an_archive_of_somebody_else_waits_for_a_yes(tmp_path: Path) -> None:
     create_home(tmp_path / "home")
     openclaw("backup", str(tmp_path / "b.tar.gz"))
     (tmp_path / "user/data/openclaw").rename(tmp_path / "theirs")
-    _key.cache_clear()  # another machine
+    private_key.cache_clear()  # another machine
     said = openclaw("restore", str(tmp_path / "b.tar.gz"), str(tmp_path / "again"))
     assert not check_trust(Home(tmp_path / "again")).trusted
     assert said.stdout.endswith("trust\n")

@@ -35,4 +35,4 @@ def test_a_change_leaves_other_keys_and_the_order_as_they_are() -> None:
         ("model", ["m"]),
         ("refused", True),
     ]
-    assert made.refused and made.record.refused and not entry.refused
+    assert made.record.refused and not entry.record.refused

@@ -335,7 +335,7 @@ class EditorAgent:
         if error is None:
             return PromptResponse(stop_reason=updates.stop_reason)
         messages = talk.session.messages
-        if error.exit_code == REFUSED or (messages and messages[-1].refused):
+        if error.exit_code == REFUSED or (messages and messages[-1].record.refused):
             said = f"{error.message} ({error.hint})" if error.hint else error.message
             await self._client.session_update(talk.session.id, tell(said))
             return PromptResponse(stop_reason="refusal")
