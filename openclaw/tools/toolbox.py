@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from openclaw.errors import OpenclawError
@@ -175,13 +176,14 @@ class Toolbox:
 
     def at_this_moment(self) -> Toolbox:
         """Return these tools with the calls that are legal now, so that one schema is made of one
-        look at the files and one question to the policy for each call."""
+        look at the files and one question to the policy for each tool and effect."""
         now = copy(self)
         now._frozen_forms = [*self._forms()]
         return now
 
     def _forms(self) -> Iterator[LegalForm]:
         """Yield the forms of calls that are legal now."""
+        refuses = cache(self._policy.refuses)
         for each in self._callable():
             if not each.listed or not allows(self._ledger.allowed, each.name):
                 continue
@@ -190,8 +192,7 @@ class Toolbox:
                 shape = call_schema(each, form, legal)
                 if shape is not None:
                     does = each.does or Action(each.name, form.effect)
-                    refused = self._policy.refuses(does.effect, does.tool)
-                    yield LegalForm(each.name, form.effect, shape, refused)
+                    yield LegalForm(each.name, form.effect, shape, refuses(does.effect, does.tool))
 
     def invented_values(self, text: str) -> Sequence[str]:
         """Return the figures, dates and addresses of an answer that nobody has said."""

@@ -96,11 +96,8 @@ def _errand(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     calls = _calls("change" if turn.cues.orders else "look", ALL, toolbox, asked=wanted.tools)
     narrow: Mapping[str, Mapping[str, Sequence[str]]]
     narrow = {"fetch_url": {"url": wanted.urls}, "run_shell": {"command": (wanted.command,)}}
-    steps = []
-    for call in calls:
-        if (name := _tool(call)) in wanted.tools[:1]:
-            steps.append(_narrow(call, narrow.get(name, {})))
-    return steps
+    first = [call for call in calls if _tool(call) in wanted.tools[:1]]
+    return [_narrow(call, narrow.get(_tool(call), {})) for call in first]
 
 
 def _server_calls(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
