@@ -24,7 +24,7 @@ __all__ = ["Fault", "count_releasable", "find_fault"]
 
 UNBACKED = (
     'Nothing was changed in this turn, yet you wrote: "{claim}". '
-    "Do it now with a tool, or say plainly that it was not done."
+    "Do it now with {tool}, or say plainly that it was not done."
 )
 NOT_LOOKED = (
     "You have not looked. Find it with a tool, or answer from what stands above the request."
@@ -80,7 +80,8 @@ def find_fault(
     that the turn has changed something, `invented` returns the values that nobody has said."""
     if not changed and (claims := find_claims(answer, turn.user.content)):
         told = "the reply claimed a change that did not happen; asking again"
-        return Fault(told, UNBACKED.format(claim=claims[0]), claims, "change")
+        tool = "the tool `todo`" if turn.cues.todos or turn.cues.unclear else "a tool"
+        return Fault(told, UNBACKED.format(claim=claims[0], tool=tool), claims, "change")
     repeats = len(answer) >= SHORTEST_HINT and answer.strip() == turn.user.content.strip()
     if repeats and not changed:  # "The bill is paid." is true when it was ticked
         kind = "" if read_message(answer).lacks("orders") else "change"

@@ -114,8 +114,8 @@ def run_turn(
 
 
 MOST_TODOS = 8
-"""Open to-dos that go with a question about which no file says anything: they may be its answer,
-in whatever words and language it is asked."""
+"""Open to-dos that go with a question about which no file says anything, as they may be its answer
+in whatever words and language it is asked, and with what may be about one of them."""
 
 
 @frozen
@@ -204,8 +204,9 @@ def prepare_turn(
     # 7. The message: these facts of the moment in front of the words.
     due = todos.due(open_home.now().date())
     asks = cues.asks or (QUESTION_MARK.search(text) and not cues.orders)
-    unanswered = asks and not passages and worth_looking_up(text, cues) and open_home.use_memory
-    also_open = [each for each in todos.open_texts() if unanswered and each not in due]
+    unanswered = asks and not passages and worth_looking_up(text, cues)
+    shows_open = open_home.use_memory and (unanswered or cues.unclear)
+    also_open = [each for each in todos.open_texts() if shows_open and each not in due]
     lines = [
         *cues.lines,
         *[f"Open to-do: {each}" for each in also_open[:MOST_TODOS]],

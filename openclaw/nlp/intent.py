@@ -127,6 +127,7 @@ class Cues:
     known_lists  all to-do lists
     todos        it is about to-dos
     done         it says that a to-do is done
+    unclear      it may want a to-do ticked, changed or removed, and none has its words
     changes      what may be done to its to-dos: actions of the tool `todo`
     takes_out    it wants a line of a file taken out
     adds         it wants something on a list, and no other change of a list
@@ -152,6 +153,7 @@ class Cues:
     known_lists: tuple[str, ...] = ()
     todos: bool = False
     done: bool = False
+    unclear: bool = False
     changes: tuple[str, ...] = ("add", "done", "undone", "change", "remove", "remove_list")
     takes_out: bool = False
     adds: bool = False
@@ -182,8 +184,12 @@ def read_cues(
     outright = orders or not (asks or QUESTION_MARK.search(request))
     said = {word.lower() for word in re.findall(r"[\w-]+", request)}
     asked_lists = [name for name in lists if set(re.findall(r"[\w-]+", name.lower())) & said]
+    if not asked_lists and read.has("todo_list"):  # "what do I need from the shop"
+        begins = tuple(word for word in said if len(word) >= SHORTEST_BEGINNING)
+        asked_lists = [name for name in lists if name.lower().startswith(begins)]
     about_lists = bool(said & LIST_WORDS) and not named
     matching = [] if named else _matching_todos(request, todos)
+    likeliest = max(read.probabilities[label] for label in TO_CHANGE)
     done = bool(matching and outright and not read.lacks("todo_done"))
     if not asked_lists and outright:
         asked_lists = _find_new_list(request)
@@ -218,10 +224,11 @@ def read_cues(
         similar=tuple(similar),
         skill=skill,
         offered=offered.name if offered else "",
-        lists=tuple(asked_lists) if about_lists else (),
+        lists=tuple(asked_lists) if about_lists or read.has("todo_list") else (),
         known_lists=tuple(dict.fromkeys((*lists, "Tasks"))),
         todos=about_todos,
         done=done,
+        unclear=not (matching or named) and likeliest >= MAY_CHANGE,
         changes=_todo_actions(request, read),
         takes_out=bool(named) and read.has("todo_remove"),
         adds=about_todos and read.has("todo_add") and read.lacks(*OTHER_TODO_LABELS),
@@ -252,6 +259,10 @@ JOINS = re.compile(r"^(?:and|then|also|but|und|dann|aber|et|puis|y|luego|e|poi|e
 ACTS = (*TODO_LABELS, "remember", "forget", "file", "text", "web", "program", "sum")
 TO_NOTE = frozenset((*TODO_LABELS, "remember"))
 TO_CHANGE = ("todo_done", "todo_remove", "todo_change")
+MAY_CHANGE = 0.5
+"""From this probability on a message may want a to-do ticked, changed or removed."""
+SHORTEST_BEGINNING = 4
+"""Letters of a word with which the name of a list begins."""
 MAY_REFER = 0.35
 """From this probability on a piece may not be understood without the one before: "tick it off"."""
 PART_WORDS = 3

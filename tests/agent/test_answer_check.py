@@ -53,6 +53,18 @@ def test_todays_date_may_be_told_when_a_file_has_it_or_it_was_asked_for(it: Talk
     assert done(it.say("What is the date today?", told)).answer == told
 
 
+def test_a_deed_that_may_be_about_a_to_do_is_asked_for_by_the_tools_name(it: Talk) -> None:
+    (it.root / "memory" / "TODO.md").write_text("## Shopping\n\n- [ ] Bread ^1a2b3c4d\n", "utf-8")
+    it.say(
+        "Das Brot hab ich schon, kannst du es abhaken?",
+        "Ich habe es abgehakt.",
+        call("todo", action="done", item="Bread"),
+        "Das Brot ist abgehakt.",
+    )
+    assert "Do it now with the tool `todo`" in it.requests[1].messages[-1].content
+    assert "- [x] Bread" in (it.root / "memory" / "TODO.md").read_text("utf-8")
+
+
 def test_the_programs_own_hint_is_no_answer(tmp_path: Path) -> None:
     it = talk(tmp_path / "home", protocol="json")
     hint = "Tell the user so in one plain sentence."

@@ -183,6 +183,12 @@ CASES = [
         shows=("Open to-do: call Mia",),
     ),
     Case(
+        "a to-do ticked in words that it has not",
+        prompt="Das Brot hab ich schon, kannst du es abhaken?",
+        files={"memory/TODO.md": "## Shopping\n\n- [ ] Bread ^1a2b3c4d\n"},
+        shows=("Open to-do: Bread",),
+    ),
+    Case(
         "a question that a note answers",
         prompt="When does the plumber come?",
         files={**PLUMBER, "memory/TODO.md": "## Home\n\n- [ ] call Mia ^1a2b3c4d\n"},

@@ -281,6 +281,18 @@ def test_a_request_about_lists_is_recognised(
     ]
 
 
+def test_a_question_about_to_dos_may_name_a_list_by_its_beginning() -> None:
+    found = read_cues("what do i need from the shop", (), lists=("Tasks", "Shopping"))
+    assert found.lists == ("Shopping",)
+
+
+def test_a_request_may_be_about_one_of_the_to_dos_that_has_other_words() -> None:
+    asked = "Das Brot hab ich schon, kannst du es abhaken?"
+    assert read_cues(asked, (), todos=("Bread",)).unclear
+    assert not read_cues(asked, (), todos=("Brot",)).unclear
+    assert not read_cues("Wann fährt mein Zug?", (), todos=("Bread",)).unclear
+
+
 @pytest.mark.parametrize(
     ("request_", "meant"),
     [
