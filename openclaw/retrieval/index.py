@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from openclaw.retrieval.shared_vectors import SharedVectors
 
 AHEAD_SECONDS = 1.0
+"""A refresh ahead of the first question counts for so long."""
 BACKGROUND = "vectors.lock"
 """Names the lock of the process that makes missing vectors in the background."""
-"""A refresh ahead of the first question counts for so long."""
 
 
 class LiveIndex:

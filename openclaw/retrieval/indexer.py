@@ -47,8 +47,6 @@ COARSEST_NS = 2_000_000_000
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 Split = Callable[[str, str, str], "list[Chunk]"]
-# Returns for each word the ordinals of its chunks with its counts there, and all chunks' lengths.
-CountWords = Callable[["Sequence[Chunk]"], tuple[Mapping[str, Any], Any]]
 Progress = Callable[[int, int], None]
 
 
@@ -85,10 +83,9 @@ class _PreparedFile:
 class Indexer:
     """Updates the index of one home. Several threads may call it; one works at a time.
 
-    split        makes chunks of (text, kind, path)
-    count_words  makes postings of chunks
-    made_by      names these two when they are not the default; files are read again when it changes
-    clock        returns the time in nanoseconds
+    split    makes chunks of (text, kind, path)
+    made_by  names it when it is not the default; files are read again when it changes
+    clock    returns the time in nanoseconds
     """
 
     def __init__(
@@ -98,7 +95,6 @@ class Indexer:
         options: IndexOptions,
         *,
         split: Split = chunking.split,
-        count_words: CountWords = postings,
         made_by: str = "",
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
@@ -106,7 +102,6 @@ class Indexer:
         self.store = store
         self.options = options
         self._split = split
-        self._count_words = count_words
         self._made_by = made_by or recipe()
         self._clock = clock
         self._turn = threading.RLock()
@@ -248,7 +243,7 @@ class Indexer:
             if _is_slow(found):
                 self._remember_attempt("")
         reading = self._reading(found, content)
-        return _PreparedFile(reading, old, chunks, *self._count_words(chunks))
+        return _PreparedFile(reading, old, chunks, *postings(chunks))
 
     def _count_attempt(self, md5: str) -> int:
         """Count the unfinished attempts to read a slow file, including this one. A prompt that ends

@@ -214,26 +214,27 @@ def allowed_rows(
     """
     if not (prefix or since or skip or only):
         return None
-    mask = np.zeros(snapshot.count, np.bool_)
-    for file in snapshot.files():
-        wanted = file.path not in skip and (not only or file.path in only)
-        if wanted and file.path.startswith(prefix):
-            mask[file.first_row : file.first_row + file.rows] = True
+
+    def is_wanted(file: IndexedFile) -> bool:
+        named = file.path not in skip and (not only or file.path in only)
+        return named and file.path.startswith(prefix)
+
+    mask = _rows_of_files(snapshot, is_wanted)
     if since:
-        mask &= _since(snapshot, since)
+        midnight = datetime.combine(date.fromisoformat(since), datetime.min.time())
+        start_ns = int(midnight.timestamp()) * 1_000_000_000
+        recent = _rows_of_files(snapshot, lambda file: file.mtime_ns >= start_ns)
+        recent[snapshot.dated("", since)] = False
+        recent[snapshot.dated(since, "9999-12-31")] = True
+        mask &= recent
     return mask
 
 
-def _since(snapshot: Snapshot, day: str) -> Mask:
-    recent = np.zeros(snapshot.count, np.bool_)
-    midnight = datetime.combine(date.fromisoformat(day), datetime.min.time())
-    start_ns = int(midnight.timestamp()) * 1_000_000_000
-    for file in snapshot.files():
-        if file.mtime_ns >= start_ns:
-            recent[file.first_row : file.first_row + file.rows] = True
-    recent[snapshot.dated("", day)] = False
-    recent[snapshot.dated(day, "9999-12-31")] = True
-    return recent
+def _rows_of_files(snapshot: Snapshot, wanted: Callable[[IndexedFile], bool]) -> Mask:
+    mask = np.zeros(snapshot.count, np.bool_)
+    for file in filter(wanted, snapshot.files()):
+        mask[file.first_row : file.first_row + file.rows] = True
+    return mask
 
 
 Mask = npt.NDArray[np.bool_]

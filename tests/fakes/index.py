@@ -89,7 +89,7 @@ def open_store(home: Path, **how: Any) -> IndexStore:
 def plain_upkeep(home: Path, store: IndexStore, **how: Any) -> Indexer:
     """Upkeep with the plain splitter; `options` and `clock` as wanted."""
     how = {"options": IndexOptions(), "split": split_lines, "made_by": "plain", **how}
-    return Indexer(Home(home), store, how.pop("options"), count_words=count_words, **how)
+    return Indexer(Home(home), store, how.pop("options"), **how)
 
 
 def embed_pending(upkeep: Indexer, embedder: Embedder, **how: Any) -> int:
