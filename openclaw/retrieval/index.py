@@ -105,7 +105,6 @@ class LiveIndex:
         *,
         seconds: float | None = None,
         on_progress: Progress | None = None,
-        stop: Callable[[], bool] | None = None,
     ) -> int:
         """Embed passages without a vector, for at most `seconds` (None: all of them), and bring
         the vector store up to date. A failure becomes a notice; vectors made before it are kept.
@@ -116,7 +115,7 @@ class LiveIndex:
         try:
             before, wanted = self.meaning.counts(store.snapshot())
             if before < wanted or self._is_behind(store):
-                self.meaning.fill(store, upkeep, self.shared, seconds, on_progress, stop)
+                self.meaning.fill(store, upkeep, self.shared, seconds, on_progress)
             have, wanted = self.meaning.counts(store.snapshot())
         except sqlite3.Error as error:
             self.recover(error)
@@ -323,7 +322,6 @@ class LazyEmbedder:
         shared: LazyStore[SharedVectors],
         seconds: float | None = None,
         on_progress: Progress | None = None,
-        stop: Callable[[], bool] | None = None,
     ) -> int:
         """Embed passages without a vector, for at most `seconds` (None: all of them). Returns how
         many are left; 0 when none can be embedded now.
@@ -336,7 +334,7 @@ class LazyEmbedder:
         try:
             self._tell_model_change(store, embedder.name)
             filler = VectorFiller(store, embedder, upkeep.contexts, shared)
-            return filler.run(seconds, on_progress, stop)
+            return filler.run(seconds, on_progress)
         except sqlite3.Error:
             raise
         except Exception as error:  # noqa: BLE001 - whatever an embedder raises: the words answer

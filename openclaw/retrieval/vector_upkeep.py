@@ -64,14 +64,13 @@ class VectorFiller:
         self,
         seconds: float | None = None,
         on_progress: Callable[[int, int], None] | None = None,
-        stop: Callable[[], bool] | None = None,
     ) -> int:
-        """Embed until all is done, `seconds` are over or `stop` returns True. Each batch is saved
-        at once. Returns how many contexts are left. Raises the OpenclawError of the embedder."""
+        """Embed until all is done or `seconds` are over. Each batch is saved at once. Returns how
+        many contexts are left. Raises the OpenclawError of the embedder."""
         end = None if seconds is None else time.monotonic() + seconds
 
         def is_over() -> bool:
-            return bool(stop and stop()) or (end is not None and time.monotonic() >= end)
+            return end is not None and time.monotonic() >= end
 
         try:
             self._share(is_over)

@@ -472,15 +472,6 @@ def test_one_process_at_a_time_makes_the_vectors_in_the_background(
     assert search.held()[1:] == (8, 8)
 
 
-def test_embedding_goes_on_until_it_is_stopped(home: Path, opened: Callable[..., Search]) -> None:
-    write(home, "memory/many.md", "".join(f"- item {n} of the list\n" for n in range(196)))
-    search = opened(WordEmbedder())
-    search.refresh()
-    asked = iter([False, False, True])
-    assert search.embed(stop=lambda: next(asked)) == 139
-    assert search.embed() == 0
-
-
 # -------- for a prompt
 
 
