@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import field, fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from openclaw.config.mcp_settings import VARIABLE, read_servers
 from openclaw.errors import Refused, UsageError
 from openclaw.frozen import frozen
-from openclaw.storage.home import Home, Trust, trust_file
+from openclaw.storage.home import Home, Trust
 from openclaw.types import Mode
 
 
@@ -225,16 +225,14 @@ def sections() -> dict[str, Any]:
 def keys() -> dict[str, Key]:
     """All keys by dotted name, in the order of the file."""
 
-    def walk(cls: Any, prefix: str) -> Iterator[Key]:
-        hints = get_type_hints(cls)
-        for item in fields(cls):
-            kind, about = hints[item.name], item.metadata
-            if is_dataclass(kind):
-                yield from walk(kind, f"{item.name}.")
-            else:
-                yield Key(prefix + item.name, kind, item.default, **about)
-
-    return {key.name: key for key in walk(Settings, "")}
+    found, own = {}, get_type_hints(Settings)
+    for outer in fields(Settings):
+        section = sections().get(outer.name)
+        hints = get_type_hints(section) if section else own
+        for item in fields(section) if section else (outer,):
+            name = f"{outer.name}.{item.name}" if section else item.name
+            found[name] = Key(name, hints[item.name], item.default, **item.metadata)
+    return found
 
 
 _STORE = (
@@ -321,13 +319,13 @@ def targets(settings: Settings) -> list[Target]:
 def new_targets(home: Home, settings: Settings) -> list[Target]:
     """The targets that nobody has said yes to, of variables that are set."""
     given = [each for each in targets(settings) if os.environ.get(each[0])]
-    return [each for each in given if not Trust(trust_file()).known(home, _kind(each))]
+    return [each for each in given if not Trust().known(home, _kind(each))]
 
 
 def allow_targets(home: Home, found: list[Target]) -> None:
     """Keep a yes to these."""
     for each in found:
-        Trust(trust_file()).allow(home, "yes", _kind(each))
+        Trust().allow(home, "yes", _kind(each))
 
 
 def check_targets(home: Home, settings: Settings) -> None:
@@ -337,7 +335,7 @@ def check_targets(home: Home, settings: Settings) -> None:
     """
     for target in new_targets(home, settings):
         variable, address = target
-        known = Trust(trust_file()).kinds(home)
+        known = Trust().kinds(home)
         first = not any(kind.startswith(f"key {variable} ") for kind in known)
         if first and _is_loopback(address):
             allow_targets(home, [target])

@@ -317,20 +317,19 @@ def _ends_as_text(head: bytes, tail: bytes, size: int, name: str) -> tuple[str, 
         if (kind := kind_of(head)) in (*IMAGES, "pdf"):
             hint = f"name the {kind} file in the prompt, as @path"
         raise UsageError(f"{name} is binary data, not text", hint)
-    if len(head) + len(tail) >= size:
-        text = _decode(head + tail, encoding)
-        return text, _count_lines(text)
-    head = head[: head.rfind(b"\n") + 1] or head
-    tail = tail[tail.find(b"\n") + 1 :] or tail
-    if encoding == "utf-16":
-        head, tail = head[: len(head) // 2 * 2], b""
-    missing = f"[{size - len(head) - len(tail):,} of {size:,} bytes are cut here]"
-    begin = _decode(head, encoding)
-    return f"{begin}\n{missing}\n{_decode(tail, 'utf-8')}".rstrip(), _count_lines(begin)
-
-
-def _count_lines(text: str) -> int:
-    return text.removesuffix("\n").count("\n") + 1
+    if is_whole := len(head) + len(tail) >= size:
+        head += tail
+    else:
+        head = head[: head.rfind(b"\n") + 1] or head
+        tail = tail[tail.find(b"\n") + 1 :] or tail
+        if encoding == "utf-16":
+            head, tail = head[: len(head) // 2 * 2], b""
+    text = _decode(head, encoding)
+    count = text.removesuffix("\n").count("\n") + 1
+    if not is_whole:
+        missing = f"[{size - len(head) - len(tail):,} of {size:,} bytes are cut here]"
+        text = f"{text}\n{missing}\n{_decode(tail, 'utf-8')}".rstrip()
+    return text, count
 
 
 def _decode(data: bytes, encoding: str) -> str:

@@ -21,7 +21,7 @@ from openclaw.frozen import frozen
 from openclaw.hooks.runner import HookReply, run_hook, safe_line
 from openclaw.security.program_trust import TrustRequest, make_trust_request, why_untrusted
 from openclaw.security.untrusted import fence
-from openclaw.storage.home import Home, State, Trust, trust_file
+from openclaw.storage.home import Home, State, Trust
 from openclaw.storage.program import HOOK_VARIABLE
 from openclaw.tools.results import ResultLimits, as_data, cut_to_limits
 from openclaw.types import Action, TurnChanges
@@ -50,7 +50,7 @@ class Hooks:
     hooks: tuple[Hook, ...]
     faults: tuple[HookFault, ...] = ()
     mask: Callable[[str], str] = str
-    trust: Trust = field(default_factory=lambda: Trust(trust_file()))
+    trust: Trust = field(default_factory=Trust)
     _news: list[str] = field(default_factory=list)
     _reported: set[str] = field(default_factory=set)
     _turn: dict[str, Any] = field(default_factory=dict)

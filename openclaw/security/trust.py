@@ -14,16 +14,7 @@ from pathlib import Path
 from openclaw.config.file import given_values, load_settings
 from openclaw.config.settings import allow_targets, build, needing_consent, new_targets, targets
 from openclaw.errors import OpenclawError, Refused, UsageError
-from openclaw.storage.home import (
-    HOME,
-    MARKS,
-    Home,
-    Trust,
-    find_home,
-    is_trusted,
-    trust_file,
-    trust_home,
-)
+from openclaw.storage.home import HOME, MARKS, Home, Trust, find_home, is_trusted, trust_home
 from openclaw.storage.safe_open import follow
 
 ASIDE = "aside"
@@ -110,11 +101,11 @@ def allow_keys(home: Home) -> None:
 
 def own_remote(home: Home, url: str) -> None:
     """Let what comes from this git repository count as the user's own words."""
-    Trust(trust_file()).allow(home, "yes", f"remote {url}")
+    Trust().allow(home, "yes", f"remote {url}")
 
 
 def is_own_remote(home: Home, url: str) -> bool:
-    return bool(Trust(trust_file()).known(home, f"remote {url}"))
+    return bool(Trust().known(home, f"remote {url}"))
 
 
 def allow_signer(home: Home, key: str) -> None:
@@ -125,18 +116,18 @@ def allow_signer(home: Home, key: str) -> None:
             "a signer is the public key of ssh, such as ssh-ed25519 AAAA...",
             "it stands in ~/.ssh/id_ed25519.pub of the other device",
         )
-    Trust(trust_file()).allow(home, "yes", f"{_SIGNER}{words[0]} {words[1]}")
+    Trust().allow(home, "yes", f"{_SIGNER}{words[0]} {words[1]}")
 
 
 def signers(home: Home) -> list[str]:
     """The ssh keys of the user's devices."""
-    kinds = Trust(trust_file()).kinds(home)
+    kinds = Trust().kinds(home)
     return [kind.removeprefix(_SIGNER) for kind in kinds if kind.startswith(_SIGNER)]
 
 
 def revoke(home: Home) -> bool:
     """Take back the yes to the home, its keys and hooks; False when there was none."""
-    trust = Trust(trust_file())
+    trust = Trust()
     found = trust.kinds(home)
     for kind in found:
         trust.revoke(home, kind)

@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 
 from openclaw.errors import Damaged, OpenclawError, UsageError
-from openclaw.sessions.archive import FOLDER, Archive, copy, is_missing
+from openclaw.sessions.archive import FOLDER, Archive, copy
 from openclaw.sessions.session import (
     NOTED,
     OF_THE_REQUEST,
@@ -188,10 +188,6 @@ class SessionFolder:
         held = read_current(self._path(session.id))
         if session.stamp != (md5(held) if held is not None else ""):
             self._write(session)
-
-    def _is_gone(self, session: Session) -> bool:
-        """Return True when the file was deleted or moved since this process last saw it."""
-        return bool(session.stamp) and is_missing(self._path(session.id))
 
     def _begin_anew(self, session: Session) -> str:
         """Turn a session whose file is gone into one that was never saved, without the lost parts

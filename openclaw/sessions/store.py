@@ -10,7 +10,7 @@ from pathlib import Path
 
 from openclaw.errors import Damaged, OpenclawError, UsageError
 from openclaw.messages import Entry
-from openclaw.sessions.archive import copy
+from openclaw.sessions.archive import copy, is_missing
 from openclaw.sessions.folder import LATEST, SHORT_ID, SessionFolder, in_words
 from openclaw.sessions.session import (
     ARCHIVED,
@@ -89,12 +89,12 @@ class SessionStore(SessionFolder):
         OpenclawError, once, when the file was deleted: nothing is written. `session` is then one
         that was never saved, without the messages of the archive.
         """
-        if self._is_gone(session):
+        path = self._path(session.id)
+        if session.stamp and is_missing(path):
             raise OpenclawError(
                 self._begin_anew(session),
                 "say it again to go on: what is still here is then saved again",
             )
-        path = self._path(session.id)
         if not path.exists() or md5(path) == session.stamp:
             return False
         self._take(session, self._read(path))

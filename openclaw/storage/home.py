@@ -347,16 +347,11 @@ ID_BYTES = 16
 State = Literal["trusted", "new", "changed"]
 
 
-def trust_file() -> Path:
-    """The file that holds everything this user trusts."""
-    return data_folder() / FILE
-
-
 @frozen
 class Trust:
-    """The list of yeses in a file."""
+    """The list of yeses in a file, by default in the one that holds all that this user trusts."""
 
-    file: Path
+    file: Path = field(default_factory=lambda: data_folder() / FILE)
 
     def state(self, home: Home, mark: str, kind: str = HOOKS) -> State:
         """Tell whether the user trusts this mark, another one of this kind and home, or none."""
@@ -407,7 +402,7 @@ class Trust:
 
 def is_trusted(home: Home) -> bool:
     """Return True when the user trusts this very folder."""
-    known = Trust(trust_file()).known(home, HOME)
+    known = Trust().known(home, HOME)
     return bool(known) and known in _ids(home)
 
 
@@ -420,7 +415,7 @@ def trust_home(home: Home, *, keep_id: bool = False) -> None:
     if not token:
         token = secrets.token_hex(ID_BYTES)
         _write_id(home, token)
-    Trust(trust_file()).allow(home, token, HOME)
+    Trust().allow(home, token, HOME)
 
 
 def _write_id(home: Home, token: str) -> None:

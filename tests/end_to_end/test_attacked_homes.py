@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from _pytest.mark import ParameterSet
 
-from openclaw.storage.home import Home, Trust, trust_file, trust_home
+from openclaw.storage.home import Home, Trust, trust_home
 from openclaw.types import Mode
 from tests.attacks.harm import CODE
 from tests.attacks.homes import HOMES, Planted, plant
@@ -78,7 +78,7 @@ def test_a_home_without_a_yes_is_only_read(
 ) -> None:
     with world(tmp_path) as it:
         begin(it, planted)
-        assert Trust(trust_file()).revoke(Home(it.home), "home")
+        assert Trust().revoke(Home(it.home), "home")
         it.begin()
         for words in LOOKING:
             opened(*words)
@@ -94,7 +94,7 @@ def test_a_project_that_was_cloned_does_nothing_from_below_either(
     monkeypatch.delenv("OPENCLAW_HOME")
     with world(tmp_path) as it:
         plant(it, next(one for one in HOMES if one.name == "a command of MCP"))
-        assert Trust(trust_file()).revoke(Home(it.home), "home")
+        assert Trust().revoke(Home(it.home), "home")
         it.begin()
         done = openclaw("what does this project do?", cwd=it.home / "workspace" / "app")
         assert done.returncode == 7 and f'--home "{it.home}" trust' in done.stderr

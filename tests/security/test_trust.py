@@ -21,7 +21,7 @@ import pytest
 from openclaw.config.settings import address_of
 from openclaw.security.trust import check_trust
 from openclaw.security.untrusted import private_key
-from openclaw.storage.home import Home, Trust, create_home, is_trusted, trust_file
+from openclaw.storage.home import Home, Trust, create_home, is_trusted
 from tests.fakes.command import openclaw
 from tests.fakes.ollama_server import FakeOllama
 
@@ -391,7 +391,7 @@ def test_who_sets_an_address_himself_has_said_yes(tmp_path: Path) -> None:
     url = "https://models.example/v1"
     assert openclaw("config", "set", "openai.base_url", url, environ=keys).returncode == 0
     kind = "key OPENAI_API_KEY https://models.example"
-    assert Trust(trust_file()).known(Home(tmp_path / "home"), kind)
+    assert Trust().known(Home(tmp_path / "home"), kind)
 
 
 @pytest.mark.parametrize(

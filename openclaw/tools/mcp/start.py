@@ -36,7 +36,7 @@ from openclaw.security.program_trust import (
     real_word,
     why_untrusted,
 )
-from openclaw.storage.home import Home, State, Trust, trust_file
+from openclaw.storage.home import Home, State, Trust
 
 KIND = "mcp"
 TRUST = "openclaw mcp trust"
@@ -57,7 +57,7 @@ class ServerStarter:
 
     home: Home
     servers: Sequence[Server]
-    trust: Trust = field(default_factory=lambda: Trust(trust_file()))
+    trust: Trust = field(default_factory=Trust)
 
     def asked(self) -> TrustRequest:
         """The commands and files that a yes would now cover."""
