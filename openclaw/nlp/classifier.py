@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -186,10 +187,11 @@ def _read(model: str, text: str) -> Labels:
 
 @cache
 def _model(name: str) -> _Model:
-    head, _, blocks = FILE.read_bytes().partition(b"\n")
-    told = json.loads(head)["models"][name]
-    start, end = told.pop("block")
-    rows = memoryview(decompress(blocks[start:end])).cast("b")
+    with FILE.open("rb") as file:
+        told = json.loads(file.readline())["models"][name]
+        start, end = told.pop("block")
+        file.seek(start, os.SEEK_CUR)
+        rows = memoryview(decompress(file.read(end - start))).cast("b")
     return _Model(**told, rows=rows)
 
 
