@@ -155,7 +155,7 @@ def test_on_a_terminal_words_are_coloured_and_what_a_model_wrote_is_not_obeyed(
     monkeypatch.delenv("NO_COLOR")
     monkeypatch.setenv("TERM", "xterm")
     coloured = "\n".join(turn_lines(turn, set()))
-    assert "\x1b[31m[-tea-]\x1b[0m\x1b[32m{+\u241b[2J+}\x1b[0m" in coloured
+    assert "\x1b[31m[-tea-]\x1b[m\x1b[32m{+\u241b[2J+}\x1b[m" in coloured
     monkeypatch.setenv("NO_COLOR", "1")
     assert "[-tea-]{+\u241b[2J+}" in "\n".join(turn_lines(turn, set()))
 
