@@ -139,15 +139,12 @@ def _request_differences(
         lines = tuple(head_diff(then, builder.parts)) if then else ()
         paths = changed_parts(then, builder.parts) if then else []
         text = ", ".join(paths) or "changed (no copy of the recorded one is left to compare with)"
-        yield TurnDifference("head", text, lines, counts=not other or _is_users_file(paths))
+        # Under another protocol only files of the user count, and not text that code adds.
+        counts = not other or any(path.endswith(".md") for path in paths)
+        yield TurnDifference("head", text, lines, counts=counts)
     tools = sha256_of(compact([dict(spec) for spec in builder.tools]))
     if record.tools not in (None, tools):
         yield TurnDifference("tools", "the description of the tools has changed", counts=not other)
-
-
-def _is_users_file(paths: Sequence[str]) -> bool:
-    """Return True when a file of the user has changed, and not only text that code adds."""
-    return any(path.endswith(".md") for path in paths)
 
 
 def changed_parts(then: Sequence[prompt.HeadPart], now: Sequence[prompt.HeadPart]) -> list[str]:

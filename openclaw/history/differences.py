@@ -194,7 +194,7 @@ class _Search:
                 if at in kept:
                     older.places[line] = kept[at]
                     del trail.places[line]
-            if trail.lost or _is_undo_or_redo(trail.turn):
+            if trail.lost or (trail.turn and trail.turn.kind in ("undo", "redo")):
                 trail.lost = True
                 left.append(trail)
             else:
@@ -229,10 +229,6 @@ def _map_shared_lines(new: list[bytes], old: list[bytes]) -> dict[int, int]:
         if kind == "equal":
             kept.update((a + n, c + n) for n in range(b - a))
     return kept
-
-
-def _is_undo_or_redo(turn: Turn | None) -> bool:
-    return turn is not None and turn.kind in ("undo", "redo")
 
 
 # -------- the files of a turn

@@ -163,10 +163,11 @@ def _walk(home: Home, path: Path) -> Iterator[Path]:
         yield path
         return
     yield path
-    # A folder after the files beside it: sessions name parts of the archive, lines contents.
+    # A folder after the files beside it, contents of a record after its lines: sessions name parts
+    # of the archive, lines contents.
     try:
         entries = sorted(
-            path.iterdir(), key=lambda each: (each.is_dir(), _is_content(each), each.name)
+            path.iterdir(), key=lambda each: (each.is_dir(), each.suffix != ".jsonl", each.name)
         )
     except FileNotFoundError:
         return  # it went away meanwhile
@@ -174,11 +175,6 @@ def _walk(home: Home, path: Path) -> Iterator[Path]:
         raise _unreadable(path, error) from error
     for each in entries:
         yield from _walk(home, each)
-
-
-def _is_content(path: Path) -> bool:
-    """Tell whether a file of a record is a content, which the record's lines name."""
-    return path.suffix != ".jsonl"
 
 
 def _repository(home: Home, folder: Path) -> Iterator[Path]:

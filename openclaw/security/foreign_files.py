@@ -116,9 +116,8 @@ class ForeignFiles:
             value for key, value in self._read_sources().items() if key.startswith(FINGERPRINTS_OF)
         ]
         found = set(all_fingerprints(text)) if kept else set()
-        return next(
-            (_source_in(value) for value in kept if not found.isdisjoint(_prints_of(value))), ""
-        )
+        same = (value for value in kept if not found.isdisjoint(_prints_of(value)))
+        return next(same, "").partition("\n")[0]
 
     def own_lines(self, files: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
         """Return the lines of files, by their paths, with an empty one for each with foreign text;
@@ -219,10 +218,6 @@ def _key(path: str) -> str:
 
 def _paths(noted: Mapping[str, str]) -> dict[str, str]:
     return {key: source for key, source in noted.items() if not key.startswith(FINGERPRINTS_OF)}
-
-
-def _source_in(value: str) -> str:
-    return value.partition("\n")[0]
 
 
 def _prints_of(value: str) -> list[str]:

@@ -198,7 +198,8 @@ class Policy:
         rule = self._find_rule(action, tainted)
         if decision == "allow" and rule is None:
             return Verdict("allow", f"mode {self.mode} allows {_describe_effect(action)}")
-        if self._is_grantable(action, rule) and (grant := self._find_grant(action)):
+        grant = next((grant for grant in self.grants if grant.covers(action)), None)
+        if grant and self._is_grantable(action, rule):
             return Verdict("allow", f"granted: {grant}", str(grant))
         return Verdict("ask", self._why_ask(action, rule), rule=rule.name if rule else "")
 
@@ -256,9 +257,6 @@ class Policy:
             return True
         named = map(plain_parts, self.programs)
         return any(parts[: len(each)] == each[: len(parts)] for each in named if each)
-
-    def _find_grant(self, action: Action) -> Grant | None:
-        return next((grant for grant in self.grants if grant.covers(action)), None)
 
     def _why_ask(self, action: Action, rule: PolicyRule | None) -> str:
         why = f'mode "{self.mode}": {_describe_effect(action)} needs your OK'

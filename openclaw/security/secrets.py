@@ -374,7 +374,8 @@ def _find_assignments(text: str) -> Iterator[SecretSpan]:
         stem = lowered[start:end]
         if start < past or _BEFORE_USE.search(text, max(start - 64, 0), start):
             continue
-        if stem in ("key", "schl\u00fcssel") and not _is_key_name(lowered, start):
+        is_key = stem in ("key", "schl\u00fcssel")
+        if is_key and not _BEFORE_KEY.search(lowered, max(start - 16, 0), start):
             continue
         more = text[end : _REST_OF_NAME.match(text, end).end()]  # type: ignore[union-attr]  # may be empty
         owner = _OWNER.match(text, end + len(more))
@@ -386,10 +387,6 @@ def _find_assignments(text: str) -> Iterator[SecretSpan]:
         if value and _is_assigned_secret(stem, value, said=not sign["sign"] or owner is not None):
             past = sign.end() + len(value)
             yield _kind(stem, more), sign.end(), past
-
-
-def _is_key_name(lowered: str, start: int) -> bool:
-    return _BEFORE_KEY.search(lowered, max(start - 16, 0), start) is not None
 
 
 def _names_secret(stem: str, before: str, more: str) -> bool:

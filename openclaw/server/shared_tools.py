@@ -76,7 +76,6 @@ LONGEST_ANSWER = 30_000
 MOST_PASSAGES = 20
 MOST_HITS = 20
 ASK_SECONDS = 600.0
-EVERYTHING = frozenset({"read", "write", "sessions", "ask"})
 _LINES = re.compile(r"(\d+)(?:-(\d+))?")
 _PLACE = re.compile(r"(?P<path>.+?)(?::(?P<lines>\d+(?:-\d+)?))?")
 

@@ -116,9 +116,10 @@ def relist(session: Session, archive: Archive) -> None:
             part = from_json(read_bytes(path).decode("utf-8"), session.id)
         except (OSError, ValueError):
             break
-        if part.state.first not in (None, first) or _begins_with(session, part):
-            break
         count = len(part.messages)
+        is_left_over = session.messages[:count] == part.messages
+        if part.state.first not in (None, first) or is_left_over:
+            break
         turns = sum(entry.role == "user" for entry in part.messages)
         listed.append({"file": path.name, "messages": count, "turns": turns, "at": part.updated_at})
         first += count
@@ -138,7 +139,8 @@ def join_sessions(ours: Session, theirs: Session) -> Session | None:
     same = next((at for at, (a, b) in enumerate(pairs) if a != b), None)
     same = min(len(ours.messages), len(theirs.messages)) if same is None else same
     mine, other = _split_exchanges(ours.messages[same:]), _split_exchanges(theirs.messages[same:])
-    rest = sorted(mine + [each for each in other if each not in mine], key=_start_time)
+    both = mine + [each for each in other if each not in mine]
+    rest = sorted(both, key=lambda exchange: to_timestamp(exchange[0].at))
     kept = without(theirs.extra | ours.extra, SHORTENED, NOTED, *OF_THE_REQUEST)
     newer = max(ours, theirs, key=lambda session: to_timestamp(session.updated_at))
     return Session(
@@ -161,14 +163,6 @@ def _split_exchanges(messages: list[Entry]) -> list[list[Entry]]:
             found.append([])
         found[-1].append(entry)
     return found
-
-
-def _start_time(exchange: list[Entry]) -> float:
-    return to_timestamp(exchange[0].at)
-
-
-def _begins_with(session: Session, part: Session) -> bool:
-    return session.messages[: len(part.messages)] == part.messages
 
 
 def _read_messages(text: str, at: int) -> tuple[list[dict[str, Any]], int]:

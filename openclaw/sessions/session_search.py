@@ -172,11 +172,7 @@ def _searched_texts(entry: Entry) -> Iterator[tuple[str, str]]:
 
 def _argument_lines(value: Mapping[str, Any]) -> Iterator[str]:
     for name, each in value.items():
-        yield f"{name}: {each if isinstance(each, str) else _to_text(each)}"
-
-
-def _to_text(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        yield f"{name}: {', '.join(map(str, each)) if isinstance(each, list) else each}"
 
 
 def _rank(found: list[_Match], wanted: list[Term], rarity: list[float], first: str) -> list[_Match]:

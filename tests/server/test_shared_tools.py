@@ -13,7 +13,7 @@ from openclaw.history.history import History
 from openclaw.models.token_count import count
 from openclaw.security.audit import ACTIONS, read_actions
 from openclaw.server.service import Service
-from openclaw.server.shared_tools import EVERYTHING, TOOLS, Caller, SharedTools
+from openclaw.server.shared_tools import TOOLS, Caller, SharedTools
 from openclaw.storage.home import Home
 from openclaw.types import ToolProblem
 from tests.data.sample import sample
@@ -22,7 +22,7 @@ from tests.fakes.pdf import pdf
 
 EDITOR = Caller("Editor", frozenset({"read", "write"}))
 KEY = "ghp_" + "Zx81kQp0vR3sT6uW9yB2cD5eF8gH1iJ4kL7m"
-TRUSTED = Caller("Editor", EVERYTHING, trusted=True)
+TRUSTED = Caller("Editor", frozenset({"read", "write", "sessions", "ask"}), trusted=True)
 
 
 @pytest.fixture

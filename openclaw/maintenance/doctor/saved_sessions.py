@@ -29,13 +29,9 @@ def sessions(view: View) -> Iterator[Finding]:
             yield Finding(found, advice="install a newer openclaw to go on with it")
         elif case.trouble == "conflict":
             yield _both_sides(view.home, where, case)
-        elif not _is_another_encoding(case.path):
+        elif encoding_of(bytes_or_none(case.path) or b"") not in ("UTF-16", "UTF-32"):
+            # Another encoding has a check of its own.
             yield _damaged(view.home, where, case)
-
-
-def _is_another_encoding(path: Path) -> bool:
-    """Tell whether the fault is the file's encoding, which has a check of its own."""
-    return encoding_of(bytes_or_none(path) or b"") in ("UTF-16", "UTF-32")
 
 
 def aside(view: View) -> Iterator[Finding]:

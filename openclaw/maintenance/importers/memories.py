@@ -126,7 +126,7 @@ def blocks(text: str) -> list[Block]:
     skip = -1
     for at, raw in enumerate([*page.lines, ""]):
         line = raw.rstrip("\r\n")
-        gap = _is_gap(page, at, line)
+        gap = not line.strip() and page.opaque.get(at, at) == at  # outside a block of code
         if at in starts or at in tops or gap:
             _close(found, heading, lines)
         if section := starts.get(at):
@@ -233,11 +233,6 @@ def has_more(text: str) -> bool:
         for at, line in enumerate(page.lines)
         if at not in tasks and at not in headings and not _RULE.fullmatch(line.rstrip("\r\n"))
     )
-
-
-def _is_gap(page: Page, at: int, line: str) -> bool:
-    """Tell whether a line is blank and outside a block of code. The line after the last is one."""
-    return not line.strip() and page.opaque.get(at, at) == at
 
 
 def _is_matter(page: Page, at: int) -> bool:

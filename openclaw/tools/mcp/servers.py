@@ -77,8 +77,5 @@ def split_tools(
 def nearest(words: str, tools: Sequence[Tool]) -> list[Tool]:
     """The tools that some words may be about, best first."""
     by_name = {tool.name: tool for tool in tools}
-    return [by_name[blurb.name] for blurb in match_tools(words, [_blurb(tool) for tool in tools])]
-
-
-def _blurb(tool: Tool) -> Blurb:
-    return Blurb(tool.name, tool.description, tuple(tool.parameters["properties"]))
+    blurbs = [Blurb(t.name, t.description, tuple(t.parameters["properties"])) for t in tools]
+    return [by_name[blurb.name] for blurb in match_tools(words, blurbs)]

@@ -85,7 +85,8 @@ class ServerStarter:
             raise AwayError(f"it runs files of this home, and {why} ({TRUST})", rests=False)
         with copied_files(root, now.programs.held if needed else {}) as copies:
             folder = copies.folder
-            safe = _is_python(server) and not starts_scripts(start.words, root)
+            is_python = PYTHON.fullmatch(name_of(server.command)) is not None
+            safe = is_python and not starts_scripts(start.words, root)
             if server.cwd:
                 folder = copies.within(start.folder) if needed else start.folder
                 # Python would import modules from its folder before its own.
@@ -98,10 +99,6 @@ class ServerStarter:
             given = {name: copies.text(start.environment[name]) for name in server.env}
             more = {"PYTHONSAFEPATH": "1"} if safe else {}
             yield Start(words, folder, {**start.environment, **more, **given})
-
-
-def _is_python(server: Server) -> bool:
-    return bool(PYTHON.fullmatch(name_of(server.command)))
 
 
 def _full_path(folder: Path, word: str, code: Sequence[str]) -> str:

@@ -242,17 +242,14 @@ def text_of(result: Any) -> str:
     """The content of an `mcp_types.CallToolResult`: its texts, and type and size of other content.
     Structured content only when there is no text, which would say the same."""
     parts = [_block_text(block) for block in result.content]
-    if result.structured_content is not None and not any(map(_is_text, result.content)):
+    has_text = any(block.type == "text" and block.text.strip() for block in result.content)
+    if result.structured_content is not None and not has_text:
         parts.append(json.dumps(result.structured_content, ensure_ascii=False, indent=1))
     return _join(parts) or "It gave back nothing."
 
 
 def _join(parts: Iterable[str]) -> str:
     return "\n".join(part for part in parts if part)[:LONGEST]
-
-
-def _is_text(block: Any) -> bool:
-    return block.type == "text" and bool(block.text.strip())
 
 
 def _block_text(block: Any) -> str:

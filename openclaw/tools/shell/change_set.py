@@ -15,6 +15,7 @@ import shutil
 import stat
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePosixPath
 from secrets import token_hex
 
@@ -280,16 +281,14 @@ class ChangeMover:
             aside = PurePosixPath(name).with_suffix(f".{token_hex(2)}{PurePosixPath(name).suffix}")
             os.link(temp, folder / aside.name)
             self.turn_changes.before.setdefault(str(aside), None)
-            self.turn_changes.altered([str(aside)], lambda _: None, self._held_now)
+            after = partial(read_content, self.found.root)
+            self.turn_changes.altered([str(aside)], lambda _: None, after)
             self._keep_theirs(
                 name, f"others changed it meanwhile; what the command made of it is {aside}"
             )
             self.changed.append(str(aside))
         else:
             self.notes.append(f"{name}: others changed it too, and both changes are in it")
-
-    def _held_now(self, name: str) -> FileContent:
-        return read_content(self.found.root, name)
 
     def _keep_theirs(self, name: str, why: str) -> None:
         self._void(name)

@@ -60,10 +60,6 @@ class FinishedRun:
     lost: int = 0  # bytes that are not even in the file
 
 
-def watch_nothing(_process: int) -> str:
-    return ""
-
-
 def run(
     argv: Sequence[str],
     *,
@@ -72,7 +68,7 @@ def run(
     timeout: float,
     max_chars: int,
     spill: Path,
-    watch: Tick = watch_nothing,
+    watch: Tick = lambda _process: "",
     show: ShowOutput | None = None,
     contained: bool = False,
     given: BinaryIO | None = None,
