@@ -26,14 +26,13 @@ class Chunk:
     """Lines `start_line` to `end_line` (from 1, inclusive) of a file.
 
     text      the lines as they are in the file
-    context   the text that is ranked and embedded: the chunk's own words, then its headings and
-              neighbours; "" for a line without words (a rule, a comment), which is never found
+    parts     what is ranked and embedded: the chunk's own words, then its headings and neighbours,
+              which share the same string objects (`writer.postings` relies on it); none for a line
+              without words (a rule, a comment), which is never found
     headings  the headings above, outermost first
     date      the ISO day of the entry, its heading or its file, or ""
     days      other ISO days that the lines tell of ("yesterday"), when they have a date
     struck    the line is struck through as a whole
-    parts     the pieces of the context in order; neighbours share the same string objects, which
-              `writer.postings` relies on
 
     Pieces of one very long line have the same line number; otherwise no two chunks share a line.
     """
@@ -41,13 +40,16 @@ class Chunk:
     start_line: int
     end_line: int
     text: str
-    context: str
+    parts: tuple[str, ...]
     headings: tuple[str, ...] = ()
     date: str = ""
     label: str = ""
     struck: bool = False
-    parts: tuple[str, ...] = ()
     days: tuple[str, ...] = ()
+
+    @property
+    def context(self) -> str:
+        return "\n".join(self.parts)
 
 
 def split(text: str, kind: str, path: str = "") -> list[Chunk]:
@@ -139,19 +141,17 @@ def _chunks(units: list[Unit], lines: list[str], day: str) -> list[Chunk]:
     chunks = []
     for at, unit in enumerate(units):
         title = titles.setdefault(unit.headings, " > ".join(unit.headings))
-        parts = _parts(units, at, title)
         day = unit.date or dates[at]
         chunks.append(
             Chunk(
                 unit.start + 1,
                 unit.end + 1,
                 unit.piece or "\n".join(lines[unit.start : unit.end + 1]),
-                "\n".join(parts),
+                _parts(units, at, title),
                 unit.headings,
                 day,
                 unit.label,
                 unit.struck,
-                parts,
                 _days_told(unit.said, day) if day else (),
             )
         )

@@ -22,12 +22,10 @@ from openclaw.retrieval.ranking import RowScores
 from openclaw.retrieval.records import ENGINE, KnownFile, Stamp
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.snapshot import (
-    Floats,
     Rows,
     Snapshot,
     SnapshotView,
     question_vector,
-    usual_cosine,
 )
 from openclaw.retrieval.vector_store import KEPT_DAYS, LazyStore
 from openclaw.retrieval.vector_upkeep import VectorFiller, is_behind
@@ -195,14 +193,6 @@ class LiveIndex:
             with suppress(sqlite3.Error), self._open()[0].write() as writer:
                 writer.execute("DELETE FROM shared")  # the next search looks for all
         return scores
-
-    def usual_cosine(self, snapshot: Snapshot, embedder: Embedder, vector: Floats) -> float | None:
-        """`snapshot.usual_cosine`, in the vector store where the index keeps no vectors."""
-        if self.shared.keeps:
-            return usual_cosine(snapshot, embedder, vector)
-        ask = self.shared.ask
-        given = (snapshot, embedder, vector)
-        return ask(embedder, lambda shared: ranking.usual_shared_cosine(shared, *given))
 
     def sweep(self) -> bool:
         """Remove the vectors from the vector store that no clone has named for `KEPT_DAYS`. Returns

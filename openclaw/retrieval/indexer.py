@@ -130,8 +130,8 @@ class Indexer:
                     self.store.recover(error)
         return IndexReport(problems=[problem], seconds=time.perf_counter() - started)
 
-    def contexts(self, path: str) -> list[str]:
-        """The contexts of a file's chunks; none when the file has changed since it was indexed."""
+    def contexts(self, path: str) -> list[tuple[str, ...]]:
+        """The parts of a file's chunks; none when the file has changed since it was indexed."""
         known = self.store.known(path)
         if known is None:
             return []
@@ -139,7 +139,7 @@ class Indexer:
             content = read_file(str(self.home.root / path), self.options.max_bytes, 0)
             if content.md5 != known.md5:
                 return []
-            return [chunk.context for chunk in self._chunks(path, content)]
+            return [chunk.parts for chunk in self._chunks(path, content)]
         except (OSError, Unreadable):
             return []
 

@@ -31,11 +31,10 @@ from openclaw.retrieval.ranking import (
     RowScores,
     fused,
     respell,
-    scale,
     weigh_words,
 )
 from openclaw.retrieval.records import StoredChunk
-from openclaw.retrieval.snapshot import Rows, SnapshotView, best, question_vector, usual_cosine
+from openclaw.retrieval.snapshot import Rows, SnapshotView, best, question_vector
 
 if TYPE_CHECKING:
     from openclaw.retrieval.embedders import Embedder
@@ -66,15 +65,14 @@ class HybridRetriever(BaseRetriever):
         embedder: Embedder | None = None,
         *,
         nearest: FindNearest = ranking.nearest,
-        usual_cosine: ranking.UsualCosine = usual_cosine,
         top_k: int = 5,
         today: Callable[[], date] = date.today,
         on_trouble: Callable[[Exception], None] = lambda error: None,
     ) -> None:
         super().__init__(callback_manager=CallbackManager([]))
         self._state, self._embedder = state, embedder
-        self._nearest, self._usual_cosine = nearest, usual_cosine
-        self._top_k, self._today, self._on_trouble = top_k, today, on_trouble
+        self._nearest, self._top_k = nearest, top_k
+        self._today, self._on_trouble = today, on_trouble
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         view = self._state()
@@ -94,7 +92,6 @@ class HybridRetriever(BaseRetriever):
             self._today(),
             StoredBM25(view).find(bundle.query_str),
             lambda others: self._by_meaning(view, bundle, others),
-            lambda: scale(view, self._embedder, bundle.embedding, self._usual_cosine),
             self._top_k,
             whole=whole,
         )

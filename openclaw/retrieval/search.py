@@ -172,7 +172,6 @@ class Search(LiveIndex):
             lambda: SnapshotView(self.current(EMBED_SECONDS)),
             self.meaning.embedder(),
             nearest=self.nearest,
-            usual_cosine=self.usual_cosine,
             top_k=k,
             on_trouble=self.meaning.failed,
         )
@@ -241,7 +240,6 @@ class Search(LiveIndex):
             query.today or date.today(),
             ranking.by_words(view, query.question),
             by_meaning,
-            lambda: ranking.scale(view, embedder, vector, self.usual_cosine),
             query.k,
             whole=query.whole,
             order=query.order,

@@ -281,14 +281,10 @@ def question_vector(embedder: Embedder, text: str) -> Floats:
     return (vector / np.float32(length)).astype(np.float32)
 
 
-def usual_cosine(snapshot: Snapshot, embedder: Embedder, vector: Floats) -> float | None:
-    """The median cosine of a unit vector and `SAMPLE` stored ones; None when fewer than `FEWEST`
-    are stored, or they have another length."""
-    vectors = snapshot.vectors(embedder.name)
-    rows = np.flatnonzero(vectors.known)
-    if len(rows) < FEWEST or len(vector) != vectors.width:
-        return None
-    return float(np.median(vectors.cosines(rows[:: -(-len(rows) // SAMPLE)], vector)))
+def sample(known: Mask) -> Rows:
+    """Up to `SAMPLE` of these rows, at even distances; none of fewer than `FEWEST`."""
+    rows = np.flatnonzero(known)
+    return rows[:: -(-len(rows) // SAMPLE)] if len(rows) >= FEWEST else rows[:0]
 
 
 Read = Callable[[str, Sequence[int]], dict[int, tuple[Any, ...]]]
@@ -308,7 +304,8 @@ class Vectors:
         self._name, self._codes, self._read = name, codes, read
 
     def nearest(self, vector: Floats, most: int, allowed: Mask | None = None) -> Rows:
-        """The `most` rows with the highest cosine, best first."""
+        """The `most` rows with the highest cosine, best first. Raises ModelFailed as `cosines`."""
+        self._checked(vector, np.flatnonzero(self.known))
         rows = np.flatnonzero(self.known if allowed is None else self.known & allowed)
         for score, most_rows in ((self._bits_alike, CODES), (self._by_bits, RESCORED)):
             if self._codes.matrix is None and len(rows) > most_rows:

@@ -36,11 +36,11 @@ class FileReading:
     problem: str = ""
 
 
-def context_key(context: str) -> int:
-    """A hash of a context in 63 bits, 0 for the empty one."""
-    if not context:
+def context_key(*parts: str) -> int:
+    """A hash of the parts of a context in 63 bits, 0 for none."""
+    if not parts:
         return 0
-    digest = blake2b(context.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    digest = blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little") & _KEY or 1
 
 
@@ -94,7 +94,7 @@ class Writer:
         self._put_chunks(file, new, chunks)
         terms = pack_postings(postings)
         self._put_postings(file, terms, old_terms)
-        contexts = [context_key(chunk.context) for chunk in chunks]
+        contexts = [context_key(*chunk.parts) for chunk in chunks]
         rows = pack_rows(node_ids(reading.path, chunks), contexts, lengths)
         self._note_departed(file, new, rows)
         self._db.execute("INSERT OR REPLACE INTO file_rows VALUES (?, ?)", (file, rows))
@@ -282,7 +282,7 @@ def postings(chunks: Sequence[Chunk]) -> tuple[dict[str, Posting], npt.NDArray[n
     found: list[npt.NDArray[np.int64]] = []
     sizes = np.zeros(len(chunks), np.int64)
     for ordinal, chunk in enumerate(chunks):
-        for at, part in enumerate(chunk.parts or ((chunk.context,) if chunk.context else ())):
+        for at, part in enumerate(chunk.parts):
             ids = read.get(part)
             if ids is None:
                 terms = words(part, language)

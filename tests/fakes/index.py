@@ -32,7 +32,7 @@ def split_lines(text: str, kind: str, path: str) -> list[Chunk]:
             continue
         if line.startswith("# "):
             headings = (line[2:],)
-        chunks.append(Chunk(number, number, line, f"{before}\n{line}".strip(), headings))
+        chunks.append(Chunk(number, number, line, (line, *([before] if before else [])), headings))
         before = line
     return chunks
 

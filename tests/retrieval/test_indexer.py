@@ -11,12 +11,14 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from openclaw.errors import ServerAway
 from openclaw.retrieval.index_store import IndexStore
 from openclaw.retrieval.indexer import Indexer, IndexReport
 from openclaw.retrieval.scan import MANY, IndexOptions
+from openclaw.retrieval.vector_upkeep import AROUND
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
 from tests.data.sample import sample
@@ -516,15 +518,14 @@ def test_vectors_are_made_for_what_has_none(home: Path, store: IndexStore) -> No
     upkeep.refresh()
     seen: list[tuple[int, int]] = []
     assert embed_pending(upkeep, embedder, on_progress=lambda *at: seen.append(at)) == 0
-    assert sorted(embedder.seen) == ["one", "one\ntwo"]
+    assert sorted(embedder.seen) == ["one", "two"]
     assert seen == [(2, 2)]
     view = store.snapshot()
     matrix, known = matrix_of(view, embedder.name)
     assert known.all()
-    contexts = {"memory/a.md:1": "one", "memory/a.md:2": "one\ntwo", "memory/b.md:1": "one"}
-    for chunk in view.rows(range(3)):
-        wanted = embedder.query(contexts[f"{chunk.path}:{chunk.start_line}"])
-        assert abs(matrix[chunk.row] - wanted).max() < 1e-3
+    one, two = embedder.query("one"), embedder.query("two") + AROUND * embedder.query("one")
+    wanted = np.array([one, two / np.linalg.norm(two), one])
+    assert abs(matrix - wanted).max() < 1e-3
     assert embed_pending(upkeep, embedder) == 0
     assert len(embedder.seen) == 2
 
@@ -541,7 +542,7 @@ def test_only_changed_contexts_are_embedded_again(home: Path, store: IndexStore)
     upkeep.refresh()
     assert not store.snapshot().vectors(embedder.name).known.all()
     embed_pending(upkeep, embedder)
-    assert sorted(embedder.seen) == ["another line\nline 51", "line 49\nanother line"]
+    assert sorted(embedder.seen) == ["another line", "line 49", "line 51"]
 
 
 def test_a_rename_and_an_undo_embed_nothing(home: Path, store: IndexStore) -> None:
@@ -557,7 +558,7 @@ def test_a_rename_and_an_undo_embed_nothing(home: Path, store: IndexStore) -> No
     put(home, "workspace/b.md", "one\ntwo\nthree\n")
     upkeep.refresh()
     assert embed_pending(upkeep, embedder) == 0
-    assert len(embedder.seen) == 4
+    assert sorted(embedder.seen) == ["one", "something else", "three", "two"]
     assert store.snapshot().vectors(embedder.name).known.all()
 
 
@@ -571,7 +572,7 @@ def test_an_embedder_that_fails_half_way_keeps_what_it_did(home: Path, store: In
     assert 64 <= known.sum() <= 100
     again = FakeEmbedder()
     assert embed_pending(upkeep, again) == 0
-    assert len(again.seen) == 200 - known.sum()
+    assert len(again.seen) == 200 - known.sum() + 1  # and the line before
 
 
 def test_embedding_ends_when_time_is_up(home: Path, store: IndexStore) -> None:
@@ -622,7 +623,7 @@ def test_lines_that_say_nothing_get_no_vector(home: Path, store: IndexStore) -> 
         from dataclasses import replace
 
         chunks = split_lines(text, kind, path)
-        return [replace(c, context="") if c.text == "---" else c for c in chunks]
+        return [replace(c, parts=()) if c.text == "---" else c for c in chunks]
 
     upkeep, embedder = plain_upkeep(home, store, split=without_rules), FakeEmbedder()
     upkeep.refresh()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ from openclaw.retrieval.llamaindex import (
     StoredBM25,
     word_index,
 )
+from openclaw.retrieval.ranking import UNRELATED
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.search import Search
 from openclaw.retrieval.snapshot import Rows, SnapshotView, best, question_vector
@@ -167,6 +169,46 @@ def test_the_nearest_rows_come_with_their_cosines(home: Path, store: IndexStore)
     assert found.scores == pytest.approx(cosines[found.rows], abs=1e-6)
 
 
+def nearness(
+    home: Path, store: IndexStore, lines: list[str], embedder: WordEmbedder, question: str
+) -> list[float]:
+    """How near each line, in a file of its own, comes to a question."""
+    shutil.rmtree(home / "memory")
+    for n, line in enumerate(lines):
+        (home / "memory").mkdir(exist_ok=True)
+        (home / f"memory/{n:03}.md").write_text(line, "utf-8")
+    Indexer(Home(home), store, IndexOptions()).refresh()
+    view, vector = embedded(home, store, embedder), embedder.query(question).tolist()
+    found = ranking.nearest(view, embedder, vector, np.arange(view.snapshot.count))
+    texts = [chunk.text for chunk in view.chunks(found.rows.tolist())]
+    return [float(found.scores[texts.index(line)]) for line in lines]
+
+
+@pytest.mark.parametrize("greetings", [3, 60])
+def test_what_is_near_to_all_lines_comes_after_what_is_not(
+    home: Path, store: IndexStore, greetings: int
+) -> None:
+    lines = ["hey", "tank valve", *(f"hey friend{n}" for n in range(greetings))]
+    hey, tank, *_ = nearness(home, store, lines, WordEmbedder(), "hey tank")
+    assert (tank > hey) == (greetings == 60)  # three lines do not tell what is usual
+
+
+class Narrow(WordEmbedder):
+    """All its vectors lie near each other."""
+
+    def _vector(self, text: str) -> list[float]:
+        vector = np.array(super()._vector(text)) + 1 / np.sqrt(self.width)
+        return list(vector / np.linalg.norm(vector))
+
+
+def test_cosines_are_read_by_what_is_usual_for_the_model(home: Path, store: IndexStore) -> None:
+    lines = [f"tale{n} of others{n}" for n in range(60)]
+    asked = (home, store, lines, Narrow(), lines[7])
+    same, *others = sorted(nearness(*asked), reverse=True)
+    assert same > 0.9
+    assert np.median(others) == pytest.approx(UNRELATED, abs=0.05)
+
+
 def test_rows_without_a_vector_are_not_found(home: Path, store: IndexStore) -> None:
     embedder = WordEmbedder()
     embedded(home, store, embedder)
@@ -292,11 +334,11 @@ def test_without_llama_index_the_same_is_found(
     def by_meaning(others: Rows) -> ranking.RowScores | None:
         return direct.nearest(view, embedder, vector, others) if vector else None
 
-    words, scale = direct.by_words(view, question), (0.1, 0.7)
-    found = direct.fused(view, question, day, words, by_meaning, lambda: scale, 5)
+    words = direct.by_words(view, question)
+    found = direct.fused(view, question, day, words, by_meaning, 5)
     retriever = HybridRetriever(lambda: view, embedder if vector else None, today=lambda: day)
     assert found == retriever.fused(view, QueryBundle(question, embedding=vector))
-    alone = direct.fused(view, question, day, words, lambda others: None, lambda: scale, 5)
+    alone = direct.fused(view, question, day, words, lambda others: None, 5)
     retriever = HybridRetriever(lambda: view, today=lambda: day)
     assert alone == retriever.fused(view, QueryBundle(question))
 

@@ -221,18 +221,6 @@ def test_no_more_rows_than_asked_for() -> None:
     assert len(search("port", chunks, limit=4)) == 4
 
 
-def test_the_cosines_of_another_model_can_be_told() -> None:
-    asked, chunks = read_question("zyxomma", TODAY), lines("unrelated")
-
-    def found(cosines: tuple[float, float]) -> list[FusedRow]:
-        none = np.empty(0, np.float32)
-        near = ranked({0: 0.5})
-        return fuse(asked, NO_ROWS, near, none, read_from(chunks), cosines=cosines)
-
-    assert found((0.1, 0.7))
-    assert not found((0.5, 0.9))
-
-
 def test_coverage_is_the_share_of_the_rare_words_and_unknown_words_count() -> None:
     known = {"port": ([0, 1, 2], [1, 1, 1]), "staging": ([1], [1])}
 

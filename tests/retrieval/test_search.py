@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from openclaw.errors import OpenclawError, UsageError
+from openclaw.retrieval.chunking import NEIGHBOURS
 from openclaw.retrieval.embedders import EmbedderChoice
 from openclaw.retrieval.index import BACKGROUND
 from openclaw.retrieval.passages import CUT, Passage, PassageLimits, distinct, for_prompt
@@ -351,16 +352,16 @@ def test_a_server_that_dies_half_way_leaves_an_answer_and_one_notice(
     home: Path, opened: Callable[..., Search]
 ) -> None:
     write(home, "memory/many.md", "".join(f"- item {n} of the list\n" for n in range(100)))
-    embedder = WordEmbedder(left=64)
+    embedder = WordEmbedder(left=70)  # two batches and the lines around them
     search = opened(embedder)
     assert places(search.search("boiler serviced", complete=True))[0] == "memory/2026-03-02.md:3"
-    assert len(embedder.texts) == 64
+    assert 64 < len(embedder.texts) <= 70
     assert places(search.search("boiler serviced"))[0] == "memory/2026-03-02.md:3"
     assert search.notices == ["search goes by words only: the embedding server is away (start it)"]
     search.close()
     fresh = WordEmbedder()
     opened(fresh).search("boiler", complete=True)
-    assert fresh.texts and not {*fresh.texts} & {*embedder.texts}
+    assert fresh.texts and len({*fresh.texts} & {*embedder.texts}) <= 2 * NEIGHBOURS
 
 
 @pytest.mark.parametrize("spoilt", [[float("nan")] * 64, [0.0] * 64, [1.0, 2.0]])

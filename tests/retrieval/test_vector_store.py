@@ -246,7 +246,7 @@ def test_a_sweep_removes_what_no_clone_has_named_for_thirty_days(
     second.index()
     (first.root / "memory/log.md").unlink()
     (second.root / "workspace/trip.md").unlink()
-    trip = [context_key(text) for text in contexts(first, "workspace/trip.md")]
+    trip = [context_key(*parts) for parts in contexts(first, "workspace/trip.md")]
     first.day = second.day = TODAY + 29
     first.index()
     assert first.search.sweep()
@@ -264,7 +264,7 @@ def test_a_sweep_removes_what_no_clone_has_named_for_thirty_days(
     assert second.search.notices == []
 
 
-def contexts(one: Clone, path: str) -> list[str]:
+def contexts(one: Clone, path: str) -> list[tuple[str, ...]]:
     return one.search._open()[1].contexts(path)
 
 
@@ -303,7 +303,7 @@ class Turns:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_in_whatever_order_their_calls_come_clones_embed_each_text_once(
+def test_in_whatever_order_their_calls_come_clones_make_each_vector_once(
     clone: Callable[..., Clone], seed: int
 ) -> None:
     turns, stores = Turns(seed, 3), {"": MemoryStore(), "_now": MemoryStore()}
@@ -326,8 +326,8 @@ def test_in_whatever_order_their_calls_come_clones_embed_each_text_once(
         thread.start()
     for thread in threads:
         thread.join()
-    texts = [text for each in clones for text in each.embedder.texts]
-    assert (len(texts), len(set(texts))) == (268, 268)
+    vectors = [node.node_id for node in stores[""].nodes]
+    assert (len(vectors), len(set(vectors))) == (268, 268)
     assert stores["_now"].nodes == []
 
 
@@ -342,12 +342,12 @@ def test_what_a_killed_clone_has_claimed_is_left_to_it_for_the_lease(
 
     one = clone(make, keeps=False)
     one.search.refresh()
-    make(one.embedder).claim([context_key(text) for text in contexts(one, "workspace/trip.md")])
+    make(one.embedder).claim([context_key(*parts) for parts in contexts(one, "workspace/trip.md")])
     seconds[0] += LEASE_SECONDS - 1
     assert one.search.embed(seconds=60) == 2
     seconds[0] += 1
     assert one.search.embed() == 0
-    assert len(one.embedder.texts) == 268
+    assert len(memory.nodes) == 268
     seconds[0] += 1
     assert one.search.sweep()
     assert claims.nodes == []
