@@ -47,10 +47,6 @@ class Chunk:
     struck: bool = False
     days: tuple[str, ...] = ()
 
-    @property
-    def context(self) -> str:
-        return "\n".join(self.parts)
-
 
 def split(text: str, kind: str, path: str = "") -> list[Chunk]:
     """The chunks of a document in order; each line that is not blank is in one.

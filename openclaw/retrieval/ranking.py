@@ -198,7 +198,7 @@ def fuse(
     named = set(days.tolist())
     notes = [_notes(question, chunk, dated=chunk.row in named) for chunk in chunks]
     bonus = np.array([sum(found.values()) for found in notes], np.float32)
-    dates = np.array([_ordinal(chunk.date) for chunk in chunks])
+    dates = np.array([int(chunk.date.replace("-", "") or 0) for chunk in chunks])
     if question.wants_latest:
         bonus += BONUS_LATEST * _recency(dates)
     blended = pool.blended() + bonus
@@ -313,7 +313,8 @@ def _scale(values: npt.NDArray[np.float32], low: float) -> npt.NDArray[np.float3
 def _notes(question: Question, chunk: StoredChunk, *, dated: bool) -> dict[str, float]:
     """The bonuses of a chunk, by the reason in words."""
     notes: dict[str, float] = {}
-    if question.phrases and _has_phrase(question.phrases, chunk.text):
+    plain = " ".join(chunk.text.casefold().split()) if question.phrases else ""
+    if any(phrase.casefold() in plain for phrase in question.phrases):
         notes["quoted phrase"] = BONUS_PHRASE
     look_up = 0 < len(question.words) <= KEYWORDS
     own = set(words(chunk.text)) if look_up or question.keys else set()
@@ -345,16 +346,6 @@ def _recency(days: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
     known, at = np.unique(days[dated], return_inverse=True)
     places[dated] = (at + 1) / max(len(known), 1)
     return places
-
-
-def _has_phrase(phrases: Sequence[str], text: str) -> bool:
-    plain = " ".join(text.casefold().split())
-    return any(phrase.casefold() in plain for phrase in phrases)
-
-
-def _ordinal(day: str) -> int:
-    """An ISO day as a number that grows with it, 0 for none."""
-    return int(day.replace("-", "")) if day else 0
 
 
 def _nearness(

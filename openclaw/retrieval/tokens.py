@@ -1,8 +1,9 @@
 """Words for BM25: the same function for documents and for questions.
 
-A word is case folded, loses its accents and is stemmed as English (Snowball, "Porter 2"). A text
-that is clearly in another language also gives that language's stems, so that it still shares the
-English stem with a text too short to tell. Identifiers are kept whole and in parts.
+A word is case folded, loses its accents and is stemmed as English (Snowball, "Porter 2"; irregular
+forms by a table, as Krovetz 1993). A text that is clearly in another language also gives that
+language's stems, so that it still shares the English stem with a text too short to tell.
+Identifiers are kept whole and in parts.
 """
 
 from __future__ import annotations
@@ -45,6 +46,27 @@ _FOREIGN = {
 _LANGUAGES = {name: frozenset(words.split()) for name, words in _FOREIGN.items()}
 _ENGLISH = frozenset("in on at as or an be he the was for to is do no so me my with if i".split())
 _HINTS = frozenset().union(*_LANGUAGES.values())
+# Forms that no stemmer of suffixes joins: a question has "did you buy", its answer "bought". Of
+# forms that are common words by themselves ("led", "rose", "lives") none.
+_IRREGULAR = (
+    "become became, begin began begun, bend bent, blow blew blown, break broke broken, bring "
+    "brought, build built, burn burnt, buy bought, catch caught, choose chose chosen, come came, "
+    "deal dealt, dig dug, draw drew drawn, dream dreamt, drink drank drunk, drive drove driven, "
+    "eat ate eaten, fall fell fallen, feed fed, feel felt, fight fought, find found, fly flew "
+    "flown, forget forgot forgotten, freeze froze frozen, get got gotten, give gave given, go went "
+    "gone, grow grew grown, hang hung, hear heard, hide hid hidden, hold held, keep kept, know "
+    "knew known, learn learnt, leave left, lend lent, lose lost, make made, mean meant, meet met, "
+    "pay paid, ride rode ridden, ring rang rung, run ran, say said, see saw seen, seek sought, "
+    "sell sold, send sent, shake shook shaken, shoot shot, sing sang sung, sink sank sunk, sleep "
+    "slept, speak spoke spoken, spell spelt, spend spent, stand stood, steal stole stolen, stick "
+    "stuck, strike struck, sweep swept, swim swam swum, swing swung, take took taken, teach "
+    "taught, tear tore torn, tell told, think thought, throw threw thrown, understand understood, "
+    "wake woke woken, wear wore worn, win won, write wrote written, child children, foot feet, "
+    "half halves, knife knives, loaf loaves, man men, mouse mice, shelf shelves, tooth teeth, wife "
+    "wives, woman women"
+)
+_ROWS = [row.split() for row in _IRREGULAR.split(", ")]
+_BASES = {form: base for base, *forms in _ROWS for form in forms}
 
 _CJK = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -193,7 +215,7 @@ def _word(atom: str, language: str) -> Iterator[str]:
 def _stems(word: str, language: str) -> Iterator[str]:
     lower = word.casefold()
     plain = _remove_accents(lower)
-    stem: str = _stemmer("english").stemWord(plain) if plain.isascii() else plain
+    stem: str = _stemmer("english").stemWord(_BASES.get(plain, plain)) if plain.isascii() else plain
     yield stem
     if language:
         other = _remove_accents(_stemmer(language).stemWord(lower))

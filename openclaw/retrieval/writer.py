@@ -47,10 +47,10 @@ def context_key(*parts: str) -> int:
 def node_ids(path: str, chunks: Sequence[Chunk]) -> list[int]:
     """A hash of 64 bits for each chunk, which stays when its lines only move: of path, headings,
     text, context, and the number of equal chunks before it."""
-    seen: dict[tuple[tuple[str, ...], str, str], int] = {}
+    seen: dict[tuple[tuple[str, ...], str, tuple[str, ...]], int] = {}
     ids = []
     for chunk in chunks:
-        own = (chunk.headings, chunk.text, chunk.context)
+        own = (chunk.headings, chunk.text, chunk.parts)
         nth = seen[own] = seen.get(own, -1) + 1
         parts = json.dumps([path, *own, nth], ensure_ascii=False)
         digest = blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=8).digest()

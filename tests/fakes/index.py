@@ -41,7 +41,7 @@ def count_words(chunks: Sequence[Chunk]) -> tuple[dict[str, Any], npt.NDArray[np
     found: dict[str, list[tuple[int, int]]] = {}
     lengths = []
     for ordinal, chunk in enumerate(chunks):
-        words = chunk.context.lower().split()
+        words = " ".join(chunk.parts).lower().split()
         lengths.append(len(words))
         for word, count in Counter(words).items():
             found.setdefault(word, []).append((ordinal, count))

@@ -81,8 +81,7 @@ def test_a_context_fits_the_window_of_the_embedding_model(text: str, kind: str, 
         own = size(chunk.parts[0]) if chunk.parts else 0
         assert own <= WINDOW_BYTES or chunk.headings or chunk.start_line == chunk.end_line
         title = size(" > ".join(chunk.headings))
-        assert size(chunk.context) <= max(WINDOW_BYTES, own) + title + 210
-        assert chunk.context == "\n".join(chunk.parts)
+        assert size("\n".join(chunk.parts)) <= max(WINDOW_BYTES, own) + title + 210
 
 
 @given(st.text(max_size=3000), st.sampled_from(KINDS))
@@ -127,22 +126,22 @@ def test_a_chunk_is_ranked_with_two_neighbours_on_each_side_and_its_headings() -
     chunk = the("item3", split(text, "markdown"))
     assert chunk.text == "- item3"
     assert chunk.headings == ("House", "Kitchen")
-    assert chunk.context == "item3\nHouse > Kitchen\nitem1\nitem2\nitem4\nitem5"
+    assert chunk.parts == ("item3", "House > Kitchen", "item1", "item2", "item4", "item5")
 
 
 def test_neighbours_are_of_the_same_section() -> None:
     text = "# A\n- one\n\n# B\n- two\n"
-    assert "one" not in the("two", split(text, "markdown")).context
+    assert "one" not in the("two", split(text, "markdown")).parts
 
 
 def test_neighbours_are_fewer_when_they_are_long() -> None:
     text = "".join(f"- n{n} {'long ' * 90}\n" for n in range(5))
-    assert the("n2 ", split(text, "markdown")).context.count("n") < 200
+    assert len(the("n2 ", split(text, "markdown")).parts) < 3
 
 
 def test_a_nested_item_is_ranked_with_the_item_it_belongs_to() -> None:
     text = "- Berlin office\n" + "".join(f"  - room {n}\n" for n in range(6))
-    assert "Berlin office" in the("room 5", split(text, "markdown")).context
+    assert "Berlin office" in the("room 5", split(text, "markdown")).parts
 
 
 def test_a_table_stays_whole() -> None:
@@ -154,7 +153,7 @@ def test_a_table_beyond_the_window_is_cut_at_rows_and_keeps_its_header_in_each_c
     rows = "".join(f"| person {n} | town number {n} with a long name |\n" for n in range(60))
     chunks = split(f"| name | town |\n|---|---|\n{rows}", "markdown")
     assert len(chunks) > 2
-    assert all("name" in chunk.context.splitlines()[1] for chunk in chunks[1:])
+    assert all("name" in chunk.parts[1] for chunk in chunks[1:])
     assert all(line.endswith("|") for chunk in chunks for line in chunk.text.splitlines())
 
 
@@ -183,32 +182,32 @@ def test_underlined_headings_are_headings() -> None:
 
 def test_the_comment_of_an_entry_is_not_ranked_but_dates_it() -> None:
     chunk = split("- Anna likes tea <!-- preference, 2026-11-21, turn 4 -->\n", "markdown")[0]
-    assert chunk.context == "Anna likes tea"
+    assert chunk.parts == ("Anna likes tea",)
     assert chunk.date == "2026-11-21"
 
 
 def test_task_boxes_block_ids_and_link_targets_are_not_ranked() -> None:
     text = "- [ ] buy [milk](https://shop.example/aisle7) ^1a2b3c4d\n"
-    assert split(text, "markdown")[0].context == "buy milk"
+    assert split(text, "markdown")[0].parts == ("buy milk",)
 
 
 def test_a_line_struck_through_as_a_whole_is_struck_and_its_neighbours_do_not_know_it() -> None:
     text = "- Lives in Ulm\n- ~~Lives in Berlin~~ (until 2026-11-21) <!-- fact, 2026-01-02 -->\n"
     live, gone = split(text, "markdown")
     assert gone.struck and not live.struck
-    assert "Berlin" not in live.context
-    assert "Ulm" not in gone.context and "Berlin" in gone.context
+    assert "Berlin" not in str(live.parts)
+    assert "Ulm" not in str(gone.parts) and "Berlin" in str(gone.parts)
 
 
 def test_words_struck_in_a_living_line_are_not_ranked() -> None:
     chunk = split("- The meeting is on ~~Monday~~ Tuesday\n", "markdown")[0]
     assert not chunk.struck
-    assert chunk.context == "The meeting is on Tuesday"
+    assert chunk.parts == ("The meeting is on Tuesday",)
 
 
 def test_a_comment_or_a_rule_alone_has_nothing_to_rank() -> None:
     chunks = split("# T\n\n<!-- written\nby the program -->\n\n---\n\n- one\n", "markdown")
-    assert [chunk.context for chunk in chunks] == ["T", "", "", "one\nT"]
+    assert [chunk.parts for chunk in chunks] == [("T",), (), (), ("one", "T")]
 
 
 def test_the_date_is_that_of_the_entry_else_of_the_heading_else_of_the_file() -> None:
@@ -253,14 +252,14 @@ def test_source_is_cut_at_blank_lines_and_definitions_and_told_with_what_is_arou
         "return x",
         "def save(self):",
     ]
-    assert "class Store def load(self)" in the("return x", chunks).context
+    assert "class Store def load(self)" in the("return x", chunks).parts
 
 
 def test_a_settings_line_is_told_with_the_keys_above_it() -> None:
     text = "server:\n  host: a\n  port: 80\nclient:\n  port: 81\n"
     chunk = the("port: 80", split(text, "code", "config.yaml"))
     assert chunk.label == "port"
-    assert "server" in chunk.context
+    assert "server" in chunk.parts
 
 
 def test_one_very_long_line_is_cut_at_sentences_with_the_same_number() -> None:
