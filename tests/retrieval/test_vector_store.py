@@ -683,7 +683,7 @@ def start_clone(root: Path, *arguments: str) -> subprocess.Popen[str]:
 @pytest.mark.parametrize("kind", SERVERS)
 @pytest.mark.parametrize("clones", [2, 8])
 @pytest.mark.parametrize("killed", [False, True])
-def test_clones_as_processes_embed_each_text_once(
+def test_clones_as_processes_make_each_vector_once(
     home: Path,
     clone: Callable[..., Clone],
     tmp_path: Path,
@@ -693,7 +693,7 @@ def test_clones_as_processes_embed_each_text_once(
     request: pytest.FixtureRequest,
 ) -> None:
     server = request.getfixturevalue(kind)
-    write(home, "workspace/more.md", "".join(f"- item number{n} Olsen\n\n" for n in range(1_000)))
+    write(home, "workspace/more.md", "".join(f"# item number{n} Olsen\n\n" for n in range(1_000)))
     roots = [Path(shutil.copytree(home, tmp_path / f"user{n}/home")) for n in range(clones)]
     expected = json.loads(json.dumps(clone(at=home).answers()))
     count, chance = tmp_path / "count", random.Random(7)
@@ -722,7 +722,8 @@ def test_clones_as_processes_embed_each_text_once(
     said = [(*child.communicate(), child.returncode) for child in running]
     assert [status for *_, status in said] == [0] * clones, said
     assert [json.loads(out) for out, *_ in said] == [[expected, []]] * clones
-    texts = count.read_text().splitlines()
+    # Other lines are also embedded by the clone that makes the vectors of their neighbours.
+    texts = [text for text in count.read_text().splitlines() if "Olsen" in text]
     told = f"{kind}, {clones} clones, killed {killed}: {len(texts)} embedded of {len(set(texts))}"
     request.node.user_properties.append(("embedded", told))
     # The killed client loses what it has claimed, and so does each with the server.
