@@ -35,5 +35,7 @@ def server(home: Path) -> Iterator[RunningServer]:
 def http(server: RunningServer) -> Iterator[httpx.Client]:
     """The owner's client."""
     headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"}
-    with httpx.Client(base_url=f"http://127.0.0.1:{server.port}", headers=headers) as client:
+    with httpx.Client(
+        base_url=f"http://127.0.0.1:{server.port}", headers=headers, timeout=30
+    ) as client:
         yield client
