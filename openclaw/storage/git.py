@@ -36,6 +36,8 @@ OPTIONS = (
     *("-c", "core.fsmonitor=false"),
     *("-c", f"core.attributesFile={os.devnull}"),
     *("-c", "core.alternateRefsCommand="),
+    # A record is dropped when its commit is made, so the commit has to outlast a power cut.
+    *("-c", "core.fsync=loose-object,reference"),
     *("-c", "core.safecrlf=false"),
     *("-c", "commit.gpgsign=false"),
     *("-c", "grep.patternType=basic"),

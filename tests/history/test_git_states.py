@@ -3,6 +3,7 @@ one commit of its own files, and the user's work is as it was."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -64,6 +65,23 @@ def test_a_turn_without_files_commits_its_conversation(it: GitTalk) -> None:
     assert it.changed() == []
     assert it.git("ls-tree", "-r", "--name-only", "HEAD", "sessions/").splitlines() != []
     assert it.dirty() == ""
+
+
+def test_all_that_git_keeps_of_a_turn_is_on_the_disk_when_its_record_goes(
+    it: GitTalk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, trace = tmp_path / "gitconfig", tmp_path / "trace"
+    settings.write_text(f"[trace2]\n\teventTarget = {trace.as_posix()}\n", "utf-8")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
+    before = len(_loose(it))
+    it.write(A, "one\n")
+    told = [json.loads(line) for line in trace.read_text("utf-8").splitlines()]
+    flushed = [int(each["value"]) for each in told if each.get("key") == "fsync/hardware-flush"]
+    assert sum(flushed) > len(_loose(it)) - before > 0  # these and the branch
+
+
+def _loose(it: GitTalk) -> list[Path]:
+    return [*(it.root / ".git" / "objects").glob("??/*")]
 
 
 def test_a_long_prompt_of_many_lines_gives_a_short_subject(it: GitTalk) -> None:
