@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 
+from openclaw.nlp.words import significant_words
 from openclaw.security.secrets import find_key_begin
 from openclaw.storage.home import Home
 from openclaw.storage.safe_open import read_bytes
@@ -67,21 +71,19 @@ def _matchers(wanted: str) -> Iterator[Matches]:
 
 
 def _nearest(home: Home, files: list[Path], wanted: str) -> list[Hit]:
-    """The lines with most of the words (longer ones without their ending), best first."""
-    words = {_stem(word) for word in re.findall(r"\w+", wanted.casefold()) if len(word) > 3}
-    if not words:
-        return []
+    """Return the lines with the rarest of the words, and the most of them: words are weighted by
+    their inverse document frequency (Sparck Jones 1972), a line being a document."""
+    words = [word for word in sorted(significant_words(wanted)) if len(word) > 1]
 
-    def score(line: str) -> int:
-        return sum(word in line for word in words)
+    def find_words(line: str) -> list[str]:
+        return [word for word in words if word in line.casefold()]
 
-    hits = list(_find_hits(home, files, lambda line: score(line) > 0))
-    best = max((score(hit[2].casefold()) for hit in hits), default=0)
-    return [hit for hit in hits if score(hit[2].casefold()) == best]
-
-
-def _stem(word: str) -> str:
-    return word[:-1] if word.endswith(("s", "e", "n")) and len(word) > 4 else word
+    hits = list(_find_hits(home, files, lambda line: bool(find_words(line)), math.inf))
+    found = [find_words(line) for _, _, line in hits]
+    count = Counter(chain.from_iterable(found))
+    scores = [sum(math.log(1 + len(hits) / count[word]) for word in each) for each in found]
+    best = max(scores, default=0)
+    return [hit for hit, score in zip(hits, scores, strict=True) if score == best]
 
 
 def _files(home: Home, folder: Path) -> Iterator[Path]:
@@ -91,14 +93,16 @@ def _files(home: Home, folder: Path) -> Iterator[Path]:
             yield file
 
 
-def _find_hits(home: Home, files: list[Path], matches: Matches) -> Iterator[Hit]:
+def _find_hits(
+    home: Home, files: list[Path], matches: Matches, most: float = MAX_HITS_IN_FILE
+) -> Iterator[Hit]:
     for file in files:
         count = 0
         for number, line in enumerate(_lines(home, file), 1):
             if matches(line.casefold()):
                 yield home.relative(file), number, line.strip()
                 count += 1
-                if count == MAX_HITS_IN_FILE:
+                if count == most:
                     break
 
 

@@ -217,6 +217,18 @@ def test_search_takes_a_regex_and_then_words_in_any_order(files: FileTools) -> N
     assert "(" not in files.search_files("([").partition(" in ")[2]
 
 
+def test_where_no_line_has_all_words_those_with_the_rarest_are_shown(
+    files: FileTools, home: Home
+) -> None:
+    people = "Bob: 555-0144\nAnna: 555-0122\n" + "The number of guests\n" * 20
+    (home.workspace / "contacts.md").write_text(people, "utf-8")
+    told, *lines = files.search_files("Bob's number").split("\n")
+    assert told.startswith("No line has all of") and lines == [
+        "workspace/contacts.md:1: Bob: 555-0144"
+    ]
+    assert "No line has" in files.search_files("when is the hairdresser")
+
+
 def test_a_regex_that_never_ends_is_not_tried(files: FileTools, home: Home) -> None:
     (home.workspace / "a.txt").write_text("a" * 60 + "!", encoding="utf-8")
     begin = time.perf_counter()
