@@ -8,17 +8,20 @@ be sure, not complete: a good answer that is asked for again costs the user seco
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from datetime import date
 from pathlib import PurePosixPath
 
 from openclaw.agent.protocols.base import RunningTurn
-from openclaw.agent.protocols.json_steps import first_line
+from openclaw.agent.protocols.json_steps import IN_FORM, first_line
+from openclaw.agent.protocols.step_schema import answer_form, line_form, skill_calls
 from openclaw.frozen import frozen
 from openclaw.nlp.claims import SHORTEST_CLAIM, count_releasable, find_claims
 from openclaw.nlp.classifier import LANGUAGES, language_of, read_answer, read_message
+from openclaw.nlp.invented import left_blanks
 from openclaw.nlp.sentences import sentences
 from openclaw.nlp.words import content_words
+from openclaw.tools.toolbox import Toolbox
 
 __all__ = ["Fault", "count_releasable", "find_fault"]
 
@@ -65,19 +68,19 @@ class Fault:
     hint: what the model is told
     claims: sentences that say something was done
     kind: the kind of step that may mend it, "" for another answer
+    form: a regular expression for the next answer, "" for none
     """
 
     notice: str
     hint: str
     claims: tuple[str, ...] = ()
     kind: str = ""
+    form: str = ""
 
 
-def find_fault(
-    answer: str, turn: RunningTurn, *, changed: bool, invented: Callable[[str], Sequence[str]]
-) -> Fault | None:
+def find_fault(answer: str, turn: RunningTurn, toolbox: Toolbox, *, changed: bool) -> Fault | None:
     """Return the first thing that is wrong with an answer, None for a good one. `changed` tells
-    that the turn has changed something, `invented` returns the values that nobody has said."""
+    that the turn has changed something."""
     if not changed and (claims := find_claims(answer, turn.user.content)):
         told = "the reply claimed a change that did not happen; asking again"
         tool = "the tool `todo`" if turn.cues.todos or turn.cues.unclear else "a tool"
@@ -92,7 +95,9 @@ def find_fault(
         return Fault("the reply gave up without a look; asking again", NOT_LOOKED, kind="look")
     if path := _denied_file(answer, turn):
         return Fault(f"the reply denied what {path} holds; asking again", DENIED.format(path=path))
-    if value := next(_invented_contacts(answer, turn, invented), ""):
+    if fault := _find_form_fault(answer, turn, toolbox):
+        return fault
+    if value := next(_invented_contacts(answer, turn, toolbox), ""):
         told = "the reply holds a number or address that nobody has said; asking again"
         return Fault(told, INVENTED.format(value=value), kind="look")
     if language := _wanted_language(answer, turn.user.content):
@@ -151,14 +156,28 @@ def _refusals(answer: str) -> Iterator[str]:
             yield each
 
 
-def _invented_contacts(
-    answer: str, turn: RunningTurn, invented: Callable[[str], Sequence[str]]
-) -> Iterator[str]:
+def _find_form_fault(answer: str, turn: RunningTurn, toolbox: Toolbox) -> Fault | None:
+    """Return what is wrong when an answer leaves a blank of the skill open, or when no line of it
+    is in the form of a skill that only shapes the answer."""
+    uses = (use for entry in reversed(turn.entries) for use in entry.tool_calls if use.ok)
+    skill = turn.skill or next((use.output for use in uses if use.tool == "read_skill"), "")
+    form, told = line_form(skill), answer_form(skill)
+    hint = IN_FORM.format(form=f":\n{told}\n", request=turn.request)
+    if left_blanks(answer, skill):
+        return Fault("the reply left a blank of the skill open; asking again", hint)
+    if not form or skill_calls(skill, toolbox) or answer.rstrip().endswith("?"):
+        return None
+    if any(re.fullmatch(form, line.strip(" `")) for line in answer.splitlines()):
+        return None
+    return Fault("the reply was not in the form of the skill; asking again", hint, form=form)
+
+
+def _invented_contacts(answer: str, turn: RunningTurn, toolbox: Toolbox) -> Iterator[str]:
     """Yield the telephone numbers and addresses of an answer that stand nowhere, unless it is
     general knowledge or a text that the user wants written."""
     if not read_message(turn.user.content).lacks("know", "text", "web", "program", "sum"):
         return
-    for value in invented(answer):
+    for value in toolbox.invented_values(answer):
         whole = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", answer)  # no part of a checksum
         least = LEAST_UNDIVIDED if value.isdigit() else FEWEST_DIGITS
         if "@" in value or (whole and sum(map(str.isdigit, value)) >= least):

@@ -244,15 +244,14 @@ class Loop:
         model gets one chance to correct it."""
         receipt = self.receipt()
         answer = step.answer or EMPTY
-        invented = self.toolbox.invented_values
         fault = None
         if step.answer:
             check = _load_check().find_fault
-            fault = check(answer, turn, changed=bool(receipt), invented=invented)
+            fault = check(answer, turn, self.toolbox, changed=bool(receipt))
         if fault and not state.corrected:
             state.corrected = True
             turn.closing = "no" if fault.kind else "must"
-            turn.kind = fault.kind or turn.kind
+            turn.kind, turn.form = fault.kind or turn.kind, fault.form
             if fault.claims:  # with all tools in reach
                 turn.cues = replace(turn.cues, asks=False)
             yield events.Notice(fault.notice)

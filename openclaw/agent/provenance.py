@@ -22,7 +22,7 @@ from openclaw.memory.todos import list_names
 from openclaw.messages import Image, Material, ToolUse
 from openclaw.nlp.classifier import language_of, read_message
 from openclaw.nlp.intent import LIST_WORDS, TODO_LABELS
-from openclaw.nlp.invented import Said, invented_names, invented_values
+from openclaw.nlp.invented import Said, invented_names, invented_values, left_blanks
 from openclaw.nlp.words import missing_words, significant_words
 from openclaw.security.audit import Audit
 from openclaw.security.foreign_files import ForeignFiles
@@ -48,6 +48,8 @@ MOST_IN_A_NAME = 1
 together, as several may be read as a sentence."""
 MOST_IN_A_PATH = 2
 """The same for any other file; a name with more is foreign text in a list of files."""
+FEWEST_WORDS = 4
+"""A text of so many words that also stands in a skill is its example, not something of its own."""
 TODO_FILE = "TODO.md"
 HEAD_PATHS = (
     *(f"workspace/{name}.md" for name in ("SOUL", "USER", "AGENTS")),
@@ -278,6 +280,24 @@ class Provenance:
         self.refused_values += [found] if found else []
         return found
 
+    def copied(self, action: Action, arguments: Mapping[str, Any]) -> Sequence[str]:
+        """Return what a call would write just as it stands in a skill that this turn has read:
+        blanks, and as a memory or to-do a text of some words, which is the skill's example."""
+        if action.effect != "write" or action.target.startswith(f"{PROPOSED}/"):
+            return ()
+        turn = self.session.messages[self.at - self.session.archived :]
+        uses = (use for entry in turn for use in entry.tool_calls)
+        skill = "\n".join(use.output for use in uses if use.tool == "read_skill" and use.ok)
+        if not skill:
+            return ()
+        texts = [*_argument_texts(arguments)]
+        found = [blank for text in texts for blank in left_blanks(text, skill)]
+        if action.tool in _SHORT:
+            said = self.turn_changes.request
+            long = (text for text in texts if len(text.split()) >= FEWEST_WORDS)
+            found += [t for t in long if _occurs_in(t, skill) and not _occurs_in(t, said)]
+        return found
+
     def invented_values(self, text: str) -> Sequence[str]:
         """Return the figures, dates and addresses of an answer that the model can have from
         nowhere."""
@@ -498,6 +518,12 @@ def _argument_texts(value: Any) -> Iterable[str]:
     elif isinstance(value, Sequence):
         for each in value:
             yield from _argument_texts(each)
+
+
+def _occurs_in(text: str, whole: str) -> bool:
+    """Return True when a text has these words in this order, in any case and on any lines."""
+    words, them = (" ".join(each.casefold().split()) for each in (text, whole))
+    return words.strip(" .") in them
 
 
 def is_trusted_skill_file(home: Home, path: str) -> bool:

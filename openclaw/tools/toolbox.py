@@ -276,6 +276,8 @@ class Toolbox:
         if self._watch is not None:
             if values := self._watch.invented(action, arguments):
                 raise ToolProblem(INVENTED.format(values=", ".join(values)))
+            if texts := self._watch.copied(action, arguments):
+                raise ToolProblem(COPIED.format(texts=", ".join(texts)))
             tainted = self._watch.tainted(action, arguments)
         policy = self._policy
         if secrets := secrets_used(self._apart, tool.masks, arguments):
@@ -420,6 +422,9 @@ def _call_tool(name: str, run: Callable[[], Result]) -> Result:
 INVENTED = """\
 Not written: {values} was neither said by the user nor read anywhere. Write only what is known: \
 leave it out, or ask the user for it."""
+COPIED = """\
+Not written: "{texts}" stands so in the skill, as a blank or an example. Put what the user said in \
+its place."""
 HOOK = "hook"
 """The decider on record when a program of the user refused a call."""
 
@@ -428,12 +433,13 @@ class CallWatch(Protocol):
     """Observes the tools of a turn while they run. It raises nothing.
 
     `invented` names the values in a call that nobody has said, `invented_values` those in an
-    answer. `tainted` tells whether others than
-    the user may be behind a call. `source` names whose text a
-    result shows ("" for the user's own). `done` receives every requested call.
+    answer, `copied` the texts in a call that are blanks or examples of a skill. `tainted` tells
+    whether others than the user may be behind a call. `source` names whose text a result shows (""
+    for the user's own). `done` receives every requested call.
     """
 
     def invented(self, action: Action, arguments: Mapping[str, Any], /) -> Sequence[str]: ...
+    def copied(self, action: Action, arguments: Mapping[str, Any], /) -> Sequence[str]: ...
     def invented_values(self, text: str, /) -> Sequence[str]: ...
     def tainted(self, action: Action, arguments: Mapping[str, Any], /) -> bool: ...
     def source(self, action: Action, text: str, /) -> str: ...

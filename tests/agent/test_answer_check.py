@@ -133,6 +133,35 @@ def test_who_has_read_a_file_does_not_deny_what_is_in_it(it: Talk) -> None:
     assert "denied what workspace/goulash.md holds" in notices(happened)
 
 
+COMMIT = """\
+---
+name: commit-message
+description: Writes a commit message.
+---
+
+Write exactly one line of this form:
+
+    [CM] <verb> <what> (#0)
+"""
+
+
+def test_an_answer_that_is_not_in_the_form_of_its_skill_is_held_to_it(it: Talk) -> None:
+    skill = it.root / "skills" / "commit-message" / "SKILL.md"
+    skill.parent.mkdir()
+    skill.write_text(COMMIT, "utf-8")
+    asked = "Write a commit message for the dark mode."
+    read = call("read_skill", name="commit-message")
+    wrong = answer("Write a commit message (#0)")
+    right = answer("[CM] Add dark mode (#0)")
+    happened = it.say(asked, read, wrong, right)
+    assert done(happened).answer == "[CM] Add dark mode (#0)"
+    assert "not in the form of the skill" in notices(happened)
+    assert "[CM] <verb> <what> (#0)" in it.requests[2].messages[-1].content
+    assert "blank" in notices(it.say(asked, read, answer("[CM] Add <what> (#0)"), right))
+    question = "Which change is it for?"
+    assert done(it.say(asked, read, answer(question))).answer == question
+
+
 def test_who_has_looked_may_say_that_nothing_is_there(it: Talk) -> None:
     told = "I don't have any information about Jan's number."
     happened = it.say("What's Jan's number again?", call("search_files", text="Jan"), told)

@@ -688,6 +688,39 @@ def test_the_user_is_told_of_a_value_that_the_model_insists_on(it: Talk) -> None
     assert "not written, as nobody has said it: 123-456-7890" in told
 
 
+STANDUP = """\
+---
+name: standup
+description: Keeps the standup.
+---
+
+1. Write the file `workspace/standup.md` with these lines:
+
+       DONE: <what was finished>
+
+2. Call `remember`. Fact: The user chose the blue tiles.
+"""
+
+
+def test_neither_a_blank_nor_the_example_of_a_skill_is_written(it: Talk) -> None:
+    put(it, "skills/standup/SKILL.md", STANDUP)
+    blank = call("write_file", path="workspace/standup.md", content="DONE: <what was finished>")
+    example = call("remember", fact="the user chose the blue tiles", where="lasting")
+    filled = call("write_file", path="workspace/standup.md", content="DONE: the login page")
+    read = call("read_skill", name="standup")
+    happened = say(it, "Standup: the login page.", read, blank, example, filled, "Written.")
+    assert '"<what was finished>" stands so in the skill' in results(happened)[1]
+    assert "stands so in the skill" in results(happened)[2]
+    assert (it.root / "workspace" / "standup.md").read_text("utf-8") == "DONE: the login page\n"
+
+
+def test_what_the_user_says_too_is_no_example(it: Talk) -> None:
+    put(it, "skills/standup/SKILL.md", STANDUP)
+    fact = call("remember", fact="The user chose the blue tiles", where="lasting")
+    say(it, "The user chose the blue tiles.", call("read_skill", name="standup"), fact, "Noted.")
+    assert "blue tiles" in memory(it)
+
+
 def test_a_figure_from_an_earlier_answer_or_file_may_be_written(it: Talk) -> None:
     put(it, "workspace/house.md", "The meter number is 4711-220.\n")
     say(it, "Which meter?", call("read_file", path="workspace/house.md"), "It is 4711-220.")

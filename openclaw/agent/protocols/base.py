@@ -27,6 +27,7 @@ class RunningTurn:
     kind: answer, look or change, as the model classified the request; "" when not asked for
     closing: "no", "may" or "must": whether the next reply is the answer
     skill: the text of a skill that was read in this turn or that the user asked for
+    form: a regular expression for the next answer, when the last one was not in the skill's form
     looked: number of results that did not hold the answer
     forgotten: the results of so many first entries are shown in one line
     rest: what the request orders besides, each with its cues
@@ -41,6 +42,7 @@ class RunningTurn:
     kind: str = ""
     closing: str = "no"
     skill: str = ""
+    form: str = ""
     looked: int = 0
     forgotten: int = 0
     rest: list[tuple[str, Cues]] = field(default_factory=list)

@@ -13,6 +13,7 @@ from openclaw.agent.protocols.base import RunningTurn
 from openclaw.events import TODO_FILE
 from openclaw.messages import ToolUse
 from openclaw.nlp.intent import FILE
+from openclaw.nlp.invented import BLANK
 from openclaw.nlp.words import content_words
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import CHANGING, Effect
@@ -22,6 +23,9 @@ ALL: frozenset[Effect] = READING | CHANGING
 WRITING = frozenset({"write_file", "append_file", "edit_file"})
 READERS = frozenset({"read_file", "fetch_url"})
 NEAREST = re.compile(r"^\d+: (.+)$", re.MULTILINE)
+OFFERED = re.compile(
+    r"^There is no file .* Files: (?!none\.)(.+(?<!, \.\.\.))\. list_files shows all\.$"
+)
 WRITES_FILES = re.compile(
     r"\b(?:write|create|save|append|put)\b[^.\n]*(?:\bfile\b|`[\w./-]+\.\w+`)", re.I
 )
@@ -35,7 +39,8 @@ def step_schema(turn: RunningTurn, toolbox: Toolbox) -> Schema:
     (`openclaw.nlp.intent`) come first.
     """
     if turn.closing != "no":
-        return {"anyOf": [_answer("answer"), *([_object(kind="more")] * (turn.closing == "may"))]}
+        more = [_object(kind="more")] * (turn.closing == "may")
+        return {"anyOf": [_answer("answer", turn.form), *more]}
     toolbox = toolbox.at_this_moment()
     begins = len(turn.entries) <= turn.began
     steps = _first_steps(turn, toolbox) if begins else _next_steps(turn, toolbox)
@@ -110,19 +115,19 @@ def _server_calls(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
 
 
 def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
+    last = turn.entries[-1].tool_calls[-1:]
     if turn.skill:
         begun = any(use.tool != "read_skill" for use in turn.entries[-1].tool_calls)
         forms = skill_calls(turn.skill, toolbox)
         if begun:
-            return [_answer("answer"), *forms]
+            return [_answer("answer"), *_from_offered(forms, last)]
         first = first_tools(turn.skill, {_tool(form) for form in forms})
         return [form for form in forms if _tool(form) in first]
     # A model takes "could you ...?" for a question: allow changes after it has looked.
     may_change = turn.kind != "look" or turn.cues.begs
     kind = "change" if may_change and not turn.cues.asks else "look"
-    calls = _calls(kind, READING if kind == "look" else ALL, toolbox)
+    calls = _from_offered(_calls(kind, READING if kind == "look" else ALL, toolbox), last)
     unread = _reads(calls, unread_names(turn, ()))
-    last = turn.entries[-1].tool_calls[-1:]
     to_dos = last and str(last[0].input.get("path")).endswith(TODO_FILE)
     if kind == "look" or (unread and turn.kind == "look"):
         return unread or [_answer(kind), *calls]
@@ -134,14 +139,25 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
             return taking
     if turn.kind != "look" and last and last[0].tool in READERS and last[0].ok:
         return [*unread, *_calls(kind, frozenset({"write"}), toolbox)]
-    if last and not last[0].ok and last[0].tool in WRITING and to_dos:
-        return [_answer(kind), *(call for call in calls if _tool(call) not in WRITING)]
+    if (
+        last and not last[0].ok and last[0].tool in WRITING and to_dos
+    ):  # what is appended is a to-do
+        barred = ("edit_file", "write_file", last[0].tool)
+        return [_answer(kind), *(call for call in calls if _tool(call) not in barred)]
     if last and last[0].tool == "edit_file" and (lines := NEAREST.findall(last[0].output)):
         # The text to find was not in the file: it can only be one of the lines shown.
         return [_answer(kind), *_only(calls, "edit_file", find=lines)]
     if last and not last[0].ok and last[0].tool in WRITING:  # a small model would do the same again
         calls = [call for call in calls if _tool(call) != last[0].tool]
     return [_answer(kind), *calls]
+
+
+def _from_offered(calls: Sequence[Schema], last: Sequence[ToolUse]) -> list[Schema]:
+    """Return the calls, where the last one read a file that does not exist with the files that the
+    result offers in its place: a small model would name the same one again."""
+    offered = OFFERED.search(last[0].output) if last and not last[0].ok else None
+    files = offered[1].split(", ") if offered else []
+    return [_narrow(call, {"path": files} if _tool(call) == "read_file" else {}) for call in calls]
 
 
 def unread_names(turn: RunningTurn, uses: Sequence[ToolUse]) -> list[str]:
@@ -205,8 +221,9 @@ def _closed_object(properties: Schema) -> Schema:
     }
 
 
-def _answer(kind: str) -> Schema:
-    return _closed_object({"kind": {"const": kind}, "answer": {"type": "string", "minLength": 1}})
+def _answer(kind: str, form: str = "") -> Schema:
+    text = {"pattern": form} if form else {"minLength": 1}
+    return _closed_object({"kind": {"const": kind}, "answer": {"type": "string", **text}})
 
 
 def _calls(
@@ -266,7 +283,6 @@ def _action(step: Schema) -> str:
     return str(action.get("const") or next(iter(action.get("enum", ())), ""))
 
 
-BLANK = re.compile(r"<[A-Za-z][^<>\n]{0,60}>")
 CODE = re.compile(r"^ {4,}\S.*$|`[^`\n]+`", re.MULTILINE)
 STEP = re.compile(r"^\d+[.)] .*(?:\n(?!\d+[.)] |#|\S).*)*", re.MULTILINE)
 # A blank needs a limit: a small model that misses the end of the form repeats the form in the blank

@@ -300,12 +300,12 @@ def test_a_write_that_failed_is_not_offered_again(it: Talk) -> None:
     assert "write_file" not in tools(it.requests[1])
 
 
-def test_to_dos_are_not_changed_by_the_tools_for_files_once_that_failed(it: Talk) -> None:
+def test_to_dos_are_not_edited_as_a_file_once_that_failed(it: Talk) -> None:
     (it.root / "memory" / "TODO.md").write_text(TODO, "utf-8")
     write = call("write_file", "change", path="memory/TODO.md", content="- soap")
     happened = it.say("hm, soap", write, answer("Nothing was done."))
     assert "is changed by the tool todo" in results(happened)[0]
-    assert not tools(it.requests[1]) & WRITING - {"remember"}
+    assert tools(it.requests[1]) & WRITING == {"append_file", "remember"}
 
 
 def test_a_line_goes_out_of_a_file_whole(it: Talk) -> None:

@@ -363,6 +363,14 @@ def test_a_skill_that_speaks_of_no_tool_is_followed_by_the_answer(root: Path) ->
     assert case.tools == set() and case.may_answer and not case.may_ask_for_more
 
 
+def test_an_answer_that_was_not_in_the_form_of_the_skill_can_only_come_in_it(root: Path) -> None:
+    case = Case(root, "Do some bread baking for me")
+    case.play("read_skill", name="bread-baking")
+    case.turn.form = "^Flour: [^<>]{1,200}$"
+    (only,) = case.options
+    assert only["answer"] == {"type": "string", "pattern": "^Flour: [^<>]{1,200}$"}
+
+
 def test_a_skill_is_followed_by_the_tool_and_the_action_that_it_speaks_of(root: Path) -> None:
     case = Case(root, "Grocery run: the shelf with oats")
     assert case.values("read_skill", "name") == ["grocery-run"]
@@ -389,6 +397,14 @@ def test_the_tools_of_a_skill_come_in_the_order_of_its_steps(root: Path) -> None
     assert "calculate" in case.tools
     case.play("calculate", expression="1 + 2")
     assert case.tools == set() and case.may_answer
+
+
+def test_after_a_file_that_is_not_there_only_those_offered_in_its_place_are_read(
+    root: Path,
+) -> None:
+    case = Case(root, "When do we leave?")
+    case.play("read_file", path="notes/trips.txt", from_line=1)
+    assert case.values("read_file", "path") == ["notes/trip.md"] and case.may_answer
 
 
 # -------- replies that are no whole step
