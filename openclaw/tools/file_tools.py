@@ -23,6 +23,7 @@ from openclaw.storage.saving import SaveConflict, Saved, save_over
 from openclaw.storage.text import decode, encode_like, md5
 from openclaw.tools.file_search import search_text
 from openclaw.tools.paths import (
+    PLACE,
     DeniedFile,
     check_kept,
     check_own,
@@ -145,6 +146,9 @@ class FileTools:
         if not lines:
             self._note_read(name, data)
             return f"{name} is empty."
+        place = PLACE.search(tidy(path))
+        if place and from_line == 1 and not name.endswith(place[0]):
+            from_line = int(place[1] or 1)
         start = max(from_line, 1)
         if start > len(lines):
             raise ToolProblem(f"{name} has only {len(lines)} lines.")

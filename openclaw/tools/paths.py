@@ -21,6 +21,8 @@ MAX_FILES = 20_000
 SPILL = ".openclaw/spill"
 """The folder for long outputs of commands, the only part of `.openclaw/` that may be read."""
 _SPILLED = re.compile(rf"{re.escape(SPILL)}(/[0-9a-f-]+\.txt)?")
+PLACE = re.compile(r":(\d+)(?:-\d+)?(?::.*)?$|:[^/:]*$", re.DOTALL)
+"""What stands behind a path in a result of a search: `notes/a.md:12: text`."""
 _MOST_OFFERED = 4
 
 
@@ -117,6 +119,8 @@ def existing_file(home: Home, path: str) -> Path:
             )
     if refused:
         raise refused
+    if place := PLACE.search(text):
+        return existing_file(home, text[: place.start()])
     name = text.rpartition("/")[2].casefold()
     files = list(visible_files(home))
     same = [file for file in files if file.name.casefold() == name]

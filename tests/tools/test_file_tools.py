@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -194,6 +195,15 @@ def test_an_image_says_how_it_can_be_seen(files: FileTools, home: Home) -> None:
     told = problem(files.read_file, "cat.jpg")
     assert told.startswith("workspace/cat.jpg is an image (jpeg, 6 bytes).")
     assert told.endswith("attaches it: @workspace/cat.jpg")
+
+
+def test_a_path_may_carry_the_line_that_a_search_has_told(files: FileTools, home: Home) -> None:
+    assert "Hotel" in files.read_file("workspace/notes/trip.md:2")
+    assert "Flight" not in files.read_file("workspace/notes/trip.md:2: Hotel: 7/8 nights")
+    assert "Flight" in files.read_file("trip.md:Hotel")
+    if os.name != "nt":
+        (home.workspace / "odd:2").write_text("first\nsecond\n", "utf-8")
+        assert "first" in files.read_file("odd:2")
 
 
 def test_search_finds_text_in_any_case_but_not_in_talks(files: FileTools) -> None:
