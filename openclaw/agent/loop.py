@@ -11,11 +11,11 @@ from types import ModuleType
 from openclaw import events
 from openclaw.agent.protocols.base import ModelStep, RunningTurn, StepProtocol
 from openclaw.errors import OpenclawError, PromptTooLarge
-from openclaw.events import Receipt
 from openclaw.frozen import frozen
 from openclaw.messages import NO_RECORD, Entry, ToolCall, ToolUse, TurnRecord, Usage, Waiting
 from openclaw.models.base import Model, Reply, Request, Text, Thinking
 from openclaw.models.token_count import Meter
+from openclaw.receipt import Receipt
 from openclaw.tools.toolbox import CallResult, Toolbox
 from openclaw.types import CHANGING, Shown
 

@@ -33,9 +33,9 @@ from openclaw.tools.memory_tools import DEFAULT_LIST
 from openclaw.types import ToolProblem, TurnChanges
 
 if TYPE_CHECKING:
-    from openclaw.events import Receipt
     from openclaw.home.open_home import OpenHome
     from openclaw.memory.todos import Todo
+    from openclaw.receipt import Receipt
     from openclaw.sessions.session import Session
     from openclaw.storage.home import Home
 

@@ -38,7 +38,6 @@ from openclaw.agent.request import RequestBuilder, images_of, make_request_build
 from openclaw.agent.toolset import find_archived, material_limits, page_chars
 from openclaw.agent.window import mark_refused
 from openclaw.errors import PromptTooLarge
-from openclaw.events import Receipt, make_receipt
 from openclaw.frozen import frozen
 from openclaw.history.turns import State
 from openclaw.home.open_home import OpenHome
@@ -48,6 +47,7 @@ from openclaw.messages import Entry, Material
 from openclaw.models.base import ModelCard
 from openclaw.models.profile import reply_limits, window_notice
 from openclaw.nlp.intent import QUESTION_MARK, Cues, split_request
+from openclaw.receipt import Receipt, make_receipt
 from openclaw.security.audit import ACTIONS, Audit
 from openclaw.security.untrusted import draw_nonce
 from openclaw.security.vault import disarm_masks, masked_names

@@ -14,7 +14,6 @@ from typing import Any
 from openclaw.agent.loop import timestamp
 from openclaw.agent.merging import bring_in
 from openclaw.errors import OpenclawError, UsageError
-from openclaw.events import FileChange, file_change
 from openclaw.frozen import frozen
 from openclaw.history.differences import turn_json
 from openclaw.history.journal import Journal, new_turn
@@ -23,6 +22,7 @@ from openclaw.history.rollback import FileConflict, Plan, Undo, read_home_file, 
 from openclaw.history.turns import TALK, Kind, Scope, Turn, TurnStep, is_program
 from openclaw.home.open_home import OpenHome
 from openclaw.messages import Entry, ToolUse
+from openclaw.receipt import FileChange, file_change
 from openclaw.sessions.repair import merge_sessions, messages_in
 from openclaw.sessions.session import INTERRUPTED
 from openclaw.storage.lock import hold_lock

@@ -55,7 +55,7 @@ def enter(
 
 
 def run(words: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code (design section 7)."""
+    """Run the command line; returns the exit code (README, Exit codes)."""
     words = [_as_text(word) for word in (sys.argv[1:] if words is None else words)]
     try:
         for stream in (sys.stdout, sys.stderr):

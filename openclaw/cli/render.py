@@ -55,7 +55,7 @@ class Listener:
 
 
 def exit_code(done: Done) -> int:
-    """The command's exit code after this turn (design section 7)."""
+    """The command's exit code after this turn (README, Exit codes)."""
     if done.stop_reason == "interrupted":
         return 130
     if done.stop_reason in ("empty", "failed"):

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.agent.agent import Agent
-from openclaw.agent.protocols.base import read_step
 from openclaw.agent.protocols.native import choose_protocol
+from openclaw.agent.protocols.read_reply import read_step
 from openclaw.config import Settings
 from openclaw.errors import ModelFailed
 from openclaw.evals import model_probes

@@ -27,9 +27,9 @@ from openclaw.evals.playback import NotRecorded, Playback
 from openclaw.evals.recorded import RecordedTurn
 from openclaw.evals.replay_compare import ReplayedTurn, ReplayResult, compare
 from openclaw.evals.replay_home import ReplayHome, with_memory_of
-from openclaw.events import FileChange, Receipt
 from openclaw.messages import Entry, ToolCall, TurnRecord
 from openclaw.nlp.intent import Cues, Errands
+from openclaw.receipt import FileChange, Receipt
 from openclaw.security.audit import ACTIONS, Audit
 from openclaw.security.policy import Policy
 from openclaw.sessions.session import Session, SessionState, mask_entry

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from openclaw.events import Done, Error, Receipt, ToolEnd, ToolStart
+from openclaw.events import Done, Error, ToolEnd, ToolStart
+from openclaw.receipt import Receipt
 from openclaw.security.display import first_line, main_argument, one_line
 
 # Ends of a turn that the answer itself does not mention.

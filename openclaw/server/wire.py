@@ -10,6 +10,7 @@ from typing import Any, get_args
 from openclaw import errors, events
 from openclaw.frozen import frozen
 from openclaw.messages import Image, Material, Usage
+from openclaw.receipt import FileChange, Receipt
 from openclaw.security.grants import Grant
 from openclaw.security.policy import PermissionQuestion
 from openclaw.types import Action, Change, Mode, Shown
@@ -116,9 +117,9 @@ def event_from_json(data: Mapping[str, Any]) -> events.Event | None:
     return made
 
 
-def _receipt_from_json(data: Mapping[str, Any]) -> events.Receipt:
-    return events.Receipt(
-        tuple(events.FileChange(**each) for each in data["files"]),
+def _receipt_from_json(data: Mapping[str, Any]) -> Receipt:
+    return Receipt(
+        tuple(FileChange(**each) for each in data["files"]),
         tuple((what, text) for what, text in data["todos"]),
         tuple(data["memories"]),
         tuple(data["searches"]),

@@ -18,7 +18,6 @@ from openclaw.events import (
     NewResponse,
     Notice,
     Progress,
-    Receipt,
     ReceiptMade,
     Thought,
     Token,
@@ -27,6 +26,7 @@ from openclaw.events import (
 )
 from openclaw.messages import Entry, Usage, Waiting
 from openclaw.models.base import Chunk, Reply, Request, Text
+from openclaw.receipt import Receipt
 from openclaw.security.policy import Policy
 from openclaw.tools.tool import tool
 from openclaw.tools.toolbox import Toolbox

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from openclaw.events import FileChange, Receipt, make_receipt
 from openclaw.memory.todos import parse_todos
+from openclaw.receipt import FileChange, Receipt, make_receipt
 from openclaw.types import Change
 
 TODO = "memory/TODO.md"

@@ -16,10 +16,8 @@ from openclaw.events import (
     Done,
     Error,
     Event,
-    FileChange,
     NewResponse,
     Notice,
-    Receipt,
     ReceiptMade,
     Start,
     Token,
@@ -27,6 +25,7 @@ from openclaw.events import (
     ToolStart,
 )
 from openclaw.messages import Usage
+from openclaw.receipt import FileChange, Receipt
 
 CHANGED = Receipt(
     (FileChange("memory/TODO.md", "changed", 1, 0),), (("added", "buy milk"),), (), ()

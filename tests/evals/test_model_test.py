@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.agent.protocols.base import read_step
+from openclaw.agent.protocols.read_reply import read_step
 from openclaw.cli.commands.models.test import blocks
 from openclaw.evals import model_probes
 from openclaw.evals.model_probes import JSON_QUESTIONS, passage

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.agent.protocols.base import read_step
+from openclaw.agent.protocols.read_reply import read_step
 from openclaw.errors import ModelFailed, OpenclawError
 from openclaw.messages import Message
 from openclaw.models.base import MOST_BYTES, Model, Reply, Request, replace_surrogates

@@ -10,8 +10,9 @@ import pytest
 pytest.importorskip("acp")
 
 from openclaw import events
-from openclaw.events import Event, Receipt
+from openclaw.events import Event
 from openclaw.messages import Entry, ToolUse, Usage
+from openclaw.receipt import Receipt
 from openclaw.server.acp.updates import TurnUpdates, replay
 from openclaw.server.wire import event_to_json
 from openclaw.storage.home import Home

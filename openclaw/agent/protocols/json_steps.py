@@ -11,14 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from openclaw.agent.protocols.base import (
-    Demand,
-    ModelStep,
-    RunningTurn,
-    partial_answer,
-    read_step,
-    to_call,
-)
+from openclaw.agent.protocols.base import Demand, ModelStep, RunningTurn, to_call
+from openclaw.agent.protocols.read_reply import partial_answer, read_step
 from openclaw.agent.protocols.step_schema import (
     NEAREST,
     answer_form,
@@ -27,9 +21,9 @@ from openclaw.agent.protocols.step_schema import (
     step_schema,
     unread_names,
 )
-from openclaw.events import TODO_FILE
 from openclaw.messages import Entry, Message, ToolUse, with_context
 from openclaw.models.base import Reply
+from openclaw.receipt import TODO_FILE
 from openclaw.tools.toolbox import Toolbox
 
 RULES = """\

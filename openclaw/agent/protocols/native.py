@@ -9,16 +9,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from openclaw.agent.protocols.base import (
-    THINK,
-    Demand,
-    ModelStep,
-    RunningTurn,
-    StepProtocol,
-    read_step,
-    to_call,
-)
+from openclaw.agent.protocols.base import Demand, ModelStep, RunningTurn, StepProtocol, to_call
 from openclaw.agent.protocols.json_steps import JsonSteps
+from openclaw.agent.protocols.read_reply import THINK, read_step
 from openclaw.messages import Entry, Message, ToolUse, with_context
 from openclaw.models.base import ModelCard, Reply
 from openclaw.tools.toolbox import Toolbox

@@ -10,11 +10,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from openclaw.agent.protocols.base import RunningTurn
-from openclaw.events import TODO_FILE
 from openclaw.messages import ToolUse
 from openclaw.nlp.intent import FILE
 from openclaw.nlp.invented import BLANK
 from openclaw.nlp.words import content_words
+from openclaw.receipt import TODO_FILE
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import CHANGING, Effect
 

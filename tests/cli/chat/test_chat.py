@@ -28,9 +28,10 @@ from openclaw.cli.render import PlainText
 from openclaw.config import Settings
 from openclaw.config.settings import Ollama
 from openclaw.errors import OpenclawError, ServerAway, UsageError
-from openclaw.events import Compaction, Done, Event, Notice, Receipt, Start, Token
+from openclaw.events import Compaction, Done, Event, Notice, Start, Token
 from openclaw.history.turns import Scope
 from openclaw.messages import Entry, Material, Usage
+from openclaw.receipt import Receipt
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import SessionStore
 from openclaw.skills.skill import Skill

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.events import make_receipt
 from openclaw.memory.todos import parse_todos
 from openclaw.messages import ToolCall
+from openclaw.receipt import make_receipt
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.grants import make_grant
 from openclaw.security.policy import PermissionQuestion, Policy
