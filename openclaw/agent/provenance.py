@@ -35,6 +35,7 @@ from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import decode, md5, read_text
 from openclaw.tools.results import CutText, ResultLimits, as_data, cut_to_limits, fence_cut
 from openclaw.tools.shell.named_files import hides_names, named_files, split_words
+from openclaw.tools.skill_tools import FOLLOW
 from openclaw.tools.tool import Tool
 from openclaw.types import Action, CallRecord, Shown, TurnChanges
 
@@ -281,14 +282,15 @@ class Provenance:
         return found
 
     def copied(self, action: Action, arguments: Mapping[str, Any]) -> Sequence[str]:
-        """Return what a call would write just as it stands in a skill that this turn has read:
+        """Return what a call would write just as it stands in a skill that this turn follows:
         blanks, and as a memory or to-do a text of some words, which is the skill's example."""
         if action.effect != "write" or action.target.startswith(f"{PROPOSED}/"):
             return ()
         turn = self.session.messages[self.at - self.session.archived :]
         uses = (use for entry in turn for use in entry.tool_calls)
-        skill = "\n".join(use.output for use in uses if use.tool == "read_skill" and use.ok)
-        if not skill:
+        read = [use.output for use in uses if use.tool == "read_skill" and use.ok]
+        skill = "\n".join((*read, *(entry.context.partition(FOLLOW)[2] for entry in turn)))
+        if not skill.strip():
             return ()
         texts = [*_argument_texts(arguments)]
         found = [blank for text in texts for blank in left_blanks(text, skill)]

@@ -217,6 +217,9 @@ class TurnSkills:
         return next(skill for skill in self.skills if skill.name == name)
 
 
+FOLLOW = "Do what this skill says, in exactly the form that it gives."
+
+
 def find_user_skill(skills: Sequence[Skill], name: str) -> Skill:
     """Find the skill that a user asks for by name. Raises UsageError when the user cannot call a
     skill of this name."""
@@ -229,8 +232,7 @@ def find_user_skill(skills: Sequence[Skill], name: str) -> Skill:
 def fill_instructions(skill: Skill, words: str) -> str:
     """The instructions of a skill as the user's order, with the user's words for `$ARGUMENTS`."""
     body = skill.body().replace("$ARGUMENTS", words)
-    order = "Do what this skill says, in exactly the form that it gives."
-    return f"{order}\nSkill {skill.name}:\n{body}"
+    return f"{FOLLOW}\nSkill {skill.name}:\n{body}"
 
 
 def _files(skill: Skill) -> list[str]:

@@ -714,6 +714,14 @@ def test_neither_a_blank_nor_the_example_of_a_skill_is_written(it: Talk) -> None
     assert (it.root / "workspace" / "standup.md").read_text("utf-8") == "DONE: the login page\n"
 
 
+def test_nor_a_blank_of_a_skill_that_the_user_has_called(it: Talk) -> None:
+    put(it, "skills/standup/SKILL.md", STANDUP)
+    blank = call("write_file", path="workspace/standup.md", content="DONE: <what was finished>")
+    it.model.say(blank, "Nothing was written.")
+    happened = list(it.app.ask("the login page", it.session, (), "standup"))
+    assert "stands so in the skill" in results(happened)[0]
+
+
 def test_what_the_user_says_too_is_no_example(it: Talk) -> None:
     put(it, "skills/standup/SKILL.md", STANDUP)
     fact = call("remember", fact="The user chose the blue tiles", where="lasting")
