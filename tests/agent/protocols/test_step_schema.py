@@ -165,6 +165,11 @@ def test_an_order_that_names_a_list_adds_to_that_list(root: Path) -> None:
     assert [step["list"]["enum"] for step in added] == [["Errands"]]
 
 
+def test_a_sure_question_about_a_to_do_cannot_tick_it(root: Path) -> None:
+    case = Case(root, "Do I still have to call the dentist?")
+    assert case.actions == {"list"}
+
+
 def test_a_question_about_a_list_shows_that_list(root: Path) -> None:
     case = Case(root, "What is on my Errands list?")
     assert (case.tools, case.actions) == ({"todo"}, {"list"})
