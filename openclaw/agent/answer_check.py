@@ -29,6 +29,9 @@ UNBACKED = (
     'Nothing was changed in this turn, yet you wrote: "{claim}". '
     "Do it now with {tool}, or say plainly that it was not done."
 )
+UNTOUCHED = (
+    "Nothing was done with {name}, which is no file yet. Do it with a tool, or say plainly why not."
+)
 NOT_LOOKED = (
     "You have not looked. Find it with a tool, or answer from what stands above the request."
 )
@@ -85,6 +88,9 @@ def find_fault(answer: str, turn: RunningTurn, toolbox: Toolbox, *, changed: boo
         told = "the reply claimed a change that did not happen; asking again"
         tool = "the tool `todo`" if turn.cues.todos or turn.cues.unclear else "a tool"
         return Fault(told, UNBACKED.format(claim=claims[0], tool=tool), claims, "change")
+    if name := _untouched_file(answer, turn):
+        told = f"the reply left {name} out; asking again"
+        return Fault(told, UNTOUCHED.format(name=name), kind="change")
     repeats = len(answer) >= SHORTEST_HINT and answer.strip() == turn.user.content.strip()
     if repeats and not changed:  # "The bill is paid." is true when it was ticked
         kind = "" if read_message(answer).lacks("orders") else "change"
@@ -116,6 +122,14 @@ def _is_ours(answer: str, turn: RunningTurn) -> bool:
     own = {line.strip() for entry in turn.entries for line in entry.hint.splitlines()} - results
     said = [line.strip() for line in answer.splitlines() if line.strip()]
     return bool(said) and all(len(line) >= SHORTEST_HINT and line in own for line in said)
+
+
+def _untouched_file(answer: str, turn: RunningTurn) -> str:
+    """Return the new file that an order names when the answer came without any call, does not name
+    it and refuses nothing, else ""."""
+    if len(turn.entries) > 1 or not turn.cues.orders or any(_refusals(answer)):
+        return ""
+    return next((name for name in turn.cues.missing if name not in answer), "")
 
 
 def _tells_nothing(answer: str) -> bool:

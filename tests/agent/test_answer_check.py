@@ -133,6 +133,16 @@ def test_who_has_read_a_file_does_not_deny_what_is_in_it(it: Talk) -> None:
     assert "denied what workspace/goulash.md holds" in notices(happened)
 
 
+def test_a_file_that_was_ordered_is_not_given_as_an_answer(it: Talk) -> None:
+    write = call("write_file", path="hello.txt", content="Hello world")
+    asked = "Write a file hello.txt that contains just the words Hello world."
+    happened = it.say(asked, "Hello world", write, "hello.txt is written.")
+    assert "Nothing was done with hello.txt" in it.requests[1].messages[-1].content
+    assert done(happened).answer == "hello.txt is written."
+    told = "There is no file old.txt."
+    assert done(it.say("Delete old.txt.", told)).answer == told
+
+
 COMMIT = """\
 ---
 name: commit-message
