@@ -68,6 +68,9 @@ class Hooks:
     def state(self, now: TrustRequest) -> State:
         return self.trust.state(self.home, now.mark)
 
+    def allow(self, now: TrustRequest) -> None:
+        self.trust.allow(self.home, now.mark)
+
     # -------- the events
 
     def before_turn(

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,7 +16,6 @@ from openclaw.cli.questions import confirm, refuse_inside_agent
 from openclaw.config import load_settings
 from openclaw.config.hook_settings import EVENTS, Event, Hook
 from openclaw.errors import OpenclawError, Refused, UsageError
-from openclaw.frozen import frozen
 from openclaw.hooks.hooks import TRUST, Hooks, common_facts, open_hooks
 from openclaw.security.display import fold_blanks, harmless, one_line, some_lines
 from openclaw.security.program_trust import TrustRequest, why_untrusted
@@ -25,7 +23,7 @@ from openclaw.security.program_trust import TrustRequest, why_untrusted
 if TYPE_CHECKING:
     from openclaw.agent.agent import Agent
     from openclaw.hooks.runner import HookReply
-    from openclaw.storage.home import State
+    from openclaw.tools.mcp.start import ServerStarter
 
 
 MOST_LINES = 20
@@ -66,40 +64,23 @@ def trust(
     warn(fault.text for fault in hooks.faults)
     if not hooks.hooks:
         raise UsageError("there are no hooks to allow", "docs/hooks.md tells how to name one")
-    allow_programs(_waiting(hooks), yes=yes)
+    allow_programs("hooks", hooks, yes=yes)
 
 
-@frozen
-class WaitingPrograms:
-    """Programs that run after a yes: what they are called, what the yes covers, whether it was
-    given, and a function that keeps it."""
-
-    what: str
-    asked: TrustRequest
-    state: State
-    allow: Callable[[], None]
-
-
-def _waiting(hooks: Hooks) -> WaitingPrograms:
-    now = hooks.asked()
-    allow = partial(hooks.trust.allow, hooks.home, now.mark)
-    return WaitingPrograms("hooks", now, hooks.state(now), allow)
-
-
-def allow_programs(waiting: WaitingPrograms, *, yes: bool) -> None:
+def allow_programs(what: str, programs: Hooks | ServerStarter, *, yes: bool) -> None:
     """Show what is to be trusted, and save the trust. Refused when none is possible."""
-    what, trouble = waiting.what, waiting.asked.programs.trouble
-    if trouble:
+    now = programs.asked()
+    if trouble := now.programs.trouble:
         raise Refused(
             f"these {what} cannot be allowed: {trouble}",
             f"keep the programs of {what} in hooks/, and other files in workspace/ (docs/hooks.md)",
         )
-    for line in trust_lines(waiting.asked):
+    for line in trust_lines(now):
         typer.echo(line)
-    if waiting.state == "trusted":
+    if programs.state(now) == "trusted":
         typer.echo("they run already")
     elif confirm("Let them run?", yes=yes):
-        waiting.allow()
+        programs.allow(now)
         typer.echo("they run from now on, until one of them changes")
     else:
         raise typer.Exit(Refused.exit_code)
@@ -140,24 +121,29 @@ def try_event(
 def ask_trust(app: Agent, read: Callable[[str], str], say: Callable[[str], None]) -> None:
     """Ask, at the start of a chat, whether untrusted hooks may run."""
     if app.hooks is not None and app.hooks.hooks:
-        ask_for_programs(_waiting(app.hooks), read, say)
+        ask_for_programs("hooks", app.hooks, read, say)
 
 
 def ask_for_programs(
-    waiting: WaitingPrograms, read: Callable[[str], str], say: Callable[[str], None]
+    what: str,
+    programs: Hooks | ServerStarter,
+    read: Callable[[str], str],
+    say: Callable[[str], None],
 ) -> None:
     """Ask for trust, if it is missing and possible. No reply means no, and the chat goes on without
     them."""
-    if not waiting.asked.mark or waiting.state == "trusted":
+    now = programs.asked()
+    state = programs.state(now)
+    if not now.mark or state == "trusted":
         return
-    if waiting.state == "changed":
-        say(f"The {waiting.what} of this home have changed since you allowed them.")
-    for line in trust_lines(waiting.asked):
+    if state == "changed":
+        say(f"The {what} of this home have changed since you allowed them.")
+    for line in trust_lines(now):
         say(line)
     try:
         reply = read("Let them run, until one of them changes? [y]es  [N]o ")
         if reply.strip().lower() in ("y", "yes"):
-            waiting.allow()
+            programs.allow(now)
     except (EOFError, KeyboardInterrupt):
         return
     except OpenclawError as error:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.commands.hooks import STATES, WaitingPrograms, allow_programs, ask_for_programs
+from openclaw.cli.commands.hooks import STATES, allow_programs, ask_for_programs
 from openclaw.cli.common import current_home, print_listing, print_result, table
 from openclaw.cli.formatting import warn
 from openclaw.cli.options import AsJson, Revoke, Unasked, make_group
@@ -33,18 +32,18 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List the servers and the tools that they were last known to have. Starts nothing."""
     home = current_home(ctx, reading=True)
     servers, faults = _read(home)
-    lines = [line for _, line in faults]
     cache = _cache(home)
-    starts, _ = _starts(home)
+    starts = ServerStarter(home, enabled(servers))
     now = starts.asked()
-    waits = STATES[starts.state(now)] if starts.state(now) != "trusted" else ""
+    state = starts.state(now)
+    waits = STATES[state] if state != "trusted" else ""
     described = [
         _server_json(server, home, cache, waits if server in now.servers else "")
         for server in servers
     ]
-    warn(lines)
+    warn(line for _, line in faults)
     rows = [(each["name"], each["state"], each["where"]) for each in described]
-    none = "" if lines else "no MCP servers yet: name one below `mcp:` in openclaw.yaml"
+    none = "" if faults else "no MCP servers yet: name one below `mcp:` in openclaw.yaml"
     print_listing(described, rows, ("NAME", "STATE", "WHERE"), as_json=as_json, empty=none)
 
 
@@ -66,11 +65,10 @@ def trust(
         typer.echo("these servers run no more" if taken else "they were not allowed")
         return
     refuse_inside_agent("MCP servers")
-    waiting = _waiting(starts)
     warn(line for _, line in faults)
-    if not waiting.asked.servers:
+    if not starts.asked().servers:
         raise UsageError("no MCP server runs a file of this home", "the others need no permission")
-    allow_programs(waiting, yes=yes)
+    allow_programs("MCP servers", starts, yes=yes)
 
 
 @app.command("test")
@@ -104,14 +102,7 @@ def try_one(
 
 def ask_servers_trust(home: Home, read: Callable[[str], str], say: Callable[[str], None]) -> None:
     """Ask, at the start of a chat, whether servers may run that run files of this home."""
-    waiting = _waiting(_starts(home)[0])
-    if waiting.asked.servers:
-        ask_for_programs(waiting, read, say)
-
-
-def _waiting(starts: ServerStarter) -> WaitingPrograms:
-    now = starts.asked()
-    return WaitingPrograms("MCP servers", now, starts.state(now), partial(starts.allow, now))
+    ask_for_programs("MCP servers", _starts(home)[0], read, say)
 
 
 def _read(home: Home) -> tuple[list[Server], list[tuple[str, str]]]:
