@@ -21,10 +21,10 @@ from openclaw.config import load_settings
 from openclaw.config.hook_settings import EVENTS
 from openclaw.config.settings import keys
 from openclaw.home.model_names import all_models
-from openclaw.memory.todos import TodoFile
+from openclaw.memory.todos import todo_file
 from openclaw.models import catalog
 from openclaw.security.display import one_line
-from openclaw.sessions.store import SessionStore
+from openclaw.sessions.store import open_store
 from openclaw.skills.skill import list_installed
 from openclaw.storage.home import Home, find_home, is_trusted
 
@@ -56,9 +56,7 @@ def complete(ctx: Context, param: Any, incomplete: str) -> list[CompletionItem]:
 
 
 def _sessions(home: Home) -> Pairs:
-    return [
-        (each.id, each.title) for each in SessionStore(home.sessions, home.private / "locks").list()
-    ]
+    return [(each.id, each.title) for each in open_store(home).list()]
 
 
 def _turns(home: Home) -> Pairs:
@@ -70,17 +68,14 @@ def _todos(done: bool | None) -> Callable[[Home], Pairs]:
     """A function that lists done to-dos, open ones, or both (None)."""
 
     def found(home: Home) -> Pairs:
-        todos = TodoFile(home.memory / "TODO.md").items()
+        todos = todo_file(home).items()
         return [(todo.id, todo.text) for todo in todos if done in (None, todo.done)]
 
     return found
 
 
 def _lists(home: Home) -> Pairs:
-    return [
-        (name, "")
-        for name in dict.fromkeys(t.list for t in TodoFile(home.memory / "TODO.md").items())
-    ]
+    return [(name, "") for name in todo_file(home).lists()]
 
 
 def _skills(home: Home) -> Pairs:

@@ -25,7 +25,7 @@ from openclaw.jobs.heartbeat import (
     session_prefix,
 )
 from openclaw.jobs.schedule import FILE, Job, read_jobs
-from openclaw.memory.todos import TodoFile, is_overdue
+from openclaw.memory.todos import is_overdue, todo_file
 from openclaw.security.display import one_line
 from openclaw.storage.home import Home
 from openclaw.storage.text import read_text, write_text
@@ -151,7 +151,7 @@ def _run(home: Home, due: Due, ask: Ask, now: datetime) -> JobResult:
 def _do(home: Home, job: Job, ask: Ask) -> UnattendedResult:
     if job.do.casefold() == TODO_DUE:
         today = datetime.now().date()
-        todos = [t for t in TodoFile(home.memory / "TODO.md").items() if not t.done and t.due]
+        todos = [t for t in todo_file(home).items() if not t.done and t.due]
         due = [t.text for t in todos if t.due == today.isoformat() or is_overdue(t, today)]
         return UnattendedResult("; ".join(due), "" if due else "nothing is due")
     tasks = job.do or read_tasks(home)

@@ -32,6 +32,7 @@ from openclaw.memory.markdown import (
     write_ids,
 )
 from openclaw.nlp.dates import read_leading_day
+from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
 from openclaw.types import BeforeWrite, ToolProblem, record_no_write
 
@@ -101,6 +102,11 @@ class Todos:
         return [todo.text for todo in open_todos if str(todo.due) <= today.isoformat()]
 
 
+def todo_file(home: Home) -> TodoFile:
+    """Return the to-dos of a home."""
+    return TodoFile(home.memory / "TODO.md")
+
+
 @lru_cache(maxsize=2)  # a turn with tools asks several times
 def _parse(text: str) -> Todos:
     page = read_task_page(text)
@@ -154,8 +160,8 @@ class TodoFile:
             raise UsageError(f"{text} fits {len(found)} to-dos", f"give the id:\n{ids}")
         return found[0]
 
-    def as_json(self, todos: Sequence[Todo], path: str) -> list[dict[str, Any]]:
-        """Return to-dos of this file for programs; `path` is that of the file in the home."""
+    def as_json(self, todos: Sequence[Todo]) -> list[dict[str, Any]]:
+        """Return to-dos of this file for programs."""
         today = self._today()
         return [
             {
@@ -165,7 +171,7 @@ class TodoFile:
                 "done": todo.done,
                 "due": todo.due,
                 "overdue": is_overdue(todo, today),
-                "path": path,
+                "path": "memory/TODO.md",
                 "line": todo.line,
             }
             for todo in todos

@@ -22,7 +22,7 @@ from openclaw.server.runs import Runs
 from openclaw.server.server_client import prove
 from openclaw.server.warm import WarmHome
 from openclaw.server.wire import Order, Problem
-from openclaw.sessions.store import SessionStore
+from openclaw.sessions.store import SessionStore, open_store
 from openclaw.storage.home import Home
 from openclaw.types import CallRecord, KeepsWrites, Mode
 
@@ -49,7 +49,7 @@ class Service:
 
     @property
     def sessions(self) -> SessionStore:
-        return SessionStore(self.home.sessions, self.home.private / "locks")
+        return open_store(self.home)
 
     @contextmanager
     def agent(self, *, model: bool = False) -> Iterator[Agent]:

@@ -33,6 +33,7 @@ from openclaw.sessions.session_search import (
     search,
     summarize,
 )
+from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
 from openclaw.storage.text import md5, remove_file
 from openclaw.types import to_timestamp
@@ -43,6 +44,11 @@ UNATTENDED = "heartbeat-"
 Summaries = list[SessionSummary]
 Hits = list[SessionHit]
 Entries = list[Entry]
+
+
+def open_store(home: Home) -> SessionStore:
+    """Return the conversations of a home."""
+    return SessionStore(home.sessions, home.private / "locks")
 
 
 class SessionStore(SessionFolder):

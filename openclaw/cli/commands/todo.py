@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -13,13 +13,9 @@ from openclaw.cli.common import current_home, print_listing, print_result, recor
 from openclaw.cli.options import AsJson, make_group
 from openclaw.errors import UsageError
 from openclaw.memory.markdown import without_due
-from openclaw.memory.todos import Todo, TodoFile, is_overdue
+from openclaw.memory.todos import Todo, is_overdue, todo_file
 from openclaw.nlp.dates import parse_day
 from openclaw.security.display import count_of, one_line
-
-if TYPE_CHECKING:
-    from openclaw.storage.home import Home
-
 
 app = make_group("Show and change the to-do lists.")
 
@@ -49,12 +45,12 @@ def show_all(
     """List what is open. JSON holds done ones too, unless --due or --overdue is given."""
     home = current_home(ctx, reading=True)
     chosen = bool(due or overdue)
-    file = _file(home)
+    file = todo_file(home)
     todos = _due(file.items(), due, overdue)
     shown = [todo for todo in todos if everything or (as_json and not chosen) or not todo.done]
     none = "no to-dos yet" if everything else "nothing to do"
     print_listing(
-        _json(home, file, shown),
+        file.as_json(shown),
         _rows(shown),
         ("ID", "DONE", "LIST", "DUE", "TEXT"),
         as_json=as_json,
@@ -77,11 +73,11 @@ def add(
     if due:
         words = f"{words} due:{_day(due)}"
     home = current_home(ctx)
-    file = _file(home)
+    file = todo_file(home)
     with record_as_turn(home, f"todo add {words}", file):
         added = file.add(list_name, [words])
     lines = (one_line(f"added to {todo.list}: {todo.text} ({todo.id})") for todo in added)
-    print_result(_json(home, file, added), *lines, as_json=as_json)
+    print_result(file.as_json(added), *lines, as_json=as_json)
 
 
 @app.command("done")
@@ -107,12 +103,12 @@ def move(
 ) -> None:
     """Move a to-do, and what is indented below it, to another list."""
     home = current_home(ctx)
-    file = _file(home)
+    file = todo_file(home)
     said = f"{' '.join(words)} --list {list_name}"
     with record_as_turn(home, f"todo move {said}", file):
         todo = file.move(file.find_one(" ".join(words)).id, list_name)
     line = one_line(f"moved to {todo.list}: {todo.text}")
-    print_result(_json(home, file, [todo]), line, as_json=as_json)
+    print_result(file.as_json([todo]), line, as_json=as_json)
 
 
 @app.command("rm")
@@ -130,7 +126,7 @@ def remove(
     if bool(words) == bool(list_name):
         raise UsageError("say what to remove", "openclaw todo rm ID, or rm --list NAME")
     home = current_home(ctx)
-    file = _file(home)
+    file = todo_file(home)
     said = f"--list {list_name}" if list_name else " ".join(words or ())
     with record_as_turn(home, f"todo rm {said}", file):
         if words:
@@ -140,18 +136,18 @@ def remove(
         else:
             gone = file.remove_list(list_name)
             told = f"removed {list_name} with {count_of(len(gone), 'to-do')}"
-    print_result(_json(home, file, gone), one_line(told), as_json=as_json, undo=True)
+    print_result(file.as_json(gone), one_line(told), as_json=as_json, undo=True)
 
 
 def _mark(ctx: typer.Context, words: list[str], state: bool, as_json: bool) -> None:
     home = current_home(ctx)
-    file = _file(home)
+    file = todo_file(home)
     verb = "done" if state else "undone"
     with record_as_turn(home, f"todo {verb} {' '.join(words)}", file):
         todo = file.find_one(" ".join(words), state)
         file.set_done(todo.id, state)
     line = one_line(f"{'done' if state else 'open'}: {todo.text}")
-    print_result(_json(home, file, [replace(todo, done=state)]), line, as_json=as_json)
+    print_result(file.as_json([replace(todo, done=state)]), line, as_json=as_json)
 
 
 def _due(todos: Sequence[Todo], when: str, overdue: bool) -> Sequence[Todo]:
@@ -177,14 +173,6 @@ def _rows(todos: Sequence[Todo]) -> Iterator[tuple[str, ...]]:
     for todo in todos:
         due = (todo.due or "") + (" overdue" if is_overdue(todo, today) else "")
         yield todo.id, "x" if todo.done else "", todo.list, due, without_due(todo.text)
-
-
-def _file(home: Home) -> TodoFile:
-    return TodoFile(home.memory / "TODO.md")
-
-
-def _json(home: Home, file: TodoFile, todos: Sequence[Todo]) -> list[dict[str, Any]]:
-    return file.as_json(todos, home.relative(home.memory / "TODO.md"))
 
 
 def _day(text: str) -> str:

@@ -21,7 +21,7 @@ from openclaw.inspection.usage import (
     usage_json,
 )
 from openclaw.security.display import count_of, one_line
-from openclaw.sessions.store import SessionStore
+from openclaw.sessions.store import open_store
 
 SHOWN_DAYS, SHOWN_TURNS = 14, 30
 HEADS = ("SENT", "CACHED", "WRITTEN", "1ST TOKEN", "IN/S", "OUT/S")
@@ -41,7 +41,7 @@ def usage(
     """Show what was read and written, how much of it was reused, and how quick the model was: in
     all, by model and by day, or turn by turn."""
     home = current_home(ctx, reading=True)
-    store = SessionStore(home.sessions, home.private / "locks")
+    store = open_store(home)
     first = parse_past_day(since)
     if session:
         found = store.load(session)

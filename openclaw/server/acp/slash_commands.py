@@ -9,7 +9,7 @@ from openclaw.agent.undo import UndoResult
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.events import Compaction
 from openclaw.inspection.turn_lines import compaction_line
-from openclaw.memory.todos import TodoFile
+from openclaw.memory.todos import todo_file
 from openclaw.security.display import one_line
 from openclaw.server.service import Service
 from openclaw.sessions.session import Session
@@ -90,7 +90,7 @@ def _taken_lines(taken: UndoResult, name: str) -> list[str]:
 
 
 def _todo(service: Service, words: str) -> str:
-    file = TodoFile(service.home.memory / "TODO.md")
+    file = todo_file(service.home)
     if words:
         with service.changing(f"todo add {words}", store=file):
             added = file.add("", [words])[0]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from openclaw.memory.todos import Todo, TodoFile
+from openclaw.memory.todos import Todo, TodoFile, todo_file
 from openclaw.server.api import NUMBER, TEXT, TRUTH, Call, Routes, a_list, an_object, looking_up
 
 ROUTES = Routes()
@@ -22,8 +22,8 @@ TODO = an_object(
 @ROUTES.add("GET", "/api/todos", "read", answer=a_list(TODO))
 def list_todos(call: Call) -> Any:
     """All to-dos, done ones too."""
-    file = _file(call)
-    return _json(call, file, file.items())
+    file = todo_file(call.server.home)
+    return file.as_json(file.items())
 
 
 @ROUTES.add(
@@ -81,21 +81,12 @@ def remove(call: Call) -> Any:
 
 def _change(call: Call, words: str, apply: Callable[[TodoFile], Todo]) -> Any:
     """Change the file as one step of the history; return the to-do."""
-    file = _file(call)
+    file = todo_file(call.server.home)
     with call.server.changing(f"todo {words}", store=file):
         todo = apply(file)
-    return _json(call, file, [todo])[0]
+    return file.as_json([todo])[0]
 
 
 def _find(call: Call, file: TodoFile) -> Todo:
     with looking_up():
         return file.find_one(call.path["todo"])
-
-
-def _file(call: Call) -> TodoFile:
-    return TodoFile(call.server.home.memory / "TODO.md")
-
-
-def _json(call: Call, file: TodoFile, todos: Sequence[Todo]) -> list[dict[str, Any]]:
-    home = call.server.home
-    return file.as_json(todos, home.relative(home.memory / "TODO.md"))

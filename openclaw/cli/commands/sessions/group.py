@@ -6,7 +6,7 @@ import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -17,12 +17,8 @@ from openclaw.cli.questions import require_yes
 from openclaw.errors import UsageError
 from openclaw.security.display import harmless, one_line
 from openclaw.sessions.export import export_markdown
-from openclaw.sessions.store import SessionStore
+from openclaw.sessions.store import SessionStore, open_store
 from openclaw.storage.text import read_text, write_text
-
-if TYPE_CHECKING:
-    from openclaw.storage.home import Home
-
 
 app = make_group("List, search and manage conversations.")
 
@@ -96,7 +92,7 @@ def search(
 def restore(ctx: typer.Context, ref: Ref) -> None:
     """Undo the last compaction of a conversation."""
     home = current_home(ctx)
-    store = _store_of(home)
+    store = open_store(home)
     session_id = store.load(ref).id
     with (
         record_as_turn(home, f"sessions restore {session_id}", store),
@@ -116,7 +112,7 @@ def rename(
 ) -> None:
     """Give a conversation another title."""
     home = current_home(ctx)
-    store = _store_of(home)
+    store = open_store(home)
     with record_as_turn(home, f"sessions rename {ref} {title}", store):
         session = store.rename(ref, title)
     typer.echo(one_line(f"{session.id}: {session.title}"))
@@ -130,7 +126,7 @@ def delete(
 ) -> None:
     """Remove a conversation. `openclaw undo` puts it back: the history still has it."""
     home = current_home(ctx)
-    store = _store_of(home)
+    store = open_store(home)
     session_id = store.find(ref)
     require_yes(f"Delete conversation {session_id}?", yes=yes, otherwise=f"kept {session_id}")
     with record_as_turn(home, f"sessions delete {session_id}", store):
@@ -175,7 +171,7 @@ def fork(
 ) -> None:
     """Begin a new conversation with the first messages of another."""
     home = current_home(ctx)
-    store = _store_of(home)
+    store = open_store(home)
     with record_as_turn(home, f"sessions fork {ref}", store):
         session = store.fork(ref, at)
     typer.echo(one_line(f"{session.id}: {session.title}"))
@@ -185,8 +181,4 @@ def fork(
 
 def _store(ctx: typer.Context) -> SessionStore:
     """The conversations, to be read."""
-    return _store_of(current_home(ctx, reading=True))
-
-
-def _store_of(home: Home) -> SessionStore:
-    return SessionStore(home.sessions, home.private / "locks")
+    return open_store(current_home(ctx, reading=True))

@@ -31,7 +31,7 @@ from openclaw.evals.replay_suite import (
     read_case,
 )
 from openclaw.security.display import count_of, harmless, one_line
-from openclaw.sessions.store import SessionStore
+from openclaw.sessions.store import SessionStore, open_store
 
 if TYPE_CHECKING:
     from openclaw.evals.replay_compare import Piece, ReplayedTurn, TurnDifference
@@ -72,7 +72,7 @@ def replay(
     Exits with 1 when something differs.
     """
     home = current_home(ctx)
-    store = SessionStore(home.sessions, home.private / "locks")
+    store = open_store(home)
     session, number = _load_reference(store, ref)
     turns = _select_turns(recorded_turns(store, session), session, number)
     warn(store.problems)
@@ -107,7 +107,7 @@ def test(
     """
     home = current_home(ctx)
     if source is not None:
-        store = SessionStore(home.sessions, home.private / "locks")
+        store = open_store(home)
         target, notes = add_to_suite(store, source, folder)
         warn([f"wrote {each}" for each in (target, notes) if each])
         return
