@@ -21,12 +21,13 @@ from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.memory.entries import Meta
 from openclaw.memory.notes import AlreadyKnownError, typed_notes
-from openclaw.memory.todos import Todo, TodoFile
+from openclaw.memory.todos import Todo, TodoFile, todo_file
 from openclaw.models.base import matches_schema
 from openclaw.security.audit import ACTIONS, Audit
 from openclaw.security.policy import plain_parts
 from openclaw.security.untrusted import fence, plain_source
 from openclaw.security.vault import Vault
+from openclaw.server.api import NUMBER, TEXT
 from openclaw.server.service import Service
 from openclaw.server.wire import Order, Problem
 from openclaw.storage.home import Home
@@ -106,6 +107,10 @@ class Answer:
     data: dict[str, Any] | None = None
 
 
+RunTool = Callable[..., Answer]
+"""A method of `SharedTools`: the caller and the arguments in, the answer out."""
+
+
 @frozen
 class SharedTool:
     """A tool for other programs; `needs` is what its caller must be allowed."""
@@ -114,7 +119,26 @@ class SharedTool:
     about: str
     needs: str
     schema: Mapping[str, Any]
-    run: Callable[[SharedTools, Caller, Mapping[str, Any]], Answer]
+    run: RunTool
+
+
+TOOLS: dict[str, SharedTool] = {}
+"""All tools by name, in the order in which they are offered."""
+
+
+def shared(
+    name: str, needs: str, required: str = "", optional: str = ""
+) -> Callable[[RunTool], RunTool]:
+    """Make a method a tool; its docstring is what other programs read of it."""
+    names = [*required.split(), *optional.split()]
+    shape = {each: NUMBER if each == "k" else TEXT for each in names}
+    schema = {"type": "object", "properties": shape, "required": required.split()}
+
+    def register(run: RunTool) -> RunTool:
+        TOOLS[name] = SharedTool(name, run.__doc__ or "", needs, schema, run)
+        return run
+
+    return register
 
 
 class SharedTools:
@@ -170,7 +194,9 @@ class SharedTools:
 
     # -------- files and memory
 
+    @shared("search", "read", "query", "k path since")
     def search(self, _: Caller, given: Mapping[str, Any]) -> Answer:
+        """Search the user's notes and memory. Returns passages with path and lines."""
         where = {name: str(given.get(name, "")) for name in ("path", "since")}
         most = max(1, min(int(given.get("k", 5)), MOST_PASSAGES))
         found, notices = self.service.warm.search(given["query"], most, **where)
@@ -186,7 +212,9 @@ class SharedTools:
         ]
         return _as_json({"results": results, "notices": notices})
 
+    @shared("fetch", "read", "id")
     def fetch(self, _: Caller, given: Mapping[str, Any]) -> Answer:
+        """Get one result of search by its id."""
         place = _PLACE.fullmatch(given["id"])
         if place is None:
             raise ToolProblem("an id is a path, or path:line")
@@ -201,7 +229,9 @@ class SharedTools:
             }
         )
 
+    @shared("read", "read", "path", "lines")
     def read(self, _: Caller, given: Mapping[str, Any]) -> Answer:
+        """Read a file of workspace/, memory/ or skills/, or one that search finds. lines: 3-9."""
         path, text, first, last = self.read_lines(given["path"], given.get("lines", ""))
         return Answer(self.fenced(text, f"{path} lines {first}-{last}"))
 
@@ -239,7 +269,9 @@ class SharedTools:
             return path, self.service.warm.read_indexed(path)
         return path, decode(data).replace("\r\n", "\n").replace("\r", "\n")
 
+    @shared("remember", "write", "text")
     def remember(self, caller: Caller, given: Mapping[str, Any]) -> Answer:
+        """Propose one fact about the user to be remembered."""
         notes, text = typed_notes(self.home), given["text"]
         with self.service.changing(f"{caller.label}: remember {text}", store=notes):
             try:
@@ -256,17 +288,21 @@ class SharedTools:
 
     # -------- to-dos
 
+    @shared("todos", "read", "", "list")
     def list_todos(self, _: Caller, given: Mapping[str, Any]) -> Answer:
+        """List the open to-dos."""
         wanted = given.get("list", "").casefold()
         todos = [
             todo
-            for todo in self._todos().items()
+            for todo in todo_file(self.home).items()
             if not todo.done and wanted in ("", todo.list.casefold())
         ]
         lines = [f"{todo.id}  {todo.list}: {todo.text}" for todo in todos]
         return Answer(self.fenced("\n".join(lines) or "nothing is open", "memory/TODO.md"))
 
+    @shared("todo_add", "write", "text", "list due")
     def add_todo(self, caller: Caller, given: Mapping[str, Any]) -> Answer:
+        """Add a to-do. due: a date."""
         text = given["text"]
         if due := given.get("due"):
             text = f"{text} due:{due}"
@@ -274,7 +310,10 @@ class SharedTools:
         todo = self._change(caller, f"add {text}", lambda file: file.add(name, [text])[0])
         return Answer(f"added to {todo.list}: {todo.text} ({todo.id})")
 
+    @shared("todo_done", "write", "id")
     def finish_todo(self, caller: Caller, given: Mapping[str, Any]) -> Answer:
+        """Mark a to-do as done."""
+
         def mark(file: TodoFile) -> Todo:
             todo = file.find_one(given["id"], done=True)
             file.set_done(todo.id, True)
@@ -284,22 +323,23 @@ class SharedTools:
         return Answer(f"done: {todo.text}")
 
     def _change(self, caller: Caller, words: str, change: Callable[[TodoFile], Todo]) -> Todo:
-        file = self._todos()
+        file = todo_file(self.home)
         with self.service.changing(f"{caller.label}: todo {words}", store=file):
             return change(file)
 
-    def _todos(self) -> TodoFile:
-        return TodoFile(self.home.memory / "TODO.md")
-
     # -------- conversations and the agent
 
+    @shared("sessions_search", "sessions", "words")
     def search_sessions(self, _: Caller, given: Mapping[str, Any]) -> Answer:
+        """Search what was said in earlier conversations."""
         hits = self.service.sessions.search(given["words"])[:MOST_HITS]
         lines = [f"{hit.at[:10]} {hit.title or hit.id} ({hit.role}): {hit.snippet}" for hit in hits]
         return Answer(self.fenced("\n".join(lines) or "nothing found", "earlier conversations"))
 
+    @shared("ask", "ask", "prompt", "session")
     def ask(self, caller: Caller, given: Mapping[str, Any]) -> Answer:
-        """Ask the agent. Nobody is there for its questions, so what needs a yes is refused."""
+        """Have the user's own agent do or answer something. session: to go on with one."""
+        # Nobody is there for its questions, so what needs a yes is refused.
         mode = self.service.choose_mode(None, frozenset())
         session = given.get("session") or None
         run = self.service.runs.start(
@@ -327,71 +367,3 @@ def _check(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
         raise ToolProblem(f"{missing[0]} is missing")
     if not matches_schema(dict(arguments), schema):
         raise ToolProblem(f"the arguments are: {', '.join(schema['properties'])}")
-
-
-_WORDS = {"type": "string"}
-
-
-def _tool(
-    name: str, needs: str, run: Any, about: str, required: str, optional: str = ""
-) -> SharedTool:
-    names = [*required.split(), *optional.split()]
-    shape = {each: {"type": "integer"} if each == "k" else _WORDS for each in names}
-    schema = {"type": "object", "properties": shape, "required": required.split()}
-    return SharedTool(name, about, needs, schema, run)
-
-
-TOOLS: Mapping[str, SharedTool] = {
-    tool.name: tool
-    for tool in (
-        _tool(
-            "search",
-            "read",
-            SharedTools.search,
-            "Search the user's notes and memory. Returns passages with path and lines.",
-            "query",
-            "k path since",
-        ),
-        _tool("fetch", "read", SharedTools.fetch, "Get one result of search by its id.", "id"),
-        _tool(
-            "read",
-            "read",
-            SharedTools.read,
-            "Read a file of workspace/, memory/ or skills/, or one that search finds. lines: 3-9.",
-            "path",
-            "lines",
-        ),
-        _tool(
-            "remember",
-            "write",
-            SharedTools.remember,
-            "Propose one fact about the user to be remembered.",
-            "text",
-        ),
-        _tool("todos", "read", SharedTools.list_todos, "List the open to-dos.", "", "list"),
-        _tool(
-            "todo_add",
-            "write",
-            SharedTools.add_todo,
-            "Add a to-do. due: a date.",
-            "text",
-            "list due",
-        ),
-        _tool("todo_done", "write", SharedTools.finish_todo, "Mark a to-do as done.", "id"),
-        _tool(
-            "sessions_search",
-            "sessions",
-            SharedTools.search_sessions,
-            "Search what was said in earlier conversations.",
-            "words",
-        ),
-        _tool(
-            "ask",
-            "ask",
-            SharedTools.ask,
-            "Have the user's own agent do or answer something. session: to go on with one.",
-            "prompt",
-            "session",
-        ),
-    )
-}
