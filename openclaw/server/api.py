@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import traceback
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -29,20 +30,19 @@ Scope = Literal["open", "read", "chat", "files", "owner", "terminal"]
 """Who may call a route: anybody; a token for reading, for chatting or for files; the owner; the
 user's terminal alone."""
 Schema = Mapping[str, Any]
-ANYTHING: Schema = {}
 TEXT: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "integer"}
 TRUTH: Schema = {"type": "boolean"}
 OBJECT: Schema = {"type": "object"}
 
 
-def an_object(required: Mapping[str, Schema], **optional: Schema) -> Schema:
-    """Return the schema of an object with these properties and no others."""
-    return {
-        "type": "object",
-        "properties": {**required, **optional},
-        "required": [*required],
-    }
+def an_object(
+    texts: str = "", /, required: Mapping[str, Schema] | None = None, **optional: Schema
+) -> Schema:
+    """Return the schema of an object that must have these texts, named in one string, and the
+    `required` properties, and may have the others."""
+    must = {**dict.fromkeys(texts.split(), TEXT), **(required or {})}
+    return {"type": "object", "properties": {**must, **optional}, "required": [*must]}
 
 
 def a_list(items: Schema) -> Schema:
@@ -107,7 +107,7 @@ class Routes:
         """Make the function an endpoint; its docstring says what it does. A method that changes
         something takes a JSON object, an empty one when no body is named."""
         if body is None and method != "GET":
-            body = an_object({})
+            body = an_object()
 
         def register(handle: Handler) -> Handler:
             about = " ".join((handle.__doc__ or "").split())
@@ -177,7 +177,7 @@ async def _answer(server: Service, endpoint: Endpoint, request: Request) -> Resp
             made = await made
     except Exception as error:  # noqa: BLE001  the one exit point of all routes
         if not isinstance(error, Problem | OpenclawError | ToolProblem):
-            server.report(error)
+            traceback.print_exception(error)
         return to_response(error)
     return made if isinstance(made, Response) else JSONResponse(made, endpoint.status)
 
@@ -199,7 +199,7 @@ async def _read_body(endpoint: Endpoint, request: Request) -> Any:
 
 
 _PARAMETER = re.compile(r"{(\w+)}")
-ERROR = an_object({"error": TEXT, "hint": TEXT})
+ERROR = an_object("error hint")
 
 
 def describe_api(endpoints: Iterable[Endpoint]) -> dict[str, Any]:

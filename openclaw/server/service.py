@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from typing import Any
@@ -19,7 +17,6 @@ from openclaw.models.base import Model
 from openclaw.security.audit import ACTIONS, Audit
 from openclaw.server.access import Tokens, tokens_file
 from openclaw.server.runs import Runs
-from openclaw.server.server_client import prove
 from openclaw.server.warm import WarmHome
 from openclaw.server.wire import Order, Problem
 from openclaw.sessions.store import SessionStore, open_store
@@ -114,15 +111,7 @@ class Service:
             "runs": [run.describe() for run in self.runs.running()],
         }
 
-    def prove(self, nonce: str) -> str:
-        """Return what shows a client that this server knows the terminal's token."""
-        return prove(self.tokens.terminal, nonce)
-
     def log_refusal(self, address: str, reason: str) -> None:
         """Note a refused call in the log of actions."""
         call = CallRecord("serve", "read", address, "deny", by=reason)
         Audit(self.home.private / "logs" / ACTIONS).write(call)
-
-    def report(self, error: Exception) -> None:
-        """Print an error that nobody expected."""
-        traceback.print_exception(error, file=sys.stderr)

@@ -77,7 +77,7 @@ def describe(call: Call) -> Any:
     "GET",
     "/api/capabilities",
     "read",
-    answer=an_object({"version": TEXT, "modes": a_list(TEXT), "events": a_list(TEXT)}),
+    answer=an_object("version", required={"modes": a_list(TEXT), "events": a_list(TEXT)}),
 )
 def tell_capabilities(call: Call) -> Any:
     """What this server offers to clients."""

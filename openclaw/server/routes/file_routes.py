@@ -22,15 +22,15 @@ from openclaw.storage.text import decode, encode_like, md5
 from openclaw.tools.paths import visible_files
 
 ROUTES = Routes()
-FILE = an_object({"path": TEXT, "content": TEXT, "etag": TEXT}, read_only=TRUTH)
-SAVED = an_object({"path": TEXT, "etag": TEXT, "merged": TRUTH}, turn=TEXT)
+FILE = an_object("path content etag", read_only=TRUTH)
+SAVED = an_object("path etag", required={"merged": TRUTH}, turn=TEXT)
 
 
 @ROUTES.add(
     "GET",
     "/api/tree",
     "read",
-    answer=a_list(an_object({"path": TEXT, "size": NUMBER, "modified": {"type": "number"}})),
+    answer=a_list(an_object("path", required={"size": NUMBER, "modified": {"type": "number"}})),
 )
 def tree(call: Call) -> Any:
     """The files of workspace/, memory/ and skills/."""
@@ -69,7 +69,7 @@ def read(call: Call) -> Any:
     "POST",
     "/api/files",
     "files",
-    body=an_object({"path": TEXT, "content": TEXT}, etag=TEXT, base=TEXT),
+    body=an_object("path content", etag=TEXT, base=TEXT),
     answer=SAVED,
 )
 def save(call: Call) -> Any:
@@ -114,21 +114,15 @@ def show_writers(call: Call) -> Any:
     "POST",
     "/api/tokens/files",
     "read",
-    body=an_object({"paths": a_list(TEXT)}),
-    answer=an_object({"files": a_list(an_object({"path": TEXT}, tokens=NUMBER, error=TEXT))}),
+    body=an_object(required={"paths": a_list(TEXT)}),
+    answer=an_object(required={"files": a_list(an_object("path", tokens=NUMBER, error=TEXT))}),
 )
 def count_tokens(call: Call) -> Any:
     """The tokens of files."""
     return {"files": [_count(call.server.home, path) for path in call.body["paths"]]}
 
 
-@ROUTES.add(
-    "POST",
-    "/api/render",
-    "read",
-    body=an_object({"text": TEXT}),
-    answer=an_object({"html": TEXT}),
-)
+@ROUTES.add("POST", "/api/render", "read", body=an_object("text"), answer=an_object("html"))
 def render(call: Call) -> Any:
     """Markdown as HTML, as the page shows it."""
     return {"html": to_html(call.body["text"])}

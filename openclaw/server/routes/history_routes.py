@@ -24,7 +24,7 @@ from openclaw.server.wire import Problem
 ROUTES = Routes()
 MOST_TURNS = 1000
 SCOPES: tuple[Scope, ...] = ("all", "files", "talk")
-TAKEN = an_object({"turn": {"type": ["string", "null"]}, "of": a_list(OBJECT)})
+TAKEN = an_object(required={"turn": {"type": ["string", "null"]}, "of": a_list(OBJECT)})
 
 
 @ROUTES.add(
@@ -62,7 +62,7 @@ def actions(call: Call) -> Any:
     "POST",
     "/api/undo",
     "owner",
-    body=an_object({}, count=NUMBER, scope=TEXT, session=TEXT, keep=TRUTH),
+    body=an_object(count=NUMBER, scope=TEXT, session=TEXT, keep=TRUTH),
     answer=TAKEN,
 )
 def undo(call: Call) -> Any:
@@ -78,7 +78,7 @@ def undo(call: Call) -> Any:
     "POST",
     "/api/redo",
     "owner",
-    body=an_object({}, count=NUMBER, session=TEXT, keep=TRUTH),
+    body=an_object(count=NUMBER, session=TEXT, keep=TRUTH),
     answer=TAKEN,
 )
 def redo(call: Call) -> Any:

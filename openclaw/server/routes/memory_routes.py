@@ -22,14 +22,16 @@ from openclaw.server.wire import Problem
 ROUTES = Routes()
 _OR_NULL = {"type": ["string", "null"]}
 NOTE = an_object(
-    {"path": TEXT, "line": NUMBER, "text": TEXT, "category": TEXT, "superseded": TRUTH},
+    "path text category",
+    required={"line": NUMBER, "superseded": TRUTH},
     date=_OR_NULL,
     source=_OR_NULL,
     importance={"type": ["number", "null"]},
     until=_OR_NULL,
 )
 PASSAGE = an_object(
-    {"path": TEXT, "start_line": NUMBER, "end_line": NUMBER, "text": TEXT},
+    "path text",
+    required={"start_line": NUMBER, "end_line": NUMBER},
     score={"type": "number"},
     date=TEXT,
     ranks=OBJECT,
@@ -48,7 +50,7 @@ PASSAGE = an_object(
         "since": "from this ISO day on",
         "explain": "with ranks and reasons",
     },
-    answer=an_object({"passages": a_list(PASSAGE), "notices": a_list(TEXT)}),
+    answer=an_object(required={"passages": a_list(PASSAGE), "notices": a_list(TEXT)}),
 )
 def search(call: Call) -> Any:
     """The passages that a search of memory finds, as of now."""
@@ -78,7 +80,7 @@ def list_notes(call: Call) -> Any:
     "POST",
     "/api/memory",
     "files",
-    body=an_object({"text": TEXT}, today=TRUTH, category=TEXT, replaces=TEXT),
+    body=an_object("text", today=TRUTH, category=TEXT, replaces=TEXT),
     answer=NOTE,
     status=201,
 )
@@ -126,7 +128,7 @@ def list_candidates(call: Call) -> Any:
     "POST",
     "/api/review",
     "owner",
-    body=an_object({}, accept=a_list(TEXT), reject=a_list(TEXT)),
+    body=an_object(accept=a_list(TEXT), reject=a_list(TEXT)),
     answer=a_list(OBJECT),
 )
 def review(call: Call) -> Any:

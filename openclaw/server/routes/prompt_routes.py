@@ -26,14 +26,14 @@ from openclaw.types import ToolProblem
 ROUTES = Routes()
 _OR_NULL = {"type": ["string", "null"]}
 _MATERIAL = an_object(
-    {"label": TEXT, "text": TEXT},
+    "label text",
     path=TEXT,
     image={"type": ["object", "null"]},
-    lines=an_object({"path": TEXT, "start_line": NUMBER, "end_line": NUMBER}),
+    lines=an_object("path", required={"start_line": NUMBER, "end_line": NUMBER}),
 )
-_GRANT = an_object({"kind": TEXT, "value": TEXT}, since=TEXT)
+_GRANT = an_object("kind value", since=TEXT)
 RUN = an_object(
-    {"id": TEXT, "session_id": TEXT, "state": TEXT},
+    "id session_id state",
     message=TEXT,
     began_at={"type": "number"},
     text=TEXT,
@@ -47,7 +47,7 @@ RUN = an_object(
     "/api/runs",
     "terminal",
     body=an_object(
-        {"message": TEXT},
+        "message",
         latest=TRUTH,
         session=_OR_NULL,
         material=a_list(_MATERIAL),
@@ -76,7 +76,7 @@ def begin(call: Call) -> Any:
     "/api/chat",
     "chat",
     body=an_object(
-        {"message": TEXT},
+        "message",
         session_id=_OR_NULL,
         skill=TEXT,
         model=_OR_NULL,
@@ -152,17 +152,14 @@ def show(call: Call) -> Any:
     return _find(call).describe()
 
 
-@ROUTES.add("GET", "/api/runs", "chat", answer=an_object({"runs": a_list(RUN)}))
+@ROUTES.add("GET", "/api/runs", "chat", answer=an_object(required={"runs": a_list(RUN)}))
 def list_runs(call: Call) -> Any:
     """The runs that have not ended."""
     return {"runs": [run.describe() for run in call.server.runs.running()]}
 
 
 @ROUTES.add(
-    "GET",
-    "/api/runs/{run}/events",
-    "chat",
-    query={"after": "the number of the last event seen"},
+    "GET", "/api/runs/{run}/events", "chat", query={"after": "the number of the last event seen"}
 )
 def stream(call: Call) -> Any:
     """The events of a run as a stream, after the header Last-Event-ID."""
@@ -182,7 +179,7 @@ def stop(call: Call) -> Any:
     "POST",
     "/api/runs/{run}/answer",
     "owner",
-    body=an_object({"question": TEXT}, decision=TEXT, instead=TEXT, grant=_GRANT),
+    body=an_object("question", decision=TEXT, instead=TEXT, grant=_GRANT),
     answer=RUN,
 )
 def answer(call: Call) -> Any:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from openclaw import __version__
-from openclaw.server.api import NUMBER, TEXT, TRUTH, Call, Routes, an_object
+from openclaw.server.api import NUMBER, TRUTH, Call, Routes, an_object
+from openclaw.server.server_client import prove
 from openclaw.server.wire import Problem
 
 ROUTES = Routes()
-_OK = an_object({"ok": TRUTH})
+_OK = an_object(required={"ok": TRUTH})
 
 
 @ROUTES.add(
@@ -17,21 +18,16 @@ _OK = an_object({"ok": TRUTH})
     "/api/health",
     "open",
     query={"nonce": "any text"},
-    answer=an_object({"ok": TRUTH, "version": TEXT, "proof": TEXT}),
+    answer=an_object("version proof", required={"ok": TRUTH}),
 )
 def health(call: Call) -> Any:
     """Whether the server lives, and a proof that it is this home's."""
     nonce = call.query.get("nonce", "")
-    return {"ok": True, "version": __version__, "proof": call.server.prove(nonce) if nonce else ""}
+    proof = prove(call.server.tokens.terminal, nonce) if nonce else ""
+    return {"ok": True, "version": __version__, "proof": proof}
 
 
-@ROUTES.add(
-    "POST",
-    "/api/login",
-    "open",
-    body=an_object({"code": TEXT}),
-    answer=an_object({"token": TEXT}),
-)
+@ROUTES.add("POST", "/api/login", "open", body=an_object("code"), answer=an_object("token"))
 def log_in(call: Call) -> Any:
     """Exchange the code of a link, which works once, for the token."""
     token = call.server.tokens.exchange(call.body["code"])
@@ -41,7 +37,7 @@ def log_in(call: Call) -> Any:
     return {"token": token}
 
 
-@ROUTES.add("POST", "/api/link", "owner", answer=an_object({"code": TEXT}))
+@ROUTES.add("POST", "/api/link", "owner", answer=an_object("code"))
 def link(call: Call) -> Any:
     """A new code for a link."""
     return {"code": call.server.tokens.make_code()}
@@ -51,7 +47,7 @@ def link(call: Call) -> Any:
     "GET",
     "/api/status",
     "owner",
-    answer=an_object({"version": TEXT, "pid": NUMBER, "port": NUMBER, "home": TEXT}),
+    answer=an_object("version home", required={"pid": NUMBER, "port": NUMBER}),
 )
 def status(call: Call) -> Any:
     """What runs."""

@@ -38,19 +38,16 @@ LONGEST_TITLE = 60
 READ = 2000
 """Characters of each message that a title is made from."""
 SHOWN = {"last": "only so many messages", "html": "each with its HTML"}
-SUMMARY = an_object(
-    {"id": TEXT, "title": TEXT, "created_at": TEXT, "updated_at": TEXT, "model": TEXT},
-    messages=NUMBER,
-)
+SUMMARY = an_object("id title created_at updated_at model", messages=NUMBER)
 CONVERSATION = an_object(
-    {"id": TEXT, "title": TEXT, "created_at": TEXT, "updated_at": TEXT, "model": TEXT},
+    "id title created_at updated_at model",
     compressed_context=TEXT,
     messages=a_list(OBJECT),
     left_out=NUMBER,
     run={"type": ["object", "null"]},
     queued=a_list(OBJECT),
 )
-NAMED = an_object({"id": TEXT, "title": TEXT})
+NAMED = an_object("id title")
 
 
 @ROUTES.add("GET", "/api/sessions", "read", answer=a_list(SUMMARY))
@@ -59,9 +56,7 @@ def list_sessions(call: Call) -> Any:
     return [asdict(summary) for summary in call.server.sessions.list()]
 
 
-@ROUTES.add(
-    "POST", "/api/sessions", "chat", body=an_object({}, title=TEXT), answer=SUMMARY, status=201
-)
+@ROUTES.add("POST", "/api/sessions", "chat", body=an_object(title=TEXT), answer=SUMMARY, status=201)
 def create(call: Call) -> Any:
     """Begin a conversation, which is empty until its first prompt."""
     store, title = call.server.sessions, " ".join(call.body.get("title", "").split())
@@ -94,7 +89,7 @@ def show(call: Call) -> Any:
     }
 
 
-@ROUTES.add("PUT", ONE, "owner", body=an_object({"title": TEXT}), answer=NAMED)
+@ROUTES.add("PUT", ONE, "owner", body=an_object("title"), answer=NAMED)
 def rename(call: Call) -> Any:
     """Give a conversation another title."""
     store, ref, title = call.server.sessions, _find(call), call.body["title"]
@@ -103,7 +98,7 @@ def rename(call: Call) -> Any:
     return {"id": session.id, "title": session.title}
 
 
-@ROUTES.add("DELETE", ONE, "owner", answer=an_object({"id": TEXT, "ok": TRUTH}))
+@ROUTES.add("DELETE", ONE, "owner", answer=an_object("id", required={"ok": TRUTH}))
 def delete(call: Call) -> Any:
     """Remove a conversation; undo puts it back."""
     store, ref = call.server.sessions, _find(call)
@@ -116,7 +111,7 @@ def delete(call: Call) -> Any:
     "GET",
     f"{ONE}/messages",
     "read",
-    answer=an_object({"id": TEXT, "messages": a_list(OBJECT)}, raw=TEXT),
+    answer=an_object("id", required={"messages": a_list(OBJECT)}, raw=TEXT),
 )
 def messages(call: Call) -> Any:
     """What the next prompt would send: all messages, and the request byte for byte."""
@@ -134,8 +129,8 @@ def messages(call: Call) -> Any:
     "POST",
     f"{ONE}/generate-title",
     "owner",
-    body=an_object({}, with_model=TRUTH),
-    answer=an_object({"session_id": TEXT, "title": TEXT}),
+    body=an_object(with_model=TRUTH),
+    answer=an_object("session_id title"),
 )
 def generate_title(call: Call) -> Any:
     """A title from the first words of a conversation, on request by the model; it is kept."""
@@ -157,8 +152,8 @@ def generate_title(call: Call) -> Any:
     "POST",
     f"{ONE}/compress",
     "owner",
-    body=an_object({}, focus=TEXT, dry_run=TRUTH),
-    answer=an_object({"id": TEXT, "summary": TEXT}, notices=a_list(TEXT)),
+    body=an_object(focus=TEXT, dry_run=TRUTH),
+    answer=an_object("id summary", notices=a_list(TEXT)),
 )
 def compress(call: Call) -> Any:
     """Put all but the last two exchanges into the archive, a summary in their place; with `dry_run`
@@ -183,7 +178,9 @@ def _make_title(model: Model, session: Session) -> str:
     return " ".join(words[0].strip(" \"'*#.").split())[:LONGEST_TITLE] if words else ""
 
 
-@ROUTES.add("POST", f"{ONE}/restore", "owner", answer=an_object({"id": TEXT, "messages": NUMBER}))
+@ROUTES.add(
+    "POST", f"{ONE}/restore", "owner", answer=an_object("id", required={"messages": NUMBER})
+)
 def restore(call: Call) -> Any:
     """Undo the last compaction of a conversation."""
     store, ref = call.server.sessions, _find(call)
@@ -196,7 +193,7 @@ def restore(call: Call) -> Any:
     "POST",
     f"{ONE}/fork",
     "owner",
-    body=an_object({}, at={"type": ["integer", "null"]}),
+    body=an_object(at={"type": ["integer", "null"]}),
     answer=NAMED,
     status=201,
 )

@@ -19,8 +19,8 @@ from openclaw.server.api import NUMBER, OBJECT, TEXT, TRUTH, Call, Routes, a_lis
 from openclaw.server.wire import Problem
 
 ROUTES = Routes()
-KEY = an_object({"key": TEXT, "value": {}, "origin": TEXT}, about=TEXT, takes=TEXT, terminal=TRUTH)
-RAG = an_object({"rag_mode": TRUTH, "recall": TEXT})
+KEY = an_object("key origin", required={"value": {}}, about=TEXT, takes=TEXT, terminal=TRUTH)
+RAG = an_object("recall", required={"rag_mode": TRUTH})
 
 
 @ROUTES.add("GET", "/api/config", "read", answer=a_list(KEY))
@@ -62,7 +62,7 @@ def show_rag_mode(call: Call) -> Any:
     "PUT",
     "/api/config/rag-mode",
     "owner",
-    body=an_object({}, enabled=TRUTH, rag_mode=TRUTH),
+    body=an_object(enabled=TRUTH, rag_mode=TRUTH),
     answer=RAG,
 )
 def change_rag_mode(call: Call) -> Any:
@@ -74,7 +74,9 @@ def change_rag_mode(call: Call) -> Any:
     return show_rag_mode(call)
 
 
-@ROUTES.add("GET", "/api/models", "read", answer=an_object({"models": a_list(OBJECT)}, auto=TEXT))
+@ROUTES.add(
+    "GET", "/api/models", "read", answer=an_object(required={"models": a_list(OBJECT)}, auto=TEXT)
+)
 def list_models(call: Call) -> Any:
     """The models of the catalogue, of the models folder and of Ollama, and which one answers."""
     settings = load_settings(call.server.home)
@@ -99,7 +101,7 @@ def usage(call: Call) -> Any:
     "GET",
     "/api/usage/plots",
     "read",
-    answer=a_list(an_object({"title": TEXT, "names": a_list(TEXT), "svg": TEXT})),
+    answer=a_list(an_object("title svg", required={"names": a_list(TEXT)})),
 )
 def plot_usage(call: Call) -> Any:
     """The usage day by day as plots."""
@@ -125,7 +127,8 @@ def context(call: Call) -> Any:
     "/api/tokens/session/{session}",
     "read",
     answer=an_object(
-        {"system_tokens": NUMBER, "message_tokens": NUMBER, "total_tokens": NUMBER}, window=NUMBER
+        required={"system_tokens": NUMBER, "message_tokens": NUMBER, "total_tokens": NUMBER},
+        window=NUMBER,
     ),
 )
 def count_session(call: Call) -> Any:

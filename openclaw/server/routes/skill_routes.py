@@ -10,7 +10,8 @@ from openclaw.skills.skill import find_skill, list_installed
 
 ROUTES = Routes()
 SKILL = an_object(
-    {"name": TEXT, "description": TEXT, "path": TEXT, "source": TEXT, "eligible": TRUTH},
+    "name description path source",
+    required={"eligible": TRUTH},
     problems=a_list(OBJECT),
     compatibility=TEXT,
     allowed_tools=a_list(TEXT),

@@ -12,7 +12,8 @@ from openclaw.server.api import NUMBER, TEXT, TRUTH, Call, Routes, a_list, an_ob
 ROUTES = Routes()
 ONE = "/api/todos/{todo}"
 TODO = an_object(
-    {"id": TEXT, "list": TEXT, "text": TEXT, "done": TRUTH, "due": {"type": ["string", "null"]}},
+    "id list text",
+    required={"done": TRUTH, "due": {"type": ["string", "null"]}},
     overdue=TRUTH,
     path=TEXT,
     line=NUMBER,
@@ -30,7 +31,7 @@ def list_todos(call: Call) -> Any:
     "POST",
     "/api/todos",
     "files",
-    body=an_object({"text": TEXT}, list=TEXT, due=TEXT),
+    body=an_object("text", list=TEXT, due=TEXT),
     answer=TODO,
     status=201,
 )
@@ -42,11 +43,7 @@ def add(call: Call) -> Any:
 
 
 @ROUTES.add(
-    "PATCH",
-    ONE,
-    "files",
-    body=an_object({}, done=TRUTH, due=TEXT, text=TEXT, list=TEXT),
-    answer=TODO,
+    "PATCH", ONE, "files", body=an_object(done=TRUTH, due=TEXT, text=TEXT, list=TEXT), answer=TODO
 )
 def change(call: Call) -> Any:
     """Mark a to-do as done or open, change its date or its words, or move it to another list."""
