@@ -114,7 +114,10 @@ class Screen(Listener):
                 self._set_activity("writing")
                 self._segment += text
                 self._token_at = time.monotonic()
-                self._print_settled()
+                end = settled_length(self._segment)
+                if end > self._settled:
+                    self._print(self._segment[self._settled : end])
+                    self._settled = end
             case Thought() if not self._segment:
                 self._set_activity("thinking")
             case NewResponse():
@@ -192,7 +195,7 @@ class Screen(Listener):
         below = self._status(width) if self._activity else []
         typed = one_line(self._typed()) if self._typed else ""
         if typed:
-            below.append(_dim("> " + _cut_start(typed, width - 2)))
+            below.append(_dim("> " + _cut_end(typed[::-1], width - 2)[::-1]))
         lines = self._growing_lines(growing, width + 1)[-max(height - 2 - len(below), 1) :]
         return [*lines, *([""] if lines and below else []), *below]
 
@@ -206,7 +209,8 @@ class Screen(Listener):
         progress = self._progress
         details = [] if progress.share is None else [f"{progress.share:.0%}".replace("%", " %")]
         if self._animated and seconds >= 1:
-            details.append(_format_seconds(int(seconds)))
+            minutes, rest = divmod(int(seconds), 60)
+            details.append(f"{minutes} min {rest} s" if minutes else f"{rest} s")
         words = one_line(progress.what or self._activity)
         end = f" {', '.join(details)}" if details else " \u2026" if not self._animated else ""
         sign = f"{self._spinner(now)} " if self._animated else ""
@@ -229,12 +233,6 @@ class Screen(Listener):
         return self._growing[2]
 
     # -------- the text printed for good
-
-    def _print_settled(self) -> None:
-        end = settled_length(self._segment)
-        if end > self._settled:
-            self._print(self._segment[self._settled : end])
-            self._settled = end
 
     def _finish(self, done: Done) -> None:
         rest = missing_part(self._segment, done.answer)
@@ -297,16 +295,6 @@ def _cut_end(line: str, width: int) -> str:
     while line and columns(line) > width - 1:
         line = line[:-1]
     return f"{line}\u2026"
-
-
-def _cut_start(line: str, width: int) -> str:
-    """The line, its beginning cut at `width` columns."""
-    return _cut_end(line[::-1], width)[::-1]
-
-
-def _format_seconds(seconds: int) -> str:
-    minutes, rest = divmod(seconds, 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def _render_lines(text: str, console: Console, width: int) -> list[str]:
@@ -392,7 +380,7 @@ class LiveLines:
         self.lock = threading.RLock()
         self._drawn: Sequence[str] = ()
         self._ended: threading.Event | None = None  # of the thread that draws
-        self._echo = Echo()
+        self._echo_is_off = False
         self._signals = SignalGuard(self._release, self.start)
 
     def start(self) -> None:
@@ -401,8 +389,7 @@ class LiveLines:
             if self._ended is not None or not _obeys_escapes():
                 return
             self._ended = threading.Event()
-            if self._silent:
-                self._echo.off()
+            self._echo_is_off = self._silent and _set_echo(False)
             self._signals.catch()
             if self._animated:
                 threading.Thread(target=self._run, args=(self._ended,), daemon=True).start()
@@ -415,7 +402,8 @@ class LiveLines:
             self._ended.set()
             self._ended = None
             self._signals.leave()
-            self._echo.on()
+            if self._echo_is_off:
+                _set_echo(True)
             self.clear()
 
     def clear(self) -> None:
@@ -458,21 +446,6 @@ class LiveLines:
             self.stop()
 
 
-class Echo:
-    """Switches the echo of typed text off, and on again only if it was on before."""
-
-    def __init__(self) -> None:
-        self._off = False
-
-    def off(self) -> None:
-        self._off = self._off or _set_echo(False)
-
-    def on(self) -> None:
-        if self._off:
-            self._off = False
-            _set_echo(True)
-
-
 if sys.platform == "win32":
     import ctypes
 
@@ -493,7 +466,7 @@ else:
         return True
 
     def _set_echo(on: bool) -> bool:
-        """Switch the echo. Return True when that changed something."""
+        """Switch the echo of typed text. Return True when that changed something."""
         with suppress(termios.error, OSError, ValueError, AttributeError):
             terminal = sys.stdin.fileno()
             modes = termios.tcgetattr(terminal)

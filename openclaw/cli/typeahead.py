@@ -71,7 +71,11 @@ class Typed:
         key, after_escape = pressed.key, self.escape
         self.escape = key is Keys.Escape
         if key in (Keys.ControlM, Keys.ControlJ):
-            self._enter(after_escape)
+            if after_escape or self.line.endswith("\\"):
+                self.line = self.line.removesuffix("\\") + "\n"
+            elif self.line.strip():
+                self.prompts.append(self.line)
+                self.line = ""
         elif key is Keys.BracketedPaste:
             self.line += self._fold(pressed.data)
         elif key is Keys.ControlH:
@@ -106,13 +110,6 @@ class Typed:
     def preview(self) -> str:
         """All prompts and the line, on one line."""
         return one_line(" \u21b5 ".join([*self.prompts, self.line])).rstrip()
-
-    def _enter(self, after_escape: bool) -> None:
-        if after_escape or self.line.endswith("\\"):
-            self.line = self.line.removesuffix("\\") + "\n"
-        elif self.line.strip():
-            self.prompts.append(self.line)
-            self.line = ""
 
 
 if sys.platform == "win32":

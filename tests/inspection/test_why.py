@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from openclaw.cli.chat.chat_commands import why as why_in_talk
 from openclaw.cli.commands.why import styled, why_lines
+from openclaw.cli.commands.why import why_in_chat as why_in_talk
 from openclaw.cli.main import run
 from openclaw.errors import UsageError
 from openclaw.inspection.why import NO_RECORD, find_why, why

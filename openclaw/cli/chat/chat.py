@@ -18,6 +18,7 @@ from openclaw.cli.chat import chat_commands, chat_history, prompt_line
 from openclaw.cli.chat.chat_commands import Answering, Say, keep_model, replace_shell_commands
 from openclaw.cli.chat.chat_history import LastPrompt
 from openclaw.cli.chat.completion import COMMANDS, MODES
+from openclaw.cli.commands.why import why_in_chat
 from openclaw.cli.common import record_as_turn
 from openclaw.cli.play import play, turn_exit_code
 from openclaw.cli.questions import pick
@@ -31,7 +32,7 @@ from openclaw.security.display import harmless, one_line
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import Agent
-    from openclaw.cli.chat.prompt_line import Lines
+    from openclaw.cli.chat.prompt_line import PipedLines, TypedLines
     from openclaw.sessions.session import Session
     from openclaw.sessions.store import SessionStore
 
@@ -48,7 +49,7 @@ SHOWN: Mapping[str, Callable[[Agent, Session, str, Say], None]] = {
     "output": chat_commands.output,
     "show": chat_history.show,
     "usage": chat_commands.usage,
-    "why": chat_commands.why,
+    "why": why_in_chat,
 }
 """Commands that change nothing in this conversation."""
 OTHER_INPUT = {
@@ -69,7 +70,7 @@ class Chat:
         self,
         app: Agent,
         session: Session,
-        lines: Lines,
+        lines: PipedLines | TypedLines,
         listener: Listener,
         say: Callable[[str], None],
         answering: Answering | None = None,

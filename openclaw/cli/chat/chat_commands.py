@@ -27,7 +27,6 @@ from openclaw.cli.chat.prompt_line import SHELL_MARK, session_name
 from openclaw.cli.commands import usage as usage_command
 from openclaw.cli.commands.context import cache_lines, calls_of, change_lines, report_lines
 from openclaw.cli.commands.memory.test import add_case
-from openclaw.cli.commands.why import why_in_chat
 from openclaw.cli.error_report import explain
 from openclaw.cli.formatting import for_stdout, minute
 from openclaw.errors import OpenclawError, UsageError
@@ -147,11 +146,6 @@ def usage(app: Agent, session: Session, rest: str, say: Say) -> None:
     else:
         turns = turns_of(app.sessions, session)
         say_all(usage_command.session_lines(session.id, turns), say)
-
-
-def why(app: Agent, session: Session, rest: str, say: Say) -> None:
-    """Show what the last answer, or the named turn, is made of; --full shortens nothing."""
-    why_in_chat(app, session, rest, say)
 
 
 def output(app: Agent, session: Session, rest: str, say: Say) -> None:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from openclaw import __version__
 from openclaw.cli.chat.completion import CompletionSources, completions, sources_of
@@ -45,37 +45,10 @@ HELP_HINT = "/help lists commands, Ctrl-D leaves"
 SHELL_MARK = "!"
 
 
-class Lines(Protocol):
-    """Reads the user's inputs, one at a time."""
-
-    interactive: bool
-
-    def read(self, toolbar: Callable[[], str], default: str = "") -> str:
-        """The next input, which may have several lines. `default` stands in the line for the user
-        to change. Raises EOFError at the end, KeyboardInterrupt when the user dropped the input."""
-        ...
-
-    def reply(self, question: str) -> str:
-        """The reply to a question, one line. Raises EOFError when there is none."""
-        ...
-
-    def ahead(self) -> AbstractContextManager[None]:
-        """Keep what is typed in here for the next inputs."""
-        ...
-
-    def hold(self) -> None:
-        """Do not send what was typed ahead: it was meant for another end of the turn."""
-        ...
-
-    def material(self, prompt: str) -> tuple[Material, ...]:
-        """The pasted texts that the prompt names. Raises UsageError when one no longer exists."""
-        ...
-
-
 class PipedLines:
     """Lines of a stream; a line that ends in a backslash continues in the next."""
 
-    interactive = False
+    interactive: bool = False
     typed = None  # nothing is typed ahead
 
     def __init__(self, stream: TextIO) -> None:
@@ -153,7 +126,11 @@ class TypedLines:
                 shown = self._clock()
                 text, sent = self._typed.take()
                 if sent and not is_shell_line(text):  # the user looks at a shell line first
-                    return self._to_input(self._echo(text))
+                    lines = harmless(text).replace("\n", "\n  ")
+                    sys.stdout.write(f"> {lines}\n")
+                    sys.stdout.flush()
+                    self._session.history.append_string(text)
+                    return self._to_input(text)
                 try:
                     # prompt_toolkit does not show the default text on a dumb terminal.
                     begun = text if is_dumb_terminal() else ""
@@ -173,14 +150,6 @@ class TypedLines:
 
     def _to_input(self, text: str) -> str:
         return COMMAND_SYNONYMS.get(text.strip(), self._pastes.prompt(text))
-
-    def _echo(self, text: str) -> str:
-        """Show a text that was typed ahead as if it were typed and sent now."""
-        lines = harmless(text).replace("\n", "\n  ")
-        sys.stdout.write(f"> {lines}\n")
-        sys.stdout.flush()
-        self._session.history.append_string(text)
-        return text
 
     def reply(self, question: str) -> str:
         with self._typed.paused():
