@@ -116,7 +116,12 @@ def find_blame(app: OpenHome, where: str) -> tuple[str, list[Line]]:
     UsageError when the file or the lines do not exist."""
     file, first, last = _parse_place(app.home, where)
     path = app.home.relative(file)
-    data = _read_text_bytes(file, path)
+    try:
+        data = read_bytes(file)
+    except OSError as error:
+        raise OpenclawError(f"{path} cannot be read: {error.strerror}") from error
+    if b"\0" in data:
+        raise OpenclawError(f"{path} is no text", f"its turns: openclaw log --file {path}")
     lines = blame(app.history.versions(path), data)
     if first > len(lines) or last < first:
         raise UsageError(f"{path} has {len(lines)} lines, not {where.rpartition(':')[2]}")
@@ -184,16 +189,6 @@ def _find_file(home: Home, name: str) -> Path | None:
         except (ToolProblem, OSError, ValueError):
             continue
     return None
-
-
-def _read_text_bytes(file: Path, path: str) -> bytes:
-    try:
-        data = read_bytes(file)
-    except OSError as error:
-        raise OpenclawError(f"{path} cannot be read: {error.strerror}") from error
-    if b"\0" in data:
-        raise OpenclawError(f"{path} is no text", f"its turns: openclaw log --file {path}")
-    return data
 
 
 def _writer(turn: Turn | None) -> tuple[str, str, str, str]:

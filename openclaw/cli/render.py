@@ -98,7 +98,14 @@ class PlainText(Listener):
             case Error():
                 self._say(error_line(event))
             case Done():
-                self._finish(event)
+                rest = missing_part(self._segment, event.answer)
+                if rest and not event.answer.lstrip("\n").startswith(self._segment):
+                    self._earlier, self._segment = True, ""
+                if rest:
+                    self._answer(rest)
+                self.close()
+                for line in end_lines(event, notes=self._notes):
+                    self._say(line)
 
     def close(self) -> None:
         self._end_line()
@@ -117,16 +124,6 @@ class PlainText(Listener):
         self._line_open = not text.endswith("\n")
         self._out.write(harmless(text) if self._out.isatty() else text)
         self._out.flush()
-
-    def _finish(self, done: Done) -> None:
-        rest = missing_part(self._segment, done.answer)
-        if rest and not done.answer.lstrip("\n").startswith(self._segment):
-            self._earlier, self._segment = True, ""
-        if rest:
-            self._answer(rest)
-        self.close()
-        for line in end_lines(done, notes=self._notes):
-            self._say(line)
 
     def _say(self, line: str) -> None:
         if self._out.isatty():

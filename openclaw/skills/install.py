@@ -21,7 +21,7 @@ from openclaw.skills.frontmatter import Problem
 from openclaw.skills.inspect import ReviewPoint, find_review_points, is_script
 from openclaw.skills.skill import MAX_NAME, NAME, Root, Skill, list_skills, read_skill_file
 from openclaw.skills.source_records import read_source_records, record
-from openclaw.skills.sources import Origin, fetch, read_origin
+from openclaw.skills.sources import Origin, fetch
 from openclaw.skills.staging import recording_change, staging
 from openclaw.skills.unpack import (
     SUFFIXES,
@@ -144,7 +144,10 @@ def _stage_skill(
 ) -> StagedSkill:
     top, provenance = _fetch_source(origin, temporary)
     found = _choose_skill_file(top / origin.path, choice)
-    _check_real(found.parent, top)
+    # The way from the top to the folder may not go through a link.
+    expected = Path(os.path.realpath(top)) / found.parent.relative_to(top)
+    if Path(os.path.realpath(found.parent)) != expected:
+        raise refusal(f"{_folder_label(found.parent / 'SKILL.md', top)} is a link")
     original, _ = read_skill_file(found)
     own = strict_name(original.name) if original else ""
     folder_name = name or own or strict_name(found.parent.name) or "skill"
@@ -220,13 +223,6 @@ def _choose_skill_file(top: Path, choice: str) -> Path:
         raise UsageError(f"there is no skill {choice} in it", listed)
     count = "one skill, but not at its top" if len(names) == 1 else f"{len(names)} skills"
     raise UsageError(f"it holds {count}", listed)
-
-
-def _check_real(folder: Path, top: Path) -> None:
-    """Refused when the way from the top to the folder goes through a link."""
-    expected = Path(os.path.realpath(top)) / folder.relative_to(top)
-    if Path(os.path.realpath(folder)) != expected:
-        raise refusal(f"{_folder_label(folder / 'SKILL.md', top)} is a link")
 
 
 def _folder_label(path: Path, top: Path) -> str:
@@ -314,11 +310,6 @@ def tracked_skills(home: Home, name: str = "") -> dict[str, dict[str, str]]:
     return {name: found[name]}
 
 
-def origin_of(home: Home, fields: Mapping[str, str]) -> Origin:
-    """The source that an entry names; UsageError when it is no longer there."""
-    return read_origin(fields["source"], home.root)
-
-
 def is_pinned(fields: Mapping[str, str]) -> bool:
     return fields.get("pinned", "").lower() in ("true", "yes", "on")
 
@@ -335,8 +326,3 @@ def check_update(
     if not changes or digest(there) == known:
         return "unchanged", changes
     return "changed" if digest(here) == known else "edited", changes
-
-
-def is_installed(home: Home, name: str) -> bool:
-    """Return True when a tracked skill's folder is still there."""
-    return (home.skills / name).is_dir()

@@ -33,7 +33,7 @@ from openclaw.inspection.context import (
 from openclaw.inspection.usage import MEASURED
 from openclaw.messages import Entry, skill_prompt
 from openclaw.security.display import first_line, harmless, one_line
-from openclaw.sessions.store import SessionStore
+from openclaw.sessions.store import open_store
 
 if TYPE_CHECKING:
     from openclaw.history.turns import Turn
@@ -72,13 +72,20 @@ def context(
         raise UsageError("--raw, --cache and --diff exclude each other, and --raw is no JSON")
     home = current_home(ctx, reading=True)
     if cache:
-        _print_cache(home, session or "latest", as_json=as_json)
+        store = open_store(home)
+        found = store.load(session or "latest")
+        calls = calls_of(store.messages(found))
+        print_result(cache_json(found.id, calls), *cache_lines(found.id, calls), as_json=as_json)
         return
     with closing(_open(home, model, mode, yes=yes, no_memory=no_memory)) as app:
         if diff:
             given = {"mode": mode, "asked": yes, "memory": no_memory}
             named = [name for name, value in given.items() if value]
-            _print_diff(app, session or "latest", named, as_json=as_json)
+            changes = head_changes(app, app.sessions.load(session or "latest"), named)
+            if as_json:
+                print_json(changes_json(changes))
+            else:
+                print_lines(change_lines(changes))
             return
         report = _report(app, words or [], (continue_, session), skill)
     _print(report, as_json=as_json, raw=raw)
@@ -109,21 +116,6 @@ def _report(
     material = material_of(prompt, piped, app.home, quiet=False)
     session = app.sessions.choose(*which, app.model_name)
     return context_report(app, session, prompt, material, skill)
-
-
-def _print_cache(home: Home, ref: str, *, as_json: bool) -> None:
-    store = SessionStore(home.sessions, home.private / "locks")
-    session = store.load(ref)
-    calls = calls_of(store.messages(session))
-    print_result(cache_json(session.id, calls), *cache_lines(session.id, calls), as_json=as_json)
-
-
-def _print_diff(app: Agent, ref: str, given: list[str], *, as_json: bool) -> None:
-    found = head_changes(app, app.sessions.load(ref), given)
-    if as_json:
-        print_json(changes_json(found))
-    else:
-        print_lines(change_lines(found))
 
 
 def _print(report: ContextReport, *, as_json: bool, raw: bool) -> None:

@@ -39,7 +39,7 @@ from openclaw.tools.shell.sandbox import why_unavailable
 from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:
-    from openclaw.models.base import Model, ModelCard
+    from openclaw.models.base import Model
     from openclaw.storage.home import Home
 
 
@@ -100,7 +100,10 @@ def examine(
     if settings:
         yield from check_model(home, settings, model)
         yield check_embedding(settings)
-        yield from check_reach(home, settings)
+        # Settings that cannot take effect. An answer needs none of them: all are warnings.
+        yield check_grants(settings)
+        yield check_hosts(settings)
+        yield check_mcp(home, settings)
     yield from (check_tokenizer(), check_memory(home))
     yield from (check_engine(), check_sandbox(), check_space())
 
@@ -154,7 +157,13 @@ def check_model(home: Home, settings: Settings, name: str | None) -> Iterator[Ch
         except OpenclawError as error:
             yield _fault("model", error)
             return
-        yield Check("model", "ok", _describe_model(card))
+        abilities = [
+            word for word, able in (("tools", card.tools), ("thinking", card.thinking)) if able
+        ]
+        digits = ".1f" if card.parameters >= 0.1 else ".1g"
+        size = f", {card.parameters:{digits}} billion parameters" if card.parameters else ""
+        can = ", ".join(abilities) or "no native tools"
+        yield Check("model", "ok", f"{card.name}: window {card.window:,} tokens, {can}{size}")
         if card.thinking and card.name.startswith("ollama/"):
             yield check_schema(app.model, settings)
 
@@ -175,16 +184,6 @@ def check_schema(model: Model, settings: Settings) -> Check:
         return Check("schema", "ok", "its replies are held to a schema (JSON steps)")
     advice = "set `think` to null in openclaw.yaml" if settings.think else "take another model"
     return Check("schema", "warning", "its replies are not held to a schema (JSON steps)", advice)
-
-
-def _describe_model(card: ModelCard) -> str:
-    abilities = [
-        word for word, able in (("tools", card.tools), ("thinking", card.thinking)) if able
-    ]
-    digits = ".1f" if card.parameters >= 0.1 else ".1g"
-    size = f", {card.parameters:{digits}} billion parameters" if card.parameters else ""
-    can = ", ".join(abilities) or "no native tools"
-    return f"{card.name}: window {card.window:,} tokens, {can}{size}"
 
 
 def check_embedding(settings: Settings) -> Check:
@@ -304,13 +303,6 @@ def _row(state: str, name: str, text: str, on: Canvas | None) -> Iterator[str]:
 def _wrap_text(front: str, text: str, on: Canvas | None) -> list[str]:
     """Break text after `front` into lines that are indented by its length."""
     return wrap(front + one_line(text), on.width if on else 0, " " * len(front))
-
-
-def check_reach(home: Home, settings: Settings) -> Iterator[Check]:
-    """Find settings that cannot take effect. An answer needs none of them: all are warnings."""
-    yield check_grants(settings)
-    yield check_hosts(settings)
-    yield check_mcp(home, settings)
 
 
 def check_grants(settings: Settings) -> Check:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -26,10 +26,6 @@ from openclaw.storage.home import (
     is_trusted,
     nearest_home,
 )
-
-if TYPE_CHECKING:
-    pass
-
 
 NO_CONTENT = frozenset({".git", ".gitignore", ".gitattributes", ".DS_Store"})
 """What an empty folder may hold."""

@@ -68,11 +68,14 @@ def run(
     home = current_home(ctx)
     refuse_inside_agent("calls of the server")
     if install:
-        _install(home, port, idle or "30m")
+        files = make_files(home, port, idle or "30m", Path.home(), sys.platform)
+        write_after_yes(files, start_command(sys.platform))
         return
     running = find_server(home)
     if status or stop or link:
-        _use(_required(running), status=status, stop=stop)
+        if running is None:
+            raise OpenclawError("no server runs for this home", "openclaw serve")
+        _use(running, status=status, stop=stop)
         return
     if running is not None:
         raise UsageError(
@@ -137,12 +140,6 @@ def _make_link(server: RunningServer) -> str:
     return f"http://127.0.0.1:{server.port}/#{code}"
 
 
-def _install(home: Home, port: int, idle: str) -> None:
-    """Show the files, and write them after a yes."""
-    files = make_files(home, port, idle, Path.home(), sys.platform)
-    write_after_yes(files, start_command(sys.platform))
-
-
 def _use(server: RunningServer, *, status: bool, stop: bool) -> None:
     if status:
         print_json(server.call("GET", "/api/status"))
@@ -151,12 +148,6 @@ def _use(server: RunningServer, *, status: bool, stop: bool) -> None:
         sys.stderr.write("the server ends\n")
     else:
         typer.echo(_make_link(server))
-
-
-def _required(server: RunningServer | None) -> RunningServer:
-    if server is None:
-        raise OpenclawError("no server runs for this home", "openclaw serve")
-    return server
 
 
 def _read_duration(text: str) -> float:

@@ -21,7 +21,6 @@ from openclaw.security.display import harmless, one_line
 if TYPE_CHECKING:
     from openclaw.home.open_home import OpenHome
     from openclaw.inspection.why import ModelStep, Why
-    from openclaw.messages import ToolUse
     from openclaw.sessions.session import Session
 
 
@@ -181,17 +180,13 @@ def _step(number: int, step: ModelStep, width: int, *, full: bool) -> Iterator[s
             yield from _labelled(first, label, text, width, 0 if full else lines)
             first = " " * len(first)
     for use in step.calls:
-        yield from _labelled(first, "action", _call(use, full=full), width, 0)
+        values = (f"{name}: {_value(value, full=full)}" for name, value in use.input.items())
+        yield from _labelled(first, "action", "\n".join((use.tool, *values)), width, 0)
         first = " " * len(first)
         label = "result" if use.ok else "failed"
         yield from _labelled(first, label, use.output, width, 0 if full else RESULT_LINES)
     if step.hint.strip():
         yield from _labelled(first, "told", step.hint, width, 0 if full else THOUGHT_LINES)
-
-
-def _call(use: ToolUse, *, full: bool) -> str:
-    values = (f"{name}: {_value(value, full=full)}" for name, value in use.input.items())
-    return "\n".join((use.tool, *values))
 
 
 def _value(value: Any, *, full: bool) -> str:

@@ -61,10 +61,13 @@ def lint(
     """Look the memory over: doubled and contradicting entries, days that nobody knows, secrets,
     hidden characters, orders to the agent, dead links. Exit code 1 when there are faults, 0 for
     advice alone. No model is needed, and nothing is written without --apply."""
-    _check(fix=fix, apply_it=apply_it, staged=staged)
+    if apply_it and not fix:
+        raise UsageError("--apply goes with --fix", "openclaw memory lint --fix --apply")
+    if staged and fix:
+        raise UsageError("--staged only looks", "leave --fix out, or --staged")
     home = current_home(ctx, notes=True, reading=not apply_it)
     chosen = chosen_paths(home, paths or [])
-    report = (_staged(home) if staged else _whole(home)).within(chosen)
+    report = (_staged(home) if staged else lint_home(home)).within(chosen)
     if not fix:
         _print_findings(report, as_json=as_json)
     elif not apply_it:
@@ -73,17 +76,6 @@ def lint(
         report = _apply(ctx, home, report, yes=yes, as_json=as_json).within(chosen)
     if _faults(report.findings):
         raise typer.Exit(FAULTS)
-
-
-def _check(*, fix: bool, apply_it: bool, staged: bool) -> None:
-    if apply_it and not fix:
-        raise UsageError("--apply goes with --fix", "openclaw memory lint --fix --apply")
-    if staged and fix:
-        raise UsageError("--staged only looks", "leave --fix out, or --staged")
-
-
-def _whole(home: Home) -> LintReport:
-    return lint_home(home)
 
 
 def _staged(home: Home) -> LintReport:
@@ -192,12 +184,17 @@ def _apply(
     ctx: typer.Context, home: Home, report: LintReport, *, yes: bool, as_json: bool
 ) -> LintReport:
     """Ask for each file, write, and check again. Return the report of what is left."""
-    accepted = _accepted(report, apply_fixes_to_texts(report), yes=yes, as_json=as_json)
+    accepted = []
+    for path, text in sorted(apply_fixes_to_texts(report).items()):
+        if not (yes and as_json):
+            print_lines(_diff(report, {path: text}))
+        if confirm(f"Change {path}?", yes=yes):
+            accepted.append(path)
     with closing(open_app(ctx)) as app:
         warn(app.recover())
         changed, notices = apply(app, report, accepted) if accepted else ([], [])
     warn(notices)
-    left = _whole(home)
+    left = lint_home(home)
     if as_json:
         print_json({"changed": changed, "findings": [_shape(each) for each in left.findings]})
     elif changed:
@@ -206,13 +203,3 @@ def _apply(
     else:
         typer.echo("nothing was changed", err=True)
     return left
-
-
-def _accepted(report: LintReport, after: dict[str, str], *, yes: bool, as_json: bool) -> list[str]:
-    accepted = []
-    for path, text in sorted(after.items()):
-        if not (yes and as_json):
-            print_lines(_diff(report, {path: text}))
-        if confirm(f"Change {path}?", yes=yes):
-            accepted.append(path)
-    return accepted

@@ -71,7 +71,9 @@ def search(
             queries = _queries(batch)
             update_index(found)  # many questions are worth all vectors
             for line in queries:
-                _print_line([p.as_json(explain=explain) for p in _ask(found, line, k, path, day)])
+                passages = _ask(found, line, k, path, day)
+                shapes = [passage.as_json(explain=explain) for passage in passages]
+                typer.echo(json.dumps(shapes, ensure_ascii=False))
             warn(found.notices)
         return
     home = current_home(ctx, notes=True, reading=True)
@@ -108,7 +110,9 @@ def index(
             report = update_index(found, force=force)
         except KeyboardInterrupt:
             typer.echo("", err=True)
-            warn([f"interrupted; kept: {_count_index(found)}; go on with: openclaw memory index"])
+            files, passages, vectors = found.held()
+            kept = f"{passages:,} passages of {files:,} files, {vectors:,} of them with vectors"
+            warn([f"interrupted; kept: {kept}; go on with: openclaw memory index"])
             raise typer.Exit(130) from None
         swept = sweep and found.sweep()
         if as_json:
@@ -181,12 +185,6 @@ def update_index(found: Search, *, force: bool = False) -> Any:
     return replace(report, seconds=time.monotonic() - began)
 
 
-def _count_index(found: Search) -> str:
-    """Return what the index holds now."""
-    files, passages, vectors = found.held()
-    return f"{passages:,} passages of {files:,} files, {vectors:,} of them with vectors"
-
-
 class _Bar:
     """A progress bar on stderr that appears only on a terminal, and only after a second."""
 
@@ -238,11 +236,6 @@ def _counts(report: Any) -> dict[str, Any]:
         "chunks": report.chunks,
         "seconds": round(report.seconds, 3),
     }
-
-
-def _print_line(value: Any) -> None:
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
-    sys.stdout.flush()
 
 
 def _show(passages: list[Passage], explain: bool) -> None:

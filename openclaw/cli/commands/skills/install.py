@@ -23,9 +23,7 @@ from openclaw.skills.install import (
     check_update,
     find_installed,
     install_staged,
-    is_installed,
     is_pinned,
-    origin_of,
     stage_skill,
     tracked_skills,
 )
@@ -36,7 +34,6 @@ from openclaw.skills.sources import read_origin
 from openclaw.storage.text import read_text
 
 if TYPE_CHECKING:
-    from openclaw.skills.unpack import FolderChanges
     from openclaw.storage.home import Home
 
 
@@ -65,7 +62,8 @@ def install(
     with stage_skill(home, read_origin(source, Path.cwd()), choice=name) as staged:
         check_free(home, staged.name, force=force)
         _show(staged, as_json)
-        _say(_needs(home, staged), as_json)
+        lacks = make_blocker_check(load_settings(home))(staged.skill)
+        _say([f"for now: {reason.message}" for reason in lacks], as_json)
         if not _ask_to_install(staged, "Install it?", yes=yes):
             typer.echo("nothing was installed", err=True)
             raise typer.Exit(1)
@@ -154,16 +152,17 @@ def _update_one(
     """Update one installed skill; return what happened to it."""
     if is_pinned(fields):
         return {"name": name, "state": "pinned", "message": "install it again to change that"}
-    if not is_installed(home, name):
+    if not (home.skills / name).is_dir():
         return {"name": name, "state": "gone", "message": "its folder is not there any more"}
-    origin = origin_of(home, fields)
+    origin = read_origin(fields["source"], home.root)
     with stage_skill(home, origin, choice=fields.get("chosen", ""), name=name) as staged:
         state, changes = check_update(home, staged, fields)
         if state == "unchanged":
             return {"name": name, "state": "unchanged"}
-        result = {"name": name, "state": "updated", **asdict(changes)}
+        kinds = asdict(changes)
+        result = {"name": name, "state": "updated", **kinds}
         _show(staged, as_json)
-        _say(_change_lines(changes), as_json)
+        _say([f"  {kind}: {one}" for kind, names in kinds.items() for one in names], as_json)
         if state == "edited" and not force:
             text = "it was changed here since; --force overwrites that"
             return {**result, "state": "edited", "message": text}
@@ -185,19 +184,6 @@ def _ask_to_install(staged: StagedSkill, question: str, *, yes: bool) -> bool:
         while (word := read_reply(asked, sys.stderr).strip().lower()) == "v":
             typer.echo(harmless(read_text(staged.skill.path)), err=True)
     return word in ("y", "yes")
-
-
-def _needs(home: Home, staged: StagedSkill) -> list[str]:
-    """Return the requirements of the skill that this machine lacks."""
-    return [
-        f"for now: {reason.message}"
-        for reason in make_blocker_check(load_settings(home))(staged.skill)
-    ]
-
-
-def _change_lines(changes: FolderChanges) -> list[str]:
-    kinds = asdict(changes)
-    return [f"  {kind}: {name}" for kind, names in kinds.items() for name in names]
 
 
 def _show(staged: StagedSkill, as_json: bool) -> None:
