@@ -158,21 +158,18 @@ class ModelTest:
             self._learn(token_bytes=need.token, model_bytes=need.model)
             if free is not None:
                 self._learn(window_fits=need.fits(free), window_by="computed", free_bytes=free)
-        elif self.name.startswith("ollama/"):
-            self._ask_ollama(window)
-        if self._is_shrunk:  # a measured window counts more than a computed or reported one
-            self._learn(window_fits=window, window_by="measured")
-
-    def _ask_ollama(self, window: int) -> None:
-        if known := find_running_model(split_name(self.name)[1], self.settings.ollama.host):
+        elif self.name.startswith("ollama/") and (
+            known := find_running_model(split_name(self.name)[1], self.settings.ollama.host)
+        ):
             fits, by = window_of(known, window)
-            told = known.need
             self._learn(
                 window_fits=fits,
                 window_by=by,
-                token_bytes=told.token if told else None,
-                model_bytes=told.model if told else known.size,
+                token_bytes=known.need and known.need.token,
+                model_bytes=known.need.model if known.need else known.size,
             )
+        if self._is_shrunk:  # a measured window counts more than a computed or reported one
+            self._learn(window_fits=window, window_by="measured")
 
     def _verify(self, home: Home, tested: int, need: MemoryNeed) -> None:
         """Load once more with the largest window, unless that was tested already or would take
@@ -227,17 +224,14 @@ class ModelTest:
                     self._learn(**found)
                     yield f"{label} ({number})"
             except ModelFailed as error:
-                self._failed(label, error, model)
+                # A server that refuses tools shows that the model calls none.
+                refused = re.search(r"\btools?\b", str(error)) is not None
+                if label == "tool calls" and (refused or not model.card.tools):
+                    self._learn(calls="none", native=Score(0, len(TOOL_QUESTIONS)))
+                else:
+                    self.faults.append(f"{label}: {error}")
         if heard.endless or heard.stopped:
             self._learn(stops=not heard.endless)
-
-    def _failed(self, label: str, error: ModelFailed, model: Model) -> None:
-        """Note a failed probe. A server that refuses tools shows that the model calls none."""
-        refused = re.search(r"\btools?\b", str(error)) is not None
-        if label == "tool calls" and (refused or not model.card.tools):
-            self._learn(calls="none", native=Score(0, len(TOOL_QUESTIONS)))
-        else:
-            self.faults.append(f"{label}: {error}")
 
     def _do_tasks(self, model: Model, home: Home) -> Iterator[str]:
         if self.profile is None or self.profile.stops is False:

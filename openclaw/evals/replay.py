@@ -90,7 +90,7 @@ class Replay:
         builder = self._restore_request(
             recorded, self._protocol(record, other=other), turn_skills, turn_changes
         )
-        then = self.stage.head_of(record.head or "")
+        then = self.stage.heads.get(record.head or "", ())
         if then:
             builder.parts = with_memory_of(builder.parts, then)
             builder.head = open_home.vault.mask(prompt.render(builder.parts))

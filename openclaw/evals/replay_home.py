@@ -62,14 +62,21 @@ class ReplayHome:
     def prepare(self, session: Session, turn: RecordedTurn) -> None:
         """Restore to-dos and memory of the start of this turn, as far as the home's history knows
         them: tools offer the to-dos by their texts. The rest stays as it is now."""
-        mark_used(self.open_home.home)
+        # So that no other process removes the copy as a leftover.
+        with suppress(OSError):
+            os.utime(self.open_home.home.root.parent)
         for path in (TODOS, MEMORY):
             known, content = self._past.held(path, session.id, turn)
             now = None if known else bytes_or_none(self.home.root / path)
             write_copy(
                 self.open_home.home, self.open_home.home.root / path, content if known else now
             )
-        self._add_other_conversation(session, turn)
+        # Where there was another conversation then: else there is none to search.
+        began = max(map(to_timestamp, (turn.user.at, session.created_at)))
+        others = [at for name, at in self._start_times.items() if name != session.id and at < began]
+        write_copy(
+            self.open_home.home, self.open_home.home.sessions / OTHER, b"[]" if others else None
+        )
         self.open_home.mode = _mode(turn.record, self.open_home.settings, live=self.live)
         self.open_home.use_memory = turn.record.memory is not False
 
@@ -83,14 +90,6 @@ class ReplayHome:
             return open_home.model.card
         except ModelMissing as error:
             raise ModelMissing(str(error), "run it with another one: --model NAME") from error
-
-    def _add_other_conversation(self, session: Session, turn: RecordedTurn) -> None:
-        """Add another conversation where there was one then: else there is none to search."""
-        began = max(map(to_timestamp, (turn.user.at, session.created_at)))
-        others = [at for name, at in self._start_times.items() if name != session.id and at < began]
-        write_copy(
-            self.open_home.home, self.open_home.home.sessions / OTHER, b"[]" if others else None
-        )
 
     @cached_property
     def _start_times(self) -> dict[str, float]:
@@ -107,12 +106,9 @@ class ReplayHome:
     def _past(self) -> PastHistory:
         return PastHistory(History(self.home))
 
-    def head_of(self, sha256: str) -> Parts:
-        """Return the parts of the head whose text has this sum, () when no copy of it is left."""
-        return self._heads.get(sha256, ())
-
     @cached_property
-    def _heads(self) -> dict[str, Parts]:
+    def heads(self) -> dict[str, Parts]:
+        """The parts of each head of which a copy is left, by the sum of its text."""
         found: dict[str, Parts] = {}
         with suppress(OSError):
             for path in sorted((self.home.private / "cache" / "heads").glob("*.json")):
@@ -131,7 +127,12 @@ def open_replay_home(
     """Make the replay home of `home`. With `live` the copy has all files that tools may use. The
     model is `given`, which stays open, else that of the name, else the recorded one of a turn."""
     with temporary_home() as copied:
-        _copy(home, copied, (*COPIED, "sessions") if live else ("skills", ".agents"))
+        copy_folders(home, copied, (*COPIED, "sessions") if live else ("skills", ".agents"))
+        for name in PLAYED:
+            write_copy(copied, copied.root / name, bytes_or_none(home.root / name))
+        for name in PRIVATE:
+            write_copy(copied, copied.private / name, bytes_or_none(home.private / name))
+        _lend_states(home.private / KV, copied.private / KV)
         grants = () if live else settings.grants  # played back, no granted call really runs
         quiet = replace(settings, grants=grants, fallbacks=(), hooks=None)
         open_home = OpenHome.open(copied, quiet, model=model or settings.model)
@@ -156,15 +157,6 @@ def with_memory_of(now: Parts, then: Parts) -> Parts:
 def sha256_of(text: str) -> str:
     """Return the SHA-256 in hex, as recorded for heads and tools."""
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
-
-
-def _copy(home: Home, target: Home, folders: Sequence[str]) -> None:
-    copy_folders(home, target, folders)
-    for name in PLAYED:
-        write_copy(target, target.root / name, bytes_or_none(home.root / name))
-    for name in PRIVATE:
-        write_copy(target, target.private / name, bytes_or_none(home.private / name))
-    _lend_states(home.private / KV, target.private / KV)
 
 
 def _lend_states(source: Path, target: Path) -> None:
@@ -204,12 +196,6 @@ def remove_old_copies(folder: Path) -> None:
             with suppress(OSError):
                 if not path.is_symlink() and time.time() - path.stat().st_mtime > LEFT:
                     shutil.rmtree(path, ignore_errors=True)
-
-
-def mark_used(copy: Home) -> None:
-    """Mark a copy as used, so that no other process removes it."""
-    with suppress(OSError):
-        os.utime(copy.root.parent)
 
 
 def copy_folders(home: Home, copy: Home, names: Sequence[str]) -> None:

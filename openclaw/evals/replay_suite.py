@@ -142,18 +142,13 @@ def add_to_suite(store: SessionStore, ref: str, folder: Path) -> tuple[Path, Pat
     notes = target.with_name(session.id + SUFFIX)
     if notes.exists():
         return target, None
-    write_text(notes, _beginning(session, turns))
-    return target, notes
-
-
-def _beginning(session: Session, turns: Sequence[RecordedTurn]) -> str:
-    """Return a first file of expectations: the same tools in every turn."""
     told = []
     for turn in turns:
         words = " ".join(turn.user.content.split())
         told.append(f"## Turn {turn.number}\n\n> {words[:200]}\n\n- {DEFAULT}\n")
     title = " ".join(session.title.split()) or session.id
-    return BEGINNING.format(title=title, id=session.id, turns="\n".join(told).strip())
+    write_text(notes, BEGINNING.format(title=title, id=session.id, turns="\n".join(told).strip()))
+    return target, notes
 
 
 SUFFIX = ".expect.md"
