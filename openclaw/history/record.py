@@ -326,22 +326,18 @@ def _signed(folder: Path) -> tuple[list[dict[str, Any]], str]:
         if not line:  # cut off
             continue
         if not found:
-            _check_version(folder, line)
+            version = line.get("version")
+            if isinstance(version, int) and version > VERSION:
+                raise Damaged(
+                    f"{folder / LINES} has version {version}, this openclaw knows {VERSION}",
+                    "install a newer openclaw",
+                )
         parts = SIGNED.fullmatch(text)
         if not parts or not is_signed(parts[2].decode(), mac, parts[1] + b"}"):
             raise ForeignRecord("not written here")
         mac = parts[2].decode()
         found.append(line)
     return found, mac
-
-
-def _check_version(folder: Path, line: Mapping[str, Any]) -> None:
-    version = line.get("version")
-    if isinstance(version, int) and version > VERSION:
-        raise Damaged(
-            f"{folder / LINES} has version {version}, this openclaw knows {VERSION}",
-            "install a newer openclaw",
-        )
 
 
 def _take(record: Record, line: Mapping[str, Any]) -> None:

@@ -135,10 +135,6 @@ def _parse_reply(finished: FinishedRun, errors: str) -> HookReply:
         return HookReply(failed=f"{end}: {why}" if why else end, code=code, seconds=seconds)
     if not reply:
         return HookReply(text, code=code, seconds=seconds)
-    return _reply_from_json(reply, seconds)
-
-
-def _reply_from_json(reply: Mapping[str, Any], seconds: float) -> HookReply:
     wrong = [key for key in reply if key not in KEYS]
     wrong += [key for key in KEYS[1:] if not isinstance(reply.get(key, ""), str)]
     if wrong:

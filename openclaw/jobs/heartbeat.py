@@ -159,7 +159,11 @@ def interrupt_after(seconds: float) -> Iterator[threading.Event]:
     def end() -> None:
         if over.acquire(blocking=False):
             passed.set()
-            _interrupt()
+            # A real signal, where the system has one, also ends a wait for a server.
+            if os.name == "nt":
+                _thread.interrupt_main()
+            else:
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     timer = threading.Timer(seconds, end)
     timer.daemon = True
@@ -171,14 +175,6 @@ def interrupt_after(seconds: float) -> Iterator[threading.Event]:
         over.acquire(blocking=False)  # from here on nothing is interrupted
         timer.cancel()
         signal.signal(signal.SIGINT, before)
-
-
-def _interrupt() -> None:
-    """Send a real signal where the system has one: it also ends a wait for a server."""
-    if os.name == "nt":
-        _thread.interrupt_main()
-    else:
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
 def parse_hours(text: str) -> tuple[time, time]:

@@ -80,7 +80,11 @@ def back_up(home: Home, target: Path, *, with_secrets: bool = False, force: bool
             made = _write(home, file, {temp, target}, with_secrets=with_secrets)
             file.flush()
             os.fsync(file.fileno())
-        _verify(temp, made)
+        found = {name: sha for name, sha in hash_contents(temp) if sha}
+        if found != made.files:
+            raise OpenclawError(
+                "the archive does not read back as it was written", "try again, on another disk"
+            )
         _check_place(home, target, force=force)
         temp.replace(target)
     except OSError as error:
@@ -117,14 +121,6 @@ def _write(home: Home, file: Any, own: set[Path], *, with_secrets: bool) -> Back
         info.size, info.mode, info.mtime = len(data), 0o600, int(datetime.now().timestamp())
         tar.addfile(info, io.BytesIO(data))
     return made
-
-
-def _verify(path: Path, made: Backup) -> None:
-    found = {name: sha for name, sha in hash_contents(path) if sha}
-    if found != made.files:
-        raise OpenclawError(
-            "the archive does not read back as it was written", "try again, on another disk"
-        )
 
 
 # -------- what belongs into it

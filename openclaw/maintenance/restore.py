@@ -120,27 +120,19 @@ def _unpack(archive: Path, folder: Path) -> _Unpacked:
                 (folder / path).mkdir(parents=True, exist_ok=True)
                 found.folders[path] = info
             elif info.issym():
-                found.links[path] = _target(archive, path, info)
+                if not is_inside(path, info.linkname):
+                    raise damaged(archive, f"the link {path} leads out of the home")
+                found.links[path] = info.linkname
             elif info.isreg():
                 found.files[path] = _write(archive, tar, info, folder / path)
                 found.size += info.size
             else:
                 raise damaged(archive, f"{path} is neither file nor folder nor link")
-        _read_to_the_end(tar)
+        # The checksum of gzip stands behind the last block of the archive.
+        file: Any = tar.fileobj
+        while file.read(BLOCK):
+            continue
     return found
-
-
-def _read_to_the_end(tar: tarfile.TarFile) -> None:
-    """Read on to the checksum of gzip, which stands behind the last block of the archive."""
-    file: Any = tar.fileobj
-    while file.read(BLOCK):
-        continue
-
-
-def _target(archive: Path, path: str, info: tarfile.TarInfo) -> str:
-    if not is_inside(path, info.linkname):
-        raise damaged(archive, f"the link {path} leads out of the home")
-    return info.linkname
 
 
 def _write(archive: Path, tar: tarfile.TarFile, info: tarfile.TarInfo, path: Path) -> str:

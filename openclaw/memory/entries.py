@@ -133,7 +133,12 @@ def split_tail(content: str) -> tuple[str, str]:
 
 
 def _entry(page: Page, bullet: Bullet, starts: set[int]) -> MemoryEntry | None:
-    end = _text_end(page, bullet, starts)
+    # The text goes on in lines that are indented below its mark, up to the next item or heading.
+    end = bullet.at + 1
+    while end < len(page.lines) and not (
+        end in page.opaque or end in starts or indent_width(page.lines[end]) <= bullet.indent
+    ):
+        end += 1
     content = " ".join(
         line.rstrip("\r\n")[bullet.start if n == 0 else 0 :].strip(" \t")
         for n, line in enumerate(page.lines[bullet.at : end])
@@ -155,20 +160,6 @@ def _entry(page: Page, bullet: Bullet, starts: set[int]) -> MemoryEntry | None:
         struck is not None,
         until[0] if until else "",
     )
-
-
-def _text_end(page: Page, bullet: Bullet, starts: set[int]) -> int:
-    """Return the line after an item's own text.
-
-    The text goes on in lines that are indented below its mark, up to the next of `starts`, where
-    items and headings begin.
-    """
-    end = bullet.at + 1
-    while end < len(page.lines) and not (
-        end in page.opaque or end in starts or indent_width(page.lines[end]) <= bullet.indent
-    ):
-        end += 1
-    return end
 
 
 def _block_end(page: Page, bullet: Bullet, end: int) -> int:

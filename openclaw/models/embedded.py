@@ -178,13 +178,10 @@ class EmbeddedModel:
         if not deltas.finished:
             self._require_engine().close()  # the next request loads anew
             raise ModelFailed(f"{self.card.name} broke the reply off", "ask again")
-        self._learn_rate(last)
-        yield deltas.reply(_usage(last, fresh, first, time.perf_counter() - began))
-
-    def _learn_rate(self, last: Mapping[str, Any]) -> None:
         timings = last.get("timings", {})
         if timings.get("prompt_n", 0) >= _MEASURED and timings.get("prompt_ms"):
             self.reading_rate = round(1000 * timings["prompt_n"] / timings["prompt_ms"], 1)
+        yield deltas.reply(_usage(last, fresh, first, time.perf_counter() - began))
 
     def _require_engine(self) -> Engine:
         if self._engine is None:

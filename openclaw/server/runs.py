@@ -299,7 +299,13 @@ class Runs:
 
     def _drive(self, run: Run) -> None:
         try:
-            self._wait_for_turn(run)
+            # The runs that answer this conversation already come first.
+            running = self.running(run.session.id)
+            for earlier in running[: running.index(run)]:
+                run.state = "queued"
+                while not earlier.wait(POLL_SECONDS) and not run.stopping:
+                    pass
+            run.state = "preparing"
             with suppress(OpenclawError):  # the turn raises it again, and tells it
                 self._warm.share_model(run.agent)
             run.drive()
@@ -307,15 +313,6 @@ class Runs:
             with suppress(OpenclawError, OSError):
                 self._warm.close(run.agent)
             run.end()
-
-    def _wait_for_turn(self, run: Run) -> None:
-        """Wait for the ends of the runs that answer this conversation already."""
-        running = self.running(run.session.id)
-        for earlier in running[: running.index(run)]:
-            run.state = "queued"
-            while not earlier.wait(POLL_SECONDS) and not run.stopping:
-                pass
-        run.state = "preparing"
 
     def _forget_old(self) -> None:
         old = time.time() - KEPT_SECONDS

@@ -49,7 +49,13 @@ class ServedJobs:
         """Run what is due. Never raises."""
         try:
             if self._may_be_due():
-                self._run_due()
+                results, faults = run_due(self._service.home, self._ask, local_time)
+                self._say_once(faults)
+                self._failed = any(each.result.code for each in results)
+                for each in results:
+                    tell(self._service.home, each, _say)
+                    if each.result.code and not each.result.answer:
+                        _say(f"job {each.job.name}: {each.result.why}")
         except OpenclawError as error:
             self._failed = True
             self._say_once([str(error)])
@@ -69,15 +75,6 @@ class ServedJobs:
         jobs, _ = read_jobs(home)
         came = any(job.schedule.between(before, self._looked) for job in jobs)
         return came or self._failed or known != self._seen
-
-    def _run_due(self) -> None:
-        results, faults = run_due(self._service.home, self._ask, local_time)
-        self._say_once(faults)
-        self._failed = any(each.result.code for each in results)
-        for each in results:
-            tell(self._service.home, each, _say)
-            if each.result.code and not each.result.answer:
-                _say(f"job {each.job.name}: {each.result.why}")
 
     def _say_once(self, faults: list[str]) -> None:
         for fault in faults if faults != self._told else ():

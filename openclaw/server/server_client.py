@@ -154,28 +154,25 @@ class Answering:
             try:
                 for number, data in read_stream(response):
                     self._seen = number or self._seen
-                    yield from self._take(data)
+                    if data["event"] == "run":
+                        self.session_id = data["session_id"]
+                    elif data["event"] == "question":
+                        self._reply(data)
+                    elif data["event"] == "end":
+                        self._ended = True
+                    elif (event := event_from_json(data)) is not None:
+                        if isinstance(event, Error):
+                            self._ended = True
+                            if event.exit_code == 130:
+                                raise KeyboardInterrupt
+                            raise to_error(event.message, event.hint, event.exit_code)
+                        yield event
                     if self._ended:
                         return
             except (OSError, HTTPException) as error:
                 raise ServerAway("the openclaw server ended in mid-turn", BROKEN) from error
         if not self._ended:
             raise ServerAway("the openclaw server ended in mid-turn", BROKEN)
-
-    def _take(self, data: Mapping[str, Any]) -> Iterator[Event]:
-        if data["event"] == "run":
-            self.session_id = data["session_id"]
-        elif data["event"] == "question":
-            self._reply(data)
-        elif data["event"] == "end":
-            self._ended = True
-        elif (event := event_from_json(data)) is not None:
-            if isinstance(event, Error):
-                self._ended = True
-                if event.exit_code == 130:
-                    raise KeyboardInterrupt
-                raise to_error(event.message, event.hint, event.exit_code)
-            yield event
 
     def _reply(self, data: Mapping[str, Any]) -> None:
         """Ask the user here, and send the reply. Another client may have been quicker."""

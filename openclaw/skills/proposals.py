@@ -90,16 +90,12 @@ def reject_proposal(home: Home, name: str, recorder: Recorder = UNRECORDED) -> N
 
 
 def _proposal(home: Home, folder: Path) -> Proposal:
-    names = _names(folder)
+    files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    names = sorted(path.relative_to(folder).as_posix() for path in files)
     _, problems = read_skill_file(folder / "SKILL.md")
     diff = [line for name in names for line in _diff(home, folder, name)]
     found = tuple(find_review_points(folder, names))
     return Proposal(folder.name, folder, tuple(diff), tuple(problems), found)
-
-
-def _names(folder: Path) -> list[str]:
-    files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-    return sorted(path.relative_to(folder).as_posix() for path in files)
 
 
 def _diff(home: Home, folder: Path, name: str) -> list[str]:

@@ -33,7 +33,9 @@ def staging(home: Home) -> Iterator[Path]:
             check_no_links(home.skills)
         except OSError as error:
             raise unwritable(home.skills, error) from error
-        _clear_leftovers(home.skills)
+        for left in sorted(home.skills.glob(f"{PREFIX}*")):
+            _restore(home.skills, left / "old")
+            delete_quietly(left)
         folder = home.skills / f"{PREFIX}{secrets.token_hex(6)}"
         try:
             make_folder(folder)
@@ -43,12 +45,6 @@ def staging(home: Home) -> Iterator[Path]:
             if made:
                 with contextlib.suppress(OSError):
                     home.skills.rmdir()
-
-
-def _clear_leftovers(skills: Path) -> None:
-    for left in sorted(skills.glob(f"{PREFIX}*")):
-        _restore(skills, left / "old")
-        delete_quietly(left)
 
 
 def _restore(skills: Path, old: Path) -> None:

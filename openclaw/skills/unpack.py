@@ -237,7 +237,14 @@ def check_parts(name: str) -> tuple[str, ...]:
     if len(parts) > MAX_DEPTH:
         raise refusal(f"it has more than {MAX_DEPTH} folders in each other")
     for part in parts:
-        _check_part(part, name)
+        if part == "..":
+            raise refusal(f"{name} leads out of its folder")
+        if ":" in part:
+            raise refusal(f"{name} has a colon in its name, as a drive has")
+        if part != part.rstrip(" .") or name_trouble(part, windows=True):
+            raise refusal(f"{name} is a name that some system keeps for itself")
+        if len(part.encode()) > MAX_NAME_BYTES:
+            raise refusal(f"{name[:40]}... is too long a name")
     return parts
 
 
@@ -270,17 +277,6 @@ def write_new_file(path: Path, data: bytes, *, executable: bool) -> None:
 
 def refusal(reason: str) -> Refused:
     return Refused(f"the skill is refused: {reason}", NOTHING_DONE)
-
-
-def _check_part(part: str, name: str) -> None:
-    if part == "..":
-        raise refusal(f"{name} leads out of its folder")
-    if ":" in part:
-        raise refusal(f"{name} has a colon in its name, as a drive has")
-    if part != part.rstrip(" .") or name_trouble(part, windows=True):
-        raise refusal(f"{name} is a name that some system keeps for itself")
-    if len(part.encode()) > MAX_NAME_BYTES:
-        raise refusal(f"{name[:40]}... is too long a name")
 
 
 def _fold(part: str) -> str:

@@ -414,18 +414,14 @@ def trust_home(home: Home, *, keep_id: bool = False) -> None:
     token = next(_ids(home), "") if keep_id else ""
     if not token:
         token = secrets.token_hex(ID_BYTES)
-        _write_id(home, token)
+        for name in ID_FILES:
+            path = home.root / name
+            if name.startswith(".openclaw/"):
+                make_folder(path.parent)
+            elif path.parent.is_symlink() or not path.parent.is_dir():
+                continue
+            write_private(path, token + "\n")
     Trust().allow(home, token, HOME)
-
-
-def _write_id(home: Home, token: str) -> None:
-    for name in ID_FILES:
-        path = home.root / name
-        if name.startswith(".openclaw/"):
-            make_folder(path.parent)
-        elif path.parent.is_symlink() or not path.parent.is_dir():
-            continue
-        write_private(path, token + "\n")
 
 
 def _ids(home: Home) -> Iterator[str]:

@@ -93,7 +93,11 @@ class KnowledgeTools:
             case "remove_list":
                 return self._remove_list(list or item)
             case "change" if item and items:
-                return self._change_text(item, " ".join(items), list)
+                old = self._find_todo(item, self.todos.items(), list, "change")
+                self._note_before()
+                new = self.todos.set_text(old.id, " ".join(items))
+                told = f"Changed: {old.text} is now {new.text}."
+                return f"{told}\n{_list_lines(new.list, self.todos.items())}"
         texts = items or ([item] if item else [])
         if not texts or action == "change":
             needed = "item, and items with its new words" if action == "change" else "item"
@@ -190,13 +194,6 @@ class KnowledgeTools:
         lists = dict.fromkeys(todo.list for todo in chosen)
         now = self.todos.items()
         return "\n".join([told, *(_list_lines(list_name, now) for list_name in lists)])
-
-    def _change_text(self, item: str, text: str, name: str) -> str:
-        old = self._find_todo(item, self.todos.items(), name, "change")
-        self._note_before()
-        new = self.todos.set_text(old.id, text)
-        told = f"Changed: {old.text} is now {new.text}."
-        return f"{told}\n{_list_lines(new.list, self.todos.items())}"
 
     def _remove_list(self, name: str) -> str:
         if not name.strip():

@@ -85,7 +85,9 @@ def cut_to_limits(text: str, limits: ResultLimits, source: str = "") -> CutText:
     user's."""
     if limits.holds(text):
         return CutText(text)
-    length = _line_length(text, limits)
+    length = min(LONGEST_LINE, limits.page // 2)
+    while length > SHORTEST and not limits.fits(text[: 2 * length]):
+        length //= 2
     whole = wrap_lines(text, length)
     most = limits.chars
     shown = excerpt(whole, most)
@@ -105,14 +107,6 @@ def cut_to_limits(text: str, limits: ResultLimits, source: str = "") -> CutText:
     ]
     gap = range(numbers[shown.gap - 1], numbers[shown.rest - 2] + 1) if shown.gap else range(0)
     return CutText(shown.text, note, gap)
-
-
-def _line_length(text: str, limits: ResultLimits) -> int:
-    """The line length, in characters, that a page of the spill file can still show."""
-    length = min(LONGEST_LINE, limits.page // 2)
-    while length > SHORTEST and not limits.fits(text[: 2 * length]):
-        length //= 2
-    return length
 
 
 def as_data(text: str, source: str, turn_changes: TurnChanges, limits: ResultLimits) -> str:

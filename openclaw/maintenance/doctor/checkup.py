@@ -75,7 +75,9 @@ def _run(name: str, check: FileCheck, view: View, kept: RepairCopies | None) -> 
     repaired = False
     try:
         for finding in list(check(view)):
-            result = _result(name, finding)
+            lines = [finding.advice, f"--fix {finding.fix}" if finding.repair else ""]
+            advice = "\n".join(line for line in lines if line)
+            result = Check(name, finding.state, one_line(finding.found), advice, finding.exit_code)
             if kept is not None and finding.repair:
                 result = _repaired(result, finding, kept)
                 repaired = True
@@ -85,12 +87,6 @@ def _run(name: str, check: FileCheck, view: View, kept: RepairCopies | None) -> 
         yield Check(name, "fault", found, "openclaw doctor --debug shows more", 1)
     if repaired:
         view.forget()
-
-
-def _result(name: str, finding: Finding) -> Check:
-    lines = [finding.advice, f"--fix {finding.fix}" if finding.repair else ""]
-    advice = "\n".join(line for line in lines if line)
-    return Check(name, finding.state, one_line(finding.found), advice, finding.exit_code)
 
 
 def _repaired(result: Check, finding: Finding, kept: RepairCopies) -> Check:

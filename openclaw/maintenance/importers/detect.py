@@ -44,7 +44,8 @@ def detect_layout(source: Source, wanted: str = "") -> Layout:
     """
     if wanted and wanted not in FORMATS:
         raise UsageError(f"no format '{wanted}'", f"one of {', '.join(FORMATS)}")
-    if _is_ours(source):
+    own = source.is_file("workspace/SOUL.md") and source.is_file("memory/MEMORY.md")
+    if source.is_file("openclaw.yaml") or own:
         raise UsageError(
             f"{source.root} is a home of this program already",
             f'use it as it is: openclaw --home "{source.root}"',
@@ -116,11 +117,6 @@ def _has_identity(source: Source, folder: str) -> bool:
     return bool(names & {"SOUL.MD", "IDENTITY.MD"}) or {"AGENTS.MD", "USER.MD"} <= names
 
 
-def _is_ours(source: Source) -> bool:
-    own = source.is_file("workspace/SOUL.md") and source.is_file("memory/MEMORY.md")
-    return source.is_file("openclaw.yaml") or own
-
-
 def _has_notes(source: Source) -> bool:
     looked = Source(source.root)
     for number, path in enumerate(looked.files()):
@@ -169,28 +165,24 @@ def sort_items(source: Source, layout: Layout) -> Iterator[SourceItem]:
         yield from _hermes(source)
     else:
         if layout.workspace is not None:
-            yield from _workspace(source, layout.workspace)
+            inner = f"{layout.workspace}/" if layout.workspace else ""
+            apart = {f"{inner}{name}" for name in ("skills", "sessions")}
+            apart |= set() if layout.workspace else {"agents", "cron", "media", *_TOP}
+            for path in source.files(layout.workspace, but=frozenset(apart)):
+                name = path.removeprefix(inner)
+                if not layout.workspace and name in _TOP:
+                    continue
+                known = _known(path, name)
+                if known:
+                    yield known
+                elif "/" in name or not name.upper().endswith(_FIRST_START):
+                    yield from _other(source, path, _agents_place(name))
+                else:
+                    source.leave(path, FIRST_START)
         yield from _sessions(source, layout)
         yield from _skills(source, layout.workspace or "")
     if layout.format != "notes":
         _leave_others(source, layout)
-
-
-def _workspace(source: Source, folder: str) -> Iterator[SourceItem]:
-    inner = f"{folder}/" if folder else ""
-    apart = {f"{inner}{name}" for name in ("skills", "sessions")}
-    apart |= set() if folder else {"agents", "cron", "media", *_TOP}
-    for path in source.files(folder, but=frozenset(apart)):
-        name = path.removeprefix(inner)
-        if not folder and name in _TOP:
-            continue
-        known = _known(path, name)
-        if known:
-            yield known
-        elif "/" in name or not name.upper().endswith(_FIRST_START):
-            yield from _other(source, path, _agents_place(name))
-        else:
-            source.leave(path, FIRST_START)
 
 
 def _known(path: str, name: str) -> SourceItem | None:

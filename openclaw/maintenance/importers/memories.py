@@ -288,10 +288,13 @@ def plan_memory(to: Transfer, item: SourceItem) -> ImportStep:
         fresh = new_blocks(text, known)
         count, what = len(fresh), "entry" if item.kind == "memory" else "part"
         if why := _hindrance(item, fresh, known):
-            return _plan_own_file(to, item, text, why)
+            of_day = item.name.removesuffix(".md") if item.kind == "daily" else "memory"
+            note = replace(item, kind="note", name=f"memory/notes/imported-{of_day}.md")
+            return _plan_at(to, note, note.name, text, [why, *notes_on(to.source, item, text)])
     if not count:
         return item.step("known", target, "" if text.strip() else "holds none")
-    told = [_count_new(count, what), *notes_on(to.source, item, text)]
+    more = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    told = [f"{count} new {what if count == 1 else more}", *notes_on(to.source, item, text)]
     return item.step("append", target, "; ".join(told))
 
 
@@ -309,13 +312,6 @@ def _hindrance(item: SourceItem, fresh: Sequence[Block], known: str) -> str:
     if item.kind == "memory" and sum(len(one.text) for one in fresh) > LONGEST_MEMORY:
         return "too long for MEMORY.md: searched when needed"
     return ""
-
-
-def _plan_own_file(to: Transfer, item: SourceItem, text: str, why: str) -> ImportStep:
-    """Plan a file of its own for a memory that cannot be added to ours."""
-    of_day = item.name.removesuffix(".md") if item.kind == "daily" else "memory"
-    note = replace(item, kind="note", name=f"memory/notes/imported-{of_day}.md")
-    return _plan_at(to, note, note.name, text, [why, *notes_on(to.source, item, text)])
 
 
 def add_memory(to: Transfer, step: ImportStep) -> ImportStep:
@@ -360,11 +356,6 @@ def _add_todos(to: Transfer, text: str, left: list[str]) -> Callable[[str], str]
 def _target(item: SourceItem) -> str:
     names = {"memory": "MEMORY.md", "to-dos": "TODO.md"}
     return f"memory/{names.get(item.kind, item.name)}"
-
-
-def _count_new(count: int, what: str) -> str:
-    more = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
-    return f"{count} new {what if count == 1 else more}"
 
 
 # -------- files that are taken over whole

@@ -95,7 +95,11 @@ class ServerStarter:
             words = tuple(real_word(root, _full_path(near, word, code)) for word in start.words)
             if needed:
                 words = _use_copies(copies, words)
-            _check_no_home_files(root, server, words)
+            # No word may still run a file of the home, which may change at any moment.
+            found = replace(server, command=words[0], args=words[1:], cwd="", env={})
+            for text in paths_in_home(root, code_words(root, found)):
+                if Path(text).is_absolute() and path_of_word(root, text) != root:
+                    raise AwayError(f"{text} is not there, or has just changed")
             given = {name: copies.text(start.environment[name]) for name in server.env}
             more = {"PYTHONSAFEPATH": "1"} if safe else {}
             yield Start(words, folder, {**start.environment, **more, **given})
@@ -115,14 +119,6 @@ def _use_copies(copies: FileCopies, words: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(copies.command(words))
     except UncopiedProgramError as error:
         raise AwayError(str(error)) from error
-
-
-def _check_no_home_files(root: Path, server: Server, words: tuple[str, ...]) -> None:
-    """Refuse words that would still run a file of the home: it may change at any moment."""
-    found = replace(server, command=words[0], args=words[1:], cwd="", env={})
-    for text in paths_in_home(root, code_words(root, found)):
-        if Path(text).is_absolute() and path_of_word(root, text) != root:
-            raise AwayError(f"{text} is not there, or has just changed")
 
 
 def _root(home: Home) -> Path:

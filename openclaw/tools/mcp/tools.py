@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -245,11 +245,7 @@ def text_of(result: Any) -> str:
     has_text = any(block.type == "text" and block.text.strip() for block in result.content)
     if result.structured_content is not None and not has_text:
         parts.append(json.dumps(result.structured_content, ensure_ascii=False, indent=1))
-    return _join(parts) or "It gave back nothing."
-
-
-def _join(parts: Iterable[str]) -> str:
-    return "\n".join(part for part in parts if part)[:LONGEST]
+    return "\n".join(part for part in parts if part)[:LONGEST] or "It gave back nothing."
 
 
 def _block_text(block: Any) -> str:

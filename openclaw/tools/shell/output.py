@@ -225,15 +225,11 @@ def drop_setuid(found: HomeFiles) -> None:
             try:
                 path.chmod(mode, follow_symlinks=False)
             except NotImplementedError:  # in the C library, before glibc 2.32
-                _chmod_open(path, mode)
-
-
-def _chmod_open(path: Path, mode: int) -> None:
-    number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    try:
-        os.fchmod(number, mode)
-    finally:
-        os.close(number)
+                number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+                try:
+                    os.fchmod(number, mode)
+                finally:
+                    os.close(number)
 
 
 def _add_contents(root: Path, found: HomeFiles, earlier: HomeFiles | None) -> None:
