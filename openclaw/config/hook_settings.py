@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from openclaw.config.file import FILE, line_of
+from openclaw.config.mcp_settings import WrongValueError, read_switch
 from openclaw.frozen import frozen
 
 Event = Literal["before_turn", "after_turn", "before_tool", "after_tool", "before_compact"]
@@ -79,14 +80,6 @@ class HookFault:
     required: bool = False
 
 
-class _WrongError(Exception):
-    """A value that cannot be used: the key below the hook ("" for all of it), and why."""
-
-    def __init__(self, key: str, text: str) -> None:
-        super().__init__(text)
-        self.key = key
-
-
 def read_hooks(given: Mapping[str, Any]) -> tuple[list[Hook], list[HookFault]]:
     """The hooks of `hooks:` in their order, and what is wrong with the others."""
     hooks: list[Hook] = []
@@ -100,7 +93,7 @@ def read_hooks(given: Mapping[str, Any]) -> tuple[list[Hook], list[HookFault]]:
         for path, each in _each(name, value):
             try:
                 hooks.append(_hook(event, each))
-            except _WrongError as wrong:
+            except WrongValueError as wrong:
                 where = (*path, *filter(None, (wrong.key,)))
                 needed = event in REFUSING and _is_required(each)
                 faults.append(HookFault(where, str(wrong), needed))
@@ -126,17 +119,17 @@ def _hook(event: Event, value: Any) -> Hook:
     if isinstance(value, str):
         value = {"run": value}
     if not isinstance(value, Mapping):
-        raise _WrongError("", "expected keys and values, such as 'run: ./hooks/check.sh'")
+        raise WrongValueError("", "expected keys and values, such as 'run: ./hooks/check.sh'")
     known = {str(key): each for key, each in value.items() if each is not None}
     for key in known:
         if key not in _READ:
-            raise _WrongError(key, f"unknown key; a hook takes {', '.join(_READ)}")
+            raise WrongValueError(key, f"unknown key; a hook takes {', '.join(_READ)}")
     if "run" not in known:
-        raise _WrongError("", "it has no 'run', the command")
+        raise WrongValueError("", "it has no 'run', the command")
     if "match" in known and not event.endswith("_tool"):
-        raise _WrongError("match", "has a meaning for before_tool and after_tool only")
+        raise WrongValueError("match", "has a meaning for before_tool and after_tool only")
     if known.get("required") and event not in REFUSING:
-        raise _WrongError("required", f"{event} comes too late to refuse anything")
+        raise WrongValueError("required", f"{event} comes too late to refuse anything")
     return Hook(event, **{key: _READ[key](key, each) for key, each in known.items()})
 
 
@@ -161,12 +154,12 @@ def _command(key: str, value: Any) -> str | tuple[str, ...]:
             return words
     elif (text := _text(key, value)).strip():
         return text
-    raise _WrongError(key, "expected a command")
+    raise WrongValueError(key, "expected a command")
 
 
 def _text(key: str, value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float) or "\0" in str(value):
-        raise _WrongError(key, "expected text")
+        raise WrongValueError(key, "expected text")
     return str(value)
 
 
@@ -174,23 +167,19 @@ def _texts(key: str, value: Any) -> tuple[str, ...]:
     return tuple(_text(key, each) for each in (value if isinstance(value, list) else [value]))
 
 
-def _switch(key: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise _WrongError(key, "expected true or false")
-    return value
-
-
 def _folder(key: str, value: Any) -> str:
     text = _text(key, value)
     if text != "." and not Path(text).is_absolute():
-        raise _WrongError(key, "expected '.', the home, or the whole path of a folder elsewhere")
+        raise WrongValueError(
+            key, "expected '.', the home, or the whole path of a folder elsewhere"
+        )
     return text
 
 
 def _seconds(key: str, value: Any) -> float:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not 0 < value <= LONGEST_SECONDS:
-        raise _WrongError(key, f"expected seconds, at most {LONGEST_SECONDS:g}")
+        raise WrongValueError(key, f"expected seconds, at most {LONGEST_SECONDS:g}")
     return float(value)
 
 
@@ -198,8 +187,8 @@ _READ: dict[str, Callable[[str, Any], Any]] = {
     "run": _command,
     "match": _texts,
     "timeout": _seconds,
-    "required": _switch,
-    "trusted": _switch,
+    "required": read_switch,
+    "trusted": read_switch,
     "env": _texts,
     "cwd": _folder,
 }

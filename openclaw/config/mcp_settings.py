@@ -69,8 +69,8 @@ class ServerFault:
     text: str
 
 
-class _WrongError(Exception):
-    """A value that cannot be used: the key below the server ("" for all of it), and why."""
+class WrongValueError(Exception):
+    """A value of a server or a hook that cannot be used: its key ("" for all of it), and why."""
 
     def __init__(self, key: str, text: str) -> None:
         super().__init__(text)
@@ -88,7 +88,7 @@ def read_servers(given: Mapping[str, Any]) -> tuple[list[Server], list[ServerFau
     for name, value in given.items():
         try:
             servers.append(_server(name, value, {tool_name_part(each.name) for each in servers}))
-        except _WrongError as wrong:
+        except WrongValueError as wrong:
             path = (*above, name, *filter(None, (wrong.key,)))
             faults.append(ServerFault(name, path, str(wrong)))
     return servers, faults
@@ -106,15 +106,15 @@ def fill_variables(text: str, environment: Mapping[str, str]) -> str:
 
 def _server(name: str, value: Any, taken: set[str]) -> Server:
     if not NAME.fullmatch(name) or "__" in name:
-        raise _WrongError("", NAMED)
+        raise WrongValueError("", NAMED)
     if tool_name_part(name) in taken:
-        raise _WrongError("", "another server has nearly the same name")
+        raise WrongValueError("", "another server has nearly the same name")
     if not isinstance(value, Mapping):
-        raise _WrongError("", "expected keys and values, such as 'command: npx'")
+        raise WrongValueError("", "expected keys and values, such as 'command: npx'")
     known = {key: value[key] for key in value if key not in IGNORED and value[key] is not None}
     for key in known:
         if key not in READ and key not in ("type", "transport"):
-            raise _WrongError(str(key), f"unknown key; a server takes {', '.join(READ)}")
+            raise WrongValueError(str(key), f"unknown key; a server takes {', '.join(READ)}")
     server = Server(name, **{key: READ[key](key, known[key]) for key in known if key in READ})
     _check(server, str(known.get("type") or known.get("transport") or ""))
     return server
@@ -122,49 +122,49 @@ def _server(name: str, value: Any, taken: set[str]) -> Server:
 
 def _check(server: Server, kind: str) -> None:
     if kind and kind not in TRANSPORTS:
-        raise _WrongError("type", f"{kind} is not spoken here; stdio and streamable HTTP are")
+        raise WrongValueError("type", f"{kind} is not spoken here; stdio and streamable HTTP are")
     if bool(server.command) == bool(server.url):
-        raise _WrongError("", "expected one of 'command' (to start) and 'url' (to reach)")
+        raise WrongValueError("", "expected one of 'command' (to start) and 'url' (to reach)")
     if server.url and not re.match(r"https?://[^/\s]", server.url):
-        raise _WrongError("url", "expected an address that begins with https:// or http://")
+        raise WrongValueError("url", "expected an address that begins with https:// or http://")
     wrong = ("headers",) if server.command else ("args", "env", "cwd")
     for key in wrong:
         if getattr(server, key):
             beside = "command" if server.command else "url"
-            raise _WrongError(key, f"has no meaning beside '{beside}'")
+            raise WrongValueError(key, f"has no meaning beside '{beside}'")
     if not 0 < server.timeout <= LONGEST_SECONDS:
-        raise _WrongError("timeout", f"expected seconds, at most {LONGEST_SECONDS:g}")
+        raise WrongValueError("timeout", f"expected seconds, at most {LONGEST_SECONDS:g}")
 
 
 def _text(key: str, value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, str | int | float) or "\0" in str(value):
-        raise _WrongError(key, "expected text")
+        raise WrongValueError(key, "expected text")
     return str(value)
 
 
 def _texts(key: str, value: Any) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise _WrongError(key, "expected a list of texts")
+        raise WrongValueError(key, "expected a list of texts")
     return tuple(_text(key, each) for each in value)
 
 
 def _pairs(key: str, value: Any) -> dict[str, str]:
     if not isinstance(value, Mapping):
-        raise _WrongError(key, "expected names and texts")
+        raise WrongValueError(key, "expected names and texts")
     return {_text(key, name): _text(key, each) for name, each in value.items()}
 
 
-def _switch(key: str, value: Any) -> bool:
+def read_switch(key: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise _WrongError(key, "expected true or false")
+        raise WrongValueError(key, "expected true or false")
     return value
 
 
 def _seconds(key: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _WrongError(key, "expected seconds")
+        raise WrongValueError(key, "expected seconds")
     return float(value)
 
 
@@ -176,7 +176,7 @@ READ: dict[str, Callable[[str, Any], Any]] = {
     "url": _text,
     "headers": _pairs,
     "tools": _texts,
-    "trusted": _switch,
-    "disabled": _switch,
+    "trusted": read_switch,
+    "disabled": read_switch,
     "timeout": _seconds,
 }
