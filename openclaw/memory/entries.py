@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import get_args
 
 from openclaw.frozen import frozen
-from openclaw.memory.markdown import Bullet, Page, indent_width, line_ending, read_page, to_display
-from openclaw.storage.text import comments
+from openclaw.memory.markdown import Bullet, Page, indent_width, line_ending, read_page
+from openclaw.storage.text import comments, join_surrogates
 from openclaw.storage.text import without_comments as outside_comments
 from openclaw.types import Category, ToolProblem
 
@@ -103,7 +103,7 @@ def format_entry(text: str, meta: Meta) -> str:
 
 def break_comment_marks(text: str) -> str:
     """Return a text as one line that neither begins nor ends a comment."""
-    line = " ".join(to_display(text).split())
+    line = " ".join(join_surrogates(text).split())
     while "<!--" in line or "-->" in line or "--!>" in line:
         line = line.replace("<!--", "<!-").replace("-->", "->").replace("--!>", "-!>")
     return line
@@ -155,7 +155,7 @@ def _entry(page: Page, bullet: Bullet, starts: set[int]) -> MemoryEntry | None:
         _block_end(page, bullet, end),
         bullet.depth,
         bullet.start,
-        to_display(struck["text"] if struck else text).strip(),
+        join_surrogates(struck["text"] if struck else text).strip(),
         metas[-1] if metas else Meta(),
         struck is not None,
         until[0] if until else "",

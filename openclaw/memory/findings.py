@@ -10,9 +10,10 @@ from typing import Literal
 
 from openclaw.frozen import frozen
 from openclaw.memory.entries import MemoryEntry, entries_of
-from openclaw.memory.markdown import Page, read_page, to_display
+from openclaw.memory.markdown import Page, read_page
 from openclaw.memory.notes import DAILY
 from openclaw.security import secrets
+from openclaw.storage.text import join_surrogates
 
 FindingLevel = Literal["error", "warning", "advice"]
 DocumentKind = Literal["lasting", "daily", "inbox", "todo"]
@@ -164,7 +165,7 @@ class LintContext:
 
 def quote(text: str) -> str:
     """Return the beginning of a text in quotes, without secrets."""
-    return f'"{_shorten(without_secrets(" ".join(to_display(text).split())))}"'
+    return f'"{_shorten(without_secrets(" ".join(join_surrogates(text).split())))}"'
 
 
 def without_secrets(text: str) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.storage.atomic import read_settled
-from openclaw.storage.text import BOM, check_not_utf_16, write_if_same
+from openclaw.storage.text import BOM, check_not_utf_16, join_surrogates, write_if_same
 from openclaw.types import BeforeWrite, record_no_write
 
 DEFAULT_LIST = "Tasks"
@@ -241,10 +241,10 @@ def read_task_page(text: str) -> TaskPage:
     starts = [section.start for section in page.sections]
     made: Counter[tuple[str, str]] = Counter()
     for bullet, box in tasks:
-        name = to_display(page.sections[bisect_right(starts, bullet.at) - 1].name)
+        name = join_surrogates(page.sections[bisect_right(starts, bullet.at) - 1].name)
         found = _ID.search(box["text"])
         given = found is not None and found["id"] not in used
-        text = to_display(box["text"][: found.start()] if found else box["text"])
+        text = join_surrogates(box["text"][: found.start()] if found else box["text"])
         if found and given:
             ident = found["id"]
         else:
@@ -257,11 +257,6 @@ def read_task_page(text: str) -> TaskPage:
             TaskItem(bullet.at, bullet.indent, bullet.mark, done, text, ident, given, name)
         )
     return TaskPage(page.lines, page.bullets, page.sections, page.opaque, page.open_at, items)
-
-
-def to_display(text: str) -> str:
-    """Return a text of `read_markdown` for display: bytes that are not UTF-8 become U+FFFD."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def new_id(list_name: str, text: str, taken: set[str], had: int = 0) -> str:

@@ -28,12 +28,12 @@ from openclaw.memory.markdown import (
     new_id,
     read_markdown,
     read_task_page,
-    to_display,
     write_ids,
 )
 from openclaw.nlp.dates import read_leading_day
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
+from openclaw.storage.text import join_surrogates
 from openclaw.types import BeforeWrite, ToolProblem, record_no_write
 
 LOCK_SECONDS = 10.0
@@ -392,7 +392,7 @@ def without_list(text: str, list_name: str) -> tuple[str, list[TaskItem]]:
 
 def list_names(page: TaskPage) -> list[str]:
     """The names of a page's lists: headings below a title, and any heading with tasks."""
-    named = [to_display(s.name) for s in page.sections if s.level > 1 or page.items_of(s)]
+    named = [join_surrogates(s.name) for s in page.sections if s.level > 1 or page.items_of(s)]
     return list(dict.fromkeys(named))
 
 
@@ -424,7 +424,7 @@ def _open_at(text: str, ident: str) -> tuple[TaskPage, TaskItem]:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(to_display(text).split())
+    return " ".join(join_surrogates(text).split())
 
 
 def _plain_name(name: str) -> str:

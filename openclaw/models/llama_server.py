@@ -22,16 +22,12 @@ from collections.abc import Generator, Mapping
 from dataclasses import asdict
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
 from openclaw.frozen import frozen
 from openclaw.models.http_client import BackgroundCall, Feed, Stopped
 from openclaw.storage.program import python_command
-
-if TYPE_CHECKING:
-    from http.client import HTTPConnection
-
 
 Chunks = Generator[dict[str, Any], None, None]
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from openclaw.frozen import frozen
+from openclaw.storage.text import join_surrogates
 
 MAX_BYTES = 16 * 1024
 """Largest frontmatter. 30,000 nested brackets overflow the stack inside PyYAML's C code, which no
@@ -163,13 +164,6 @@ class _YamlReader:
 
 def _unsafe_error(what: str) -> SkillError:
     return SkillError("yaml-unsafe", f"the frontmatter uses {what}, which no skill needs")
-
-
-def join_surrogates(text: str) -> str:
-    """The text with halves of surrogate pairs joined; a lone one becomes U+FFFD."""
-    if text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text):
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _reason(error: Exception) -> str:

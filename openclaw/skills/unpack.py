@@ -14,18 +14,13 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from openclaw.errors import OpenclawError, Refused, UsageError
 from openclaw.frozen import frozen
 from openclaw.storage.home import name_trouble
 from openclaw.storage.safe_open import open_file, reading
 from openclaw.storage.text import unwritable
-
-if TYPE_CHECKING:
-    import tarfile
-    import zipfile
-
 
 SUFFIXES = (".zip", ".skill", ".tar.gz", ".tgz")
 CHUNK = 64 * 1024

@@ -223,13 +223,17 @@ def check_not_utf_16(data: bytes | None, path: Path) -> None:
         )
 
 
+def join_surrogates(text: str) -> str:
+    """Return a text whose halves of surrogate pairs, which models print and `decode` leaves for bad
+    bytes, are joined; a lone one becomes U+FFFD."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 def encode(text: str) -> bytes:
-    """UTF-8; halves of surrogate pairs, which models print, are joined or become U+FFFD."""
-    try:
-        return text.encode("utf-8")
-    except UnicodeEncodeError:
-        joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        return joined.encode("utf-8")
+    """UTF-8, with surrogates as `join_surrogates` has them."""
+    return join_surrogates(text).encode("utf-8")
 
 
 def _is_undecodable(data: bytes) -> bool:
