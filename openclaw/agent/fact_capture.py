@@ -15,7 +15,7 @@ from openclaw.nlp.words import has_negation, significant_words
 from openclaw.security.untrusted import defuse, plain_source
 from openclaw.sessions.session import Session, SessionState
 from openclaw.storage.safe_open import NotOrdinary, check_no_links, is_ordinary
-from openclaw.storage.text import read_text
+from openclaw.storage.text import text_or_none
 from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class _FactWriter:
         path = notes.inbox() if waits else notes.target("today")
         if reason := why_not_writable(home, path):
             raise ToolProblem(f"nothing was kept: {reason}")
-        before = _text(path)
+        before = text_or_none(path)
         try:
             if waits:
                 source = plain_source(self._source)
@@ -180,7 +180,7 @@ def _new_lines(open_home: OpenHome, turn_changes: TurnChanges) -> Sequence[str]:
     for name, before in turn_changes.before.items():
         if name.startswith("memory/") or name.removeprefix("workspace/") in HEAD_FILES:
             known = set((before or "").splitlines())
-            now = _text(open_home.home.root / name) or ""
+            now = text_or_none(open_home.home.root / name) or ""
             added += [line for line in now.splitlines() if line not in known]
     return added
 
@@ -201,13 +201,6 @@ def _is_same(known: str, text: str) -> bool:
         and words == significant_words(known)
         and has_negation(known) == has_negation(text)
     )
-
-
-def _text(path: Path) -> str | None:
-    try:
-        return read_text(path)
-    except FileNotFoundError:
-        return None
 
 
 def _short(text: str) -> str:

@@ -152,13 +152,13 @@ def request_record(card: ModelCard, builder: RequestBuilder, limits: TurnLimits)
             "seed": limits.seed,
             "think": limits.think,
         },
-        tools=_sha256(compact([dict(spec) for spec in builder.tools])),
+        tools=sha256_of(compact([dict(spec) for spec in builder.tools])),
     )
 
 
 def fitted(builder: RequestBuilder) -> TurnRecord:
     """Return the part of the record that a compaction within the turn changes."""
-    return TurnRecord(head=_sha256(builder.head), cut=_cut(builder.session, builder))
+    return TurnRecord(head=sha256_of(builder.head), cut=_cut(builder.session, builder))
 
 
 def renew(session: Session, builder: RequestBuilder) -> None:
@@ -198,7 +198,8 @@ def _cut(session: Session, builder: RequestBuilder) -> list[dict[str, str]]:
     return rules
 
 
-def _sha256(text: str) -> str:
+def sha256_of(text: str) -> str:
+    """Return the SHA-256 in hex, as recorded for heads and tools."""
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 

@@ -9,10 +9,10 @@ from dataclasses import field
 from typing import Any, Literal
 
 from openclaw.agent import prompt
+from openclaw.agent.recording import sha256_of
 from openclaw.agent.request import RequestBuilder
 from openclaw.evals.playback import call_key
 from openclaw.evals.recorded import RecordedTurn, answer_of
-from openclaw.evals.replay_home import sha256_of
 from openclaw.frozen import frozen
 from openclaw.messages import Entry, ToolCall, ToolUse, TurnRecord, Usage
 from openclaw.models.base import ModelCard

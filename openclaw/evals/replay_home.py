@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -17,6 +16,7 @@ from typing import cast, get_args
 
 from openclaw.agent import prompt
 from openclaw.agent.prompt import SOURCES
+from openclaw.agent.recording import sha256_of
 from openclaw.config import Settings
 from openclaw.errors import ModelMissing
 from openclaw.evals.recorded import PastHistory, RecordedTurn
@@ -152,11 +152,6 @@ def with_memory_of(now: Parts, then: Parts) -> Parts:
     """Return a head with the memory of another one: memory is not under test."""
     kept = [part for part in then if part.name == "memory"]
     return (*(part for part in now if part.name != "memory"), *kept)
-
-
-def sha256_of(text: str) -> str:
-    """Return the SHA-256 in hex, as recorded for heads and tools."""
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def _lend_states(source: Path, target: Path) -> None:

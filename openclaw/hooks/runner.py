@@ -11,12 +11,12 @@ from typing import Any, BinaryIO
 
 from openclaw.config.hook_settings import Hook
 from openclaw.frozen import frozen
+from openclaw.security.credentials import user_folder
 from openclaw.security.program_files import (
     FileCopies,
     ProgramFile,
     copied_files,
     starts_scripts,
-    users_home,
 )
 from openclaw.security.untrusted import defuse, strip_hidden
 from openclaw.storage.home import Home
@@ -105,7 +105,7 @@ def hook_environment(home: Home, hook: Hook) -> dict[str, str]:
     root = Path(os.path.realpath(home.root))
     found = environment(home, os.environ, named=hook.env)
     found |= {name: os.environ[name] for name in OWN if name in os.environ}
-    found |= {"HOME": users_home(), "PYTHONNOUSERSITE": "1"}
+    found |= {"HOME": user_folder(), "PYTHONNOUSERSITE": "1"}
     if not starts_scripts(hook.run, root):
         # Python would import modules from its folder before its own, and the agent may write there.
         found["PYTHONSAFEPATH"] = "1"

@@ -122,7 +122,8 @@ def why_name_denied(path: str, user: str = "") -> str:
 
 
 def user_folder() -> str:
-    return os.path.expanduser("~")  # noqa: PTH111
+    """Return the user's home folder; "~" when it is unknown."""
+    return os.path.expanduser("~")  # noqa: PTH111  that of pathlib may raise
 
 
 @lru_cache(maxsize=16_384)

@@ -22,6 +22,7 @@ from dataclasses import field
 from pathlib import Path
 
 from openclaw.frozen import frozen
+from openclaw.security.credentials import user_folder
 from openclaw.storage.home import Home
 from openclaw.storage.scratch import link_folder, scratch
 
@@ -404,16 +405,11 @@ def possible_paths(root: Path, word: str) -> Iterator[str]:
 
 def _expand(root: Path, text: str) -> str:
     """Expand the variables that a hook is given. Unknown variables become ""."""
-    own = users_home()
+    own = user_folder()
     known = {**os.environ, "HOME": own, "OPENCLAW_HOME": str(root), "PWD": str(root)}
     if text == "~" or text.startswith(("~/", "~\\")):
         text = own + text[1:]
     return _VARIABLE.sub(lambda found: known.get(found[1] or found[2], ""), text)
-
-
-def users_home() -> str:
-    """Return the user's home folder; "~" when it is unknown."""
-    return os.path.expanduser("~")  # noqa: PTH111  that of pathlib may raise
 
 
 def _split_words(text: str) -> list[str]:
@@ -567,8 +563,8 @@ def _root_spellings(root: Path) -> set[str]:
     """Return the spellings by which a command may name the home."""
     found = {str(root), root.as_posix(), *_VARIABLES}
     with suppress(ValueError):
-        below = root.relative_to(os.path.realpath(users_home())).as_posix()
-        found |= {f"{user}/{below}" for user in ("~", "$HOME", "${HOME}", users_home())}
+        below = root.relative_to(os.path.realpath(user_folder())).as_posix()
+        found |= {f"{user}/{below}" for user in ("~", "$HOME", "${HOME}", user_folder())}
     return found
 
 

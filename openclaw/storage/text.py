@@ -35,6 +35,14 @@ def read_text(path: Path, most: int = -1) -> str:
         return decode(file.read(most))
 
 
+def text_or_none(path: Path) -> str | None:
+    """Return a file's text as `read_text` does, None when there is no file."""
+    try:
+        return read_text(path)
+    except FileNotFoundError:
+        return None
+
+
 def decode(data: bytes) -> str:
     """Bytes as text, in the manner of `read_text`."""
     return data.removeprefix(BOM).decode("utf-8", errors="replace")

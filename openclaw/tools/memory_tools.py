@@ -6,14 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from openclaw import types
 from openclaw.frozen import frozen
 from openclaw.security.untrusted import break_tokens, defuse, plain_source
 from openclaw.storage.home import Home
-from openclaw.storage.text import read_text, without_comments
+from openclaw.storage.text import text_or_none, without_comments
 from openclaw.tools.results import DEFAULT_LIMITS, ResultLimits, as_data, cut_to_limits
 from openclaw.tools.tool import CallForm, Tool, tool
 from openclaw.types import Shown, ToolProblem, TurnChanges
@@ -114,7 +113,7 @@ class KnowledgeTools:
             return self._propose(fact, source)
         notes = self.open_notes()
         places = (notes.target("lasting"), notes.target("today"))
-        old = {path: _text(path) for path in places}
+        old = {path: text_or_none(path) for path in places}
         kept = notes.remember(fact, where)
         for path in dict.fromkeys(item.path for item in (kept.note, *kept.superseded)):
             self.turn_changes.before.setdefault(self.home.relative(path), old[path])
@@ -125,7 +124,7 @@ class KnowledgeTools:
     def _propose(self, fact: str, source: str) -> str:
         notes = self.open_notes()
         path = notes.inbox()
-        old = _text(path)
+        old = text_or_none(path)
         candidate = notes.propose(defuse(fact), plain_source(source))
         name = self.home.relative(candidate.path)
         self.turn_changes.before.setdefault(name, old)
@@ -228,14 +227,7 @@ class KnowledgeTools:
 
     def _note_before(self) -> None:
         path = self.todos.path
-        self.turn_changes.before.setdefault(self.home.relative(path), _text(path))
-
-
-def _text(path: Path) -> str | None:
-    try:
-        return read_text(path)
-    except FileNotFoundError:
-        return None
+        self.turn_changes.before.setdefault(self.home.relative(path), text_or_none(path))
 
 
 def _without_orders(texts: Sequence[str]) -> Sequence[str]:
