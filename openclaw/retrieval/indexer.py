@@ -179,7 +179,7 @@ class Indexer:
         former, then, stamps = self._settled
         now = self._clock()
         if known is not former or now < then:  # the store gives another object after a change
-            stamps = {p: file.stamp for p, file in known.items() if self._is_settled(file, now)}
+            stamps = {p: file[2:6] for p, file in known.items() if self._is_settled(file, now)}
             self._settled = known, now, stamps
         return stamps
 

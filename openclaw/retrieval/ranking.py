@@ -410,9 +410,7 @@ def respell(view: SnapshotView, terms: Iterable[str], text: str) -> list[str]:
     identifier means itself alone."""
     found = dict.fromkeys(terms)
     unknown = [word for word in found.keys() & names_of(text) if not len(view.postings(word)[0])]
-    nearest = {
-        word: _nearest_spelling(word, view.snapshot.words_like(word[:2])) for word in unknown
-    }
+    nearest = {word: _nearest_spelling(word, view.words_like(word[:2])) for word in unknown}
     return list(dict.fromkeys(nearest.get(word, word) for word in found))
 
 

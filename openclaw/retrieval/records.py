@@ -65,16 +65,6 @@ class KnownFile(NamedTuple):
         return Stamp(*self[2:6])
 
 
-class IndexedFile(NamedTuple):
-    """A file with chunks: its first row in the snapshot and its number of rows."""
-
-    id: int
-    path: str
-    mtime_ns: int
-    first_row: int
-    rows: int
-
-
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
     """A chunk as it was when its file was read. `row` is its place in the snapshot; lines count

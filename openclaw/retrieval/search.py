@@ -44,7 +44,7 @@ from openclaw.retrieval.passages import (
 from openclaw.retrieval.question import Query, day_of, shorten_question, to_path_prefix
 from openclaw.retrieval.ranking import ORDER_SCORE, RECALL_SCORE, FusedRow, RowScores
 from openclaw.retrieval.scan import IndexOptions, index_options
-from openclaw.retrieval.snapshot import Rows, Snapshot, SnapshotView, allowed_rows
+from openclaw.retrieval.snapshot import Rows, SnapshotView, allowed_rows
 from openclaw.retrieval.vector_store import LazyStore, StoreFailed
 from openclaw.storage.home import Home
 from openclaw.storage.readers import kind_by_name
@@ -206,10 +206,12 @@ class Search(LiveIndex):
         snapshot = self.current(seconds, on_progress)
         asked = self.meaning.question(question, snapshot) if question.strip() else None
         embedder, vector = asked or (None, None)
+        whole = SnapshotView(snapshot)
 
         def look(query: Query) -> list[Hit]:
-            view = self._view(snapshot, query)
-            if view is None:
+            allowed = allowed_rows(snapshot, query.prefix, query.since, query.skip, query.only)
+            view = whole.narrowed(allowed)
+            if not question.strip() or not (snapshot.count if allowed is None else allowed.any()):
                 return []
             fused = self._ranked(view, query, embedder, vector)
             return list(zip(fused, view.chunks([one.row for one in fused]), strict=True))
@@ -244,13 +246,6 @@ class Search(LiveIndex):
             whole=query.whole,
             order=query.order,
         )
-
-    def _view(self, snapshot: Snapshot, query: Query) -> SnapshotView | None:
-        """The rows of the snapshot that the query allows; None when there are none."""
-        if not snapshot.count or not query.question.strip():
-            return None
-        allowed = allowed_rows(snapshot, query.prefix, query.since, query.skip, query.only)
-        return SnapshotView(snapshot, allowed) if allowed is None or allowed.any() else None
 
 
 @frozen

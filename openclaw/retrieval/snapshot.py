@@ -6,8 +6,10 @@ import json
 import sqlite3
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from copy import copy
 from datetime import date, datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,7 +21,6 @@ from openclaw.retrieval.records import (
     DAY_TOLD,
     GROUP,
     ORDINALS,
-    IndexedFile,
     StoredChunk,
 )
 from openclaw.retrieval.writer import ROW_TYPE, binary_codes
@@ -65,11 +66,10 @@ class Snapshot:
         """How many chunks there are."""
         return len(self.contexts)
 
-    def files(self) -> Iterator[IndexedFile]:
-        """The files that have chunks, in the order of their rows."""
-        for row, first in zip(self._paths, self._starts.tolist(), strict=True):
-            key, path, mtime_ns, count, _ = row
-            yield IndexedFile(key, path, mtime_ns, first, count)
+    def rows_of_files(self, wanted: Callable[[str, int], bool]) -> Mask:
+        """The rows (bool[count]) of the files whose path and time of change are `wanted`."""
+        chosen = np.array([wanted(path, at) for _, path, at, _, _ in self._paths], np.bool_)
+        return np.repeat(chosen, np.diff(self._starts, append=self.count))
 
     def by_file(self, rows: Rows) -> list[tuple[str, Rows]]:
         """These rows (ascending) of each file that has some of them, by the files' paths."""
@@ -173,13 +173,13 @@ class SnapshotView:
         self.snapshot = snapshot
         self.allowed = allowed
         self._chunks: dict[int, StoredChunk] = {}
-        self._postings: dict[str, tuple[Rows, Floats]] = {}
+        self.postings, self.words_like = cache(snapshot.postings), cache(snapshot.words_like)
 
-    def postings(self, word: str) -> tuple[Rows, Floats]:
-        """The rows that hold a word (int64[n]) and how often (float32[n])."""
-        if word not in self._postings:
-            self._postings[word] = self.snapshot.postings(word)
-        return self._postings[word]
+    def narrowed(self, allowed: Mask | None) -> SnapshotView:
+        """A view of these rows, which shares what was read."""
+        view = copy(self)
+        view.allowed = allowed
+        return view
 
     def chunks(self, rows: Sequence[int]) -> list[StoredChunk]:
         """The chunks of these rows, in the order asked for."""
@@ -215,25 +215,17 @@ def allowed_rows(
     if not (prefix or since or skip or only):
         return None
 
-    def is_wanted(file: IndexedFile) -> bool:
-        named = file.path not in skip and (not only or file.path in only)
-        return named and file.path.startswith(prefix)
+    def is_wanted(path: str, _: int) -> bool:
+        return path not in skip and (not only or path in only) and path.startswith(prefix)
 
-    mask = _rows_of_files(snapshot, is_wanted)
+    mask = snapshot.rows_of_files(is_wanted)
     if since:
         midnight = datetime.combine(date.fromisoformat(since), datetime.min.time())
         start_ns = int(midnight.timestamp()) * 1_000_000_000
-        recent = _rows_of_files(snapshot, lambda file: file.mtime_ns >= start_ns)
+        recent = snapshot.rows_of_files(lambda _, mtime_ns: mtime_ns >= start_ns)
         recent[snapshot.dated("", since)] = False
         recent[snapshot.dated(since, "9999-12-31")] = True
         mask &= recent
-    return mask
-
-
-def _rows_of_files(snapshot: Snapshot, wanted: Callable[[IndexedFile], bool]) -> Mask:
-    mask = np.zeros(snapshot.count, np.bool_)
-    for file in filter(wanted, snapshot.files()):
-        mask[file.first_row : file.first_row + file.rows] = True
     return mask
 
 

@@ -14,7 +14,7 @@ import pytest
 from openclaw.retrieval import records, vector_upkeep
 from openclaw.retrieval.index_store import IndexStore
 from openclaw.retrieval.records import Stamp
-from openclaw.retrieval.snapshot import IN_MEMORY
+from openclaw.retrieval.snapshot import IN_MEMORY, SnapshotView
 from openclaw.retrieval.writer import FileReading, Writer, context_key
 from tests.fakes.index import count_words, matrix_of, split_lines
 
@@ -73,7 +73,7 @@ def test_a_new_index_is_empty(store: IndexStore) -> None:
     assert [len(part) for part in view.postings("whale")] == [0, 0]
     matrix, known = matrix_of(view, "fake/one")
     assert (matrix.shape, known.shape) == ((0, 0), (0,))
-    assert store.files() == {} and list(view.files()) == []
+    assert store.files() == {} and view.rows_of_files(lambda *_: True).tolist() == []
 
 
 def test_chunks_are_read_as_they_were_written(store: IndexStore) -> None:
@@ -83,9 +83,8 @@ def test_chunks_are_read_as_they_were_written(store: IndexStore) -> None:
     chunk = view.rows([2, 0])[0]
     assert (chunk.row, chunk.path, chunk.start_line, chunk.end_line) == (2, "memory/sea.md", 3, 3)
     assert (chunk.text, chunk.headings) == ("- the sea is blue blue blue", ("Sea",))
-    first, second = view.files()
-    assert (first.path, first.first_row, first.rows) == ("memory/sea.md", 0, 3)
-    assert (second.path, second.first_row, second.rows) == ("memory/day.md", 3, 1)
+    sea = view.rows_of_files(lambda path, _: path == "memory/sea.md")
+    assert sea.tolist() == [True, True, True, False]
     with pytest.raises(IndexError):
         view.rows([4])
 
@@ -97,6 +96,16 @@ def test_postings_name_rows_and_how_often_they_have_a_word(store: IndexStore) ->
     assert (rows.tolist(), counts.tolist()) == ([1, 2, 3], [1.0, 4.0, 1.0])
     assert (str(rows.dtype), str(counts.dtype)) == ("int64", "float32")
     assert view.lengths.tolist() == [2.0, 7.0, 12.0, 3.0]
+
+
+def test_a_narrowed_view_has_what_was_read_for_the_whole(store: IndexStore) -> None:
+    take_in(store, sea=SEA, day="a blue day\n")
+    whole = SnapshotView(store.snapshot())
+    rows, _ = whole.postings("blue")
+    narrowed = whole.narrowed(np.array([False, False, False, True]))
+    whole.snapshot.close()
+    assert narrowed.postings("blue")[0] is rows
+    assert (whole.allowed, narrowed.allowed is None) == (None, False)
 
 
 def test_a_word_that_stands_very_often_in_a_chunk_is_still_a_word_of_it(store: IndexStore) -> None:
