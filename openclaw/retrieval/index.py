@@ -73,7 +73,7 @@ class LiveIndex:
 
     def refresh_ahead(self) -> None:
         """Refresh before the first question, which follows in a moment and then needs not do so.
-        Meanwhile a thread loads the embedder, unless no passage has a vector yet."""
+        Meanwhile a thread chooses the embedder, and loads it unless no passage has a vector yet."""
         threading.Thread(target=self.meaning.load, args=self._open()[:1], daemon=True).start()
         began = time.monotonic()
         self.refresh(leave_many=True)
@@ -288,9 +288,10 @@ class LazyEmbedder:
             return self._choice.embedder
 
     def load(self, store: IndexStore) -> None:
-        """Load the embedder, unless the index has no vectors. The first text tells what failed."""
+        """Choose the embedder, which may ask a server; load it if the index has vectors. The first
+        text tells what failed."""
         with suppress(Exception):
-            if store.query("SELECT 1 FROM embedders LIMIT 1") and (embedder := self.embedder()):
+            if (embedder := self.embedder()) and store.query("SELECT 1 FROM embedders LIMIT 1"):
                 embedder.load()
 
     def question(self, text: str, snapshot: Snapshot) -> tuple[Embedder, list[float]] | None:

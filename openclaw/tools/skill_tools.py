@@ -41,7 +41,7 @@ class SkillTools:
         forms = [CallForm("read", arguments=("name",))]
         run = self.read_skill
         more = len(self.turn_skills.skills) > len(self.turn_skills.listed)
-        if more or any(_files(skill) for skill in self.turn_skills.skills):
+        if more or any(_files(skill.folder) for skill in self.turn_skills.skills):
             forms.append(CallForm("read", arguments=("name", "file")))
             run = self.read_skill_or_file
         read = tool(
@@ -148,9 +148,8 @@ def _slug(name: str) -> str:
 
 MOST_BYTES = 1_000_000
 DEEPEST = 3
+# Models do not see a skill's tests, for `openclaw skills test`.
 NOT_FOR_USE = frozenset({"evals", "__pycache__", "scripts/__pycache__"})
-TESTS = "evals/"
-"""The folder of a skill's tests, for `openclaw skills test`; models do not see it."""
 
 
 @dataclass
@@ -194,7 +193,7 @@ class TurnSkills:
 
     def files(self, name: str) -> list[str]:
         """The skill's other files, as paths below its folder."""
-        return _files(self._skill(name))
+        return sorted(_files(self._skill(name).folder))
 
     def read(self, name: str, file: str) -> str:
         """Read a text file of a skill. Raises ToolProblem for other files and paths outside."""
@@ -235,19 +234,14 @@ def fill_instructions(skill: Skill, words: str) -> str:
     return f"{FOLLOW}\nSkill {skill.name}:\n{body}"
 
 
-def _files(skill: Skill) -> list[str]:
-    """Return the files of a skill but its SKILL.md and its tests."""
-    found = _files_in(skill.path.parent)
-    return sorted(file for file in found if not file.startswith(TESTS))
-
-
-def _files_in(folder: Path, prefix: str = "", depth: int = 1) -> list[str]:
+def _files(folder: Path, prefix: str = "", depth: int = 1) -> list[str]:
+    """Return the files of a skill's folder but its SKILL.md and its tests."""
     names = []
     for path in folder.iterdir():
         if path.name.startswith(".") or path.is_symlink() or prefix + path.name in NOT_FOR_USE:
             continue
         if path.is_dir() and depth < DEEPEST:
-            names += _files_in(path, f"{prefix}{path.name}/", depth + 1)
+            names += _files(path, f"{prefix}{path.name}/", depth + 1)
         elif path.is_file() and prefix + path.name.casefold() != "skill.md":
             names.append(prefix + path.name)
     return names
