@@ -66,7 +66,7 @@ def _scan(lines: list[str], kind: str, path: str) -> list[Unit]:
     if kind == "code":
         return units.scan_code(lines, path)
     if kind == "session":
-        return units.scan_lines(lines)
+        return [units.read(at, [line], ()) for at, line in enumerate(lines) if line.strip()]
     return units.scan_text(lines, path)
 
 

@@ -22,7 +22,9 @@ _BLOCK_ID = re.compile(r"(?:^|\s)\^[A-Za-z0-9-]+\s*$", re.MULTILINE)
 _START = re.compile(r"\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)?(?:\[[ xX]\]\s+)?")
 _QUOTE = re.compile(r"^\s*>[>\s]*", re.MULTILINE)
 _DAY = re.compile(r"(?<!\d)(\d{4})([-/.])(0[1-9]|1[0-2])\2(0[1-9]|[12]\d|3[01])(?!\d)")
+# A label, after the time of a message: "[19:44] Nimmi:", "12/03/26, 7:44 PM - Nimmi:".
 _LABEL = re.compile(
+    r"([\[(]?(?:\d{1,4}[-/.]\d\d?[-/.]\d{1,4}[T, ]*)?\d\d?:\d\d(?::\d\d)?(?: ?[AP]M)?[\])]?[- ]+)?"
     r"[\"']?((?:[^\W\d_][\w.'\u2019-]*)(?: [\w.'\u2019()-]+){0,2})[\"']?\s?[:=]\s*(?=\S)"
 )
 _ASIDE = re.compile(r"\([^()]*\)")
@@ -71,7 +73,7 @@ def read(start: int, lines: list[str], headings: tuple[str, ...], parent: str = 
         headings,
         parent,
         day_of(text),
-        label[1] if label else "",
+        label[2] if label else "",
         struck,
         struck or not said,
     )
@@ -328,7 +330,9 @@ class _Scanner:
             if end - 1 > self.at:
                 self._prose(end - 1)
             name = bare(self.lines[self.at])
-            self._begin_section(_level(self.lines[end]), name, end + 1)
+            # Markdown's two levels; reStructuredText's in the order that most documents use.
+            level = "=-~^\"'#*+.`:_".index(self.lines[end].strip()[0]) + 1
+            self._begin_section(level, name, end + 1)
             return
         self._prose(end)
 
@@ -355,11 +359,6 @@ def _underlines(line: str, above: str, plain: bool) -> bool:
     return len(line.rstrip()) + 1 >= len(above.strip())
 
 
-def _level(underline: str) -> int:
-    """Markdown's two levels; reStructuredText's marks in the order that most documents use."""
-    return "=-~^\"'#*+.`:_".index(underline.strip()[0]) + 1
-
-
 def _wrapped_ranges(block: list[str]) -> list[tuple[int, int]]:
     """The line ranges of a block that are one text each.
 
@@ -375,6 +374,7 @@ def _wrapped_ranges(block: list[str]) -> list[tuple[int, int]]:
         above, line = block[at - 1].rstrip(), block[at].lstrip()
         ended = above[-1:] in ".!?:;"
         meant = len(above) + 1 + len(line.split(None, 1)[0]) <= width
+        meant = meant or bool((message := _LABEL.match(line)) and message[1])
         small = line[0].islower() and not ended
         size += len(line)
         if (meant and not small) or size > WINDOW_BYTES or (size > WINDOW_BYTES // 2 and ended):
@@ -413,11 +413,6 @@ def scan_code(lines: list[str], path: str) -> list[Unit]:
     if path.lower().endswith(_SETTINGS):
         return _settings(lines)
     return _groups(lines)
-
-
-def scan_lines(lines: list[str]) -> list[Unit]:
-    """Every line alone."""
-    return [read(at, [line], ()) for at, line in enumerate(lines) if line.strip()]
 
 
 def _stamped(lines: list[str]) -> bool:

@@ -117,6 +117,15 @@ def test_lines_whose_break_was_meant_are_chunks_of_their_own() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "time", ["[19:44]", "19:44", "12/03/26, 7:44 PM -", "(2026-03-12 19:44:05)"]
+)
+def test_each_message_of_an_exported_chat_is_a_chunk_with_its_speaker(time: str) -> None:
+    long = "The coach firms have answered, and both of them have a bus with a toilet on board"
+    chat = f"{time} Nimmi: {long}\n{time} Gareth: Which is cheaper?\n{time} Nimmi: {long}\n"
+    assert [chunk.label for chunk in split(chat, "markdown")] == ["Nimmi", "Gareth", "Nimmi"]
+
+
 def test_a_sentence_that_goes_on_in_the_next_line_is_not_torn() -> None:
     assert len(texts("We met at\nthe station and\nwent home.\n")) == 1
 
