@@ -47,46 +47,40 @@ MEANING = 0.6
 # al. 2010, Dinu et al. 2015). Between 0.3 and 0.7 nothing changes by more than the noise.
 COMMON = 0.5
 
-# Bonuses of a row, on the scale of the blended score (0..1). In chats the label of a speaker is
-# worth 2.5 points within 500 tokens, the date 0.5.
-BONUS_DATE = 0.1
-BONUS_LABEL = 0.15
-BONUS_LATEST = 0.2
-BONUS_HEADING = -0.2
+# Bonus of a row for a day or a speaker that the question names, the latest day, or all words of a
+# look-up, on the scale of the blended score (0..1); a heading loses as much. In chats that of a
+# speaker is worth 2.5 points within 500 tokens, that of a day 0.5. From 0.15 to 0.3 all do alike.
+BONUS = 0.2
 BONUS_KEY = 1.0
 BONUS_PHRASE = 2.0
 
 # A question of at most this many words is a look-up: a line that holds all of them comes first.
 # (For longer questions this bonus changes nothing; counting the neighbours' words does harm.)
 KEYWORDS = 3
-BONUS_ALL = 0.25
 
 # The cosines of MiniLM, as `_compare` gives them, for unrelated texts and for equal meaning. In
 # benchmarks/recall the best row of the median question has 0.54 with an answer, 0.34 about another
 # world; with the cosines as they are 0.48, 0.31, and these two 0.05 lower.
 UNRELATED, EQUAL = 0.15, 0.75
 
-# Weights of one ranking when the other finds nothing: a paraphrase shares no word with its answer,
-# and an embedding model does not know a made-up name.
+# Weight of the meaning alone: a paraphrase shares no word with its answer. Otherwise both must
+# agree, by their geometric mean: a line may hold the only word of small talk ("Tell me a joke").
 NEAR_ALONE = 0.7
-COVERED_BESIDE = 0.6
 # Of the words alone, coverage 0.25 tells as much as both together at 0.35.
 COVERED_ALONE = 1.4
 
 # When the best row scores below NOTHING, no row is returned; below LITTLE, FEW rows or half of what
-# was asked for. Of questions with an answer in six kinds of text 99.7 % pass the first and 97.9 %
-# the second; of questions about another kind of text 1.9 % and 0.6 %, about another conversation
-# 50 % and 17 %.
-NOTHING = 0.25
+# was asked for. Of the 255 questions with an answer in benchmarks/recall one is below NOTHING; of
+# those about another world 70 %.
+NOTHING = 0.2
 LITTLE = 0.35
 FEW = 3
 # Rows whose own score is below this are left out.
 DROP_SCORE = 0.1
-# A passage over this may go into a prompt that asks, unasked. In benchmarks/recall 78 % of the
-# questions with an answer then show passages, 61 % of their evidence (72 % and 55 % at 0.5); of
-# those without an answer 41 % do (33 %), none about other things. Shown nothing, a small model
-# invents.
-RECALL_SCORE = 0.45
+# A passage over this may go into a prompt that asks, unasked. In benchmarks/recall 80 % of the
+# questions with an answer then show passages, 61 % of their evidence; of those without an answer
+# 38 % do, 10 % of those about other things. Shown nothing, a small model invents.
+RECALL_SCORE = 0.44
 # The same for an order, which seldom needs what the notes say.
 ORDER_SCORE = 0.5
 EXACT_LEVEL = 0.6
@@ -200,7 +194,7 @@ def fuse(
     bonus = np.array([sum(found.values()) for found in notes], np.float32)
     dates = np.array([int(chunk.date.replace("-", "") or 0) for chunk in chunks])
     if question.wants_latest:
-        bonus += BONUS_LATEST * _recency(dates)
+        bonus += BONUS * _recency(dates)
     blended = pool.blended() + bonus
     struck = np.array([chunk.struck for chunk in chunks])
     order = np.lexsort((pool.rows, -dates, -np.round(blended, 6), struck))
@@ -254,8 +248,7 @@ class _Pool:
         """How well each row answers, 0..1, by itself: its covered words and its meaning."""
         near = np.clip((self.cosine - UNRELATED) / (EQUAL - UNRELATED), 0, 1)
         alone = np.minimum(self.covered * COVERED_ALONE, 1)
-        both = np.maximum((self.covered + near) / 2, NEAR_ALONE * near)
-        both = np.maximum(both, COVERED_BESIDE * self.covered)
+        both = np.maximum(np.sqrt(self.covered * near), NEAR_ALONE * near)
         levels = np.where(self.cosine > -1.0, both, alone) if self.has_meaning else alone
         exact = np.where(bonus >= BONUS_KEY, EXACT_LEVEL, 0)
         best: npt.NDArray[np.float32] = np.maximum(levels, exact).astype(np.float32)
@@ -321,14 +314,14 @@ def _notes(question: Question, chunk: StoredChunk, *, dated: bool) -> dict[str, 
     if question.keys and own.issuperset(question.keys):
         notes["exact " + ", ".join(question.keys)] = BONUS_KEY
     elif look_up and own.issuperset(question.words):
-        notes["all words"] = BONUS_ALL
+        notes["all words"] = BONUS
     if dated:
         same = any(first <= chunk.date <= last for first, last in question.dates)
-        notes[f"date {chunk.date}" if same else "tells of that day"] = BONUS_DATE
+        notes[f"date {chunk.date}" if same else "tells of that day"] = BONUS
     if chunk.is_heading:
-        notes["a heading"] = BONUS_HEADING
+        notes["a heading"] = -BONUS
     if chunk.label and _is_named(chunk.label, question.names):
-        notes[f"said of {chunk.label}"] = BONUS_LABEL
+        notes[f"said of {chunk.label}"] = BONUS
     return notes
 
 

@@ -122,6 +122,12 @@ def test_a_question_that_is_hardly_answered_gets_few_rows_with_low_scores() -> N
     assert max(one.score for one in found) < LITTLE < RECALL_SCORE
 
 
+def test_the_only_word_of_small_talk_brings_no_passage_into_a_prompt() -> None:
+    chunks = lines(*FILLER, "we could rehearse my jokes")
+    near, far = (search("Tell me a joke", chunks, {20: cosine})[0].score for cosine in (0.5, 0.2))
+    assert far < RECALL_SCORE <= near
+
+
 def test_an_empty_index_and_a_question_without_hits_give_nothing() -> None:
     asked = read_question("port?", TODAY)
     covered = np.empty(0, np.float32)
