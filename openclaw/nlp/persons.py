@@ -63,6 +63,8 @@ _WORDS_TOO = frozenset(
 )
 """Names that are words or places too."""
 _ARTICLES = frozenset("the a an this that some another no every".split())
+_TITLES = frozenset("St Saint Sankt Mt Mount Lake Queen King Fort".split())
+"""What is named after a person begins so: "St. Ines church", "Queen Maeve's grave"."""
 _NOT_BEFORE_NAMES = _ARTICLES | {"in", "into", "near", "around"}
 _BEFORE_NAMES = frozenset(
     """with to for from by and or met phoned called rang visited saw asked told gave lent took drove
@@ -152,6 +154,8 @@ def _is_meant(line: str, tokens: Sequence[re.Match[str]], at: int, names: Set[st
     following = tokens[at + 1][0] if after == " " else ""
     begins = not at or bool(re.search(r"[.!?:;]", before))
     called = previous.lower() in _BEFORE_NAMES or previous in names
+    if previous in _TITLES:
+        return False
     if _POSSESSIVE.match(line, token.end()):
         return begins or previous.lower() not in _ARTICLES
     if not begins and previous.lower() in _NOT_BEFORE_NAMES:

@@ -54,6 +54,8 @@ def test_a_line_tells_of_whom_it_names(line: str) -> None:
         "Amazing Rose on the radio",
         "Ten days in Rose",
         "see rose@example.org",
+        "St. Rose church is closed",
+        "Queen Rose's grave in the programme",
     ],
 )
 def test_a_word_or_another_name_is_no_person(line: str) -> None:
