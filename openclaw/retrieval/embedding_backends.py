@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -51,6 +52,11 @@ NO_TELEMETRY = {"ORT_DISABLE_TELEMETRY": "1", "ORT_TELEMETRY_DISABLED": "1"}
 """onnxruntime 1.32 reports its sessions to its maker, also on Linux, and keeps a device number in
 the user's cache, unless the first variable is set when it is imported; other versions read the
 second (https://github.com/microsoft/onnxruntime/pull/29843)."""
+CONVERTED = "converted.onnx"
+WEIGHTS_BESIDE = {
+    "session.optimized_model_external_initializers_file_name": "weights",
+    "session.save_external_prepacked_constant_initializers": "1",
+}
 
 
 class MiniLM:
@@ -117,51 +123,54 @@ def _open_session(model: Path, threads: int) -> Any:
     """Load the network from its converted copy beside it, which the first load makes.
 
     To convert the int8 weights to float32 takes 0.15 s; without it a question takes 10 ms instead
-    of 3. The copy (90 MB) is mapped into memory, so that processes share its pages
-    (https://onnxruntime.ai/docs/performance/model-optimizations/ort-format-models.html).
+    of 3. The copy (130 MB) also holds the weights as the processor's matrix products want them. It
+    is mapped into memory, so that processes share its pages; onnxruntime refuses one that another
+    kind of processor has made (https://github.com/microsoft/onnxruntime/pull/23069).
     """
     os.environ.update(NO_TELEMETRY)
     import onnxruntime
 
-    copy = model.with_name(f"{model.stem}-{onnxruntime.__version__}.ort")
+    folder = model.with_name(f"{model.stem}-{onnxruntime.__version__}")
     with suppress(Exception):  # there is none, it is damaged, or no model
         changed = model.stat().st_mtime_ns
-        if copy.stat().st_mtime_ns == changed:
-            return _make_session(copy, threads)
-    part = copy.with_suffix(f".{os.getpid()}.ort")  # the last suffix tells the format to write
+        if (folder / CONVERTED).stat().st_mtime_ns == changed:
+            return _make_session(folder / CONVERTED, threads)
+    part = folder.with_name(f"{folder.name}.{os.getpid()}")
     with suppress(Exception):  # the folder is read-only, the disk full, or the model damaged
-        session = _make_session(model, threads, part)
-        with part.open("r+b") as written:
-            os.fsync(written.fileno())  # a torn copy would give wrong vectors unseen
-        os.utime(part, ns=(changed, changed))
-        part.replace(copy)
-        for old in set(model.parent.glob(f"{model.stem}-*.ort")) - {copy}:
-            old.unlink(missing_ok=True)
+        part.mkdir()
+        session = _make_session(model, threads, part / CONVERTED)
+        for path in part.iterdir():
+            with path.open("r+b") as written:
+                os.fsync(written.fileno())  # a torn copy would give wrong vectors unseen
+        os.utime(part / CONVERTED, ns=(changed, changed))
+        for old in set(model.parent.glob(f"{model.stem}-*")) - {part}:
+            shutil.rmtree(old, ignore_errors=True)
+        part.rename(folder)
         return session
-    with suppress(OSError):
-        part.unlink()
+    shutil.rmtree(part, ignore_errors=True)
     return _make_session(model, threads)
 
 
 def _make_session(file: Path, threads: int, converted: Path | None = None) -> Any:
-    """Open a network; a file in ONNX's format is converted, and written to `converted`. More
-    optimisation only loads more slowly. Threads that spin while they wait would take the processor
-    from llama.cpp."""
+    """Open a network; one that is not converted yet is written to `converted`. More optimisation
+    only loads more slowly. Threads that spin while they wait would take the processor from
+    llama.cpp."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     levels = onnxruntime.GraphOptimizationLevel
-    options.graph_optimization_level = levels.ORT_ENABLE_BASIC
+    is_converted = file.name == CONVERTED
+    options.graph_optimization_level = (
+        levels.ORT_DISABLE_ALL if is_converted else levels.ORT_ENABLE_BASIC
+    )
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 4
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    if file.suffix == ".ort":
-        options.graph_optimization_level = levels.ORT_DISABLE_ALL
-        options.add_session_config_entry("session.use_memory_mapped_ort_model", "1")
-        options.add_session_config_entry("session.use_ort_model_bytes_for_initializers", "1")
     if converted:
         options.optimized_model_filepath = str(converted)
+        for key, value in WEIGHTS_BESIDE.items():
+            options.add_session_config_entry(key, value)
     return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
 
 

@@ -115,25 +115,32 @@ def test_a_file_that_was_mended_serves_the_same_object(files: tuple[Path, Path])
     np.testing.assert_allclose(model.query("cat"), mean("cat"), atol=1e-6)
 
 
+def copies(files: tuple[Path, Path]) -> list[Path]:
+    return list(files[0].parent.glob("*/converted.onnx"))
+
+
 def test_the_next_process_opens_a_converted_copy_of_the_network(files: tuple[Path, Path]) -> None:
     first = MiniLM(*files).query("cat")
-    (copy,) = files[0].parent.glob("*.ort")
+    (copy,) = copies(files)
     made = copy.stat().st_ino
     np.testing.assert_array_equal(MiniLM(*files).query("cat"), first)
     assert copy.stat().st_ino == made
 
 
+@pytest.mark.parametrize("name", ["converted.onnx", "weights"])
 def test_a_damaged_copy_and_those_of_other_versions_are_replaced(
-    files: tuple[Path, Path],
+    files: tuple[Path, Path], name: str
 ) -> None:
     first = MiniLM(*files).query("cat")
-    (copy,) = files[0].parent.glob("*.ort")
-    for path, content in ((copy, copy.read_bytes()[:1000]), (copy.with_name("model-0.9.ort"), b"")):
-        path.write_bytes(content)
-        shutil.copystat(files[0], path)
+    (copy,) = copies(files)
     made = copy.stat().st_ino
+    (copy.parent.parent / "model-0.9").mkdir()
+    damaged = copy.with_name(name)
+    damaged.write_bytes(damaged.read_bytes()[:200])
+    shutil.copystat(files[0], damaged)
     np.testing.assert_array_equal(MiniLM(*files).query("cat"), first)
-    assert list(files[0].parent.glob("*.ort")) == [copy] and copy.stat().st_ino != made
+    assert copies(files) == [copy] and copy.stat().st_ino != made
+    assert not (copy.parent.parent / "model-0.9").exists()
 
 
 def test_a_model_that_was_fetched_again_is_not_read_from_the_copy(
@@ -148,7 +155,7 @@ def test_a_model_that_was_fetched_again_is_not_read_from_the_copy(
 
 def test_the_network_runs_where_no_copy_can_be_written(files: tuple[Path, Path]) -> None:
     version = importlib.metadata.version("onnxruntime")
-    files[0].with_name(f"model-{version}.{os.getpid()}.ort").mkdir()
+    files[0].with_name(f"model-{version}.{os.getpid()}").write_bytes(b"")
     np.testing.assert_allclose(MiniLM(*files).query("cat"), mean("cat"), atol=1e-6)
 
 
