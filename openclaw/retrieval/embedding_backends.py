@@ -53,10 +53,6 @@ NO_TELEMETRY = {"ORT_DISABLE_TELEMETRY": "1", "ORT_TELEMETRY_DISABLED": "1"}
 the user's cache, unless the first variable is set when it is imported; other versions read the
 second (https://github.com/microsoft/onnxruntime/pull/29843)."""
 CONVERTED = "converted.onnx"
-WEIGHTS_BESIDE = {
-    "session.optimized_model_external_initializers_file_name": "weights",
-    "session.save_external_prepacked_constant_initializers": "1",
-}
 
 
 class MiniLM:
@@ -157,20 +153,18 @@ def _make_session(file: Path, threads: int, converted: Path | None = None) -> An
     llama.cpp."""
     import onnxruntime
 
-    options = onnxruntime.SessionOptions()
-    levels = onnxruntime.GraphOptimizationLevel
-    is_converted = file.name == CONVERTED
-    options.graph_optimization_level = (
-        levels.ORT_DISABLE_ALL if is_converted else levels.ORT_ENABLE_BASIC
-    )
+    options, levels = onnxruntime.SessionOptions(), onnxruntime.GraphOptimizationLevel
+    add = options.add_session_config_entry
+    level = levels.ORT_DISABLE_ALL if file.name == CONVERTED else levels.ORT_ENABLE_BASIC
+    options.graph_optimization_level = level
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 4
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    add("session.intra_op.allow_spinning", "0")
     if converted:
         options.optimized_model_filepath = str(converted)
-        for key, value in WEIGHTS_BESIDE.items():
-            options.add_session_config_entry(key, value)
+        add("session.optimized_model_external_initializers_file_name", "weights")
+        add("session.save_external_prepacked_constant_initializers", "1")
     return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
 
 

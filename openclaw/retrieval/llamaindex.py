@@ -122,11 +122,11 @@ class HybridRetriever(BaseRetriever):
 
 def _nodes(view: SnapshotView, rows: Sequence[int], scores: Sequence[float]) -> list[NodeWithScore]:
     """The chunks of these rows as nodes, in the order asked for."""
-    nodes = map(_node, view.chunks(rows))
+    nodes = map(_node, view.chunks(rows), view.snapshot.node_ids(rows))
     return [NodeWithScore(node=n, score=s) for n, s in zip(nodes, scores, strict=True)]
 
 
-def _node(chunk: StoredChunk) -> TextNode:
+def _node(chunk: StoredChunk, node_id: str) -> TextNode:
     """A chunk as a node; its place is metadata, not part of the text."""
     place = {
         "path": chunk.path,
@@ -136,7 +136,7 @@ def _node(chunk: StoredChunk) -> TextNode:
         "headings": " > ".join(chunk.headings),
     }
     return TextNode(
-        id_=chunk.node_id,
+        id_=node_id,
         text=chunk.text,
         metadata=place,
         excluded_embed_metadata_keys=list(place),

@@ -71,7 +71,6 @@ class StoredChunk:
     from 1 and are inclusive; `mtime_ns` is the file's."""
 
     row: int
-    node_id: str
     path: str
     start_line: int
     end_line: int
@@ -92,7 +91,7 @@ class StoredChunk:
 VERSION = 4
 WAL_BYTES = 16 * 1024 * 1024
 CHECKPOINT_PAGES = 4000
-WRITER_CACHE_KIB, READER_CACHE_KIB = 32 * 1024, 8 * 1024
+WRITER_CACHE_KIB, READER_CACHE_KIB = 32 * 1024, 2 * 1024
 BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED")
 
 TABLES = """

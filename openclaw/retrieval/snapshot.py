@@ -53,7 +53,7 @@ class Snapshot:
         select = "SELECT generation, revision FROM state"
         self.generation, revision = map(int, db.execute(select).fetchone())
         rows = cache.read_rows(db, revision)
-        self._paths, self._files, self._starts, self._nodes = rows[1:5]
+        self._paths, self._files, self._starts = rows[1:4]
         self.contexts, self.lengths = rows.contexts, rows.lengths
 
     def close(self) -> None:
@@ -132,9 +132,16 @@ class Snapshot:
             for row, key, file in zip(wanted.tolist(), keys, at.tolist(), strict=True)
         ]
 
+    def node_ids(self, rows: Sequence[int]) -> list[str]:
+        """The ids of these rows' nodes, 16 hexadecimal digits each."""
+        at = np.searchsorted(self._starts, rows, side="right") - 1
+        found = self._read("SELECT file, rows FROM file_rows", self._files[at].tolist())
+        places = zip(self._files[at].tolist(), rows - self._starts[at], strict=True)
+        return [f"{np.frombuffer(found[file][0], ROW_TYPE)[n]['node']:016x}" for file, n in places]
+
     def _read(self, select: str, keys: Sequence[int]) -> dict[int, tuple[Any, ...]]:
         """What a table holds for these keys."""
-        where = "WHERE id IN (SELECT value FROM json_each(?))"
+        where = "WHERE rowid IN (SELECT value FROM json_each(?))"
         with self._lock:
             rows = self._db.execute(f"{select} {where}", (json.dumps(keys),))
             found = {row[0]: row[1:] for row in rows}
@@ -151,7 +158,7 @@ class Snapshot:
             above = tuple(json.loads(headings)) if headings else ()
         except ValueError as error:
             raise sqlite3.DatabaseError("headings that cannot be read") from error
-        line = (row, f"{int(self._nodes[row]):016x}", path, start, end, text, above, day, label)
+        line = (row, path, start, end, text, above, day, label)
         return StoredChunk(*line, struck=bool(struck), mtime_ns=mtime_ns)
 
     def _start_of(self, files: Rows) -> Rows:
@@ -244,15 +251,15 @@ BLOCK = 16_384
 BLOCK_NUMBERS = 300_000
 
 
-def best(scores: Floats, most: int, allowed: Mask | None = None) -> Rows:
+def best(scores: npt.NDArray[Any], most: int, allowed: Mask | None = None) -> Rows:
     """The positions of the `most` highest scores, best first; equal scores in their order."""
-    positions = np.arange(len(scores)) if allowed is None else np.flatnonzero(allowed)
-    if not len(positions) or most <= 0:
+    if most <= 0:
         return np.empty(0, np.int64)
-    if len(positions) > most:
-        part = np.argpartition(scores[positions], -most)[-most:]
-        positions = np.sort(positions[part])
-    return positions[np.argsort(-scores[positions], kind="stable")].astype(np.int64)
+    wanted = np.ones(len(scores), np.bool_) if allowed is None else allowed
+    if np.count_nonzero(wanted) > most:
+        wanted = wanted & (scores >= np.partition(scores[wanted], -most)[-most])
+    positions = np.flatnonzero(wanted)
+    return positions[np.argsort(-scores[positions], kind="stable")[:most]]
 
 
 def union(*rows: Rows) -> Rows:
@@ -297,19 +304,20 @@ class Vectors:
 
     def nearest(self, vector: Floats, most: int, allowed: Mask | None = None) -> Rows:
         """The `most` rows with the highest cosine, best first. Raises ModelFailed as `cosines`."""
-        self._checked(vector, np.flatnonzero(self.known))
-        rows = np.flatnonzero(self.known if allowed is None else self.known & allowed)
-        for score, most_rows in ((self._bits_alike, CODES), (self._by_bits, RESCORED)):
-            if self._codes.matrix is None and len(rows) > most_rows:
-                rows = rows[best(score(rows, self._checked(vector, rows)), most_rows)]
-        rows.sort()
-        cosines = self.cosines(rows, vector)
-        return rows[best(cosines, most)]
+        self._check(vector)
+        wanted = self.known if allowed is None else self.known & allowed
+        if self._codes.matrix is None and np.count_nonzero(wanted) > RESCORED:
+            rows = best(self._bits_alike(vector)[self._codes.places], CODES, wanted)
+            rows = np.sort(rows[best(self._by_bits(rows, vector), RESCORED)])
+        else:
+            rows = np.flatnonzero(wanted)
+        return rows[best(self.cosines(rows, vector), most)]
 
     def cosines(self, rows: Rows, vector: Floats) -> Floats:
         """The cosine (float32[n]) of a unit vector and each of these rows, which have a vector.
         Raises ModelFailed when the stored vectors have another length."""
-        vector, matrix = self._checked(vector, rows), self._codes.matrix
+        self._check(vector)
+        matrix = self._codes.matrix
         if matrix is not None and len(rows) > len(matrix) // 2:
             return _products(matrix, vector)[self._codes.places[rows]]
         return _products(self.read(rows), vector)
@@ -324,15 +332,15 @@ class Vectors:
         found = self._read("SELECT id, data FROM full_vectors", keys)
         return _matrix((found[key][0] for key in keys), len(keys), self.width)
 
-    def _bits_alike(self, rows: Rows, vector: Floats) -> Floats:
+    def _bits_alike(self, vector: Floats) -> npt.NDArray[np.int16]:
         """Minus the number of bits in which each code differs from the vector's."""
         (code,), bits = binary_codes(vector[None]), self._codes.bits
-        distances = np.zeros(bits.shape[1], np.uint16)
-        for start in range(0, len(distances), BLOCK):
+        alike = np.zeros(bits.shape[1], np.int16)
+        for start in range(0, len(alike), BLOCK):
             part = slice(start, start + BLOCK)
             for word, own in zip(bits, code, strict=True):
-                distances[part] += np.bitwise_count(word[part] ^ own)
-        return -distances[self._codes.places[rows]].astype(np.float32)
+                alike[part] -= np.bitwise_count(word[part] ^ own)
+        return alike
 
     def _by_bits(self, rows: Rows, vector: Floats) -> Floats:
         """The scalar product of the vector and each code, whose bits stand for 0 and 1: read from
@@ -343,13 +351,12 @@ class Vectors:
         scores: Floats = table[codes, np.arange(codes.shape[1])].sum(axis=1)
         return scores
 
-    def _checked(self, vector: Floats, rows: Rows) -> Floats:
-        if len(rows) and len(vector) != self.width:
+    def _check(self, vector: Floats) -> None:
+        if self.known.any() and len(vector) != self.width:
             raise ModelFailed(
                 f"{self._name} gives {len(vector)} numbers a text, the index holds {self.width}",
                 "build it again: openclaw memory reindex",
             )
-        return vector if len(rows) else vector[: self.width]
 
 
 class _Codes(NamedTuple):
@@ -375,21 +382,20 @@ class _Rows(NamedTuple):
     """The rows of a revision.
 
     paths  (id, path, mtime_ns, chunks, changed) of each file that has some
-    files, starts             int64[f]: their ids and first rows
-    nodes, contexts, lengths  the columns of `ROW_TYPE`
+    files, starts      int64[f]: their ids and first rows
+    contexts, lengths  columns of `ROW_TYPE`
     """
 
     revision: int
     paths: list[tuple[int, str, int, int, int]]
     files: Rows
     starts: Rows
-    nodes: npt.NDArray[np.uint64]
     contexts: Rows
     lengths: Floats
 
 
 _NONE = np.empty(0, np.int64)
-_NO_ROWS = _Rows(0, [], _NONE, _NONE, _NONE.view(np.uint64), _NONE, _NONE.astype(np.float32))
+_NO_ROWS = _Rows(0, [], _NONE, _NONE, _NONE, _NONE.astype(np.float32))
 
 
 class SnapshotCache:
@@ -494,12 +500,11 @@ class SnapshotCache:
         found = np.full(len(contexts), -1, np.int32)
         found[:head], found[end:] = places[:head], places[len(places) - tail :]
         unknown = np.flatnonzero(found < 0)
-        if len(self._sorted):
-            wanted = contexts[unknown]
-            order = np.argsort(wanted)  # a search for sorted numbers is three times as fast
-            unknown, wanted = unknown[order], wanted[order]
-            at = np.minimum(np.searchsorted(self._sorted, wanted), len(self._sorted) - 1)
-            found[unknown] = np.where(self._sorted[at] == wanted, self._order[at], -1)
+        for start in range(0, len(unknown) if len(self._sorted) else 0, BLOCK):
+            rows = unknown[start : start + BLOCK]
+            rows = rows[np.argsort(contexts[rows])]  # sorted, the search is three times as fast
+            at = np.minimum(np.searchsorted(self._sorted, contexts[rows]), len(self._sorted) - 1)
+            found[rows] = np.where(self._sorted[at] == contexts[rows], self._order[at], -1)
         self._found = contexts, found
 
 
@@ -547,7 +552,7 @@ def _merge_rows(db: sqlite3.Connection, revision: int, former: _Rows) -> _Rows:
     if len(new) != counts[is_new].sum():
         raise sqlite3.DatabaseError("rows are missing in the index")
     # Where the rows of each file begin in the former rows with the new ones behind them.
-    begin = np.cumsum(counts * is_new) - counts * is_new + len(former.nodes)
+    begin = np.cumsum(counts * is_new) - counts * is_new + len(former.contexts)
     begin[~is_new] = former.starts[np.searchsorted(former.files, files[~is_new])]
     at = np.repeat(begin - starts, counts) + np.arange(counts.sum())
 
@@ -555,6 +560,5 @@ def _merge_rows(db: sqlite3.Connection, revision: int, former: _Rows) -> _Rows:
         merged: npt.NDArray[Any] = np.append(column, new[name].astype(column.dtype))[at]
         return merged
 
-    nodes, contexts = merge(former.nodes, "node"), merge(former.contexts, "context")
-    lengths = merge(former.lengths, "length")
-    return _Rows(revision, paths, files, starts, nodes, contexts, lengths)
+    contexts, lengths = merge(former.contexts, "context"), merge(former.lengths, "length")
+    return _Rows(revision, paths, files, starts, contexts, lengths)

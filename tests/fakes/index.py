@@ -111,7 +111,8 @@ def contents(store: IndexStore) -> dict[str, Any]:
     """All that a search can see, without the numbers that depend on the history of the index."""
     view = store.snapshot()
     rows = view.rows(range(view.count))
-    places = [(chunk.path, chunk.start_line, chunk.node_id) for chunk in rows]
+    ids = view.node_ids(range(view.count))
+    places = [(chunk.path, chunk.start_line, node) for chunk, node in zip(rows, ids, strict=True)]
     words = {str(term) for (term,) in store.query("SELECT term FROM postings")}
     postings = {}
     for word in words:

@@ -59,7 +59,7 @@ def asked(it: Talk) -> Talk:
 def hit(row: int, score: float, text: str = "", **how: Any) -> tuple[FusedRow, StoredChunk]:
     values = {"path": "memory/a.md", "start_line": row, "end_line": row, "struck": False, **how}
     chunk = StoredChunk(
-        row=row, node_id=f"{row:x}", text=text or f"line {row}", headings=(), date="", label="",
+        row=row, text=text or f"line {row}", headings=(), date="", label="",
         mtime_ns=0, **values,
     )  # fmt: skip
     return FusedRow(row, score), chunk

@@ -40,9 +40,8 @@ def ranked(scores: dict[int, float]) -> RowScores:
 def read_from(chunks: Sequence[Chunk]) -> Callable[[Sequence[int]], list[StoredChunk]]:
     def stored(row: int) -> StoredChunk:
         of = chunks[row]
-        place = (row, f"{row:x}", "memory/a.md", of.start_line, of.end_line)
-        said = (of.text, of.headings, of.date, of.label, of.struck)
-        return StoredChunk(*place, *said, mtime_ns=0)
+        place = (row, "memory/a.md", of.start_line, of.end_line, of.text, of.headings)
+        return StoredChunk(*place, of.date, of.label, of.struck, mtime_ns=0)
 
     return lambda wanted: [stored(row) for row in wanted]
 

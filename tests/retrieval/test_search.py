@@ -483,7 +483,7 @@ def recalled(search: Search, question: str, *skip: str) -> list[Passage]:
 def hit(row: int, score: float, text: str = "", **how: Any) -> tuple[FusedRow, StoredChunk]:
     values = {"path": "memory/a.md", "start_line": row, "end_line": row, **how}
     chunk = StoredChunk(
-        row=row, node_id=f"{row:x}", text=text or f"line {row}", date="", label="", mtime_ns=0,
+        row=row, text=text or f"line {row}", date="", label="", mtime_ns=0,
         headings=values.pop("headings", ()), struck=values.pop("struck", False), **values,
     )  # fmt: skip
     return FusedRow(row, score), chunk
