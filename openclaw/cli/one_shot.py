@@ -11,7 +11,7 @@ import typer
 from openclaw.cli.approval import Permission, make_keep, yes_unless_untrusted
 from openclaw.cli.common import current_home
 from openclaw.cli.formatting import has_colours
-from openclaw.cli.play import choose_listener, play, turn_exit_code
+from openclaw.cli.play import choose_listener, exit_code, play
 from openclaw.cli.questions import can_ask, read_reply
 from openclaw.cli.standard_input import material_of, read_piped
 from openclaw.config import load_settings
@@ -68,7 +68,7 @@ def answer_once(
         for text in app.notices:
             listener(Notice(text))
         asking = app.ask(order.message, session, order.material, order.skill, typed=order.typed)
-        raise typer.Exit(turn_exit_code(play(asking, listener)))
+        raise typer.Exit(exit_code(play(asking, listener)))
     finally:
         app.close()
 
@@ -82,7 +82,7 @@ def _answer_by_server(
     listener = choose_listener(output, sys.stdout, sys.stderr, quiet=quiet, bell=bell)
     kept = KeptGrants(lambda grant: _open_app(ctx, order).grant(grant, lasting=True))
     ask = _make_ask(yes, listener, kept)
-    return turn_exit_code(play(server.ask(order, ask, kept), listener))
+    return exit_code(play(server.ask(order, ask, kept), listener))
 
 
 def _open_app(ctx: typer.Context, order: Order) -> Agent:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TextIO
 
 from openclaw.cli.formatting import has_colours
-from openclaw.cli.render import DoneJson, JsonLines, Listener, PlainText, exit_code
+from openclaw.cli.render import DoneJson, JsonLines, Listener, PlainText
 from openclaw.errors import OpenclawError
 from openclaw.events import Done, Error, Event
 
@@ -40,11 +40,17 @@ def play(
     return end
 
 
-def turn_exit_code(end: Done | Error | None) -> int:
-    """The exit code for the event that ended a turn."""
-    if isinstance(end, Done):
-        return exit_code(end)
-    return end.exit_code if end else OpenclawError.exit_code
+def exit_code(end: Done | Error | None) -> int:
+    """Return the command's exit code for the event that ended a turn (README, Exit codes)."""
+    if not isinstance(end, Done):
+        return end.exit_code if end else OpenclawError.exit_code
+    if end.stop_reason == "interrupted":
+        return 130
+    if end.stop_reason in ("empty", "failed"):
+        return 1
+    if end.unbacked:
+        return 3
+    return 7 if end.refused else 0
 
 
 def _interruptible(events: Iterator[Event], hear: Callable[[Event], None]) -> Iterator[Event]:

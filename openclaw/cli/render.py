@@ -54,17 +54,6 @@ class Listener:
         """End the turn."""
 
 
-def exit_code(done: Done) -> int:
-    """The command's exit code after this turn (README, Exit codes)."""
-    if done.stop_reason == "interrupted":
-        return 130
-    if done.stop_reason in ("empty", "failed"):
-        return 1
-    if done.unbacked:
-        return 3
-    return 7 if done.refused else 0
-
-
 class PlainText(Listener):
     """Prints the answer as it comes. `tools` shows a line for each call, `notes` shows notices and
     the receipt, `dim` prints these lines dimmed."""

@@ -17,7 +17,8 @@ import uvicorn
 from openclaw import __version__
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.server.access import Access
-from openclaw.server.routes import ENDPOINTS, is_page, make_router
+from openclaw.server.routes import ENDPOINTS, make_router
+from openclaw.server.routes.page_routes import is_page
 from openclaw.server.runs import Runs
 from openclaw.server.served_jobs import ServedJobs
 from openclaw.server.service import Service

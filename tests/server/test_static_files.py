@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from openclaw.server.markup import to_html
-from openclaw.server.routes import STATIC
+from openclaw.server.routes.page_routes import STATIC
 from openclaw.server.server_client import RunningServer
 
 

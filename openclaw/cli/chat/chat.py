@@ -20,7 +20,7 @@ from openclaw.cli.chat.chat_history import LastPrompt
 from openclaw.cli.chat.completion import COMMANDS, MODES
 from openclaw.cli.commands.why import why_in_chat
 from openclaw.cli.common import record_as_turn
-from openclaw.cli.play import play, turn_exit_code
+from openclaw.cli.play import exit_code, play
 from openclaw.cli.questions import pick
 from openclaw.cli.render import Listener
 from openclaw.errors import OpenclawError, UsageError
@@ -175,7 +175,7 @@ class Chat:
             if is_said:
                 self._outputs = ()
         chat_commands.say_all(forgotten, self._say)
-        if code := turn_exit_code(end):
+        if code := exit_code(end):
             self.lines.hold()
             self._code = code
         if isinstance(end, Done) and self.lines.interactive and "?" not in end.answer[-ENDING:]:

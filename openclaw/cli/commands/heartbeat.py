@@ -6,42 +6,27 @@ It says nothing when there is nothing to say: what it prints is worth a mail fro
 from __future__ import annotations
 
 import sys
-from contextlib import closing
 from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openclaw.agent.agent import Agent
 from openclaw.cli.common import current_home, print_json
-from openclaw.cli.formatting import warn
 from openclaw.cli.options import AsJson, ModelName
-from openclaw.cli.play import play, turn_exit_code
-from openclaw.cli.render import Listener
-from openclaw.config import load_settings
-from openclaw.errors import OpenclawError
-from openclaw.events import Done, Error, Event, Trouble
-from openclaw.inspection.turn_lines import verdict_lines
+from openclaw.cli.unattended import ask_unattended
 from openclaw.jobs.heartbeat import (
     HEARTBEAT,
     UnattendedResult,
-    interrupt_after,
     is_within,
     parse_hours,
     prompt_of,
     read_tasks,
-    result_of,
     run_lock,
-    text_for_user,
-    todays_session,
-    unattended_mode,
-    unattended_settings,
 )
 from openclaw.security.display import harmless
 
 if TYPE_CHECKING:
-    from openclaw.sessions.session import Session
     from openclaw.storage.home import Home
 
 
@@ -83,47 +68,3 @@ def _beat(home: Home, quiet_hours: str, model: str | None) -> UnattendedResult:
         if not mine:
             return UnattendedResult(why="another heartbeat runs")
         return ask_unattended(home, HEARTBEAT, prompt_of(tasks), model)
-
-
-def ask_unattended(home: Home, job: str, prompt: str, model: str | None = None) -> UnattendedResult:
-    """Answer a prompt in today's conversation of a job, ended when it takes too long
-    (OpenclawError). What is not true in the answer is told on stderr."""
-    settings = load_settings(home)
-    agent = Agent.open(
-        home, unattended_settings(settings), model=model, mode=unattended_mode(settings)
-    )
-    with closing(agent) as app:
-        end = _run_turn(app, prompt, todays_session(app, job))
-    if not isinstance(end, Done):
-        return UnattendedResult(why="the turn did not end", code=turn_exit_code(end))
-    if text_for_user(end.answer) or end.stop_reason != "empty":
-        warn(verdict_lines(end))
-    return result_of(end, turn_exit_code(end))
-
-
-def _run_turn(app: Agent, prompt: str, session: Session) -> Done | Error | None:
-    seconds = app.settings.heartbeat.timeout
-    late = OpenclawError(
-        f"the heartbeat took longer than {seconds:g} s and was ended; what was done is kept",
-        "allow it more time: openclaw config set heartbeat.timeout SECONDS",
-    )
-    with interrupt_after(seconds) as passed:
-        try:
-            end = play(app.ask(prompt, session), _Unheard())
-        except KeyboardInterrupt:
-            if not passed.is_set():
-                raise
-            raise late from None
-    if passed.is_set() and getattr(end, "stop_reason", "interrupted") == "interrupted":
-        raise late
-    return end
-
-
-class _Unheard(Listener):
-    """A listener that shows nothing of a turn but, on stderr, what is wrong around it: that hooks
-    do not run, the memory is not looked through, git keeps nothing. Its end is told when it is
-    there."""
-
-    def __call__(self, event: Event) -> None:
-        if isinstance(event, Trouble):
-            warn([event.text])

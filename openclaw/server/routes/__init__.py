@@ -1,16 +1,11 @@
-"""The routes of the API, a module a noun; and the page, whose files hold nothing of the home and
-need no token."""
+"""The routes of the server, a module a noun."""
 
 from __future__ import annotations
 
-from functools import cache
 from itertools import groupby
 from operator import attrgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route as StarletteRoute
 from starlette.routing import Router
 
@@ -32,6 +27,7 @@ from openclaw.server.routes import (
     history_routes,
     memory_routes,
     openai_routes,
+    page_routes,
     prompt_routes,
     server_routes,
     session_routes,
@@ -45,13 +41,6 @@ from openclaw.server.wire import KINDS
 if TYPE_CHECKING:
     from openclaw.server.service import Service
 
-STATIC = Path(__file__).parents[1] / "static"
-PAGE_KINDS = {
-    ".html": "text/html",
-    ".css": "text/css",
-    ".js": "text/javascript",
-    ".svg": "image/svg+xml",
-}
 MODULES = (
     prompt_routes,
     session_routes,
@@ -102,26 +91,4 @@ def make_router(server: Service) -> Router:
     by_path = groupby(sorted(ENDPOINTS, key=path), key=path)
     routes = [make_route(server, list(endpoints)) for _, endpoints in by_path]
     mcp = StarletteRoute("/mcp", McpEndpoint(server))
-    page = [StarletteRoute(path, _send_file, methods=["GET"]) for path in ("/", "/static/{name}")]
-    return Router([*page, mcp, *routes])
-
-
-# -------- the page
-
-
-def is_page(method: str, path: str) -> bool:
-    """Tell whether a call is for a file of the page."""
-    return method in ("GET", "HEAD") and (path == "/" or path.startswith("/static/"))
-
-
-async def _send_file(request: Request) -> Response:
-    name = request.path_params.get("name", "index.html")
-    data = _files().get(name)
-    if data is None:
-        return PlainTextResponse("there is no such file", 404)
-    return Response(data, media_type=PAGE_KINDS[Path(name).suffix])
-
-
-@cache
-def _files() -> dict[str, bytes]:
-    return {file.name: file.read_bytes() for file in STATIC.iterdir() if file.suffix in PAGE_KINDS}
+    return Router([*page_routes.PAGE_ROUTES, mcp, *routes])
