@@ -85,7 +85,7 @@ def update_notes(
         notes.add(**map_texts(_to_lines(found, previous), mask))
     notice = _save(notes)
     if not notice:
-        session.note(SessionState(noted=session.archived + len(session.messages)))
+        session.update_state(SessionState(noted=session.archived + len(session.messages)))
     return [notice] if notice else []
 
 

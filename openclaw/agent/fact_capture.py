@@ -66,7 +66,7 @@ def capture(open_home: OpenHome, watch: Provenance) -> Iterator[events.Event]:
         notice = "" if keeping.is_known(candidate) else keeping.keep(candidate)
         if notice:
             had += 1
-            session.note(SessionState(captured=had))
+            session.update_state(SessionState(captured=had))
             yield events.Notice(notice)
 
 

@@ -87,7 +87,7 @@ class HeadPart:
     cut: bool = False
 
 
-def strip_hidden(text: str) -> str:
+def strip_comments(text: str) -> str:
     """Return a Markdown text without comments, which are for people who edit the file, and without
     struck-through list items, which no longer hold and would mislead a model."""
     return re.sub(r"\n{3,}", "\n\n", SUPERSEDED.sub("", COMMENT.sub("", text))).strip()
@@ -137,7 +137,7 @@ def _skill_list(
 def _file_parts(
     name: str, sources: Mapping[str, str], window: int, count: Callable[[str], int]
 ) -> list[HeadPart]:
-    text, path = strip_hidden(sources.get(name, "")), SOURCES[name]
+    text, path = strip_comments(sources.get(name, "")), SOURCES[name]
     if not re.sub(r"^#.*$", "", text, flags=re.M).strip():
         return []  # a file with only headings would waste tokens
     text, was_cut = cut(text, int(window * SHARES[name]), f"read_file {path}", count)
@@ -164,7 +164,7 @@ def hard_rules(sources: Mapping[str, str]) -> tuple[str, ...]:
         line.strip().lstrip("-*").strip()
         for name in ("soul", "user")
         if name in sources
-        for line in strip_hidden(sources[name]).splitlines()
+        for line in strip_comments(sources[name]).splitlines()
         if HARD_RULE.search(line) and len(line) < 300
     ]
     return tuple(found[:MOST_RULES])
@@ -219,11 +219,11 @@ class HeadCache:
                 changed = [path for path, value in sums.items() if told.get(path) != value]
                 fresh = make() if changed else ()
                 notes = [_head_diff(path, old, fresh) for path in changed]
-                session.note(SessionState(head={**kept, **now}))
+                session.update_state(SessionState(head={**kept, **now}))
                 return old, [note for note in notes if note]
         fresh = make()
         key = self._save(fresh)
-        session.note(SessionState(head={"sha256": key, "protocol": protocol, **now}))
+        session.update_state(SessionState(head={"sha256": key, "protocol": protocol, **now}))
         return fresh, []
 
     def _save(self, parts: Sequence[HeadPart]) -> str:
@@ -282,7 +282,7 @@ def read_todos(open_home: OpenHome) -> tuple[Todos, Mapping[str, str]]:
         return Todos(), {TODOS: reason} if open_home.use_memory else {}
 
 
-def read_tail(
+def make_tail(
     open_home: OpenHome,
     rules: Sequence[str],
     changed: Sequence[str],

@@ -126,7 +126,7 @@ class Provenance:
         kept = dict.fromkeys(self.turn_changes.inherited, self.at) | _foreign_sources(self.session)
         kept |= dict.fromkeys(self.turn_changes.foreign, self.at)
         names = self._names if kept else []
-        self.session.note(SessionState(foreign=kept or None, named=names or None))
+        self.session.update_state(SessionState(foreign=kept or None, named=names or None))
         self.session.forget(*(key for key, v in ((FOREIGN, kept), (NAMED, names)) if not v))
 
     # -------- attachments and passages

@@ -19,7 +19,7 @@ from openclaw.history.turns import State
 from openclaw.home.open_home import OpenHome
 from openclaw.messages import NO_RECORD, Entry, TurnRecord
 from openclaw.models.base import ModelCard
-from openclaw.models.token_count import compact
+from openclaw.models.token_count import compact_json
 from openclaw.nlp.intent import Cues
 from openclaw.security.vault import map_texts
 from openclaw.sessions.session import Session
@@ -90,8 +90,8 @@ def record_turn(
     )
     journal = Journal.begin(open_home.home, turn, commit)
     turn_changes.keeper, turn_changes.altered = journal.writes, journal.changed
-    if open_home.changed is not None:
-        _show_changes(open_home, open_home.changed, turn_changes)
+    if open_home.on_change is not None:
+        _show_changes(open_home, open_home.on_change, turn_changes)
     recording = Recording(open_home, session, journal)
     try:
         journal.talk(open_home.sessions.files_of(session.id))
@@ -140,7 +140,7 @@ def _show_changes(
 def request_record(card: ModelCard, builder: RequestBuilder, limits: TurnLimits) -> TurnRecord:
     """The model, the options and the sums of head and tools, and what was cut."""
     return replace(
-        fitted(builder),
+        fit_record(builder),
         model=card.name,
         digest=card.digest,
         protocol=builder.protocol.name,
@@ -152,25 +152,25 @@ def request_record(card: ModelCard, builder: RequestBuilder, limits: TurnLimits)
             "seed": limits.seed,
             "think": limits.think,
         },
-        tools=sha256_of(compact([dict(spec) for spec in builder.tools])),
+        tools=sha256_of(compact_json([dict(spec) for spec in builder.tools])),
     )
 
 
-def fitted(builder: RequestBuilder) -> TurnRecord:
+def fit_record(builder: RequestBuilder) -> TurnRecord:
     """Return the part of the record that a compaction within the turn changes."""
     return TurnRecord(head=sha256_of(builder.head), cut=_cut(builder.session, builder))
 
 
-def renew(session: Session, builder: RequestBuilder) -> None:
+def renew_fit_record(session: Session, builder: RequestBuilder) -> None:
     """Note on the turn's message of the user how it was fitted in the end."""
     for at in range(len(session.messages) - 1, -1, -1):
         entry = session.messages[at]
         if entry.role == "user":
-            session.messages[at] = entry.with_record(fitted(builder))
+            session.messages[at] = entry.with_record(fit_record(builder))
             return
 
 
-def said_of(seen: Cues) -> dict[str, Any]:
+def cues_json(seen: Cues) -> dict[str, Any]:
     """Return the cues that were found in the request, without the empty ones."""
     nothing = Cues()
     found = {item.name: getattr(seen, item.name) for item in fields(seen)}

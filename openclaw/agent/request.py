@@ -114,7 +114,7 @@ class RequestBuilder:
         self.tools = self.protocol.tools(self.box)
         self.before = len(self.session.messages)
         if self.session.shortened > self.before:  # an editor has taken messages out
-            self.session.note(SessionState(shortened=self.before))
+            self.session.update_state(SessionState(shortened=self.before))
         self.read_head()
 
     def read_head(self) -> None:
@@ -172,7 +172,7 @@ class RequestBuilder:
             if not made.drop or made.tokens > self.most:
                 break
             yield from self.compact(made.drop, request.tools)
-            self.session.note(SessionState(shortened=max(0, made.short - made.drop)))
+            self.session.update_state(SessionState(shortened=max(0, made.short - made.drop)))
         if made.drop or made.tokens > self.most:
             raise PromptTooLarge(
                 self._too_large(turn, request.tools, made.tokens),
@@ -192,7 +192,7 @@ class RequestBuilder:
         self, turn: RunningTurn, request: Request, entries: Sequence[Entry], made: CutPlan
     ) -> Request:
         if made.short != self.session.shortened:
-            self.session.note(SessionState(shortened=made.short))
+            self.session.update_state(SessionState(shortened=made.short))
         turn.forgotten = max(0, made.short - self.before)
         said = messages(entries, made.short, self.session.compressed_context, self.protocol.wire)
         left = self.card.window - (made.tokens or self.limit)

@@ -80,7 +80,7 @@ def toolbox(
         )
     tools = _home_tools(open_home, turn_changes, turn_skills, source, watch, limits)
     listed, beyond = tools, None
-    if served := open_home.served:
+    if served := open_home.mcp_tools:
         listed, beyond = served.share(tools, turn_skills.request)
     if watch and beyond:
         beyond.show = watch.listing
@@ -129,7 +129,7 @@ def _home_tools(
         talks = PastConversations(open_home, watch)
         tools += SessionTools(talks, turn_changes, limits).tools()
     origin = watch.origin if watch else lambda text: ""
-    seen, page = open_home.seen, limits.page * 4 // 3
+    seen, page = open_home.seen_pages, limits.page * 4 // 3
     return [
         *tools,
         *KnowledgeTools(
@@ -141,7 +141,7 @@ def _home_tools(
         ).tools(),
         *SkillTools(turn_skills, turn_changes).tools(),
         tool(calculate),
-        *WebTools(turn_changes, web.region, web.results, open_home.search, seen).tools(),
+        *WebTools(turn_changes, web.region, web.results, open_home.web_search, seen).tools(),
         *WebPages(turn_changes, seen, web.allow_hosts, page_chars=page).tools(),
         *ShellTools(runner, open_home.vault).tools(),
         *ProposeTools(files).tools(),

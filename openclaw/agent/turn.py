@@ -16,8 +16,8 @@ from openclaw.agent.prompt import (
     SOURCES,
     cues_of,
     find_long_files,
+    make_tail,
     needs_recall,
-    read_tail,
     read_todos,
     worth_looking_up,
 )
@@ -26,12 +26,12 @@ from openclaw.agent.protocols.native import choose_protocol
 from openclaw.agent.provenance import Provenance
 from openclaw.agent.recording import (
     Recording,
+    cues_json,
     head_share,
     may_cite,
     record_turn,
-    renew,
+    renew_fit_record,
     request_record,
-    said_of,
     with_citations,
 )
 from openclaw.agent.request import RequestBuilder, images_of, make_request_builder, reload_images
@@ -215,7 +215,7 @@ def prepare_turn(
         *(ELSEWHERE.format(folder=folder) for folder in open_home.elsewhere),
     ]
     rules = prompt.hard_rules(builder.sources)
-    context = read_tail(open_home, rules, builder.changed, attached, lines, passages, due)
+    context = make_tail(open_home, rules, builder.changed, attached, lines, passages, due)
     settings, commit = open_home.settings, open_home.history.head()
     most, think = reply_limits(settings, card)
     chosen = seed if settings.seed is None else settings.seed
@@ -227,7 +227,7 @@ def prepare_turn(
         asked=open_home.ask_user is not None,
         memory=open_home.use_memory,
         marker=watch.turn_changes.marker,
-        cues=said_of(cues),
+        cues=cues_json(cues),
         found=bool(passages),
         skill=skill,
         offered=[{k: v for k, v in passage.items() if k != "text"} for passage in found],
@@ -286,8 +286,8 @@ def _save_message(
         message = _after_answer(open_home, session).with_sources(builder, message, made.passages)
     session.messages.append(mask_entry(open_home.vault, message))
     if message.role == "assistant":  # a compaction may have come before it
-        renew(session, builder)
-    session.note(SessionState(read=dict(made.watch.turn_changes.read)))
+        renew_fit_record(session, builder)
+    session.update_state(SessionState(read=dict(made.watch.turn_changes.read)))
     made.watch.save()
     try:
         is_last = message.role == "assistant" and not message.tool_calls and not message.hint
@@ -309,7 +309,7 @@ def _end_turn(
 ) -> Iterator[events.Event]:
     """Remember what the turn has brought, commit it, and tell its end."""
     hooks = open_home.hooks
-    served = open_home.served
+    served = open_home.mcp_tools
     yield from map(events.Notice, (*(served.news() if served else ()), *made.watch.news()))
     yield from map(events.Trouble, hooks.news() if hooks else ())
     state: State = "interrupted" if end.stop_reason == "interrupted" else "done"
@@ -403,7 +403,7 @@ def _start_events(
     notices = (notice, *news, "" if session.messages else window_notice(card))
     yield from map(events.Notice, filter(None, notices))
     yield from map(events.Notice, open_home.reread_grants())
-    if served := open_home.served:
+    if served := open_home.mcp_tools:
         yield from map(events.Notice, served.begin())
 
 

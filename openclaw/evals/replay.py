@@ -153,7 +153,7 @@ class Replay:
         talk.compressed_context = "" if self.chained and self._new else recorded.earlier
         if recorded.archived:
             part = {"file": "0001.json", "messages": recorded.archived, "turns": 0}
-            talk.note(SessionState(archived=[part]))
+            talk.update_state(SessionState(archived=[part]))
         return talk
 
     def _restore_turn(
@@ -183,7 +183,7 @@ class Replay:
         starts = [at for at, entry in enumerate(entries) if entry.role == "user"]
         for end in starts[1:]:
             short = builder.plan(entries[:end], builder.tools).short
-            session.note(SessionState(shortened=min(short, recorded.shortened)))
+            session.update_state(SessionState(shortened=min(short, recorded.shortened)))
 
     # -------- the run and its result
 

@@ -16,7 +16,7 @@ from openclaw.evals.recorded import RecordedTurn, answer_of
 from openclaw.frozen import frozen
 from openclaw.messages import Entry, ToolCall, ToolUse, TurnRecord, Usage
 from openclaw.models.base import ModelCard
-from openclaw.models.token_count import compact
+from openclaw.models.token_count import compact_json
 
 Kind = Literal["head", "tools", "model", "window", "protocol", "options", "call", "answer", "stop"]
 Piece = tuple[Literal["same", "then", "now"], str]
@@ -142,7 +142,7 @@ def _request_differences(
         # Under another protocol only files of the user count, and not text that code adds.
         counts = not other or any(path.endswith(".md") for path in paths)
         yield TurnDifference("head", text, lines, counts=counts)
-    tools = sha256_of(compact([dict(spec) for spec in builder.tools]))
+    tools = sha256_of(compact_json([dict(spec) for spec in builder.tools]))
     if record.tools not in (None, tools):
         yield TurnDifference("tools", "the description of the tools has changed", counts=not other)
 
@@ -197,13 +197,13 @@ def _changed_calls(then: Sequence[Any], now: Sequence[Any]) -> Iterator[TurnDiff
     for tool, given in then:
         twin = next((call for call in left if call[0] == tool), None)
         if twin is None:
-            yield TurnDifference("call", f"missing: {tool} {compact(dict(given))}")
+            yield TurnDifference("call", f"missing: {tool} {compact_json(dict(given))}")
             continue
         left.remove(twin)
-        pieces = tuple(word_diff(compact(dict(given)), compact(dict(twin[1]))))
+        pieces = tuple(word_diff(compact_json(dict(given)), compact_json(dict(twin[1]))))
         yield TurnDifference("call", f"other input: {tool}", pieces=pieces)
     for tool, given in left:
-        yield TurnDifference("call", f"additional: {tool} {compact(dict(given))}")
+        yield TurnDifference("call", f"additional: {tool} {compact_json(dict(given))}")
 
 
 def _texts(recorded: RecordedTurn, played: ReplayResult) -> Iterator[TurnDifference]:

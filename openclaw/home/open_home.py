@@ -104,7 +104,7 @@ class OpenHome:
     grants      lasting permissions, and those of this session
     progress    called by any thread with what a tool or a server does
     elsewhere   folders outside the home in which the user works, whole and without links
-    changed     called with each change of a file by a tool, just before it is made
+    on_change   called with each change of a file by a tool, just before it is made
     """
 
     home: Home
@@ -117,12 +117,12 @@ class OpenHome:
     now: Callable[[], datetime] = local_time
     notices: list[str] = field(default_factory=list)
     grants: list[Grant] = field(default_factory=list)
-    seen: SeenPages = field(default_factory=SeenPages)
-    search: SearchFunction = ddgs_search
+    seen_pages: SeenPages = field(default_factory=SeenPages)
+    web_search: SearchFunction = ddgs_search
     ahead: Preloader = field(default_factory=Preloader)
     progress: Callable[[Progress], None] | None = None
     elsewhere: Sequence[Path] = ()
-    changed: Callable[[Change], None] | None = None
+    on_change: Callable[[Change], None] | None = None
     _model: Model | None = None
     _granted_at: tuple[int, int, int] | None = None
 
@@ -225,9 +225,9 @@ class OpenHome:
 
     def close(self) -> None:
         """Close servers, search and model. When closing one fails, the others are still closed."""
-        recall, served = self.hand_over()
+        recall, mcp_tools = self.hand_over()
         with ExitStack() as stack:
-            for part in (served, recall):
+            for part in (mcp_tools, recall):
                 if part is not None:
                     stack.callback(part.close)
             stack.callback(self._close_model)
@@ -244,14 +244,14 @@ class OpenHome:
         return Recall(self.home)
 
     @cached_property
-    def served(self) -> McpTools | None:
+    def mcp_tools(self) -> McpTools | None:
         """The tools of the MCP servers, which start when a turn first needs them; None when the
         settings name none."""
         return McpTools(self.home, self.settings, self.tell) if self.settings.mcp else None
 
     def hand_over(self) -> tuple[Recall | None, McpTools | None]:
         """Return the search and the servers, if open, to be used by another open home."""
-        return self.__dict__.pop("recall", None), self.__dict__.pop("served", None)
+        return self.__dict__.pop("recall", None), self.__dict__.pop("mcp_tools", None)
 
     def tell(self, what: str) -> None:
         """Report what is waited for, "" at the end of the wait."""

@@ -23,7 +23,7 @@ from openclaw.home.open_home import OpenHome
 from openclaw.messages import NO_RECORD, Entry, Material, Message, TurnRecord
 from openclaw.models import token_count
 from openclaw.models.base import Request
-from openclaw.models.token_count import compact
+from openclaw.models.token_count import compact_json
 from openclaw.security.policy import PermissionQuestion
 from openclaw.sessions.session import Session
 from openclaw.storage.safe_open import read_bytes
@@ -276,7 +276,7 @@ def _as_recorded(open_home: OpenHome, record: TurnRecord, given: Collection[str]
         changed["use_memory"] = record.memory
     if not changed:
         return open_home
-    for opened in (open_home.model, open_home.served):  # what a copy opens nobody closes
+    for opened in (open_home.model, open_home.mcp_tools):  # what a copy opens nobody closes
         del opened
     return replace(open_home, **changed)
 
@@ -392,5 +392,5 @@ def _tools(kept: Mapping[str, Any], specs: Sequence[Mapping[str, Any]]) -> tuple
 def _has_tools_changed(last: Entry, specs: Sequence[Mapping[str, Any]]) -> bool:
     """Tell whether the specs of the tools differ from those sent in the last turn."""
     sent = last.record.tools
-    text = compact([dict(spec) for spec in specs])
+    text = compact_json([dict(spec) for spec in specs])
     return bool(sent) and sent != hashlib.sha256(text.encode()).hexdigest()

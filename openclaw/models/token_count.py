@@ -75,10 +75,10 @@ def request_text(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]
     said = (
         m.content + "".join(f"{c.name}{dict(c.arguments)}" for c in m.tool_calls) for m in messages
     )
-    return "\n".join((*said, *map(compact, tools)))
+    return "\n".join((*said, *map(compact_json, tools)))
 
 
-def compact(schema: Any) -> str:
+def compact_json(schema: Any) -> str:
     """JSON without blanks, as Ollama's templates write tools; other templates add up to a third."""
     return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
 
@@ -171,7 +171,7 @@ class Meter:
         return sum(self.count(request_text([m])) + count_overhead([m]) for m in messages)
 
     def tools(self, tools: Sequence[object]) -> int:
-        return self.count("\n".join(map(compact, tools))) if tools else 0
+        return self.count("\n".join(map(compact_json, tools))) if tools else 0
 
     def fits(self, text: str, tokens: int) -> bool:
         """Return True when a text has at most so many tokens. Most texts need no count."""

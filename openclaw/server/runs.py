@@ -169,7 +169,7 @@ class Run:
         agent, order = self.agent, self.order
         agent.progress = self.show_progress
         agent.ask_user = self._ask_user if order.asks else None
-        agent.changed = self._hear_change if order.changes else None
+        agent.on_change = self._hear_change if order.changes else None
         for text in agent.notices:
             self._hear(events.Notice(text))
         happening = agent.ask(

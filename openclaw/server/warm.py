@@ -138,7 +138,7 @@ class WarmHome:
         )
         if served is not None and served.settings.mcp == settings.mcp:
             served.tell = agent.tell
-            agent.served = served
+            agent.mcp_tools = served
         elif served is not None:
             served.close()
         return agent

@@ -75,7 +75,7 @@ def _mark(session: Session) -> None:
     """Mark a session as one with foreign text: an earlier mark may have been lost."""
     users = [at for at, entry in enumerate(session.messages) if entry.role == "user"]
     last = session.archived + (users[-1] if users else 0)
-    session.note(SessionState(foreign={**(session.state.foreign or {}), UNKNOWN: last}))
+    session.update_state(SessionState(foreign={**(session.state.foreign or {}), UNKNOWN: last}))
 
 
 def choose_better(found: Session | None, earlier: Session | None) -> Session | None:
@@ -94,7 +94,7 @@ def choose_better(found: Session | None, earlier: Session | None) -> Session | N
         setattr(found, name, getattr(found, name) or getattr(earlier, name))
     marks = {**(earlier.state.foreign or {}), **(found.state.foreign or {})}
     found.extra = without(earlier.extra, SHORTENED, NOTED, *OF_THE_REQUEST) | found.extra
-    found.note(SessionState(foreign=marks or None))
+    found.update_state(SessionState(foreign=marks or None))
     return found
 
 
@@ -125,7 +125,7 @@ def relist(session: Session, archive: Archive) -> None:
         first += count
     if listed:
         session.forget(SHORTENED, NOTED)
-        session.note(SessionState(archived=listed))
+        session.update_state(SessionState(archived=listed))
 
 
 def join_sessions(ours: Session, theirs: Session) -> Session | None:
@@ -351,7 +351,7 @@ class SessionRepair(SessionFolder):
             for item in listing(session.parts)
         ]
         session.forget(NOTED)
-        session.note(SessionState(archived=listed))
+        session.update_state(SessionState(archived=listed))
         self._write(session)
 
     def forget_part(self, session_id: str, name: str) -> None:

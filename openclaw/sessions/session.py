@@ -129,7 +129,7 @@ class Session:
     def state(self) -> SessionState:
         return SessionState.from_json(self.extra)
 
-    def note(self, state: SessionState) -> None:
+    def update_state(self, state: SessionState) -> None:
         """Take over what is given of a state; the rest stays as it is."""
         self.extra.update(state.as_json())
 
@@ -268,7 +268,7 @@ def unlist(session: Session, lost: Iterable[ArchivePart]) -> None:
     if gone:
         left = [part for part in session.parts if part not in gone]
         session.forget(ARCHIVED, NOTED)
-        session.note(SessionState(archived=listing(left) or None))
+        session.update_state(SessionState(archived=listing(left) or None))
 
 
 def title_of(messages: list[Entry]) -> str:

@@ -212,7 +212,7 @@ class SessionStore(SessionFolder):
         session.updated_at = session.updated_at or at
         listed = self._archive(session.id).put(session, upto, at)
         fresh = session.compacted(upto, summary)
-        fresh.note(SessionState(archived=[*listing(session.parts), listed]))
+        fresh.update_state(SessionState(archived=[*listing(session.parts), listed]))
         self._become(session, fresh)
 
     def restore(self, session: Session) -> int:
@@ -235,7 +235,7 @@ class SessionStore(SessionFolder):
         )
         fresh.forget(ARCHIVED, SHORTENED, *OF_THE_REQUEST)
         shortened = document.state.shortened
-        fresh.note(SessionState(archived=listing(earlier) or None, shortened=shortened))
+        fresh.update_state(SessionState(archived=listing(earlier) or None, shortened=shortened))
         self._become(session, fresh)
         archive.drop(part)
         return len(document.messages)
@@ -300,7 +300,7 @@ class SessionStore(SessionFolder):
         fork = self.new(name, source.model)
         fork.title = name or self._free_title(source.title or source.id)
         fork.extra = dict(source.extra)
-        fork.note(SessionState(forked_from={"id": source.id, "messages": end}))
+        fork.update_state(SessionState(forked_from={"id": source.id, "messages": end}))
         if whole:
             copy(self._notes(source.id), self._notes(fork.id), self.keep)
         else:
@@ -315,7 +315,7 @@ class SessionStore(SessionFolder):
         fork.compressed_context = source.compressed_context
         fork.messages = source.messages[: end - archived]
         if fork.state.shortened is not None:
-            fork.note(SessionState(shortened=min(source.shortened, len(fork.messages))))
+            fork.update_state(SessionState(shortened=min(source.shortened, len(fork.messages))))
         return fork
 
     def _archived_upto(self, session: Session, end: int) -> Entries:

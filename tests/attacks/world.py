@@ -120,7 +120,7 @@ class World:
         )
         app.ask_user = (lambda question: "") if ask else None
         app.model, app.now = ScriptedModel(), lambda: NOON
-        app.search = self._search
+        app.web_search = self._search
         app.recall.launch = SearchThread
         store = app.sessions
         name = f"talk-{len(self.talks)}"

@@ -24,7 +24,7 @@ def test_values_of_any_type_are_read_and_written_back(value: Any) -> None:
 
 def test_a_change_leaves_other_keys_and_the_order_as_they_are() -> None:
     session = Session("x", extra={"noted": 1, "newer": 2, "head": "?"})
-    session.note(SessionState(named=["a"], noted=3))
+    session.update_state(SessionState(named=["a"], noted=3))
     assert list(json.loads(to_json(session)).items())[-4:] == [
         ("noted", 3),
         ("newer", 2),
@@ -37,5 +37,5 @@ def test_a_change_leaves_other_keys_and_the_order_as_they_are() -> None:
 
 def test_a_copy_is_changed_alone() -> None:
     session = Session("x", extra={"shortened": 2})
-    session.copy().note(SessionState(shortened=5, captured=1))
+    session.copy().update_state(SessionState(shortened=5, captured=1))
     assert (session.shortened, session.state.captured) == (2, None)

@@ -324,8 +324,8 @@ def test_the_agent_asks_before_it_writes_what_a_server_runs(
     for name in ("tools/server.py", "workspace/srv/server.py"):
         put(home, name)
     spoken = talk(home.root, mode=mode, mcp=as_settings(server(home, *args)))
-    assert spoken.app.served
-    spoken.app.served.close()
+    assert spoken.app.mcp_tools
+    spoken.app.mcp_tools.close()
     learn = call("read_file", path="sessions/old.json")  # what others may have written
     put(home, "sessions/old.json", '{"id": "old", "messages": []}')
     written = spoken.say(

@@ -97,8 +97,8 @@ def test_a_tool_may_be_called_by_its_own_name_too(tmp_path: Path, name: str) -> 
 def test_without_a_yes_no_server_is_asked_and_nothing_is_started(tmp_path: Path) -> None:
     with served(tmp_path) as spoken:
         spoken.say("hello", answer("Hi."))
-        assert spoken.app.served
-        spoken.app.served.close()
+        assert spoken.app.mcp_tools
+        spoken.app.mcp_tools.close()
         log = spoken.root / ".openclaw" / "logs" / "mcp-bare.log"
         log.unlink()
         use = calls(("use_tool", {"name": "bare__echo", "arguments": '{"words": "hi"}'}))
