@@ -192,19 +192,19 @@ def prepare_turn(
     given, shown = watch.materials(texts)
     attached = "\n\n".join(filter(None, (followed, given, *beside)))
     question = " ".join(words for words, _ in asked) or text
-    found, left_out = yield from _find_passages(
+    passages, left_out = yield from _find_passages(
         open_home, text, question, attached, cues, builder, looks_up=looks_up, ahead=ahead
     )
-    passages = watch.passages(
-        [(each["path"], show_passage(each) + _sums_beside(open_home, each)) for each in found]
+    fenced = watch.passages(
+        [(each["path"], show_passage(each) + _sums_beside(open_home, each)) for each in passages]
     )
     if session.archived and (cues.asks or "?" in text):
-        passages += watch.earlier(find_archived(open_home, session, text))
+        fenced += watch.earlier(find_archived(open_home, session, text))
 
     # 7. The message: these facts of the moment in front of the words.
     due = todos.due(open_home.now().date())
     asks = cues.asks or (QUESTION_MARK.search(text) and not cues.orders)
-    unanswered = asks and not passages and worth_looking_up(text, cues)
+    unanswered = asks and not fenced and worth_looking_up(text, cues)
     shows_open = open_home.use_memory and (unanswered or cues.unclear)
     also_open = [each for each in todos.open_texts() if shows_open and each not in due]
     lines = [
@@ -215,7 +215,7 @@ def prepare_turn(
         *(ELSEWHERE.format(folder=folder) for folder in open_home.elsewhere),
     ]
     rules = prompt.hard_rules(builder.sources)
-    context = make_tail(open_home, rules, builder.changed, attached, lines, passages, due)
+    context = make_tail(open_home, rules, builder.changed, attached, lines, fenced, due)
     settings, commit = open_home.settings, open_home.history.head()
     most, think = reply_limits(settings, card)
     chosen = seed if settings.seed is None else settings.seed
@@ -228,20 +228,20 @@ def prepare_turn(
         memory=open_home.use_memory,
         marker=watch.turn_changes.marker,
         cues=cues_json(cues),
-        found=bool(passages),
+        found=bool(fenced),
         skill=skill,
-        offered=[{k: v for k, v in passage.items() if k != "text"} for passage in found],
+        offered=[{k: v for k, v in passage.items() if k != "text"} for passage in passages],
         left_out=left_out,
         shown=[*map(asdict, shown)],
     )
     user = Entry("user", text, context=context, at=timestamp(), images=images).with_record(record)
     watch.inherit()
-    turn = RunningTurn(user, rules, cues, found=bool(passages), skill=followed)
+    turn = RunningTurn(user, rules, cues, found=bool(fenced), skill=followed)
     if orders:  # one after the other, each by the words that are about it
         turn.rest = orders[1:]
         turn.cues = orders[0][1]
     loop = _make_loop(open_home, builder, watch.turn_changes, limits)
-    return PreparedTurn(turn, loop, builder, watch, found, commit)
+    return PreparedTurn(turn, loop, builder, watch, passages, commit)
 
 
 def _run_and_save(
