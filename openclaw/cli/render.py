@@ -87,8 +87,8 @@ class PlainText(Listener):
             case Error():
                 self._say(error_line(event))
             case Done():
-                rest = missing_part(self._segment, event.answer)
-                if rest and not event.answer.lstrip("\n").startswith(self._segment):
+                rest, anew = missing_part(self._segment, event.answer)
+                if anew:
                     self._earlier, self._segment = True, ""
                 if rest:
                     self._answer(rest)

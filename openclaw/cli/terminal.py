@@ -235,8 +235,8 @@ class Screen(Listener):
     # -------- the text printed for good
 
     def _finish(self, done: Done) -> None:
-        rest = missing_part(self._segment, done.answer)
-        if rest and not done.answer.lstrip("\n").startswith(self._segment):
+        rest, anew = missing_part(self._segment, done.answer)
+        if anew:
             self._flush()
         self._segment += rest
         self._ring()

@@ -89,10 +89,12 @@ def strip_fences(output: str) -> str:
     return _FENCE.sub("", output)
 
 
-def missing_part(printed: str, answer: str) -> str:
+def missing_part(printed: str, answer: str) -> tuple[str, bool]:
     """The text that is still to be printed after `printed` was streamed: the rest of the answer
-    when `printed` is its beginning, else the whole answer."""
+    when `printed` is its beginning, else the whole answer; and True for that, as it begins anew."""
     answer = answer.lstrip("\n")
     if answer.strip() == printed.strip():
-        return ""
-    return answer[len(printed) :] if answer.startswith(printed) else answer
+        return "", False
+    if answer.startswith(printed):
+        return answer[len(printed) :], False
+    return answer, bool(answer)

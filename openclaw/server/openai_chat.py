@@ -244,8 +244,8 @@ class Answer:
                 self.error = event
             case events.Done():
                 self.done, self.usage = event, event.usage
-                rest = missing_part(self._segment, event.answer)
-                if rest and not event.answer.lstrip("\n").startswith(self._segment):
+                rest, anew = missing_part(self._segment, event.answer)
+                if anew:
                     self._segment = ""
                 yield from self._tell(rest)
                 if lines := verdict_lines(event):

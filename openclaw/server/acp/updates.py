@@ -183,9 +183,10 @@ class TurnUpdates:
 
     def _end(self, done: events.Done) -> Iterator[Update]:
         """Tell the rest of the answer, and what the user must know about it."""
-        if rest := missing_part(self._said, done.answer):
-            if not done.answer.lstrip("\n").startswith(self._said):
-                self._begin_message()
+        rest, anew = missing_part(self._said, done.answer)
+        if anew:
+            self._begin_message()
+        if rest:
             yield self._tell(rest)
         if lines := verdict_lines(done):
             self._begin_message()
