@@ -66,10 +66,10 @@ class Snapshot:
         """How many chunks there are."""
         return len(self.contexts)
 
-    def rows_of_files(self, wanted: Callable[[str, int], bool]) -> Mask:
-        """The rows (bool[count]) of the files whose path and time of change are `wanted`."""
-        chosen = np.array([wanted(path, at) for _, path, at, _, _ in self._paths], np.bool_)
-        return np.repeat(chosen, np.diff(self._starts, append=self.count))
+    def rows_of_files(self, is_wanted: Callable[[str, int], bool]) -> Mask:
+        """The rows (bool[count]) of files, by their path and their last change in nanoseconds."""
+        wanted = [is_wanted(path, mtime_ns) for _, path, mtime_ns, _, _ in self._paths]
+        return np.repeat(np.array(wanted, np.bool_), np.diff(self._starts, append=self.count))
 
     def by_file(self, rows: Rows) -> list[tuple[str, Rows]]:
         """These rows (ascending) of each file that has some of them, by the files' paths."""
@@ -223,7 +223,7 @@ def allowed_rows(
         return None
 
     def is_wanted(path: str, _: int) -> bool:
-        return path not in skip and (not only or path in only) and path.startswith(prefix)
+        return path.startswith(prefix) and path not in skip and (not only or path in only)
 
     mask = snapshot.rows_of_files(is_wanted)
     if since:
@@ -253,8 +253,6 @@ BLOCK_NUMBERS = 300_000
 
 def best(scores: npt.NDArray[Any], most: int, allowed: Mask | None = None) -> Rows:
     """The positions of the `most` highest scores, best first; equal scores in their order."""
-    if most <= 0:
-        return np.empty(0, np.int64)
     wanted = np.ones(len(scores), np.bool_) if allowed is None else allowed
     if np.count_nonzero(wanted) > most:
         wanted = wanted & (scores >= np.partition(scores[wanted], -most)[-most])
@@ -556,9 +554,6 @@ def _merge_rows(db: sqlite3.Connection, revision: int, former: _Rows) -> _Rows:
     begin[~is_new] = former.starts[np.searchsorted(former.files, files[~is_new])]
     at = np.repeat(begin - starts, counts) + np.arange(counts.sum())
 
-    def merge(column: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
-        merged: npt.NDArray[Any] = np.append(column, new[name].astype(column.dtype))[at]
-        return merged
-
-    contexts, lengths = merge(former.contexts, "context"), merge(former.lengths, "length")
+    contexts = np.append(former.contexts, new["context"])[at]
+    lengths = np.append(former.lengths, new["length"].astype(np.float32))[at]
     return _Rows(revision, paths, files, starts, contexts, lengths)

@@ -73,7 +73,7 @@ def test_a_new_index_is_empty(store: IndexStore) -> None:
     assert [len(part) for part in view.postings("whale")] == [0, 0]
     matrix, known = matrix_of(view, "fake/one")
     assert (matrix.shape, known.shape) == ((0, 0), (0,))
-    assert store.files() == {} and view.rows_of_files(lambda *_: True).tolist() == []
+    assert store.files() == {} and view.count == 0
 
 
 def test_chunks_are_read_as_they_were_written(store: IndexStore) -> None:
@@ -83,8 +83,9 @@ def test_chunks_are_read_as_they_were_written(store: IndexStore) -> None:
     chunk = view.rows([2, 0])[0]
     assert (chunk.row, chunk.path, chunk.start_line, chunk.end_line) == (2, "memory/sea.md", 3, 3)
     assert (chunk.text, chunk.headings) == ("- the sea is blue blue blue", ("Sea",))
-    sea = view.rows_of_files(lambda path, _: path == "memory/sea.md")
-    assert sea.tolist() == [True, True, True, False]
+    by_file = [(path, rows.tolist()) for path, rows in view.by_file(np.arange(view.count))]
+    assert by_file == [("memory/sea.md", [0, 1, 2]), ("memory/day.md", [3])]
+    assert view.rows_of_files(lambda path, _: "day" in path).tolist() == [False] * 3 + [True]
     with pytest.raises(IndexError):
         view.rows([4])
 
