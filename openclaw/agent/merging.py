@@ -17,8 +17,8 @@ from openclaw.history.history import History
 from openclaw.history.journal import Journal
 from openclaw.history.rollback import read_home_file, write_if_unchanged
 from openclaw.history.turns import TALK, TurnStep, is_program
-from openclaw.memory.markdown import TaskItem, read_task_page
 from openclaw.memory.pages import is_page, take_sums, with_sums
+from openclaw.memory.task_lines import TaskItem, read_task_page
 from openclaw.memory.todos import move_todo
 from openclaw.sessions.repair import merge_devices
 from openclaw.storage.merge import Conflict, Merged, blocks, merge_bytes

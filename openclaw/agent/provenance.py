@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.errors import OpenclawError
-from openclaw.memory.markdown import read_task_page
+from openclaw.memory.task_lines import read_task_page
 from openclaw.memory.todos import list_names
 from openclaw.messages import Image, Material, ToolUse
 from openclaw.nlp.classifier import language_of, read_message

@@ -41,7 +41,7 @@ from openclaw.errors import PromptTooLarge
 from openclaw.frozen import frozen
 from openclaw.history.turns import State
 from openclaw.home.open_home import OpenHome
-from openclaw.memory.markdown import show_sums
+from openclaw.memory.tables import show_sums
 from openclaw.memory.todos import Todos, parse_todos
 from openclaw.messages import Entry, Material
 from openclaw.models.base import ModelCard

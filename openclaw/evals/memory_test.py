@@ -12,7 +12,8 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from openclaw.frozen import frozen
-from openclaw.memory.markdown import Page, is_table_rule, read_page, table_rows
+from openclaw.memory.markdown import Page, read_page
+from openclaw.memory.tables import is_table_rule, table_rows
 
 if TYPE_CHECKING:
     from openclaw.retrieval.passages import Passage

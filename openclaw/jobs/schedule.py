@@ -20,7 +20,7 @@ from cronsim import CronSim, CronSimError
 
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
-from openclaw.memory.markdown import table_rows
+from openclaw.memory.tables import table_rows
 from openclaw.storage.home import Home
 from openclaw.storage.text import read_text
 

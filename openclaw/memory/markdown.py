@@ -1,4 +1,4 @@
-"""Reads Markdown: headings, list items, tasks, code and comments; rewrites a Markdown file safely.
+"""Reads Markdown: headings, list items, code and comments; rewrites a Markdown file safely.
 
 A page is the text's lines with their newlines; joined, they are the text.
 """
@@ -6,21 +6,16 @@ A page is the text's lines with their newlines; joined, they are the text.
 from __future__ import annotations
 
 import difflib
-import hashlib
 import re
-from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from functools import lru_cache
-from itertools import pairwise
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.storage.atomic import read_settled
-from openclaw.storage.text import BOM, check_not_utf_16, join_surrogates, write_if_same
+from openclaw.storage.text import BOM, check_not_utf_16, write_if_same
 from openclaw.types import BeforeWrite, record_no_write
 
 DEFAULT_LIST = "Tasks"
@@ -194,112 +189,6 @@ def _front_matter_end(lines: Sequence[str]) -> int:
     return end + 1 if is_yaml and _YAML.match(inner[0]) and inner[0][0] not in " \t-#" else 0
 
 
-_BOX = re.compile(r"\[(?P<mark>[ xX])\][ \t]+(?P<text>\S.*?)[ \t]*$")
-_ID = re.compile(r"(?:^|[ \t]+)\^(?P<id>[A-Za-z0-9-]+)$")
-_DUE = re.compile(r"(?<![\w:-])due:(\d{4}-\d{2}-\d{2})(?![\w-])")
-
-
-@frozen
-class TaskItem:
-    """A task line.
-
-    at: index of the line in the page
-    indent: in columns
-    given: the id stands in the text; else it is computed, and is the same while the text is
-    """
-
-    at: int
-    indent: int
-    bullet: str
-    done: bool
-    text: str
-    id: str
-    given: bool
-    list: str
-
-
-@dataclass(slots=True)
-class TaskPage(Page):
-    """A page with its task lines."""
-
-    items: list[TaskItem] = field(default_factory=list)
-
-    def items_of(self, section: Section) -> list[TaskItem]:
-        return [item for item in self.items if section.start <= item.at < section.end]
-
-
-def read_task_page(text: str) -> TaskPage:
-    """Find the task lines and sections of a Markdown text."""
-    page = read_page(text)
-    tasks = [
-        (bullet, box)
-        for bullet in page.bullets
-        if (box := _BOX.match(page.lines[bullet.at].rstrip("\r\n"), bullet.start))
-    ]
-    taken = {found["id"] for _, box in tasks if (found := _ID.search(box["text"]))}
-    items, used = [], set()
-    starts = [section.start for section in page.sections]
-    made: Counter[tuple[str, str]] = Counter()
-    for bullet, box in tasks:
-        name = join_surrogates(page.sections[bisect_right(starts, bullet.at) - 1].name)
-        found = _ID.search(box["text"])
-        given = found is not None and found["id"] not in used
-        text = join_surrogates(box["text"][: found.start()] if found else box["text"])
-        if found and given:
-            ident = found["id"]
-        else:
-            ident = new_id(name, text, taken, made[name, text])
-            made[name, text] += 1
-        used.add(ident)
-        taken.add(ident)
-        done = box["mark"] != " "
-        items.append(
-            TaskItem(bullet.at, bullet.indent, bullet.mark, done, text, ident, given, name)
-        )
-    return TaskPage(page.lines, page.bullets, page.sections, page.opaque, page.open_at, items)
-
-
-def new_id(list_name: str, text: str, taken: set[str], had: int = 0) -> str:
-    """Compute an id of eight hex digits from list and text that is not among `taken`.
-
-    `had` counts the ids of the same text in `taken`; so many tries are skipped.
-    """
-    for count in range(had, had + len(taken) + 1):
-        seed = f"{list_name}\n{text}\n{count}".encode("utf-8", "surrogatepass")
-        ident = hashlib.md5(seed, usedforsecurity=False).hexdigest()[:8]
-        if ident not in taken:
-            return ident
-    raise AssertionError("more ids than to-dos")
-
-
-def due_of(text: str) -> str | None:
-    """The date of `due:2026-12-01` in a to-do's text, None without one or for no real date."""
-    found = _DUE.search(text)
-    if found is None:
-        return None
-    try:
-        return date.fromisoformat(found[1]).isoformat()
-    except ValueError:
-        return None
-
-
-def without_due(text: str) -> str:
-    """A to-do's text without the date that `due_of` finds."""
-    return _DUE.sub("", text, count=1).strip() if due_of(text) else text
-
-
-def write_ids(page: TaskPage) -> None:
-    """Write the ids of all task lines into the page's lines."""
-    for item in page.items:
-        if not item.given:
-            line = page.lines[item.at]
-            full = line.rstrip("\r\n")
-            bare = full.rstrip(" \t")
-            page.lines[item.at] = (
-                f"{_ID.sub('', bare)} ^{item.id}{full[len(bare) :]}{line_ending(line)}"
-            )
-
-
 ATTEMPTS = 50
 MAX_BYTES = 5_000_000
 """Size of the largest file that is read."""
@@ -384,97 +273,3 @@ def _is_typo(left: str, right: str) -> bool:
     if any(len(word) < _MIN_LENGTH or not word.islower() or not word.isalpha() for word in words):
         return False
     return difflib.SequenceMatcher(None, left, right).ratio() >= _MIN_RATIO
-
-
-_TABLE_RULE = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$")
-_NUMBER = re.compile(r"-?\d[\d.,]*(?<![.,])")
-_POINT = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?")
-_COMMA = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?")
-YEARS = range(1900, 2100)
-
-
-def table_sums(text: str, first: int, last: int) -> list[str]:
-    """What each column of numbers adds up to in the tables of a Markdown text of which a line lies
-    within these, from 1, inclusive: "COLUMN: SUM UNIT".
-
-    A column counts when each of at least two rows has one number with the same unit. Years and
-    running numbers are not added, nor a column whose last row holds the sum already.
-    """
-    lines = [line.strip() for line in text.splitlines()]
-    found = []
-    for at, rule in enumerate(lines[1:], 1):
-        if "|" not in rule or not _TABLE_RULE.match(rule):
-            continue
-        end = next((n for n in range(at + 1, len(lines)) if "|" not in lines[n]), len(lines))
-        if at > last or end < first:
-            continue
-        rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in lines[at + 1 : end]]
-        for column, name in enumerate(lines[at - 1].strip("|").split("|")):
-            cells = [row[column] for row in rows if column < len(row)]
-            if len(cells) == len(rows) > 1 and (total := _sum_of(cells)):
-                found.append(f"{name.strip()}: {total}")
-    return found
-
-
-def show_sums(text: str, first: int, last: int) -> str:
-    """A line below these lines of a text for a model, which adds badly: what the whole tables add
-    up to that they are of; "" when there is nothing to add."""
-    found = table_sums(text, first, last)
-    return f"\n[added up: {', '.join(found)}]" if found else ""
-
-
-def _sum_of(cells: Sequence[str]) -> str:
-    """The sum of amounts with their unit, "" for cells that are no amounts."""
-    numbers = [_NUMBER.findall(cell) for cell in cells]
-    units = {_NUMBER.sub("", cell).strip() for cell in cells}
-    if len(units) > 1 or any(len(each) != 1 for each in numbers):
-        return ""
-    found = [number for (number,) in numbers]
-    readings = [
-        _read_amounts(found, form, *marks) for form, marks in ((_POINT, ",."), (_COMMA, ".,"))
-    ]
-    both = all(readings) and readings[0] != readings[1]
-    amounts, places = readings[0] or readings[1] or ([], 0)
-    if both or not amounts:
-        return ""  # "1.200" may be more than a thousand, or less than two
-    steps = {later - earlier for earlier, later in pairwise(amounts)}
-    summed = round(amounts[-1] - sum(amounts[:-1]), places) == 0
-    if summed or steps == {1} or all(each in YEARS for each in amounts):
-        return ""
-    return f"{sum(amounts):.{places}f} {units.pop()}".strip()
-
-
-def _read_amounts(
-    numbers: Sequence[str], form: re.Pattern[str], thousands: str, point: str
-) -> tuple[list[float], int] | None:
-    """The numbers as amounts, and the most decimal places; None when one has not this form."""
-    if not all(map(form.fullmatch, numbers)):
-        return None
-    plain = [number.replace(thousands, "").replace(point, ".") for number in numbers]
-    return [float(each) for each in plain], max(len(each.partition(".")[2]) for each in plain)
-
-
-_CELL = re.compile(r"(?<!\\)\|")
-
-
-def table_rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str], list[str]]]:
-    """The rows of tables: the index of the line, the headings of its table in lower case and
-    without marks, and the cells, none for the headings themselves. A table ends at a line that does
-    not begin with a bar."""
-    heads: list[str] = []
-    for at, line in enumerate(lines):
-        bare = line.strip()
-        if not bare.startswith("|"):
-            heads = []
-            continue
-        cells = [cell.strip().replace("\\|", "|") for cell in _CELL.split(bare.strip("|"))]
-        if not heads:
-            heads = [cell.strip("*_`").casefold() for cell in cells]
-            yield at, heads, []
-        elif not is_table_rule(line):
-            yield at, heads, cells
-
-
-def is_table_rule(line: str) -> bool:
-    """Return True for the line below the headings of a table."""
-    return _TABLE_RULE.match(line.strip()) is not None

@@ -18,18 +18,13 @@ from openclaw.frozen import frozen
 from openclaw.memory.markdown import (
     DEFAULT_LIST,
     Section,
-    TaskItem,
-    TaskPage,
     change_file,
-    due_of,
     indent_width,
     is_same_statement,
     line_ending,
-    new_id,
     read_markdown,
-    read_task_page,
-    write_ids,
 )
+from openclaw.memory.task_lines import TaskItem, TaskPage, due_of, new_id, read_task_page, write_ids
 from openclaw.nlp.dates import read_leading_day
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock

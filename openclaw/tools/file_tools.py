@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.frozen import frozen
-from openclaw.memory.markdown import show_sums
+from openclaw.memory.tables import show_sums
 from openclaw.memory.todos import add_todos
 from openclaw.security.secrets import find_key_begin
 from openclaw.security.vault import Vault

@@ -19,14 +19,10 @@ from hypothesis import strategies as st
 
 from openclaw.errors import OpenclawError
 from openclaw.memory.entries import Meta, entries_of
-from openclaw.memory.markdown import (
-    change_file,
-    read_markdown,
-    read_task_page,
-    show_sums,
-    table_sums,
-)
+from openclaw.memory.markdown import change_file, read_markdown
 from openclaw.memory.notes import Notes
+from openclaw.memory.tables import show_sums, table_sums
+from openclaw.memory.task_lines import read_task_page
 from openclaw.memory.todos import TodoFile
 from openclaw.types import ToolProblem
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.errors import OpenclawError
-from openclaw.memory.markdown import read_task_page
+from openclaw.memory.task_lines import read_task_page
 from openclaw.memory.todos import (
     Todo,
     TodoFile,

@@ -12,7 +12,7 @@ import typer
 from openclaw.cli.common import current_home, print_listing, print_result, record_as_turn
 from openclaw.cli.options import AsJson, make_group
 from openclaw.errors import UsageError
-from openclaw.memory.markdown import without_due
+from openclaw.memory.task_lines import without_due
 from openclaw.memory.todos import Todo, is_overdue, todo_file
 from openclaw.nlp.dates import parse_day
 from openclaw.security.display import count_of, one_line

@@ -20,7 +20,8 @@ from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
 from openclaw.history import journal, record
 from openclaw.maintenance.doctor.finding import PLACE, Finding, HomeFile, RepairCopies, View
-from openclaw.memory.markdown import change_file, read_markdown, read_task_page, write_ids
+from openclaw.memory.markdown import change_file, read_markdown
+from openclaw.memory.task_lines import read_task_page, write_ids
 from openclaw.security.display import some_of
 from openclaw.sessions.session import from_json
 from openclaw.sessions.session_search import last_updated

@@ -15,15 +15,8 @@ from openclaw.frozen import frozen
 from openclaw.maintenance.importers.source import Source
 from openclaw.maintenance.importers.steps import ImportStep, SourceItem, Transfer, plain
 from openclaw.memory.entries import break_comment_marks, entries_of, without_comments
-from openclaw.memory.markdown import (
-    Page,
-    TaskItem,
-    change_file,
-    is_same_statement,
-    read_markdown,
-    read_page,
-    read_task_page,
-)
+from openclaw.memory.markdown import Page, change_file, is_same_statement, read_markdown, read_page
+from openclaw.memory.task_lines import TaskItem, read_task_page
 from openclaw.memory.todos import add_todos, mark_done, same_list
 from openclaw.security.display import count_of
 from openclaw.security.secrets import find_secrets

@@ -1,0 +1,119 @@
+"""Reads the task lines of Markdown ("- [ ] Buy milk ^1a2b3c4d") and gives them ids."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from bisect import bisect_right
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import date
+
+from openclaw.frozen import frozen
+from openclaw.memory.markdown import Page, Section, line_ending, read_page
+from openclaw.storage.text import join_surrogates
+
+_BOX = re.compile(r"\[(?P<mark>[ xX])\][ \t]+(?P<text>\S.*?)[ \t]*$")
+_ID = re.compile(r"(?:^|[ \t]+)\^(?P<id>[A-Za-z0-9-]+)$")
+_DUE = re.compile(r"(?<![\w:-])due:(\d{4}-\d{2}-\d{2})(?![\w-])")
+
+
+@frozen
+class TaskItem:
+    """A task line.
+
+    at: index of the line in the page
+    indent: in columns
+    given: the id stands in the text; else it is computed, and is the same while the text is
+    """
+
+    at: int
+    indent: int
+    bullet: str
+    done: bool
+    text: str
+    id: str
+    given: bool
+    list: str
+
+
+@dataclass(slots=True)
+class TaskPage(Page):
+    """A page with its task lines."""
+
+    items: list[TaskItem] = field(default_factory=list)
+
+    def items_of(self, section: Section) -> list[TaskItem]:
+        return [item for item in self.items if section.start <= item.at < section.end]
+
+
+def read_task_page(text: str) -> TaskPage:
+    """Find the task lines and sections of a Markdown text."""
+    page = read_page(text)
+    tasks = [
+        (bullet, box)
+        for bullet in page.bullets
+        if (box := _BOX.match(page.lines[bullet.at].rstrip("\r\n"), bullet.start))
+    ]
+    taken = {found["id"] for _, box in tasks if (found := _ID.search(box["text"]))}
+    items, used = [], set()
+    starts = [section.start for section in page.sections]
+    made: Counter[tuple[str, str]] = Counter()
+    for bullet, box in tasks:
+        name = join_surrogates(page.sections[bisect_right(starts, bullet.at) - 1].name)
+        found = _ID.search(box["text"])
+        given = found is not None and found["id"] not in used
+        text = join_surrogates(box["text"][: found.start()] if found else box["text"])
+        if found and given:
+            ident = found["id"]
+        else:
+            ident = new_id(name, text, taken, made[name, text])
+            made[name, text] += 1
+        used.add(ident)
+        taken.add(ident)
+        done = box["mark"] != " "
+        items.append(
+            TaskItem(bullet.at, bullet.indent, bullet.mark, done, text, ident, given, name)
+        )
+    return TaskPage(page.lines, page.bullets, page.sections, page.opaque, page.open_at, items)
+
+
+def new_id(list_name: str, text: str, taken: set[str], had: int = 0) -> str:
+    """Compute an id of eight hex digits from list and text that is not among `taken`.
+
+    `had` counts the ids of the same text in `taken`; so many tries are skipped.
+    """
+    for count in range(had, had + len(taken) + 1):
+        seed = f"{list_name}\n{text}\n{count}".encode("utf-8", "surrogatepass")
+        ident = hashlib.md5(seed, usedforsecurity=False).hexdigest()[:8]
+        if ident not in taken:
+            return ident
+    raise AssertionError("more ids than to-dos")
+
+
+def due_of(text: str) -> str | None:
+    """The date of `due:2026-12-01` in a to-do's text, None without one or for no real date."""
+    found = _DUE.search(text)
+    if found is None:
+        return None
+    try:
+        return date.fromisoformat(found[1]).isoformat()
+    except ValueError:
+        return None
+
+
+def without_due(text: str) -> str:
+    """A to-do's text without the date that `due_of` finds."""
+    return _DUE.sub("", text, count=1).strip() if due_of(text) else text
+
+
+def write_ids(page: TaskPage) -> None:
+    """Write the ids of all task lines into the page's lines."""
+    for item in page.items:
+        if not item.given:
+            line = page.lines[item.at]
+            full = line.rstrip("\r\n")
+            bare = full.rstrip(" \t")
+            page.lines[item.at] = (
+                f"{_ID.sub('', bare)} ^{item.id}{full[len(bare) :]}{line_ending(line)}"
+            )
