@@ -93,6 +93,7 @@ bench: $(BIN)/.embedded $(BIN)/.dev
 	$(BIN)/python -m benchmarks.skills
 	$(BIN)/python -m benchmarks.recall
 	$(BIN)/python -m benchmarks.index
+	$(BIN)/python -m benchmarks.embedding
 	$(BIN)/python -m benchmarks.policy
 	$(BIN)/python -m benchmarks.long
 	$(BIN)/python -m benchmarks.capture

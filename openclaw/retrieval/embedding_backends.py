@@ -79,14 +79,19 @@ class MiniLM:
     def documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Shape (n, 384), float32, rows of length 1. Raises ModelFailed when a file is damaged."""
         vectors = np.empty((len(texts), DIMENSIONS), np.float32)
-        for start in range(0, len(texts), MINILM_BATCH):
-            batch = texts[start : start + MINILM_BATCH]
-            vectors[start : start + len(batch)] = self._embed(batch)
+        try:
+            session, tokenizer = self._open()
+            names = [given.name for given in session.get_inputs()]
+            for batch, inputs in batches(tokenizer, texts):
+                tokens = session.run(None, {name: inputs[name] for name in names})[0]
+                vectors[batch] = _pool(tokens, inputs["attention_mask"])
+        except Exception as error:  # both libraries raise bare Exceptions of many kinds
+            raise _to_model_failed(error, self._model.parent) from error
         return vectors
 
     def query(self, text: str) -> NDArray[np.float32]:
         """Shape (384,), float32, of length 1. Raises ModelFailed when a file is damaged."""
-        vector: NDArray[np.float32] = self._embed([text])[0]
+        vector: NDArray[np.float32] = self.documents([text])[0]
         return vector
 
     def load(self) -> None:
@@ -96,26 +101,17 @@ class MiniLM:
         with self._opening:
             self._opened = None
 
-    def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        try:
-            session, tokenizer = self._open()
-            inputs = _inputs(tokenizer, texts)
-            wanted = {given.name: inputs[given.name] for given in session.get_inputs()}
-            return _pool(session.run(None, wanted)[0], inputs["attention_mask"])
-        except Exception as error:  # both libraries raise bare Exceptions of many kinds
-            raise _to_model_failed(error, self._model.parent) from error
-
     def _open(self) -> tuple[Any, Tokenizer]:
         with self._opening:
             if self._opened is None:
                 self._opened = (
-                    _open_session(self._model, self._threads),
-                    _open_tokenizer(self._tokenizer),
+                    open_session(self._model, self._threads),
+                    open_tokenizer(self._tokenizer),
                 )
             return self._opened
 
 
-def _open_session(model: Path, threads: int) -> Any:
+def open_session(model: Path, threads: int) -> Any:
     """Load the network from its converted copy beside it, which the first load makes.
 
     To convert the int8 weights to float32 takes 0.15 s; without it a question takes 10 ms instead
@@ -168,7 +164,7 @@ def _make_session(file: Path, threads: int, converted: Path | None = None) -> An
     return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
 
 
-def _open_tokenizer(tokenizer: Path) -> Tokenizer:
+def open_tokenizer(tokenizer: Path) -> Tokenizer:
     """Load the tokenizer. The published file cuts and pads to 128 tokens; the model reads 256."""
     from tokenizers import Tokenizer
 
@@ -178,16 +174,23 @@ def _open_tokenizer(tokenizer: Path) -> Tokenizer:
     return reader
 
 
-def _inputs(tokenizer: Tokenizer, texts: Sequence[str]) -> dict[str, NDArray[np.int64]]:
-    """Token ids and mask, shape (n, longest). Not by `encode_batch`: its thread pool would warn on
-    stderr when this process forks later."""
+def batches(
+    tokenizer: Tokenizer, texts: Sequence[str]
+) -> Iterator[tuple[list[int], dict[str, NDArray[np.int64]]]]:
+    """The places of `MINILM_BATCH` texts at a time, with their token ids and mask, shape (n,
+    longest). Texts alike in length stand together, since padding costs as much as tokens. Not by
+    `encode_batch`: its thread pool would warn on stderr when this process forks later."""
     read = [tokenizer.encode(text).ids for text in texts]
-    ids = np.zeros((len(read), max(map(len, read))), np.int64)
-    mask = np.zeros_like(ids)
-    for row, found in enumerate(read):
-        ids[row, : len(found)] = found
-        mask[row, : len(found)] = 1
-    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+    order = sorted(range(len(read)), key=lambda at: len(read[at]))
+    for start in range(0, len(order), MINILM_BATCH):
+        batch = order[start : start + MINILM_BATCH]
+        ids = np.zeros((len(batch), len(read[batch[-1]])), np.int64)
+        mask = np.zeros_like(ids)
+        for row, at in enumerate(batch):
+            ids[row, : len(read[at])] = read[at]
+            mask[row, : len(read[at])] = 1
+        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        yield batch, inputs
 
 
 def _pool(tokens: NDArray[np.float32], mask: NDArray[np.int64]) -> NDArray[np.float32]:

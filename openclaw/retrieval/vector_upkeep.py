@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from openclaw.retrieval.snapshot import Snapshot
 
 
-# So many contexts at a time; they follow each other in a file, and so share their lines.
-BATCH = 32
+# So many contexts at a time; they follow each other in a file, and so share their lines. Without a
+# time limit more: among more texts those of a run of the network are more alike in length.
+BATCH, LARGE_BATCH = 32, 128
 WINDOW = 1024
 # The weight of each line and heading around a passage, beside 1 for its own, in its vector: a sum
 # of vectors, as mean pooling would make of one long text, at a fifth of the time. Between 0.15 and
@@ -119,7 +120,8 @@ class VectorFiller:
         A batch is claimed from the other clones of the vector store, and what they have claimed is
         left to them. With `waits` its vectors are waited for when nothing else is left to do.
         """
-        texts, size, shared = self._texts(waiting), BATCH, self._shared.is_ready
+        texts, shared = self._texts(waiting), self._shared.is_ready
+        size = LARGE_BATCH if waits and not shared else BATCH
         left: dict[int, Parts] = {}
         free: list[int] = []
         while True:
@@ -190,10 +192,10 @@ class VectorFiller:
         return took
 
     def _embed_parts(self, parts: set[str]) -> None:
-        """Embed the texts that this run has not embedded yet; alike in length they are fastest."""
+        """Embed the texts that this run has not embedded yet."""
         if len(self._parts) > MOST_PARTS:
             self._parts.clear()
-        new = sorted(parts - self._parts.keys(), key=lambda text: (len(text), text))
+        new = sorted(parts - self._parts.keys())
         if not new:
             return
         vectors = np.asarray(self._embedder.documents(new), np.float32)

@@ -567,9 +567,9 @@ def test_an_embedder_that_fails_half_way_keeps_what_it_did(home: Path, store: In
     upkeep = plain_upkeep(home, store)
     upkeep.refresh()
     with pytest.raises(ServerAway):
-        embed_pending(upkeep, FakeEmbedder(left=100))
+        embed_pending(upkeep, FakeEmbedder(left=150))
     known = store.snapshot().vectors("fake/one").known
-    assert 64 <= known.sum() <= 100
+    assert 128 <= known.sum() <= 150
     again = FakeEmbedder()
     assert embed_pending(upkeep, again) == 0
     assert len(again.seen) == 200 - known.sum() + 1  # and the line before
@@ -586,14 +586,14 @@ def test_embedding_ends_when_time_is_up(home: Path, store: IndexStore) -> None:
 def test_another_embedder_takes_over_when_it_has_done_everything(
     home: Path, store: IndexStore
 ) -> None:
-    put(home, "memory/a.md", "".join(f"line {n}\n" for n in range(100)))
+    put(home, "memory/a.md", "".join(f"line {n}\n" for n in range(200)))
     upkeep = plain_upkeep(home, store)
     upkeep.refresh()
-    one, two = FakeEmbedder("fake/one"), FakeEmbedder("fake/two", width=12, left=64)
+    one, two = FakeEmbedder("fake/one"), FakeEmbedder("fake/two", width=12, left=150)
     embed_pending(upkeep, one)
     with pytest.raises(ServerAway):
         embed_pending(upkeep, two)
-    two.left = 100
+    two.left = 200
     assert store.snapshot().vectors("fake/one").known.all()
     assert store.snapshot().vectors("fake/two").known.any()
     assert embed_pending(upkeep, two) == 0
