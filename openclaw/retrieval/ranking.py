@@ -63,9 +63,11 @@ KEYWORDS = 3
 # world; with the cosines as they are 0.48, 0.31, and these two 0.05 lower.
 UNRELATED, EQUAL = 0.15, 0.75
 
-# Weight of the meaning alone: a paraphrase shares no word with its answer. Otherwise both must
-# agree, by their geometric mean: a line may hold the only word of small talk ("Tell me a joke").
+# Weights of one ranking when the other finds nothing: a paraphrase shares no word with its answer,
+# and an embedding model does not know a made-up name. Otherwise both must agree, by their geometric
+# mean: a line may hold the only word of small talk ("Tell me a joke"), and goes into no prompt.
 NEAR_ALONE = 0.7
+COVERED_BESIDE = 0.4
 # Of the words alone, coverage 0.25 tells as much as both together at 0.35.
 COVERED_ALONE = 1.4
 
@@ -249,6 +251,7 @@ class _Pool:
         near = np.clip((self.cosine - UNRELATED) / (EQUAL - UNRELATED), 0, 1)
         alone = np.minimum(self.covered * COVERED_ALONE, 1)
         both = np.maximum(np.sqrt(self.covered * near), NEAR_ALONE * near)
+        both = np.maximum(both, COVERED_BESIDE * self.covered)
         levels = np.where(self.cosine > -1.0, both, alone) if self.has_meaning else alone
         exact = np.where(bonus >= BONUS_KEY, EXACT_LEVEL, 0)
         best: npt.NDArray[np.float32] = np.maximum(levels, exact).astype(np.float32)

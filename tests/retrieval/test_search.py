@@ -351,11 +351,11 @@ def test_an_index_damaged_between_two_searches_is_built_anew(
 def test_a_server_that_dies_half_way_leaves_an_answer_and_one_notice(
     home: Path, opened: Callable[..., Search]
 ) -> None:
-    write(home, "memory/many.md", "".join(f"- item {n} of the list\n" for n in range(100)))
-    embedder = WordEmbedder(left=70)  # two batches and the lines around them
+    write(home, "memory/many.md", "".join(f"- item {n} of the list\n" for n in range(200)))
+    embedder = WordEmbedder(left=150)  # one batch and the lines around it
     search = opened(embedder)
     assert places(search.search("boiler serviced", complete=True))[0] == "memory/2026-03-02.md:3"
-    assert 64 < len(embedder.texts) <= 70
+    assert 128 < len(embedder.texts) <= 150
     assert places(search.search("boiler serviced"))[0] == "memory/2026-03-02.md:3"
     assert search.notices == ["search goes by words only: the embedding server is away (start it)"]
     search.close()
