@@ -28,8 +28,8 @@ from benchmarks.recall import DATA
 from benchmarks.recall_score import Corpus
 from openclaw.models.catalog import embedding_files
 from openclaw.retrieval.chunking import split
-from openclaw.retrieval.embedders import EmbedderChoice
-from openclaw.retrieval.embedding_backends import (
+from openclaw.retrieval.embedder_choice import EmbedderChoice
+from openclaw.retrieval.embedders import (
     MINILM_BATCH,
     MOST_THREADS,
     MiniLM,

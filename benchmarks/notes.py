@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from openclaw.retrieval.embedders import Embedder
+    from openclaw.retrieval.embedder_choice import Embedder
     from openclaw.retrieval.search import Search
 
 VOCABULARY = 8_000
@@ -88,7 +88,7 @@ class RandomEmbedder:
 
     @property
     def name(self) -> str:
-        from openclaw.retrieval.embedding_backends import NAME
+        from openclaw.retrieval.embedders import NAME
 
         return NAME
 

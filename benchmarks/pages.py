@@ -29,7 +29,7 @@ from benchmarks.recall_score import Corpus, Line, Question, Score, mean, score  
 from openclaw.memory.pages import PEOPLE, gather, gathered_lines  # noqa: E402
 from openclaw.models.catalog import embedding_files  # noqa: E402
 from openclaw.models.token_count import count  # noqa: E402
-from openclaw.retrieval.embedders import EmbedderChoice, choose_embedder  # noqa: E402
+from openclaw.retrieval.embedder_choice import EmbedderChoice, choose_embedder  # noqa: E402
 from openclaw.retrieval.passages import Passage  # noqa: E402
 from openclaw.storage.home import Home  # noqa: E402
 

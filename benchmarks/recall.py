@@ -40,7 +40,7 @@ from benchmarks.recall_score import (  # noqa: E402
 )
 from openclaw.models.catalog import embedding_files  # noqa: E402
 from openclaw.models.token_count import count  # noqa: E402
-from openclaw.retrieval.embedders import (  # noqa: E402
+from openclaw.retrieval.embedder_choice import (  # noqa: E402
     Embedder,
     EmbedderChoice,
     choose_embedder,

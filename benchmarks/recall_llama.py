@@ -29,7 +29,7 @@ from openclaw.retrieval.snapshot import question_vector
 
 if TYPE_CHECKING:
     from benchmarks.recall_score import Corpus
-    from openclaw.retrieval.embedders import Embedder
+    from openclaw.retrieval.embedder_choice import Embedder
 
 CHUNK_TOKENS = 400
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from openclaw.retrieval.embedders import Embedder
+    from openclaw.retrieval.embedder_choice import Embedder
     from openclaw.retrieval.snapshot import Snapshot
 
 FOUND = 5
@@ -286,7 +286,7 @@ def seconds(work: Callable[[], object]) -> float:
 def installed() -> Embedder | None:
     """MiniLM, None where it is not installed."""
     from openclaw.models.catalog import embedding_files
-    from openclaw.retrieval.embedders import choose_embedder
+    from openclaw.retrieval.embedder_choice import choose_embedder
 
     return choose_embedder("embedded", minilm=embedding_files(), ollama_url="").embedder
 

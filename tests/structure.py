@@ -40,7 +40,7 @@ LATE_IMPORTS: dict[str, set[str]] = {
     "openclaw.cli.common": {
         "openclaw.cli.home_trust",
         "openclaw.config",
-        "openclaw.home.commands",
+        "openclaw.home.command_turns",
     },
     "openclaw.cli.dispatch": {"openclaw.cli.shell_completion"},
     "openclaw.cli.main": {"openclaw.cli.error_report"},

@@ -17,9 +17,9 @@ from openclaw.frozen import frozen
 from openclaw.home.open_home import OpenHome
 from openclaw.memory.pages import refresh
 from openclaw.messages import Entry
-from openclaw.nlp.notable import NoteAdditions, find_additions, shorten_request
+from openclaw.nlp.note_additions import NoteAdditions, find_additions, shorten_request
+from openclaw.security.masking import map_texts
 from openclaw.security.untrusted import defuse
-from openclaw.security.vault import map_texts
 from openclaw.sessions.folder import notes_path
 from openclaw.sessions.session import Session, SessionState
 from openclaw.sessions.working_notes import WorkingNotes

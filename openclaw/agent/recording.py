@@ -21,7 +21,7 @@ from openclaw.messages import NO_RECORD, Entry, TurnRecord
 from openclaw.models.base import ModelCard
 from openclaw.models.token_count import compact_json
 from openclaw.nlp.intent import Cues
-from openclaw.security.vault import map_texts
+from openclaw.security.masking import map_texts
 from openclaw.sessions.session import Session
 from openclaw.storage.text import decode
 from openclaw.types import Change, FileContent, TurnChanges

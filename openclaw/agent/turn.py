@@ -49,8 +49,8 @@ from openclaw.models.profile import reply_limits, window_notice
 from openclaw.nlp.intent import QUESTION_MARK, Cues, split_request
 from openclaw.receipt import Receipt, make_receipt
 from openclaw.security.audit import ACTIONS, Audit
+from openclaw.security.masking import disarm_masks, masked_names
 from openclaw.security.untrusted import draw_nonce
-from openclaw.security.vault import disarm_masks, masked_names
 from openclaw.sessions.session import (
     Session,
     SessionState,

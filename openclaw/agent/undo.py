@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.agent.loop import timestamp
-from openclaw.agent.merging import bring_in
+from openclaw.agent.merge_devices import bring_in
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
 from openclaw.history.differences import turn_json

@@ -96,9 +96,9 @@ def _read_settings(home: Home | None) -> Settings:
 
 @contextmanager
 def record_as_turn(home: Home, words: str, store: KeepsWrites | None = None) -> Iterator[Command]:
-    """Record the changes made in here as one turn; see `openclaw.home.commands`. What a store
+    """Record the changes made in here as one turn; see `openclaw.home.command_turns`. What a store
     refuses is a UsageError."""
-    from openclaw.home.commands import record_command
+    from openclaw.home.command_turns import record_command
 
     with raise_usage_errors(), record_command(home, words, store) as made:
         yield made

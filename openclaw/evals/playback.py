@@ -11,8 +11,8 @@ from typing import Any
 
 from openclaw.errors import OpenclawError
 from openclaw.messages import ToolCall, ToolUse
+from openclaw.security.masking import map_texts
 from openclaw.security.policy import EFFECTS
-from openclaw.security.vault import map_texts
 from openclaw.tools.results import ResultLimits
 from openclaw.tools.toolbox import CallResult, Toolbox
 from openclaw.types import CHANGING, Action, Effect, ToolProblem

@@ -24,7 +24,7 @@ from openclaw.history.history import History
 from openclaw.home.open_home import OpenHome
 from openclaw.messages import TurnRecord
 from openclaw.models.base import Model, ModelCard
-from openclaw.security.vault import Vault
+from openclaw.security.masking import Vault
 from openclaw.sessions.session import Session
 from openclaw.storage.home import Home
 from openclaw.storage.readers import parse_foreign_json

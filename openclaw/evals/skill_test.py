@@ -16,8 +16,8 @@ from openclaw.models.base import Model
 from openclaw.nlp.intent import read_cues
 from openclaw.nlp.relevance import Blurb
 from openclaw.skills.skill import Skill
-from openclaw.skills.triggers import FILE as TESTS
-from openclaw.skills.triggers import Triggers
+from openclaw.skills.trigger_tests import FILE as TESTS
+from openclaw.skills.trigger_tests import Triggers
 from openclaw.storage.home import Home
 from openclaw.storage.safe_open import is_ordinary, read_bytes
 

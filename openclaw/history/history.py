@@ -22,7 +22,7 @@ from openclaw.history.git_commits import Commits
 from openclaw.history.journal import Journal, new_turn, place_of
 from openclaw.history.record import READY, RUNNING, Record, folders, foreign, records
 from openclaw.history.turns import GIT, UNKNOWN, Scope, State, Turn, mark_undone
-from openclaw.security.vault import Vault
+from openclaw.security.masking import Vault
 from openclaw.storage import git
 from openclaw.storage.git import note_git_locks, remove_stale_locks
 from openclaw.storage.home import Home

@@ -22,7 +22,7 @@ from openclaw.errors import UsageError
 from openclaw.frozen import frozen
 from openclaw.messages import MOST_IMAGE_BYTES, Image, Material
 from openclaw.security.credentials import why_denied
-from openclaw.storage.child import NoText, paged_text
+from openclaw.storage.foreign_readers import NoText, paged_text
 from openclaw.storage.readers import BEGINNING, IMAGES, SUFFIXES, kind_of
 from openclaw.types import Shown
 

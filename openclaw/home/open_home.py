@@ -20,8 +20,8 @@ from openclaw.memory.todos import TodoFile
 from openclaw.models.base import Model, Request, without_retries
 from openclaw.models.token_count import Meters
 from openclaw.security.grants import Grant, read_grants
+from openclaw.security.masking import Vault
 from openclaw.security.policy import Ask
-from openclaw.security.vault import Vault
 from openclaw.sessions.store import SessionStore, UnsavedSessions
 from openclaw.skills.skill import SOURCES, Skill, list_installed
 from openclaw.storage.home import Home

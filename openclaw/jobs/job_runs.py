@@ -17,14 +17,14 @@ from datetime import datetime, timedelta
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.history.history import History, command
-from openclaw.jobs.heartbeat import (
+from openclaw.jobs.schedule import FILE, Job, read_jobs
+from openclaw.jobs.unattended import (
     UnattendedResult,
     prompt_of,
     read_tasks,
     run_lock,
     session_prefix,
 )
-from openclaw.jobs.schedule import FILE, Job, read_jobs
 from openclaw.memory.todos import is_overdue, todo_file
 from openclaw.security.display import one_line
 from openclaw.storage.home import Home

@@ -18,7 +18,7 @@ from openclaw.home.open_home import OpenHome
 from openclaw.memory.findings import Document, LintContext, LintFinding
 from openclaw.memory.lint import apply_fixes, lint
 from openclaw.memory.markdown import read_markdown
-from openclaw.security.vault import Vault
+from openclaw.security.masking import Vault
 from openclaw.storage.git import Git, GitError
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock

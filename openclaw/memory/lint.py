@@ -28,7 +28,7 @@ from openclaw.memory.markdown import read_page
 from openclaw.memory.notes import MAX_CHARS
 from openclaw.memory.pages import gathered_lines
 from openclaw.security import secrets, untrusted
-from openclaw.security.vault import mask_of
+from openclaw.security.masking import mask_of
 
 
 def lint(documents: Iterable[Document], around: LintContext) -> list[LintFinding]:

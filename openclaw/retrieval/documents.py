@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.frozen import frozen
-from openclaw.storage.child import NoText, pdf_text
+from openclaw.storage.foreign_readers import NoText, pdf_text
 from openclaw.storage.readers import Kind
 from openclaw.storage.safe_open import reading
 from openclaw.storage.text import BOM, decode

@@ -1,138 +1,459 @@
-"""The protocol of an embedder, and the choice of one by the settings.
+"""Embedders: all-MiniLM-L6-v2 in this process, and models of Ollama and of other servers.
 
-Choosing loads nothing: it only checks for files, or asks a server for its list (50 ms when none
-runs on this machine). The embedder loads its model with the first text.
+MiniLM runs with onnxruntime and tokenizers. Pooling and normalisation follow its model card
+(https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2): the mean over all tokens but
+padding, divided by its length. The model needs no prefixes.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
-from collections.abc import Sequence
+import re
+import shutil
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from http.client import HTTPException
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any
 
-from openclaw.errors import ServerAway, UsageError
-from openclaw.models.catalog import embedding_files
-from openclaw.models.ollama_client import base_url
-from openclaw.retrieval.embedding_backends import MiniLM, OllamaEmbedder, OpenAIEmbedder
-from openclaw.retrieval.embedding_models import find, installed, preferred
+import numpy as np
+from numpy.typing import NDArray
+
+from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, ServerAway
+from openclaw.models.base import MOST_BYTES, ask_uncompressed, limit_size
+from openclaw.models.http_client import (
+    ConnectFailed,
+    HttpClient,
+    ServerRefusal,
+    is_loopback,
+    one_line,
+)
+from openclaw.models.openai import HOSTED, START_IT
+from openclaw.retrieval.embedding_models import InstalledModel, cut, family
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from openclaw.config import Settings
-
-
-EMBEDDED = "all-minilm-l6-v2"
-PULL = f"openclaw models pull {EMBEDDED}"
+    import ollama
+    from llama_index.embeddings.ollama import OllamaEmbedding
+    from tokenizers import Tokenizer
 
 
-class Embedder(Protocol):
-    """Turns texts into vectors of length 1. Their scalar product measures how close in meaning two
-    texts are."""
+NAME = "embedded/all-minilm-l6-v2"
+WINDOW = 256  # tokens with [CLS] and [SEP]; max_seq_length of the model card's configuration
+DIMENSIONS = 384
+# Texts of one run of the network. With 48 the layers' values exceed the processor's cache, and a
+# text costs twice as much as with 8 (measured at 150 tokens).
+MINILM_BATCH = 8
+MOST_THREADS = 4
+NO_TELEMETRY = {"ORT_DISABLE_TELEMETRY": "1", "ORT_TELEMETRY_DISABLED": "1"}
+"""onnxruntime 1.32 reports its sessions to its maker, also on Linux, and keeps a device number in
+the user's cache, unless the first variable is set when it is imported; other versions read the
+second (https://github.com/microsoft/onnxruntime/pull/29843)."""
+CONVERTED = "converted.onnx"
+
+
+class MiniLM:
+    """The model of two files, opened at the first use. Several threads may use it.
+
+    `threads` 0 means one for each core, at most 4.
+    """
+
+    def __init__(self, model: Path, tokenizer: Path, threads: int = 0) -> None:
+        self._model = model
+        self._tokenizer = tokenizer
+        self._threads = threads or min(os.cpu_count() or 1, MOST_THREADS)
+        self._opening = threading.Lock()
+        self._opened: tuple[Any, Tokenizer] | None = None
 
     @property
     def name(self) -> str:
-        """Names the model and its exact version; vectors of different names are not comparable."""
-        ...
+        return NAME
 
     @property
     def window(self) -> int:
-        """The most tokens of a text; a longer text is cut."""
-        ...
+        return WINDOW
 
     def documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row for each text, shape (n, d). Texts of similar length together are fastest.
-        Raises ServerAway, ModelMissing or ModelFailed."""
-        ...
+        """Shape (n, 384), float32, rows of length 1. Raises ModelFailed when a file is damaged."""
+        vectors = np.empty((len(texts), DIMENSIONS), np.float32)
+        try:
+            session, tokenizer = self._open()
+            names = [given.name for given in session.get_inputs()]
+            for batch, inputs in batches(tokenizer, texts):
+                tokens = session.run(None, {name: inputs[name] for name in names})[0]
+                vectors[batch] = _pool(tokens, inputs["attention_mask"])
+        except Exception as error:  # both libraries raise bare Exceptions of many kinds
+            raise _to_model_failed(error, self._model.parent) from error
+        return vectors
 
     def query(self, text: str) -> NDArray[np.float32]:
-        """The vector of a question, shape (d,). Raises as `documents` does."""
-        ...
+        """Shape (384,), float32, of length 1. Raises ModelFailed when a file is damaged."""
+        vector: NDArray[np.float32] = self.documents([text])[0]
+        return vector
 
     def load(self) -> None:
-        """Load the model before the first text, if this process holds it. Raises any Exception."""
-        ...
+        self._open()
 
     def close(self) -> None:
-        """Free the model; the next use loads it again."""
-        ...
+        with self._opening:
+            self._opened = None
+
+    def _open(self) -> tuple[Any, Tokenizer]:
+        with self._opening:
+            if self._opened is None:
+                self._opened = (
+                    open_session(self._model, self._threads),
+                    open_tokenizer(self._tokenizer),
+                )
+            return self._opened
 
 
-class EmbedderChoice(NamedTuple):
-    """The embedder, or None with a line that says why and one that says what to do. Both lines are
-    empty when `embedding: none` asks for words only."""
+def open_session(model: Path, threads: int) -> Any:
+    """Load the network from its converted copy beside it, which the first load makes.
 
-    embedder: Embedder | None
-    why_not: str = ""
-    advice: str = ""
-
-
-def choose_embedder(
-    setting: str,
-    *,
-    minilm: tuple[Path, Path] | None,
-    ollama_url: str,
-    threads: int = 0,
-    openai_url: str = "",
-    api_key: str = "",
-) -> EmbedderChoice:
-    """The embedder of the setting `embedding`.
-
-    `minilm` are the installed network and tokenizer, None when they are not installed; `ollama_url`
-    is a whole URL, `openai_url` is as in the settings. `auto` takes the installed files, else an
-    embedding model of Ollama. Raises UsageError for an unknown setting.
+    To convert the int8 weights to float32 takes 0.15 s; without it a question takes 10 ms instead
+    of 3. The copy (130 MB) also holds the weights as the processor's matrix products want them. It
+    is mapped into memory, so that processes share its pages; onnxruntime refuses one that another
+    kind of processor has made (https://github.com/microsoft/onnxruntime/pull/23069).
     """
-    kind, _, name = setting.partition("/")
-    if setting == "none":
-        return EmbedderChoice(None)
-    if setting in ("auto", "embedded", f"embedded/{EMBEDDED}"):
-        if minilm:
-            return EmbedderChoice(MiniLM(*minilm, threads))
-        if setting == "auto":
-            return _any_of_ollama(ollama_url)
-        why = "the embedding model is not installed, search goes by words only"
-        return EmbedderChoice(None, why, PULL)
-    if kind == "ollama" and name:
-        return _of_ollama(name, ollama_url)
-    if kind == "openai" and name:
-        return EmbedderChoice(OpenAIEmbedder(name, openai_url, api_key))
-    raise UsageError(
-        f"not an embedding: {setting!r}",
-        "set `embedding` in openclaw.yaml to auto, embedded, ollama/NAME, openai/NAME or none",
+    os.environ.update(NO_TELEMETRY)
+    import onnxruntime
+
+    folder = model.with_name(f"{model.stem}-{onnxruntime.__version__}")
+    with suppress(Exception):  # there is none, it is damaged, or no model
+        changed = model.stat().st_mtime_ns
+        if (folder / CONVERTED).stat().st_mtime_ns == changed:
+            return _make_session(folder / CONVERTED, threads)
+    part = folder.with_name(f"{folder.name}.{os.getpid()}")
+    with suppress(Exception):  # the folder is read-only, the disk full, or the model damaged
+        part.mkdir()
+        session = _make_session(model, threads, part / CONVERTED)
+        for path in part.iterdir():
+            with path.open("r+b") as written:
+                os.fsync(written.fileno())  # a torn copy would give wrong vectors unseen
+        os.utime(part / CONVERTED, ns=(changed, changed))
+        for old in set(model.parent.glob(f"{model.stem}-*")) - {part}:
+            shutil.rmtree(old, ignore_errors=True)
+        part.rename(folder)
+        return session
+    shutil.rmtree(part, ignore_errors=True)
+    return _make_session(model, threads)
+
+
+def _make_session(file: Path, threads: int, converted: Path | None = None) -> Any:
+    """Open a network; one that is not converted yet is written to `converted`. More optimisation
+    only loads more slowly. Threads that spin while they wait would take the processor from
+    llama.cpp."""
+    import onnxruntime
+
+    options, levels = onnxruntime.SessionOptions(), onnxruntime.GraphOptimizationLevel
+    add = options.add_session_config_entry
+    level = levels.ORT_DISABLE_ALL if file.name == CONVERTED else levels.ORT_ENABLE_BASIC
+    options.graph_optimization_level = level
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    add("session.intra_op.allow_spinning", "0")
+    if converted:
+        options.optimized_model_filepath = str(converted)
+        add("session.optimized_model_external_initializers_file_name", "weights")
+        add("session.save_external_prepacked_constant_initializers", "1")
+    return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+
+
+def open_tokenizer(tokenizer: Path) -> Tokenizer:
+    """Load the tokenizer. The published file cuts and pads to 128 tokens; the model reads 256."""
+    from tokenizers import Tokenizer
+
+    reader = Tokenizer.from_file(str(tokenizer))
+    reader.enable_truncation(WINDOW)
+    reader.no_padding()
+    return reader
+
+
+def batches(
+    tokenizer: Tokenizer, texts: Sequence[str]
+) -> Iterator[tuple[list[int], dict[str, NDArray[np.int64]]]]:
+    """The places of `MINILM_BATCH` texts at a time, with their token ids and mask, shape (n,
+    longest). Texts alike in length stand together, since padding costs as much as tokens. Not by
+    `encode_batch`: its thread pool would warn on stderr when this process forks later."""
+    read = [tokenizer.encode(text).ids for text in texts]
+    order = sorted(range(len(read)), key=lambda at: len(read[at]))
+    for start in range(0, len(order), MINILM_BATCH):
+        batch = order[start : start + MINILM_BATCH]
+        ids = np.zeros((len(batch), len(read[batch[-1]])), np.int64)
+        mask = np.zeros_like(ids)
+        for row, at in enumerate(batch):
+            ids[row, : len(read[at])] = read[at]
+            mask[row, : len(read[at])] = 1
+        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        yield batch, inputs
+
+
+def _pool(tokens: NDArray[np.float32], mask: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Token vectors (n, t, d) and their mask (n, t) as text vectors (n, d)."""
+    sums: NDArray[np.float32] = np.einsum("ntd,nt->nd", tokens, mask.astype(np.float32))
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    normalised: NDArray[np.float32] = sums / np.maximum(lengths, np.float32(1e-12))
+    return normalised
+
+
+def _to_model_failed(error: Exception, folder: Path) -> ModelFailed:
+    if isinstance(error, ImportError):
+        return ModelFailed(
+            f"the embedding model cannot run here: {error}",
+            "pip install onnxruntime tokenizers, or set `embedding` to ollama/NAME",
+        )
+    line = " ".join(str(error).split())[:200]
+    return ModelFailed(
+        f"the embedding model in {folder} is damaged: {line}",
+        "openclaw models pull all-minilm-l6-v2",
     )
 
 
-def _any_of_ollama(url: str) -> EmbedderChoice:
-    try:
-        found = preferred(installed(url))
-    except ServerAway:
-        found = None
-    if found is None:
-        why = "no embedding model is installed, search goes by words only"
-        return EmbedderChoice(None, why, PULL)
-    return EmbedderChoice(OllamaEmbedder(found, url))
+SERVER_BATCH = 16  # texts of one request; a slow processor answers it within a minute
+CONNECT_SECONDS = 5.0
+READ_SECONDS = 120.0  # enough to load a large model from disk
+SHORTEST = 32  # characters; a shorter text that is "too long" is not cut again
+
+_TOO_LONG = re.compile(
+    r"(input|prompt) (length )?(exceeds|is too (long|large))|context length", re.I
+)
 
 
-def _of_ollama(name: str, url: str) -> EmbedderChoice:
-    try:
-        found = find(name, installed(url))
-    except ServerAway as error:
-        return EmbedderChoice(None, f"{error}, search goes by words only", error.hint)
-    if found is None:
-        why = f"Ollama has no model {name}, search goes by words only"
-        return EmbedderChoice(None, why, f"ollama pull {name}")
-    return EmbedderChoice(OllamaEmbedder(found, url))
+class TextTooLongError(ModelFailed):
+    """The server refuses a text because of its length."""
 
 
-def open_embedder(settings: Settings) -> EmbedderChoice:
-    """The embedder of the settings, or why there is none. Loads nothing yet."""
-    return choose_embedder(
-        settings.embedding,
-        minilm=embedding_files(),
-        ollama_url=base_url(settings.ollama.host),
-        threads=settings.embedded.threads,
-        openai_url=settings.openai.base_url,
-        api_key=os.environ.get(settings.openai.api_key_env, ""),
-    )
+class ServerEmbedder(ABC):
+    """A model of a server, by the name that this server has for it. A failure is raised at once and
+    not tried again: the search goes on by words."""
+
+    def __init__(self, model: str) -> None:
+        self._family = family(model)
+        self._model_name = model
+        self._dimensions = 0
+
+    @abstractmethod
+    def _fetch(self, texts: list[str], *, asked: bool) -> Any:
+        """Return the vectors of passages, or of questions. Raises TextTooLongError, ServerAway,
+        ModelMissing or ModelFailed."""
+
+    @property
+    def window(self) -> int:
+        return self._family.window
+
+    def load(self) -> None:  # noqa: B027 - nothing to do is right for all of them
+        """Does nothing: the server loads its model with the first text."""
+
+    def documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Shape (n, d). Raises ServerAway, ModelMissing, or ModelFailed for unusable vectors."""
+        builder = [cut(text, self.window) for text in texts]
+        batches = [
+            builder[start : start + SERVER_BATCH] for start in range(0, len(texts), SERVER_BATCH)
+        ]
+        if not batches:
+            return np.empty((0, self._dimensions), np.float32)
+        return np.concatenate([self._embed_batch(batch) for batch in batches])
+
+    def query(self, text: str) -> NDArray[np.float32]:
+        """Shape (d,). Raises as `documents` does."""
+        asked = cut(text, self.window)
+        while True:
+            try:
+                found = self._fetch([asked], asked=True)
+                vector: NDArray[np.float32] = self._check_vectors(found, 1)[0]
+                return vector
+            except TextTooLongError:
+                asked = _shorter(asked)
+
+    def _embed_batch(self, texts: list[str]) -> NDArray[np.float32]:
+        """Embed a batch. Ollama since 0.13.5 refuses a text that is too long instead of cutting it
+        (ollama/ollama issue 14186): then each text is sent alone, and a refused one cut in half."""
+        try:
+            return self._check_vectors(self._fetch(texts, asked=False), len(texts))
+        except TextTooLongError:
+            if len(texts) == 1:
+                return self._embed_batch([_shorter(texts[0])])
+        return np.concatenate([self._embed_batch([text]) for text in texts])
+
+    def _check_vectors(self, found: Any, count: int) -> NDArray[np.float32]:
+        """The vectors with length 1. Raises ModelFailed when they are unusable."""
+        try:
+            vectors = np.asarray(found, np.float32)
+        except (ValueError, TypeError) as error:
+            raise self._unusable_vectors("rows of different lengths") from error
+        if vectors.ndim != 2 or len(vectors) != count or not vectors.shape[1]:
+            raise self._unusable_vectors(f"vectors of shape {vectors.shape} for {count} texts")
+        if self._dimensions not in (0, vectors.shape[1]):
+            before = self._dimensions
+            raise self._unusable_vectors(f"{vectors.shape[1]} dimensions where there were {before}")
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not np.isfinite(lengths).all() or not lengths.all():
+            raise self._unusable_vectors("a vector that is zero or no number")
+        self._dimensions = vectors.shape[1]
+        normalised: NDArray[np.float32] = vectors / lengths
+        return normalised
+
+    def _unusable_vectors(self, what: str) -> ModelFailed:
+        return ModelFailed(
+            f"{self._model_name} gave {what}",
+            "take another embedding model, or set `embedding` in openclaw.yaml to embedded",
+        )
+
+
+class OllamaEmbedder(ServerEmbedder):
+    """One model of one server. Connects with the first text."""
+
+    def __init__(self, model: InstalledModel, url: str) -> None:
+        super().__init__(model.name)
+        self._model = model
+        self._url = url
+        self._opened: OllamaEmbedding | None = None
+
+    @property
+    def name(self) -> str:
+        """The name with the digest, which differs for another model of the same name."""
+        return f"ollama/{self._model.name}@{self._model.digest[:12]}"
+
+    def close(self) -> None:
+        if self._opened is not None:
+            client: Any = self._opened._client
+            client.close()
+            self._opened = None
+
+    def _fetch(self, texts: list[str], *, asked: bool) -> Any:
+        with self._translate_errors():
+            if asked:
+                return [self._client.get_query_embedding(text) for text in texts]
+            return self._client.get_text_embedding_batch(texts)
+
+    @property
+    def _client(self) -> OllamaEmbedding:
+        if self._opened is None:
+            from llama_index.embeddings.ollama import OllamaEmbedding
+
+            self._opened = OllamaEmbedding(
+                self._model.name,
+                base_url=self._url,
+                embed_batch_size=SERVER_BATCH,
+                query_instruction=self._family.query or None,
+                text_instruction=self._family.document or None,
+                client_kwargs=_client_options(self._url),
+            )
+        return self._opened
+
+    @contextmanager
+    def _translate_errors(self) -> Iterator[None]:
+        """Turn the libraries' exceptions into our errors."""
+        import httpx
+        import ollama
+
+        server = f"Ollama at {self._url}"
+        try:
+            yield
+        except ollama.ResponseError as error:
+            raise self._to_openclaw_error(error) from error
+        except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise ServerAway(f"{server} does not answer", "start it with `ollama serve`") from error
+        except httpx.HTTPError as error:
+            raise _broken_off(server, error) from error
+        except (ValueError, TypeError, AttributeError, IndexError) as error:
+            raise self._unusable_vectors("what is no vector") from error
+
+    def _to_openclaw_error(self, error: ollama.ResponseError) -> OpenclawError:
+        said = " ".join(str(error.error).split())[:300]
+        if error.status_code == 404 and "page not found" not in said:
+            return ModelMissing(
+                f"Ollama at {self._url} has no model {self._model.name}",
+                f"ollama pull {self._model.name}",
+            )
+        if _TOO_LONG.search(said):
+            return TextTooLongError(f"{self._model.name} refuses a text as too long", "")
+        hint = "take an embedding model" if "support" in said else "see the server's own log"
+        return ModelFailed(
+            f"{self._model.name} cannot embed (HTTP {error.status_code}): {said}", hint
+        )
+
+
+class OpenAIEmbedder(ServerEmbedder):
+    """One model of a server with an OpenAI-compatible `/embeddings`: vLLM, llama.cpp, hosted ones.
+    Connects with the first text.
+
+    base_url  the part before `/embeddings`; "" is OpenAI's own
+    """
+
+    def __init__(self, model: str, base_url: str, api_key: str) -> None:
+        super().__init__(model)
+        self._url = (base_url or HOSTED).rstrip("/")
+        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._client = HttpClient(self._url, headers, CONNECT_SECONDS, READ_SECONDS)
+
+    @property
+    def name(self) -> str:
+        """The name with a hash of the address, as these servers do not tell a model's digest."""
+        return f"openai/{self._model_name}@{hashlib.sha256(self._url.encode()).hexdigest()[:12]}"
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _fetch(self, texts: list[str], *, asked: bool) -> Any:
+        mark = self._family.query if asked else self._family.document
+        told = [f"{mark} {text}" if mark else text for text in texts]
+        body = {"model": self._model_name, "input": told}
+        server = f"the server at {self._url}"
+        try:
+            response = self._client.send("POST", "/embeddings", body)
+            data = response.read(MOST_BYTES)
+            if response.length:
+                raise HTTPException("its reply is cut off, or too large")
+            rows = json.loads(data)["data"]
+            return [row["embedding"] for row in sorted(rows, key=lambda row: int(row["index"]))]
+        except ServerRefusal as refusal:
+            raise self._to_openclaw_error(refusal) from refusal
+        except ConnectFailed as error:
+            raise ServerAway(f"{server} does not answer", START_IT) from error
+        except (HTTPException, OSError) as error:
+            raise _broken_off(server, error) from error
+        except (ValueError, TypeError, KeyError) as error:
+            raise self._unusable_vectors("what is no vector") from error
+
+    def _to_openclaw_error(self, refusal: ServerRefusal) -> OpenclawError:
+        said, status = one_line(str(refusal)), refusal.status
+        if status in (400, 413, 500) and _TOO_LONG.search(said):
+            return TextTooLongError(f"{self._model_name} refuses a text as too long", "")
+        if status == 404:
+            hint = "name one that the server has: openclaw config set embedding openai/NAME"
+            return ModelMissing(f"{self._url} has no embedding model {self._model_name}", hint)
+        hint = "look at `openai.base_url` and the variable of `openai.api_key_env`"
+        return ModelFailed(f"{self._model_name} cannot embed (HTTP {status}): {said}", hint)
+
+
+def _broken_off(server: str, error: Exception) -> ServerAway:
+    why = str(error) or type(error).__name__
+    return ServerAway(f"{server} broke off while embedding ({why})", "see the server's own log")
+
+
+def _shorter(text: str) -> str:
+    if len(text) <= SHORTEST:
+        raise ModelFailed(
+            "the embedding model refuses even the shortest texts as too long",
+            "take another embedding model, or set `embedding` in openclaw.yaml to embedded",
+        )
+    return text[: len(text) // 2]
+
+
+def _client_options(url: str) -> dict[str, Any]:
+    """Arguments for `httpx.Client`. A proxy of the environment is not used for loopback; the
+    certificate store (35 ms, twice) is not read without TLS."""
+    import httpx
+
+    return {
+        "timeout": httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
+        "verify": url.startswith("https://"),
+        "event_hooks": {"request": [ask_uncompressed], "response": [limit_size]},
+        "trust_env": not is_loopback(url),
+    }

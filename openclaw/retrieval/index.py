@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING
 
 from openclaw.errors import OpenclawError
 from openclaw.retrieval import ranking
-from openclaw.retrieval.embedders import Embedder, EmbedderChoice
+from openclaw.retrieval.database import ENGINE, KnownFile, Stamp
+from openclaw.retrieval.embedder_choice import Embedder, EmbedderChoice
 from openclaw.retrieval.index_store import IndexStore
 from openclaw.retrieval.indexer import Indexer, IndexReport, Progress
 from openclaw.retrieval.ranking import RowScores
-from openclaw.retrieval.records import ENGINE, KnownFile, Stamp
 from openclaw.retrieval.scan import IndexOptions
+from openclaw.retrieval.shared_store import KEPT_DAYS, LazyStore
 from openclaw.retrieval.snapshot import (
     Rows,
     Snapshot,
     SnapshotView,
     question_vector,
 )
-from openclaw.retrieval.vector_store import KEPT_DAYS, LazyStore
 from openclaw.retrieval.vector_upkeep import VectorFiller, is_behind
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock, owner

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from openclaw.retrieval import records
-from openclaw.retrieval.records import KnownFile
+from openclaw.retrieval import database
+from openclaw.retrieval.database import KnownFile
 from openclaw.retrieval.snapshot import Snapshot, SnapshotCache
 from openclaw.retrieval.writer import Writer
 from openclaw.storage.safe_open import NotOrdinary, checked_database, make_folder, remove
@@ -172,10 +172,10 @@ class IndexStore:
     def _open_file(self) -> None:
         self._identity = _identity(self.path)
         make_folder(self.path.parent)
-        writer = records.connect(checked_database(self.path), self._busy, self._max_pages)
+        writer = database.connect(checked_database(self.path), self._busy, self._max_pages)
         try:
             self._identity = _identity(self.path)
-            reader = records.connect_reader(self.path, self._busy)
+            reader = database.connect_reader(self.path, self._busy)
         except BaseException:
             writer.close()
             raise
@@ -200,16 +200,16 @@ class IndexStore:
 
     def _to_memory(self, reason: str, *, seed: bool) -> None:
         """Continue in memory, with the rows that can still be read from the file."""
-        memory = records.connect(":memory:", 0)
+        memory = database.connect(":memory:", 0)
         if seed:
             try:
                 if hasattr(self, "_reader"):
                     self._reader.backup(memory)
                 else:
-                    records.copy_unwritable(checked_database(self.path), memory)
+                    database.copy_unwritable(checked_database(self.path), memory)
             except (OSError, sqlite3.Error):
                 memory.close()
-                memory = records.connect(":memory:", 0)
+                memory = database.connect(":memory:", 0)
         self._close_quietly()
         if reason:
             self.notices.append(f"the memory index is kept in memory only: {reason}")
@@ -244,7 +244,7 @@ class IndexStore:
     def _open_view(self) -> sqlite3.Connection:
         """A read-only connection for one snapshot."""
         if not self.in_memory:
-            return records.connect_reader(self.path, self._busy)
+            return database.connect_reader(self.path, self._busy)
         copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._reader.backup(copy)
         return copy

@@ -18,9 +18,9 @@ from openclaw import __version__
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.retrieval import chunking, vector_upkeep
+from openclaw.retrieval.database import KnownFile, Stamp
 from openclaw.retrieval.documents import Unreadable, read_data, too_large
 from openclaw.retrieval.index_store import IndexStore
-from openclaw.retrieval.records import KnownFile, Stamp
 from openclaw.retrieval.scan import MANY, FoundFile, IgnoreCache, IndexOptions, Scan
 from openclaw.retrieval.writer import FileReading, Writer, postings
 from openclaw.storage.home import Home

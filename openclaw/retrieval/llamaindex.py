@@ -23,6 +23,7 @@ from llama_index.retrievers.bm25 import BM25Retriever
 
 from openclaw.errors import ModelFailed
 from openclaw.retrieval import ranking
+from openclaw.retrieval.database import StoredChunk
 from openclaw.retrieval.question import topic_words
 from openclaw.retrieval.ranking import (
     K1,
@@ -33,11 +34,10 @@ from openclaw.retrieval.ranking import (
     respell,
     weigh_words,
 )
-from openclaw.retrieval.records import StoredChunk
 from openclaw.retrieval.snapshot import Rows, SnapshotView, best, question_vector
 
 if TYPE_CHECKING:
-    from openclaw.retrieval.embedders import Embedder
+    from openclaw.retrieval.embedder_choice import Embedder
 
 
 # As `ranking.nearest`; None when the vectors cannot be asked for.

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from openclaw.frozen import frozen
 
 if TYPE_CHECKING:
+    from openclaw.retrieval.database import StoredChunk
     from openclaw.retrieval.ranking import FusedRow
-    from openclaw.retrieval.records import StoredChunk
 
 
 Hit = tuple["FusedRow", "StoredChunk"]

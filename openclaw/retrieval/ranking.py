@@ -18,14 +18,14 @@ import numpy.typing as npt
 
 from openclaw.frozen import frozen
 from openclaw.retrieval import snapshot
-from openclaw.retrieval.embedding_backends import NAME as MINILM
+from openclaw.retrieval.embedders import NAME as MINILM
 from openclaw.retrieval.question import Question, names_of, read_question, topic_words
 from openclaw.retrieval.snapshot import Floats, Rows, SnapshotView
 from openclaw.retrieval.tokens import words
 
 if TYPE_CHECKING:
-    from openclaw.retrieval.embedders import Embedder
-    from openclaw.retrieval.records import StoredChunk
+    from openclaw.retrieval.database import StoredChunk
+    from openclaw.retrieval.embedder_choice import Embedder
     from openclaw.retrieval.shared_vectors import SharedVectors
 
 

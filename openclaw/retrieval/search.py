@@ -29,7 +29,7 @@ from openclaw.errors import ModelFailed
 from openclaw.frozen import frozen
 from openclaw.retrieval import ranking
 from openclaw.retrieval.documents import Unreadable, read_document
-from openclaw.retrieval.embedders import Embedder, EmbedderChoice, open_embedder
+from openclaw.retrieval.embedder_choice import Embedder, EmbedderChoice, open_embedder
 from openclaw.retrieval.index import LiveIndex
 from openclaw.retrieval.indexer import Progress
 from openclaw.retrieval.passages import (
@@ -44,8 +44,8 @@ from openclaw.retrieval.passages import (
 from openclaw.retrieval.question import Query, day_of, shorten_question, to_path_prefix
 from openclaw.retrieval.ranking import ORDER_SCORE, RECALL_SCORE, FusedRow, RowScores
 from openclaw.retrieval.scan import IndexOptions, index_options
+from openclaw.retrieval.shared_store import LazyStore, StoreFailed
 from openclaw.retrieval.snapshot import Rows, SnapshotView, allowed_rows
-from openclaw.retrieval.vector_store import LazyStore, StoreFailed
 from openclaw.storage.home import Home
 from openclaw.storage.readers import kind_by_name
 from openclaw.types import Shown, ToolProblem

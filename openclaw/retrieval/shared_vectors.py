@@ -26,10 +26,10 @@ from llama_index.core.vector_stores.types import (
 )
 
 from openclaw.config.mcp_settings import VARIABLE
-from openclaw.retrieval.vector_store import SharedVector, StoreFailed, find_class, opener, run_for
+from openclaw.retrieval.shared_store import SharedVector, StoreFailed, find_class, opener, run_for
 
 if TYPE_CHECKING:
-    from openclaw.retrieval.embedders import Embedder
+    from openclaw.retrieval.embedder_choice import Embedder
     from openclaw.retrieval.snapshot import Floats, Rows
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openclaw.errors import ModelFailed
-from openclaw.retrieval.records import (
+from openclaw.retrieval.database import (
     DAY,
     DAY_TOLD,
     GROUP,
@@ -26,7 +26,7 @@ from openclaw.retrieval.records import (
 from openclaw.retrieval.writer import ROW_TYPE, binary_codes
 
 if TYPE_CHECKING:
-    from openclaw.retrieval.embedders import Embedder
+    from openclaw.retrieval.embedder_choice import Embedder
 
 
 Rows = npt.NDArray[np.int64]

@@ -19,13 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from openclaw.errors import ModelFailed
+from openclaw.retrieval.database import GROUP
 from openclaw.retrieval.index_store import IndexStore
-from openclaw.retrieval.records import GROUP
-from openclaw.retrieval.vector_store import NAMED_DAYS, LazyStore, StoreFailed
+from openclaw.retrieval.shared_store import NAMED_DAYS, LazyStore, StoreFailed
 from openclaw.retrieval.writer import ROW_TYPE, Writer, add_vectors, context_key
 
 if TYPE_CHECKING:
-    from openclaw.retrieval.embedders import Embedder
+    from openclaw.retrieval.embedder_choice import Embedder
     from openclaw.retrieval.shared_vectors import SharedVectors
     from openclaw.retrieval.snapshot import Snapshot
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from openclaw.retrieval.records import DAY, DAY_TOLD, GROUP, ORDINALS, KnownFile, Stamp
+from openclaw.retrieval.database import DAY, DAY_TOLD, GROUP, ORDINALS, KnownFile, Stamp
 from openclaw.retrieval.tokens import language_of, words
 
 if TYPE_CHECKING:

@@ -10,15 +10,15 @@ import traceback
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
 from openclaw.events import Done
-from openclaw.jobs.heartbeat import (
+from openclaw.jobs.job_runs import run_due, tell
+from openclaw.jobs.schedule import FILE, read_jobs
+from openclaw.jobs.unattended import (
     UnattendedResult,
     result_of,
     session_prefix,
     unattended_mode,
     unattended_settings,
 )
-from openclaw.jobs.job_runs import run_due, tell
-from openclaw.jobs.schedule import FILE, read_jobs
 from openclaw.security.display import harmless
 from openclaw.server.service import Service
 from openclaw.server.wire import Order, event_from_json

@@ -12,7 +12,7 @@ from openclaw import __version__
 from openclaw.agent.agent import Agent
 from openclaw.config import load_settings
 from openclaw.history.history import Command
-from openclaw.home.commands import record_command
+from openclaw.home.command_turns import record_command
 from openclaw.models.base import Model
 from openclaw.security.audit import ACTIONS, Audit
 from openclaw.server.access import Tokens, tokens_file

@@ -24,9 +24,9 @@ from openclaw.memory.notes import AlreadyKnownError, typed_notes
 from openclaw.memory.todos import Todo, TodoFile, todo_file
 from openclaw.models.base import matches_schema
 from openclaw.security.audit import ACTIONS, Audit
+from openclaw.security.masking import Vault
 from openclaw.security.policy import plain_parts
 from openclaw.security.untrusted import fence, plain_source
-from openclaw.security.vault import Vault
 from openclaw.server.api import NUMBER, TEXT
 from openclaw.server.service import Service
 from openclaw.server.wire import Order, Problem

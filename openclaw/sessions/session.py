@@ -24,7 +24,7 @@ from openclaw.messages import (
     fields_to,
 )
 from openclaw.security.display import first_words
-from openclaw.security.vault import Vault, map_texts
+from openclaw.security.masking import Vault, map_texts
 from openclaw.storage.readers import json_or_none
 
 VERSION = 2

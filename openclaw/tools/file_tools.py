@@ -13,9 +13,9 @@ from typing import Any
 from openclaw.frozen import frozen
 from openclaw.memory.tables import show_sums
 from openclaw.memory.todos import add_todos
+from openclaw.security.masking import Vault
 from openclaw.security.secrets import find_key_begin
-from openclaw.security.vault import Vault
-from openclaw.storage.child import NoText, paged_text
+from openclaw.storage.foreign_readers import NoText, paged_text
 from openclaw.storage.home import PROPOSED, Home
 from openclaw.storage.readers import IMAGES, kind_of
 from openclaw.storage.safe_open import read_bytes

@@ -10,7 +10,7 @@ from dataclasses import field
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from openclaw.frozen import frozen
-from openclaw.security.vault import MaskMode
+from openclaw.security.masking import MaskMode
 from openclaw.storage.readers import json_or_none
 from openclaw.types import Action, Change, Effect, ToolProblem
 

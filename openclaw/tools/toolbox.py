@@ -19,9 +19,7 @@ from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.messages import ToolCall
 from openclaw.security.grants import find_lasting_facts
-from openclaw.security.policy import Declined, PermissionQuestion, Policy, Verdict
-from openclaw.security.untrusted import break_tokens, strip_hidden
-from openclaw.security.vault import (
+from openclaw.security.masking import (
     NoMasking,
     SecretMasker,
     arguments_for_call,
@@ -29,6 +27,8 @@ from openclaw.security.vault import (
     masked_names,
     secrets_used,
 )
+from openclaw.security.policy import Declined, PermissionQuestion, Policy, Verdict
+from openclaw.security.untrusted import break_tokens, strip_hidden
 from openclaw.tools.allowed_tools import allows
 from openclaw.tools.paths import SPILL
 from openclaw.tools.results import (
@@ -39,7 +39,7 @@ from openclaw.tools.results import (
     fence_cut,
     to_tool_problem,
 )
-from openclaw.tools.selection import Shortlist
+from openclaw.tools.shortlist import Shortlist
 from openclaw.tools.tool import (
     Tool,
     action_of,

@@ -12,7 +12,7 @@ from openclaw.errors import Damaged, OpenclawError
 from openclaw.messages import Entry
 from openclaw.models.token_count import Meter, Meters
 from openclaw.security.foreign_files import ForeignFiles
-from openclaw.security.vault import Vault
+from openclaw.security.masking import Vault
 from openclaw.sessions.store import SessionStore
 from openclaw.skills.skill import list_installed
 from openclaw.storage.home import Home, create_home

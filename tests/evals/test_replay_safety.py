@@ -17,8 +17,8 @@ from openclaw.config import Settings
 from openclaw.evals.replay import cues_from, limits_of
 from openclaw.evals.replay_home import open_replay_home, remove_old_copies
 from openclaw.messages import TurnRecord
+from openclaw.security.masking import Vault
 from openclaw.security.policy import PermissionQuestion
-from openclaw.security.vault import Vault
 from tests.evals.test_replay import TOKEN, World, new_world, turn
 from tests.fakes.hashing import Line
 

@@ -14,7 +14,7 @@ from openclaw.cli.main import run
 from openclaw.evals.skill_test import Trial, guess_trials, run_trials
 from openclaw.nlp.relevance import rank_blurbs
 from openclaw.skills.skill import read_skill_file
-from openclaw.skills.triggers import Triggers, read_triggers
+from openclaw.skills.trigger_tests import Triggers, read_triggers
 from openclaw.tools.skill_tools import TurnSkills
 from openclaw.types import TurnChanges
 from tests.fakes.git_home import snapshot

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from openclaw.errors import ServerAway
 from openclaw.retrieval.chunking import Chunk
-from openclaw.retrieval.embedders import Embedder
+from openclaw.retrieval.embedder_choice import Embedder
 from openclaw.retrieval.index_store import IndexStore
 from openclaw.retrieval.indexer import Indexer
 from openclaw.retrieval.scan import IndexOptions

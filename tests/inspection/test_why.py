@@ -17,6 +17,7 @@ from openclaw.errors import UsageError
 from openclaw.inspection.why import NO_RECORD, find_why, why
 from openclaw.messages import Entry, ToolUse
 from openclaw.models.base import Reply
+from openclaw.retrieval.database import StoredChunk
 from openclaw.retrieval.passages import (
     AGAIN,
     IN_HEAD,
@@ -26,7 +27,6 @@ from openclaw.retrieval.passages import (
     choose_passages,
 )
 from openclaw.retrieval.ranking import FusedRow
-from openclaw.retrieval.records import StoredChunk
 from tests.fakes.talk import Talk, answer, call, new_home, talk
 
 NOTES = {

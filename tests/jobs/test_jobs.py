@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from openclaw.jobs.heartbeat import run_lock
 from openclaw.jobs.schedule import read_jobs
+from openclaw.jobs.unattended import run_lock
 from openclaw.server.served_jobs import ServedJobs
 from openclaw.storage.home import Home, create_home
 from tests.fakes.command import openclaw

@@ -20,7 +20,7 @@ from openclaw.errors import Damaged, OpenclawError, UsageError
 from openclaw.maintenance.backup import MANIFEST, back_up
 from openclaw.maintenance.restore import restore
 from openclaw.messages import Entry
-from openclaw.security.vault import Vault
+from openclaw.security.masking import Vault
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.git import Git
 from openclaw.storage.home import Home, create_home

@@ -22,7 +22,7 @@ from openclaw.models.base import MOST_BYTES, Model, Reply, Request, replace_surr
 from openclaw.models.ollama import OllamaModel
 from openclaw.models.ollama_client import OllamaClient
 from openclaw.models.openai import OpenAIModel
-from openclaw.retrieval.embedding_backends import OllamaEmbedder
+from openclaw.retrieval.embedders import OllamaEmbedder
 from openclaw.retrieval.embedding_models import InstalledModel
 
 ASKED = Request((Message("user", "Which port?"),), max_tokens=100)

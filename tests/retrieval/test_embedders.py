@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, ServerAway, UsageError
-from openclaw.retrieval.embedders import choose_embedder
-from openclaw.retrieval.embedding_backends import SERVER_BATCH, OllamaEmbedder, OpenAIEmbedder
+from openclaw.retrieval.embedder_choice import choose_embedder
+from openclaw.retrieval.embedders import SERVER_BATCH, OllamaEmbedder, OpenAIEmbedder
 from openclaw.retrieval.embedding_models import InstalledModel, cut, family, installed, preferred
 from tests.fakes.minilm import write_minilm
 from tests.fakes.ollama_server import FakeModel, FakeOllama, Vectors
@@ -125,7 +125,7 @@ def test_what_is_no_embedding_is_refused_with_the_known_ones(setting: str) -> No
 def test_choosing_without_a_server_is_quick_and_loads_nothing_heavy(closed_port: int) -> None:
     code = f"""
 import sys, time
-from openclaw.retrieval.embedders import choose_embedder
+from openclaw.retrieval.embedder_choice import choose_embedder
 began = time.perf_counter()
 choose_embedder("auto", minilm=None, ollama_url="http://127.0.0.1:{closed_port}")
 print(time.perf_counter() - began < 5)

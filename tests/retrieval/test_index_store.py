@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from openclaw.retrieval import records, vector_upkeep
+from openclaw.retrieval import database, vector_upkeep
+from openclaw.retrieval.database import Stamp
 from openclaw.retrieval.index_store import IndexStore
-from openclaw.retrieval.records import Stamp
 from openclaw.retrieval.snapshot import IN_MEMORY, SnapshotView
 from openclaw.retrieval.writer import FileReading, Writer, context_key
 from tests.fakes.index import count_words, matrix_of, split_lines
@@ -267,7 +267,7 @@ def test_a_snapshot_has_its_vectors_also_when_they_have_left_the_index(store: In
     before = store.snapshot()
     with store.write() as writer:
         writer.execute("DELETE FROM vectors WHERE id = 1")
-        writer.execute(f"DELETE FROM full_vectors WHERE id = {records.GROUP}")
+        writer.execute(f"DELETE FROM full_vectors WHERE id = {database.GROUP}")
     embed(store, "fake/one", "fifty-seven")
     assert store.snapshot().vectors("fake/one").known.tolist() == [False, True]
     matrix, known = matrix_of(before, "fake/one")  # asked for only now
@@ -363,7 +363,7 @@ def test_an_index_of_another_version_is_made_anew(store: IndexStore) -> None:
     take_in(store, sea=SEA)
     store.close()
     db = sqlite3.connect(store.path)
-    db.execute(f"PRAGMA user_version = {records.VERSION + 1}")
+    db.execute(f"PRAGMA user_version = {database.VERSION + 1}")
     db.execute('CREATE TABLE "odd ""name" (x)')
     db.close()
     again = IndexStore(store.path)
@@ -378,7 +378,7 @@ def test_tables_that_another_version_makes_anew_are_read_anew(store: IndexStore)
         take_in(store, sea=line)
     assert list(store.files()) == ["memory/sea.md"] and store.snapshot().count == 1
     db = sqlite3.connect(store.path)
-    db.execute(f"PRAGMA user_version = {records.VERSION + 1}")
+    db.execute(f"PRAGMA user_version = {database.VERSION + 1}")
     db.close()
     other = IndexStore(store.path)
     take_in(other, day="four\n")

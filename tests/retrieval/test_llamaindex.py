@@ -312,7 +312,7 @@ def test_a_program_of_the_users_own_gets_what_is_new(home: Path) -> None:
 
 def test_importing_the_search_loads_nothing_heavy_but_numpy(tmp_path: Path) -> None:
     program = (
-        "import sys, openclaw.retrieval.search, openclaw.retrieval.vector_store\n"
+        "import sys, openclaw.retrieval.search, openclaw.retrieval.shared_store\n"
         "heavy = 'llama_index bm25s onnxruntime tokenizers ollama httpx Stemmer'.split()\n"
         "print([name for name in heavy if name in sys.modules])"
     )

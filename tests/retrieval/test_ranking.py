@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.retrieval.chunking import Chunk, split
+from openclaw.retrieval.database import StoredChunk
 from openclaw.retrieval.question import read_question
 from openclaw.retrieval.ranking import (
     FEW,
@@ -25,7 +26,6 @@ from openclaw.retrieval.ranking import (
     fuse,
 )
 from openclaw.retrieval.ranking import K1 as TERM_SATURATION
-from openclaw.retrieval.records import StoredChunk
 from openclaw.retrieval.tokens import words
 from openclaw.retrieval.writer import OWN_WEIGHT, postings
 

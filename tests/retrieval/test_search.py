@@ -18,12 +18,12 @@ import pytest
 
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.retrieval.chunking import NEIGHBOURS
-from openclaw.retrieval.embedders import EmbedderChoice
+from openclaw.retrieval.database import StoredChunk
+from openclaw.retrieval.embedder_choice import EmbedderChoice
 from openclaw.retrieval.index import BACKGROUND
 from openclaw.retrieval.passages import CUT, Passage, PassageLimits, distinct, for_prompt
 from openclaw.retrieval.question import LONGEST_QUESTION
 from openclaw.retrieval.ranking import FusedRow, respell
-from openclaw.retrieval.records import StoredChunk
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.search import Search
 from openclaw.retrieval.snapshot import SnapshotView

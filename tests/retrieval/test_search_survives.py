@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.retrieval.embedding_backends import NAME
+from openclaw.retrieval.embedders import NAME
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.search import Search
 from openclaw.storage.home import Home

@@ -14,8 +14,8 @@ from openclaw.cli.chat.prompt_line import _history
 from openclaw.cli.commands.doctor import check_memory
 from openclaw.events import Event
 from openclaw.messages import Material, ToolCall
+from openclaw.security.masking import MaskMode, Vault
 from openclaw.security.policy import Policy
-from openclaw.security.vault import MaskMode, Vault
 from openclaw.tools.results import ResultLimits
 from openclaw.tools.shell.shell import Runner, ShellTools
 from openclaw.tools.tool import CallForm, Tool

@@ -11,8 +11,8 @@ import pytest
 import openclaw
 from openclaw.memory.todos import parse_todos
 from openclaw.messages import ToolCall
+from openclaw.security.masking import Vault
 from openclaw.security.policy import PermissionQuestion, Policy
-from openclaw.security.vault import Vault
 from openclaw.storage.home import Home
 from openclaw.tools.file_tools import FileTools, replace_passage
 from openclaw.tools.tool import Preview

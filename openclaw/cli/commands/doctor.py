@@ -25,7 +25,7 @@ from openclaw.errors import Damaged, ModelMissing, OpenclawError, Refused, Usage
 from openclaw.evals.model_probes import Listener, ProbeLimits, probe_schema_enforcement
 from openclaw.maintenance.doctor.checkup import Check, checkup
 from openclaw.models import token_count
-from openclaw.retrieval.embedders import open_embedder
+from openclaw.retrieval.embedder_choice import open_embedder
 from openclaw.security.display import one_line, some_of
 from openclaw.security.grants import read_grants
 from openclaw.security.network import read_url

@@ -14,8 +14,8 @@ import typer
 
 from openclaw.cli.common import current_home, print_json
 from openclaw.cli.options import AsJson, ModelName
-from openclaw.cli.unattended import ask_unattended
-from openclaw.jobs.heartbeat import (
+from openclaw.cli.unattended_prompt import ask_unattended
+from openclaw.jobs.unattended import (
     HEARTBEAT,
     UnattendedResult,
     is_within,

@@ -15,7 +15,7 @@ from openclaw.cli.common import current_home, print_json, print_listing
 from openclaw.cli.formatting import warn
 from openclaw.cli.options import AsJson, make_group
 from openclaw.cli.questions import write_after_yes
-from openclaw.cli.unattended import ask_unattended
+from openclaw.cli.unattended_prompt import ask_unattended
 from openclaw.jobs.job_runs import JobResult, all_due, last_runs, run_due, tell, try_job
 from openclaw.jobs.schedule import FILE, Job, find_job, read_jobs
 from openclaw.security.display import harmless

@@ -22,7 +22,7 @@ from openclaw.storage.git_remote import find_remote
 from openclaw.storage.program import is_started_by_agent
 
 if TYPE_CHECKING:
-    from openclaw.agent.merging import SyncConflict
+    from openclaw.agent.merge_devices import SyncConflict
 
 CONFLICT = 1
 MOST_FILES = 20

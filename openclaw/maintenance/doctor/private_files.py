@@ -18,9 +18,9 @@ from openclaw.config import load_settings
 from openclaw.errors import Damaged, OpenclawError, Refused
 from openclaw.hooks.hooks import TRUST, open_hooks
 from openclaw.maintenance.doctor.finding import Finding, RepairCopies, View
+from openclaw.retrieval.database import VERSION
 from openclaw.retrieval.index_store import HINDRANCES
-from openclaw.retrieval.records import VERSION
-from openclaw.security import foreign_files, vault
+from openclaw.security import foreign_files, masking
 from openclaw.security.program_trust import why_untrusted
 from openclaw.storage.lock import hold_lock
 from openclaw.storage.safe_open import (
@@ -54,7 +54,7 @@ def _secrets(view: View) -> Iterator[Finding]:
     if data is None:
         yield from _lost(path, set())
         return
-    if trouble := _secrets_trouble(lambda: vault.read_secrets_file(data.decode("utf-8"))):
+    if trouble := _secrets_trouble(lambda: masking.read_secrets_file(data.decode("utf-8"))):
         if trouble.startswith("it has version"):
             advice = "install a newer openclaw: without the file nothing can be said"
             yield Finding(f"{where}: {trouble}", "fault", advice, exit_code=Damaged.exit_code)
@@ -63,7 +63,7 @@ def _secrets(view: View) -> Iterator[Finding]:
             found = f"{where} does not load: {trouble}"
             yield Finding(found, "fault", "", fix, partial(_mend_secrets, path), Damaged.exit_code)
     else:
-        yield from _lost(path, set(vault.read_secrets_file(data.decode("utf-8"))))
+        yield from _lost(path, set(masking.read_secrets_file(data.decode("utf-8"))))
     if os.name != "nt" and stat.S_IMODE(path.stat().st_mode) & 0o077:
         fix = "lets only this user read it"
         yield Finding(f"{where} may be read by others", fix=fix, repair=partial(_close, path))
@@ -104,12 +104,12 @@ def _mend_secrets(path: Path, kept: RepairCopies) -> str:
         if data is not None:
             kept.copy(path)
         if data is not None and _secrets_trouble(
-            lambda: vault.read_secrets_file(data.decode("utf-8"))
+            lambda: masking.read_secrets_file(data.decode("utf-8"))
         ):
             # The vault gives none of the names in it to another secret.
             write_private(_free(path, f"{kept.now():%Y%m%d-%H%M%S}"), text)
         found = _aside(path) | dict(_entries(text))
-        shape = {"version": vault.VERSION, "secrets": found}
+        shape = {"version": masking.VERSION, "secrets": found}
         write_private(path, json.dumps(shape, ensure_ascii=False, indent=1) + "\n")
     return f"{len(found)} secrets could be read; the others have no value now"
 

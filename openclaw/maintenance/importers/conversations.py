@@ -16,8 +16,8 @@ from openclaw.errors import OpenclawError
 from openclaw.maintenance.importers.source import Source
 from openclaw.maintenance.importers.steps import ImportStep, SourceItem, Transfer
 from openclaw.messages import Entry, ToolUse
+from openclaw.security.masking import disarm_masks, map_texts
 from openclaw.security.untrusted import fence
-from openclaw.security.vault import disarm_masks, map_texts
 from openclaw.sessions.session import (
     INTERRUPTED,
     NotASession,

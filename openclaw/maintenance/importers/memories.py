@@ -19,9 +19,9 @@ from openclaw.memory.markdown import Page, change_file, is_same_statement, read_
 from openclaw.memory.task_lines import TaskItem, read_task_page
 from openclaw.memory.todos import add_todos, mark_done, same_list
 from openclaw.security.display import count_of
+from openclaw.security.masking import disarm_masks
 from openclaw.security.secrets import find_secrets
 from openclaw.security.untrusted import find_hidden, strip_hidden
-from openclaw.security.vault import disarm_masks
 from openclaw.storage.home import name_trouble, starter_files
 from openclaw.storage.lock import hold_lock
 from openclaw.storage.readers import json_or_none

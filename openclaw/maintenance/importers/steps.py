@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 from openclaw.frozen import frozen
 from openclaw.maintenance.importers.source import Source
-from openclaw.security.vault import Vault
+from openclaw.security.masking import Vault
 from openclaw.storage.home import Home
 from openclaw.storage.text import decode, write_if_same
 from openclaw.types import UNRECORDED, Recorder

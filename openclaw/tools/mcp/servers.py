@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from openclaw.config import Settings
 from openclaw.nlp.relevance import SHORTLIST, Blurb, match_tools
 from openclaw.storage.home import Home
-from openclaw.tools.selection import MOST_LISTED, Shortlist
+from openclaw.tools.shortlist import MOST_LISTED, Shortlist
 from openclaw.tools.tool import Tool
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from openclaw.frozen import frozen
 from openclaw.security.credentials import MOST_HIDDEN, find_credentials, why_denied
 from openclaw.security.display import some_of
 from openclaw.security.foreign_files import ForeignFiles
+from openclaw.security.masking import Vault
 from openclaw.security.untrusted import strip_hidden
-from openclaw.security.vault import Vault
 from openclaw.storage.atomic import watch_writes
 from openclaw.storage.home import Home
 from openclaw.storage.readers import read_content

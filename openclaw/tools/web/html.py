@@ -17,7 +17,7 @@ from lxml import etree
 from lxml.html import HtmlElement, HTMLParser, document_fromstring, tostring
 from markdownify import MarkdownConverter
 
-from openclaw.storage.child import quiet
+from openclaw.storage.foreign_readers import quiet
 from openclaw.types import Page
 
 MOST_SOURCE = 1_500_000  # characters of HTML that are read: some seconds

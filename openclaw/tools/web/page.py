@@ -7,7 +7,7 @@ import json
 import re
 from dataclasses import asdict
 
-from openclaw.storage.child import ReadingError, extract, read_in_child
+from openclaw.storage.foreign_readers import ReadingError, extract, read_in_child
 from openclaw.types import Page, ToolProblem
 
 LONGEST = 400_000  # characters of a page; the rest is not even shown on later pages

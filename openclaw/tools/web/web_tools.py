@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from openclaw.frozen import frozen
 from openclaw.security.display import count_of
+from openclaw.security.masking import MASK
 from openclaw.security.network import (
     Resolve,
     Url,
@@ -19,7 +20,6 @@ from openclaw.security.network import (
     system_resolve,
     urls_in,
 )
-from openclaw.security.vault import MASK
 from openclaw.tools.tool import CallForm, Tool, tool
 from openclaw.tools.web.page import INSTEAD, read_page_in_child
 from openclaw.types import Action, ForeignProblem, ToolProblem, TurnChanges

@@ -18,9 +18,9 @@ from openclaw.maintenance.doctor.checkup import CHECKS, Check, checkup
 from openclaw.maintenance.doctor.finding import Finding, View
 from openclaw.maintenance.doctor.home_files import network_place, of_mounts, rights, space
 from openclaw.memory.todos import TodoFile
-from openclaw.retrieval.records import connect
+from openclaw.retrieval.database import connect
 from openclaw.security.foreign_files import ForeignFiles
-from openclaw.security.vault import Vault
+from openclaw.security.masking import Vault
 from openclaw.storage.home import Home, create_home
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="modes and paths of POSIX")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from openclaw.messages import ToolCall
+from openclaw.security.masking import Vault
 from openclaw.security.policy import PermissionQuestion, Policy
-from openclaw.security.vault import Vault
 from openclaw.storage.home import Home
 from openclaw.tools.shell import sandbox
 from openclaw.tools.shell.named_files import hides_names, named_files

@@ -16,7 +16,7 @@ from openclaw.errors import UsageError
 from openclaw.evals.skill_test import Trial, guess_trials, run_trials
 from openclaw.security.display import one_line
 from openclaw.skills.skill import Skill, list_installed
-from openclaw.skills.triggers import read_triggers
+from openclaw.skills.trigger_tests import read_triggers
 
 if TYPE_CHECKING:
     from openclaw.storage.home import Home

@@ -19,7 +19,7 @@ from openclaw.config.mcp_settings import VARIABLE, fill_variables
 from openclaw.errors import OpenclawError
 
 if TYPE_CHECKING:
-    from openclaw.retrieval.embedders import Embedder
+    from openclaw.retrieval.embedder_choice import Embedder
     from openclaw.retrieval.snapshot import Floats
 
 # A store is not asked again for this long after a failure.

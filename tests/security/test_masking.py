@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.errors import Damaged, OpenclawError
-from openclaw.security.vault import Vault, mask_of, masked_names
+from openclaw.security.masking import Vault, mask_of, masked_names
 from openclaw.types import ToolProblem
 from tests.security.test_secrets import chance, pem
 
@@ -236,7 +236,7 @@ def test_a_link_in_place_of_the_file_is_replaced_and_not_followed(
 def test_what_another_process_keeps_is_known_here_and_nothing_is_lost(vault: Vault) -> None:
     vault.mask(TOKEN)
     code = (
-        "import sys; from pathlib import Path; from openclaw.security.vault import Vault;"
+        "import sys; from pathlib import Path; from openclaw.security.masking import Vault;"
         "print(Vault(Path(sys.argv[1])).mask(sys.argv[2]), end='')"
     )
     words = [sys.executable, "-c", code, str(vault.path), OTHER]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.nlp.notable import LONGEST_REQUEST, find_additions
+from openclaw.nlp.note_additions import LONGEST_REQUEST, find_additions
 from openclaw.nlp.statements import lasting_facts
 from openclaw.nlp.words import LONGEST_LASTING
 from openclaw.types import Change

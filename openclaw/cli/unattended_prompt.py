@@ -13,7 +13,7 @@ from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
 from openclaw.events import Done, Error, Event, Trouble
 from openclaw.inspection.turn_lines import verdict_lines
-from openclaw.jobs.heartbeat import (
+from openclaw.jobs.unattended import (
     UnattendedResult,
     interrupt_after,
     result_of,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.errors import UsageError
-from openclaw.skills.triggers import MAX_BYTES, MAX_PROMPTS, Triggers, read_triggers
+from openclaw.skills.trigger_tests import MAX_BYTES, MAX_PROMPTS, Triggers, read_triggers
 
 SHIPPED = Path(__file__).parents[2] / "skills"
 

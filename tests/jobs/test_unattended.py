@@ -17,7 +17,7 @@ import pytest
 
 from openclaw.config import Settings
 from openclaw.errors import UsageError
-from openclaw.jobs.heartbeat import (
+from openclaw.jobs.unattended import (
     interrupt_after,
     is_within,
     parse_hours,

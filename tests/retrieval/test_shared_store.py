@@ -27,8 +27,7 @@ from openclaw.config.file import read_values
 from openclaw.config.settings import build
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.search import Search, choose_store
-from openclaw.retrieval.shared_vectors import LEASE_SECONDS, SharedVectors, open_shared
-from openclaw.retrieval.vector_store import (
+from openclaw.retrieval.shared_store import (
     LazyStore,
     StoreFailed,
     find_class,
@@ -36,6 +35,7 @@ from openclaw.retrieval.vector_store import (
     parameters,
     run_for,
 )
+from openclaw.retrieval.shared_vectors import LEASE_SECONDS, SharedVectors, open_shared
 from openclaw.retrieval.writer import context_key
 from openclaw.storage.home import Home
 from tests.fakes.embedder import WordEmbedder

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.storage.child import NoText, ReadingError, pdf_text, read_in_child
+from openclaw.storage.foreign_readers import NoText, ReadingError, pdf_text, read_in_child
 from openclaw.tools.web.page import read_page_in_child
 from openclaw.tools.web.web_tools import WebPages
 from openclaw.types import ToolProblem, TurnChanges

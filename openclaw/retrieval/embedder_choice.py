@@ -1,0 +1,138 @@
+"""The protocol of an embedder, and the choice of one by the settings.
+
+Choosing loads nothing: it only checks for files, or asks a server for its list (50 ms when none
+runs on this machine). The embedder loads its model with the first text.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from openclaw.errors import ServerAway, UsageError
+from openclaw.models.catalog import embedding_files
+from openclaw.models.ollama_client import base_url
+from openclaw.retrieval.embedders import MiniLM, OllamaEmbedder, OpenAIEmbedder
+from openclaw.retrieval.embedding_models import find, installed, preferred
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from openclaw.config import Settings
+
+
+EMBEDDED = "all-minilm-l6-v2"
+PULL = f"openclaw models pull {EMBEDDED}"
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors of length 1. Their scalar product measures how close in meaning two
+    texts are."""
+
+    @property
+    def name(self) -> str:
+        """Names the model and its exact version; vectors of different names are not comparable."""
+        ...
+
+    @property
+    def window(self) -> int:
+        """The most tokens of a text; a longer text is cut."""
+        ...
+
+    def documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One row for each text, shape (n, d). Texts of similar length together are fastest.
+        Raises ServerAway, ModelMissing or ModelFailed."""
+        ...
+
+    def query(self, text: str) -> NDArray[np.float32]:
+        """The vector of a question, shape (d,). Raises as `documents` does."""
+        ...
+
+    def load(self) -> None:
+        """Load the model before the first text, if this process holds it. Raises any Exception."""
+        ...
+
+    def close(self) -> None:
+        """Free the model; the next use loads it again."""
+        ...
+
+
+class EmbedderChoice(NamedTuple):
+    """The embedder, or None with a line that says why and one that says what to do. Both lines are
+    empty when `embedding: none` asks for words only."""
+
+    embedder: Embedder | None
+    why_not: str = ""
+    advice: str = ""
+
+
+def choose_embedder(
+    setting: str,
+    *,
+    minilm: tuple[Path, Path] | None,
+    ollama_url: str,
+    threads: int = 0,
+    openai_url: str = "",
+    api_key: str = "",
+) -> EmbedderChoice:
+    """The embedder of the setting `embedding`.
+
+    `minilm` are the installed network and tokenizer, None when they are not installed; `ollama_url`
+    is a whole URL, `openai_url` is as in the settings. `auto` takes the installed files, else an
+    embedding model of Ollama. Raises UsageError for an unknown setting.
+    """
+    kind, _, name = setting.partition("/")
+    if setting == "none":
+        return EmbedderChoice(None)
+    if setting in ("auto", "embedded", f"embedded/{EMBEDDED}"):
+        if minilm:
+            return EmbedderChoice(MiniLM(*minilm, threads))
+        if setting == "auto":
+            return _any_of_ollama(ollama_url)
+        why = "the embedding model is not installed, search goes by words only"
+        return EmbedderChoice(None, why, PULL)
+    if kind == "ollama" and name:
+        return _of_ollama(name, ollama_url)
+    if kind == "openai" and name:
+        return EmbedderChoice(OpenAIEmbedder(name, openai_url, api_key))
+    raise UsageError(
+        f"not an embedding: {setting!r}",
+        "set `embedding` in openclaw.yaml to auto, embedded, ollama/NAME, openai/NAME or none",
+    )
+
+
+def _any_of_ollama(url: str) -> EmbedderChoice:
+    try:
+        found = preferred(installed(url))
+    except ServerAway:
+        found = None
+    if found is None:
+        why = "no embedding model is installed, search goes by words only"
+        return EmbedderChoice(None, why, PULL)
+    return EmbedderChoice(OllamaEmbedder(found, url))
+
+
+def _of_ollama(name: str, url: str) -> EmbedderChoice:
+    try:
+        found = find(name, installed(url))
+    except ServerAway as error:
+        return EmbedderChoice(None, f"{error}, search goes by words only", error.hint)
+    if found is None:
+        why = f"Ollama has no model {name}, search goes by words only"
+        return EmbedderChoice(None, why, f"ollama pull {name}")
+    return EmbedderChoice(OllamaEmbedder(found, url))
+
+
+def open_embedder(settings: Settings) -> EmbedderChoice:
+    """The embedder of the settings, or why there is none. Loads nothing yet."""
+    return choose_embedder(
+        settings.embedding,
+        minilm=embedding_files(),
+        ollama_url=base_url(settings.ollama.host),
+        threads=settings.embedded.threads,
+        openai_url=settings.openai.base_url,
+        api_key=os.environ.get(settings.openai.api_key_env, ""),
+    )
