@@ -42,7 +42,7 @@ class AfterAnswer:
     def update_notes(self, changes: Sequence[Change] = ()) -> list[str]:
         """Add the new messages to the working notes, with what the newest turn has changed; return
         notices for the user."""
-        folder, mask = self.open_home.sessions.folder, self.open_home.vault.mask
+        folder, mask = self.open_home.sessions.folder, self.open_home.masker.mask
         return update_notes(folder, self.session, changes, mask)
 
     def remember(self, watch: Provenance) -> Iterator[events.Event]:

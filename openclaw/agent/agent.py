@@ -93,7 +93,7 @@ class Agent(OpenHome):
                     "it is done by itself when the window is full",
                 )
             builder = self._fitting(session, self.turn_skills())
-            focus = self.vault.mask(focus)
+            focus = self.masker.mask(focus)
             if dry_run:
                 yield from builder.compact(starts[-KEPT], builder.tools, focus, dry_run=True)
                 builder.keep_learned()
@@ -134,7 +134,7 @@ class Agent(OpenHome):
         return self._fitting(session.copy(), self.turn_skills()).beginning(".")
 
     def _fitting(self, session: Session, turn_skills: TurnSkills) -> RequestBuilder:
-        mask_session(self.vault, session)
+        mask_session(self.masker, session)
         protocol = choose_protocol(self.settings.protocol, self.model.card)
         return make_request_builder(self, session, protocol, turn_skills, TurnChanges())
 

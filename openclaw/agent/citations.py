@@ -313,7 +313,7 @@ def with_sources(
         AnswerContext(
             said.content,
             session.messages,
-            _home_lines(open_home.home, open_home.vault.mask),
+            _home_lines(open_home.home, open_home.masker.mask),
             builder.sources,
             builder.head,
             session.shortened,

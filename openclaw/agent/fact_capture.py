@@ -103,7 +103,7 @@ class _FactWriter:
         it, or when it cannot wait: "tomorrow" in the inbox is another day at the user's yes."""
         if self._waits(candidate) and candidate.relative:
             return True
-        text = self._open_home.vault.mask(candidate.text)
+        text = self._open_home.masker.mask(candidate.text)
         if text != candidate.text or _is_said(candidate.text, self._saved):
             return True
         return any(_is_same(known, candidate.text) for known in self._near(candidate.text))

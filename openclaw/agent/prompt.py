@@ -269,7 +269,7 @@ def read_sources(open_home: OpenHome) -> tuple[Mapping[str, str], Mapping[str, s
         except OSError as error:
             unreadable[path] = error.strerror or str(error)
         else:
-            texts[name] = open_home.vault.mask(text)
+            texts[name] = open_home.masker.mask(text)
     return texts, unreadable
 
 
@@ -302,7 +302,7 @@ def make_tail(
         passages,
         notes,
     )
-    return open_home.vault.mask(f"{block}\n\n{material}" if material else block)
+    return open_home.masker.mask(f"{block}\n\n{material}" if material else block)
 
 
 def cues_of(open_home: OpenHome, text: str, turn_skills: TurnSkills, todos: Todos) -> Cues:

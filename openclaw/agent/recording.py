@@ -47,7 +47,7 @@ class Recording:
         """Note each call before it is made; no calls when conversations are not saved."""
         if not self._open_home.saving:
             return
-        mask = self._open_home.vault.mask
+        mask = self._open_home.masker.mask
         if isinstance(event, events.ToolStart):
             self.journal.call(event.id, event.tool, map_texts(event.input, mask))
         elif isinstance(event, events.ToolEnd):
@@ -110,7 +110,7 @@ def _show_changes(
         whole = (before or b"") + (after or b"")
         if len(whole) > MOST_SHOWN or b"\0" in whole or name.startswith(".openclaw/"):
             return
-        mask = open_home.vault.mask_for_display
+        mask = open_home.masker.mask_for_display
         was, new = (data if data is None else mask(decode(data)) for data in (before, after))
         if was != new:
             show(Change(name, was, new))

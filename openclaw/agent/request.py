@@ -131,7 +131,7 @@ class RequestBuilder:
         self.parts, self.changed = HeadCache(cache / "heads").head(
             self.session, self.sources, make, self.protocol.name, names
         )
-        self.head = self.open_home.vault.mask(prompt.render(self.parts))
+        self.head = self.open_home.masker.mask(prompt.render(self.parts))
 
     def keep_learned(self) -> None:
         """Save the measured token factor and reading rate of the model for the next process."""
@@ -288,7 +288,7 @@ class RequestBuilder:
         constrained = self.protocol.name != "native"
         asking = Summarizer(open_home.model, self.protocol.wire, self.meter, constrained)
         memory = open_notes(open_home) if open_home.use_memory and open_home.saving else None
-        return Compaction(open_home.sessions, asking, memory, open_home.vault.mask)
+        return Compaction(open_home.sessions, asking, memory, open_home.masker.mask)
 
     def _too_large(self, turn: RunningTurn, tools: Sequence[Any], tokens: int) -> str:
         parts = [(part.path or part.name, self.meter.count(part.text)) for part in self.parts]

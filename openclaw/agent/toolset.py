@@ -93,7 +93,7 @@ def toolbox(
         beyond=beyond,
         limits=limits,
         watch=watch,
-        apart=open_home.vault,
+        apart=open_home.masker,
         around=open_home.hooks.around(turn_changes) if open_home.hooks else None,
     )
 
@@ -110,7 +110,7 @@ def _home_tools(
     home, settings = open_home.home, open_home.settings
     todos, shell, web = open_home.todos, settings.shell, settings.web
     todos.keep = turn_changes.keep
-    files = FileTools(home, turn_changes, open_home.vault, limits)
+    files = FileTools(home, turn_changes, open_home.masker, limits)
     runner = Runner(
         home,
         turn_changes,
@@ -143,7 +143,7 @@ def _home_tools(
         tool(calculate),
         *WebTools(turn_changes, web.region, web.results, open_home.web_search, seen).tools(),
         *WebPages(turn_changes, seen, web.allow_hosts, page_chars=page).tools(),
-        *ShellTools(runner, open_home.vault).tools(),
+        *ShellTools(runner, open_home.masker).tools(),
         *ProposeTools(files).tools(),
     ]
 
@@ -165,7 +165,7 @@ def _show_tail(open_home: OpenHome, tell: Callable[[Progress], None]) -> ShowOut
         with suppress(OpenclawError):  # what cannot be masked is not shown
             lines = [
                 line
-                for line in open_home.vault.mask_for_display(strip_hidden(text)).split("\n")
+                for line in open_home.masker.mask_for_display(strip_hidden(text)).split("\n")
                 if line.strip()
             ]
             tell(Progress(tail=tuple(lines[-TAIL_LINES:])))

@@ -284,7 +284,7 @@ def _save_message(
     builder = made.builder
     if "stop" in message.record_json and may_cite(builder, session, message.content):
         message = _after_answer(open_home, session).with_sources(builder, message, made.passages)
-    session.messages.append(mask_entry(open_home.vault, message))
+    session.messages.append(mask_entry(open_home.masker, message))
     if message.role == "assistant":  # a compaction may have come before it
         renew_fit_record(session, builder)
     session.update_state(SessionState(read=dict(made.watch.turn_changes.read)))
@@ -351,10 +351,10 @@ def _mask_prompt(
 ) -> tuple[str, Sequence[Material], str]:
     """Return prompt and material without secrets, and a notice about the new ones. In a foreign
     text nothing may look like a mask."""
-    vault, given = open_home.vault, [text, *(each.text for each in material)]
+    masker, given = open_home.masker, [text, *(each.text for each in material)]
     safe = [each.text if each.path else disarm_masks(each.text) for each in material]
-    masked = [vault.mask(each) for each in (text, *safe)]
-    mask_session(vault, session)
+    masked = [masker.mask(each) for each in (text, *safe)]
+    mask_session(masker, session)
     known = masked_names("\n".join(given))
     names = [name for name in masked_names("\n".join(masked)) if name not in known]
     notice = f"kept apart: {', '.join(names)} (the model sees only the name)" if names else ""
@@ -374,7 +374,7 @@ def _start_provenance(
         read=dict(session.state.read or {}), request=text, marker=drawn[:4].hex(), typed=typed
     )
     log = open_home.home.private / "logs" / ACTIONS
-    audit = Audit(log, session.id, 1 + session.turns, open_home.vault.mask, open_home.now)
+    audit = Audit(log, session.id, 1 + session.turns, open_home.masker.mask, open_home.now)
     seed = int.from_bytes(drawn[4:8], "big") & LARGEST_SEED
     return Provenance(open_home.home, turn_changes, session, audit), seed
 
@@ -399,7 +399,7 @@ def _start_events(
     """Yield the first events: the model that answers, and notices for the user."""
     session.model = card.name
     yield events.Start(session.id, card.name, card.window, protocol.name)
-    news, open_home.vault.notices = open_home.vault.notices, []
+    news, open_home.masker.notices = open_home.masker.notices, []
     notices = (notice, *news, "" if session.messages else window_notice(card))
     yield from map(events.Notice, filter(None, notices))
     yield from map(events.Notice, open_home.reread_grants())
@@ -466,7 +466,7 @@ def _find_passages(
     found = open_home.recall.passages(open_home.settings.recall_wait)
     open_home.tell("")
     yield from map(events.Trouble, open_home.recall.news())
-    masked = [{**passage, "text": open_home.vault.mask(passage["text"])} for passage in found]
+    masked = [{**passage, "text": open_home.masker.mask(passage["text"])} for passage in found]
     if masked:
         yield events.Retrieval(tuple(masked))
     return list(masked), open_home.recall.left_out
@@ -476,7 +476,7 @@ def _sums_beside(open_home: OpenHome, passage: Mapping[str, Any]) -> str:
     """What the tables add up to of which a passage has a row: it may lack the others."""
     text = _current_text(open_home, passage["path"]) if "|" in passage["text"] else None
     sums = show_sums(text or "", passage["start_line"], passage["end_line"])
-    return open_home.vault.mask(sums)
+    return open_home.masker.mask(sums)
 
 
 def _current_text(open_home: OpenHome, path: str) -> str | None:

@@ -93,11 +93,11 @@ class Replay:
         then = self.stage.heads.get(record.head or "", ())
         if then:
             builder.parts = with_memory_of(builder.parts, then)
-            builder.head = open_home.vault.mask(prompt.render(builder.parts))
+            builder.head = open_home.masker.mask(prompt.render(builder.parts))
         self._shorten(builder, recorded)
         turn.rules = prompt.hard_rules(builder.sources)
         player = Playback(
-            builder.box, real_calls(recorded), live=self.live, mask=open_home.vault.mask
+            builder.box, real_calls(recorded), live=self.live, mask=open_home.masker.mask
         )
         loop = Loop(
             open_home.model,
@@ -217,7 +217,7 @@ class Replay:
                     if stop == "interrupted":  # Ctrl-C now: ends the whole replay
                         raise KeyboardInterrupt
                 elif isinstance(happening, Entry) and happening.role == "assistant":
-                    said.append(mask_entry(self.stage.open_home.vault, happening))
+                    said.append(mask_entry(self.stage.open_home.masker, happening))
                     if not whole and len(said) >= len(recorded.said):
                         break
         except NotRecorded as error:

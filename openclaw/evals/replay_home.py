@@ -24,7 +24,7 @@ from openclaw.history.history import History
 from openclaw.home.open_home import OpenHome
 from openclaw.messages import TurnRecord
 from openclaw.models.base import Model, ModelCard
-from openclaw.security.masking import Vault
+from openclaw.security.masking import Masker
 from openclaw.sessions.session import Session
 from openclaw.storage.home import Home
 from openclaw.storage.readers import parse_foreign_json
@@ -116,7 +116,7 @@ class ReplayHome:
                     parts = tuple(
                         prompt.HeadPart(*part) for part in parse_foreign_json(read_bytes(path))
                     )
-                    found[sha256_of(self.open_home.vault.mask(prompt.render(parts)))] = parts
+                    found[sha256_of(self.open_home.masker.mask(prompt.render(parts)))] = parts
         return found
 
 
@@ -136,7 +136,7 @@ def open_replay_home(
         grants = () if live else settings.grants  # played back, no granted call really runs
         quiet = replace(settings, grants=grants, fallbacks=(), hooks=None)
         open_home = OpenHome.open(copied, quiet, model=model or settings.model)
-        open_home.vault = Vault.in_memory(home.private / "secrets.json")
+        open_home.masker = Masker.in_memory(home.private / "secrets.json")
         if given is not None:
             open_home.model = given
         try:

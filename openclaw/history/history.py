@@ -22,7 +22,7 @@ from openclaw.history.git_commits import Commits
 from openclaw.history.journal import Journal, new_turn, place_of
 from openclaw.history.record import READY, RUNNING, Record, folders, foreign, records
 from openclaw.history.turns import GIT, UNKNOWN, Scope, State, Turn, mark_undone
-from openclaw.security.masking import Vault
+from openclaw.security.masking import Masker
 from openclaw.storage import git
 from openclaw.storage.git import note_git_locks, remove_stale_locks
 from openclaw.storage.home import Home
@@ -360,7 +360,7 @@ class Command:
 
     def _begun(self) -> Journal:
         if self._journal is None:
-            words = Vault(self._home.private / "secrets.json").mask_for_display(self._words)
+            words = Masker(self._home.private / "secrets.json").mask_for_display(self._words)
             turn = new_turn(words)
             path = self._home.private / "locks" / f"{turn.lock}.lock"
             with ExitStack() as lock:

@@ -20,7 +20,7 @@ from openclaw.memory.todos import TodoFile
 from openclaw.models.base import Model, Request, without_retries
 from openclaw.models.token_count import Meters
 from openclaw.security.grants import Grant, read_grants
-from openclaw.security.masking import Vault
+from openclaw.security.masking import Masker
 from openclaw.security.policy import Ask
 from openclaw.sessions.store import SessionStore, UnsavedSessions
 from openclaw.skills.skill import SOURCES, Skill, list_installed
@@ -265,12 +265,12 @@ class OpenHome:
             return None
         from openclaw.hooks.hooks import open_hooks
 
-        return open_hooks(self.home, self.settings, self.vault.mask)
+        return open_hooks(self.home, self.settings, self.masker.mask)
 
     @cached_property
-    def vault(self) -> Vault:
+    def masker(self) -> Masker:
         """The secrets, which model, sessions and memory never see."""
-        return Vault(self.home.private / "secrets.json", now=self.now)
+        return Masker(self.home.private / "secrets.json", now=self.now)
 
     def skills(self) -> list[Skill]:
         """The usable skills by name, read again at each call."""

@@ -105,7 +105,7 @@ def context_report(
     """Return the next request, part by part and byte by byte, made as `ask` makes it.
 
     Nothing is sent to the model. Nothing is saved, except a secret in the text, which goes into the
-    vault.
+    masker.
     """
     seen = session or open_home.sessions.new(None, open_home.model_name)
     return report(
@@ -335,7 +335,7 @@ def _writers_of(open_home: OpenHome, name: str, path: str, sent: str) -> Iterato
         """What the head shows of a version."""
         if content is None:
             return ""
-        source = open_home.vault.mask(decode(content))
+        source = open_home.masker.mask(decode(content))
         parts = prompt.head({name: source}, "", (), open_home.model.card.window)
         return next((part.text for part in parts if part.name == name), "")
 

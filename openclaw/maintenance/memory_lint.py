@@ -18,7 +18,7 @@ from openclaw.home.open_home import OpenHome
 from openclaw.memory.findings import Document, LintContext, LintFinding
 from openclaw.memory.lint import apply_fixes, lint
 from openclaw.memory.markdown import read_markdown
-from openclaw.security.masking import Vault
+from openclaw.security.masking import Masker
 from openclaw.storage.git import Git, GitError
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
@@ -120,11 +120,11 @@ def _around(home: Home) -> LintContext:
 
 
 def apply_fixes_to_texts(
-    report: LintReport, accepted: Collection[str] | None = None, vault: Vault | None = None
+    report: LintReport, accepted: Collection[str] | None = None, masker: Masker | None = None
 ) -> dict[str, str]:
     """Return the new texts, by path, of the files that fixes of the report's findings change.
 
-    With `accepted` no other file changes: a fix that needs one is left out. With `vault` secrets
+    With `accepted` no other file changes: a fix that needs one is left out. With `masker` secrets
     are stored in it; without it the names that they may get stand for them.
     """
     texts = {document.path: document for document in report.documents}
@@ -133,8 +133,8 @@ def apply_fixes_to_texts(
     changed: dict[str, str] = {}
     for _ in range(ROUNDS):
         able = _in_turn([f for f in found if f.path in asked and _may(f, accepted)])
-        if vault is not None:
-            able = [_with_secret_names(finding, texts[finding.path], vault) for finding in able]
+        if masker is not None:
+            able = [_with_secret_names(finding, texts[finding.path], masker) for finding in able]
         new = apply_fixes(texts.values(), able)
         if not new:
             break
@@ -156,12 +156,12 @@ def _may(finding: LintFinding, accepted: Collection[str] | None) -> bool:
     return accepted is None or all(edit.path in accepted for edit in finding.edits)
 
 
-def _with_secret_names(finding: LintFinding, document: Document, vault: Vault) -> LintFinding:
-    """Return the finding with the names that its line's secrets have in the vault."""
+def _with_secret_names(finding: LintFinding, document: Document, masker: Masker) -> LintFinding:
+    """Return the finding with the names that its line's secrets have in the masker."""
     if finding.check != "secret" or not finding.edits:
         return finding
     edit = finding.edits[0]
-    masked = vault.mask("".join(document.page.lines[edit.start : edit.end]))
+    masked = masker.mask("".join(document.page.lines[edit.start : edit.end]))
     return replace(finding, edits=(replace(edit, text=masked),))
 
 
@@ -174,7 +174,7 @@ def apply(
     stays as it is. OpenclawError when a file cannot be written: the files before it are changed
     then, and undo takes them back.
     """
-    new = apply_fixes_to_texts(report, accepted, open_home.vault)
+    new = apply_fixes_to_texts(report, accepted, open_home.masker)
     if not new:
         return [], []
     old = {document.path: document.text for document in report.documents}

@@ -80,7 +80,7 @@ def _replace_value(text: str, value: str, mask: str) -> str:
 
 
 @dataclass(slots=True)
-class Vault:
+class Masker:
     """The secrets of a home. The file is read when it is needed, and again when another process
     has changed it."""
 
@@ -100,19 +100,19 @@ class Vault:
 
     @classmethod
     def in_memory(cls, path: Path) -> Self:
-        """Read the secrets of a file once and never write it: new secrets are known to this vault
+        """Read the secrets of a file once and never write it: new secrets are known to this masker
         only. OpenclawError when it cannot be read."""
-        vault = cls(path, _is_in_memory=True)
+        masker = cls(path, _is_in_memory=True)
         try:
-            vault._entries = dict(read_secrets_file(read_bytes(path, LARGEST).decode("utf-8")))
+            masker._entries = dict(read_secrets_file(read_bytes(path, LARGEST).decode("utf-8")))
         except FileNotFoundError:
             pass
         except OSError as error:
             raise _read_error(path, error) from error
         except ValueError:  # the process that owns the file moves it aside
             pass
-        vault._values = {name: str(entry["value"]) for name, entry in vault._entries.items()}
-        return vault
+        masker._values = {name: str(entry["value"]) for name, entry in masker._entries.items()}
+        return masker
 
     def mask(self, text: str) -> str:
         """Replace each secret by its mask. The same secret always has the same name.
@@ -336,7 +336,7 @@ text: the value replaces the mask unchanged.
 """
 
 
-class SecretMasker(Protocol):
+class Masking(Protocol):
     """Masks secrets in texts for the model, and reveals them for tools."""
 
     def mask(self, text: str, /) -> str: ...
@@ -354,7 +354,7 @@ class NoMasking:
 
 
 def arguments_for_call(
-    apart: SecretMasker, masks: MaskMode, arguments: Mapping[str, Any]
+    apart: Masking, masks: MaskMode, arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the arguments with which a permitted call is run. ToolProblem for a secret that could
     be read as a command."""
@@ -369,9 +369,7 @@ def arguments_for_call(
     return {name: map_texts(value, change) for name, value in arguments.items()}
 
 
-def secrets_used(
-    apart: SecretMasker, masks: MaskMode, arguments: Mapping[str, Any]
-) -> frozenset[str]:
+def secrets_used(apart: Masking, masks: MaskMode, arguments: Mapping[str, Any]) -> frozenset[str]:
     """Return the names of the secrets in the arguments of a call, masked or not."""
     found: list[str] = []
 
@@ -400,7 +398,7 @@ def map_texts(value: Any, change: Callable[[str], str]) -> Any:
     return value
 
 
-def _in_url(apart: SecretMasker, text: str) -> str:
+def _in_url(apart: Masking, text: str) -> str:
     """Reveal each secret escaped, so that it can neither name another host nor begin another part
     of the URL."""
 

@@ -24,7 +24,7 @@ from openclaw.memory.notes import AlreadyKnownError, typed_notes
 from openclaw.memory.todos import Todo, TodoFile, todo_file
 from openclaw.models.base import matches_schema
 from openclaw.security.audit import ACTIONS, Audit
-from openclaw.security.masking import Vault
+from openclaw.security.masking import Masker
 from openclaw.security.policy import plain_parts
 from openclaw.security.untrusted import fence, plain_source
 from openclaw.server.api import NUMBER, TEXT
@@ -146,7 +146,7 @@ class SharedTools:
 
     def __init__(self, service: Service) -> None:
         self.service, self.home = service, service.home
-        self._vault = Vault(self.home.private / "secrets.json")
+        self._masker = Masker(self.home.private / "secrets.json")
 
     def prepare(self) -> None:
         """Load what the first search needs, which takes longer than the search."""
@@ -190,7 +190,7 @@ class SharedTools:
 
     def fenced(self, text: str, source: str) -> str:
         """Return a text of the home for another program."""
-        return fence(self._vault.mask_for_display(text), source, secrets.token_hex(4), own=True)
+        return fence(self._masker.mask_for_display(text), source, secrets.token_hex(4), own=True)
 
     # -------- files and memory
 

@@ -24,7 +24,7 @@ from openclaw.messages import (
     fields_to,
 )
 from openclaw.security.display import first_words
-from openclaw.security.masking import Vault, map_texts
+from openclaw.security.masking import Masker, map_texts
 from openclaw.storage.readers import json_or_none
 
 VERSION = 2
@@ -423,32 +423,32 @@ def is_generated_id(session_id: str) -> bool:
     return bool(_GENERATED_ID.match(session_id))
 
 
-def mask_entry(vault: Vault, said: Entry) -> Entry:
+def mask_entry(masker: Masker, said: Entry) -> Entry:
     """Mask the secrets of a message; returns the same object when there are none."""
-    thought, record = vault.mask(said.thought), map_texts(said.record_json, vault.mask)
-    masked = replace(_sent(vault, said), thought=thought, record_json=record)
+    thought, record = masker.mask(said.thought), map_texts(said.record_json, masker.mask)
+    masked = replace(_sent(masker, said), thought=thought, record_json=record)
     return said if masked == said else masked
 
 
-def _sent(vault: Vault, said: Entry) -> Entry:
+def _sent(masker: Masker, said: Entry) -> Entry:
     """A message with all that a model may be sent of it masked."""
     return replace(
         said,
-        content=vault.mask(said.content),
-        context=vault.mask(said.context),
-        raw=vault.mask(said.raw),
-        hint=vault.mask(said.hint),
-        tool_calls=tuple(_mask_call(vault, use) for use in said.tool_calls),
+        content=masker.mask(said.content),
+        context=masker.mask(said.context),
+        raw=masker.mask(said.raw),
+        hint=masker.mask(said.hint),
+        tool_calls=tuple(_mask_call(masker, use) for use in said.tool_calls),
     )
 
 
-def _mask_call(vault: Vault, use: ToolUse) -> ToolUse:
-    made = map_texts(use.input, vault.mask)
-    return replace(use, input=made, output=vault.mask(use.output))
+def _mask_call(masker: Masker, use: ToolUse) -> ToolUse:
+    made = map_texts(use.input, masker.mask)
+    return replace(use, input=made, output=masker.mask(use.output))
 
 
-def mask_session(vault: Vault, talk: Session) -> None:
+def mask_session(masker: Masker, talk: Session) -> None:
     """Mask the secrets in all parts of a conversation that may still be sent."""
-    talk.messages[:] = [_sent(vault, said) for said in talk.messages]
-    talk.compressed_context = vault.mask(talk.compressed_context)
-    talk.title = vault.mask(talk.title)
+    talk.messages[:] = [_sent(masker, said) for said in talk.messages]
+    talk.compressed_context = masker.mask(talk.compressed_context)
+    talk.title = masker.mask(talk.title)

@@ -13,7 +13,7 @@ from typing import Any
 from openclaw.frozen import frozen
 from openclaw.memory.tables import show_sums
 from openclaw.memory.todos import add_todos
-from openclaw.security.masking import Vault
+from openclaw.security.masking import Masker
 from openclaw.security.secrets import find_key_begin
 from openclaw.storage.foreign_readers import NoText, paged_text
 from openclaw.storage.home import PROPOSED, Home
@@ -70,12 +70,12 @@ class _Plan:
 @frozen
 class FileTools:
     """The six file tools over one home. They raise ToolProblem for what the model can mend and
-    OpenclawError for what the user must (disk full, read-only). With a vault, the name of a secret
+    OpenclawError for what the user must (disk full, read-only). With a masker, the name of a secret
     is written as the secret where the file had it. `limits` sets the length of a page."""
 
     home: Home
     turn_changes: TurnChanges
-    vault: Vault | None = None
+    masker: Masker | None = None
     limits: ResultLimits = DEFAULT_LIMITS
 
     def tools(self) -> list[Tool]:
@@ -174,7 +174,7 @@ class FileTools:
         plan = planned(**arguments)
         if len(plan.old or "") + len(plan.new) > MOST_COMPARED:
             return None
-        veiled = self.vault.mask_for_display if self.vault else str
+        veiled = self.masker.mask_for_display if self.masker else str
         return Change(plan.name, plan.old and veiled(plan.old), veiled(plan.new))
 
     def _plan_write(self, path: str, content: str) -> _Plan:
@@ -195,12 +195,12 @@ class FileTools:
         name = self.home.relative(target)
         base, text = self._read_current(target, name)
         old = text or ""
-        if self.vault:
-            find = self.vault.there(find, old)
+        if self.masker:
+            find = self.masker.there(find, old)
         replace = self._with_secrets(replace, old, name, whole=False)
         new, line = replace_passage(old, find, replace)
-        if self.vault:
-            self.vault.check_kept(old, new, name)
+        if self.masker:
+            self.masker.check_kept(old, new, name)
         if new.count("\n") != old.count("\n"):
             _check_todos(name, old)
         return _Plan(target, name, base, old, new, line)
@@ -242,12 +242,12 @@ class FileTools:
         raise ToolProblem(CHANGED.format(plan.name))
 
     def _with_secrets(self, text: str, old: str | None, name: str, *, whole: bool = True) -> str:
-        """Put secrets back for their names, see `Vault.written`; memories keep the names."""
-        if self.vault is None:
+        """Put secrets back for their names, see `Masker.written`; memories keep the names."""
+        if self.masker is None:
             return text
         if name.startswith("memory/"):
-            return self.vault.noted(text, old or "")
-        return self.vault.written(text, old or "", name, whole=whole)
+            return self.masker.noted(text, old or "")
+        return self.masker.written(text, old or "", name, whole=whole)
 
     def _read_bytes(self, target: Path, name: str) -> bytes:
         if target.stat().st_size > MAX_BYTES:

@@ -20,8 +20,8 @@ from openclaw.frozen import frozen
 from openclaw.messages import ToolCall
 from openclaw.security.grants import find_lasting_facts
 from openclaw.security.masking import (
+    Masking,
     NoMasking,
-    SecretMasker,
     arguments_for_call,
     disarm_masks,
     masked_names,
@@ -101,7 +101,7 @@ class Toolbox:
         beyond: Shortlist | None = None,
         limits: ResultLimits = DEFAULT_LIMITS,
         watch: CallWatch | None = None,
-        apart: SecretMasker | None = None,
+        apart: Masking | None = None,
         around: CallHooks | None = None,
     ) -> None:
         self._tools = {tool.name: tool for tool in tools}

@@ -138,14 +138,14 @@ def test_the_lock_of_the_sandbox_empties_nothing_outside(it: Talk, name: str) ->
 @pytest.mark.parametrize("mode", ["read-only", "ask", "edit", "full"])
 @pytest.mark.parametrize("name", FOLDERS)
 def test_a_folder_that_leads_elsewhere_is_not_used(it: Talk, name: str, mode: Mode) -> None:
-    vault = it.root.parent / "U"
+    masker = it.root.parent / "U"
     for inner in ("old.txt", "1.json", "a.md", "old.kv", "inbox/a.md", "turns/x/ready", "x.tmp"):
-        (vault / inner).parent.mkdir(parents=True, exist_ok=True)
-        (vault / inner).write_text(f"- {SAID}\n")
-    (vault / "skill").mkdir()
-    (vault / "skill" / "SKILL.md").write_text(f"---\nname: skill\ndescription: {SAID}\n---\n")
+        (masker / inner).parent.mkdir(parents=True, exist_ok=True)
+        (masker / inner).write_text(f"- {SAID}\n")
+    (masker / "skill").mkdir()
+    (masker / "skill" / "SKILL.md").write_text(f"---\nname: skill\ndescription: {SAID}\n---\n")
     before = of_u(it)
-    replaced(it.root / name, vault)
+    replaced(it.root / name, masker)
     it.app.mode = mode
     reads = call("search_files", text="diary")
     writes = call("write_file", path=f"{name}/new.md", content="x")

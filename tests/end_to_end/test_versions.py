@@ -12,7 +12,7 @@ from openclaw.errors import Damaged, OpenclawError
 from openclaw.messages import Entry
 from openclaw.models.token_count import Meter, Meters
 from openclaw.security.foreign_files import ForeignFiles
-from openclaw.security.masking import Vault
+from openclaw.security.masking import Masker
 from openclaw.sessions.store import SessionStore
 from openclaw.skills.skill import list_installed
 from openclaw.storage.home import Home, create_home
@@ -126,7 +126,7 @@ def test_newer_secrets_are_refused_and_never_rewritten(
     path.parent.mkdir()
     path.write_text(json.dumps(shape), "utf-8")
     with pytest.raises(Damaged, match="version 2"):
-        Vault(path).mask("password: hunter2-Zx81kQ")
+        Masker(path).mask("password: hunter2-Zx81kQ")
     assert json.loads(path.read_bytes()) == shape
     assert [each.name for each in path.parent.iterdir() if each.is_file()] == ["secrets.json"]
 

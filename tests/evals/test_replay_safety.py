@@ -17,7 +17,7 @@ from openclaw.config import Settings
 from openclaw.evals.replay import cues_from, limits_of
 from openclaw.evals.replay_home import open_replay_home, remove_old_copies
 from openclaw.messages import TurnRecord
-from openclaw.security.masking import Vault
+from openclaw.security.masking import Masker
 from openclaw.security.policy import PermissionQuestion
 from tests.evals.test_replay import TOKEN, World, new_world, turn
 from tests.fakes.hashing import Line
@@ -73,13 +73,13 @@ def test_a_file_that_is_a_link_stays_as_it_is_elsewhere(
 
 
 def test_no_link_of_the_copy_leads_out_of_it(world: World, tmp_path: Path) -> None:
-    vault = tmp_path / "vault"
-    vault.mkdir()
+    masker = tmp_path / "vault"
+    masker.mkdir()
     for name in ("people.md", "day.md"):
-        (vault / name).write_text(name, "utf-8")
+        (masker / name).write_text(name, "utf-8")
     memory = world.home.memory
-    linked(memory / "people.md", vault / "people.md")
-    linked(memory / "journal", vault)
+    linked(memory / "people.md", masker / "people.md")
+    linked(memory / "journal", masker)
     linked(memory / "plan.md", world.home.workspace / "plan.md")
     linked(memory / "keys.md", world.home.private / "learned.json")
     found = copied(world)
@@ -91,13 +91,13 @@ def test_no_link_of_the_copy_leads_out_of_it(world: World, tmp_path: Path) -> No
 
 def test_a_folder_that_is_a_link_is_not_written_into(world: World, tmp_path: Path) -> None:
     session = world.record([turn("Write.", "Fine.")])
-    vault = tmp_path / "vault"
-    vault.mkdir()
-    linked(world.home.workspace / "journal", vault)
+    masker = tmp_path / "vault"
+    masker.mkdir()
+    linked(world.home.workspace / "journal", masker)
     write: Line = [("write_file", {"path": "workspace/journal/a.md", "content": "x"})]
     world.model.plays = {"Write.": (write, "Done.")}
     world.replay(session.id, live=True)
-    assert list(vault.iterdir()) == []
+    assert list(masker.iterdir()) == []
 
 
 def test_what_a_session_file_allows_does_not_count_for_live_tools(
@@ -147,9 +147,9 @@ def test_secrets_are_in_memory_and_not_in_the_copy(world: World) -> None:
     world.record([turn(f"My token is {TOKEN}, keep it.", "Fine.")])
     other = TOKEN.replace("x7Kq", "y8Lr")
     with open_replay_home(world.home, world.settings, "", live=True, given=world.model) as stage:
-        vault, root = stage.open_home.vault, stage.open_home.home.root
-        assert vault.mask(f"It is {TOKEN}.") == "It is {{secret:github-token-1}}."
-        assert vault.mask(f"It is {other}.") == "It is {{secret:github-token-2}}."
+        masker, root = stage.open_home.masker, stage.open_home.home.root
+        assert masker.mask(f"It is {TOKEN}.") == "It is {{secret:github-token-1}}."
+        assert masker.mask(f"It is {other}.") == "It is {{secret:github-token-2}}."
         held = b"".join(path.read_bytes() for path in root.rglob("*") if path.is_file())
         assert TOKEN.encode() not in held and other.encode() not in held
     kept = (world.home.private / "secrets.json").read_text("utf-8")
@@ -159,9 +159,9 @@ def test_secrets_are_in_memory_and_not_in_the_copy(world: World) -> None:
 def test_a_vault_in_memory_copes_with_no_file_and_a_damaged_one(tmp_path: Path) -> None:
     path = tmp_path / "private" / "secrets.json"
     path.parent.mkdir()
-    assert Vault.in_memory(path).names() == ()
+    assert Masker.in_memory(path).names() == ()
     path.write_text("{", "utf-8")
-    assert Vault.in_memory(path).names() == ()
+    assert Masker.in_memory(path).names() == ()
     assert [each.name for each in path.parent.iterdir()] == ["secrets.json"]
 
 

@@ -20,7 +20,7 @@ from openclaw.errors import Damaged, OpenclawError, UsageError
 from openclaw.maintenance.backup import MANIFEST, back_up
 from openclaw.maintenance.restore import restore
 from openclaw.messages import Entry
-from openclaw.security.masking import Vault
+from openclaw.security.masking import Masker
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.git import Git
 from openclaw.storage.home import Home, create_home
@@ -125,7 +125,7 @@ def test_what_is_made_again_is_left_out(archive: Path) -> None:
 
 
 def test_secrets_come_along_only_when_that_is_said(home: Home, tmp_path: Path) -> None:
-    Vault(home.private / "secrets.json").mask("password: hunter2-Zx81kQ")
+    Masker(home.private / "secrets.json").mask("password: hunter2-Zx81kQ")
     assert (home.private / "secrets.json").exists()
     made = back_up(home, tmp_path / "without.tar.gz")
     assert "--secrets" in made.left_out[".openclaw/secrets.json"]

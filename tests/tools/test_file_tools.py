@@ -11,7 +11,7 @@ import pytest
 import openclaw
 from openclaw.memory.todos import parse_todos
 from openclaw.messages import ToolCall
-from openclaw.security.masking import Vault
+from openclaw.security.masking import Masker
 from openclaw.security.policy import PermissionQuestion, Policy
 from openclaw.storage.home import Home
 from openclaw.tools.file_tools import FileTools, replace_passage
@@ -424,13 +424,13 @@ def test_a_preview_writes_nothing_and_shows_no_secret(
     token = "ghp_" + "a8Fk2LmQ9zXw4TbV7nRc1YpD6sHj3GuE0oKi"
     target = home.workspace / "key.md"
     target.write_text(f"old {token}\n", "utf-8")
-    vault = Vault(home.private / "secrets.json")
-    shown = previews(FileTools(home, turn_changes, vault))["append_file"](
+    masker = Masker(home.private / "secrets.json")
+    shown = previews(FileTools(home, turn_changes, masker))["append_file"](
         {"path": "workspace/key.md", "text": "more"}
     )
     assert shown and shown.after and shown.after.endswith("more\n")
     assert token not in f"{shown.before}{shown.after}"
-    assert target.read_text("utf-8") == f"old {token}\n" and vault.names() == ()
+    assert target.read_text("utf-8") == f"old {token}\n" and masker.names() == ()
 
 
 def test_nobody_is_asked_for_what_would_fail_and_a_very_long_text_has_no_preview(

@@ -162,7 +162,7 @@ def output(app: Agent, session: Session, rest: str, say: Say) -> None:
     if spilled := _SPILL_LINE.search(text):
         with suppress(OpenclawError, OSError):  # old files are deleted when there are many
             whole = read_text(app.home.root / spilled[1])
-            text = app.vault.mask_for_display(strip_hidden(whole))
+            text = app.masker.mask_for_display(strip_hidden(whole))
     lines = text.splitlines()
     say_all((f"  {harmless(line)}" for line in lines[:MOST_LINES]), say)
     if len(lines) > MOST_LINES:

@@ -106,7 +106,7 @@ def _mend_secrets(path: Path, kept: RepairCopies) -> str:
         if data is not None and _secrets_trouble(
             lambda: masking.read_secrets_file(data.decode("utf-8"))
         ):
-            # The vault gives none of the names in it to another secret.
+            # The masker gives none of the names in it to another secret.
             write_private(_free(path, f"{kept.now():%Y%m%d-%H%M%S}"), text)
         found = _aside(path) | dict(_entries(text))
         shape = {"version": masking.VERSION, "secrets": found}

@@ -72,7 +72,7 @@ def take_conversation(to: Transfer, step: ImportStep) -> ImportStep:
         foreign={f"a conversation of {to.label}": users[-1] if users else 0},
     )
     session.extra = state.as_json()
-    mask_session(to.vault, session)
+    mask_session(to.masker, session)
     return to.write(step, None, encode(to_json(session)))
 
 

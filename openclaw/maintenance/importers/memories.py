@@ -274,7 +274,7 @@ def plan_memory(to: Transfer, item: SourceItem) -> ImportStep:
     read."""
     text = text_of(to.source, item)
     target = _target(item)
-    known = to.vault.reveal(read_markdown(to.home.root / target))
+    known = to.masker.reveal(read_markdown(to.home.root / target))
     if item.kind == "to-dos":
         count, what = len(new_todos(text, known)), "to-do"
     else:
@@ -327,8 +327,8 @@ def _add_blocks(to: Transfer, item: SourceItem, text: str) -> Callable[[str], st
 
     def change(known: str) -> str:
         masked = [
-            Block(to.vault.mask(one.heading), to.vault.mask(one.text))
-            for one in new_blocks(text, to.vault.reveal(known))
+            Block(to.masker.mask(one.heading), to.masker.mask(one.text))
+            for one in new_blocks(text, to.masker.reveal(known))
         ]
         return append_blocks(known or f"# {title}\n", masked, heading) if masked else known
 
@@ -337,8 +337,8 @@ def _add_blocks(to: Transfer, item: SourceItem, text: str) -> Callable[[str], st
 
 def _add_todos(to: Transfer, text: str, left: list[str]) -> Callable[[str], str]:
     def change(known: str) -> str:
-        fresh = new_todos(text, to.vault.reveal(known))
-        masked = [replace(one, text=to.vault.mask(one.text)) for one in fresh]
+        fresh = new_todos(text, to.masker.reveal(known))
+        masked = [replace(one, text=to.masker.mask(one.text)) for one in fresh]
         new, too_long = with_todos(known or "# To-dos\n", masked)
         left[:] = [one.text for one in too_long]
         return new if fresh else known
@@ -390,7 +390,7 @@ def write_file(to: Transfer, step: ImportStep) -> ImportStep:
     if item.kind == "file":
         data = to.source.held(item.path)
     else:
-        data = encode(to.vault.mask(text_of(to.source, item)))
+        data = encode(to.masker.mask(text_of(to.source, item)))
     before = to.held(step.target)
     if before is not None and not (item.kind == "identity" and is_starters(item.name, before)):
         return step.as_taken()

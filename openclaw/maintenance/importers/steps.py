@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 from openclaw.frozen import frozen
 from openclaw.maintenance.importers.source import Source
-from openclaw.security.masking import Vault
+from openclaw.security.masking import Masker
 from openclaw.storage.home import Home
 from openclaw.storage.text import decode, write_if_same
 from openclaw.types import UNRECORDED, Recorder
@@ -86,10 +86,10 @@ class Transfer:
     now: Callable[[], datetime]
     recorder: Recorder = UNRECORDED
     planned: dict[str, str] = field(default_factory=dict)
-    vault: Vault = field(init=False)
+    masker: Masker = field(init=False)
 
     def __post_init__(self) -> None:
-        self.vault = Vault(self.home.private / "secrets.json", now=self.now)
+        self.masker = Masker(self.home.private / "secrets.json", now=self.now)
 
     @property
     def label(self) -> str:
@@ -126,7 +126,7 @@ class Transfer:
         """Tell whether a file holds this, with its secrets put back in place."""
         if isinstance(text, bytes):
             return before == text
-        return plain(self.vault.reveal(decode(before))) == plain(text)
+        return plain(self.masker.reveal(decode(before))) == plain(text)
 
     def write(self, step: ImportStep, before: bytes | None, data: bytes) -> ImportStep:
         """Write the target as long as it holds `before`."""

@@ -59,7 +59,7 @@ def read(call: Call) -> Any:
     path, data = _asked_file(call)
     text = decode(data)
     with call.server.agent() as agent:
-        shown = agent.vault.mask_for_display(text)
+        shown = agent.masker.mask_for_display(text)
     tag = md5(data)
     answer = {"path": path, "content": shown, "etag": tag, "read_only": shown != text}
     return JSONResponse(answer, headers={"etag": f'"{tag}"'})
@@ -82,7 +82,7 @@ def save(call: Call) -> Any:
         raise Problem(403, f"this token may not write {path}", "it decides what the agent does")
     edited = call.headers.get("if-match", call.body.get("etag", "")).strip().removeprefix("W/")
     with call.server.agent() as agent:
-        if now is not None and agent.vault.mask_for_display(decode(now)) != decode(now):
+        if now is not None and agent.masker.mask_for_display(decode(now)) != decode(now):
             raise Problem(403, f"{path} holds secrets", "edit it on the machine itself")
         base = _find_base(agent, path, now, edited.strip('"'), call.body.get("base"))
     file = home.inside(path)
@@ -103,7 +103,7 @@ def show_writers(call: Call) -> Any:
     """The lines of a file, each with the turn that wrote it."""
     path, data = _asked_file(call)
     with call.server.agent() as agent:
-        mask = agent.vault.mask_for_display
+        mask = agent.masker.mask_for_display
         found = blame_json(agent, path, blame(agent.history.versions(path), data))
         return [
             each | {"text": mask(each["text"]), "prompt": mask(each["prompt"])} for each in found

@@ -26,7 +26,7 @@ from openclaw.frozen import frozen
 from openclaw.security.credentials import MOST_HIDDEN, find_credentials, why_denied
 from openclaw.security.display import some_of
 from openclaw.security.foreign_files import ForeignFiles
-from openclaw.security.masking import Vault
+from openclaw.security.masking import Masker
 from openclaw.security.untrusted import strip_hidden
 from openclaw.storage.atomic import watch_writes
 from openclaw.storage.home import Home
@@ -73,11 +73,11 @@ MOST_BYTES = 200_000
 
 @frozen
 class ShellTools:
-    """The tools that run programs. The vault learns the secrets in the files that a line names, and
+    """The tools that run programs. The masker learns the secrets in the files of a line, and
     so recognizes them when they come out backwards or in base64."""
 
     runner: Runner
-    vault: Vault | None = None
+    masker: Masker | None = None
 
     def tools(self) -> list[Tool]:
         forms = (CallForm("run", arguments=("command",)), CallForm("read", arguments=("command",)))
@@ -136,9 +136,9 @@ class ShellTools:
         return closed if len(found.paths) + len(closed) <= MOST_HIDDEN else None
 
     def _learn_secrets(self, line: str) -> None:
-        """Let the vault learn the secrets of the first files that a line names, of any file when it
+        """Let the masker learn the secrets of the first files of a line, of any file when it
         names none and may read one."""
-        if self.vault is None:
+        if self.masker is None:
             return
         root = Path(os.path.realpath(self.runner.home.root))
         names = named_files(root, line) or ([""] if _READS_MORE.search(line) else [])
@@ -147,7 +147,7 @@ class ShellTools:
             with suppress(OSError, OpenclawError):
                 own = path.is_relative_to(root / ".openclaw") or why_denied(path)
                 if not own and path.lstat().st_size <= MOST_BYTES:
-                    self.vault.mask(read_text(path))
+                    self.masker.mask(read_text(path))
 
     def _shell_action(self, arguments: Mapping[str, Any]) -> Action:
         line = str(arguments["command"]).strip()

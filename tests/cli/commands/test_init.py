@@ -184,7 +184,7 @@ NOTES = {
 
 
 @pytest.fixture
-def vault(tmp_path: Path) -> Path:
+def masker(tmp_path: Path) -> Path:
     """The folder that commands of a test take for the home."""
     return tmp_path / "home"
 
@@ -197,9 +197,9 @@ def make_vault(root: Path, files: dict[str, str]) -> dict[Path, bytes]:
 
 
 def test_a_vault_becomes_a_home_as_it_is_and_its_notes_are_found(
-    vault: Path, capsys: pytest.CaptureFixture[str]
+    masker: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = make_vault(vault, NOTES)
+    before = make_vault(masker, NOTES)
     assert run(["init"]) == 0
     out, err = capsys.readouterr()
     assert "created openclaw.yaml\n" in out and "created .openclaw/\n" in out
@@ -213,37 +213,37 @@ def test_a_vault_becomes_a_home_as_it_is_and_its_notes_are_found(
 
 @needs_git
 def test_the_repository_of_a_vault_keeps_its_index_and_its_work(
-    vault: Path, capsys: pytest.CaptureFixture[str]
+    masker: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = {name: text for name, text in NOTES.items() if not name.startswith("memory/")}
-    make_vault(vault, files | {".gitignore": ".trash/\n"})
-    git(vault, "init", "-q")
-    git(vault, "add", "Projects")
+    make_vault(masker, files | {".gitignore": ".trash/\n"})
+    git(masker, "init", "-q")
+    git(masker, "add", "Projects")
     assert run(["init"]) == 0
     said = capsys.readouterr().out
     assert "created .git/" not in said and ".gitignore" not in said
     assert "is committed to the git repository that was here" in said
     assert run(["todo", "add", "paint the boat"]) == 0
     assert run(["undo"]) == 0
-    assert git(vault, "ls-files").split() == ["Projects/Sea.md", "memory/TODO.md"]
-    assert git(vault, "status", "--porcelain", "Projects", "AGENTS.md").splitlines() == [
+    assert git(masker, "ls-files").split() == ["Projects/Sea.md", "memory/TODO.md"]
+    assert git(masker, "status", "--porcelain", "Projects", "AGENTS.md").splitlines() == [
         "A  Projects/Sea.md",
         "?? AGENTS.md",
     ]
-    assert git(vault, "log", "--format=%s", "--", "Projects") == ""
+    assert git(masker, "log", "--format=%s", "--", "Projects") == ""
 
 
-def test_settings_that_are_there_are_left_alone(vault: Path) -> None:
-    make_vault(vault, NOTES | {"openclaw.yaml": "bell: true\n"})
+def test_settings_that_are_there_are_left_alone(masker: Path) -> None:
+    make_vault(masker, NOTES | {"openclaw.yaml": "bell: true\n"})
     assert run(["trust", "--yes"]) == 0
-    assert run(["init", str(vault)]) == 0
-    assert (vault / "openclaw.yaml").read_text() == "bell: true\n"
+    assert run(["init", str(masker)]) == 0
+    assert (masker / "openclaw.yaml").read_text() == "bell: true\n"
 
 
 def test_a_file_with_the_name_of_a_folder_is_told_before_anything_is_written(
-    vault: Path, capsys: pytest.CaptureFixture[str]
+    masker: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    make_vault(vault, {".obsidian/app.json": "{}", "skills": "of mine\n"})
+    make_vault(masker, {".obsidian/app.json": "{}", "skills": "of mine\n"})
     assert run(["init"]) == 1
     assert "skills is no folder, and a home has a folder of that name" in capsys.readouterr().err
-    assert sorted(path.name for path in vault.iterdir()) == [".obsidian", "skills"]
+    assert sorted(path.name for path in masker.iterdir()) == [".obsidian", "skills"]

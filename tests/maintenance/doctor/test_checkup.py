@@ -20,7 +20,7 @@ from openclaw.maintenance.doctor.home_files import network_place, of_mounts, rig
 from openclaw.memory.todos import TodoFile
 from openclaw.retrieval.database import connect
 from openclaw.security.foreign_files import ForeignFiles
-from openclaw.security.masking import Vault
+from openclaw.security.masking import Masker
 from openclaw.storage.home import Home, create_home
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="modes and paths of POSIX")
@@ -344,13 +344,13 @@ def test_an_index_that_is_no_database_is_dropped(home: Home) -> None:
 
 def test_secrets_that_can_be_read_are_saved(home: Home) -> None:
     path = home.private / "secrets.json"
-    vault = Vault(path)
-    names = [vault.mask(f"password: {value}") for value in ("hunter2-Zx81kQ", "zebra9-Qp73vY")]
+    masker = Masker(path)
+    names = [masker.mask(f"password: {value}") for value in ("hunter2-Zx81kQ", "zebra9-Qp73vY")]
     data = path.read_bytes()
     path.write_bytes(data[: data.index(b"zebra9")])
     assert look(home, "private")[0].state == "fault"
     repaired(home, "private")
-    fresh = Vault(path)
+    fresh = Masker(path)
     assert "hunter2-Zx81kQ" in fresh.reveal(names[0])
     assert kept(home)[".openclaw/secrets.json"] == data[: data.index(b"zebra9")]
     new = fresh.mask("password: koala4-Lm55tR")
@@ -359,18 +359,18 @@ def test_secrets_that_can_be_read_are_saved(home: Home) -> None:
 
 def test_secrets_that_a_prompt_has_moved_aside_are_put_back(home: Home) -> None:
     path = home.private / "secrets.json"
-    first = Vault(path).mask("password: hunter2-Zx81kQ")
+    first = Masker(path).mask("password: hunter2-Zx81kQ")
     path.write_bytes(path.read_bytes()[:-4])
-    second = Vault(path).mask("password: zebra9-Qp73vY")
-    assert "{{" in Vault(path).reveal(first)
+    second = Masker(path).mask("password: zebra9-Qp73vY")
+    assert "{{" in Masker(path).reveal(first)
     assert "1 secrets are only in" in repaired(home, "private").found
-    fresh = Vault(path)
+    fresh = Masker(path)
     assert "hunter2-Zx81kQ" in fresh.reveal(first) and "zebra9-Qp73vY" in fresh.reveal(second)
 
 
 @POSIX
 def test_secrets_that_others_may_read_are_closed(home: Home) -> None:
-    Vault(home.private / "secrets.json").mask("password: hunter2-Zx81kQ")
+    Masker(home.private / "secrets.json").mask("password: hunter2-Zx81kQ")
     (home.private / "secrets.json").chmod(0o644)
     repaired(home, "private")
     assert stat.S_IMODE((home.private / "secrets.json").stat().st_mode) == 0o600

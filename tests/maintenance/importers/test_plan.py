@@ -30,7 +30,7 @@ def home(tmp_path: Path) -> Home:
 
 
 @pytest.fixture
-def vault(tmp_path: Path) -> Path:
+def masker(tmp_path: Path) -> Path:
     """A folder with one note."""
     folder = tmp_path / "vault"
     folder.mkdir()
@@ -54,19 +54,19 @@ def taken(home: Home, folder: Path) -> dict[str, ImportStep]:
         (b"one\rtwo", "one\ntwo"),
     ],
 )
-def test_any_encoding_becomes_utf_8(home: Home, vault: Path, data: bytes, text: str) -> None:
-    (vault / "note.md").write_bytes(data)
-    assert taken(home, vault)["note.md"].deed == "write"
+def test_any_encoding_becomes_utf_8(home: Home, masker: Path, data: bytes, text: str) -> None:
+    (masker / "note.md").write_bytes(data)
+    assert taken(home, masker)["note.md"].deed == "write"
     assert (home.workspace / "notes" / "note.md").read_bytes() == text.encode()
-    assert taken(home, vault)["note.md"].deed == "known"
+    assert taken(home, masker)["note.md"].deed == "known"
 
 
-def test_what_is_no_text_or_too_large_or_empty_is_named(home: Home, vault: Path) -> None:
-    (vault / "binary.md").write_bytes(b"a\0b")
-    (vault / "empty.md").write_bytes(b"\n")
-    with (vault / "huge.md").open("wb") as file:
+def test_what_is_no_text_or_too_large_or_empty_is_named(home: Home, masker: Path) -> None:
+    (masker / "binary.md").write_bytes(b"a\0b")
+    (masker / "empty.md").write_bytes(b"\n")
+    with (masker / "huge.md").open("wb") as file:
         file.truncate(MOST_BYTES + 1)
-    steps = taken(home, vault)
+    steps = taken(home, masker)
     assert {name: steps[name].detail for name in ("binary.md", "empty.md", "huge.md")} == {
         "binary.md": "no text: it holds NUL bytes",
         "empty.md": "it is empty",
@@ -76,16 +76,16 @@ def test_what_is_no_text_or_too_large_or_empty_is_named(home: Home, vault: Path)
 
 
 @posix
-def test_links_lead_no_further_than_the_folder(home: Home, vault: Path, tmp_path: Path) -> None:
+def test_links_lead_no_further_than_the_folder(home: Home, masker: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret.md").write_text("outside\n", encoding="utf-8")
-    (vault / "out.md").symlink_to(outside / "secret.md")
-    (vault / "in.md").symlink_to(vault / "plain.md")
-    (vault / "gone.md").symlink_to(vault / "nothing.md")
-    (vault / "tree").symlink_to(outside)
-    (vault / "loop").symlink_to(vault)
-    steps = taken(home, vault)
+    (masker / "out.md").symlink_to(outside / "secret.md")
+    (masker / "in.md").symlink_to(masker / "plain.md")
+    (masker / "gone.md").symlink_to(masker / "nothing.md")
+    (masker / "tree").symlink_to(outside)
+    (masker / "loop").symlink_to(masker)
+    steps = taken(home, masker)
     assert "not followed" in steps["out.md"].detail
     assert "not followed" in steps["tree"].detail
     assert "not followed" in steps["loop"].detail
@@ -106,8 +106,8 @@ def test_a_linked_workspace_is_named_not_followed(home: Home, tmp_path: Path) ->
 
 
 @posix
-def test_the_folder_itself_may_be_a_link(home: Home, vault: Path, tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(vault)
+def test_the_folder_itself_may_be_a_link(home: Home, masker: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(masker)
     assert taken(home, tmp_path / "link")["plain.md"].deed == "write"
     with pytest.raises(UsageError, match="lies in the home"):
         (tmp_path / "to-home").symlink_to(home.workspace)
@@ -115,18 +115,18 @@ def test_the_folder_itself_may_be_a_link(home: Home, vault: Path, tmp_path: Path
 
 
 @posix
-def test_pipes_are_not_waited_for(home: Home, vault: Path) -> None:
-    os.mkfifo(vault / "pipe.md")
-    assert taken(home, vault)["pipe.md"].detail == "no regular file"
+def test_pipes_are_not_waited_for(home: Home, masker: Path) -> None:
+    os.mkfifo(masker / "pipe.md")
+    assert taken(home, masker)["pipe.md"].detail == "no regular file"
 
 
 @posix
-def test_what_may_not_be_read_is_named(home: Home, vault: Path) -> None:
-    (vault / "mine.md").write_text("x\n", encoding="utf-8")
-    (vault / "mine.md").chmod(0)
-    (vault / "closed").mkdir(mode=0)
-    done = common("--home", str(home.root), "import", str(vault), "--yes", "--json")
-    (vault / "closed").chmod(0o700)
+def test_what_may_not_be_read_is_named(home: Home, masker: Path) -> None:
+    (masker / "mine.md").write_text("x\n", encoding="utf-8")
+    (masker / "mine.md").chmod(0)
+    (masker / "closed").mkdir(mode=0)
+    done = common("--home", str(home.root), "import", str(masker), "--yes", "--json")
+    (masker / "closed").chmod(0o700)
     assert done.returncode == 0, done.stderr
     steps = {step["source"]: step for step in json.loads(done.stdout)["steps"]}
     assert steps["mine.md"]["detail"] == "cannot be read: no permission"
@@ -136,10 +136,10 @@ def test_what_may_not_be_read_is_named(home: Home, vault: Path) -> None:
 
 @posix
 def test_what_cannot_be_written_is_named_and_a_second_import_completes(
-    home: Home, vault: Path
+    home: Home, masker: Path
 ) -> None:
-    (vault / "long.md").write_text("long line\n" * 9000, encoding="utf-8")
-    words = ("--home", str(home.root), "import", str(vault), "--yes")
+    (masker / "long.md").write_text("long line\n" * 9000, encoding="utf-8")
+    words = ("--home", str(home.root), "import", str(masker), "--yes")
     done = limited(50_000, *words)
     assert done.returncode == 1
     assert "imported 1, 0 there already, 0 left, 1 failed" in done.stdout
@@ -148,23 +148,23 @@ def test_what_cannot_be_written_is_named_and_a_second_import_completes(
     assert "imported 1, 1 there already" in started(*words).stdout
 
 
-def test_keys_are_not_even_opened(home: Home, vault: Path) -> None:
+def test_keys_are_not_even_opened(home: Home, masker: Path) -> None:
     for name in ("id_rsa.md", "server.key", "prod.env"):
-        (vault / name).write_text("# unheard-of\n", encoding="utf-8")
-    (vault / ".ssh").mkdir()
-    (vault / ".ssh" / "notes.md").write_text("# unheard-of\n", encoding="utf-8")
-    steps = taken(home, vault)
+        (masker / name).write_text("# unheard-of\n", encoding="utf-8")
+    (masker / ".ssh").mkdir()
+    (masker / ".ssh" / "notes.md").write_text("# unheard-of\n", encoding="utf-8")
+    steps = taken(home, masker)
     assert steps["id_rsa.md"].detail == "not read: a private key"
     texts = [path.read_text("utf-8") for path in home.root.rglob("*.md")]
     assert not [text for text in texts if "unheard-of" in text]
 
 
 @linux
-def test_odd_names_become_names_for_every_system(home: Home, vault: Path) -> None:
+def test_odd_names_become_names_for_every_system(home: Home, masker: Path) -> None:
     for name in ("con.md", "a:b?.md", "tab\there.md", "end. ", "x" * 240 + ".md", "Ünïcode.md"):
-        (vault / name).write_text(f"# {name}\n", encoding="utf-8")
-    (vault / os.fsdecode(b"\xff.md")).write_text("# byte\n", encoding="utf-8")
-    steps = taken(home, vault)
+        (masker / name).write_text(f"# {name}\n", encoding="utf-8")
+    (masker / os.fsdecode(b"\xff.md")).write_text("# byte\n", encoding="utf-8")
+    steps = taken(home, masker)
     made = {step.target.rpartition("/")[2] for step in steps.values() if step.deed == "write"}
     assert made >= {"note-con.md", "a-b-.md", "tab-here.md", "Ünïcode.md", "plain.md"}
     assert not [step for step in steps.values() if step.deed == "failed"]
@@ -172,19 +172,19 @@ def test_odd_names_become_names_for_every_system(home: Home, vault: Path) -> Non
 
 
 @linux
-def test_names_that_some_systems_hold_for_one_both_come(home: Home, vault: Path) -> None:
-    (vault / "Note.md").write_text("upper\n", encoding="utf-8")
-    (vault / "note.md").write_text("lower\n", encoding="utf-8")
-    steps = taken(home, vault)
+def test_names_that_some_systems_hold_for_one_both_come(home: Home, masker: Path) -> None:
+    (masker / "Note.md").write_text("upper\n", encoding="utf-8")
+    (masker / "note.md").write_text("lower\n", encoding="utf-8")
+    steps = taken(home, masker)
     assert steps["Note.md"].target == "workspace/notes/Note.md"
     assert steps["note.md"].target == "workspace/notes/note-2.md"
 
 
-def test_an_other_note_of_the_name_is_not_overwritten(home: Home, vault: Path) -> None:
+def test_an_other_note_of_the_name_is_not_overwritten(home: Home, masker: Path) -> None:
     own = home.workspace / "notes" / "plain.md"
     own.parent.mkdir()
     own.write_text("mine\n", encoding="utf-8")
-    assert taken(home, vault)["plain.md"].target == "workspace/notes/plain-2.md"
+    assert taken(home, masker)["plain.md"].target == "workspace/notes/plain-2.md"
     assert own.read_text("utf-8") == "mine\n"
 
 
@@ -221,9 +221,9 @@ def test_a_long_memory_becomes_a_file_that_is_searched(home: Home, tmp_path: Pat
     assert (home.memory / "notes" / "imported-memory.md").read_text("utf-8") == facts
 
 
-def test_a_to_do_that_is_too_long_is_named_and_the_others_come(home: Home, vault: Path) -> None:
-    (vault / "TODO.md").write_text(f"- [ ] {'long ' * 200}\n- [ ] short\n", encoding="utf-8")
-    plan = carry_out(plan_import(home, vault))
+def test_a_to_do_that_is_too_long_is_named_and_the_others_come(home: Home, masker: Path) -> None:
+    (masker / "TODO.md").write_text(f"- [ ] {'long ' * 200}\n- [ ] short\n", encoding="utf-8")
+    plan = carry_out(plan_import(home, masker))
     (step,) = [step for step in plan.steps if step.item.kind == "to-dos"]
     assert "not imported, too long: long long" in step.detail
     assert "- [ ] short ^" in (home.memory / "TODO.md").read_text("utf-8")
@@ -277,8 +277,8 @@ def texts(home: Home) -> dict[str, str]:
     }
 
 
-def test_a_file_that_comes_meanwhile_is_not_overwritten(home: Home, vault: Path) -> None:
-    plan = plan_import(home, vault)
+def test_a_file_that_comes_meanwhile_is_not_overwritten(home: Home, masker: Path) -> None:
+    plan = plan_import(home, masker)
     own = home.workspace / "notes" / "plain.md"
     own.parent.mkdir()
     own.write_text("mine\n", encoding="utf-8")
@@ -299,10 +299,10 @@ def test_a_memory_that_comes_meanwhile_stays(home: Home) -> None:
     assert "Tomas" in text
 
 
-def test_one_step_that_fails_does_not_end_the_others(home: Home, vault: Path) -> None:
-    (vault / "z.md").write_text("last\n", encoding="utf-8")
-    plan = plan_import(home, vault)
-    (vault / "plain.md").unlink()
+def test_one_step_that_fails_does_not_end_the_others(home: Home, masker: Path) -> None:
+    (masker / "z.md").write_text("last\n", encoding="utf-8")
+    plan = plan_import(home, masker)
+    (masker / "plain.md").unlink()
     result = {step.item.path: step for step in carry_out(plan).steps}
     assert result["plain.md"].deed == "failed"
     assert "cannot be read" in result["plain.md"].detail

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from openclaw.messages import ToolCall
-from openclaw.security.masking import Vault
+from openclaw.security.masking import Masker
 from openclaw.security.policy import PermissionQuestion, Policy
 from openclaw.storage.home import Home
 from openclaw.tools.shell import sandbox
@@ -173,9 +173,9 @@ def test_nothing_is_tried_without_a_sandbox(home: Home) -> None:
 def test_the_vault_knows_the_secrets_of_the_files_that_a_line_names(home: Home) -> None:
     (home.workspace / "keys.md").write_text(f"token: {TOKEN}\n", encoding="utf-8")
     for line in ("rev workspace/keys.md", "cd workspace; rev k*", "cat $(echo workspace/k*) | rev"):
-        vault = Vault(home.private / "secrets.json")
-        said = ShellTools(Runner(home, TurnChanges()), vault).try_shell(line)
-        assert TOKEN[::-1] not in vault.mask(said or TOKEN[::-1])
+        masker = Masker(home.private / "secrets.json")
+        said = ShellTools(Runner(home, TurnChanges()), masker).try_shell(line)
+        assert TOKEN[::-1] not in masker.mask(said or TOKEN[::-1])
 
 
 # -------- with the policy
