@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 
 from openclaw.agent.protocols.base import RunningTurn
 from openclaw.agent.protocols.json_steps import IN_FORM, first_line
-from openclaw.agent.protocols.step_schema import answer_form, line_form, skill_calls
+from openclaw.agent.protocols.step_schema import answer_form, line_form, only_shapes_answer
 from openclaw.frozen import frozen
 from openclaw.nlp.claims import SHORTEST_CLAIM, count_releasable, find_claims
 from openclaw.nlp.classifier import LANGUAGES, language_of, read_answer, read_message
@@ -179,7 +179,7 @@ def _find_form_fault(answer: str, turn: RunningTurn, toolbox: Toolbox) -> Fault 
     hint = IN_FORM.format(form=f":\n{told}\n", request=turn.request)
     if left_blanks(answer, skill):
         return Fault("the reply left a blank of the skill open; asking again", hint)
-    if not form or skill_calls(skill, toolbox) or answer.rstrip().endswith("?"):
+    if not (form and only_shapes_answer(skill, toolbox)) or answer.rstrip().endswith("?"):
         return None
     if any(re.fullmatch(form, line.strip(" `")) for line in answer.splitlines()):
         return None

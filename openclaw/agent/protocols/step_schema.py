@@ -171,13 +171,22 @@ def unread_names(turn: RunningTurn, uses: Sequence[ToolUse]) -> list[str]:
 
 def skill_calls(skill: str, toolbox: Toolbox) -> list[Schema]:
     """Return the calls that a skill's instructions name; none when they only shape the answer."""
-    named = {name for name in toolbox.arguments if re.search(rf"\b{name}\b", skill)}
+    named = _tools_named(skill, toolbox)
     if WRITES_FILES.search(skill) and not named & WRITING:
         named |= WRITING | {"read_file"}
     forms = [s for s in _calls("change", ALL, toolbox) if _tool(s) in named - {"read_skill"}]
     spoken = [s for s in forms if (action := _action(s)) and re.search(rf"`{action}`", skill)]
     builder = [s for s in forms if not _action(s)] + (spoken or [s for s in forms if _action(s)])
     return [_in_line_form(step, skill) for step in builder]
+
+
+def only_shapes_answer(skill: str, toolbox: Toolbox) -> bool:
+    """Return True when a skill's instructions name no call, not even one that is refused now."""
+    return not (_tools_named(skill, toolbox) or WRITES_FILES.search(skill))
+
+
+def _tools_named(skill: str, toolbox: Toolbox) -> set[str]:
+    return {name for name in toolbox.arguments if re.search(rf"\b{name}\b", skill)}
 
 
 def skill_goes_on(skill: str, uses: Sequence[ToolUse], toolbox: Toolbox) -> bool:
