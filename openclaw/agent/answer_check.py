@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from datetime import date
 from pathlib import PurePosixPath
 
-from openclaw.agent.protocols.base import RunningTurn
+from openclaw.agent.protocols.base import RunningTurn, to_call
 from openclaw.agent.protocols.json_steps import IN_FORM, first_line
-from openclaw.agent.protocols.step_schema import answer_form, line_form, only_shapes_answer
+from openclaw.agent.protocols.step_schema import READING, answer_form, line_form, only_shapes_answer
 from openclaw.frozen import frozen
 from openclaw.nlp.claims import SHORTEST_CLAIM, count_releasable, find_claims
 from openclaw.nlp.classifier import LANGUAGES, language_of, read_answer, read_message
@@ -88,7 +88,7 @@ def find_fault(answer: str, turn: RunningTurn, toolbox: Toolbox, *, changed: boo
         told = "the reply claimed a change that did not happen; asking again"
         tool = "the tool `todo`" if turn.cues.todos or turn.cues.unclear else "a tool"
         return Fault(told, UNBACKED.format(claim=claims[0], tool=tool), claims, "change")
-    if name := _untouched_file(answer, turn):
+    if name := _untouched_file(answer, turn, toolbox):
         told = f"the reply left {name} out; asking again"
         return Fault(told, UNTOUCHED.format(name=name), kind="change")
     repeats = len(answer) >= SHORTEST_HINT and answer.strip() == turn.user.content.strip()
@@ -124,10 +124,12 @@ def _is_ours(answer: str, turn: RunningTurn) -> bool:
     return bool(said) and all(len(line) >= SHORTEST_HINT and line in own for line in said)
 
 
-def _untouched_file(answer: str, turn: RunningTurn) -> str:
-    """Return the new file that an order names when the answer came without any call, does not name
-    it and refuses nothing, else ""."""
-    if len(turn.entries) > 1 or not turn.cues.orders or any(_refusals(answer)):
+def _untouched_file(answer: str, turn: RunningTurn, toolbox: Toolbox) -> str:
+    """Return the new file that an order names when no call has tried more than to read, though a
+    file may be written, and the answer does not name it; else ""."""
+    calls = (to_call(use) for entry in turn.entries for use in entry.tool_calls)
+    tried = any(toolbox.effect(call) not in READING for call in calls)
+    if tried or not turn.cues.orders or not toolbox.shapes(frozenset({"write"})):
         return ""
     return next((name for name in turn.cues.missing if name not in answer), "")
 

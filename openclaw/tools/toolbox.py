@@ -277,7 +277,7 @@ class Toolbox:
             if values := self._watch.invented(action, arguments):
                 raise ToolProblem(INVENTED.format(values=", ".join(values)))
             if texts := self._watch.copied(action, arguments):
-                raise ToolProblem(COPIED.format(texts=", ".join(texts)))
+                raise ToolProblem(f'Not written: "{", ".join(texts)}" {COPIED} {INSTEAD}')
             tainted = self._watch.tainted(action, arguments)
         policy = self._policy
         if secrets := secrets_used(self._apart, tool.masks, arguments):
@@ -422,9 +422,8 @@ def _call_tool(name: str, run: Callable[[], Result]) -> Result:
 INVENTED = """\
 Not written: {values} was neither said by the user nor read anywhere. Write only what is known: \
 leave it out, or ask the user for it."""
-COPIED = """\
-Not written: "{texts}" stands so in the skill, as a blank or an example. Put what the user said in \
-its place."""
+COPIED = "stands so in the skill, as a blank or an example."
+INSTEAD = "Put what the user said in its place."
 HOOK = "hook"
 """The decider on record when a program of the user refused a call."""
 

@@ -139,6 +139,11 @@ def test_a_file_that_was_ordered_is_not_given_as_an_answer(it: Talk) -> None:
     happened = it.say(asked, "Hello world", write, "hello.txt is written.")
     assert "Nothing was done with hello.txt" in it.requests[1].messages[-1].content
     assert done(happened).answer == "hello.txt is written."
+    refused = "I'm sorry, I don't have the ability to create files."
+    happened = it.say(
+        asked.replace("hello", "hi"), call("list_files"), refused, "hi.txt is not written."
+    )
+    assert "the reply left hi.txt out" in notices(happened)
     told = "There is no file old.txt."
     assert done(it.say("Delete old.txt.", told)).answer == told
 

@@ -15,7 +15,7 @@ from openclaw.nlp.intent import FILE
 from openclaw.nlp.invented import BLANK
 from openclaw.nlp.words import content_words
 from openclaw.receipt import TODO_FILE
-from openclaw.tools.toolbox import Toolbox
+from openclaw.tools.toolbox import COPIED, Toolbox
 from openclaw.types import CHANGING, Effect
 
 READING: frozenset[Effect] = frozenset({"read", "read-elsewhere", "get"})
@@ -120,7 +120,7 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
         begun = any(use.tool != "read_skill" for use in turn.entries[-1].tool_calls)
         forms = skill_calls(turn.skill, toolbox)
         if begun:
-            return [_answer("answer"), *_from_offered(forms, last)]
+            return [_answer("answer"), *_without_blanks(_from_offered(forms, last), last)]
         first = first_tools(turn.skill, {_tool(form) for form in forms})
         return [form for form in forms if _tool(form) in first]
     # A model takes "could you ...?" for a question: allow changes after it has looked.
@@ -158,6 +158,20 @@ def _from_offered(calls: Sequence[Schema], last: Sequence[ToolUse]) -> list[Sche
     offered = OFFERED.search(last[0].output) if last and not last[0].ok else None
     files = offered[1].split(", ") if offered else []
     return [_narrow(call, {"path": files} if _tool(call) == "read_file" else {}) for call in calls]
+
+
+def _without_blanks(calls: Sequence[Schema], last: Sequence[ToolUse]) -> list[Schema]:
+    """Return the calls, where the last one was refused for a blank of the skill with texts that
+    cannot hold one: a small model would write it again."""
+    refused = last and not last[0].ok and COPIED in last[0].output
+    return [_with_pattern(call, UNBLANKED) if refused else call for call in calls]
+
+
+def _with_pattern(call: Schema, form: str) -> Schema:
+    """Constrain the text that a call writes."""
+    properties = call["properties"]
+    texts = {name: {**properties[name], "pattern": form} for name in TEXTS & properties.keys()}
+    return {**call, "properties": {**properties, **texts}}
 
 
 def unread_names(turn: RunningTurn, uses: Sequence[ToolUse]) -> list[str]:
@@ -203,8 +217,7 @@ def _in_line_form(step: Schema, skill: str) -> Schema:
     form = line_form(skill)
     if not form or _tool(step) != "append_file":
         return step
-    properties = step["properties"]
-    return _closed_object({**properties, "text": {**properties["text"], "pattern": form}})
+    return _with_pattern(step, form)
 
 
 def skill_writes(skill: str, toolbox: Toolbox) -> bool:
@@ -297,6 +310,9 @@ STEP = re.compile(r"^\d+[.)] .*(?:\n(?!\d+[.)] |#|\S).*)*", re.MULTILINE)
 # A blank needs a limit: a small model that misses the end of the form repeats the form in the blank
 # until its tokens are used up.
 MOST_FILLED = 200
+UNBLANKED = r'^[^"\\<>]+$'
+TEXTS = frozenset({"content", "text", "fact"})
+"""The arguments that are written."""
 SIGNS = frozenset("!#%*+/=@_|~")
 
 

@@ -19,7 +19,7 @@ from openclaw.models.base import Reply
 from openclaw.nlp.intent import read_cues
 from openclaw.storage.home import Home
 from openclaw.tools.skill_tools import TurnSkills
-from openclaw.tools.toolbox import Toolbox
+from openclaw.tools.toolbox import COPIED, Toolbox
 from openclaw.types import Mode, TurnChanges
 from tests.fakes.talk import call, done, new_home, shown, talk
 
@@ -392,6 +392,16 @@ def test_a_skill_that_writes_a_file_is_followed_by_the_tools_for_files(root: Pat
     assert case.tools == {"write_file", "append_file", "edit_file", "read_file"}
     case.play("read_file", "change", path="notes/trip.md", from_line=1)
     assert case.may_answer and "append_file" in case.tools
+
+
+def test_after_a_blank_was_written_only_text_without_blanks_can_be(root: Path) -> None:
+    case = Case(root, "The meadow blooms, this is for the diary")
+    case.play("read_skill", name="field-diary")
+    refused = f'Not written: "<what was seen>" {COPIED}'
+    use = ToolUse("2", "write_file", {"path": "diary.md"}, refused, ok=False)
+    case.turn.entries.append(Entry("assistant", "", tool_calls=(use,)))
+    patterns = {step["content"].get("pattern") for step in case.options if "content" in step}
+    assert patterns == {r'^[^"\\<>]+$'} and case.may_answer
 
 
 def test_the_tools_of_a_skill_come_in_the_order_of_its_steps(root: Path) -> None:
