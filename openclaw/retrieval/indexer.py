@@ -334,7 +334,7 @@ MODULES = (
     "../nlp/calendar_days",
     "../nlp/dates",
     "../security/credentials",  # which names are closed
-    "../storage/child",
+    "../storage/foreign_readers",
     "../storage/readers",
     "chunking",
     "documents",

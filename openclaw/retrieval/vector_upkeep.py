@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
 
 # So many contexts at a time; they follow each other in a file, and so share their lines. Without a
-# time limit more: among more texts those of a run of the network are more alike in length.
-BATCH, LARGE_BATCH = 32, 128
+# time limit more, while a batch takes less than a second, as a kill loses one: among more texts
+# those of a run of the network are more alike in length.
+BATCH, LARGE_BATCH, QUICK_SECONDS = 32, 128, 1.0
 WINDOW = 1024
 # The weight of each line and heading around a passage, beside 1 for its own, in its vector: a sum
 # of vectors, as mean pooling would make of one long text, at a fifth of the time. Between 0.15 and
@@ -120,8 +121,7 @@ class VectorFiller:
         A batch is claimed from the other clones of the vector store, and what they have claimed is
         left to them. With `waits` its vectors are waited for when nothing else is left to do.
         """
-        texts, shared = self._texts(waiting), self._shared.is_ready
-        size = LARGE_BATCH if waits and not shared else BATCH
+        texts, shared, size = self._texts(waiting), self._shared.is_ready, BATCH
         left: dict[int, Parts] = {}
         free: list[int] = []
         while True:
@@ -147,6 +147,8 @@ class VectorFiller:
                     took = self._embed(mine) if mine else 0
                     if took and shared and waits:
                         size = max(1, min(MOST_CLAIMED, int(len(mine) * CLAIM_SECONDS / took)))
+                    elif took and waits:
+                        size = LARGE_BATCH if took < QUICK_SECONDS else BATCH
                     if len(mine) == len(batch):
                         break
             free = [key for key in left if key not in lost and key not in contested]

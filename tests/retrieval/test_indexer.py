@@ -569,7 +569,7 @@ def test_an_embedder_that_fails_half_way_keeps_what_it_did(home: Path, store: In
     with pytest.raises(ServerAway):
         embed_pending(upkeep, FakeEmbedder(left=150))
     known = store.snapshot().vectors("fake/one").known
-    assert 128 <= known.sum() <= 150
+    assert 32 <= known.sum() <= 150  # the first batch, at least
     again = FakeEmbedder()
     assert embed_pending(upkeep, again) == 0
     assert len(again.seen) == 200 - known.sum() + 1  # and the line before
