@@ -139,9 +139,8 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
             return taking
     if turn.kind != "look" and last and last[0].tool in READERS and last[0].ok:
         return [*unread, *_calls(kind, frozenset({"write"}), toolbox)]
-    if (
-        last and not last[0].ok and last[0].tool in WRITING and to_dos
-    ):  # what is appended is a to-do
+    if last and not last[0].ok and last[0].tool in WRITING and to_dos:
+        # What is appended to the list becomes a to-do.
         barred = ("edit_file", "write_file", last[0].tool)
         return [_answer(kind), *(call for call in calls if _tool(call) not in barred)]
     if last and last[0].tool == "edit_file" and (lines := NEAREST.findall(last[0].output)):
