@@ -184,6 +184,7 @@ class Loop:
     ) -> Iterator[TurnOutput]:
         uses: list[ToolUse] = []
         shown: list[Shown] = []
+        repeats = state.repeats
         try:
             for index, call in enumerate(step.calls):
                 call = replace(call, id=f"call_{len(turn.entries)}_{index + 1}")
@@ -197,7 +198,7 @@ class Loop:
             if uses:  # the conversation keeps the calls that were made
                 yield from self._add(turn, self._entry(step.answer, state, uses, shown))
             raise
-        if state.repeats:
+        if state.repeats > repeats:
             turn.closing = "must" if all(use.ok for use in uses) or state.repeats > 1 else "no"
             yield events.Notice(f"the same call came again: {step.calls[-1].name}")
         hint = self.protocol.hint(turn, uses, self.toolbox)
@@ -229,7 +230,8 @@ class Loop:
     def _repeat_result(self, known: PastCall, state: TurnState) -> CallResult:
         known.count += 1
         state.repeats += 1
-        state.stopped = "repeated" if known.count > 3 else ""
+        if known.count > 3:
+            state.stopped = "repeated"
         text = (REPEATED if known.outcome.ok else FAILED_BEFORE).format(
             result=known.outcome.text[:400]
         )

@@ -172,6 +172,11 @@ def test_the_same_call_for_ever_ends_with_what_is_known(it: Talk) -> None:
     assert "same call" in notices(happened)
 
 
+def test_only_the_step_that_repeats_a_call_is_told_of_it(it: Talk) -> None:
+    happened = it.say("Who are you?", READ, READ, call("read_file", path="USER.md"), "Claw.")
+    assert notices(happened).count("same call") == 1
+
+
 def test_a_repeated_call_is_not_run_again_and_says_so(it: Talk) -> None:
     write = call("append_file", path="workspace/log.md", text="one line")
     happened = it.say("Log it.", write, write, "It is logged.")
