@@ -28,11 +28,11 @@ def table_sums(text: str, first: int, last: int) -> list[str]:
         end = next((n for n in range(at + 1, len(lines)) if "|" not in lines[n]), len(lines))
         if at > last or end < first:
             continue
-        rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in lines[at + 1 : end]]
-        for column, name in enumerate(lines[at - 1].strip("|").split("|")):
+        rows = [_cells(row) for row in lines[at + 1 : end]]
+        for column, name in enumerate(_cells(lines[at - 1])):
             cells = [row[column] for row in rows if column < len(row)]
             if len(cells) == len(rows) > 1 and (total := _sum_of(cells)):
-                found.append(f"{name.strip()}: {total}")
+                found.append(f"{name}: {total}")
     return found
 
 
@@ -87,12 +87,16 @@ def table_rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str], list[str]
         if not bare.startswith("|"):
             heads = []
             continue
-        cells = [cell.strip().replace("\\|", "|") for cell in _CELL.split(bare.strip("|"))]
+        cells = _cells(bare)
         if not heads:
             heads = [cell.strip("*_`").casefold() for cell in cells]
             yield at, heads, []
         elif not is_table_rule(line):
             yield at, heads, cells
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip().replace("\\|", "|") for cell in _CELL.split(row.strip("|"))]
 
 
 def is_table_rule(line: str) -> bool:

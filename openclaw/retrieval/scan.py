@@ -41,6 +41,7 @@ INBOX = "memory/inbox"
 TESTS = "memory/TESTS.md"
 """The questions of the memory test and the places of their answers."""
 NOT_MEMORY = frozenset((INBOX, TESTS))
+NOT_BY_LINK = (f"{INBOX}/", f"{TESTS}/", "sessions/")
 NOT_NOTES = frozenset(("openclaw.yaml", "logseq"))
 """What a home holds besides notes. Named in `index.paths` by itself, it is indexed all the same."""
 BUILT_IN = ("memory", "workspace")
@@ -284,10 +285,10 @@ class Scan:
         target = self._path_of(real)
         if not inside or _is_hidden(real[len(bound) :]) or target in self._seen:
             return
-        if why_name_denied(target):
+        if why_name_denied(target) or f"{target}/".startswith(NOT_BY_LINK):
             return
         if os.path.isdir(real):
-            if self._enters(path, chain) and not target.startswith("sessions"):
+            if self._enters(path, chain):
                 yield from self._walk(real, path + "/", chain, bound)
         elif os.path.isfile(real) and self._is_indexed(path, chain):
             self._seen.add(target)

@@ -6,9 +6,9 @@ The form has version 2; version 1 (a bare array) is read too.
 from __future__ import annotations
 
 import json
-import math
 import re
 import secrets
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
@@ -380,7 +380,7 @@ def _usage_in(value: Any) -> Usage | None:
     numbers: dict[str, Any] = {
         key: int(number) if key in whole else float(number)
         for key, number in value.items()
-        if key in known and isinstance(number, int | float) and math.isfinite(number)
+        if key in known and isinstance(number, int | float) and abs(number) <= sys.float_info.max
     }
     return Usage(**numbers)
 

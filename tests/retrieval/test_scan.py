@@ -197,11 +197,21 @@ def test_a_symlink_that_leaves_the_home_is_not_followed(home: Path, tmp_path: Pa
 
 @links
 def test_a_symlink_to_a_closed_folder_is_not_followed(home: Path) -> None:
-    put(home, ".openclaw/x.md", "sessions/one.json")
+    put(home, ".openclaw/x.md", "sessions/one.json", "memory/inbox/c.md", "memory/TESTS.md")
+    (home / "workspace/in").symlink_to(home / "memory/inbox")
+    (home / "workspace/tests.md").symlink_to(home / "memory/TESTS.md")
+    (home / "workspace/one.json").symlink_to(home / "sessions/one.json")
     (home / "workspace/index").symlink_to(home / ".openclaw")
     (home / "workspace/x.md").symlink_to(home / ".openclaw/x.md")
     (home / "workspace/said").symlink_to(home / "sessions")
     assert found(home) == []
+
+
+@links
+def test_a_symlink_to_a_folder_whose_name_begins_like_a_closed_one_is_followed(home: Path) -> None:
+    put(home, "sessions-of-yoga/monday.md")
+    (home / "workspace/yoga").symlink_to(home / "sessions-of-yoga")
+    assert found(home) == ["workspace/yoga/monday.md"]
 
 
 @links
