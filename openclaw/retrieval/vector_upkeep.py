@@ -1,6 +1,6 @@
 """Adds vectors to the index in batches, each saved at once, and drops vectors no longer needed.
 
-With a vector store (`vector_store.py`) they are looked for there first, and saved there
+With a vector store (`shared_store.py`) they are looked for there first, and saved there
 before here. Where the index keeps none, its rows list what the store has: their width is 0.
 """
 

@@ -446,7 +446,7 @@ class FileCopies:
     """The copied files, as paths relative to the home."""
 
     def command(self, command: str | Sequence[str]) -> str | tuple[str, ...]:
-        """Return the command with the paths of the copies in it. Raises UnsealedError."""
+        """Return the command with the paths of the copies in it. Raises UncopiedProgramError."""
         found: str | tuple[str, ...] = (
             self.text(command) if isinstance(command, str) else tuple(map(self.text, command))
         )

@@ -47,8 +47,8 @@ def save_over(
     """Put `new` into the file, which held `base` (None: there was no file) when it was read. `keep`
     is told before it is written.
 
-    Raises Changed when the file was changed since so that the two cannot be merged, OpenclawError
-    when it cannot be written.
+    Raises SaveConflict when the file was changed since so that the two cannot be merged,
+    OpenclawError when it cannot be written.
     """
     target = target_of(path)
     with report_unwritable(path):

@@ -33,9 +33,10 @@ _SPECIAL = re.compile(r"[\\^$.|?*+()\[\]{}]")
 
 def search_text(home: Home, text: str, folder: Path) -> tuple[str, dict[int, Shown]]:
     """Search lines: first for the text itself in any case, then as a regular expression, then for
-    all of its words. Sessions and skills, whose examples a small model takes for the user's notes,
-    only when their folder is named. Return the result, with `path:line: text` for each line that
-    was found, and these lines by their number in the result, from 0."""
+    all of its words, then for the lines nearest to them, then in the names of files. Sessions and
+    skills, whose examples a small model takes for the user's notes, only when their folder is
+    named. Return the result, with `path:line: text` for each line that was found, and these lines
+    by their number in the result, from 0."""
     wanted = text.strip()
     if not wanted:
         raise ToolProblem("text is empty: give a word to look for.")

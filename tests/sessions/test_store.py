@@ -245,11 +245,7 @@ def test_a_session_of_a_newer_version_is_left_as_it_is(store: SessionStore, vers
 
 @given(
     st.recursive(
-        st.none()
-        | st.booleans()
-        | st.floats()
-        | st.just(10**400)
-        | st.text(max_size=5),
+        st.none() | st.booleans() | st.floats() | st.just(10**400) | st.text(max_size=5),
         lambda inner: (
             st.lists(inner, max_size=3)
             | st.dictionaries(

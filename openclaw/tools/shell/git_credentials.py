@@ -73,7 +73,7 @@ class _RepositorySearch:
     until: float
 
     def search(self, place: Path) -> str | None:
-        """The same as `committed` for the repository in one folder."""
+        """The same as `find_committed_credentials` for the repository in one folder."""
         stamp = _repository_state(place)
         known = _searched.get((place, self.confined))
         if known and known[0] == stamp:
