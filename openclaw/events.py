@@ -135,7 +135,7 @@ class ReceiptMade:
 class Done:
     """The turn is over.
 
-    stop_reason: answer, steps, repeated, full, empty, interrupted, length
+    stop_reason: answer, declined, steps, repeated, full, empty, interrupted
     citations: lines of files that the answer names, each with path, start_line, end_line, and
         verified: True when the model was shown these lines
     sources: further places (path:line) that the answer rests on, as far as code can tell

@@ -21,6 +21,7 @@ from openclaw.types import CHANGING, Shown
 
 REPEATED = "Already done in this turn; the result was:\n{result}\nDo not call it again."
 FAILED_BEFORE = "Tried before in this turn; it failed:\n{result}\nDo something else, or answer."
+DECLINED = "I stopped: {tool} was not allowed. What shall I do instead?"
 EMPTY = "The model gave an empty reply twice. Try again, or another model: openclaw models list"
 RETRY_TEMPERATURE = 0.5
 TurnOutput = events.Event | Entry
@@ -194,6 +195,9 @@ class Loop:
                 uses.append(ToolUse(call.id, call.name, given, outcome.text, outcome.ok))
                 shown += outcome.shown
                 yield _call_end(call, outcome)
+                if outcome.declined and self.protocol.ends_at_no:
+                    state.stopped = "declined"
+                    break
         except (KeyboardInterrupt, OpenclawError):
             if uses:  # the conversation keeps the calls that were made
                 yield from self._add(turn, self._entry(step.answer, state, uses, shown))
@@ -201,7 +205,7 @@ class Loop:
         if state.repeats > repeats:
             turn.closing = "must" if all(use.ok for use in uses) or state.repeats > 1 else "no"
             yield events.Notice(f"the same call came again: {step.calls[-1].name}")
-        hint = self.protocol.hint(turn, uses, self.toolbox)
+        hint = "" if state.stopped else self.protocol.hint(turn, uses, self.toolbox)
         yield from self._add(turn, self._entry(step.answer, state, uses, shown, hint=hint))
 
     def _run_call(
@@ -282,6 +286,10 @@ class Loop:
             "repeated": "the same call came again and again",
             "full": "what this turn has brought no longer fits the window (setting window)",
         }
+        if state.stopped == "declined":
+            declined = DECLINED.format(tool=turn.entries[-1].tool_calls[-1].tool)
+            yield from self._end(turn, state, declined)
+            return
         steps = f"{self.limits.max_steps} steps were used up (max_steps)"
         why = reasons.get(state.stopped, steps)
         said = [entry.content for entry in turn.entries[1:] if entry.content and not entry.hint]
@@ -289,7 +297,10 @@ class Loop:
         parts = [*said[-1:], f"I stopped: {why}."]
         if known:
             parts.append(f"The last result was:\n{known[-1][:1500]}")
-        answer = "\n".join(parts)
+        yield from self._end(turn, state, "\n".join(parts))
+
+    def _end(self, turn: RunningTurn, state: TurnState, answer: str) -> Iterator[TurnOutput]:
+        """End the turn with words of the program."""
         yield events.Token(answer)
         reason = state.stopped or "steps"
         record = ended(reason, self.receipt())

@@ -46,7 +46,7 @@ def exit_code(end: Done | Error | None) -> int:
         return end.exit_code if end else OpenclawError.exit_code
     if end.stop_reason == "interrupted":
         return 130
-    if end.stop_reason in ("empty", "failed"):
+    if end.stop_reason == "empty":
         return 1
     if end.unbacked:
         return 3

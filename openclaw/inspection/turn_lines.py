@@ -10,8 +10,6 @@ from openclaw.security.display import first_line, main_argument, one_line
 
 # Ends of a turn that the answer itself does not mention.
 _REASONS = {
-    "failed": "the turn failed",
-    "length": "the answer was cut at the limit of its length (setting max_tokens)",
     "interrupted": "interrupted; what was done so far is kept",
 }
 

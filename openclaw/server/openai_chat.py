@@ -201,6 +201,8 @@ def _talks_file(home: Home) -> Path:
 class Answer:
     """The answer to a request in OpenAI's form, made from the events of its run."""
 
+    finish_reason = "stop"
+
     def __init__(self, service: Service, request: ChatRequest, run: Run) -> None:
         self._service, self._request, self._run = service, request, run
         self._calls: dict[str, events.ToolStart] = {}
@@ -283,10 +285,6 @@ class Answer:
         names = ("stop_reason", "citations", "sources", "refused", "unbacked", "receipt")
         told = events.to_wire(done)
         return shape | {name: told[name] for name in names}
-
-    @property
-    def finish_reason(self) -> str:
-        return "length" if self.done and self.done.stop_reason == "length" else "stop"
 
     @property
     def text(self) -> str:

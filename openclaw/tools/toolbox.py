@@ -75,6 +75,8 @@ class CallResult:
     effect: Effect | None = field(default=None, compare=False)
     # The lines of files in the text.
     shown: tuple[Shown, ...] = ()
+    # The user was asked and allowed nothing, nor said what to do instead.
+    declined: bool = False
 
 
 class LegalForm(NamedTuple):
@@ -246,7 +248,9 @@ class Toolbox:
             outcome = self._run(call, running, limits)
         except ToolProblem as problem:
             action = running.action if running.permit else None
-            outcome = CallResult(self._prepare_own_result(action, str(problem), limits).text, False)
+            text = self._prepare_own_result(action, str(problem), limits).text
+            declined = isinstance(problem, RefusedCall) and problem.declined
+            outcome = CallResult(text, False, declined=declined)
         # Mask a second time: removing hidden characters may uncover a secret.
         return replace(outcome, text=self._apart.mask(outcome.text))
 
@@ -480,6 +484,7 @@ class RefusedCall(ToolProblem):
         self.verdict = verdict
         self.why = why
         self.answered = answered
+        self.declined = answered and verdict.decision == "ask" and not instead
 
 
 @frozen

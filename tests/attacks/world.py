@@ -26,6 +26,7 @@ from openclaw.config.settings import Web
 from openclaw.events import Event
 from openclaw.messages import Material
 from openclaw.models.base import Reply, Request
+from openclaw.security.policy import Declined, PermissionQuestion
 from openclaw.storage.home import Home
 from openclaw.tools.shell import sandbox
 from openclaw.types import Mode
@@ -103,7 +104,8 @@ class World:
     # -------- talks
 
     def talk(self, mode: Mode, *, session: str = "", ask: bool = False, recall: str = "") -> Talk:
-        """A talk as a new process begins it. With `ask` there is a user, who says no."""
+        """A talk as a new process begins it. With `ask` there is a user, who wants something else
+        each time, so that the model may go on."""
         allowed = (f"localhost:{self.good.port}", f"127.0.0.1:{self.evil.port}")
         grants = tuple(f"2026-11-21 {grant}" for grant in self.grants)
         app = Agent.open(
@@ -118,7 +120,7 @@ class World:
             ),
             mode=mode,
         )
-        app.ask_user = (lambda question: "") if ask else None
+        app.ask_user = _want_something_else if ask else None
         app.model, app.now = ScriptedModel(), lambda: NOON
         app.web_search = self._search
         app.recall.launch = SearchThread
@@ -213,6 +215,10 @@ _LOOKING = frozenset(
     "read_file search_files list_files read_skill fetch_url web_search memory_search "
     "search_sessions".split()
 )
+
+
+def _want_something_else(question: PermissionQuestion) -> str:
+    raise Declined("Do the rest.")
 
 
 def _loot(request: Request) -> str:

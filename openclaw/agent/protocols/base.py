@@ -75,6 +75,9 @@ class StepProtocol(Protocol):
     """A way to ask a model for a step and to read it."""
 
     name: str
+    ends_at_no: bool
+    """A no of the user ends the turn: the models that are asked in this way are so small that they
+    make up why the call did not run."""
 
     def rules(self, toolbox: Toolbox) -> str:
         """Return the part of the head that explains tool calls, and lists the tools if needed."""

@@ -89,6 +89,7 @@ class JsonSteps:
     """See `openclaw.agent.protocols.base.StepProtocol`."""
 
     name = "json"
+    ends_at_no = True
 
     def rules(self, toolbox: Toolbox) -> str:
         return RULES.format(tools=toolbox.lines())

@@ -33,6 +33,7 @@ class Native:
     """See `openclaw.agent.protocols.base.StepProtocol`."""
 
     name = "native"
+    ends_at_no = False
 
     def rules(self, toolbox: Toolbox) -> str:
         return RULES

@@ -59,7 +59,6 @@ _PLACE = re.compile(r"^([^:\n]{1,500}):([0-9]{1,9})\b", re.MULTILINE)
 STOPS: Mapping[str, StopReason] = {
     "interrupted": "cancelled",
     "steps": "max_turn_requests",
-    "length": "max_tokens",
     "full": "max_tokens",
 }
 """How a turn ended, where it is not `end_turn`."""

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from openclaw.agent.loop import EMPTY
+from openclaw.agent.loop import DECLINED, EMPTY
 from openclaw.errors import PromptTooLarge
 from openclaw.events import NewResponse, Thought, ToolEnd
 from openclaw.messages import Usage
 from openclaw.models.base import Chunk, Reply, Request, Text
+from openclaw.security.policy import Declined
 from tests.fakes.scripted import Line, ScriptedModel
 from tests.fakes.talk import Talk, done, notices, results, shown, talk
 from tests.fakes.talk import answer as native_answer
@@ -171,6 +172,25 @@ def test_read_only_mode_offers_nothing_that_would_be_refused(tmp_path: Path) -> 
 
 
 # -------- ends
+
+
+def test_a_no_of_the_user_ends_the_turn_and_asks_what_else_to_do(it: Talk) -> None:
+    it.app.mode, it.app.ask_user = "ask", lambda question: ""
+    happened = it.say("Log it.", WRITE)
+    end = done(happened)
+    assert (end.stop_reason, len(results(happened))) == ("declined", 1)
+    assert end.answer == shown(happened) == DECLINED.format(tool="write_file")
+    assert it.stored["messages"][-1]["content"] == end.answer
+    assert end.refused and not (it.root / "workspace" / "new.md").exists()
+
+
+def test_words_of_the_user_instead_of_a_yes_go_to_the_model(it: Talk) -> None:
+    def ask(question: object) -> str:
+        raise Declined("call it log.md")
+
+    it.app.mode, it.app.ask_user = "ask", ask
+    happened = it.say("Log it.", WRITE, answer("Shall I?"))
+    assert "call it log.md" in results(happened)[0] and done(happened).answer == "Shall I?"
 
 
 def test_the_same_call_for_ever_ends_with_what_is_known(it: Talk) -> None:
