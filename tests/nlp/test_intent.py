@@ -445,6 +445,24 @@ def test_a_skill_that_only_shares_words_is_offered(request_: str, skill: str) ->
     assert f"Skill that may fit: {blurb.line(LONGEST_ABOUT)}" in found.lines
 
 
+@pytest.mark.parametrize(
+    ("request_", "tool"),
+    [
+        ("call dr mertens tomorrow about the crown, dont let me forget", 'todo, action "add"'),
+        ("i have to phone the bank by tuesday", 'todo, action "add"'),
+        ("run the tests", ""),
+        ("Would you mind translating this into Dutch?", ""),
+    ],
+)
+def test_an_order_that_is_likely_about_to_dos_names_their_tool_and_runs_nothing(
+    request_: str, tool: str
+) -> None:
+    found = cues_of(request_)
+    lines = [line for line in found.lines if line.startswith("Tool that may fit: ")]
+    assert lines == ([f"Tool that may fit: {tool}"] if tool else [])
+    assert found.runs == (not tool)
+
+
 def test_two_words_of_an_example_in_a_longer_request_may_be_chance() -> None:
     found = read_cues("Boats stand at the pier of the museum", FILES, [LOG])
     assert (found.skill, found.offered) == ("", "log")

@@ -15,6 +15,7 @@ from openclaw.agent.protocols.base import Demand, ModelStep, RunningTurn, to_cal
 from openclaw.agent.protocols.read_reply import partial_answer, read_step
 from openclaw.agent.protocols.step_schema import (
     NEAREST,
+    PROGRAMS,
     answer_form,
     skill_calls,
     skill_goes_on,
@@ -82,7 +83,6 @@ ENOUGH = "Nothing new can be found. Tell the user what is known. The user asked:
 
 OUTSIDE_HOME = "outside the home"
 MORE = re.compile(r'\{\s*"kind"\s*:\s*"more"\s*\}')
-PROGRAMS = frozenset({"run_shell", "run_python"})
 
 
 class JsonSteps:

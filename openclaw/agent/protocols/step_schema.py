@@ -21,6 +21,7 @@ from openclaw.types import CHANGING, Effect
 READING: frozenset[Effect] = frozenset({"read", "read-elsewhere", "get"})
 ALL: frozenset[Effect] = READING | CHANGING
 WRITING = frozenset({"write_file", "append_file", "edit_file"})
+PROGRAMS = frozenset({"run_shell", "run_python"})
 READERS = frozenset({"read_file", "fetch_url"})
 NEAREST = re.compile(r"^\d+: (.+)$", re.MULTILINE)
 OFFERED = re.compile(
@@ -48,6 +49,7 @@ def step_schema(turn: RunningTurn, toolbox: Toolbox) -> Schema:
     if not (turn.skill or turn.cues.skill):
         meant = ("", "list", *turn.cues.changes)
         steps = [step for step in steps if _tool(step) != "todo" or _action(step) in meant]
+        steps = [step for step in steps if turn.cues.runs or _tool(step) not in PROGRAMS]
     return {"anyOf": steps or [_answer(turn.kind or "answer")]}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from openclaw.agent.loop import DECLINED, EMPTY
+from openclaw.agent.protocols.step_schema import PROGRAMS
 from openclaw.errors import PromptTooLarge
 from openclaw.events import NewResponse, Thought, ToolEnd
 from openclaw.messages import Usage
@@ -155,6 +156,13 @@ def test_a_question_gets_no_tool_that_changes_anything(question: str, it: Talk) 
 def test_an_order_gets_the_tools_that_change(it: Talk) -> None:
     it.say("Write a poem into poem.md", WRITE, answer("It is there."))
     assert "write_file" in tools(it.requests[0])
+
+
+def test_only_who_may_want_a_program_gets_one(it: Talk) -> None:
+    it.app.ask_user = lambda question: ""
+    it.say("run the tests", answer("I may not."))
+    it.say("call dr mertens about the crown, dont let me forget", answer("Noted."))
+    assert [tools(request) >= PROGRAMS for request in it.requests] == [True, False]
 
 
 def test_a_step_is_either_a_call_or_an_answer(it: Talk) -> None:
