@@ -78,6 +78,8 @@ TELLS = re.compile(
     r"\b(?:tell me|show me|say what|list what|let me know|what|which|how many)\b", re.I
 )
 LIST_WORDS = frozenset("list lists todo todos to-do to-dos task tasks liste aufgabe lista".split())
+LIST_ENDS = ("list", "lists", "liste", "listen", "lista", "listas", "listes", "lijst", "lijstje")
+"""The word for a list, also at the end of a longer one, in `LANGUAGES` but Chinese and Japanese."""
 OTHER_TODO_LABELS = ("todo_done", "todo_remove", "todo_change", "todo_list")
 TODO_LABELS = ("todo_add", *OTHER_TODO_LABELS)
 ACTION_LABELS = {
@@ -138,6 +140,7 @@ class Cues:
     offered      a skill that only shares words with it
     lists        to-do lists that it names, also a new one
     known_lists  all to-do lists
+    new_list     it may name a list that is not there yet
     todos        it is about to-dos
     done         it says that a to-do is done
     unclear      it may want a to-do ticked, changed or removed, and none has its words
@@ -165,6 +168,7 @@ class Cues:
     offered: str = ""
     lists: tuple[str, ...] = ()
     known_lists: tuple[str, ...] = ()
+    new_list: bool = True
     todos: bool = False
     done: bool = False
     unclear: bool = False
@@ -243,6 +247,8 @@ def read_cues(
         offered=offered.name if offered else "",
         lists=tuple(asked_lists) if about_lists or read.has("todo_list") else (),
         known_lists=tuple(dict.fromkeys((*lists, "Tasks"))),
+        new_list=any(word.endswith(LIST_ENDS) for word in said)
+        or language_of(request) in ("", "zh", "ja"),
         todos=about_todos,
         done=done,
         unclear=not (matching or named) and likeliest >= MAY_CHANGE,

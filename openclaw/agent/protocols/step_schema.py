@@ -50,6 +50,9 @@ def step_schema(turn: RunningTurn, toolbox: Toolbox) -> Schema:
         meant = ("", "list", *turn.cues.changes)
         steps = [step for step in steps if _tool(step) != "todo" or _action(step) in meant]
         steps = [step for step in steps if turn.cues.runs or _tool(step) not in PROGRAMS]
+        if not turn.cues.new_list:  # a small model names a new list after the to-do
+            known = {"list": turn.cues.known_lists}
+            steps = [_narrow(s, known) if _action(s) == "add" else s for s in steps]
     return {"anyOf": steps or [_answer(turn.kind or "answer")]}
 
 

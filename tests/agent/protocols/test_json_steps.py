@@ -165,6 +165,22 @@ def test_only_who_may_want_a_program_gets_one(it: Talk) -> None:
     assert [tools(request) >= PROGRAMS for request in it.requests] == [True, False]
 
 
+@pytest.mark.parametrize(
+    ("order", "lists"),
+    [
+        ("call dr mertens about the crown, dont let me forget", ["Tasks"]),
+        ("Begin a packing list with tent and stove", None),
+        ("Leg bitte eine Packliste mit Zelt und Kocher an", None),
+    ],
+)
+def test_a_to_do_goes_into_a_list_that_is_there_unless_a_list_is_named(
+    order: str, lists: list[str] | None, it: Talk
+) -> None:
+    it.say(order, answer("Which one?"))
+    adding = [step for step in options(it.requests[0]) if step.get("action") == {"const": "add"}]
+    assert adding and all(step["list"].get("enum") == lists for step in adding)
+
+
 def test_a_step_is_either_a_call_or_an_answer(it: Talk) -> None:
     it.say("Good morning!", answer("Good morning."))
     for step in options(it.requests[0]):
