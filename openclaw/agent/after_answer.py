@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from openclaw import events
-from openclaw.agent.citations import with_sources
+from openclaw.agent.citations import AnswerContext, find_sources, home_lines
 from openclaw.agent.fact_capture import capture
 from openclaw.agent.provenance import Provenance
 from openclaw.agent.request import RequestBuilder
 from openclaw.errors import OpenclawError
-from openclaw.frozen import frozen
 from openclaw.home.open_home import OpenHome
 from openclaw.memory.pages import refresh
 from openclaw.messages import Entry
@@ -26,38 +25,45 @@ from openclaw.sessions.working_notes import WorkingNotes
 from openclaw.types import Change, ToolProblem
 
 
-@frozen
-class AfterAnswer:
-    """The work that follows an answer in a conversation."""
+def add_sources(
+    builder: RequestBuilder,
+    session: Session,
+    message: Entry,
+    passages: Sequence[Mapping[str, Any]],
+) -> Entry:
+    """Return the last message of a turn with its citations and sources, if any, in its record.
+    `passages` went with the prompt."""
+    open_home = builder.open_home
+    found = find_sources(
+        AnswerContext(
+            message.content,
+            session.messages,
+            home_lines(open_home.home, open_home.masker.mask),
+            builder.sources,
+            builder.head,
+            session.shortened,
+            session.compressed_context,
+            passages,
+        )
+    )
+    return message.with_record(found)
 
-    open_home: OpenHome
-    session: Session
 
-    def with_sources(
-        self, builder: RequestBuilder, said: Entry, passages: Sequence[Mapping[str, Any]]
-    ) -> Entry:
-        """Return the turn's last message with its citations and sources, if any, in its record."""
-        return with_sources(builder, self.session, said, passages)
-
-    def update_notes(self, changes: Sequence[Change] = ()) -> list[str]:
-        """Add the new messages to the working notes, with what the newest turn has changed; return
-        notices for the user."""
-        folder, mask = self.open_home.sessions.folder, self.open_home.masker.mask
-        return update_notes(folder, self.session, changes, mask)
-
-    def remember(self, watch: Provenance) -> Iterator[events.Event]:
-        """Remember lasting facts from the prompt. An error becomes a notice: the turn itself is
-        done and saved."""
-        captured = self.session.state.captured
-        try:
-            yield from capture(self.open_home, watch)
-        except (OpenclawError, OSError, ToolProblem) as error:
-            yield events.Notice(str(error))
-        if self.session.state.captured != captured:
-            self.open_home.sessions.save(self.session)
-        if self.open_home.mode != "read-only" and self.open_home.use_memory:
-            keep = watch.turn_changes.keep
-            yield from map(events.Notice, refresh(self.open_home.home, keep))
+def remember(
+    open_home: OpenHome, session: Session, provenance: Provenance
+) -> Iterator[events.Event]:
+    """Remember lasting facts from the prompt. An error becomes a notice: the turn itself is done
+    and saved."""
+    captured = session.state.captured
+    try:
+        yield from capture(open_home, provenance)
+    except (OpenclawError, OSError, ToolProblem) as error:
+        yield events.Notice(str(error))
+    if session.state.captured != captured:
+        open_home.sessions.save(session)
+    if open_home.mode != "read-only" and open_home.use_memory:
+        keep = provenance.turn_changes.keep
+        yield from map(events.Notice, refresh(open_home.home, keep))
 
 
 def update_notes(

@@ -17,12 +17,10 @@ from typing import Any
 
 from openclaw.agent.prompt import SOURCES
 from openclaw.agent.recording import REMEMBERED, newest_turn
-from openclaw.agent.request import RequestBuilder
 from openclaw.frozen import frozen
 from openclaw.messages import Entry, ToolUse, TurnRecord
 from openclaw.nlp.words import significant_words
 from openclaw.retrieval.documents import Unreadable, read_document
-from openclaw.sessions.session import Session
 from openclaw.storage.home import Home
 from openclaw.storage.readers import Kind, kind_by_name
 from openclaw.storage.text import without_comments
@@ -303,28 +301,7 @@ class AnswerContext:
     passages: Sequence[Mapping[str, Any]] = ()
 
 
-def with_sources(
-    builder: RequestBuilder, session: Session, said: Entry, passages: Sequence[Mapping[str, Any]]
-) -> Entry:
-    """Return the last message of a turn with its citations and sources, if any, in its record.
-    `passages` went with the prompt."""
-    open_home = builder.open_home
-    found = find_sources(
-        AnswerContext(
-            said.content,
-            session.messages,
-            _home_lines(open_home.home, open_home.masker.mask),
-            builder.sources,
-            builder.head,
-            session.shortened,
-            session.compressed_context,
-            passages,
-        )
-    )
-    return said.with_record(found)
-
-
-def _home_lines(home: Home, mask: Callable[[str], str]) -> ReadLines:
+def home_lines(home: Home, mask: Callable[[str], str]) -> ReadLines:
     """Return a function that reads the lines of a home's files, masked, each file once."""
 
     @cache

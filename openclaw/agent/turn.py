@@ -6,7 +6,8 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib import import_module
 from threading import Timer
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 from openclaw import events
 from openclaw.agent import prompt
@@ -61,10 +62,6 @@ from openclaw.storage.text import read_text
 from openclaw.tools.memory_tools import show_passage
 from openclaw.tools.skill_tools import TurnSkills, fill_instructions, find_user_skill
 from openclaw.types import Change, ToolProblem, TurnChanges
-
-if TYPE_CHECKING:
-    from openclaw.agent.after_answer import AfterAnswer
-
 
 MOST_ON_RECEIPT = 1_000_000
 """Bytes of a file that a receipt compares."""
@@ -283,7 +280,7 @@ def _save_message(
     its citations and sources, if any, in its record."""
     builder = made.builder
     if "stop" in message.record_json and may_cite(builder, session, message.content):
-        message = _after_answer(open_home, session).with_sources(builder, message, made.passages)
+        message = _load_after_answer().add_sources(builder, session, message, made.passages)
     session.messages.append(mask_entry(open_home.masker, message))
     if message.role == "assistant":  # a compaction may have come before it
         renew_fit_record(session, builder)
@@ -314,7 +311,7 @@ def _end_turn(
     yield from map(events.Trouble, hooks.news() if hooks else ())
     state: State = "interrupted" if end.stop_reason == "interrupted" else "done"
     if state == "done" and open_home.saving:
-        yield from _after_answer(open_home, session).remember(made.watch)
+        yield from _load_after_answer().remember(open_home, session, made.watch)
     yield from map(events.Trouble, recording.close(state))
     finished = replace(end, session_id=session.id, refused=tuple(made.watch.turn_changes.refused))
     finished = with_citations(finished, session)
@@ -330,13 +327,17 @@ def update_working_notes(
     if not open_home.saving or session.state.noted == session.archived + len(session.messages):
         return []
     changed = changes(open_home, turn_changes) if turn_changes else ()
-    return _after_answer(open_home, session).update_notes(changed)
+    notices: list[str] = _load_after_answer().update_notes(
+        open_home.sessions.folder, session, changed, open_home.masker.mask
+    )
+    return notices
 
 
-def _after_answer(open_home: OpenHome, session: Session) -> AfterAnswer:
-    from openclaw.agent.after_answer import AfterAnswer
+def _load_after_answer() -> ModuleType:
+    """Load the module when an answer comes: the request goes out sooner without it."""
+    from openclaw.agent import after_answer
 
-    return AfterAnswer(open_home, session)
+    return after_answer
 
 
 def changes(open_home: OpenHome, turn_changes: TurnChanges) -> list[Change]:
