@@ -15,12 +15,12 @@ from dataclasses import asdict, field
 from functools import cache
 from typing import Any
 
-from openclaw.agent.prompt import SOURCES
-from openclaw.agent.recording import REMEMBERED, newest_turn
+from openclaw.agent.prompt import REMEMBERED, SOURCES
 from openclaw.frozen import frozen
 from openclaw.messages import Entry, ToolUse, TurnRecord
 from openclaw.nlp.words import significant_words
 from openclaw.retrieval.documents import Unreadable, read_document
+from openclaw.sessions.session import newest_turn
 from openclaw.storage.home import Home
 from openclaw.storage.readers import Kind, kind_by_name
 from openclaw.storage.text import without_comments

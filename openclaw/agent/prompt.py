@@ -72,6 +72,8 @@ SOURCES = {
     "memory": "memory/MEMORY.md",
 }
 REQUIRED = ("soul", "agents", "user")
+REMEMBERED = "memory"
+"""The part of the head that is memory; the others are instructions."""
 TODOS = "memory/TODO.md"
 MOST_BYTES = 1_000_000
 """Bytes read of a file of the head; a window holds far less."""

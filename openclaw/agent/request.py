@@ -1,4 +1,4 @@
-"""Builds a request that fits the window from head, conversation and turn."""
+"""Builds a request that fits the window from head, conversation and turn; notes what it is of."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from openclaw import events
 from openclaw.agent import prompt
+from openclaw.agent.loop import TurnLimits
 from openclaw.agent.prompt import HeadCache
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
 from openclaw.agent.provenance import Provenance
@@ -27,7 +28,7 @@ from openclaw.agent.window import (
 )
 from openclaw.errors import PromptTooLarge, ServerAway, UsageError
 from openclaw.home.open_home import OpenHome
-from openclaw.messages import MOST_IMAGE_BYTES, Entry, Image, Material, Message
+from openclaw.messages import MOST_IMAGE_BYTES, Entry, Image, Material, Message, TurnRecord
 from openclaw.models import token_count
 from openclaw.models.base import ModelCard, Request
 from openclaw.models.ollama_client import list_models, may_chat
@@ -307,6 +308,73 @@ class RequestBuilder:
 
     def _cost(self, entries: Sequence[Entry]) -> int:
         return self.meter.cost(m for entry in entries for m in self.protocol.wire(entry))
+
+
+# -------- what a turn notes of its request
+
+
+def request_record(card: ModelCard, builder: RequestBuilder, limits: TurnLimits) -> TurnRecord:
+    """Return the model, the options and the sums of head and tools, and what was cut."""
+    return replace(
+        fit_record(builder),
+        model=card.name,
+        digest=card.digest,
+        protocol=builder.protocol.name,
+        window=card.window,
+        options={
+            "temperature": limits.temperature,
+            "max_tokens": limits.max_tokens,
+            "max_steps": limits.max_steps,
+            "seed": limits.seed,
+            "think": limits.think,
+        },
+        tools=sha256_of(token_count.compact_json([dict(spec) for spec in builder.tools])),
+    )
+
+
+def fit_record(builder: RequestBuilder) -> TurnRecord:
+    """Return the part of the record that a compaction within the turn changes."""
+    return TurnRecord(head=sha256_of(builder.head), cut=_list_cuts(builder))
+
+
+def renew_fit_record(session: Session, builder: RequestBuilder) -> None:
+    """Note on the turn's message of the user how it was fitted in the end."""
+    for at in range(len(session.messages) - 1, -1, -1):
+        entry = session.messages[at]
+        if entry.role == "user":
+            session.messages[at] = entry.with_record(fit_record(builder))
+            return
+
+
+def _list_cuts(builder: RequestBuilder) -> list[dict[str, str]]:
+    """Return the files of the head that were cut, and how much of the conversation was."""
+    session = builder.session
+    rules = [
+        {"part": part.name, "path": part.path, "rule": f"{head_share(part)} of the window"}
+        for part in builder.parts
+        if part.cut
+    ]
+    path = f"sessions/{session.id}.json"
+    if session.archived:
+        rule = f"{session.archived} messages are archived, a summary stands for them"
+        rules.append({"part": "history", "path": path, "rule": rule})
+    if session.shortened:
+        rule = f"results in the first {session.shortened} messages are given in one line"
+        rules.append({"part": "results", "path": path, "rule": rule})
+    return rules
+
+
+def sha256_of(text: str) -> str:
+    """Return the SHA-256 in hex, as recorded for heads and tools."""
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def head_share(part: prompt.HeadPart) -> str:
+    """Return the share of the window that a part of the head may take."""
+    return f"{round(100 * prompt.SHARES.get(part.name, 0))} %"
+
+
+# -------- images
 
 
 def images_of(material: Sequence[Material], card: ModelCard, host: str) -> tuple[Image, ...]:

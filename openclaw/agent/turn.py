@@ -13,6 +13,7 @@ from openclaw import events
 from openclaw.agent import prompt
 from openclaw.agent.loop import Loop, TurnLimits, TurnOutput, timestamp
 from openclaw.agent.prompt import (
+    REMEMBERED,
     REQUIRED,
     SOURCES,
     cues_of,
@@ -25,17 +26,16 @@ from openclaw.agent.prompt import (
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
 from openclaw.agent.protocols.native import choose_protocol
 from openclaw.agent.provenance import Provenance
-from openclaw.agent.recording import (
-    Recording,
-    cues_json,
+from openclaw.agent.recording import Recording, record_turn
+from openclaw.agent.request import (
+    RequestBuilder,
     head_share,
-    may_cite,
-    record_turn,
+    images_of,
+    make_request_builder,
+    reload_images,
     renew_fit_record,
     request_record,
-    with_citations,
 )
-from openclaw.agent.request import RequestBuilder, images_of, make_request_builder, reload_images
 from openclaw.agent.toolset import find_archived, material_limits, page_chars
 from openclaw.agent.window import mark_refused
 from openclaw.errors import PromptTooLarge
@@ -44,7 +44,7 @@ from openclaw.history.turns import State
 from openclaw.home.open_home import OpenHome
 from openclaw.memory.tables import show_sums
 from openclaw.memory.todos import Todos, parse_todos
-from openclaw.messages import Entry, Material
+from openclaw.messages import NO_RECORD, Entry, Material
 from openclaw.models.base import ModelCard
 from openclaw.models.profile import reply_limits, window_notice
 from openclaw.nlp.intent import QUESTION_MARK, Cues, split_request
@@ -57,6 +57,7 @@ from openclaw.sessions.session import (
     SessionState,
     mask_entry,
     mask_session,
+    newest_turn,
 )
 from openclaw.storage.text import read_text
 from openclaw.tools.memory_tools import show_passage
@@ -224,7 +225,7 @@ def prepare_turn(
         asked=open_home.ask_user is not None,
         memory=open_home.use_memory,
         marker=watch.turn_changes.marker,
-        cues=cues_json(cues),
+        cues=cues.as_json(),
         found=bool(fenced),
         skill=skill,
         offered=[{k: v for k, v in passage.items() if k != "text"} for passage in passages],
@@ -279,7 +280,7 @@ def _save_message(
     """Add a message to the conversation, without secrets, and save it. The last one of a turn has
     its citations and sources, if any, in its record."""
     builder = made.builder
-    if "stop" in message.record_json and may_cite(builder, session, message.content):
+    if "stop" in message.record_json and _may_cite(builder, session, message.content):
         message = _load_after_answer().add_sources(builder, session, message, made.passages)
     session.messages.append(mask_entry(open_home.masker, message))
     if message.role == "assistant":  # a compaction may have come before it
@@ -295,6 +296,16 @@ def _save_message(
     finally:
         open_home.sessions.save(session)
     recording.journal.saved()
+
+
+def _may_cite(builder: RequestBuilder, session: Session, answer: str) -> bool:
+    """Return True when an answer may have citations or sources; most short answers have none, and
+    the first search costs some milliseconds."""
+    if "." in answer and (":" in answer or "line" in answer) and any(c.isdigit() for c in answer):
+        return True
+    given = any(part.name == REMEMBERED for part in builder.parts)
+    turn = newest_turn(session.messages)
+    return given or any(e.record_json.get("offered") or e.record_json.get("shown") for e in turn)
 
 
 def _end_turn(
@@ -314,10 +325,17 @@ def _end_turn(
         yield from _load_after_answer().remember(open_home, session, made.watch)
     yield from map(events.Trouble, recording.close(state))
     finished = replace(end, session_id=session.id, refused=tuple(made.watch.turn_changes.refused))
-    finished = with_citations(finished, session)
+    finished = _with_citations(finished, session)
     if hooks:
         hooks.ended(finished)
     yield finished
+
+
+def _with_citations(done: events.Done, session: Session) -> events.Done:
+    """Return the end of a turn with the citations and sources of its last message."""
+    record = session.messages[-1].record if session.messages else NO_RECORD
+    cited, places = record.citations or (), record.sources or ()
+    return replace(done, citations=tuple(cited), sources=tuple(places))
 
 
 def update_working_notes(

@@ -9,8 +9,7 @@ from dataclasses import field
 from typing import Any, Literal
 
 from openclaw.agent import prompt
-from openclaw.agent.recording import sha256_of
-from openclaw.agent.request import RequestBuilder
+from openclaw.agent.request import RequestBuilder, sha256_of
 from openclaw.evals.playback import call_key
 from openclaw.evals.recorded import RecordedTurn, answer_of
 from openclaw.frozen import frozen

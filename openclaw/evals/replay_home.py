@@ -16,7 +16,7 @@ from typing import cast, get_args
 
 from openclaw.agent import prompt
 from openclaw.agent.prompt import SOURCES
-from openclaw.agent.recording import sha256_of
+from openclaw.agent.request import sha256_of
 from openclaw.config import Settings
 from openclaw.errors import ModelMissing
 from openclaw.evals.recorded import PastHistory, RecordedTurn

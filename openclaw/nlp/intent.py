@@ -11,6 +11,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
+from dataclasses import asdict, fields
+from typing import Any
 
 from openclaw.frozen import frozen
 from openclaw.nlp.classifier import LANGUAGES, Labels, language_of, read_message
@@ -185,6 +187,15 @@ class Cues:
     tells: bool = False
     chats: bool = False
     errands: Errands = Errands()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what was found, without what is empty."""
+        nothing = Cues()
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        told = {name: each for name, each in found.items() if each != getattr(nothing, name)}
+        if "errands" in told:
+            told["errands"] = asdict(self.errands)
+        return told
 
 
 def read_cues(

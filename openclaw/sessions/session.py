@@ -277,6 +277,12 @@ def title_of(messages: list[Entry]) -> str:
     return first_words(first, TITLE_LENGTH, 20)
 
 
+def newest_turn(messages: Sequence[Entry]) -> Sequence[Entry]:
+    """Return the messages of the newest turn."""
+    starts = [at for at, entry in enumerate(messages) if entry.role == "user"]
+    return messages[starts[-1] :] if starts else ()
+
+
 def _part(item: Any, first: int) -> ArchivePart | None:
     if not isinstance(item, dict) or not PART_FILE.fullmatch(str(item.get("file"))):
         return None
