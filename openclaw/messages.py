@@ -247,6 +247,19 @@ class Material:
     lines: Shown | None = None
 
 
+@frozen
+class Prompt:
+    """What the user asks: the words, what goes along, and the name of a skill to follow.
+
+    typed: the user typed the words; nothing is remembered of piped or offered ones
+    """
+
+    text: str
+    material: Sequence[Material] = ()
+    skill: str = ""
+    typed: bool = True
+
+
 def skill_prompt(skill: str) -> str:
     """The prompt when the user names a skill and nothing else."""
     return f"Do what the skill {skill} says."

@@ -26,14 +26,11 @@ from openclaw.types import Change, ToolProblem
 
 
 def add_sources(
-    builder: RequestBuilder,
-    session: Session,
-    message: Entry,
-    passages: Sequence[Mapping[str, Any]],
+    builder: RequestBuilder, message: Entry, passages: Sequence[Mapping[str, Any]]
 ) -> Entry:
     """Return the last message of a turn with its citations and sources, if any, in its record.
     `passages` went with the prompt."""
-    open_home = builder.open_home
+    open_home, session = builder.open_home, builder.session
     found = find_sources(
         AnswerContext(
             message.content,

@@ -12,13 +12,13 @@ from openclaw.agent.prompt import needs_recall
 from openclaw.agent.protocols.native import choose_protocol
 from openclaw.agent.recording import record_turn
 from openclaw.agent.request import RequestBuilder, make_request_builder
-from openclaw.agent.toolset import toolbox
+from openclaw.agent.toolset import make_toolbox
 from openclaw.agent.turn import run_turn, update_working_notes
 from openclaw.agent.window import KEPT
 from openclaw.errors import UsageError
 from openclaw.history.turns import Scope, Turn
 from openclaw.home.open_home import OpenHome
-from openclaw.messages import Material
+from openclaw.messages import Material, Prompt
 from openclaw.models.base import Request
 from openclaw.nlp.intent import Cues
 from openclaw.sessions.session import Session, mask_session
@@ -53,10 +53,10 @@ class Agent(OpenHome):
         saving everything done until then.
         """
         yield from map(events.Trouble, self.recover())
-        sessions = self.sessions
+        prompt, sessions = Prompt(text, material, skill, typed), self.sessions
         with sessions.writing(session.id, timeout=2.0):
             sessions.refresh(session)
-            yield from run_turn(self, text, session, material, skill, typed=typed)
+            yield from run_turn(self, prompt, session)
         if self.hooks:  # the answer is shown and saved, the session unlocked
             yield from map(events.Trouble, self.hooks.after_turn())
 
@@ -75,7 +75,7 @@ class Agent(OpenHome):
 
     def toolbox(self, turn_changes: TurnChanges, turn_skills: TurnSkills | None = None) -> Toolbox:
         """Return the tools of a turn."""
-        return toolbox(self, turn_changes, turn_skills or self.turn_skills())
+        return make_toolbox(self, turn_changes, turn_skills or self.turn_skills())
 
     def compact(
         self, session: Session, focus: str = "", *, dry_run: bool = False

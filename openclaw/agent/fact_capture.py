@@ -38,7 +38,7 @@ LONGER = 2
 """A line with more than so many times the words (plus so many words) says something else."""
 
 
-def capture(open_home: OpenHome, watch: Provenance) -> Iterator[events.Event]:
+def capture(open_home: OpenHome, provenance: Provenance) -> Iterator[events.Event]:
     """Save lasting facts from the user's prompt, at most three in a conversation; each gives one
     Notice. A fact goes to today's note in every mode, as it is in the user's own words; after a
     foreign text was read, and from a prompt that may be pasted, it goes to the inbox. Nothing is
@@ -50,7 +50,7 @@ def capture(open_home: OpenHome, watch: Provenance) -> Iterator[events.Event]:
         or not open_home.use_memory
     ):
         return
-    session, turn_changes = watch.session, watch.turn_changes
+    session, turn_changes = provenance.session, provenance.turn_changes
     if not turn_changes.typed:
         return
     had = max(0, session.state.captured or 0)

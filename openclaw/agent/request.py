@@ -15,7 +15,7 @@ from openclaw.agent.loop import TurnLimits
 from openclaw.agent.prompt import HeadCache
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
 from openclaw.agent.provenance import Provenance
-from openclaw.agent.toolset import open_notes, toolbox
+from openclaw.agent.toolset import make_toolbox, open_notes
 from openclaw.agent.window import (
     INPUT_SHARE,
     MOST_SHARE,
@@ -56,7 +56,7 @@ def make_request_builder(
     protocol: StepProtocol,
     turn_skills: TurnSkills,
     turn_changes: TurnChanges,
-    watch: Provenance | None = None,
+    provenance: Provenance | None = None,
 ) -> RequestBuilder:
     """Make the request builder for a turn of this session, with its tools, head and meter."""
     model = open_home.model
@@ -65,8 +65,8 @@ def make_request_builder(
     meter = open_home.meters.meter(name)
     model.reading_rate = model.reading_rate or meter.rate
     source = f"session {session.id} turn {session.turns + 1}"
-    box = toolbox(open_home, turn_changes, turn_skills, source, watch, meter)
-    return RequestBuilder(open_home, session, protocol, turn_skills, box, meter, name, card)
+    toolbox = make_toolbox(open_home, turn_changes, turn_skills, source, provenance, meter)
+    return RequestBuilder(open_home, session, protocol, turn_skills, toolbox, meter, name, card)
 
 
 MOST_BYTES_A_TOKEN = 6
@@ -95,7 +95,7 @@ class RequestBuilder:
     session: Session
     protocol: StepProtocol
     turn_skills: TurnSkills
-    box: Toolbox
+    toolbox: Toolbox
     meter: Meter
     name: str
     card: ModelCard
@@ -112,7 +112,7 @@ class RequestBuilder:
     def __post_init__(self) -> None:
         window = self.card.window
         self.limit, self.most = int(window * INPUT_SHARE), int(window * MOST_SHARE)
-        self.tools = self.protocol.tools(self.box)
+        self.tools = self.protocol.tools(self.toolbox)
         self.before = len(self.session.messages)
         if self.session.shortened > self.before:  # an editor has taken messages out
             self.session.update_state(SessionState(shortened=self.before))
@@ -125,7 +125,7 @@ class RequestBuilder:
         counts = token_count.SavedCounts(cache / "counts.json")
 
         def make() -> Parts:
-            rules, skills = self.protocol.rules(self.box), self.turn_skills.blurbs
+            rules, skills = self.protocol.rules(self.toolbox), self.turn_skills.blurbs
             return prompt.head(self.sources, rules, skills, self.card.window, counts.count)
 
         names = [spec["function"]["name"] for spec in self.tools]
@@ -146,7 +146,7 @@ class RequestBuilder:
         made = self.plan([*session.messages, user], self.tools)
         kept = [] if made.drop else session.messages  # a compaction changes all after the head
         said = messages([*kept, user], made.short, session.compressed_context, wire)
-        demand = self.protocol.demand(RunningTurn(user), self.box)
+        demand = self.protocol.demand(RunningTurn(user), self.toolbox)
         think = reply_limits(self.open_home.settings, self.card)[1]
         return Request(
             (Message("system", self.head), *said),
@@ -337,13 +337,11 @@ def fit_record(builder: RequestBuilder) -> TurnRecord:
     return TurnRecord(head=sha256_of(builder.head), cut=_list_cuts(builder))
 
 
-def renew_fit_record(session: Session, builder: RequestBuilder) -> None:
+def renew_fit_record(builder: RequestBuilder) -> None:
     """Note on the turn's message of the user how it was fitted in the end."""
-    for at in range(len(session.messages) - 1, -1, -1):
-        entry = session.messages[at]
-        if entry.role == "user":
-            session.messages[at] = entry.with_record(fit_record(builder))
-            return
+    messages = builder.session.messages
+    at = max(at for at, entry in enumerate(messages) if entry.role == "user")
+    messages[at] = messages[at].with_record(fit_record(builder))
 
 
 def _list_cuts(builder: RequestBuilder) -> list[dict[str, str]]:

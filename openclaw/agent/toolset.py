@@ -49,16 +49,16 @@ TAIL_LINES = 3
 """Last lines of a command's output that are shown while it runs."""
 
 
-def toolbox(
+def make_toolbox(
     open_home: OpenHome,
     turn_changes: TurnChanges,
     turn_skills: TurnSkills,
     source: str = "",
-    watch: Provenance | None = None,
+    provenance: Provenance | None = None,
     meter: Meter | None = None,
 ) -> Toolbox:
-    """Return the tools under the policy. `source` is noted with each memory, `watch` records the
-    calls, `meter` decides which results fit the window."""
+    """Return the tools under the policy. `source` is noted with each memory, `provenance` watches
+    the calls, `meter` decides which results fit the window."""
     settings = open_home.settings
     programs: tuple[bool, Sequence[str]] = (False, ())
     if settings.hooks or settings.mcp:  # they may run files of the home
@@ -78,21 +78,21 @@ def toolbox(
             keep=lambda text, source: spill_text(open_home.home, text, source),
             page=page_chars(window),
         )
-    tools = _home_tools(open_home, turn_changes, turn_skills, source, watch, limits)
+    tools = _home_tools(open_home, turn_changes, turn_skills, source, provenance, limits)
     listed, beyond = tools, None
     if served := open_home.mcp_tools:
         listed, beyond = served.share(tools, turn_skills.request)
-    if watch and beyond:
-        beyond.show = watch.listing
-    elif watch:
-        watch.listing(listed[len(tools) :])
+    if provenance and beyond:
+        beyond.show = provenance.listing
+    elif provenance:
+        provenance.listing(listed[len(tools) :])
     return Toolbox(
         listed,
         policy,
         turn_changes,
         beyond=beyond,
         limits=limits,
-        watch=watch,
+        watch=provenance,
         apart=open_home.masker,
         around=open_home.hooks.around(turn_changes) if open_home.hooks else None,
     )
@@ -103,7 +103,7 @@ def _home_tools(
     turn_changes: TurnChanges,
     turn_skills: TurnSkills,
     source: str,
-    watch: Provenance | None,
+    provenance: Provenance | None,
     limits: ResultLimits,
 ) -> list[Tool]:
     """The built-in tools in the order of the prompt."""
@@ -126,9 +126,9 @@ def _home_tools(
         *(RecallTools(open_home.recall, turn_changes).tools() if looks_up else ()),
     ]
     if open_home.use_memory:
-        talks = PastConversations(open_home, watch)
+        talks = PastConversations(open_home, provenance)
         tools += SessionTools(talks, turn_changes, limits).tools()
-    origin = watch.origin if watch else lambda text: ""
+    origin = provenance.origin if provenance else lambda text: ""
     seen, page = open_home.seen_pages, limits.page * 4 // 3
     return [
         *tools,
@@ -224,28 +224,28 @@ class PastConversations:
     """Searches the conversations before one turn: messages of the turn are not searched.
 
     Text of others in another conversation is marked with its source. Hits in other conversations
-    and in results of tools are the user's data, which `watch` records.
+    and in results of tools are the user's data, which `provenance` records.
     """
 
     open_home: OpenHome
-    watch: Provenance | None
+    provenance: Provenance | None
     _sources: dict[str, str] = field(default_factory=dict)
 
     def any(self) -> bool:
         """Return True when there is anything that the model does not see anyway."""
-        session = self.watch.session if self.watch else None
+        session = self.provenance.session if self.provenance else None
         if session is not None and (session.archived or session.shortened):
             return True
         return self.open_home.sessions.has_others(session.id if session else "")
 
     def find(self, words: str, most: int, length: int) -> Sequence[FoundMessage]:
-        here = self.watch.session.id if self.watch else ""
+        here = self.provenance.session.id if self.provenance else ""
         asked = ALIKE * most
         hits = search(self._talks(), words, length, first=here, any_word=True, most=asked)
         hits = _unique_texts(hits)[:most]
-        if self.watch and OTHER_CONVERSATIONS not in self.watch.data:
+        if self.provenance and OTHER_CONVERSATIONS not in self.provenance.data:
             foreign = any(hit.id != here or hit.tool for hit in hits)
-            self.watch.data += [OTHER_CONVERSATIONS] if foreign else []
+            self.provenance.data += [OTHER_CONVERSATIONS] if foreign else []
         return [_to_said(hit, here, self._source(hit, here)) for hit in hits]
 
     def _source(self, hit: SessionHit, here: str) -> str:
@@ -253,8 +253,8 @@ class PastConversations:
         return self._sources.get(hit.id, "") if hit.id != here or hit.tool else ""
 
     def _talks(self) -> Iterator[SessionMessages]:
-        session = self.watch.session if self.watch else None
-        end = self.watch.at if self.watch else 0
+        session = self.provenance.session if self.provenance else None
+        end = self.provenance.at if self.provenance else 0
         for talk, messages in self.open_home.sessions.talks(session):
             self._sources[talk.id] = foreign_label(talk)
             yield talk, ((n, said) for n, said in messages if talk is not session or n <= end)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib import import_module
 from threading import Timer
@@ -10,14 +10,14 @@ from types import ModuleType
 from typing import Any
 
 from openclaw import events
-from openclaw.agent import prompt
-from openclaw.agent.loop import Loop, TurnLimits, TurnOutput, timestamp
+from openclaw.agent.loop import Loop, TurnLimits, timestamp
 from openclaw.agent.prompt import (
     REMEMBERED,
     REQUIRED,
     SOURCES,
     cues_of,
     find_long_files,
+    hard_rules,
     make_tail,
     needs_recall,
     read_todos,
@@ -38,13 +38,14 @@ from openclaw.agent.request import (
 )
 from openclaw.agent.toolset import find_archived, material_limits, page_chars
 from openclaw.agent.window import mark_refused
+from openclaw.config import Settings
 from openclaw.errors import PromptTooLarge
 from openclaw.frozen import frozen
 from openclaw.history.turns import State
 from openclaw.home.open_home import OpenHome
 from openclaw.memory.tables import show_sums
 from openclaw.memory.todos import Todos, parse_todos
-from openclaw.messages import NO_RECORD, Entry, Material
+from openclaw.messages import NO_RECORD, Entry, Material, Prompt
 from openclaw.models.base import ModelCard
 from openclaw.models.profile import reply_limits, window_notice
 from openclaw.nlp.intent import QUESTION_MARK, Cues, split_request
@@ -62,7 +63,7 @@ from openclaw.sessions.session import (
 from openclaw.storage.text import read_text
 from openclaw.tools.memory_tools import show_passage
 from openclaw.tools.skill_tools import TurnSkills, fill_instructions, find_user_skill
-from openclaw.types import Change, ToolProblem, TurnChanges
+from openclaw.types import Change, Shown, ToolProblem, TurnChanges
 
 MOST_ON_RECEIPT = 1_000_000
 """Bytes of a file that a receipt compares."""
@@ -72,91 +73,79 @@ LARGEST_SEED = 2**31 - 1
 AFTER_REQUEST = ("openclaw.agent.answer_check", "openclaw.agent.after_answer")
 SENT_SECONDS = 0.02
 """After this time the request has been sent."""
+MOST_TODOS = 8
+"""Open to-dos that go with a question about which no file says anything, as they may be its answer
+in whatever words and language it is asked, and with what may be about one of them."""
 
 
-def run_turn(
-    open_home: OpenHome,
-    text: str,
-    session: Session,
-    material: Sequence[Material],
-    skill: str,
-    *,
-    typed: bool = True,
-) -> Iterator[events.Event]:
+def run_turn(open_home: OpenHome, prompt: Prompt, session: Session) -> Iterator[events.Event]:
     """Run one turn: prepare it, ask the model until it answers, save each message before it is
     shown, and commit. The caller holds the lock of `session`. See `Agent.ask`."""
-    made = yield from prepare_turn(open_home, text, session, material, skill, typed=typed)
-    new_title = not session.title
-    number, request = 1 + session.turns, made.turn.user.content
+    prepared = yield from prepare_turn(open_home, prompt, session)
+    turn, turn_changes = prepared.turn, prepared.provenance.turn_changes
+    number, new_title = 1 + session.turns, not session.title
     # The modules that follow the request are loaded while the model reads it.
     loading = Timer(SENT_SECONDS, lambda: [import_module(name) for name in AFTER_REQUEST])
     loading.daemon = True
     with record_turn(
-        open_home, session, made.watch.turn_changes, request, number, made.commit
+        open_home, session, turn_changes, turn.user.content, number, prepared.commit
     ) as recording:
         if session.messages:
             yield from map(events.Notice, update_working_notes(open_home, session))
         try:
             loading.start()
-            run = made.loop.run(made.turn)
-            yield from _run_and_save(open_home, run, session, made, recording)
+            yield from _run_and_save(prepared, recording)
         except PromptTooLarge:
             session.messages[-1] = mark_refused(session.messages[-1])
             open_home.sessions.save(session)
             raise
         finally:
             loading.cancel()
-            made.builder.keep_learned()
+            prepared.builder.keep_learned()
     if new_title and session.title:
         yield events.Title(session.title)
 
 
-MOST_TODOS = 8
-"""Open to-dos that go with a question about which no file says anything, as they may be its answer
-in whatever words and language it is asked, and with what may be about one of them."""
-
-
 @frozen
 class PreparedTurn:
-    """A turn that is ready to run; `passages` went with its prompt, `commit` is the home's newest
-    commit, "" without one."""
+    """A turn that is ready to run.
+
+    builder: builds its requests; it has the open home and the session
+    provenance: the sources of its words
+    passages: those that went with its prompt
+    commit: the home's newest commit, "" without one
+    """
 
     turn: RunningTurn
     loop: Loop
     builder: RequestBuilder
-    watch: Provenance
+    provenance: Provenance
     passages: Sequence[Mapping[str, Any]]
     commit: str
 
 
 def prepare_turn(
-    open_home: OpenHome,
-    text: str,
-    session: Session,
-    material: Sequence[Material],
-    skill: str,
-    *,
-    typed: bool = True,
-    ahead: bool = True,
+    open_home: OpenHome, prompt: Prompt, session: Session, *, ahead: bool = True
 ) -> Generator[events.Event, None, PreparedTurn]:
     """Prepare a turn; only caches in the home change. The same prompt in the same minute with the
     same conversation and files gives the same request. With `ahead` the model loads and reads
     during the search for passages."""
     # 1. No secret goes further than here.
-    text, material, notice = _mask_prompt(open_home, text, session, material)
+    prompt, notice = _mask_prompt(open_home, prompt, session)
+    text = prompt.text
 
     # 2. The words say what the prompt may be about.
-    watch, seed = _start_provenance(open_home, text, session, typed=typed)
+    provenance, seed = _start_provenance(open_home, prompt, session)
     turn_skills, (todos, unreadable) = open_home.turn_skills(text), read_todos(open_home)
-    cues, followed = cues_of(open_home, text, turn_skills, todos), ""
-    if skill:  # the user has said what to do; words of the prompt do not say it again
-        asked_skill = find_user_skill(open_home.skills(), skill)
-        watch.turn_changes.allowed = asked_skill.allowed_tools
-        cues, followed = Cues(known_lists=cues.known_lists), fill_instructions(asked_skill, text)
+    cues, instructions = cues_of(open_home, text, turn_skills, todos), ""
+    if prompt.skill:  # the user has said what to do; words of the prompt do not say it again
+        skill = find_user_skill(open_home.skills(), prompt.skill)
+        provenance.turn_changes.allowed = skill.allowed_tools
+        cues, instructions = Cues(known_lists=cues.known_lists), fill_instructions(skill, text)
+    orders, questions = _split_prompt(open_home, text, cues, turn_skills, todos)
 
     # 3. The search starts beside the rest, so that it is ready when the model is.
-    orders, asked = _split_orders(open_home, text, cues, turn_skills, todos)
-    looks_up = any(needs_recall(open_home, *each) for each in ((text, cues), *asked))
+    looks_up = any(needs_recall(open_home, *each) for each in ((text, cues), *questions))
     if looks_up:
         open_home.recall.start()
     card = open_home.model.card
@@ -164,101 +153,85 @@ def prepare_turn(
     yield from _start_events(open_home, session, card, protocol, notice)
 
     # 4. The user's programs may add texts and change files.
-    images = images_of(material, card, open_home.settings.ollama.host)
-    watch.images(images)
-    added: Sequence[tuple[Any, str]] = ()
+    images = images_of(prompt.material, card, open_home.settings.ollama.host)
+    provenance.images(images)
+    hook_texts: Sequence[tuple[Any, str]] = ()
     if hooks := open_home.hooks:
-        labels = [each.label for each in material]
-        added = hooks.before_turn(session.id, 1 + session.turns, text, labels)
+        labels = [each.label for each in prompt.material]
+        hook_texts = hooks.before_turn(session.id, 1 + session.turns, text, labels)
         yield from map(events.Trouble, hooks.news())
         todos, unreadable = read_todos(open_home)
 
     # 5. Tools, the head of the prompt, and the conversation so far.
     yield from map(events.Notice, reload_images(open_home.home.root, session, card))
     builder = make_request_builder(
-        open_home, session, protocol, turn_skills, watch.turn_changes, watch
+        open_home, session, protocol, turn_skills, provenance.turn_changes, provenance
     )
     yield from _head_notices(builder, {**builder.unreadable, **unreadable})
 
     # 6. Texts that go along, and passages of the user's files.
-    texts = [each for each in material if not each.image]
-    watch.limits = material_limits(builder.box.limits, card.window, len(texts) + len(added))
-    for each in texts:
-        if not watch.limits.holds(each.text):
-            yield events.Notice(f"{each.label} is too long: the model sees its beginning and end")
-    beside = hooks.shown(added, watch.turn_changes, watch.limits) if hooks else ()
-    given, shown = watch.materials(texts)
-    attached = "\n\n".join(filter(None, (followed, given, *beside)))
-    question = " ".join(words for words, _ in asked) or text
+    given, shown = yield from _attach_texts(builder, provenance, prompt.material, hook_texts)
+    attached = "\n\n".join(filter(None, (instructions, *given)))
+    asked = " ".join(words for words, _ in questions) or text
     passages, left_out = yield from _find_passages(
-        open_home, text, question, attached, cues, builder, looks_up=looks_up, ahead=ahead
+        builder, text, asked, attached, cues, looks_up=looks_up, ahead=ahead
     )
-    fenced = watch.passages(
+    fenced = provenance.passages(
         [(each["path"], show_passage(each) + _sums_beside(open_home, each)) for each in passages]
     )
     if session.archived and (cues.asks or "?" in text):
-        fenced += watch.earlier(find_archived(open_home, session, text))
+        fenced += provenance.earlier(find_archived(open_home, session, text))
 
     # 7. The message: these facts of the moment in front of the words.
     due = todos.due(open_home.now().date())
-    asks = cues.asks or (QUESTION_MARK.search(text) and not cues.orders)
-    unanswered = asks and not fenced and worth_looking_up(text, cues)
-    shows_open = open_home.use_memory and (unanswered or cues.unclear)
-    also_open = [each for each in todos.open_texts() if shows_open and each not in due]
     lines = [
         *cues.lines,
-        *[f"Open to-do: {each}" for each in also_open[:MOST_TODOS]],
+        *_other_todos(open_home, text, cues, todos, due, found=bool(fenced)),
         *[f"Do this first: {words}" for words, _ in orders[:1]],
-        *builder.box.beside(native=protocol.name == "native"),
+        *builder.toolbox.beside(native=protocol.name == "native"),
         *(ELSEWHERE.format(folder=folder) for folder in open_home.elsewhere),
     ]
-    rules = prompt.hard_rules(builder.sources)
+    rules = hard_rules(builder.sources)
     context = make_tail(open_home, rules, builder.changed, attached, lines, fenced, due)
-    settings, commit = open_home.settings, open_home.history.head()
-    most, think = reply_limits(settings, card)
-    chosen = seed if settings.seed is None else settings.seed
-    limits = TurnLimits(settings.max_steps, most, settings.temperature, think, chosen)
+    limits, commit = _make_limits(open_home.settings, card, seed), open_home.history.head()
     record = replace(
         request_record(card, builder, limits),
         commit=commit,
         mode=open_home.mode,
         asked=open_home.ask_user is not None,
         memory=open_home.use_memory,
-        marker=watch.turn_changes.marker,
+        marker=provenance.turn_changes.marker,
         cues=cues.as_json(),
         found=bool(fenced),
-        skill=skill,
+        skill=prompt.skill,
         offered=[{k: v for k, v in passage.items() if k != "text"} for passage in passages],
         left_out=left_out,
         shown=[*map(asdict, shown)],
     )
     user = Entry("user", text, context=context, at=timestamp(), images=images).with_record(record)
-    watch.inherit()
-    turn = RunningTurn(user, rules, cues, found=bool(fenced), skill=followed)
+    provenance.inherit()
+    turn = RunningTurn(user, rules, cues, has_passages=bool(fenced), skill=instructions)
     if orders:  # one after the other, each by the words that are about it
-        turn.rest = orders[1:]
-        turn.cues = orders[0][1]
-    loop = _make_loop(open_home, builder, watch.turn_changes, limits)
-    return PreparedTurn(turn, loop, builder, watch, passages, commit)
+        turn.cues, turn.orders_left = orders[0][1], orders[1:]
+    loop = _make_loop(builder, provenance.turn_changes, limits)
+    return PreparedTurn(turn, loop, builder, provenance, passages, commit)
 
 
-def _run_and_save(
-    open_home: OpenHome,
-    run: Iterator[TurnOutput],
-    session: Session,
-    made: PreparedTurn,
-    recording: Recording,
-) -> Iterator[events.Event]:
+# -------- while it runs
+
+
+def _run_and_save(prepared: PreparedTurn, recording: Recording) -> Iterator[events.Event]:
     """Yield the events of a run, save each message at once and commit all at the end. A Ctrl-C
     during the display or saving of an event is passed to the run, which then ends as interrupted.
     """
+    run = prepared.loop.run(prepared.turn)
     happening = next(run, None)
     while happening is not None:
         try:
             if isinstance(happening, Entry):
-                yield from _save_message(open_home, session, made, recording, happening)
+                yield from _save_message(prepared, recording, happening)
             elif isinstance(happening, events.Done):
-                yield from _end_turn(open_home, session, made, recording, happening)
+                yield from _end_turn(prepared, recording, happening)
             else:
                 recording.hear(happening)
                 yield happening
@@ -271,71 +244,61 @@ def _run_and_save(
 
 
 def _save_message(
-    open_home: OpenHome,
-    session: Session,
-    made: PreparedTurn,
-    recording: Recording,
-    message: Entry,
+    prepared: PreparedTurn, recording: Recording, message: Entry
 ) -> Iterator[events.Event]:
     """Add a message to the conversation, without secrets, and save it. The last one of a turn has
     its citations and sources, if any, in its record."""
-    builder = made.builder
-    if "stop" in message.record_json and _may_cite(builder, session, message.content):
-        message = _load_after_answer().add_sources(builder, session, message, made.passages)
+    builder, turn_changes = prepared.builder, prepared.provenance.turn_changes
+    open_home, session = builder.open_home, builder.session
+    if "stop" in message.record_json and _may_cite(builder, message.content):
+        message = _load_after_answer().add_sources(builder, message, prepared.passages)
     session.messages.append(mask_entry(open_home.masker, message))
     if message.role == "assistant":  # a compaction may have come before it
-        renew_fit_record(session, builder)
-    session.update_state(SessionState(read=dict(made.watch.turn_changes.read)))
-    made.watch.save()
+        renew_fit_record(builder)
+    session.update_state(SessionState(read=dict(turn_changes.read)))
+    prepared.provenance.save()
     try:
         is_last = message.role == "assistant" and not message.tool_calls and not message.hint
         if is_last:  # notes first: the session says how far they go
-            yield from map(
-                events.Notice, update_working_notes(open_home, session, made.watch.turn_changes)
-            )
+            yield from map(events.Notice, update_working_notes(open_home, session, turn_changes))
     finally:
         open_home.sessions.save(session)
     recording.journal.saved()
 
 
-def _may_cite(builder: RequestBuilder, session: Session, answer: str) -> bool:
+def _may_cite(builder: RequestBuilder, answer: str) -> bool:
     """Return True when an answer may have citations or sources; most short answers have none, and
     the first search costs some milliseconds."""
     if "." in answer and (":" in answer or "line" in answer) and any(c.isdigit() for c in answer):
         return True
-    given = any(part.name == REMEMBERED for part in builder.parts)
-    turn = newest_turn(session.messages)
-    return given or any(e.record_json.get("offered") or e.record_json.get("shown") for e in turn)
+    remembers = any(part.name == REMEMBERED for part in builder.parts)
+    records = (entry.record_json for entry in newest_turn(builder.session.messages))
+    return remembers or any(each.get("offered") or each.get("shown") for each in records)
 
 
 def _end_turn(
-    open_home: OpenHome,
-    session: Session,
-    made: PreparedTurn,
-    recording: Recording,
-    end: events.Done,
+    prepared: PreparedTurn, recording: Recording, end: events.Done
 ) -> Iterator[events.Event]:
     """Remember what the turn has brought, commit it, and tell its end."""
-    hooks = open_home.hooks
-    served = open_home.mcp_tools
-    yield from map(events.Notice, (*(served.news() if served else ()), *made.watch.news()))
+    open_home, session = prepared.builder.open_home, prepared.builder.session
+    provenance, hooks, served = prepared.provenance, open_home.hooks, open_home.mcp_tools
+    yield from map(events.Notice, (*(served.news() if served else ()), *provenance.news()))
     yield from map(events.Trouble, hooks.news() if hooks else ())
     state: State = "interrupted" if end.stop_reason == "interrupted" else "done"
     if state == "done" and open_home.saving:
-        yield from _load_after_answer().remember(open_home, session, made.watch)
+        yield from _load_after_answer().remember(open_home, session, provenance)
     yield from map(events.Trouble, recording.close(state))
-    finished = replace(end, session_id=session.id, refused=tuple(made.watch.turn_changes.refused))
-    finished = _with_citations(finished, session)
+    record = session.messages[-1].record if session.messages else NO_RECORD
+    finished = replace(
+        end,
+        session_id=session.id,
+        refused=tuple(provenance.turn_changes.refused),
+        citations=tuple(record.citations or ()),
+        sources=tuple(record.sources or ()),
+    )
     if hooks:
         hooks.ended(finished)
     yield finished
-
-
-def _with_citations(done: events.Done, session: Session) -> events.Done:
-    """Return the end of a turn with the citations and sources of its last message."""
-    record = session.messages[-1].record if session.messages else NO_RECORD
-    cited, places = record.citations or (), record.sources or ()
-    return replace(done, citations=tuple(cited), sources=tuple(places))
 
 
 def update_working_notes(
@@ -344,7 +307,7 @@ def update_working_notes(
     """Add new messages to the working notes; return notices for the user."""
     if not open_home.saving or session.state.noted == session.archived + len(session.messages):
         return []
-    changed = changes(open_home, turn_changes) if turn_changes else ()
+    changed = list_changes(open_home, turn_changes) if turn_changes else ()
     notices: list[str] = _load_after_answer().update_notes(
         open_home.sessions.folder, session, changed, open_home.masker.mask
     )
@@ -358,39 +321,45 @@ def _load_after_answer() -> ModuleType:
     return after_answer
 
 
-def changes(open_home: OpenHome, turn_changes: TurnChanges) -> list[Change]:
+def list_changes(open_home: OpenHome, turn_changes: TurnChanges) -> list[Change]:
     """Return the files that the tools of a turn wrote, with their content before and now."""
     return [
         Change(p, before, _current_text(open_home, p)) for p, before in turn_changes.before.items()
     ]
 
 
-def _mask_prompt(
-    open_home: OpenHome, text: str, session: Session, material: Sequence[Material]
-) -> tuple[str, Sequence[Material], str]:
-    """Return prompt and material without secrets, and a notice about the new ones. In a foreign
-    text nothing may look like a mask."""
-    masker, given = open_home.masker, [text, *(each.text for each in material)]
+# -------- the steps of its preparation
+
+
+def _mask_prompt(open_home: OpenHome, prompt: Prompt, session: Session) -> tuple[Prompt, str]:
+    """Return the prompt without secrets, and a notice about the new ones. In a foreign text nothing
+    may look like a mask."""
+    masker, material = open_home.masker, prompt.material
+    given = [prompt.text, *(each.text for each in material)]
     safe = [each.text if each.path else disarm_masks(each.text) for each in material]
-    masked = [masker.mask(each) for each in (text, *safe)]
+    text, *texts = (masker.mask(each) for each in (prompt.text, *safe))
     mask_session(masker, session)
     known = masked_names("\n".join(given))
-    names = [name for name in masked_names("\n".join(masked)) if name not in known]
+    names = [name for name in masked_names("\n".join((text, *texts))) if name not in known]
     notice = f"kept apart: {', '.join(names)} (the model sees only the name)" if names else ""
-    parts = zip(material, masked[1:], strict=True)
-    return masked[0], [replace(each, text=inner) for each, inner in parts], notice
+    parts = zip(material, texts, strict=True)
+    masked = [replace(each, text=inner) for each, inner in parts]
+    return replace(prompt, text=text, material=masked), notice
 
 
 def _start_provenance(
-    open_home: OpenHome, text: str, session: Session, *, typed: bool
+    open_home: OpenHome, prompt: Prompt, session: Session
 ) -> tuple[Provenance, int]:
-    """Return the record of where the turn's texts come from, and a seed for the model. Both the
-    marker that fences foreign text and the seed are drawn from what no outsider can guess."""
+    """Return the sources of the turn's words, and a seed for the model. Both the marker that fences
+    foreign text and the seed are drawn from what no outsider can guess."""
     key = open_home.home.private / "cache" / "key"
     minute = open_home.now().replace(second=0, microsecond=0).isoformat()
-    drawn = draw_nonce(key, session.turns, len(session.messages), minute, text)
+    drawn = draw_nonce(key, session.turns, len(session.messages), minute, prompt.text)
     turn_changes = TurnChanges(
-        read=dict(session.state.read or {}), request=text, marker=drawn[:4].hex(), typed=typed
+        read=dict(session.state.read or {}),
+        request=prompt.text,
+        marker=drawn[:4].hex(),
+        typed=prompt.typed,
     )
     log = open_home.home.private / "logs" / ACTIONS
     audit = Audit(log, session.id, 1 + session.turns, open_home.masker.mask, open_home.now)
@@ -398,18 +367,18 @@ def _start_provenance(
     return Provenance(open_home.home, turn_changes, session, audit), seed
 
 
-def _split_orders(
+def _split_prompt(
     open_home: OpenHome, text: str, cues: Cues, turn_skills: TurnSkills, todos: Todos
 ) -> tuple[list[tuple[str, Cues]], list[tuple[str, Cues]]]:
     """Return what a prompt that wants several things orders and asks, each with its cues."""
     whole = cues.asks or cues.skill or cues.named or cues.errands.tools
-    orders, questions = ([], []) if whole else split_request(text, todos.open_texts())
-    asked = [(words, cues_of(open_home, words, turn_skills, todos)) for words in questions]
-    ordered = []
-    for words in orders:
+    ordered, asked = ([], []) if whole else split_request(text, todos.open_texts())
+    questions = [(words, cues_of(open_home, words, turn_skills, todos)) for words in asked]
+    orders = []
+    for words in ordered:
         seen = cues_of(open_home, words, turn_skills, todos)
-        ordered.append((words, replace(seen, todos=not seen.fact, tells=bool(asked))))
-    return ordered, asked
+        orders.append((words, replace(seen, todos=not seen.fact, tells=bool(questions))))
+    return orders, questions
 
 
 def _start_events(
@@ -441,26 +410,32 @@ def _head_notices(builder: RequestBuilder, unreadable: Mapping[str, str]) -> Ite
             )
 
 
-def _make_loop(
-    open_home: OpenHome, builder: RequestBuilder, turn_changes: TurnChanges, limits: TurnLimits
-) -> Loop:
-    def receipt() -> Receipt:
-        return make_receipt(
-            changes(open_home, turn_changes), parse_todos, turn_changes.searches, turn_changes.sent
-        )
-
-    return Loop(
-        open_home.model, builder.protocol, builder.box, builder.fit, receipt, limits, builder.meter
-    )
+def _attach_texts(
+    builder: RequestBuilder,
+    provenance: Provenance,
+    material: Sequence[Material],
+    hook_texts: Sequence[tuple[Any, str]],
+) -> Generator[events.Event, None, tuple[list[str], list[Shown]]]:
+    """Fence the texts that go along with a prompt, and those of hooks. Return them, and the lines
+    of files that they show."""
+    texts = [each for each in material if not each.image]
+    window, parts = builder.card.window, len(texts) + len(hook_texts)
+    provenance.limits = material_limits(builder.toolbox.limits, window, parts)
+    for each in texts:
+        if not provenance.limits.holds(each.text):
+            yield events.Notice(f"{each.label} is too long: the model sees its beginning and end")
+    hooks = builder.open_home.hooks
+    beside = hooks.shown(hook_texts, provenance.turn_changes, provenance.limits) if hooks else ()
+    given, shown = provenance.materials(texts)
+    return [given, *beside], shown
 
 
 def _find_passages(
-    open_home: OpenHome,
+    builder: RequestBuilder,
     text: str,
     question: str,
     attached: str,
-    seen: Cues,
-    builder: RequestBuilder,
+    cues: Cues,
     *,
     looks_up: bool,
     ahead: bool,
@@ -468,27 +443,64 @@ def _find_passages(
     """Find passages about `question` for the tail; with `ahead` the model reads the head during the
     search. Return them, and the hits that were left out; none for a prompt that is too long to be
     sent, which the loop reports."""
+    open_home = builder.open_home
     cut = {part.path for part in builder.parts if part.cut}
     known = {*SOURCES.values()} - cut
     if not looks_up and cut:  # the search may find what was cut off
-        looks_up = needs_recall(open_home, text, seen, known)
+        looks_up = needs_recall(open_home, text, cues, known)
     if not looks_up or not builder.can_send(text, attached):
         return [], []
-    page = page_chars(builder.card.window)
-    long_files = find_long_files(open_home.home, seen, page)
-    open_home.recall.begin(question, known, long_files, order=seen.orders)
-    if ahead and not open_home.recall.answered:
+    recall = open_home.recall
+    long_files = find_long_files(open_home.home, cues, page_chars(builder.card.window))
+    recall.begin(question, known, long_files, order=cues.orders)
+    if ahead and not recall.answered:
         for waiting in open_home.model.warm(builder.beginning(text)):
             if waiting.message:
                 yield events.waiting_event(waiting)
     open_home.tell("searching memory")
-    found = open_home.recall.passages(open_home.settings.recall_wait)
+    found = recall.passages(open_home.settings.recall_wait)
     open_home.tell("")
-    yield from map(events.Trouble, open_home.recall.news())
+    yield from map(events.Trouble, recall.news())
     masked = [{**passage, "text": open_home.masker.mask(passage["text"])} for passage in found]
     if masked:
         yield events.Retrieval(tuple(masked))
-    return list(masked), open_home.recall.left_out
+    return list(masked), recall.left_out
+
+
+def _other_todos(
+    open_home: OpenHome,
+    text: str,
+    cues: Cues,
+    todos: Todos,
+    due: Collection[str],
+    *,
+    found: bool,
+) -> list[str]:
+    """Return lines with open to-dos that may be what a prompt is about; `due` are told anyway, and
+    with `found` passages about it are."""
+    asks = cues.asks or (QUESTION_MARK.search(text) and not cues.orders)
+    unanswered = asks and not found and worth_looking_up(text, cues)
+    if not open_home.use_memory or not (unanswered or cues.unclear):
+        return []
+    others = [each for each in todos.open_texts() if each not in due]
+    return [f"Open to-do: {each}" for each in others[:MOST_TODOS]]
+
+
+def _make_limits(settings: Settings, card: ModelCard, seed: int) -> TurnLimits:
+    """Return the limits of a turn; `seed` counts where the settings name none."""
+    most, think = reply_limits(settings, card)
+    chosen = seed if settings.seed is None else settings.seed
+    return TurnLimits(settings.max_steps, most, settings.temperature, think, chosen)
+
+
+def _make_loop(builder: RequestBuilder, turn_changes: TurnChanges, limits: TurnLimits) -> Loop:
+    model, toolbox = builder.open_home.model, builder.toolbox
+
+    def receipt() -> Receipt:
+        changed = list_changes(builder.open_home, turn_changes)
+        return make_receipt(changed, parse_todos, turn_changes.searches, turn_changes.sent)
+
+    return Loop(model, builder.protocol, toolbox, builder.fit, receipt, limits, builder.meter)
 
 
 def _sums_beside(open_home: OpenHome, passage: Mapping[str, Any]) -> str:

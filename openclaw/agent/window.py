@@ -128,8 +128,8 @@ def plan_cuts(
         if made.tokens <= limit * TARGET:
             return made
     least = min(plans[:4], key=lambda made: made.tokens)
-    builder = (made for made in (least, *plans[4:]) if made.tokens <= limit)
-    return next(builder, None) or next((p for p in plans[-2:] if p.tokens <= most), plans[-1])
+    fitting = (made for made in (least, *plans[4:]) if made.tokens <= limit)
+    return next(fitting, None) or next((p for p in plans[-2:] if p.tokens <= most), plans[-1])
 
 
 def _drop(sizes: Sequence[Size], starts: Sequence[int], keep: int, limit: int) -> int:

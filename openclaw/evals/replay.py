@@ -20,8 +20,8 @@ from openclaw.agent.protocols.base import RunningTurn, StepProtocol
 from openclaw.agent.protocols.native import choose_protocol
 from openclaw.agent.provenance import Provenance
 from openclaw.agent.request import RequestBuilder
-from openclaw.agent.toolset import toolbox
-from openclaw.agent.turn import changes
+from openclaw.agent.toolset import make_toolbox
+from openclaw.agent.turn import list_changes
 from openclaw.errors import ModelFailed, OpenclawError
 from openclaw.evals.playback import NotRecorded, Playback
 from openclaw.evals.recorded import RecordedTurn
@@ -97,7 +97,7 @@ class Replay:
         self._shorten(builder, recorded)
         turn.rules = prompt.hard_rules(builder.sources)
         player = Playback(
-            builder.box, real_calls(recorded), live=self.live, mask=open_home.masker.mask
+            builder.toolbox, real_calls(recorded), live=self.live, mask=open_home.masker.mask
         )
         loop = Loop(
             open_home.model,
@@ -130,10 +130,10 @@ class Replay:
         watch.inherit()
         meter = open_home.meters.meter(f"{card.name} {protocol.name}")
         open_home.ask_user = None
-        box = toolbox(open_home, turn_changes, turn_skills, "", watch, meter)
+        box = make_toolbox(open_home, turn_changes, turn_skills, "", watch, meter)
         if not self.live and could_ask(recorded, box, open_home.mode):
             open_home.ask_user = lambda question: "once"  # the recorded calls were allowed then
-            box = toolbox(open_home, turn_changes, turn_skills, "", watch, meter)
+            box = make_toolbox(open_home, turn_changes, turn_skills, "", watch, meter)
         return FixedRequestBuilder(
             open_home, talk, protocol, turn_skills, box, meter, card.name, card
         )
@@ -173,7 +173,7 @@ class Replay:
             followed = fill_instructions(asked, recorded.user.content)
         elif name:  # the skill is gone: its instructions are behind the tail's block
             followed = recorded.user.context.partition("</context>")[2].strip()
-        return RunningTurn(recorded.user, (), seen, found=bool(record.found), skill=followed)
+        return RunningTurn(recorded.user, (), seen, has_passages=bool(record.found), skill=followed)
 
     def _shorten(self, builder: RequestBuilder, recorded: RecordedTurn) -> None:
         """Shorten the results that were in one line then, as the turns before did it."""
@@ -198,7 +198,7 @@ class Replay:
             for path in recorded.end.changed or ():
                 files.append(FileChange(path, "changed", 0, 0))
         if self.live:
-            made = changes(self.stage.open_home, turn_changes)
+            made = list_changes(self.stage.open_home, turn_changes)
             files += [FileChange(c.path, "changed", 0, 0) for c in made if c.before != c.after]
         return Receipt(tuple(files), sent=tuple(sent))
 

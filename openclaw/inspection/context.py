@@ -14,13 +14,13 @@ from openclaw import events
 from openclaw.agent import prompt
 from openclaw.agent.prompt import SOURCES, HeadCache, read_sources, sums_of
 from openclaw.agent.protocols.native import choose_protocol
-from openclaw.agent.toolset import toolbox
+from openclaw.agent.toolset import make_toolbox
 from openclaw.agent.turn import PreparedTurn, prepare_turn
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
 from openclaw.history.turns import Turn
 from openclaw.home.open_home import OpenHome
-from openclaw.messages import NO_RECORD, Entry, Material, Message, TurnRecord
+from openclaw.messages import NO_RECORD, Entry, Material, Message, Prompt, TurnRecord
 from openclaw.models import token_count
 from openclaw.models.base import Request
 from openclaw.models.token_count import compact_json
@@ -108,9 +108,8 @@ def context_report(
     masker.
     """
     seen = session or open_home.sessions.new(None, open_home.model_name)
-    return report(
-        open_home, prepare_turn(open_home, text, seen.copy(), material, skill, ahead=False)
-    )
+    prompt = Prompt(text, material, skill)
+    return report(open_home, prepare_turn(open_home, prompt, seen.copy(), ahead=False))
 
 
 def report(
@@ -289,7 +288,7 @@ def _fresh(open_home: OpenHome) -> tuple[tuple[prompt.HeadPart, ...], Sequence[M
     """Return the head that a new conversation would get, and the specs of its native tools."""
     card, turn_skills = open_home.model.card, open_home.turn_skills()
     protocol = choose_protocol(open_home.settings.protocol, card)
-    box = toolbox(open_home, TurnChanges(), turn_skills)
+    box = make_toolbox(open_home, TurnChanges(), turn_skills)
     rules = protocol.rules(box)
     parts = prompt.head(read_sources(open_home)[0], rules, turn_skills.blurbs, card.window)
     return parts, protocol.tools(box)

@@ -21,30 +21,30 @@ class RunningTurn:
     rules: rules to repeat near the end of the prompt
     cues: what the words of the request point at
     entries: the messages of the turn so far
-    found: passages of the user's files stand in the message's tail
+    has_passages: passages of the user's files stand in the message's tail
     kind: answer, look or change, as the model classified the request; "" when not asked for
     closing: "no", "may" or "must": whether the next reply is the answer
     skill: the text of a skill that was read in this turn or that the user asked for
     form: a regular expression for the next answer, when the last one was not in the skill's form
     looked: number of results that did not hold the answer
     forgotten: the results of so many first entries are shown in one line
-    rest: what the request orders besides, each with its cues
-    began: the number of entries when the present order began
+    orders_left: what the request orders besides, each with its cues
+    order_began: the number of entries when the present order began
     """
 
     user: Entry
     rules: tuple[str, ...] = ()
     cues: Cues = Cues()
     entries: list[Entry] = field(default_factory=list)
-    found: bool = False
+    has_passages: bool = False
     kind: str = ""
     closing: str = "no"
     skill: str = ""
     form: str = ""
     looked: int = 0
     forgotten: int = 0
-    rest: list[tuple[str, Cues]] = field(default_factory=list)
-    began: int = 1
+    orders_left: list[tuple[str, Cues]] = field(default_factory=list)
+    order_began: int = 1
 
     @property
     def request(self) -> str:

@@ -126,7 +126,7 @@ class JsonSteps:
         return partial_answer(text)
 
     def hint(self, turn: RunningTurn, uses: Sequence[ToolUse], toolbox: Toolbox) -> str:
-        part = turn.rest[0][0] if turn.rest else ""
+        part = turn.orders_left[0][0] if turn.orders_left else ""
         text, turn.closing = self._hint(turn, uses, toolbox)
         rules = "".join(f"\nRule: {rule}" for rule in turn.rules) if turn.closing != "no" else ""
         done = first_line(uses[-1].output) if uses else ""
@@ -152,10 +152,10 @@ class JsonSteps:
         if turn.skill and toolbox.effect(to_call(last)) != "write":
             return (FOLLOW, "no") if skill_goes_on(turn.skill, uses, toolbox) else (IN_FORM, "must")
         if toolbox.effect(to_call(last)) == "write":
-            if turn.rest:
-                turn.cues, turn.began = turn.rest.pop(0)[1], len(turn.entries) + 1
+            if turn.orders_left:
+                turn.cues, turn.order_began = turn.orders_left.pop(0)[1], len(turn.entries) + 1
                 return NEXT_PART, "no"
-            if turn.began > 1:
+            if turn.order_began > 1:
                 return ALL_DONE, "may" if turn.cues.tells else "must"
             if turn.cues.parts:
                 return CHANGED_PART, "may"

@@ -43,7 +43,7 @@ def step_schema(turn: RunningTurn, toolbox: Toolbox) -> Schema:
         more = [_object(kind="more")] * (turn.closing == "may")
         return {"anyOf": [_answer("answer", turn.form), *more]}
     toolbox = toolbox.at_this_moment()
-    begins = len(turn.entries) <= turn.began
+    begins = len(turn.entries) <= turn.order_began
     steps = _first_steps(turn, toolbox) if begins else _next_steps(turn, toolbox)
     steps += [step for step in _server_calls(turn, toolbox) if step not in steps]
     if not (turn.skill or turn.cues.skill):
@@ -90,7 +90,7 @@ def _first_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
         # the model makes it up.
         return _only(changes, "read_file", path=cues.named)
     if cues.named:
-        known = [_answer("answer")] if turn.found else []
+        known = [_answer("answer")] if turn.has_passages else []
         return known + _only(looks, "read_file", path=cues.named) + changes
     if cues.asks and cues.similar:
         return _only(looks, "read_file", path=cues.similar)
@@ -194,8 +194,8 @@ def skill_calls(skill: str, toolbox: Toolbox) -> list[Schema]:
         named |= WRITING | {"read_file"}
     forms = [s for s in _calls("change", ALL, toolbox) if _tool(s) in named - {"read_skill"}]
     spoken = [s for s in forms if (action := _action(s)) and re.search(rf"`{action}`", skill)]
-    builder = [s for s in forms if not _action(s)] + (spoken or [s for s in forms if _action(s)])
-    return [_in_line_form(step, skill) for step in builder]
+    chosen = [s for s in forms if not _action(s)] + (spoken or [s for s in forms if _action(s)])
+    return [_in_line_form(step, skill) for step in chosen]
 
 
 def only_shapes_answer(skill: str, toolbox: Toolbox) -> bool:
