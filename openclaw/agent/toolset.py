@@ -82,10 +82,10 @@ def make_toolbox(
     listed, beyond = tools, None
     if served := open_home.mcp_tools:
         listed, beyond = served.share(tools, turn_skills.request)
-    if provenance and beyond:
-        beyond.show = provenance.listing
-    elif provenance:
-        provenance.listing(listed[len(tools) :])
+        if provenance and beyond:
+            beyond.show = provenance.listing
+        elif provenance:
+            provenance.listing(listed[len(tools) :])
     return Toolbox(
         listed,
         policy,

@@ -43,10 +43,11 @@ def current_home(ctx: typer.Context, *, notes: bool = False, reading: bool = Fal
         return found
     home = find_named_home(ctx, notes=notes)
     if is_trusted(home):
-        return _use_home(ctx, home)
-    from openclaw.cli.home_trust import ensure_trusted
+        ctx.meta[HOME] = home
+    else:
+        from openclaw.cli.home_trust import ensure_trusted
 
-    home = ensure_trusted(home, reading=reading)
+        home = ensure_trusted(home, reading=reading)
     follow(home.root, lambda: _allowed_links(home))
     return home
 
@@ -54,22 +55,6 @@ def current_home(ctx: typer.Context, *, notes: bool = False, reading: bool = Fal
 def find_named_home(ctx: typer.Context, *, notes: bool = False) -> Home:
     """The home that --home names (the object of the context) or that is found, trusted or not."""
     return find_home(ctx.obj, Path.cwd(), os.environ, notes=notes)
-
-
-def find_trusted_home(ctx: typer.Context) -> Home | None:
-    """The home of a prompt; None when `current_home` would ask or raise."""
-    try:
-        home = find_named_home(ctx)
-        return _use_home(ctx, home) if is_trusted(home) else None
-    except (OpenclawError, OSError):
-        return None
-
-
-def _use_home(ctx: typer.Context, home: Home) -> Home:
-    """Keep a trusted home for the rest of the command."""
-    ctx.meta[HOME] = home
-    follow(home.root, lambda: _allowed_links(home))
-    return home
 
 
 def _allowed_links(home: Home) -> Sequence[str]:

@@ -64,10 +64,10 @@ class History:
         return self._auto_commit and git.is_own(self.root)
 
     def head(self) -> str:
-        """The commit that HEAD is at, "" where turns become no commits or there is none yet."""
-        if not self._auto_commit:
-            return ""
-        return git.Git(self.root).head() if self.in_git else ""
+        """The commit that HEAD is at, "" without a repository or a commit. The files are looked at
+        (`in_git`) when a commit is to be made, which nobody waits for."""
+        is_top = self._auto_commit and git.folder_of(self.root)
+        return git.Git(self.root).head() if is_top else ""
 
     # -------- reading
 

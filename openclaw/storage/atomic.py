@@ -28,9 +28,9 @@ from openclaw.storage.safe_open import (
     Folder,
     NotOrdinary,
     appending,
+    check_no_links,
     folder_of,
     home_of,
-    is_folder,
     make_folder,
     read_bytes,
     reading,
@@ -311,9 +311,13 @@ def announce(target: Path, data: bytes) -> None:
     """A file is about to be written: note it for the commands that run over its home. What is fixed
     for one of them waits. Raises OSError when that does not end."""
     root = home_of(target)
-    if root is None or not is_folder(root / PLACE):
+    if root is None:
         return
-    for name in os.listdir(root / PLACE):  # noqa: PTH208  nearly always there is none
+    try:
+        running = os.listdir(check_no_links(root / PLACE))  # noqa: PTH208  nearly always none
+    except (FileNotFoundError, NotADirectoryError, NotOrdinary):
+        return
+    for name in running:
         _note_write(root / PLACE / name, target.relative_to(root).as_posix(), data)
 
 

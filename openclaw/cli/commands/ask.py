@@ -10,10 +10,9 @@ from typing import Annotated
 import typer
 
 from openclaw.cli import options
-from openclaw.cli.common import SEARCH, find_trusted_home
+from openclaw.cli.common import SEARCH, current_home
 from openclaw.cli.dispatch import IMPLICIT, check_prompt, find_function
 from openclaw.home.recall import start_early
-from openclaw.storage.safe_open import is_ordinary
 
 
 class Output(StrEnum):
@@ -70,9 +69,9 @@ def ask(
         given = (continue_, session, model, yes, mode, no_memory, max_steps, skill, no_save)
         find_function("chat")(ctx, None, *given, no_server)
         return
-    home = find_trusted_home(ctx)
-    served = home is not None and not no_server and is_ordinary(home.server_file)
-    if home and not served and not no_memory:
+    home = current_home(ctx)
+    served = not no_server and home.server_file.exists()
+    if not served and not no_memory:
         with suppress(OSError):  # left to the agent
             ctx.meta[SEARCH] = start_early(home, " ".join(words))
     from openclaw.cli.one_shot import answer_once
