@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from openclaw import events
-from openclaw.agent.prompt import needs_recall
+from openclaw.agent.memory_lookup import needs_recall
 from openclaw.agent.protocols.native import choose_protocol
 from openclaw.agent.recording import record_turn
 from openclaw.agent.request import RequestBuilder, make_request_builder

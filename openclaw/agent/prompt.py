@@ -6,27 +6,20 @@ import difflib
 import hashlib
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from openclaw.agent.toolset import page_chars
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.home.open_home import OpenHome
-from openclaw.memory.todos import Todos
 from openclaw.models.token_count import count, cut, surely_fits
-from openclaw.nlp.intent import FILE, Cues, read_cues
 from openclaw.nlp.relevance import SHORT_ABOUT, Blurb, skills_in_head
-from openclaw.retrieval.scan import find_files, index_options
 from openclaw.sessions.session import Session, SessionState
-from openclaw.storage.home import Home
 from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import md5, read_text, write_text
-from openclaw.tools.paths import visible_files
-from openclaw.tools.skill_tools import TurnSkills
 
 IDENTITY = """\
 You are a personal agent. You live in a folder of Markdown files on the user's own machine.
@@ -275,15 +268,6 @@ def read_sources(open_home: OpenHome) -> tuple[Mapping[str, str], Mapping[str, s
     return texts, unreadable
 
 
-def read_todos(open_home: OpenHome) -> tuple[Todos, Mapping[str, str]]:
-    """Read the to-dos; return them, and the reason by path when the file cannot be read."""
-    try:
-        return open_home.todos.read(), {}
-    except OSError as error:
-        reason = error.strerror or str(error)
-        return Todos(), {TODOS: reason} if open_home.use_memory else {}
-
-
 def make_tail(
     open_home: OpenHome,
     rules: Sequence[str],
@@ -305,41 +289,3 @@ def make_tail(
         notes,
     )
     return open_home.masker.mask(f"{block}\n\n{material}" if material else block)
-
-
-def cues_of(open_home: OpenHome, text: str, turn_skills: TurnSkills, todos: Todos) -> Cues:
-    """Return the cues of a prompt. The home's files are listed only for a prompt that may name
-    one: there may be thousands."""
-    home, files = open_home.home, []
-    if FILE.search(text):
-        files = [home.relative(path) for path in visible_files(home, home.root)]
-    return read_cues(text, files, turn_skills.blurbs, todos.lists, todos.open_texts())
-
-
-def needs_recall(
-    open_home: OpenHome, text: str, seen: Cues, known: Collection[str] = tuple(SOURCES.values())
-) -> bool:
-    """Return True when memory should be searched for a prompt: it may hold a file besides `known`
-    and the to-dos, which their tool shows."""
-    if open_home.settings.recall != "auto" or not open_home.use_memory:
-        return False
-    if find_long_files(open_home.home, seen, page_chars(open_home.settings.window)):
-        return True
-    if not worth_looking_up(text, seen):
-        return False
-    known = {TODOS, *known}
-    files = find_files(open_home.home, index_options(open_home.settings))
-    return any(found.path not in known and found.stat.st_size for found in files)
-
-
-def worth_looking_up(text: str, cues: Cues) -> bool:
-    """Return True when a prompt may be about something in memory: no other cue explains it."""
-    told = cues.fact or cues.todos or cues.expression or cues.named or cues.skill or cues.chats
-    return not told and any(c.isalnum() for c in text)
-
-
-def find_long_files(home: Home, cues: Cues, page: int) -> list[str]:
-    """Return the files that a question names and that are a third longer than `page` characters. A
-    small model takes the first page for the whole file, so the question is searched in these."""
-    named = cues.named if cues.asks else ()
-    return [path for path in named if (home.root / path).stat().st_size > page * 4 // 3]

@@ -1,16 +1,16 @@
-"""Makes the toolbox of one turn, and searches past conversations for it."""
+"""Makes the toolbox of one turn."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openclaw.agent.provenance import Provenance, foreign_label
-from openclaw.agent.window import INPUT_SHARE
+from openclaw.agent.past_conversations import PastConversations
+from openclaw.agent.provenance import Provenance
+from openclaw.agent.window import page_chars, result_tokens
 from openclaw.errors import OpenclawError
 from openclaw.events import Progress
 from openclaw.home.open_home import OpenHome
@@ -19,15 +19,13 @@ from openclaw.security.credentials import why_denied, why_name_denied
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.policy import Policy
 from openclaw.security.untrusted import strip_hidden
-from openclaw.sessions.session import Session
-from openclaw.sessions.session_search import SessionHit, SessionMessages, read_terms, search
 from openclaw.storage.home import Home
 from openclaw.tools.calculate import calculate
 from openclaw.tools.file_tools import FileTools
 from openclaw.tools.folders_elsewhere import with_folders
-from openclaw.tools.memory_tools import FoundMessage, KnowledgeTools, RecallTools, SessionTools
+from openclaw.tools.memory_tools import KnowledgeTools, RecallTools, SessionTools
 from openclaw.tools.paths import SPILL
-from openclaw.tools.results import MAX_CHARS, PAGE_CHARS, ResultLimits, spill
+from openclaw.tools.results import MAX_CHARS, ResultLimits, spill
 from openclaw.tools.shell.process import ShowOutput
 from openclaw.tools.shell.sandbox import why_unavailable
 from openclaw.tools.shell.shell import Runner, ShellTools
@@ -40,11 +38,6 @@ from openclaw.types import BeforeWrite, TurnChanges, record_no_write
 if TYPE_CHECKING:
     from openclaw.memory.notes import Notes
 
-USUAL_HEAD = 1_000
-"""Tokens of the starter home's first request."""
-MOST_RESULT, LEAST_RESULT = 0.3, 0.08
-"""Shares of the window that one result may take."""
-CHARS_A_TOKEN = 3.5
 TAIL_LINES = 3
 """Last lines of a command's output that are shown while it runs."""
 
@@ -173,18 +166,6 @@ def _show_tail(open_home: OpenHome, tell: Callable[[Progress], None]) -> ShowOut
     return show
 
 
-def page_chars(window: int) -> int:
-    """Return the characters of a file that one result shows in a window of so many tokens."""
-    return min(PAGE_CHARS, int(result_tokens(window) * CHARS_A_TOKEN))
-
-
-def result_tokens(window: int) -> int:
-    """Return the most tokens of one result: a third of a request without a usual head, so that the
-    last two exchanges still fit too."""
-    left = (int(window * INPUT_SHARE) - USUAL_HEAD) // 3
-    return max(int(window * LEAST_RESULT), min(left, int(window * MOST_RESULT)))
-
-
 def spill_text(home: Home, text: str, source: str) -> str:
     """Save a text that is too long to be shown; return the path in the home, "" when it cannot be
     saved. `source` names the author when it is not the user."""
@@ -197,91 +178,6 @@ def spill_text(home: Home, text: str, source: str) -> str:
     return path
 
 
-def material_limits(limits: ResultLimits, window: int, parts: int) -> ResultLimits:
-    """Return the limits of each of `parts` attachments: together half of what the head leaves.
-    `limits` are those of a result."""
-    left = (int(window * INPUT_SHARE) - USUAL_HEAD) // 2
-    tokens = max(int(window * LEAST_RESULT), left) // max(1, parts)
-    return replace(limits, chars=tokens * 4, tokens=tokens)
-
-
 def _denied(path: str) -> str:
     """Return why a file is closed, "" if it is not; the folders above the home do not count."""
     return why_denied(Path(path)) if Path(path).is_absolute() else why_name_denied(path)
-
-
-OTHER_CONVERSATIONS = "earlier conversations"
-RECALLED, RECALLED_LENGTH = 2, 240
-"""Archived messages that go with a prompt about them, and characters of each."""
-MOST_TERMS = 12
-"""Telling words of a prompt; of a prompt with more, half must be in a message."""
-ALIKE = 20
-"""Hits to read for each hit wanted, as many may have the same text."""
-
-
-@dataclass(slots=True)
-class PastConversations:
-    """Searches the conversations before one turn: messages of the turn are not searched.
-
-    Text of others in another conversation is marked with its source. Hits in other conversations
-    and in results of tools are the user's data, which `provenance` records.
-    """
-
-    open_home: OpenHome
-    provenance: Provenance | None
-    _sources: dict[str, str] = field(default_factory=dict)
-
-    def any(self) -> bool:
-        """Return True when there is anything that the model does not see anyway."""
-        session = self.provenance.session if self.provenance else None
-        if session is not None and (session.archived or session.shortened):
-            return True
-        return self.open_home.sessions.has_others(session.id if session else "")
-
-    def find(self, words: str, most: int, length: int) -> Sequence[FoundMessage]:
-        here = self.provenance.session.id if self.provenance else ""
-        asked = ALIKE * most
-        hits = search(self._talks(), words, length, first=here, any_word=True, most=asked)
-        hits = _unique_texts(hits)[:most]
-        if self.provenance and OTHER_CONVERSATIONS not in self.provenance.data:
-            foreign = any(hit.id != here or hit.tool for hit in hits)
-            self.provenance.data += [OTHER_CONVERSATIONS] if foreign else []
-        return [_to_said(hit, here, self._source(hit, here)) for hit in hits]
-
-    def _source(self, hit: SessionHit, here: str) -> str:
-        """Return whose words a hit may be; "" for messages of this conversation."""
-        return self._sources.get(hit.id, "") if hit.id != here or hit.tool else ""
-
-    def _talks(self) -> Iterator[SessionMessages]:
-        session = self.provenance.session if self.provenance else None
-        end = self.provenance.at if self.provenance else 0
-        for talk, messages in self.open_home.sessions.talks(session):
-            self._sources[talk.id] = foreign_label(talk)
-            yield talk, ((n, said) for n, said in messages if talk is not session or n <= end)
-
-
-def find_archived(open_home: OpenHome, session: Session, text: str) -> list[str]:
-    """Return the archived messages of a conversation about a prompt, a line each."""
-    if not session.archived:
-        return []
-    end = session.archived
-    old = ((n, entry) for n, entry in open_home.sessions.messages(session) if n <= end)
-    telling = [term.word for term in read_terms(text) if not term.small]
-    hits = search([(session, old)], text, RECALLED_LENGTH, most=RECALLED)
-    return [
-        f"{hit.tool or hit.role}: {hit.snippet}"
-        + (f" -> assistant: {hit.reply}" if hit.reply else "")
-        for hit in hits
-        if len(telling) <= MOST_TERMS or 2 * len(set(telling) & set(hit.missing)) <= len(telling)
-    ]
-
-
-def _unique_texts(hits: Sequence[SessionHit]) -> list[SessionHit]:
-    """Return each text once, with its best hit."""
-    return list({hit.snippet.casefold(): hit for hit in reversed(hits)}.values())[::-1]
-
-
-def _to_said(hit: SessionHit, here: str, source: str) -> FoundMessage:
-    talk = "" if hit.id == here else hit.title or hit.id
-    role = f"tool {hit.tool}" if hit.tool else hit.role
-    return FoundMessage(hit.at, talk, hit.number, role, hit.snippet, hit.reply, source)

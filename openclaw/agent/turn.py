@@ -11,18 +11,9 @@ from typing import Any
 
 from openclaw import events
 from openclaw.agent.loop import Loop, TurnLimits, timestamp
-from openclaw.agent.prompt import (
-    REMEMBERED,
-    REQUIRED,
-    SOURCES,
-    cues_of,
-    find_long_files,
-    hard_rules,
-    make_tail,
-    needs_recall,
-    read_todos,
-    worth_looking_up,
-)
+from openclaw.agent.memory_lookup import find_passages, needs_recall, worth_looking_up
+from openclaw.agent.past_conversations import find_archived
+from openclaw.agent.prompt import REMEMBERED, REQUIRED, SOURCES, TODOS, hard_rules, make_tail
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
 from openclaw.agent.protocols.native import choose_protocol
 from openclaw.agent.provenance import Provenance
@@ -36,8 +27,7 @@ from openclaw.agent.request import (
     renew_fit_record,
     request_record,
 )
-from openclaw.agent.toolset import find_archived, material_limits, page_chars
-from openclaw.agent.window import mark_refused
+from openclaw.agent.window import mark_refused, material_limits
 from openclaw.config import Settings
 from openclaw.errors import PromptTooLarge
 from openclaw.frozen import frozen
@@ -48,7 +38,7 @@ from openclaw.memory.todos import Todos, parse_todos
 from openclaw.messages import NO_RECORD, Entry, Material, Prompt
 from openclaw.models.base import ModelCard
 from openclaw.models.profile import reply_limits, window_notice
-from openclaw.nlp.intent import QUESTION_MARK, Cues, split_request
+from openclaw.nlp.intent import FILE, QUESTION_MARK, Cues, read_cues, split_request
 from openclaw.receipt import Receipt, make_receipt
 from openclaw.security.audit import ACTIONS, Audit
 from openclaw.security.masking import disarm_masks, masked_names
@@ -62,6 +52,7 @@ from openclaw.sessions.session import (
 )
 from openclaw.storage.text import read_text
 from openclaw.tools.memory_tools import show_passage
+from openclaw.tools.paths import visible_files
 from openclaw.tools.skill_tools import TurnSkills, fill_instructions, find_user_skill
 from openclaw.types import Change, Shown, ToolProblem, TurnChanges
 
@@ -173,7 +164,7 @@ def prepare_turn(
     given, shown = yield from _attach_texts(builder, provenance, prompt.material, hook_texts)
     attached = "\n\n".join(filter(None, (instructions, *given)))
     asked = " ".join(words for words, _ in questions) or text
-    passages, left_out = yield from _find_passages(
+    passages, left_out = yield from find_passages(
         builder, text, asked, attached, cues, looks_up=looks_up, ahead=ahead
     )
     fenced = provenance.passages(
@@ -367,6 +358,24 @@ def _start_provenance(
     return Provenance(open_home.home, turn_changes, session, audit), seed
 
 
+def read_todos(open_home: OpenHome) -> tuple[Todos, Mapping[str, str]]:
+    """Read the to-dos; return them, and the reason by path when the file cannot be read."""
+    try:
+        return open_home.todos.read(), {}
+    except OSError as error:
+        reason = error.strerror or str(error)
+        return Todos(), {TODOS: reason} if open_home.use_memory else {}
+
+
+def cues_of(open_home: OpenHome, text: str, turn_skills: TurnSkills, todos: Todos) -> Cues:
+    """Return the cues of a prompt. The home's files are listed only for a prompt that may name
+    one: there may be thousands."""
+    home, files = open_home.home, []
+    if FILE.search(text):
+        files = [home.relative(path) for path in visible_files(home, home.root)]
+    return read_cues(text, files, turn_skills.blurbs, todos.lists, todos.open_texts())
+
+
 def _split_prompt(
     open_home: OpenHome, text: str, cues: Cues, turn_skills: TurnSkills, todos: Todos
 ) -> tuple[list[tuple[str, Cues]], list[tuple[str, Cues]]]:
@@ -428,43 +437,6 @@ def _attach_texts(
     beside = hooks.shown(hook_texts, provenance.turn_changes, provenance.limits) if hooks else ()
     given, shown = provenance.materials(texts)
     return [given, *beside], shown
-
-
-def _find_passages(
-    builder: RequestBuilder,
-    text: str,
-    question: str,
-    attached: str,
-    cues: Cues,
-    *,
-    looks_up: bool,
-    ahead: bool,
-) -> Generator[events.Event, None, tuple[list[Mapping[str, Any]], list[dict[str, Any]]]]:
-    """Find passages about `question` for the tail; with `ahead` the model reads the head during the
-    search. Return them, and the hits that were left out; none for a prompt that is too long to be
-    sent, which the loop reports."""
-    open_home = builder.open_home
-    cut = {part.path for part in builder.parts if part.cut}
-    known = {*SOURCES.values()} - cut
-    if not looks_up and cut:  # the search may find what was cut off
-        looks_up = needs_recall(open_home, text, cues, known)
-    if not looks_up or not builder.can_send(text, attached):
-        return [], []
-    recall = open_home.recall
-    long_files = find_long_files(open_home.home, cues, page_chars(builder.card.window))
-    recall.begin(question, known, long_files, order=cues.orders)
-    if ahead and not recall.answered:
-        for waiting in open_home.model.warm(builder.beginning(text)):
-            if waiting.message:
-                yield events.waiting_event(waiting)
-    open_home.tell("searching memory")
-    found = recall.passages(open_home.settings.recall_wait)
-    open_home.tell("")
-    yield from map(events.Trouble, recall.news())
-    masked = [{**passage, "text": open_home.masker.mask(passage["text"])} for passage in found]
-    if masked:
-        yield events.Retrieval(tuple(masked))
-    return list(masked), recall.left_out
 
 
 def _other_todos(

@@ -1,4 +1,4 @@
-"""Plans which part of a conversation the next request repeats, so that it fits the window.
+"""Plans what fits the window: parts of a conversation, and the length of a result.
 
 First the results of old calls are shortened to one line, then whole exchanges leave the front and
 a summary replaces them (`openclaw.agent.compaction`). Each cut is large, so that the beginning of
@@ -16,6 +16,7 @@ from typing import Any
 from openclaw.frozen import frozen
 from openclaw.messages import Entry, Message, ToolUse, TurnRecord
 from openclaw.models.token_count import Meter
+from openclaw.tools.results import PAGE_CHARS, ResultLimits
 
 INPUT_SHARE = 0.75
 """The part of the window that a request may fill; the rest is for the reply."""
@@ -144,6 +145,35 @@ def _drop(sizes: Sequence[Size], starts: Sequence[int], keep: int, limit: int) -
 def summary_room(left: int) -> int:
     """Return the tokens for a summary where head and tools leave `left` tokens."""
     return max(LEAST_SUMMARY, min(LARGEST_SUMMARY, int(left * SUMMARY_SHARE)))
+
+
+# -------- the length of a result
+
+USUAL_HEAD = 1_000
+"""Tokens of the starter home's first request."""
+MOST_RESULT, LEAST_RESULT = 0.3, 0.08
+"""Shares of the window that one result may take."""
+CHARS_A_TOKEN = 3.5
+
+
+def page_chars(window: int) -> int:
+    """Return the characters of a file that one result shows in a window of so many tokens."""
+    return min(PAGE_CHARS, int(result_tokens(window) * CHARS_A_TOKEN))
+
+
+def result_tokens(window: int) -> int:
+    """Return the most tokens of one result: a third of a request without a usual head, so that the
+    last two exchanges still fit too."""
+    left = (int(window * INPUT_SHARE) - USUAL_HEAD) // 3
+    return max(int(window * LEAST_RESULT), min(left, int(window * MOST_RESULT)))
+
+
+def material_limits(limits: ResultLimits, window: int, parts: int) -> ResultLimits:
+    """Return the limits of each of `parts` attachments: together half of what the head leaves.
+    `limits` are those of a result."""
+    left = (int(window * INPUT_SHARE) - USUAL_HEAD) // 2
+    tokens = max(int(window * LEAST_RESULT), left) // max(1, parts)
+    return replace(limits, chars=tokens * 4, tokens=tokens)
 
 
 # -------- the messages of a request

@@ -15,13 +15,12 @@ from typing import Any
 from openclaw import events
 from openclaw.agent import prompt
 from openclaw.agent.loop import FAILED_BEFORE, REPEATED, Loop, TurnLimits
-from openclaw.agent.prompt import cues_of, read_todos
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
 from openclaw.agent.protocols.native import choose_protocol
 from openclaw.agent.provenance import Provenance
 from openclaw.agent.request import RequestBuilder
 from openclaw.agent.toolset import make_toolbox
-from openclaw.agent.turn import list_changes
+from openclaw.agent.turn import cues_of, list_changes, read_todos
 from openclaw.errors import ModelFailed, OpenclawError
 from openclaw.evals.playback import NotRecorded, Playback
 from openclaw.evals.recorded import RecordedTurn

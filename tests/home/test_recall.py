@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.agent.prompt import worth_looking_up
+from openclaw.agent.memory_lookup import worth_looking_up
 from openclaw.cli.common import HOME, SEARCH
 from openclaw.cli.opening import open_app
 from openclaw.config import load_settings

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from openclaw.agent.past_conversations import PastConversations
 from openclaw.agent.provenance import Provenance
-from openclaw.agent.toolset import PastConversations
 from openclaw.events import Event
 from openclaw.memory.notes import Notes
 from openclaw.messages import Entry, Material, ToolUse

@@ -1,0 +1,81 @@
+"""Decides whether memory is searched for a prompt, and finds the passages that go with it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator, Mapping
+from typing import Any
+
+from openclaw import events
+from openclaw.agent.prompt import SOURCES, TODOS
+from openclaw.agent.request import RequestBuilder
+from openclaw.agent.window import page_chars
+from openclaw.home.open_home import OpenHome
+from openclaw.nlp.intent import Cues
+from openclaw.retrieval.scan import find_files, index_options
+from openclaw.storage.home import Home
+
+
+def needs_recall(
+    open_home: OpenHome, text: str, seen: Cues, known: Collection[str] = tuple(SOURCES.values())
+) -> bool:
+    """Return True when memory should be searched for a prompt: it may hold a file besides `known`
+    and the to-dos, which their tool shows."""
+    if open_home.settings.recall != "auto" or not open_home.use_memory:
+        return False
+    if find_long_files(open_home.home, seen, page_chars(open_home.settings.window)):
+        return True
+    if not worth_looking_up(text, seen):
+        return False
+    known = {TODOS, *known}
+    files = find_files(open_home.home, index_options(open_home.settings))
+    return any(found.path not in known and found.stat.st_size for found in files)
+
+
+def worth_looking_up(text: str, cues: Cues) -> bool:
+    """Return True when a prompt may be about something in memory: no other cue explains it."""
+    told = cues.fact or cues.todos or cues.expression or cues.named or cues.skill or cues.chats
+    return not told and any(c.isalnum() for c in text)
+
+
+def find_long_files(home: Home, cues: Cues, page: int) -> list[str]:
+    """Return the files that a question names and that are a third longer than `page` characters. A
+    small model takes the first page for the whole file, so the question is searched in these."""
+    named = cues.named if cues.asks else ()
+    return [path for path in named if (home.root / path).stat().st_size > page * 4 // 3]
+
+
+def find_passages(
+    builder: RequestBuilder,
+    text: str,
+    question: str,
+    attached: str,
+    cues: Cues,
+    *,
+    looks_up: bool,
+    ahead: bool,
+) -> Generator[events.Event, None, tuple[list[Mapping[str, Any]], list[dict[str, Any]]]]:
+    """Find passages about `question` for the tail; with `ahead` the model reads the head during the
+    search. Return them, and the hits that were left out; none for a prompt that is too long to be
+    sent, which the loop reports."""
+    open_home = builder.open_home
+    cut = {part.path for part in builder.parts if part.cut}
+    known = {*SOURCES.values()} - cut
+    if not looks_up and cut:  # the search may find what was cut off
+        looks_up = needs_recall(open_home, text, cues, known)
+    if not looks_up or not builder.can_send(text, attached):
+        return [], []
+    recall = open_home.recall
+    long_files = find_long_files(open_home.home, cues, page_chars(builder.card.window))
+    recall.begin(question, known, long_files, order=cues.orders)
+    if ahead and not recall.answered:
+        for waiting in open_home.model.warm(builder.beginning(text)):
+            if waiting.message:
+                yield events.waiting_event(waiting)
+    open_home.tell("searching memory")
+    found = recall.passages(open_home.settings.recall_wait)
+    open_home.tell("")
+    yield from map(events.Trouble, recall.news())
+    masked = [{**passage, "text": open_home.masker.mask(passage["text"])} for passage in found]
+    if masked:
+        yield events.Retrieval(tuple(masked))
+    return list(masked), recall.left_out

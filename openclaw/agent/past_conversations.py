@@ -1,0 +1,88 @@
+"""Searches the conversations before a turn, and the archived part of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from openclaw.agent.provenance import Provenance, foreign_label
+from openclaw.home.open_home import OpenHome
+from openclaw.sessions.session import Session
+from openclaw.sessions.session_search import SessionHit, SessionMessages, read_terms, search
+from openclaw.tools.memory_tools import FoundMessage
+
+OTHER_CONVERSATIONS = "earlier conversations"
+RECALLED, RECALLED_LENGTH = 2, 240
+"""Archived messages that go with a prompt about them, and characters of each."""
+MOST_TERMS = 12
+"""Telling words of a prompt; of a prompt with more, half must be in a message."""
+ALIKE = 20
+"""Hits to read for each hit wanted, as many may have the same text."""
+
+
+@dataclass(slots=True)
+class PastConversations:
+    """Searches the conversations before one turn: messages of the turn are not searched.
+
+    Text of others in another conversation is marked with its source. Hits in other conversations
+    and in results of tools are the user's data, which `provenance` records.
+    """
+
+    open_home: OpenHome
+    provenance: Provenance | None
+    _sources: dict[str, str] = field(default_factory=dict)
+
+    def any(self) -> bool:
+        """Return True when there is anything that the model does not see anyway."""
+        session = self.provenance.session if self.provenance else None
+        if session is not None and (session.archived or session.shortened):
+            return True
+        return self.open_home.sessions.has_others(session.id if session else "")
+
+    def find(self, words: str, most: int, length: int) -> Sequence[FoundMessage]:
+        here = self.provenance.session.id if self.provenance else ""
+        asked = ALIKE * most
+        hits = search(self._talks(), words, length, first=here, any_word=True, most=asked)
+        hits = _unique_texts(hits)[:most]
+        if self.provenance and OTHER_CONVERSATIONS not in self.provenance.data:
+            foreign = any(hit.id != here or hit.tool for hit in hits)
+            self.provenance.data += [OTHER_CONVERSATIONS] if foreign else []
+        return [_to_said(hit, here, self._source(hit, here)) for hit in hits]
+
+    def _source(self, hit: SessionHit, here: str) -> str:
+        """Return whose words a hit may be; "" for messages of this conversation."""
+        return self._sources.get(hit.id, "") if hit.id != here or hit.tool else ""
+
+    def _talks(self) -> Iterator[SessionMessages]:
+        session = self.provenance.session if self.provenance else None
+        end = self.provenance.at if self.provenance else 0
+        for talk, messages in self.open_home.sessions.talks(session):
+            self._sources[talk.id] = foreign_label(talk)
+            yield talk, ((n, said) for n, said in messages if talk is not session or n <= end)
+
+
+def find_archived(open_home: OpenHome, session: Session, text: str) -> list[str]:
+    """Return the archived messages of a conversation about a prompt, a line each."""
+    if not session.archived:
+        return []
+    end = session.archived
+    old = ((n, entry) for n, entry in open_home.sessions.messages(session) if n <= end)
+    telling = [term.word for term in read_terms(text) if not term.small]
+    hits = search([(session, old)], text, RECALLED_LENGTH, most=RECALLED)
+    return [
+        f"{hit.tool or hit.role}: {hit.snippet}"
+        + (f" -> assistant: {hit.reply}" if hit.reply else "")
+        for hit in hits
+        if len(telling) <= MOST_TERMS or 2 * len(set(telling) & set(hit.missing)) <= len(telling)
+    ]
+
+
+def _unique_texts(hits: Sequence[SessionHit]) -> list[SessionHit]:
+    """Return each text once, with its best hit."""
+    return list({hit.snippet.casefold(): hit for hit in reversed(hits)}.values())[::-1]
+
+
+def _to_said(hit: SessionHit, here: str, source: str) -> FoundMessage:
+    talk = "" if hit.id == here else hit.title or hit.id
+    role = f"tool {hit.tool}" if hit.tool else hit.role
+    return FoundMessage(hit.at, talk, hit.number, role, hit.snippet, hit.reply, source)
