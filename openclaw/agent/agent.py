@@ -64,7 +64,7 @@ class Agent(OpenHome):
         """Begin to load the model in the background."""
         self.ahead.begin(lambda: (self.model, Request(())))
 
-    def rest(self, session: Session | None = None) -> None:
+    def prepare_next(self, session: Session | None = None) -> None:
         """Use the time until the next prompt: update the index and, with the setting `preload`, let
         the model load and read the beginning of the next request of `session`."""
         if needs_recall(self, "anything", Cues()):

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from openclaw import events
-from openclaw.agent.window import SentConversation, Wire, messages
+from openclaw.agent.window import SentConversation, Wire, make_messages
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.memory.notes import Notes
@@ -200,7 +200,7 @@ class Summarizer:
         most -= self.meter.cost([system, asked]) + self.meter.tools(talk.tools)
         entries, short = talk.entries, talk.short
         while True:
-            said = messages(entries, short, talk.earlier, self.wire)
+            said = make_messages(entries, short, talk.earlier, self.wire)
             if not entries or self.meter.cost(said) <= most:
                 return (system, *_with_question(said, asked))
             if short < len(entries):

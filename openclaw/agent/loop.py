@@ -147,7 +147,7 @@ class Loop:
         self, request: Request, turn: RunningTurn, state: TurnState
     ) -> Generator[TurnOutput, None, Reply]:
         """Return the reply; yield its answer as it comes, but hold back unchecked claims."""
-        heard, state.partial, state.shown = "", "", ""
+        heard, state.partial, state.streamed = "", "", ""
         backed = None
         stream = self.model.stream(request)
         try:
@@ -164,15 +164,15 @@ class Loop:
                         yield events.Notice("the model repeats itself; this reply was stopped")
                         return Reply("")
                     state.partial = self.protocol.spoken(heard, turn)
-                    shown = len(state.shown)
+                    streamed = len(state.streamed)
                     end = len(state.partial)
                     if backed is None:  # the request did not wait for it
                         backed = bool(self.receipt())
                     if not backed:
-                        end = _load_check().count_releasable(state.partial, shown)
-                    if end > shown:
-                        yield events.Token(state.partial[shown:end])
-                        state.shown = state.partial[:end]
+                        end = _load_check().count_releasable(state.partial, streamed)
+                    if end > streamed:
+                        yield events.Token(state.partial[streamed:end])
+                        state.streamed = state.partial[:end]
         finally:
             if close := getattr(stream, "close", None):
                 close()
@@ -264,10 +264,10 @@ class Loop:
             yield from self._add(turn, self._entry(answer, state, hint=fault.hint))
             return False
         unbacked: tuple[str, ...] = fault.claims if fault else ()
-        if len(answer) > len(state.shown) and answer.startswith(state.shown):
-            yield events.Token(answer[len(state.shown) :])
+        if len(answer) > len(state.streamed) and answer.startswith(state.streamed):
+            yield events.Token(answer[len(state.streamed) :])
         reason = "answer" if step.answer else "empty"
-        record = ended(reason, receipt, unbacked)
+        record = end_record(reason, receipt, unbacked)
         yield from self._add(turn, self._entry(answer, state, record=record))
         yield from self._done(answer, reason, state, unbacked)
         return True
@@ -303,14 +303,14 @@ class Loop:
         """End the turn with words of the program."""
         yield events.Token(answer)
         reason = state.stopped or "steps"
-        record = ended(reason, self.receipt())
+        record = end_record(reason, self.receipt())
         said_last = Entry("assistant", answer, usage=state.usage, at=timestamp())
         yield from self._add(turn, said_last.with_record(record))
         yield from self._done(answer, reason, state, ())
 
     def _interrupted(self, turn: RunningTurn, state: TurnState) -> Iterator[TurnOutput]:
         if state.partial and turn.entries[-1].content != state.partial:
-            record = ended("interrupted", self.receipt())
+            record = end_record("interrupted", self.receipt())
             said = Entry("assistant", state.partial, at=timestamp())
             yield from self._add(turn, said.with_record(record))
         yield from self._done(state.partial, "interrupted", state, ())
@@ -383,7 +383,8 @@ class PastCall:
 
 @dataclass(slots=True)
 class TurnState:
-    """The state of the loop during one turn."""
+    """The state of the loop during one turn. `partial` is the answer so far, `streamed` the part of
+    it that is shown."""
 
     usage: Usage = Usage()
     last: Reply = Reply("")
@@ -393,13 +394,13 @@ class TurnState:
     writes: int = 0
     successes: int = 0
     partial: str = ""
-    shown: str = ""
+    streamed: str = ""
     empty: bool = False
     corrected: bool = False
     stopped: str = ""
 
 
-def ended(reason: str, receipt: Receipt, unbacked: Sequence[str] = ()) -> TurnRecord:
+def end_record(reason: str, receipt: Receipt, unbacked: Sequence[str] = ()) -> TurnRecord:
     """Return the record of a turn's end, for its last message."""
     changed = [*(file.path for file in receipt.files), *receipt.sent]
     return TurnRecord(stop=reason, unbacked=list(unbacked), changed=changed)

@@ -88,7 +88,7 @@ def strip_comments(text: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", SUPERSEDED.sub("", COMMENT.sub("", text))).strip()
 
 
-def head(
+def make_head(
     sources: Mapping[str, str],
     tool_rules: str,
     skills: Sequence[Blurb],
@@ -144,7 +144,7 @@ def sums_of(sources: Mapping[str, str]) -> dict[str, str]:
     return {SOURCES[name]: md5(text.encode()) for name, text in sources.items()}
 
 
-def render(parts: Sequence[HeadPart]) -> str:
+def render_head(parts: Sequence[HeadPart]) -> str:
     """Return the head as one text."""
     return "\n\n".join(part.text for part in parts)
 
@@ -165,21 +165,21 @@ def hard_rules(sources: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(found[:MOST_RULES])
 
 
-def tail(
+def make_tail(
     now: datetime,
     rules: Sequence[str] = (),
     due: Sequence[str] = (),
     changed: Sequence[str] = (),
-    found: Sequence[str] = (),
+    passages: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> str:
-    """Return the block in front of the newest message of the user: facts of the moment. `found` are
-    passages about the message, already fenced."""
+    """Return the block in front of the newest message of the user: facts of the moment.
+    `passages` about the message are fenced already."""
     lines = [f"Now: {now:%A, %Y-%m-%d %H:%M}"]
     lines += [f"Rule: {rule}" for rule in rules]
     lines += [f"Due to-do: {text}" for text in due]
     lines += [f"Changed file: {text}" for text in changed]
-    body = "\n".join([*lines, *notes, *found])
+    body = "\n".join([*lines, *notes, *passages])
     return f"<context>\n{body}\n</context>"
 
 
@@ -189,7 +189,7 @@ class HeadCache:
 
     folder: Path
 
-    def head(
+    def find_or_make(
         self,
         session: Session,
         sources: Mapping[str, str],
@@ -266,26 +266,3 @@ def read_sources(open_home: OpenHome) -> tuple[Mapping[str, str], Mapping[str, s
         else:
             texts[name] = open_home.masker.mask(text)
     return texts, unreadable
-
-
-def make_tail(
-    open_home: OpenHome,
-    rules: Sequence[str],
-    changed: Sequence[str],
-    material: str,
-    notes: Sequence[str],
-    passages: Sequence[str] = (),
-    due: Sequence[str] = (),
-) -> str:
-    """Return the tail of a prompt; `due` are the texts of the to-dos that are due."""
-    if open_home.settings.language != "auto":
-        notes = [*notes, f"Answer in {open_home.settings.language}."]
-    block = tail(
-        open_home.now().replace(second=0),
-        rules,
-        due if open_home.use_memory else (),
-        changed,
-        passages,
-        notes,
-    )
-    return open_home.masker.mask(f"{block}\n\n{material}" if material else block)

@@ -6,13 +6,20 @@ import hashlib
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openclaw import events
-from openclaw.agent import prompt
 from openclaw.agent.loop import TurnLimits
-from openclaw.agent.prompt import HeadCache
+from openclaw.agent.prompt import (
+    SHARES,
+    HeadCache,
+    HeadPart,
+    make_head,
+    read_sources,
+    render_head,
+)
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
 from openclaw.agent.provenance import Provenance
 from openclaw.agent.toolset import make_toolbox, open_notes
@@ -21,8 +28,8 @@ from openclaw.agent.window import (
     MOST_SHARE,
     CutPlan,
     SentConversation,
+    make_messages,
     measure_entries,
-    messages,
     plan_cuts,
     summary_room,
 )
@@ -47,7 +54,7 @@ if TYPE_CHECKING:
 
 
 MOST_COMPACTIONS = 3
-Parts = tuple[prompt.HeadPart, ...]
+Parts = tuple[HeadPart, ...]
 
 
 def make_request_builder(
@@ -79,13 +86,13 @@ CLEARLY = 0.75
 class RequestBuilder:
     """Builds the requests of one turn.
 
-    name: the meter's name in the store
+    meter_name: the meter's name in the store
     card: the model's
     sources: the texts of the files of the head
     unreadable: the reason for each file of the head that cannot be read
     parts: the parts of the head
     changed: changes in these files since the conversation began
-    before: number of the session's messages before the turn
+    messages_before: number of the session's messages before the turn
     head: the text of the parts
     tools: the tools that go with the messages, none where the head lists them
     limit, most: tokens that a request may fill, and that head and newest exchange alone may
@@ -97,13 +104,13 @@ class RequestBuilder:
     turn_skills: TurnSkills
     toolbox: Toolbox
     meter: Meter
-    name: str
+    meter_name: str
     card: ModelCard
     sources: Mapping[str, str] = field(default_factory=dict)
     unreadable: Mapping[str, str] = field(default_factory=dict)
     parts: Parts = ()
     changed: Sequence[str] = ()
-    before: int = 0
+    messages_before: int = 0
     head: str = ""
     tools: tuple[Mapping[str, Any], ...] = ()
     limit: int = 0
@@ -113,39 +120,36 @@ class RequestBuilder:
         window = self.card.window
         self.limit, self.most = int(window * INPUT_SHARE), int(window * MOST_SHARE)
         self.tools = self.protocol.tools(self.toolbox)
-        self.before = len(self.session.messages)
-        if self.session.shortened > self.before:  # an editor has taken messages out
-            self.session.update_state(SessionState(shortened=self.before))
+        self.messages_before = len(self.session.messages)
+        if self.session.shortened > self.messages_before:  # an editor has taken messages out
+            self.session.update_state(SessionState(shortened=self.messages_before))
         self.read_head()
 
     def read_head(self) -> None:
         """Take the head that the conversation began with, or make one from the present files."""
-        self.sources, self.unreadable = prompt.read_sources(self.open_home)
+        self.sources, self.unreadable = read_sources(self.open_home)
         cache = self.open_home.home.private / "cache"
         counts = token_count.SavedCounts(cache / "counts.json")
-
-        def make() -> Parts:
-            rules, skills = self.protocol.rules(self.toolbox), self.turn_skills.blurbs
-            return prompt.head(self.sources, rules, skills, self.card.window, counts.count)
-
+        rules, skills = self.protocol.rules(self.toolbox), self.turn_skills.blurbs
+        make = partial(make_head, self.sources, rules, skills, self.card.window, counts.count)
         names = [spec["function"]["name"] for spec in self.tools]
-        self.parts, self.changed = HeadCache(cache / "heads").head(
+        self.parts, self.changed = HeadCache(cache / "heads").find_or_make(
             self.session, self.sources, make, self.protocol.name, names
         )
-        self.head = self.open_home.masker.mask(prompt.render(self.parts))
+        self.head = self.open_home.masker.mask(render_head(self.parts))
 
     def keep_learned(self) -> None:
         """Save the measured token factor and reading rate of the model for the next process."""
         self.meter.rate = self.open_home.model.reading_rate
-        self.open_home.meters.keep(self.name, self.meter)
+        self.open_home.meters.keep(self.meter_name, self.meter)
 
     def beginning(self, text: str) -> Request:
         """Return the beginning of the next request, for the model to read it ahead."""
         user = Entry("user", text)
-        session, wire = self.session, self.protocol.wire
-        made = self.plan([*session.messages, user], self.tools)
-        kept = [] if made.drop else session.messages  # a compaction changes all after the head
-        said = messages([*kept, user], made.short, session.compressed_context, wire)
+        session = self.session
+        cuts = self.plan([*session.messages, user], self.tools)
+        kept = [] if cuts.drop else session.messages  # a compaction changes all after the head
+        said = self._messages([*kept, user], cuts.short)
         demand = self.protocol.demand(RunningTurn(user), self.toolbox)
         think = reply_limits(self.open_home.settings, self.card)[1]
         return Request(
@@ -168,35 +172,35 @@ class RequestBuilder:
         largest parts, when not even the head and the newest message fit.
         """
         for _ in range(MOST_COMPACTIONS):
-            entries = [*self.session.messages[: self.before], *turn.entries]
-            made = self.plan(entries, request.tools)
-            if not made.drop or made.tokens > self.most:
+            entries = [*self.session.messages[: self.messages_before], *turn.entries]
+            cuts = self.plan(entries, request.tools)
+            if not cuts.drop or cuts.tokens > self.most:
                 break
-            yield from self.compact(made.drop, request.tools)
-            self.session.update_state(SessionState(shortened=max(0, made.short - made.drop)))
-        if made.drop or made.tokens > self.most:
+            yield from self.compact(cuts.drop, request.tools)
+            self.session.update_state(SessionState(shortened=max(0, cuts.short - cuts.drop)))
+        if cuts.drop or cuts.tokens > self.most:
             raise PromptTooLarge(
-                self._too_large(turn, request.tools, made.tokens),
+                self._too_large(turn, request.tools, cuts.tokens),
                 "shorten the largest of them (`openclaw context` shows all), or raise `window`",
             )
-        return self._with_messages(turn, request, entries, made)
+        return self._with_messages(turn, request, entries, cuts)
 
-    def first(self, turn: RunningTurn, request: Request) -> tuple[Request, CutPlan]:
+    def first_request(self, turn: RunningTurn, request: Request) -> tuple[Request, CutPlan]:
         """Return the first request of a turn and its plan, without running a compaction: messages
         that one would archive (the `drop` of the plan) are left out."""
-        entries = [*self.session.messages[: self.before], turn.user]
-        made = self.plan(entries, request.tools)
-        left = replace(made, drop=0, short=max(0, made.short - made.drop))
-        return self._with_messages(turn, request, entries[made.drop :], left), made
+        entries = [*self.session.messages[: self.messages_before], turn.user]
+        cuts = self.plan(entries, request.tools)
+        left = replace(cuts, drop=0, short=max(0, cuts.short - cuts.drop))
+        return self._with_messages(turn, request, entries[cuts.drop :], left), cuts
 
     def _with_messages(
-        self, turn: RunningTurn, request: Request, entries: Sequence[Entry], made: CutPlan
+        self, turn: RunningTurn, request: Request, entries: Sequence[Entry], cuts: CutPlan
     ) -> Request:
-        if made.short != self.session.shortened:
-            self.session.update_state(SessionState(shortened=made.short))
-        turn.forgotten = max(0, made.short - self.before)
-        said = messages(entries, made.short, self.session.compressed_context, self.protocol.wire)
-        left = self.card.window - (made.tokens or self.limit)
+        if cuts.short != self.session.shortened:
+            self.session.update_state(SessionState(shortened=cuts.short))
+        turn.forgotten = max(0, cuts.short - self.messages_before)
+        said = self._messages(entries, cuts.short)
+        left = self.card.window - (cuts.tokens or self.limit)
         return replace(
             request,
             messages=(Message("system", self.head), *said),
@@ -207,14 +211,14 @@ class RequestBuilder:
     def plan(self, entries: Sequence[Entry], tools: Sequence[Any]) -> CutPlan:
         """Plan the cuts. The plan's `tokens` are 0 when all surely fits and was not counted."""
         earlier, wire = self.session.compressed_context, self.protocol.wire
-        said = messages(entries, self.session.shortened, earlier, wire)
+        said = self._messages(entries, self.session.shortened)
         most = (
             self.limit - token_count.count_overhead((Message("system", ""), *said))
         ) / self.meter.factor
         whole = "\n".join((self.head, token_count.request_text(said, tools)))
         if token_count.surely_fits(whole, int(most)) or self._fits_as_measured(entries, whole):
             return CutPlan(0, self.session.shortened, 0)
-        base = self.base(tools)
+        base = self.count_head(tools)
         known = self.meter.count(earlier) if earlier else 0
         more = max(0, summary_room(self.limit - base) - known)
         sizes = measure_entries(entries, wire, self.meter)
@@ -235,11 +239,11 @@ class RequestBuilder:
         proves = counted * MOST_BYTES_A_TOKEN >= len(whole.encode(errors="replace"))
         return proves and counted <= self.limit * CLEARLY
 
-    def base(self, tools: Sequence[Any]) -> int:
+    def count_head(self, tools: Sequence[Any]) -> int:
         """Return the tokens of head and tools."""
         return self.meter.cost([Message("system", self.head)]) + self.meter.tools(tools)
 
-    def talk(self, tools: Sequence[Any]) -> SentConversation:
+    def conversation(self, tools: Sequence[Any]) -> SentConversation:
         """Return the conversation as it was last sent."""
         session = self.session
         return SentConversation(
@@ -260,27 +264,28 @@ class RequestBuilder:
         if hooks := self.open_home.hooks:
             focus = hooks.before_compact(session.id, session.turns, upto, focus, dry_run=dry_run)
             yield from map(events.Trouble, hooks.news())
-        room = summary_room(self.limit - self.base(tools))
+        room = summary_room(self.limit - self.count_head(tools))
         before = self._tokens(tools)
-        prepared = yield from compaction.prepare(session, upto, self.talk(tools), room, focus)
+        prepared = yield from compaction.prepare(
+            session, upto, self.conversation(tools), room, focus
+        )
         if dry_run:
             self.session = session.compacted(upto, prepared.summary)
             yield from (events.Notice(f"for your memory: {fact}") for fact in prepared.facts)
         else:
             yield from compaction.put_away(session, prepared)
-            self.before -= upto
+            self.messages_before -= upto
             self.read_head()
         yield events.Compaction(before, self._tokens(tools), upto, prepared.summary)
         self.session = session
 
     def _tokens(self, tools: Sequence[Any]) -> int:
-        return self.meter.cost(self._current_messages()) + self.base(tools)
+        said = self._messages(self.session.messages, self.session.shortened)
+        return self.meter.cost(said) + self.count_head(tools)
 
-    def _current_messages(self) -> list[Message]:
-        session = self.session
-        return messages(
-            session.messages, session.shortened, session.compressed_context, self.protocol.wire
-        )
+    def _messages(self, entries: Sequence[Entry], short: int) -> list[Message]:
+        earlier, wire = self.session.compressed_context, self.protocol.wire
+        return make_messages(entries, short, earlier, wire)
 
     def compaction(self) -> Compaction:
         from openclaw.agent.compaction import Compaction, Summarizer
@@ -367,9 +372,9 @@ def sha256_of(text: str) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
-def head_share(part: prompt.HeadPart) -> str:
+def head_share(part: HeadPart) -> str:
     """Return the share of the window that a part of the head may take."""
-    return f"{round(100 * prompt.SHARES.get(part.name, 0))} %"
+    return f"{round(100 * SHARES.get(part.name, 0))} %"
 
 
 # -------- images

@@ -174,16 +174,19 @@ def prepare_turn(
         fenced += provenance.earlier(find_archived(open_home, session, text))
 
     # 7. The message: these facts of the moment in front of the words.
-    due = todos.due(open_home.now().date())
+    due = todos.due(open_home.now().date()) if open_home.use_memory else []
+    language = open_home.settings.language
     lines = [
         *cues.lines,
         *_other_todos(open_home, text, cues, todos, due, found=bool(fenced)),
         *[f"Do this first: {words}" for words, _ in orders[:1]],
         *builder.toolbox.beside(native=protocol.name == "native"),
         *(ELSEWHERE.format(folder=folder) for folder in open_home.elsewhere),
+        *([f"Answer in {language}."] if language != "auto" else ()),
     ]
-    rules = hard_rules(builder.sources)
-    context = make_tail(open_home, rules, builder.changed, attached, lines, fenced, due)
+    rules, minute = hard_rules(builder.sources), open_home.now().replace(second=0)
+    tail = make_tail(minute, rules, due, builder.changed, fenced, lines)
+    context = open_home.masker.mask(f"{tail}\n\n{attached}" if attached else tail)
     limits, commit = _make_limits(open_home.settings, card, seed), open_home.history.head()
     record = replace(
         request_record(card, builder, limits),

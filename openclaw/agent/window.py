@@ -179,7 +179,7 @@ def material_limits(limits: ResultLimits, window: int, parts: int) -> ResultLimi
 # -------- the messages of a request
 
 
-def messages(entries: Sequence[Entry], short: int, earlier: str, wire: Wire) -> list[Message]:
+def make_messages(entries: Sequence[Entry], short: int, earlier: str, wire: Wire) -> list[Message]:
     """Return the messages of a conversation: results before entry `short` in one line, and
     `earlier`, the summary of the archived part, in front of the first message of the user."""
     entries = [*map(_cut_refused, entries)]

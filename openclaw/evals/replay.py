@@ -92,7 +92,7 @@ class Replay:
         then = self.stage.heads.get(record.head or "", ())
         if then:
             builder.parts = with_memory_of(builder.parts, then)
-            builder.head = open_home.masker.mask(prompt.render(builder.parts))
+            builder.head = open_home.masker.mask(prompt.render_head(builder.parts))
         self._shorten(builder, recorded)
         turn.rules = prompt.hard_rules(builder.sources)
         player = Playback(

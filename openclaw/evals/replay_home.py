@@ -116,7 +116,7 @@ class ReplayHome:
                     parts = tuple(
                         prompt.HeadPart(*part) for part in parse_foreign_json(read_bytes(path))
                     )
-                    found[sha256_of(self.open_home.masker.mask(prompt.render(parts)))] = parts
+                    found[sha256_of(self.open_home.masker.mask(prompt.render_head(parts)))] = parts
         return found
 
 

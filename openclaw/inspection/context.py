@@ -118,7 +118,7 @@ def report(
     """Return the report on the first request of the prepared turn."""
     made, happened = _run_to_end(preparing)
     builder, turn = made.builder, made.turn
-    request, plan = builder.first(turn, made.loop.request(turn))
+    request, plan = builder.first_request(turn, made.loop.request(turn))
     parts = [_measured(p.name, p.path, p.text, p.cut) for p in builder.parts]
     if request.tools:
         parts.append(_measured("tool schemas", "", token_count.request_text((), request.tools)))
@@ -290,7 +290,7 @@ def _fresh(open_home: OpenHome) -> tuple[tuple[prompt.HeadPart, ...], Sequence[M
     protocol = choose_protocol(open_home.settings.protocol, card)
     box = make_toolbox(open_home, TurnChanges(), turn_skills)
     rules = protocol.rules(box)
-    parts = prompt.head(read_sources(open_home)[0], rules, turn_skills.blurbs, card.window)
+    parts = prompt.make_head(read_sources(open_home)[0], rules, turn_skills.blurbs, card.window)
     return parts, protocol.tools(box)
 
 
@@ -335,7 +335,7 @@ def _writers_of(open_home: OpenHome, name: str, path: str, sent: str) -> Iterato
         if content is None:
             return ""
         source = open_home.masker.mask(decode(content))
-        parts = prompt.head({name: source}, "", (), open_home.model.card.window)
+        parts = prompt.make_head({name: source}, "", (), open_home.model.card.window)
         return next((part.text for part in parts if part.name == name), "")
 
     file = open_home.home.root / path

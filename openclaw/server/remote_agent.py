@@ -69,7 +69,7 @@ class RemoteAgent(Agent):
     def get_ready(self) -> None:
         """Do nothing: the server has the model."""
 
-    def rest(self, session: Session | None = None) -> None:
+    def prepare_next(self, session: Session | None = None) -> None:
         """Do nothing: the server has the search too."""
 
     def _ask_here(self, kept: KeptGrants) -> Ask:

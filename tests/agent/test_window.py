@@ -15,8 +15,8 @@ from openclaw.agent.window import (
     MOST_SHARE,
     TARGET,
     Size,
+    make_messages,
     measure_entries,
-    messages,
     plan_cuts,
     shorten,
     summary_room,
@@ -157,14 +157,14 @@ def test_short_results_and_plain_words_stay_as_they_are() -> None:
 
 def test_the_summary_comes_before_the_first_message() -> None:
     said = [Entry("user", "And now?", context="<context>\n</context>"), Entry("assistant", "Yes.")]
-    sent = messages(said, 0, "<earlier>\nGoal: bread\n</earlier>", Native().wire)
+    sent = make_messages(said, 0, "<earlier>\nGoal: bread\n</earlier>", Native().wire)
     assert [m.role for m in sent] == ["user", "assistant"]
     assert sent[0].content.startswith("<earlier>") and sent[0].content.endswith("And now?")
 
 
 def test_material_of_the_newest_message_is_never_left_out() -> None:
     newest = Entry("user", "What failed?", context=f"<context>\n</context>\n\n{LONG}")
-    sent = messages([newest, READ], 2, "", Native().wire)
+    sent = make_messages([newest, READ], 2, "", Native().wire)
     assert "line 150" in sent[0].content and "line 150" not in sent[-2].content
 
 
@@ -175,7 +175,7 @@ def test_sizes_are_those_of_what_is_sent() -> None:
         sizes = measure_entries(entries, wire, meter)
         for short in range(4):
             counted = sum(s.short if s.last < short else s.whole for s in sizes)
-            assert counted == meter.cost(messages(entries, short, "", wire))
+            assert counted == meter.cost(make_messages(entries, short, "", wire))
 
 
 def test_a_summary_gets_its_share_of_what_is_left_within_bounds() -> None:

@@ -163,7 +163,7 @@ def home(tmp_path: Path, reader: Reader) -> Iterator[Talk]:
 
 def test_what_is_read_ahead_is_how_the_next_request_begins(home: Talk, reader: Reader) -> None:
     home.say("My cat is called Mia.")
-    home.app.rest(home.session)
+    home.app.prepare_next(home.session)
     assert reader.reading.wait(PATIENCE)
     home.say("And the dog?")
     [ahead], request = reader.warmed, reader.requests[-1]
@@ -178,7 +178,7 @@ def test_reading_ahead_changes_nothing_of_the_conversation(home: Talk, reader: R
     home.say("My cat is called Mia.")
     before = home.stored
     extra = dict(home.session.extra)
-    home.app.rest(home.session)
+    home.app.prepare_next(home.session)
     assert reader.reading.wait(PATIENCE)
     assert (home.stored, home.session.extra) == (before, extra)
 
@@ -195,7 +195,7 @@ def test_reading_ahead_changes_nothing_of_the_conversation(home: Talk, reader: R
 def test_it_ends_before_anything_else_gets_the_model(
     home: Talk, reader: Reader, leave: Callable[[Agent], object]
 ) -> None:
-    home.app.rest(home.session)
+    home.app.prepare_next(home.session)
     assert reader.reading.wait(PATIENCE)
     leave(home.app)
     assert reader.left.is_set()
@@ -211,14 +211,14 @@ def test_a_bug_in_the_reading_leaves_nothing_open(home: Talk, reader: Reader) ->
 def test_nothing_runs_before_a_prompt_without_preload(tmp_path: Path, reader: Reader) -> None:
     it = talk(tmp_path / "home", preload=False)
     it.app.model = reader
-    it.app.rest(it.session)
+    it.app.prepare_next(it.session)
     assert not it.app.ahead.busy
     it.app.close()
     assert reader.warmed == []
 
 
 def test_nothing_is_read_for_somebody_who_pipes_his_lines_in(home: Talk, reader: Reader) -> None:
-    home.app.rest(None)
+    home.app.prepare_next(None)
     assert not home.app.ahead.busy
     assert reader.warmed == []
 
@@ -231,7 +231,7 @@ def test_a_server_that_loads_is_left_at_once_when_the_user_is_quicker(
     it = talk(tmp_path / "home")
     it.app.use_model("ollama/fake:1b")
     loading = threading.Event()
-    it.app.rest(it.session)
+    it.app.prepare_next(it.session)
     while not loading.wait(0.01) and it.app.ahead.busy:
         if fake_ollama.ahead:
             loading.set()

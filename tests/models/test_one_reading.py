@@ -73,11 +73,11 @@ def test_a_talk_and_one_shots_over_an_index_load_and_read_the_head_once(
     one_shot(home, "Who comes on Thursday?")
     with closing(opened(home)) as app:
         session: Session = app.sessions.new(None, "")
-        app.rest(session)
+        app.prepare_next(session)
         wait_ahead(app)
         for text in ("When does the plumber come?", "And what was it about?"):
             list(app.ask(text, session))
-            app.rest(session)
+            app.prepare_next(session)
             wait_ahead(app)
     assert (len(fake_ollama.chats), fake_ollama.loads) == (4, 1)
     assert head_was_read_once(fake_ollama)

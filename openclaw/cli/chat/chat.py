@@ -106,7 +106,7 @@ class Chat:
             self._show_prompt(LastPrompt(first or skill_prompt(skill), skill))
             self.hear(first or skill_prompt(skill), skill)
         while self._open:
-            self.app.rest(self.session if self.lines.interactive else None)
+            self.app.prepare_next(self.session if self.lines.interactive else None)
             draft, self._draft = self._draft, ""
             try:
                 text = self.lines.read(self.toolbar, draft).strip()

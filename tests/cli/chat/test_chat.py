@@ -71,7 +71,7 @@ class FakeApp(Agent):
     def use_model(self, name: str) -> None:
         self.model_name = name
 
-    def rest(self, session: Session | None = None) -> None:
+    def prepare_next(self, session: Session | None = None) -> None:
         """Do nothing, as nothing is searched here."""
 
     def compact(
