@@ -318,14 +318,14 @@ class RequestBuilder:
 # -------- what a turn notes of its request
 
 
-def request_record(card: ModelCard, builder: RequestBuilder, limits: TurnLimits) -> TurnRecord:
+def request_record(builder: RequestBuilder, limits: TurnLimits) -> TurnRecord:
     """Return the model, the options and the sums of head and tools, and what was cut."""
     return replace(
         fit_record(builder),
-        model=card.name,
-        digest=card.digest,
+        model=builder.card.name,
+        digest=builder.card.digest,
         protocol=builder.protocol.name,
-        window=card.window,
+        window=builder.card.window,
         options={
             "temperature": limits.temperature,
             "max_tokens": limits.max_tokens,

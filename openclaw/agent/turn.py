@@ -189,7 +189,7 @@ def prepare_turn(
     context = open_home.masker.mask(f"{tail}\n\n{attached}" if attached else tail)
     limits, commit = _make_limits(open_home.settings, card, seed), open_home.history.head()
     record = replace(
-        request_record(card, builder, limits),
+        request_record(builder, limits),
         commit=commit,
         mode=open_home.mode,
         asked=open_home.ask_user is not None,

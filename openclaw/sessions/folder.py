@@ -170,8 +170,8 @@ class SessionFolder:
 
     def _paths_of(self, session_id: str) -> tuple[Path, ...]:
         """Return the paths of a session's archive, notes and file."""
-        archive, notes = self._archive(session_id).folder, self._notes(session_id)
-        return archive, notes, self._path(session_id)
+        path = self._path(session_id)
+        return self.folder / FOLDER / path.stem, notes_path(self.folder, path.stem), path
 
     def _become(self, session: Session, fresh: Session) -> None:
         """Save `fresh` and make `session` equal to it; on failure `session` stays as it was."""
