@@ -131,7 +131,7 @@ class Provenance:
 
     # -------- attachments and passages
 
-    def materials(self, materials: Sequence[Material]) -> tuple[str, list[Shown]]:
+    def fence_material(self, materials: Sequence[Material]) -> tuple[str, list[Shown]]:
         """Return the attachments of a prompt, fenced, and the lines of files that they show. All
         but the user's own files are foreign, also standard input: nobody knows who wrote it."""
         fenced = [(*self._material(each), each.lines) for each in materials]
@@ -155,14 +155,14 @@ class Provenance:
         cut = cut_to_limits(strip_hidden(material.text), self.limits, source)
         return fence_cut(cut, source, self.turn_changes), cut
 
-    def images(self, images: Sequence[Image]) -> None:
+    def note_images(self, images: Sequence[Image]) -> None:
         """Note the images of a prompt. An image that is not the user's own is foreign."""
         sources = filter(None, (self._source_of(each.path) for each in images))
         self.turn_changes.foreign += [
             s for s in dict.fromkeys(sources) if s not in self.turn_changes.foreign
         ]
 
-    def passages(self, found: Iterable[tuple[str, str]]) -> list[str]:
+    def fence_passages(self, found: Iterable[tuple[str, str]]) -> list[str]:
         """Return passages (path and shown text) as fenced blocks: those of the user's own files,
         then foreign ones."""
         own: list[str] = []
@@ -174,15 +174,15 @@ class Provenance:
                 own.append(text)
                 self.seen += [] if _is_own(path) else [(path, text)]
         blocks = [fence("\n".join(own), OWN_FILES, self.turn_changes.marker)] if own else []
-        return blocks + [self.foreign("\n".join(texts), by) for by, texts in others.items()]
+        return blocks + [self._fence_foreign("\n".join(texts), by) for by, texts in others.items()]
 
-    def earlier(self, lines: Sequence[str]) -> list[str]:
+    def fence_archived(self, lines: Sequence[str]) -> list[str]:
         """Return lines of the archived part of the conversation as a fenced block."""
         text = "\n".join(lines)
         self.seen += [(HERE, text)] if text else []
         return [fence(text, HERE, self.turn_changes.marker)] if text else []
 
-    def listing(self, tools: Sequence[Tool], text: str = "") -> str:
+    def fence_tools(self, tools: Sequence[Tool], text: str = "") -> str:
         """Return the tool descriptions of servers, fenced. They are foreign, but nobody asked for
         them: the user's words in the same prompt are still the user's."""
         for tool in tools:
@@ -191,7 +191,7 @@ class Provenance:
         self._inherit(sources)
         return fence(text, ", ".join(sources), self.turn_changes.marker) if text else ""
 
-    def foreign(self, text: str, source: str) -> str:
+    def _fence_foreign(self, text: str, source: str) -> str:
         """Return a foreign text, fenced; from here on the turn is tainted."""
         return as_data(text, source, self.turn_changes, ResultLimits(MOST_CHARS))
 

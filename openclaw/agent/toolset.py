@@ -76,9 +76,9 @@ def make_toolbox(
     if served := open_home.mcp_tools:
         listed, beyond = served.share(tools, turn_skills.request)
         if provenance and beyond:
-            beyond.show = provenance.listing
+            beyond.show = provenance.fence_tools
         elif provenance:
-            provenance.listing(listed[len(tools) :])
+            provenance.fence_tools(listed[len(tools) :])
     return Toolbox(
         listed,
         policy,

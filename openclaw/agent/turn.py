@@ -145,7 +145,7 @@ def prepare_turn(
 
     # 4. The user's programs may add texts and change files.
     images = images_of(prompt.material, card, open_home.settings.ollama.host)
-    provenance.images(images)
+    provenance.note_images(images)
     hook_texts: Sequence[tuple[Any, str]] = ()
     if hooks := open_home.hooks:
         labels = [each.label for each in prompt.material]
@@ -167,11 +167,11 @@ def prepare_turn(
     passages, left_out = yield from find_passages(
         builder, text, asked, attached, cues, looks_up=looks_up, ahead=ahead
     )
-    fenced = provenance.passages(
+    fenced = provenance.fence_passages(
         [(each["path"], show_passage(each) + _sums_beside(open_home, each)) for each in passages]
     )
     if session.archived and (cues.asks or "?" in text):
-        fenced += provenance.earlier(find_archived(open_home, session, text))
+        fenced += provenance.fence_archived(find_archived(open_home, session, text))
 
     # 7. The message: these facts of the moment in front of the words.
     due = todos.due(open_home.now().date()) if open_home.use_memory else []
@@ -438,7 +438,7 @@ def _attach_texts(
             yield events.Notice(f"{each.label} is too long: the model sees its beginning and end")
     hooks = builder.open_home.hooks
     beside = hooks.shown(hook_texts, provenance.turn_changes, provenance.limits) if hooks else ()
-    given, shown = provenance.materials(texts)
+    given, shown = provenance.fence_material(texts)
     return [given, *beside], shown
 
 
