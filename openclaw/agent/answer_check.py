@@ -60,7 +60,7 @@ and rounded in many ways."""
 SHORTEST_HINT = 12
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 _CLOCK = re.compile(r"^Now: [^\n]*?(\d{4}-\d\d-\d\d)", re.MULTILINE)
-"""The line of the tail that tells the time (`openclaw.agent.prompt.tail`)."""
+"""The line of the tail that tells the time (`openclaw.agent.prompt.make_tail`)."""
 
 
 @frozen

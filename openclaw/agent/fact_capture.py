@@ -84,7 +84,7 @@ class _FactWriter:
     """Writes the candidates of one turn into the memory folder."""
 
     def __init__(self, open_home: OpenHome, session: Session, turn_changes: TurnChanges) -> None:
-        self._open_home, self._ledger = open_home, turn_changes
+        self._open_home, self._turn_changes = open_home, turn_changes
         self._source = f"session {session.id} turn {session.turns}"
         self._notes = Notes(
             open_home.home.memory,
@@ -96,7 +96,7 @@ class _FactWriter:
 
     def _waits(self, candidate: FactCandidate) -> bool:
         """Return True when a candidate needs the user's yes."""
-        return self._ledger.tainted or not candidate.sure
+        return self._turn_changes.tainted or not candidate.sure
 
     def is_known(self, candidate: FactCandidate) -> bool:
         """Return True when memory holds the candidate, when the turn's own calls have just saved
@@ -125,7 +125,7 @@ class _FactWriter:
         except ToolProblem:
             return ""
         name = home.relative(path)
-        self._ledger.before.setdefault(name, before)
+        self._turn_changes.before.setdefault(name, before)
         if waits:
             return f"for your memory: {_short(candidate.text)} (openclaw memory review)"
         return f"kept in {name}: {_short(candidate.text)} (openclaw undo takes it back)"

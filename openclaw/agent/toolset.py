@@ -72,22 +72,22 @@ def make_toolbox(
             page=page_chars(window),
         )
     tools = _home_tools(open_home, turn_changes, turn_skills, source, provenance, limits)
-    listed, beyond = tools, None
+    listed, shortlist = tools, None
     if served := open_home.mcp_tools:
-        listed, beyond = served.share(tools, turn_skills.request)
-        if provenance and beyond:
-            beyond.show = provenance.fence_tools
+        listed, shortlist = served.share(tools, turn_skills.request)
+        if provenance and shortlist:
+            shortlist.show = provenance.fence_tools
         elif provenance:
             provenance.fence_tools(listed[len(tools) :])
     return Toolbox(
         listed,
         policy,
         turn_changes,
-        beyond=beyond,
+        shortlist=shortlist,
         limits=limits,
         watch=provenance,
-        apart=open_home.masker,
-        around=open_home.hooks.around(turn_changes) if open_home.hooks else None,
+        masking=open_home.masker,
+        hooks=open_home.hooks.tool_hooks(turn_changes) if open_home.hooks else None,
     )
 
 

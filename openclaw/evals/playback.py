@@ -77,7 +77,7 @@ class Playback(Toolbox):
         vars(self).update(vars(box))  # all of the toolbox but its methods
         self._live = live
         if live:
-            self._around = CopyOnly()
+            self._hooks = CopyOnly()
             self._policy = replace(self._policy, ask=None, grants=())
         self._mask = mask
         self._left: dict[str, deque[ToolUse]] = defaultdict(deque)

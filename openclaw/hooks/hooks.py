@@ -128,7 +128,7 @@ class Hooks:
         self._report_once(f"words of {name} count with `trusted: true` only" for name in untrusted)
         return " ".join(filter(None, (focus, *words))) if words else focus
 
-    def around(self, turn_changes: TurnChanges) -> ToolHooks:
+    def tool_hooks(self, turn_changes: TurnChanges) -> ToolHooks:
         """The hooks around the tools of a turn."""
         return ToolHooks(self, turn_changes)
 

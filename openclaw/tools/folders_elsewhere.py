@@ -33,17 +33,17 @@ class FolderElsewhere(Home):
 def with_folders(files: FileTools, folders: Sequence[Path]) -> list[Tool]:
     """Return the file tools of a home, which also take whole paths in these folders. What a call
     does there has the effect read-elsewhere or write-elsewhere."""
-    tools, ledger = files.tools(), files.turn_changes
-    apart = TurnChanges(keeper=lambda path, before, after: ledger.keep(path, before, after))
+    tools, turn_changes = files.tools(), files.turn_changes
+    elsewhere = TurnChanges(keeper=turn_changes.keep)
     places: list[Place] = []
     for folder in folders:
-        there = replace(files, home=FolderElsewhere(folder), turn_changes=apart)
+        there = replace(files, home=FolderElsewhere(folder), turn_changes=elsewhere)
         places.append((folder, {tool.name: tool for tool in there.tools()}))
     root = Path(os.path.realpath(files.home.root))
-    return [_with_places(tool, places, root, ledger) for tool in tools]
+    return [_with_places(tool, places, root, turn_changes) for tool in tools]
 
 
-def _with_places(tool: Tool, places: Sequence[Place], root: Path, ledger: TurnChanges) -> Tool:
+def _with_places(tool: Tool, places: Sequence[Place], root: Path, changes: TurnChanges) -> Tool:
     """Return a tool that does a call with a whole path in one of the folders there."""
 
     def find(given: Mapping[str, Any]) -> tuple[str, Tool]:
@@ -59,7 +59,7 @@ def _with_places(tool: Tool, places: Sequence[Place], root: Path, ledger: TurnCh
         path, chosen = find(given)
         said = chosen.run(**given)
         if path and action_of(chosen, given).effect == "write":
-            ledger.sent.append(f"{tool.name} {path}")
+            changes.sent.append(f"{tool.name} {path}")
         return said
 
     def act(given: Mapping[str, Any]) -> Action:

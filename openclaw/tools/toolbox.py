@@ -90,9 +90,9 @@ class LegalForm(NamedTuple):
 
 
 class Toolbox:
-    """The tools of one run. `turn_changes` gets a line for every refused call. `beyond` has the
-    tools that the head does not list. `apart` hides secrets from the model and puts them into
-    allowed calls. `around` runs the user's hooks."""
+    """The tools of one run. `turn_changes` gets a line for every refused call. `shortlist` has the
+    tools that the head does not list. `masking` hides secrets from the model and puts them into
+    allowed calls. `hooks` runs the user's hooks."""
 
     def __init__(
         self,
@@ -100,20 +100,20 @@ class Toolbox:
         policy: Policy,
         turn_changes: TurnChanges,
         *,
-        beyond: Shortlist | None = None,
+        shortlist: Shortlist | None = None,
         limits: ResultLimits = DEFAULT_LIMITS,
         watch: CallWatch | None = None,
-        apart: Masking | None = None,
-        around: CallHooks | None = None,
+        masking: Masking | None = None,
+        hooks: CallHooks | None = None,
     ) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._policy = policy
-        self._ledger = turn_changes
-        self._beyond = beyond
+        self._changes = turn_changes
+        self._shortlist = shortlist
         self.limits = limits
         self._watch = watch
-        self._apart = apart or NoMasking()
-        self._around = around
+        self._masking = masking or NoMasking()
+        self._hooks = hooks
         self._frozen_forms: Sequence[LegalForm] = ()
 
     @property
@@ -156,7 +156,7 @@ class Toolbox:
 
     def beside(self, *, native: bool) -> Sequence[str]:
         """The lines, next to the request, about tools that the head does not list."""
-        return self._beyond.lines(native=native) if self._beyond else ()
+        return self._shortlist.lines(native=native) if self._shortlist else ()
 
     def shapes(
         self, effects: frozenset[Effect], asked: Collection[str] = ()
@@ -187,7 +187,7 @@ class Toolbox:
         """Yield the forms of calls that are legal now."""
         refuses = cache(self._policy.refuses)
         for each in self._callable():
-            if not each.listed or not allows(self._ledger.allowed, each.name):
+            if not each.listed or not allows(self._changes.allowed, each.name):
                 continue
             legal = each.legal()
             for form in each.forms:
@@ -223,8 +223,8 @@ class Toolbox:
         calls whose results share the length of one."""
         limits = self.limits.part(share)
         began, running, outcome = time.monotonic(), RequestedCall(), CallResult("", False)
-        self._ledger.exit, self._ledger.only_read = None, False
-        self._ledger.shown = {}
+        self._changes.exit, self._changes.only_read = None, False
+        self._changes.shown = {}
         try:
             outcome = self._with_hook_output(
                 self._run_masked(call, running, limits), running, limits
@@ -233,10 +233,10 @@ class Toolbox:
             seconds = time.monotonic() - began - running.waited
             if self._watch is not None:
                 size = len(outcome.text.encode(errors="replace"))
-                deed = running.deed(call.name, outcome.ok, self._ledger.exit, seconds, size)
+                deed = running.deed(call.name, outcome.ok, self._changes.exit, seconds, size)
                 self._watch.done(deed)
         effect = running.action.effect if running.action and running.permit else None
-        if self._ledger.only_read and effect == "run":
+        if self._changes.only_read and effect == "run":
             effect = "read"
         said = _change_line(running.action, outcome)
         return replace(outcome, seconds=seconds, said=said, effect=effect)
@@ -252,18 +252,18 @@ class Toolbox:
             declined = isinstance(problem, RefusedCall) and problem.declined
             outcome = CallResult(text, False, declined=declined)
         # Mask a second time: removing hidden characters may uncover a secret.
-        return replace(outcome, text=self._apart.mask(outcome.text))
+        return replace(outcome, text=self._masking.mask(outcome.text))
 
     def _with_hook_output(
         self, outcome: CallResult, running: RequestedCall, limits: ResultLimits
     ) -> CallResult:
         """Append the output of the user's after-hooks to the result of a call that ran."""
         action = running.action
-        if self._around is None or action is None or running.permit is None:
+        if self._hooks is None or action is None or running.permit is None:
             return outcome
         text, ok = outcome.text, outcome.ok
-        more = self._around.after(action, running.arguments, text, ok, limits.part(2))
-        return replace(outcome, text=f"{text}\n{self._apart.mask(more)}") if more else outcome
+        more = self._hooks.after(action, running.arguments, text, ok, limits.part(2))
+        return replace(outcome, text=f"{text}\n{self._masking.mask(more)}") if more else outcome
 
     def _run(self, call: ToolCall, running: RequestedCall, limits: ResultLimits) -> CallResult:
         call = self._resolve(call)
@@ -271,12 +271,12 @@ class Toolbox:
         if tool is None:
             raise ToolProblem(self._unknown_tool_text(call.name))
         arguments = parse_arguments(tool.name, tool.parameters, call.arguments)
-        if not allows(self._ledger.allowed, tool.name, arguments):
-            names = ", ".join(self._ledger.allowed)
+        if not allows(self._changes.allowed, tool.name, arguments):
+            names = ", ".join(self._changes.allowed)
             raise ToolProblem(f"The skill that you follow leaves only these tools: {names}.")
         running.action, running.arguments = action_of(tool, arguments), arguments
         action = running.action
-        tainted = self._ledger.tainted
+        tainted = self._changes.tainted
         if self._watch is not None:
             if values := self._watch.invented(action, arguments):
                 raise ToolProblem(INVENTED.format(values=", ".join(values)))
@@ -284,11 +284,11 @@ class Toolbox:
                 raise ToolProblem(f'Not written: "{", ".join(texts)}" {COPIED} {INSTEAD}')
             tainted = self._watch.tainted(action, arguments)
         policy = self._policy
-        if secrets := secrets_used(self._apart, tool.masks, arguments):
+        if secrets := secrets_used(self._masking, tool.masks, arguments):
             # A call that sends a secret is treated as tainted. A grant covers it only when the
             # user's own request names the secret.
             tainted = True
-            if self._ledger.tainted or not secrets <= {*masked_names(self._ledger.request)}:
+            if self._changes.tainted or not secrets <= {*masked_names(self._changes.request)}:
                 policy = replace(policy, grants=())
         text = self._try_call(tool, running, policy, tainted=tainted)
         if text is not None:
@@ -297,20 +297,20 @@ class Toolbox:
             self._ask_hooks(action, arguments)
             running.permit = check_permission(
                 policy,
-                self._ledger,
+                self._changes,
                 action,
                 arguments,
                 tainted=tainted,
                 preview=lambda: _preview(tool, arguments),
             )
         try:
-            given = arguments_for_call(self._apart, tool.masks, arguments)
+            given = arguments_for_call(self._masking, tool.masks, arguments)
             text = _call_tool(tool.name, lambda: tool.run(**given))
         except ForeignProblem as problem:
             told = self._prepare_result(tool, action, str(problem), limits)
             raise ToolProblem(told.text) from problem
         if effect_of(tool, arguments) == "send":
-            self._ledger.sent.append(tool.name)
+            self._changes.sent.append(tool.name)
         return self._prepare_result(tool, action, text, limits)
 
     def _try_call(
@@ -322,7 +322,7 @@ class Toolbox:
         if trial is None or action is None:
             return None
         allowed = policy.decide(action, tainted=tainted).decision == "allow"
-        if allowed and self._around is None:  # a hook may refuse what does more than read
+        if allowed and self._hooks is None:  # a hook may refuse what does more than read
             return None
         reading = replace(action, effect="read")
         verdict = policy.decide(reading, tainted=tainted)
@@ -331,7 +331,7 @@ class Toolbox:
         running.action = reading
         with running.being_decided():
             self._ask_hooks(reading, running.arguments)
-        given = arguments_for_call(self._apart, tool.masks, running.arguments)
+        given = arguments_for_call(self._masking, tool.masks, running.arguments)
         running.permit = Permit(reading, verdict, "mode")
         text = _call_tool(tool.name, lambda: trial(**given))
         if text is None:
@@ -340,8 +340,8 @@ class Toolbox:
 
     def _ask_hooks(self, action: Action, arguments: Mapping[str, Any]) -> None:
         """Ask the user's hooks about a call; raises RefusedCall."""
-        if self._around is not None and (why := self._around.before(action, arguments)):
-            raise refuse_by_hook(self._ledger, action, why)
+        if self._hooks is not None and (why := self._hooks.before(action, arguments)):
+            raise refuse_by_hook(self._changes, action, why)
 
     def _prepare_result(
         self, tool: Tool, action: Action, text: str, limits: ResultLimits
@@ -351,42 +351,43 @@ class Toolbox:
         if not tool.foreign:
             return self._prepare_own_result(action, text, limits)
         source = f"{tool.foreign}: {action.target}" if action.target else tool.foreign
-        text = self._apart.mask(disarm_masks(text))  # before it is cut
-        return CallResult(as_data(text, source, self._ledger, limits), True)
+        text = self._masking.mask(disarm_masks(text))  # before it is cut
+        return CallResult(as_data(text, source, self._changes, limits), True)
 
     def _prepare_own_result(
         self, action: Action | None, text: str, limits: ResultLimits
     ) -> CallResult:
         """Prepare a result of a built-in tool: fence text in it that others have written."""
-        text = self._apart.mask(text)  # before it is cut
-        if f"<<data {self._ledger.marker} " in text:
+        text = self._masking.mask(text)  # before it is cut
+        if f"<<data {self._changes.marker} " in text:
             return CallResult(text, True)
         source = self._watch.source(action, text) if self._watch and action else ""
         if not source:
             cut = cut_to_limits(break_tokens(text), limits)
-            return CallResult(str(cut), True, shown=cut.still_shown(self._ledger.shown))
+            return CallResult(str(cut), True, shown=cut.still_shown(self._changes.shown))
         first, _, rest = text.partition("\n")
         ours = action and (action.effect == "write" or first.startswith(f"{action.target},"))
         head = f"{first}\n" if rest and ours else ""
         cut = cut_to_limits(strip_hidden(text.removeprefix(head)), limits, source)
-        lines = {at - bool(head): each for at, each in self._ledger.shown.items()}
-        told = head + fence_cut(cut, source, self._ledger)
+        lines = {at - bool(head): each for at, each in self._changes.shown.items()}
+        told = head + fence_cut(cut, source, self._changes)
         return CallResult(told, True, shown=cut.still_shown(lines))
 
     def _find(self, name: str) -> Tool | None:
         plain = name.strip().casefold().replace("-", "_").rpartition(".")[2]
         known = self._tools.get(name) or self._tools.get(plain)
-        return known or (self._beyond.named(plain) if self._beyond else None)
+        return known or (self._shortlist.named(plain) if self._shortlist else None)
 
     def _nearby(self) -> Sequence[Tool]:
-        return [tool for tool in self._beyond.near() if tool.available()] if self._beyond else ()
+        near = self._shortlist.near() if self._shortlist else ()
+        return [tool for tool in near if tool.available()]
 
     def _callable(self) -> list[Tool]:
         """The tools that the model may now call by name."""
         return [*filter(lambda tool: tool.available(), self._tools.values()), *self._nearby()]
 
     def _resolve(self, call: ToolCall) -> ToolCall:
-        return self._beyond.meant(call) if self._beyond else call
+        return self._shortlist.meant(call) if self._shortlist else call
 
     def _unknown_tool_text(self, name: str) -> str:
         near = difflib.get_close_matches(name.casefold(), self._tools, n=1, cutoff=0.5)

@@ -234,7 +234,7 @@ def test_a_command_that_was_allowed_gets_the_secret_and_shows_its_name(
 ) -> None:
     turn_changes = TurnChanges()
     tools = ShellTools(Runner(it.app.home, turn_changes)).tools()
-    box = Toolbox(tools, YES, turn_changes, apart=masker)
+    box = Toolbox(tools, YES, turn_changes, masking=masker)
     line = f"printf %s {MASK} | wc -c; echo got {MASK}; printf %s {MASK} | base64 -w0"
     text = box.run(ToolCall("1", "run_shell", {"command": line})).text
     assert "40" in text
@@ -339,7 +339,7 @@ def masker(tmp_path: Path) -> Masker:
 
 
 def run(masker: Masker, recorder: Recorder, text: str, policy: Policy) -> tuple[bool, str]:
-    box = Toolbox([recorder.tool], policy, TurnChanges(), apart=masker)
+    box = Toolbox([recorder.tool], policy, TurnChanges(), masking=masker)
     outcome = box.run(ToolCall("1", "tool", {"x": text}))
     return outcome.ok, outcome.text
 
@@ -401,7 +401,7 @@ def test_a_secret_leaves_only_with_a_yes_even_in_full(masker: Masker) -> None:
 
 def test_what_a_tool_prints_is_masked_before_it_is_cut(masker: Masker) -> None:
     recorder = Recorder("code", says="line\n" * 20 + f"now {TOKEN}")
-    box = Toolbox([recorder.tool], YES, TurnChanges(), limits=ResultLimits(110), apart=masker)
+    box = Toolbox([recorder.tool], YES, TurnChanges(), limits=ResultLimits(110), masking=masker)
     text = box.run(ToolCall("1", "tool", {"x": "a"})).text
     assert "gh" + "p_" not in text
 
@@ -412,7 +412,7 @@ def test_hidden_characters_in_a_secret_do_not_carry_it_through(masker: Masker) -
     foreign = Tool(
         tool.name, tool.description, tool.parameters, tool.forms, tool.run, foreign="web"
     )
-    box = Toolbox([foreign], YES, TurnChanges(), apart=masker)
+    box = Toolbox([foreign], YES, TurnChanges(), masking=masker)
     text = box.run(ToolCall("1", "tool", {"x": "a"})).text
     assert MASK in text
     assert TOKEN not in text
@@ -426,7 +426,7 @@ def test_an_error_of_a_tool_is_masked(masker: Masker) -> None:
 
     tool = recorder.tool
     broken = Tool(tool.name, tool.description, tool.parameters, tool.forms, fail, masks="code")
-    outcome = Toolbox([broken], YES, TurnChanges(), apart=masker).run(
+    outcome = Toolbox([broken], YES, TurnChanges(), masking=masker).run(
         ToolCall("1", "tool", {"x": "a"})
     )
     assert not outcome.ok
@@ -440,7 +440,7 @@ def test_names_of_others_are_broken_in_what_a_foreign_tool_gives(masker: Masker)
         tool.name, tool.description, tool.parameters, tool.forms, tool.run, foreign="web"
     )
     text = (
-        Toolbox([foreign], YES, TurnChanges(), apart=masker)
+        Toolbox([foreign], YES, TurnChanges(), masking=masker)
         .run(ToolCall("1", "tool", {"x": "a"}))
         .text
     )

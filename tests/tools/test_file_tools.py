@@ -257,7 +257,7 @@ def test_many_hits_are_capped(files: FileTools, home: Home) -> None:
 # ---- write
 
 
-def test_a_new_file_goes_to_the_workspace_and_into_the_ledger(
+def test_a_new_file_goes_to_the_workspace_and_into_what_the_turn_changed(
     files: FileTools, home: Home, turn_changes: TurnChanges
 ) -> None:
     assert files.write_file("list.md", "a\nb") == "Created workspace/list.md (2 lines)."

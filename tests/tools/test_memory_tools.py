@@ -91,7 +91,9 @@ def test_all_open_to_dos_each_with_its_list_or_one_list(world: World) -> None:
     assert world.text() == TODO
 
 
-def test_adding_several_at_once_shows_the_list_and_fills_the_ledger(world: World) -> None:
+def test_adding_several_at_once_shows_the_list_and_is_a_change_of_the_turn(
+    world: World,
+) -> None:
     outcome = world.todo("add", list="groceries", items=["milk", "eggs"])
     assert outcome.ok
     assert outcome.text == (
@@ -250,7 +252,7 @@ def test_a_memory_names_the_turn_that_it_comes_from(world: World) -> None:
     )
 
 
-def test_a_corrected_fact_is_told_and_both_files_are_in_the_ledger(world: World) -> None:
+def test_a_corrected_fact_is_told_and_both_files_are_in_what_the_turn_changed(world: World) -> None:
     world.run("remember", fact="The standup is at 9:30", where="today")
     world.turn_changes.before.clear()
     day = (world.file.parent / "2026-11-21.md").read_text("utf-8")

@@ -248,7 +248,7 @@ def test_up_to_twelve_tools_all_stand_in_the_head(built_in: int, servers: int, h
     listed, beyond = split_tools(some(built_in), some(servers, "x__"), "")
     assert len(listed) == head
     assert (beyond is None) is (head in (built_in, 12))
-    toolbox = Toolbox(listed, Policy("full"), TurnChanges(), beyond=beyond)
+    toolbox = Toolbox(listed, Policy("full"), TurnChanges(), shortlist=beyond)
     assert len(toolbox.specs()) == head
     shapes = toolbox.shapes(frozenset({"read"}))
     in_steps = {shape["properties"]["tool"]["const"] for shape in shapes}
@@ -258,7 +258,7 @@ def test_up_to_twelve_tools_all_stand_in_the_head(built_in: int, servers: int, h
 
 def test_the_gateway_names_what_is_valid() -> None:
     listed, beyond = split_tools(some(12), some(3, "x__"), "")
-    toolbox = Toolbox(listed, Policy("full"), TurnChanges(), beyond=beyond)
+    toolbox = Toolbox(listed, Policy("full"), TurnChanges(), shortlist=beyond)
     for given in ({}, {"name": "nothing"}, {"name": 3, "arguments": []}):
         outcome = toolbox.run(ToolCall("1", "use_tool", given))
         assert outcome.text == "use_tool needs the name of a tool that more_tools has shown."

@@ -204,7 +204,7 @@ def box(
 ) -> Toolbox:
     changes = TurnChanges()
     tools = ShellTools(Runner(home, changes, timeout=10)).tools()
-    return Toolbox(tools, Policy(mode, ask), changes, around=hooks)
+    return Toolbox(tools, Policy(mode, ask), changes, hooks=hooks)
 
 
 def call(toolbox: Toolbox, line: str) -> tuple[str, bool, str | None]:
