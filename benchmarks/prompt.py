@@ -265,9 +265,10 @@ def compact(value: Any) -> str:
 
 
 def tool_names(app: Agent) -> list[str]:
+    from openclaw.agent.toolset import make_toolbox
     from openclaw.types import TurnChanges
 
-    return list(app.toolbox(TurnChanges()).arguments)
+    return list(make_toolbox(app, TurnChanges(), app.turn_skills()).arguments)
 
 
 if __name__ == "__main__":

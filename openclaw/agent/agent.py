@@ -12,7 +12,6 @@ from openclaw.agent.memory_lookup import needs_recall
 from openclaw.agent.protocols.native import choose_protocol
 from openclaw.agent.recording import record_turn
 from openclaw.agent.request import RequestBuilder, make_request_builder
-from openclaw.agent.toolset import make_toolbox
 from openclaw.agent.turn import run_turn, update_working_notes
 from openclaw.agent.window import KEPT
 from openclaw.errors import UsageError
@@ -22,8 +21,6 @@ from openclaw.messages import Material, Prompt
 from openclaw.models.base import Request
 from openclaw.nlp.intent import Cues
 from openclaw.sessions.session import Session, mask_session
-from openclaw.tools.skill_tools import TurnSkills
-from openclaw.tools.toolbox import Toolbox
 from openclaw.types import TurnChanges
 
 if TYPE_CHECKING:
@@ -73,10 +70,6 @@ class Agent(OpenHome):
             seen = session.copy()
             self.ahead.begin(lambda: (self.model, self.next_request(seen)))
 
-    def toolbox(self, turn_changes: TurnChanges, turn_skills: TurnSkills | None = None) -> Toolbox:
-        """Return the tools of a turn."""
-        return make_toolbox(self, turn_changes, turn_skills or self.turn_skills())
-
     def compact(
         self, session: Session, focus: str = "", *, dry_run: bool = False
     ) -> Iterator[events.Event]:
@@ -92,7 +85,7 @@ class Agent(OpenHome):
                     f" {len(starts)}",
                     "it is done by itself when the window is full",
                 )
-            builder = self._fitting(session, self.turn_skills())
+            builder = self._request_builder(session)
             focus = self.masker.mask(focus)
             if dry_run:
                 yield from builder.compact(starts[-KEPT], builder.tools, focus, dry_run=True)
@@ -131,12 +124,12 @@ class Agent(OpenHome):
 
     def next_request(self, session: Session) -> Request:
         """Return the beginning of the next prompt's request, for the model to read it ahead."""
-        return self._fitting(session.copy(), self.turn_skills()).beginning(".")
+        return self._request_builder(session.copy()).beginning(".")
 
-    def _fitting(self, session: Session, turn_skills: TurnSkills) -> RequestBuilder:
+    def _request_builder(self, session: Session) -> RequestBuilder:
         mask_session(self.masker, session)
         protocol = choose_protocol(self.settings.protocol, self.model.card)
-        return make_request_builder(self, session, protocol, turn_skills, TurnChanges())
+        return make_request_builder(self, session, protocol, self.turn_skills(), TurnChanges())
 
 
 def _load_undo() -> ModuleType:

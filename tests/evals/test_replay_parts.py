@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.agent.agent import Agent
+from openclaw.agent.toolset import make_toolbox
 from openclaw.cli.commands.sessions.replay import turn_lines
 from openclaw.config import Settings
 from openclaw.evals.playback import NotRecorded, Playback
@@ -26,7 +27,7 @@ from tests.fakes.talk import answer, call, new_home, talk
 @pytest.fixture
 def box(tmp_path: Path) -> Toolbox:
     app = Agent.open(Home(new_home(tmp_path / "home")), Settings(recall="tool"))
-    return app.toolbox(TurnChanges())
+    return make_toolbox(app, TurnChanges(), app.turn_skills())
 
 
 def use(tool: str, output: str, ok: bool = True, **given: object) -> ToolUse:

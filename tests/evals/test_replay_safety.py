@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from openclaw.agent.toolset import make_toolbox
 from openclaw.cli.commands.sessions.replay import _ended
 from openclaw.config import Settings
 from openclaw.evals.replay import cues_from, limits_of
@@ -137,7 +138,7 @@ def test_live_tools_do_nothing_outside_even_where_mode_and_user_would_allow_it(
 
     app = world.app()
     app.mode, app.ask_user = "full", yes
-    player = Playback(app.toolbox(TurnChanges()), [], live=True)
+    player = Playback(make_toolbox(app, TurnChanges(), app.turn_skills()), [], live=True)
     outcome = player.run(ToolCall("1", "run_shell", {"command": "touch x"}))
     assert outcome.text.startswith("Refused (a replay does without")
     assert player.run(ToolCall("2", "list_files", {})).ok

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from openclaw.agent.toolset import make_toolbox
 from openclaw.cli.main import run
 from openclaw.evals.skill_test import Trial, guess_trials, run_trials
 from openclaw.nlp.relevance import rank_blurbs
@@ -242,7 +243,7 @@ def test_a_shipped_skill_is_short_and_says_when_it_is_used(skill: Any) -> None:
 
 
 def test_a_skills_tests_are_nothing_for_a_model(it: Talk) -> None:
-    names = " ".join(it.app.toolbox(TurnChanges()).lines().split())
+    names = " ".join(make_toolbox(it.app, TurnChanges(), it.app.turn_skills()).lines().split())
     assert "read_skill(name)" in names
     it.say("Show all.", call("list_files"), "These.")
     assert "skills/digest/SKILL.md" in it.requests[1].messages[-1].content

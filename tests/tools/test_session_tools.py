@@ -11,6 +11,7 @@ import pytest
 
 from openclaw.agent.past_conversations import PastConversations
 from openclaw.agent.provenance import Provenance
+from openclaw.agent.toolset import make_toolbox
 from openclaw.events import Event
 from openclaw.memory.notes import Notes
 from openclaw.messages import Entry, Material, ToolUse
@@ -144,7 +145,9 @@ def test_a_model_is_told_of_it_in_a_short_line(it: Talk) -> None:
 def test_without_memory_no_conversation_is_searched(it: Talk, use_memory: bool) -> None:
     it.app.use_memory = use_memory
     saved(it, "trip", "the ferry leaves at nine")
-    assert ("search_sessions" in it.app.toolbox(TurnChanges()).arguments) is use_memory
+    assert (
+        "search_sessions" in make_toolbox(it.app, TurnChanges(), it.app.turn_skills()).arguments
+    ) is use_memory
 
 
 def offered(it: Talk) -> bool:

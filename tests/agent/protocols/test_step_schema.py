@@ -12,6 +12,7 @@ from openclaw.agent.agent import Agent
 from openclaw.agent.protocols.base import RunningTurn
 from openclaw.agent.protocols.json_steps import JsonSteps
 from openclaw.agent.protocols.step_schema import step_schema
+from openclaw.agent.toolset import make_toolbox
 from openclaw.cli.approval import yes_unless_untrusted
 from openclaw.config import Settings
 from openclaw.messages import Entry, ToolCall, ToolUse
@@ -63,7 +64,7 @@ class Case:
             mode=mode,
             ask=yes_unless_untrusted(None, print) if asked else None,
         )
-        self.box: Toolbox = app.toolbox(TurnChanges())
+        self.box: Toolbox = make_toolbox(app, TurnChanges(), app.turn_skills())
         self.steps = JsonSteps()
         files = ["notes/trip.md", "notes/plan.md", "memory/TODO.md"]
         skills = TurnSkills(app.skills()).blurbs
@@ -355,7 +356,7 @@ def test_a_skill_whose_name_is_said_is_read_first(root: Path) -> None:
 def test_the_instructions_of_a_skill_are_read_before_its_files(root: Path) -> None:
     case = Case(root, "Do some bread baking for me")
     (root / "skills" / "bread-baking" / "flours.md").write_text("Rye.\n", "utf-8")
-    case.box = case.app.toolbox(TurnChanges())
+    case.box = make_toolbox(case.app, TurnChanges(), case.app.turn_skills())
     assert {"kind", "tool", "name", "file"} in [
         {*shape["properties"], "kind"} for shape in case.box.shapes(frozenset({"read"}))
     ]
