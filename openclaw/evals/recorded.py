@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from openclaw.frozen import frozen
-from openclaw.history.history import History
-from openclaw.history.turns import Turn
+from openclaw.history.turns import Turn, TurnStep
 from openclaw.messages import NO_RECORD, Entry, ToolUse, TurnRecord
 from openclaw.sessions.session import ArchivePart, Session
 from openclaw.sessions.store import SessionStore
@@ -65,6 +64,10 @@ class RecordedTurn:
         return self.end.stop or ""
 
     @property
+    def broke_off(self) -> bool:
+        return self.has_record and self.stop in ("", "interrupted")
+
+    @property
     def uses(self) -> tuple[ToolUse, ...]:
         return tuple(use for entry in self.said for use in entry.tool_calls)
 
@@ -83,103 +86,70 @@ def answer_of(said: Sequence[Entry]) -> str:
 def recorded_turns(store: SessionStore, session: Session) -> list[RecordedTurn]:
     """Return all turns of a conversation, archived ones too; `store.problems` names the unreadable
     parts of the archive."""
-    talk = _WholeConversation(session, list(store.archived(session)))
-    starts = [at for at, entry in enumerate(talk.entries) if entry and entry.role == "user"]
-    ends = [*starts[1:], len(talk.entries)]
-    return [
-        talk.turn(number + talk.unread(start), start, end)
-        for number, (start, end) in enumerate(zip(starts, ends, strict=True), 1)
-    ]
-
-
-class _WholeConversation:
-    """A whole conversation; None stands for each archived message that cannot be read."""
-
-    def __init__(self, session: Session, archive: list[tuple[ArchivePart, Session | None]]) -> None:
-        self.parts = [part for part, _ in archive]
-        self.documents = [document for _, document in archive]
-        self.entries: list[Entry | None] = []
-        for part, document in archive:
-            self.entries += document.messages if document else [None] * part.messages
-        self.entries += session.messages
-        self.session = session
-
-    def unread(self, start: int) -> int:
-        """Return the number of unreadable turns before a message."""
-        pairs = zip(self.parts, self.documents, strict=True)
-        return sum(part.turns for part, found in pairs if found is None and part.last <= start)
-
-    def turn(self, number: int, start: int, end: int) -> RecordedTurn:
-        """Return the turn of the messages `start` to `end` (indices)."""
-        user, *said = (entry for entry in self.entries[start:end] if entry)
-        done, lost = self._compactions(start, user, said)
-        dropped = sum(part.messages for part in self.parts[:done])
-        before = self.entries[dropped:start]
-        if None in before:
+    archive = list(store.archived(session))
+    entries: list[Entry | None] = []  # None: a message that cannot be read
+    for part, document in archive:
+        entries += document.messages if document else [None] * part.messages
+    entries += session.messages
+    starts = [at for at, entry in enumerate(entries) if entry and entry.role == "user"]
+    found = []
+    for number, (start, end) in enumerate(pairwise([*starts, len(entries)]), 1):
+        user, *said = (entry for entry in entries[start:end] if entry)
+        done, lost = _count_compactions([part for part, _ in archive], start, user, said)
+        state = archive[done][1] if done < len(archive) else session
+        dropped = sum(part.messages for part, _ in archive[:done])
+        before = [entry for entry in entries[dropped:start] if entry]
+        if state is None or len(before) < start - dropped:
             lost = lost or UNREADABLE
-        state = self.documents[done] if done < len(self.documents) else self.session
-        if state is None:
-            return RecordedTurn(number, user, tuple(said), lost=UNREADABLE)
-        return RecordedTurn(
-            number,
-            user,
-            tuple(said),
-            tuple(entry for entry in before if entry),
-            state.compressed_context,
-            min(state.shortened, start - dropped),
-            dropped,
-            lost or ("" if said else UNANSWERED),
+        unread = (part for part, each in archive if each is None and part.last <= start)
+        found.append(
+            RecordedTurn(
+                number + sum(part.turns for part in unread),
+                user,
+                tuple(said),
+                tuple(before),
+                state.compressed_context if state else "",
+                min(state.shortened, start - dropped) if state else 0,
+                dropped,
+                lost or ("" if said else UNANSWERED),
+            )
         )
-
-    def _compactions(self, start: int, user: Entry, said: Sequence[Entry]) -> tuple[int, str]:
-        """Return the number of compactions before a turn, and COMPACTED when one ran within it.
-        Candidates are those that did not archive the turn; their times decide."""
-        began, ended = _seconds(user.at), _seconds(said[-1].at if said else user.at)
-        done = 0
-        for part in self.parts:
-            at = _seconds(part.at)
-            if part.last > start or at > ended:
-                break
-            if not at or not began or at >= began:
-                return done, COMPACTED
-            done += 1
-        return done, ""
+    return found
 
 
-@dataclass(slots=True)
-class PastHistory:
-    """The part of a home's history that was read so far, newest first."""
+def _count_compactions(
+    parts: Sequence[ArchivePart], start: int, user: Entry, said: Sequence[Entry]
+) -> tuple[int, str]:
+    """Return the number of compactions before a turn, and COMPACTED when one ran within it.
+    Candidates are those that did not archive the turn; their times decide."""
+    began, ended = _seconds(user.at), _seconds(said[-1].at if said else user.at)
+    done = 0
+    for part in parts:
+        at = _seconds(part.at)
+        if part.last > start or at > ended:
+            break
+        if not at or not began or at >= began:
+            return done, COMPACTED
+        done += 1
+    return done, ""
 
-    history: History
-    _read: list[Turn] = field(default_factory=list)
-    _rest: Iterator[Turn] | None = None
 
-    def held(self, path: str, session: str, turn: RecordedTurn) -> tuple[bool, bytes | None]:
-        """Return whether the content of a file at a turn is known, and that content (None: no
-        file): the content that the first turn since found there, this one included. The time of an
-        edit outside the program is unknown, so it counts as older than the turn."""
-        found = None
-        for each in self._turns():
-            if each.kind == "outside":
-                continue
-            is_it = (each.session, each.number) == (session, turn.number) and each.kind == "turn"
-            if not is_it and _seconds(each.at) < _seconds(turn.user.at):
-                break
-            found = next((step for step in each.steps if step.path == path), found)
-            if is_it:
-                break
-        if found is None:
-            return False, None
-        content = self.history.read(found.before)
-        return content is not None or found.before is None, content
-
-    def _turns(self) -> Iterator[Turn]:
-        yield from self._read
-        if self._rest is None:
-            self._rest = self.history.turns()
-        for turn in self._rest:
-            self._read.append(turn)
-            yield turn
+def find_first_change(
+    turns: Iterable[Turn], path: str, session: str, turn: RecordedTurn
+) -> TurnStep | None:
+    """Return the first change of a file since a turn began, that of the turn included. `turns` are
+    the newest first. The time of an edit outside the program is unknown, so it counts as older."""
+    found = None
+    for each in turns:
+        if each.kind == "outside":
+            continue
+        is_it = (each.session, each.number) == (session, turn.number) and each.kind == "turn"
+        if not is_it and _seconds(each.at) < _seconds(turn.user.at):
+            break
+        found = next((step for step in each.steps if step.path == path), found)
+        if is_it:
+            break
+    return found
 
 
 def _seconds(at: str) -> float:

@@ -6,9 +6,10 @@ Nothing in the home changes: a replay works on a copy.
 
 from __future__ import annotations
 
-import math
+import json
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -21,24 +22,23 @@ from openclaw.agent.provenance import Provenance
 from openclaw.agent.request import RequestBuilder
 from openclaw.agent.toolset import make_toolbox
 from openclaw.agent.turn import cues_of, list_changes, read_todos
-from openclaw.errors import ModelFailed, OpenclawError
+from openclaw.config.file import parse_value
+from openclaw.config.settings import Settings, keys
+from openclaw.errors import ModelFailed, OpenclawError, UsageError
 from openclaw.evals.playback import NotRecorded, Playback
 from openclaw.evals.recorded import RecordedTurn
 from openclaw.evals.replay_compare import ReplayedTurn, ReplayResult, compare
 from openclaw.evals.replay_home import ReplayHome, with_memory_of
-from openclaw.messages import Entry, ToolCall, TurnRecord
+from openclaw.messages import Entry, TurnRecord
 from openclaw.nlp.intent import Cues, Errands
 from openclaw.receipt import FileChange, Receipt
 from openclaw.security.audit import ACTIONS, Audit
-from openclaw.security.policy import Policy
 from openclaw.sessions.session import Session, SessionState, mask_entry
 from openclaw.tools.skill_tools import TurnSkills, fill_instructions
-from openclaw.tools.toolbox import Toolbox
-from openclaw.types import Mode, TurnChanges
+from openclaw.types import TurnChanges
 
 NO_ROOM = "the conversation no longer fits the window; it would be compacted first"
 CORRECTED = "Nothing was changed in this turn"
-SAID_NO = "Refused (the user said no)"
 
 
 class WindowTooSmall(OpenclawError):
@@ -129,10 +129,9 @@ class Replay:
         watch.inherit()
         meter = open_home.meters.meter(f"{card.name} {protocol.name}")
         open_home.ask_user = None
-        box = make_toolbox(open_home, turn_changes, turn_skills, "", watch, meter)
-        if not self.live and could_ask(recorded, box, open_home.mode):
+        if not self.live and recorded.record.asked is not False:
             open_home.ask_user = lambda question: "once"  # the recorded calls were allowed then
-            box = make_toolbox(open_home, turn_changes, turn_skills, "", watch, meter)
+        box = make_toolbox(open_home, turn_changes, turn_skills, "", watch, meter)
         return FixedRequestBuilder(
             open_home, talk, protocol, turn_skills, box, meter, card.name, card
         )
@@ -191,15 +190,14 @@ class Replay:
     ) -> Receipt:
         """Return the recorded changes, once a call that made them was played back; with `live` also
         the changes on the copy."""
-        files: list[FileChange] = []
-        sent = list(turn_changes.sent)
+        paths: list[str] = []
         if player.changes > count_unchanging(recorded, player):
-            for path in recorded.end.changed or ():
-                files.append(FileChange(path, "changed", 0, 0))
+            paths += recorded.end.changed or ()
         if self.live:
             made = list_changes(self.stage.open_home, turn_changes)
-            files += [FileChange(c.path, "changed", 0, 0) for c in made if c.before != c.after]
-        return Receipt(tuple(files), sent=tuple(sent))
+            paths += [change.path for change in made if change.before != change.after]
+        files = tuple(FileChange(path, "changed", 0, 0) for path in paths)
+        return Receipt(files, sent=tuple(turn_changes.sent))
 
     def _run_loop(
         self, loop: Loop, turn: RunningTurn, recorded: RecordedTurn, player: Playback
@@ -207,7 +205,6 @@ class Replay:
         """Run the turn; a turn that broke off runs as far as it went."""
         said: list[Entry] = []
         stop, missing = "", None
-        whole = recorded.stop not in ("", "interrupted") or not recorded.has_record
         run = loop.run(turn)
         try:
             for happening in run:
@@ -217,7 +214,7 @@ class Replay:
                         raise KeyboardInterrupt
                 elif isinstance(happening, Entry) and happening.role == "assistant":
                     said.append(mask_entry(self.stage.open_home.masker, happening))
-                    if not whole and len(said) >= len(recorded.said):
+                    if recorded.broke_off and len(said) >= len(recorded.said):
                         break
         except NotRecorded as error:
             missing = error.call
@@ -244,55 +241,27 @@ def count_unchanging(recorded: RecordedTurn, player: Playback) -> int:
     return sum(player.is_changing(u) for u in real_calls(recorded) if u.ok and id(u) in known)
 
 
-def could_ask(recorded: RecordedTurn, box: Toolbox, mode: Mode) -> bool:
-    """Return True when a user could be asked for a yes: other turns got no tools that need one. In
-    older records this shows only by a yes or a no."""
-    if recorded.record.asked is not None:
-        return recorded.record.asked
-    alone = Policy(mode)
-    for use in recorded.uses:
-        effect = box.effect(ToolCall(use.id, use.tool, use.input))
-        if (use.ok and effect and alone.refuses(effect, use.tool)) or SAID_NO in use.output:
-            return True
-    return False
-
-
-def limits_of(record: TurnRecord, settings: Any) -> TurnLimits:
-    """Return the recorded options; missing and invalid ones come from the settings."""
+def limits_of(record: TurnRecord, settings: Settings) -> TurnLimits:
+    """Return the recorded options; missing ones, and those that no setting can have, come from the
+    settings. The file may be edited or foreign."""
     noted = record.options or {}
-    chosen = {item.name: getattr(settings, item.name) for item in fields(TurnLimits)}
-    taken = {k: v for k, v in noted.items() if k in chosen and _is_option(k, v)}
-    return TurnLimits(**{**chosen, **taken})
-
-
-def _is_option(name: str, value: Any) -> bool:
-    """Return True when an option can have this value. The file may be edited or foreign."""
-    if name == "think":
-        return value is None or isinstance(value, bool)
-    if isinstance(value, bool):
-        return False
-    if name == "temperature":
-        return isinstance(value, int | float) and math.isfinite(value) and value >= 0
-    if name == "seed":
-        return value is None or (isinstance(value, int) and abs(value) < 2**63)
-    return isinstance(value, int) and value > 0
+    chosen = {}
+    for name in (item.name for item in fields(TurnLimits)):
+        chosen[name] = getattr(settings, name)
+        if name in noted:
+            with suppress(UsageError):
+                chosen[name] = parse_value(keys()[name], json.dumps(noted[name]))
+    return TurnLimits(**chosen)
 
 
 def cues_from(noted: Mapping[str, Any]) -> Cues:
-    """Read recorded cues: lists become tuples, a missing or invalid field its default."""
-    found = _fitting_fields(Cues(), noted)
-    if isinstance(given := noted.get("errands"), dict):
-        found["errands"] = Errands(**_fitting_fields(Errands(), given))
-    return Cues(**found)
+    """Read recorded cues; a missing or invalid field has its default."""
+    errands = Errands(**_fitting_fields(Errands(), noted.get("errands")))
+    return Cues(**_fitting_fields(Cues(), noted), errands=errands)
 
 
-def _fitting_fields(usual: Cues | Errands, noted: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of the same type as in `usual`: bool, text or texts."""
-    found = {}
-    for name, value in noted.items():
-        kind = type(getattr(usual, name, None))
-        if kind is tuple and isinstance(value, list) and all(isinstance(v, str) for v in value):
-            found[name] = tuple(value)
-        elif kind in (bool, str) and type(value) is kind:
-            found[name] = value
-    return found
+def _fitting_fields(usual: Cues | Errands, noted: Any) -> dict[str, Any]:
+    """Return the values of the same type as in `usual`; lists of JSON are tuples of texts."""
+    given = noted.items() if isinstance(noted, Mapping) else ()
+    found = {name: tuple(map(str, v)) if isinstance(v, list) else v for name, v in given}
+    return {name: v for name, v in found.items() if type(v) is type(getattr(usual, name, None))}

@@ -102,7 +102,7 @@ def compare(
     notes = []
     if not recorded.has_record:
         notes.append("recorded by an older version: without its head, options and cues")
-    if recorded.stop == "interrupted" or (recorded.has_record and not recorded.stop):
+    if recorded.broke_off:
         notes.append("the recorded turn broke off; compared as far as it went")
     return ReplayedTurn(recorded, played, tuple(found), tuple(notes))
 
@@ -135,41 +135,31 @@ def _request_differences(
                 kind, f"{was or 'unknown'} -> {now or 'unknown'}", counts=not other
             )
     if record.head not in (None, sha256_of(builder.head)):
-        lines = tuple(head_diff(then, builder.parts)) if then else ()
-        paths = changed_parts(then, builder.parts) if then else []
-        text = ", ".join(paths) or "changed (no copy of the recorded one is left to compare with)"
+        changed = diff_head(then, builder.parts) if then else {}
+        text = ", ".join(changed) or "changed (no copy of the recorded one is left to compare with)"
+        lines = [line for path, diff in changed.items() for line in (f"@@ {path} @@", *diff)]
         # Under another protocol only files of the user count, and not text that code adds.
-        counts = not other or any(path.endswith(".md") for path in paths)
-        yield TurnDifference("head", text, lines, counts=counts)
+        counts = not other or any(path.endswith(".md") for path in changed)
+        yield TurnDifference("head", text, tuple(lines), counts=counts)
     tools = sha256_of(compact_json([dict(spec) for spec in builder.tools]))
     if record.tools not in (None, tools):
         yield TurnDifference("tools", "the description of the tools has changed", counts=not other)
 
 
-def changed_parts(then: Sequence[prompt.HeadPart], now: Sequence[prompt.HeadPart]) -> list[str]:
-    """Return the paths or names of the changed parts of a head."""
+def diff_head(
+    then: Sequence[prompt.HeadPart], now: Sequence[prompt.HeadPart]
+) -> dict[str, list[str]]:
+    """Return the lines that each changed part of a head lost and gained, by its path or name."""
     old, new = ({part.name: part for part in parts} for parts in (then, now))
-    named = dict.fromkeys((*old, *new))
-    return [_name(name, old, new) for name in named if _text(old, name) != _text(new, name)]
-
-
-def head_diff(then: Sequence[prompt.HeadPart], now: Sequence[prompt.HeadPart]) -> Iterator[str]:
-    """Yield the lines that the parts of a head lost and gained, each part below its name."""
-    old, new = ({part.name: part for part in parts} for parts in (then, now))
-    for name in dict.fromkeys((*old, *new)):
-        before, after = _text(old, name).splitlines(), _text(new, name).splitlines()
+    found = {}
+    for name, part in {**old, **new}.items():
+        before, after = (
+            head[name].text.splitlines() if name in head else [] for head in (old, new)
+        )
         if before != after:
-            yield f"@@ {_name(name, old, new)} @@"
             diff = list(difflib.unified_diff(before, after, lineterm="", n=0))[2:]
-            yield from (line for line in diff if not line.startswith("@@"))
-
-
-def _text(parts: Mapping[str, prompt.HeadPart], name: str) -> str:
-    return parts[name].text if name in parts else ""
-
-
-def _name(name: str, *heads: Mapping[str, prompt.HeadPart]) -> str:
-    return next((head[name].path for head in heads if name in head and head[name].path), name)
+            found[part.path or name] = [line for line in diff if not line.startswith("@@")]
+    return found
 
 
 # -------- calls and texts
@@ -178,14 +168,14 @@ def _name(name: str, *heads: Mapping[str, prompt.HeadPart]) -> str:
 def _calls(recorded: RecordedTurn, played: ReplayResult) -> Iterator[TurnDifference]:
     then = [(use.tool, use.input) for use in recorded.uses]
     now = played.calls
-    if _has_broken_off(recorded):
-        now = now[: max(len(then), 0)]
+    if recorded.broke_off:
+        now = now[: len(then)]
     before, after = ([call_key(*call) for call in calls] for calls in (then, now))
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     for op, a, b, c, d in matcher.get_opcodes():
         if op != "equal":
             yield from _changed_calls(then[a:b], now[c:d])
-    if played.missing is not None and not _has_broken_off(recorded):
+    if played.missing is not None and not recorded.broke_off:
         yield TurnDifference("call", f"{played.missing.name} was not recorded so; it ends here")
 
 
@@ -208,7 +198,7 @@ def _changed_calls(then: Sequence[Any], now: Sequence[Any]) -> Iterator[TurnDiff
 def _texts(recorded: RecordedTurn, played: ReplayResult) -> Iterator[TurnDifference]:
     if played.missing is not None:
         return
-    if _has_broken_off(recorded):
+    if recorded.broke_off:
         if not played.answer.startswith(recorded.answer):
             yield _answer("answer", recorded.answer, played.answer[: len(recorded.answer)])
         return
@@ -219,10 +209,6 @@ def _texts(recorded: RecordedTurn, played: ReplayResult) -> Iterator[TurnDiffere
         yield _answer("said on the way", "\n".join(then), "\n".join(now))
     if recorded.answer != played.answer:
         yield _answer("answer", recorded.answer, played.answer)
-
-
-def _has_broken_off(recorded: RecordedTurn) -> bool:
-    return recorded.has_record and recorded.stop in ("", "interrupted")
 
 
 def _interim_texts(said: Sequence[Entry]) -> list[str]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import tee
 from pathlib import Path
 from typing import cast, get_args
 
@@ -19,8 +20,9 @@ from openclaw.agent.prompt import SOURCES
 from openclaw.agent.request import sha256_of
 from openclaw.config import Settings
 from openclaw.errors import ModelMissing
-from openclaw.evals.recorded import PastHistory, RecordedTurn
+from openclaw.evals.recorded import RecordedTurn, find_first_change
 from openclaw.history.history import History
+from openclaw.history.turns import Turn
 from openclaw.home.open_home import OpenHome
 from openclaw.messages import TurnRecord
 from openclaw.models.base import Model, ModelCard
@@ -28,7 +30,16 @@ from openclaw.security.masking import Masker
 from openclaw.sessions.session import Session
 from openclaw.storage.home import Home
 from openclaw.storage.readers import parse_foreign_json
-from openclaw.storage.safe_open import bytes_or_none, is_folder, read_bytes, reading
+from openclaw.storage.safe_open import (
+    bytes_or_none,
+    is_folder,
+    is_ordinary,
+    make_folder,
+    read_bytes,
+    reading,
+    remove,
+    writing,
+)
 from openclaw.types import Mode, to_timestamp
 
 COPIED = ("workspace", "memory", "skills", ".agents")
@@ -66,17 +77,12 @@ class ReplayHome:
         with suppress(OSError):
             os.utime(self.open_home.home.root.parent)
         for path in (TODOS, MEMORY):
-            known, content = self._past.held(path, session.id, turn)
-            now = None if known else bytes_or_none(self.home.root / path)
-            write_copy(
-                self.open_home.home, self.open_home.home.root / path, content if known else now
-            )
+            content = self.content_at(path, session.id, turn)
+            write_copy(self.open_home.home.root / path, content)
         # Where there was another conversation then: else there is none to search.
         began = max(map(to_timestamp, (turn.user.at, session.created_at)))
         others = [at for name, at in self._start_times.items() if name != session.id and at < began]
-        write_copy(
-            self.open_home.home, self.open_home.home.sessions / OTHER, b"[]" if others else None
-        )
+        write_copy(self.open_home.home.sessions / OTHER, b"[]" if others else None)
         self.open_home.mode = _mode(turn.record, self.open_home.settings, live=self.live)
         self.open_home.use_memory = turn.record.memory is not False
 
@@ -102,9 +108,22 @@ class ReplayHome:
                     found[path.stem] = to_timestamp(at[1].decode("ascii", "replace") if at else "")
         return {name: at for name, at in found.items() if "." not in name}
 
+    def content_at(self, path: str, session: str, turn: RecordedTurn) -> bytes | None:
+        """Return the content of a file when a turn began, as it is now when that is unknown."""
+        self._past, past = tee(self._past)  # each turn of the history is read once
+        step = find_first_change(past, path, session, turn)
+        content = self._history.read(step.before) if step else None
+        if step is None or (step.before and content is None):
+            return bytes_or_none(self.home.root / path)
+        return content
+
     @cached_property
-    def _past(self) -> PastHistory:
-        return PastHistory(History(self.home))
+    def _history(self) -> History:
+        return History(self.home)
+
+    @cached_property
+    def _past(self) -> Iterator[Turn]:
+        return self._history.turns()
 
     @cached_property
     def heads(self) -> dict[str, Parts]:
@@ -129,9 +148,9 @@ def open_replay_home(
     with temporary_home() as copied:
         copy_folders(home, copied, (*COPIED, "sessions") if live else ("skills", ".agents"))
         for name in PLAYED:
-            write_copy(copied, copied.root / name, bytes_or_none(home.root / name))
+            write_copy(copied.root / name, bytes_or_none(home.root / name))
         for name in PRIVATE:
-            write_copy(copied, copied.private / name, bytes_or_none(home.private / name))
+            write_copy(copied.private / name, bytes_or_none(home.private / name))
         _lend_states(home.private / KV, copied.private / KV)
         grants = () if live else settings.grants  # played back, no granted call really runs
         quiet = replace(settings, grants=grants, fallbacks=(), hooks=None)
@@ -194,54 +213,25 @@ def remove_old_copies(folder: Path) -> None:
 
 
 def copy_folders(home: Home, copy: Home, names: Sequence[str]) -> None:
-    """Copy these folders of a home. No link of the copy leads out of it: tools must not write into
-    the user's files."""
+    """Copy of these folders of a home what tools can open. Of links only those to a folder that the
+    user has named in the settings."""
     for name in names:
         if is_folder(home.root / name):
-            shutil.copytree(home.root / name, copy.root / name, symlinks=True, ignore=_not_copied)
-            _keep_inside(copy.root / name, home, copy)
+            shutil.copytree(home.root / name, copy.root / name, ignore=_closed_to_tools)
 
 
-def _not_copied(folder: str, names: Sequence[str]) -> list[str]:
-    """Return the names that cannot be copied: pipes, sockets, devices."""
+def _closed_to_tools(folder: str, names: Sequence[str]) -> list[str]:
+    """Return the names that no tool can open: links, pipes, sockets, devices."""
     paths = {name: Path(folder, name) for name in names}
-    return [n for n, p in paths.items() if not (p.is_symlink() or p.is_file() or p.is_dir())]
+    return [name for name, path in paths.items() if not (is_ordinary(path) or is_folder(path))]
 
 
-def write_copy(copy: Home, path: Path, data: bytes | None) -> None:
+def write_copy(path: Path, data: bytes | None) -> None:
     """Write or remove (None) a file of the copy, never the target of a link."""
-    if not Path(os.path.realpath(path.parent)).is_relative_to(os.path.realpath(copy.root)):
-        return  # its folder leads elsewhere
-    if path.is_dir() and not path.is_symlink():
+    if path.is_dir():
         return
-    path.unlink(missing_ok=True)
+    remove(path)
     if data is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-
-
-def _keep_inside(top: Path, home: Home, copy: Home) -> None:
-    links = [
-        Path(folder, name)
-        for folder, folders, files in os.walk(top)
-        for name in (*folders, *files)
-        if Path(folder, name).is_symlink()
-    ]
-    for link in links:
-        with suppress(OSError):  # some systems allow no links
-            _retarget_link(link, home, copy)
-
-
-def _retarget_link(link: Path, home: Home, copy: Home) -> None:
-    """Point a link to the same place of the copy; replace it by a copy when it leads to a folder
-    that the user has named in the settings."""
-    if Path(os.path.realpath(link)).is_relative_to(copy.root):
-        return
-    name, root = link.relative_to(copy.root), Path(os.path.realpath(home.root))
-    real = Path(os.path.realpath(home.root / name))
-    link.unlink()
-    if real.is_relative_to(root) and (copy.root / real.relative_to(root)).exists():
-        link.symlink_to(copy.root / real.relative_to(root), target_is_directory=real.is_dir())
-    elif is_folder(home.root / name):
-        shutil.copytree(real, link, symlinks=True, ignore=_not_copied)
-        _keep_inside(link, home, copy)
+        make_folder(path.parent)
+        with writing(path) as file:
+            file.write(data)

@@ -110,20 +110,14 @@ def check_case(stage: ReplayHome, case: SuiteCase, *, live: bool = False) -> Ite
 
 
 def _failures(replayed: ReplayedTurn, expected: Sequence[Expectation]) -> Iterator[str]:
-    played, recorded = replayed.played, replayed.recorded
-    if played is None:
+    if replayed.played is None:
         yield f"not run: {replayed.lost}"
         return
-    outcome = TurnResult(
-        played.answer,
-        tuple(tool for tool, _ in played.calls),
-        recorded.answer,
-        tuple(use.tool for use in recorded.uses),
-    )
-    reasons = [reason for each in expected if (reason := failure_reason(each, outcome))]
+    reasons = [reason for each in expected if (reason := failure_reason(each, replayed))]
     yield from reasons
-    if reasons and played.missing is not None:
-        yield f"it ended at {played.missing.name}, which was not recorded with this input"
+    missing = replayed.played.missing
+    if reasons and missing is not None:
+        yield f"it ended at {missing.name}, which was not recorded with this input"
 
 
 def add_to_suite(store: SessionStore, ref: str, folder: Path) -> tuple[Path, Path | None]:
@@ -156,38 +150,27 @@ EVERY = 0
 """In place of the number of a turn: all of them."""
 Check = Literal["contains", "lacks", "matches", "calls", "calls not", "same", "same calls"]
 
-_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(?P<text>.*\S)")
-_ROW = re.compile(r"\s*\|?(?P<turn>[^|]*)\|(?P<text>.*?)\|?\s*$")
+_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(.*\S)")
+_ROW = re.compile(r"\s*\|\s*(\d+(?=\s*\|))?([^|]*)\|(.*?)\|?\s*$")
 _TURN = re.compile(
-    r"(?:\*\*|`)?(?:(?P<every>(?:every|each|all|any)(?: turns?)?)"
-    r"|(?:turn|#)\s*#?(?P<number>0*[1-9]\d*))"
-    r"(?:\*\*|`)?\s*(?:[:,.\u2013\u2014-]\s*)?",
-    re.I,
+    r"[*`]*(?:every turn|turn #?0*([1-9]\d*))\b[*`\s:,.\u2013\u2014-]*", re.IGNORECASE
 )
-_CHECK = re.compile(
-    r"(?:(?:the )?answer )?(?P<not>(?:does not|doesn't|must not|never) )?"
-    r"(?:(?:is |calls )?(?:the )?(?P<same>same(?: answer| tools| calls)?)"
-    r"|(?P<verb>contain|lack|match|call|use)(?:e?s)?\s+(?P<value>.+))",
-    re.I,
+_CHECKS: tuple[tuple[Check, str], ...] = (
+    ("same", r"same(?: answer)?"),
+    ("same calls", "same tools"),
+    ("contains", "(?:answer )?contains (.+)"),
+    ("lacks", "(?:answer )?does(?: not|n't) contain (.+)"),
+    ("matches", "(?:answer )?matches (.+)"),
+    ("calls not", "calls nothing|does(?: not|n't) call any tool"),
+    ("calls not", "does(?: not|n't) call (.+)"),
+    ("calls", "calls (.+)"),
 )
-_CHECKS: dict[tuple[str, bool], Check] = {
-    ("contain", False): "contains",
-    ("contain", True): "lacks",
-    ("lack", False): "lacks",
-    ("match", False): "matches",
-    ("call", False): "calls",
-    ("call", True): "calls not",
-    ("use", False): "calls",
-    ("use", True): "calls not",
-}
-"""The check that a verb means, and with a "not" before it."""
-_STRAY = re.compile(r"\b(?:turns?|contains?|matches|lacks|calls?|same)\b", re.I)
+"""The checks, each with the words for it."""
+_STRAY = re.compile(r"\b(?:turns?|contains?|matches|lacks|calls?|same)\b", re.IGNORECASE)
 """A word by which an item looks like an expectation."""
 UNNAMED = "names no turn; write `turn N: ...` or `every turn: ...`"
-_QUOTES = {'"': '"', "'": "'", "`": "`", "\u201c": "\u201d", "\u201e": "\u201c", "\u00ab": "\u00bb"}
-_NOTHING = ("nothing", "no tool", "no tools")
-_ANYTHING = ("any tool", "anything", "tools")
-_REGEX = re.compile(r"/(?P<pattern>.*)/(?P<flags>[imsx]*)$", re.DOTALL)
+_QUOTED = re.compile(r"[\"'`\u201c\u201e\u00ab](.+)[\"'`\u201c\u201d\u00bb]\.?")
+_REGEX = re.compile(r"/(.*)/([imsx]*)", re.DOTALL)
 
 
 @frozen
@@ -217,16 +200,6 @@ class Expectation:
         return words[self.check]
 
 
-@frozen
-class TurnResult:
-    """The new and the recorded result of a turn: answers and names of called tools."""
-
-    answer: str
-    calls: Sequence[str]
-    recorded_answer: str = ""
-    recorded_calls: Sequence[str] = ()
-
-
 DEFAULT = Expectation(EVERY, "same calls")
 """The expectations without a file."""
 
@@ -235,115 +208,80 @@ def read_expectations(text: str) -> tuple[list[Expectation], list[str]]:
     """Return the expectations of a file, and its problems, one line each."""
     found: list[Expectation] = []
     problems: list[str] = []
-    heading: int | None = None
-    fenced = False
+    above, fenced = None, False
     for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
         if line.lstrip().startswith(("```", "~~~")):
             fenced = not fenced
         elif line.startswith("#"):
-            heading = _read_turn(line.lstrip("# "))[0]
-        elif not fenced and (said := _read_item(line, heading)):
-            turn, words = said
-            if turn is None:
-                problems += [f"line {number}: {UNNAMED}"] if _STRAY.search(line) else []
-                continue
-            made = _expectation(turn, words, number)
-            if isinstance(made, str):
-                problems.append(f"line {number}: {made}")
-            else:
-                found.append(made)
+            above = _TURN.match(line.lstrip("# "))
+        elif not fenced and (words := _read_item(line)):
+            named = _TURN.match(words) or above
+            try:
+                if named:
+                    found.append(_read_expectation(named, words, number))
+                elif _STRAY.search(words):
+                    raise ValueError(UNNAMED)
+            except ValueError as error:
+                problems.append(f"line {number}: {error}")
     return found, problems
 
 
-def failure_reason(expected: Expectation, outcome: TurnResult) -> str:
-    """Return why a turn is not as expected, "" when it is."""
-    value, answer = expected.value, outcome.answer
-    plain = value.casefold() in answer.casefold()
-    wanted = value.strip("`()").casefold()
-    called = [name for name in outcome.calls if name.casefold() == wanted]
-    wrong = {
-        "contains": not plain,
-        "lacks": plain,
-        "matches": expected.check == "matches" and not pattern(value).search(answer),
-        "calls": not called,
-        "calls not": bool(called if value else outcome.calls),
-        "same": answer != outcome.recorded_answer,
-        "same calls": list(outcome.calls) != list(outcome.recorded_calls),
-    }[expected.check]
-    if not wrong:
+def _read_item(line: str) -> str:
+    """Return the words of an item or row, "" for other lines and the title of a table."""
+    if found := _ITEM.match(line):
+        return found[1]
+    if not (found := _ROW.match(line)) or found[2].strip().casefold() == "turn":
         return ""
+    number, name, words = found.groups()
+    return f"turn {number}: {words.strip()}" if number else f"{name.strip()}: {words.strip()}"
+
+
+def _read_expectation(named: re.Match[str], words: str, line: int) -> Expectation:
+    """Return the expectation that words mean. ValueError for others."""
+    turn = int(named[1] or EVERY)
+    words = words.removeprefix(named[0]).replace("\\|", "|").strip()
+    for check, form in _CHECKS:
+        if found := re.fullmatch(form, words, re.IGNORECASE):
+            value = (found[1] if found.re.groups else "").strip()
+            value = quoted[1] if (quoted := _QUOTED.fullmatch(value)) else value
+            if check == "matches":
+                _pattern(value)
+            return Expectation(turn, check, value, line)
+    raise ValueError(f"not understood: {words or 'nothing is expected'}")
+
+
+def failure_reason(expected: Expectation, replayed: ReplayedTurn) -> str:
+    """Return why a turn that was run is not as expected, "" when it is."""
+    played, recorded, value = replayed.played, replayed.recorded, expected.value
+    answer = played.answer if played else ""
+    calls = [tool for tool, _ in played.calls] if played else []
+    then = [use.tool for use in recorded.uses]
+    called = [name for name in calls if name.casefold() == value.casefold()]
+    contained = value.casefold() in answer.casefold()
+    right: dict[Check, object] = {
+        "contains": contained,
+        "lacks": not contained,
+        "matches": expected.check == "matches" and _pattern(value).search(answer),
+        "calls": called,
+        "calls not": not (called if value else calls),
+        "same": answer == recorded.answer,
+        "same calls": calls == then,
+    }
+    if right[expected.check]:
+        return ""
+    names = ", ".join(calls) or "nothing"
     if expected.check == "same calls":
-        return (
-            f"called {_join_names(outcome.calls)} instead of {_join_names(outcome.recorded_calls)}"
-        )
-    if expected.check in ("calls", "calls not"):
-        return f"{expected}: called {_join_names(outcome.calls)}"
+        return f"called {names} instead of {', '.join(then) or 'nothing'}"
+    if "calls" in expected.check:
+        return f"{expected}: called {names}"
     return f"not so: {expected}"
 
 
-def pattern(value: str) -> re.Pattern[str]:
-    """Return the pattern of /.../flags, or of a text without slashes. re.error for a bad one."""
+def _pattern(value: str) -> re.Pattern[str]:
+    """Return the pattern of /.../flags, or of a text without slashes. ValueError for a bad one."""
     found = _REGEX.fullmatch(value)
-    if found is None:
-        return re.compile(value)
-    flags = "".join(dict.fromkeys(found["flags"]))
-    return re.compile(f"(?{flags}){found['pattern']}" if flags else found["pattern"])
-
-
-def _read_item(line: str, heading: int | None) -> tuple[int | None, str] | None:
-    """Return the turn (None: not named) and the words of an item or row; None for other lines."""
-    if found := _ITEM.match(line):
-        turn, rest = _read_turn(found["text"])
-        return (heading if turn is None else turn), rest
-    if "|" in line and (found := _ROW.match(line)):
-        cell, words = found["turn"].strip(), found["text"].strip()
-        turn = int(cell) or None if cell.isdecimal() else _read_turn(cell)[0]
-        is_title = cell.casefold() in ("turn", "turns", "")
-        return None if turn is None and is_title else (turn, words)
-    return None
-
-
-def _read_turn(text: str) -> tuple[int | None, str]:
-    """Return the turn at the beginning of a text (None: none), and the rest."""
-    found = _TURN.match(text)
-    if found is None:
-        return None, text.strip()
-    number = EVERY if found["every"] else int(found["number"])
-    return number, text[found.end() :].strip()
-
-
-def _expectation(turn: int, words: str, line: int) -> Expectation | str:
-    """Return the expectation that words mean, or what is wrong with them."""
-    words = words.replace("\\|", "|").strip()
-    unclear = f"not understood: {words or 'nothing is expected'}"
-    found = _CHECK.fullmatch(words)
-    if found is None:
-        return unclear
-    if same := found["same"]:
-        what: Check = "same calls" if same.casefold().endswith(("tools", "calls")) else "same"
-        return unclear if found["not"] else Expectation(turn, what, "", line)
-    check = _CHECKS.get((found["verb"].casefold(), bool(found["not"])))
-    value = _unquote(found["value"])
-    if check == "calls" and value.casefold() in _NOTHING:
-        check = "calls not"
-    if check == "calls not" and value.casefold() in (*_NOTHING, *_ANYTHING):
-        value = ""
-    if check == "matches":
-        try:
-            pattern(value)
-        except re.error as error:
-            return f"{value} is no pattern ({error})"
-    return Expectation(turn, check, value, line) if check else unclear
-
-
-def _unquote(value: str) -> str:
-    """Return a value without its quotes and a full stop behind them."""
-    value = value.strip()
-    bare = value.removesuffix(".")
-    if len(bare) > 1 and _QUOTES.get(bare[0]) == bare[-1]:
-        return bare[1:-1]
-    return value
-
-
-def _join_names(names: Sequence[str]) -> str:
-    return ", ".join(names) or "nothing"
+    body, flags = found.groups() if found else (value, "")
+    try:
+        return re.compile(f"(?{flags}){body}" if flags else body)
+    except re.error as error:
+        raise ValueError(f"{value} is no pattern ({error})") from None

@@ -115,7 +115,7 @@ def _copy(home: Home, skill: Skill) -> Iterator[Home]:
     with temporary_home() as copy:
         copy_folders(home, copy, COPIED)
         if is_ordinary(home.settings):
-            write_copy(copy, copy.settings, read_bytes(home.settings))
+            write_copy(copy.settings, read_bytes(home.settings))
         if skill.folder.is_relative_to(home.root):
-            write_copy(copy, copy.root / skill.folder.relative_to(home.root) / TESTS, None)
+            write_copy(copy.root / skill.folder.relative_to(home.root) / TESTS, None)
         yield copy

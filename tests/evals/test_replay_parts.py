@@ -13,8 +13,8 @@ from openclaw.agent.toolset import make_toolbox
 from openclaw.cli.commands.sessions.replay import turn_lines
 from openclaw.config import Settings
 from openclaw.evals.playback import NotRecorded, Playback
-from openclaw.evals.recorded import PastHistory, RecordedTurn, recorded_turns
-from openclaw.evals.replay import could_ask, count_unchanging, cues_from, real_calls
+from openclaw.evals.recorded import RecordedTurn, find_first_change, recorded_turns
+from openclaw.evals.replay import count_unchanging, cues_from, real_calls
 from openclaw.evals.replay_compare import ReplayedTurn, ReplayResult, TurnDifference, word_diff
 from openclaw.messages import Entry, ToolCall, ToolUse
 from openclaw.storage.home import Home
@@ -83,20 +83,6 @@ def test_changes_before_a_claim_that_was_sent_back_changed_nothing(box: Toolbox)
     assert count_unchanging(RecordedTurn(1, Entry("user", "x"), said[:1]), player) == 0
 
 
-def test_a_call_that_needed_a_yes_tells_that_somebody_could_be_asked(box: Toolbox) -> None:
-    def turn(*uses: ToolUse, **record: object) -> RecordedTurn:
-        user = Entry("user", "x", record_json=record)
-        return RecordedTurn(1, user, (Entry("assistant", "", tool_calls=uses),))
-
-    ran = use("run_shell", "ok", command="make")
-    refused = use("run_shell", "Refused (the user said no): ...", ok=False, command="make")
-    assert could_ask(turn(ran), box, "ask")
-    assert could_ask(turn(refused), box, "ask")
-    assert not could_ask(turn(use("list_files", "a.md")), box, "ask")
-    assert could_ask(turn(asked=True), box, "ask")
-    assert not could_ask(turn(ran, asked=False), box, "ask")
-
-
 def test_cues_come_back_as_they_were_noted() -> None:
     noted = {"named": ["a.md"], "asks": True, "errands": {"urls": ["x"], "new": 1}, "newer": 2}
     seen = cues_from(noted)
@@ -128,12 +114,18 @@ def test_a_file_is_found_as_it_was_when_a_turn_began(tmp_path: Path, in_git: boo
         write = call("write_file", path="workspace/a.md", content=text)
         it.say(f"Write {text} over all of it.", write, answer("Done."))
     turns = recorded_turns(it.app.sessions, it.session)
-    past = PastHistory(it.app.history)
-    assert past.held("workspace/a.md", it.session.id, turns[0]) == (True, None)
-    assert past.held("workspace/a.md", it.session.id, turns[1]) == (True, b"one\n")
-    assert past.held("workspace/never.md", it.session.id, turns[0]) == (False, None)
+    past = [*it.app.history.turns()]
+
+    def content(path: str, turn: RecordedTurn) -> bytes | None:
+        step = find_first_change(past, path, it.session.id, turn)
+        assert step is not None
+        return it.app.history.read(step.before)
+
+    assert content("workspace/a.md", turns[0]) is None
+    assert content("workspace/a.md", turns[1]) == b"one\n"
+    assert find_first_change(past, "workspace/never.md", it.session.id, turns[0]) is None
     later = replace(turns[1], number=3, user=replace(turns[1].user, at="2099-01-01T00:00:00"))
-    assert past.held("workspace/a.md", it.session.id, later) == (False, None)
+    assert find_first_change(past, "workspace/a.md", it.session.id, later) is None
 
 
 class Terminal(io.StringIO):

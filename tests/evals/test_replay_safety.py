@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import tempfile
 import time
@@ -85,9 +86,8 @@ def test_no_link_of_the_copy_leads_out_of_it(world: World, tmp_path: Path) -> No
     linked(memory / "keys.md", world.home.private / "learned.json")
     found = copied(world)
     assert "memory/people.md" not in found
-    assert found["memory/plan.md"] == (memory / "plan.md").read_bytes()
     assert None not in found.values()
-    assert not [name for name in found if "journal" in name or "keys" in name]
+    assert not [name for name in found if re.search("journal|keys|plan", name)]
 
 
 def test_a_folder_that_is_a_link_is_not_written_into(world: World, tmp_path: Path) -> None:
@@ -199,11 +199,11 @@ def test_values_of_the_wrong_type_in_a_record_are_not_taken() -> None:
     odd = {"temperature": "hot", "max_tokens": None, "max_steps": "x", "seed": "y", "think": 3}
     usual = limits_of(TurnRecord(), settings)
     assert limits_of(TurnRecord(options=odd), settings) == usual
-    out = {"temperature": float("nan"), "max_tokens": True, "max_steps": 0, "seed": 2**70}
+    out = {"temperature": float("nan"), "max_tokens": True, "max_steps": 0, "seed": -1}
     assert limits_of(TurnRecord(options=out), settings) == usual
     assert limits_of(TurnRecord.from_json({"options": "x"}), settings) == usual
     assert limits_of(TurnRecord(options={"max_tokens": 7, "seed": None}), settings).max_tokens == 7
-    seen = cues_from({"asks": "x", "known_lists": 5, "lines": [1], "errands": {"urls": 1}})
+    seen = cues_from({"asks": "x", "known_lists": 5, "lines": {"a": 1}, "errands": {"urls": 1}})
     assert seen == cues_from({})
 
 

@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 
 from openclaw.cli.main import run
+from openclaw.evals.recorded import RecordedTurn
+from openclaw.evals.replay_compare import ReplayedTurn, ReplayResult
 from openclaw.evals.replay_suite import (
     EVERY,
     Expectation,
-    TurnResult,
     failure_reason,
     read_expectations,
 )
+from openclaw.messages import Entry, ToolUse
 from openclaw.storage.home import create_home
 from tests.fakes.ollama_server import Answer, FakeOllama
 
@@ -87,6 +89,19 @@ def test_what_looks_like_an_expectation_and_is_none_is_a_problem(line: str) -> N
     assert problems[0].startswith("line 2: ")
 
 
+def replayed(
+    answer: str, *calls: str, then: str = "", then_called: tuple[str, ...] = ()
+) -> ReplayedTurn:
+    """A turn with this answer after these calls, and with what was recorded."""
+
+    def said(text: str, names: tuple[str, ...]) -> tuple[Entry, ...]:
+        uses = tuple(ToolUse("1", name, {}, "", True) for name in names)
+        return Entry("assistant", "", tool_calls=uses), Entry("assistant", text)
+
+    recorded = RecordedTurn(1, Entry("user", "x"), said(then, then_called))
+    return ReplayedTurn(recorded, ReplayResult(said(answer, calls), "answer"))
+
+
 @pytest.mark.parametrize(
     ("check", "value", "passes", "fails"),
     [
@@ -98,17 +113,17 @@ def test_what_looks_like_an_expectation_and_is_none_is_a_problem(line: str) -> N
 )
 def test_answers_are_checked(check: str, value: str, passes: str, fails: str) -> None:
     expected = Expectation(1, check, value)  # type: ignore[arg-type]
-    assert failure_reason(expected, TurnResult(passes, (), "as it was")) == ""
-    assert failure_reason(expected, TurnResult(fails, (), "as it was")) != ""
+    assert failure_reason(expected, replayed(passes, then="as it was")) == ""
+    assert failure_reason(expected, replayed(fails, then="as it was")) != ""
 
 
 def test_calls_are_checked_by_the_names_of_tools() -> None:
-    made = TurnResult("", ("todo", "todo"), "", ("todo",))
+    made = replayed("", "todo", "todo", then_called=("todo",))
     assert failure_reason(Expectation(1, "calls", "Todo"), made) == ""
     assert failure_reason(Expectation(1, "calls", "tod"), made) == "calls tod: called todo, todo"
     assert failure_reason(Expectation(1, "calls not", "todo"), made) != ""
     assert failure_reason(Expectation(1, "calls not"), made) != ""
-    assert failure_reason(Expectation(1, "calls not"), TurnResult("", ())) == ""
+    assert failure_reason(Expectation(1, "calls not"), replayed("")) == ""
     assert failure_reason(Expectation(1, "same calls"), made) == "called todo, todo instead of todo"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
 import sys
@@ -31,10 +32,10 @@ from openclaw.evals.replay_suite import (
     read_case,
 )
 from openclaw.security.display import count_of, harmless, one_line
-from openclaw.sessions.store import SessionStore, open_store
+from openclaw.sessions.store import open_store
 
 if TYPE_CHECKING:
-    from openclaw.evals.replay_compare import Piece, ReplayedTurn, TurnDifference
+    from openclaw.evals.replay_compare import Piece, ReplayedTurn, ReplayResult, TurnDifference
     from openclaw.messages import Usage
     from openclaw.sessions.session import Session
 
@@ -73,8 +74,12 @@ def replay(
     """
     home = current_home(ctx)
     store = open_store(home)
-    session, number = _load_reference(store, ref)
-    turns = _select_turns(recorded_turns(store, session), session, number)
+    name, _, number = ref.rpartition(":") if re.search(r".:\d+$", ref) else (ref, "", "")
+    session = store.load(name)
+    turns = [t for t in recorded_turns(store, session) if number in ("", str(t.number))]
+    if not turns:
+        what = f"there is no turn {number} in {session.id}" if number else "nothing was said in it"
+        raise UsageError(what, f"see it: openclaw sessions show {session.id}")
     warn(store.problems)
     if not as_json:
         typer.echo(heading(session, turns))
@@ -123,7 +128,7 @@ def test(
             found = print_each(checked, lambda each: "\n".join(judged_lines(each)), as_json=as_json)
             done.append((case, found))
     print_result(suite_json(done), suite_closing(done), as_json=as_json)
-    if any(case.problems or not all(j.passed for j in found) for case, found in done):
+    if not all(_has_passed(*each) for each in done):
         raise typer.Exit(1)
 
 
@@ -137,10 +142,9 @@ def _ended() -> Iterator[None]:
         signal.signal(number, signal.SIG_IGN)
         raise SystemExit(128 + number)
 
-    found = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
-    usual = [one for one in found if one and signal.getsignal(one) is signal.SIG_DFL]
     here = threading.current_thread() is threading.main_thread()
-    taken = usual if here else []
+    found = (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP") if here)
+    taken = [one for one in found if one and signal.getsignal(one) is signal.SIG_DFL]
     for number in taken:
         signal.signal(number, end)
     try:
@@ -148,22 +152,6 @@ def _ended() -> Iterator[None]:
     finally:
         for number in taken:
             signal.signal(number, signal.SIG_DFL)
-
-
-def _load_reference(store: SessionStore, ref: str) -> tuple[Session, int]:
-    """Return the session that ID[:TURN] names, and the turn, 0 for all."""
-    name, colon, number = ref.rpartition(":")
-    if colon and name and number.isdecimal():
-        return store.load(name), int(number)
-    return store.load(ref), 0
-
-
-def _select_turns(turns: list[RecordedTurn], session: Session, number: int) -> list[RecordedTurn]:
-    found = [turn for turn in turns if number in (0, turn.number)]
-    if not found:
-        what = f"there is no turn {number} in {session.id}" if number else "nothing was said in it"
-        raise UsageError(what, f"see it: openclaw sessions show {session.id}")
-    return found
 
 
 INDENT = " " * 9
@@ -201,13 +189,10 @@ def turn_lines(turn: ReplayedTurn, told: set[tuple[str, ...]]) -> Iterator[str]:
 
 def closing(done: Sequence[ReplayedTurn]) -> str:
     """Return how many turns came out the same."""
-    counts = _counts(done)
-    words = [
-        f"{counts['same']} same",
-        f"{counts['differs']} differ{'s' * (counts['differs'] == 1)}",
-    ]
-    words += [f"{counts['not_run']} not run"] if counts["not_run"] else []
-    return f"\n{count_of(len(done), 'turn')}: {', '.join(words)}"
+    same, differ, lost = _counts(done).values()
+    words = f"{same} same, {differ} differ{'s' * (differ == 1)}"
+    words += f", {lost} not run" if lost else ""
+    return f"\n{count_of(len(done), 'turn')}: {words}"
 
 
 def _counts(done: Sequence[ReplayedTurn]) -> dict[str, int]:
@@ -287,12 +272,12 @@ def suite_closing(done: Sequence[tuple[SuiteCase, Sequence[CheckedTurn]]]) -> st
     turns = [each for _, found in done for each in found]
     failed = sum(not each.passed for each in turns)
     faults = sum(len(case.problems) for case, _ in done)
-    sizes = f"{count_of(len(done), 'session')}, {len(turns)} turns"
     checks = sum(each.checks for each in turns)
     passed = "all turns passed" if turns else "no turn was run"
     words = f"{count_of(failed, 'turn')} failed" if failed else passed
     words += f", {count_of(faults, 'fault')}" if faults else ""
-    return f"\n{sizes}, {checks} expectations: {words}"
+    sizes = f"{count_of(len(done), 'session')}, {len(turns)} turns, {checks} expectations"
+    return f"\n{sizes}: {words}"
 
 
 # -------- JSON
@@ -300,11 +285,7 @@ def suite_closing(done: Sequence[tuple[SuiteCase, Sequence[CheckedTurn]]]) -> st
 
 def replay_json(session: Session, done: Sequence[ReplayedTurn]) -> dict[str, Any]:
     """Return the result of a replay, for programs."""
-    return {
-        "id": session.id,
-        **_counts(done),
-        "turns": [_turn_json(turn) for turn in done],
-    }
+    return {"id": session.id, **_counts(done), "turns": [_turn_json(turn) for turn in done]}
 
 
 def suite_json(done: Sequence[tuple[SuiteCase, Sequence[CheckedTurn]]]) -> dict[str, Any]:
@@ -326,8 +307,11 @@ def suite_json(done: Sequence[tuple[SuiteCase, Sequence[CheckedTurn]]]) -> dict[
         }
         for case, found in done
     ]
-    passed = all(not case.problems and all(j.passed for j in found) for case, found in done)
-    return {"passed": passed, "sessions": sessions}
+    return {"passed": all(_has_passed(*each) for each in done), "sessions": sessions}
+
+
+def _has_passed(case: SuiteCase, found: Sequence[CheckedTurn]) -> bool:
+    return not case.problems and all(each.passed for each in found)
 
 
 def _turn_json(turn: ReplayedTurn) -> dict[str, Any]:
@@ -341,19 +325,19 @@ def _turn_json(turn: ReplayedTurn) -> dict[str, Any]:
         "why": turn.lost,
         "differences": [asdict(each) for each in turn.differences],
         "notes": list(turn.notes),
-        "recorded": _said_json(recorded.answer, made, recorded.stop, then),
-        "replayed": _said_json(played.answer, played.calls, played.stop, now) if played else None,
+        "recorded": _said_json(recorded, made, then),
+        "replayed": played and _said_json(played, played.calls, now),
         "seconds": round(turn.seconds, 3),
     }
 
 
 def _said_json(
-    answer: str, calls: Sequence[tuple[str, Mapping[str, Any]]], stop: str, cost: Usage
+    said: RecordedTurn | ReplayResult, calls: Sequence[tuple[str, Mapping[str, Any]]], cost: Usage
 ) -> dict[str, Any]:
     return {
-        "answer": answer,
+        "answer": said.answer,
         "calls": [[tool, dict(given)] for tool, given in calls],
-        "stop": stop,
+        "stop": said.stop,
         "prompt_tokens": cost.prompt_tokens,
         "generated_tokens": cost.generated_tokens,
     }
