@@ -35,15 +35,11 @@ SKIPPED = ("memory/TESTS.md",)
 
 @frozen
 class LintReport:
-    """What was found in which files, and how many entries they have."""
+    """What was found in which files."""
 
     documents: Sequence[Document]
     findings: Sequence[LintFinding]
     around: LintContext
-
-    @property
-    def entries(self) -> int:
-        return sum(len(document.entries) for document in self.documents)
 
     def within(self, paths: Collection[str]) -> LintReport:
         """Return the report with the findings of these files and folders only; all if none is
@@ -51,11 +47,8 @@ class LintReport:
         """
         if not paths:
             return self
-        chosen = [
-            f
-            for f in self.findings
-            if any(f.path == path or f.path.startswith(f"{path}/") for path in paths)
-        ]
+        inside = tuple(f"{path}/" for path in paths)
+        chosen = [f for f in self.findings if f"{f.path}/".startswith(inside)]
         return replace(self, findings=chosen)
 
 
@@ -107,13 +100,10 @@ def _around(home: Home) -> LintContext:
                 found += [home.relative(Path(folder, name)) for name in names]
         return found
 
-    def exists(path: str) -> bool:
-        return (home.root / path).exists()
-
     def text(path: str) -> str:
         return read_markdown(home.root / path) if is_ordinary(home.root / path) else ""
 
-    return LintContext(exists, files, text)
+    return LintContext(lambda path: (home.root / path).exists(), files, text)
 
 
 # ---- fixes
@@ -132,9 +122,15 @@ def apply_fixes_to_texts(
     found: Sequence[LintFinding] = report.findings
     changed: dict[str, str] = {}
     for _ in range(ROUNDS):
-        able = _in_turn([f for f in found if f.path in asked and _may(f, accepted)])
-        if masker is not None:
-            able = [_with_secret_names(finding, texts[finding.path], masker) for finding in able]
+        # A secret with hidden characters in it waits for the round after they have gone.
+        hidden = {(f.path, f.line) for f in found if f.check == "hidden" and f.edits}
+        able = [
+            finding if masker is None else _with_secret_names(finding, texts, masker)
+            for finding in found
+            if finding.path in asked
+            and (finding.check != "secret" or (finding.path, finding.line) not in hidden)
+            and (accepted is None or all(edit.path in accepted for edit in finding.edits))
+        ]
         new = apply_fixes(texts.values(), able)
         if not new:
             break
@@ -144,24 +140,14 @@ def apply_fixes_to_texts(
     return changed
 
 
-def _in_turn(found: Sequence[LintFinding]) -> list[LintFinding]:
-    """Leave out the secrets of lines that have hidden characters: a part of the value would be
-    taken for the whole, or be stored with these characters in it.
-    """
-    hidden = {(f.path, f.line) for f in found if f.check == "hidden" and f.edits}
-    return [f for f in found if f.check != "secret" or (f.path, f.line) not in hidden]
-
-
-def _may(finding: LintFinding, accepted: Collection[str] | None) -> bool:
-    return accepted is None or all(edit.path in accepted for edit in finding.edits)
-
-
-def _with_secret_names(finding: LintFinding, document: Document, masker: Masker) -> LintFinding:
+def _with_secret_names(
+    finding: LintFinding, texts: Mapping[str, Document], masker: Masker
+) -> LintFinding:
     """Return the finding with the names that its line's secrets have in the masker."""
     if finding.check != "secret" or not finding.edits:
         return finding
     edit = finding.edits[0]
-    masked = masker.mask("".join(document.page.lines[edit.start : edit.end]))
+    masked = masker.mask("".join(texts[edit.path].page.lines[edit.start : edit.end]))
     return replace(finding, edits=(replace(edit, text=masked),))
 
 
@@ -192,7 +178,7 @@ def _write(
     left = []
     for path in sorted(new):
         file = home.root / path
-        mark = _mark(file)
+        mark = BOM if (bytes_or_none(file) or b"").startswith(BOM) else b""
         before, after = (
             mark + side[path].encode("utf-8", "surrogateescape") for side in (old, new)
         )
@@ -201,11 +187,6 @@ def _write(
         except SaveConflict:
             left.append(path)
     return left
-
-
-def _mark(file: Path) -> bytes:
-    """Return the byte order mark of a file; empty if it has none or cannot be read."""
-    return BOM if (bytes_or_none(file) or b"").startswith(BOM) else b""
 
 
 _HUNK = re.compile(rb"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
@@ -223,14 +204,17 @@ def staged_lines(home: Home) -> tuple[list[Document], Lines]:
 
     UsageError without a repository.
     """
-    git, env = Git(home.root, around=True), _surroundings()
+    # A commit of some files only has an index of its own, which it names to its hooks.
+    named = os.environ.get("GIT_INDEX_FILE")
+    env = {"GIT_INDEX_FILE": str(Path(named).absolute())} if named else {}
+    git = Git(home.root, around=True)
     try:
         listed = git.run("ls-files", "--stage", "-z", "--", "memory", data=b"", **env)
         names = git.run(
             *_DIFF, "--name-only", "--diff-filter=d", "-z", "--", "memory", data=b"", **env
         )
         blobs = _blobs(git, listed)
-        changed = [name for name in names.decode("utf-8", "surrogateescape").split("\0") if name]
+        changed = names.decode("utf-8", "surrogateescape").split("\0")
         lines = {name: _lines(git, name, env) for name in changed if name in blobs}
     except GitError as error:
         raise UsageError(f"--staged needs git: {error}", error.hint) from error
@@ -246,14 +230,6 @@ def staged_findings(found: Iterable[LintFinding], lines: Lines) -> list[LintFind
     ]
 
 
-def _surroundings() -> dict[str, str]:
-    """Return the environment for git: a commit of some files only has an index of its own, which it
-    names to its hooks.
-    """
-    named = os.environ.get("GIT_INDEX_FILE")
-    return {"GIT_INDEX_FILE": str(Path(named).absolute())} if named else {}
-
-
 def _blobs(git: Git, listed: bytes) -> dict[str, str]:
     """Return the texts of the Markdown files among the lines of `ls-files --stage -z`."""
     found: dict[str, str] = {}
@@ -261,13 +237,11 @@ def _blobs(git: Git, listed: bytes) -> dict[str, str]:
         about, _, name = line.partition(b"\t")
         path = name.decode("utf-8", "surrogateescape")
         mode, sha, stage = about.decode("ascii").split()
-        if path.endswith(".md") and mode.startswith("100") and stage == "0":
+        is_note = path.endswith(".md") and path not in SKIPPED
+        if is_note and mode.startswith("100") and stage == "0":
             found[path] = sha
-    found.pop("memory/TESTS.md", None)
     blobs = git.blobs([*found.values()])
-    texts = (
-        blob.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape") for blob in blobs
-    )
+    texts = (blob.removeprefix(BOM).decode("utf-8", "surrogateescape") for blob in blobs)
     return dict(zip(found, texts, strict=True))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -107,21 +108,10 @@ class Document:
     def _in_front(self, at: int) -> bool:
         return self.page.opaque.get(at) == 0 and self.page.lines[0].rstrip() == "---"
 
-    @cached_property
-    def _headings(self) -> list[str]:
-        """The heading above each line."""
-        named = [""] * len(self.page.lines)
-        for section in self.page.sections:
-            for at in range(section.start, section.end):
-                named[at] = section.name if section.level else ""
-        return named
-
-    def heading(self, entry: MemoryEntry) -> str:
-        return self._headings[entry.at]
-
     def date(self, entry: MemoryEntry) -> str:
         """Return the ISO day of an entry from its comment, its heading or its file; "" for none."""
-        named = _ISO.search(self.heading(entry))
+        at = bisect(self.page.sections, entry.at, key=lambda section: section.start) - 1
+        named = _ISO.search(self.page.sections[at].name)
         return entry.meta.date or (named[0] if named else "") or self.day
 
     def raw(self, entry: MemoryEntry) -> str:

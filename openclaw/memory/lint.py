@@ -28,6 +28,7 @@ from openclaw.memory.markdown import read_page
 from openclaw.memory.notes import MAX_CHARS
 from openclaw.memory.pages import gathered_lines
 from openclaw.security import secrets, untrusted
+from openclaw.security.display import count_of
 from openclaw.security.masking import mask_of
 
 
@@ -39,19 +40,16 @@ def lint(documents: Iterable[Document], around: LintContext) -> list[LintFinding
     """
     known = [document for document in documents if document.name != "TESTS.md"]
     links = LinkChecker(known, around)
-    found: list[LintFinding] = []
+    found = list(find_duplicates(known))
+    gone = {(edit.path, edit.start) for each in found for edit in each.edits if not edit.text}
+    found += find_contradictions(known, gone)
+    gathered = set[tuple[str, int]]()
     for document in known:
         if document.kind != "todo":
             found += check_document(document)
         found += find_relative_dates(document)
         found += links.find_dead(document)
-    same = list(find_duplicates(known))
-    found += same
-    gone = {(edit.path, edit.start) for each in same for edit in each.edits if not edit.text}
-    found += find_contradictions(known, gone)
-    gathered = {
-        (document.path, at + 1) for document in known for at in gathered_lines(document.text)
-    }
+        gathered |= {(document.path, at + 1) for at in gathered_lines(document.text)}
     kept = [each for each in found if (each.path, each.line) not in gathered]
     return sorted(kept, key=lambda f: (f.path, f.line, [*LEVELS].index(f.check)))
 
@@ -77,14 +75,9 @@ def _check_hidden(document: Document) -> Iterator[LintFinding]:
             signs = ", ".join(dict.fromkeys(f"U+{ord(char):04X}" for char in found))
             shown = untrusted.strip_hidden(bare)
             said = quote(shown.strip(" \t-*+"))
-            count = f"{len(found)} hidden character{'s' * (len(found) > 1)}"
-            yield document.finding(
-                "hidden",
-                at,
-                f"{count} ({signs}) in {said}",
-                advice="take them out",
-                edit=" ".join(shown.split("\n")),
-            )
+            message = f"{count_of(len(found), 'hidden character')} ({signs}) in {said}"
+            edit = " ".join(shown.split("\n"))
+            yield document.finding("hidden", at, message, advice="take them out", edit=edit)
 
 
 def _check_secrets(document: Document) -> Iterator[LintFinding]:
@@ -109,27 +102,21 @@ def _check_secrets(document: Document) -> Iterator[LintFinding]:
 
 
 def _check_orders(document: Document) -> Iterator[LintFinding]:
-    plain = untrusted.strip_hidden(document.text) if not document.text.isascii() else document.text
+    plain = untrusted.strip_hidden(document.text)
     lines = plain.split("\n")
     for at in find_orders(plain):
-        yield document.finding(
-            "order",
-            min(at, len(document.page.lines) - 1),
-            f"words that give an agent orders: {quote(lines[at].strip(' -*+'))}",
-            advice="if you did not write this, take it out",
-        )
+        message = f"words that give an agent orders: {quote(lines[at].strip(' -*+'))}"
+        advice = "if you did not write this, take it out"
+        last = len(document.page.lines) - 1
+        yield document.finding("order", min(at, last), message, advice=advice)
 
 
 def _check_length(document: Document) -> Iterator[LintFinding]:
     for entry in document.entries:
         if len(entry.text) > MAX_CHARS and not entry.superseded:
-            yield document.finding(
-                "too-long",
-                entry.at,
-                f"{len(entry.text)} characters; an entry has at most {MAX_CHARS}",
-                advice="split it into facts of one line each",
-                last=entry.end,
-            )
+            message = f"{len(entry.text)} characters; an entry has at most {MAX_CHARS}"
+            advice = "split it into facts of one line each"
+            yield document.finding("too-long", entry.at, message, advice=advice, last=entry.end)
 
 
 _ADDRESS = (
@@ -247,44 +234,32 @@ def find_orders(text: str) -> Iterator[int]:
             yield at
 
 
-EditedLines = dict[str, list[tuple[int, int]]]
-
-
 def apply_fixes(documents: Iterable[Document], found: Iterable[LintFinding]) -> dict[str, str]:
     """Apply the edits of findings; return the new texts of the changed files by path.
 
     A finding that would change the same lines as an earlier one waits for the next run.
     """
-    texts = {document.path: document for document in documents}
-    taken: EditedLines = {}
-    edits: dict[str, list[Edit]] = {}
+    before = {document.path: document for document in documents}
+    lines = {path: [*document.page.lines] for path, document in before.items()}
+    taken = set[tuple[str, int]]()
+    edits: list[Edit] = []
     for finding in found:
-        if finding.edits and not any(_overlaps(edit, taken) for edit in finding.edits):
-            for edit in finding.edits:
-                taken.setdefault(edit.path, []).append((edit.start, edit.end))
-                edits.setdefault(edit.path, []).append(edit)
-    new = {path: _apply_edits(texts[path], each) for path, each in edits.items()}
-    return {path: text for path, text in new.items() if text != texts[path].text}
-
-
-def _overlaps(edit: Edit, taken: EditedLines) -> bool:
-    return any(edit.start < end and start < edit.end for start, end in taken.get(edit.path, ()))
-
-
-def _apply_edits(document: Document, edits: Iterable[Edit]) -> str:
-    lines = [*document.page.lines]
-    for edit in sorted(edits, key=lambda e: e.start, reverse=True):
-        lines[edit.start : edit.end] = [edit.text] if edit.text else []
-    return "".join(lines)
+        places = {(e.path, at) for e in finding.edits for at in range(e.start, e.end)}
+        if taken.isdisjoint(places):
+            taken |= places
+            edits += finding.edits
+    for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
+        lines[edit.path][edit.start : edit.end] = [edit.text] if edit.text else []
+    new = {path: "".join(lines[path]) for path in {edit.path for edit in edits}}
+    return {path: text for path, text in new.items() if text != before[path].text}
 
 
 def format_diff(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
     """Yield a unified diff of the files of `after`, without line ends and without secrets."""
     for path in sorted(after):
-        old, new = (_bare_lines(without_secrets(side[path])) for side in (before, after))
+        old, new = (
+            [line.rstrip("\r\n") for line in read_page(without_secrets(side[path])).lines]
+            for side in (before, after)
+        )
         yield f"diff --git a/{path} b/{path}"
         yield from difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", lineterm="")
-
-
-def _bare_lines(text: str) -> list[str]:
-    return [line.rstrip("\r\n") for line in read_page(text).lines]

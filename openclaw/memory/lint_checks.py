@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import posixpath
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import Literal
@@ -97,16 +97,32 @@ def _sort_key(item: LintItem) -> tuple[bool, bool, str, int]:
 
 def _duplicate_finding(keep: LintItem, drop: LintItem, edits: tuple[Edit, ...]) -> LintFinding:
     message = f"says what {keep.place} says: {quote(keep.entry.text)}"
-    advice = "keep the other one, with the day of this one"
+    advice = "if both mean the same, take one out"
+    advice = "keep the other one, with the day of this one" if edits else advice
+    shown = not share_heading(keep, drop)
+    return pair_finding("duplicate", drop, keep, message, advice, edits, shown=shown)
+
+
+def pair_finding(
+    check: str,
+    item: LintItem,
+    other: LintItem,
+    message: str,
+    advice: str,
+    edits: tuple[Edit, ...],
+    *,
+    shown: bool,
+) -> LintFinding:
+    """Make a finding about an entry, compared with another one; it is only `shown` as advice."""
     return LintFinding(
-        "duplicate",
-        LEVELS["duplicate"] if share_heading(keep, drop) else "advice",
-        drop.document.path,
-        drop.entry.at + 1,
+        check,
+        "advice" if shown else LEVELS[check],
+        item.document.path,
+        item.entry.at + 1,
         message,
-        advice if edits else "if both mean the same, take one out",
-        drop.entry.end,
-        (keep.document.path, keep.entry.at + 1),
+        advice,
+        item.entry.end,
+        (other.document.path, other.entry.at + 1),
         edits,
     )
 
@@ -252,13 +268,13 @@ def _is_of_user(item: LintItem) -> bool:
     return not _USER.isdisjoint(words) and _PRONOUNS.isdisjoint(words)
 
 
-_CODE = re.compile(r"(`{1,5})(?:(?!\1).){1,300}?\1")
-_COMMENT = re.compile(r"<!--.*?(?:-->|$)")
+_UNREAD = re.compile(r"(`{1,5})(?:(?!\1).){1,300}?\1|<!--.*?(?:-->|$)")
+"""Code and comments."""
 _LINK = re.compile(
     r"!?\[[^\[\]]{0,300}\]\([ \t]*<?(?P<to>[^()\s<>]{1,300}(?:\([^()\s]*\))?[^()\s<>]{0,300})>?"
     r"(?:[ \t]+[\"'(][^\"')]*[\"')])?[ \t]*\)"
 )
-_DEFINED = re.compile(r"[ ]{0,3}\[[^\]^]{1,100}\]:[ \t]*<?(?P<to>[^\s<>]{1,300})>?")
+_DEFINED = re.compile(r"^[ ]{0,3}\[[^\]^]{1,100}\]:[ \t]*<?(?P<to>[^\s<>]{1,300})>?")
 _WIKI = re.compile(r"(?<!\w)!?\[\[(?P<to>[^\[\]|\n]{1,200})(?:\|[^\[\]\n]{0,200})?\]\]")
 _SCHEME = re.compile(r"[A-Za-z][\w+.-]*:|//|\{|\$|~")
 _LINES = re.compile(r"L\d+(?:-L?\d+)?")
@@ -280,7 +296,7 @@ class LinkChecker:
     def __init__(self, documents: Sequence[Document], around: LintContext) -> None:
         self._around = around
         self._documents = {document.path: document for document in documents}
-        self._anchors: dict[str, Collection[str]] = {}
+        self._anchors: dict[str, set[str]] = {}
 
     @cached_property
     def _files(self) -> list[str]:
@@ -328,24 +344,20 @@ class LinkChecker:
         if _LINES.fullmatch(anchor):
             return True
         last = anchor.rpartition("#")[2].strip()
-        return last.casefold() in self._anchors_of(path) or _slug(last) in self._anchors_of(path)
+        first = re.sub(r"-\d+$", "", last)  # GitHub numbers headings of one name
+        return not self._anchors_of(path).isdisjoint((last.casefold(), _slug(last), _slug(first)))
 
-    def _anchors_of(self, path: str) -> Collection[str]:
+    def _anchors_of(self, path: str) -> set[str]:
         """Return the names that an anchor may use in a file: headings, their slugs, blocks."""
         if path not in self._anchors:
             known = self._documents.get(path)
             text = known.text if known else self._around.read(path)
             page = known.page if known else read_page(text)
-            names: dict[str, None] = {}
-            for section in page.sections:
-                slug, number = _slug(section.name), 0
-                while slug in names:
-                    number += 1
-                    slug = f"{_slug(section.name)}-{number}"
-                names |= dict.fromkeys((section.name.casefold(), slug))
+            headings = [section.name for section in page.sections]
             blocks = re.findall(r"\s(\^[A-Za-z0-9-]+)[ \t]*$", text, re.MULTILINE)
             ids = re.findall(r"\b(?:id|name)=[\"']([^\"']+)", text)
-            self._anchors[path] = {*names, *map(str.casefold, (*blocks, *ids))}
+            names = map(str.casefold, (*headings, *blocks, *ids))
+            self._anchors[path] = {*names, *map(_slug, headings)}
         return self._anchors[path]
 
     def _no_file(self, document: Document, link: _Link) -> LintFinding:
@@ -390,15 +402,9 @@ def _find_links(document: Document) -> Iterator[_Link]:
     for at, line in enumerate(document.page.lines):
         if "[" not in line or at in document.page.opaque:
             continue
-        plain = line
-        for pattern in (_CODE, _COMMENT):
-            plain = pattern.sub(lambda found: " " * len(found[0]), plain)
+        plain = _UNREAD.sub(lambda found: " " * len(found[0]), line)
         for pattern in (_LINK, _WIKI, _DEFINED):
-            for found in (
-                filter(None, [pattern.match(plain)])
-                if pattern is _DEFINED
-                else pattern.finditer(plain)
-            ):
+            for found in pattern.finditer(plain):
                 if not _SCHEME.match(found["to"]):
                     yield _Link(at, found["to"], pattern is _WIKI, found.start("to"))
 

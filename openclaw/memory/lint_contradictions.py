@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
 from openclaw.memory.corrections import corrects, subject_keys
-from openclaw.memory.entries import MemoryEntry, strike_through
-from openclaw.memory.findings import LEVELS, Document, Edit, LintFinding, alike, quote
+from openclaw.memory.entries import strike_through
+from openclaw.memory.findings import Document, Edit, LintFinding, alike, quote
 from openclaw.memory.lint_checks import (
     MOST_IN_GROUP,
     LintItem,
     items_of,
+    pair_finding,
     relation,
     share_heading,
     stems,
@@ -38,16 +39,14 @@ def find_contradictions(
     """
     items = [i for i in items_of(documents) if (i.document.path, i.entry.at) not in gone]
     told: set[int] = set()
-    pairs = [(items[one], items[other]) for one, other in _find_opposed(items)]
-    for pair in sorted(pairs, key=_is_exception):  # exceptions say less, so they come last
-        older, newer = sorted(pair, key=lambda i: (i.date, i.order))
-        if older.order in told:
-            continue
-        told.add(older.order)
-        yield _contradiction_finding(older, newer)
+    # Exceptions say less, so they come last.
+    for older, newer in sorted(_find_opposed(items), key=_is_exception):
+        if older.order not in told:
+            told.add(older.order)
+            yield _contradiction_finding(older, newer)
 
 
-def _find_opposed(items: Sequence[LintItem]) -> Iterator[tuple[int, int]]:
+def _find_opposed(items: Sequence[LintItem]) -> Iterator[tuple[LintItem, LintItem]]:
     """Find pairs (old, new) of items that cannot both be true; the newest first."""
     keys = (
         (key, number)
@@ -55,9 +54,9 @@ def _find_opposed(items: Sequence[LintItem]) -> Iterator[tuple[int, int]]:
         for key in (*subject_keys(item.entry.text), *_opposite_keys(item.entry.text))
     )
     for group in alike(keys):
-        newest = sorted(group, key=lambda n: (items[n].date, n), reverse=True)[:MOST_IN_GROUP]
-        for new, old in combinations(newest, 2):
-            if _are_of_one_time(items[new], items[old]) and _disagree(items[new], items[old]):
+        newest = sorted((items[n] for n in group), key=lambda i: (i.date, i.order), reverse=True)
+        for new, old in combinations(newest[:MOST_IN_GROUP], 2):
+            if _are_of_one_time(new, old) and _disagree(new, old):
                 yield old, new
 
 
@@ -101,8 +100,7 @@ def _opposite_keys(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def _contradiction_finding(older: LintItem, newer: LintItem) -> LintFinding:
-    said = quote(newer.entry.text)
-    known = bool(older.date and newer.date and older.date != newer.date)
+    on = f" on {newer.date}" if older.date and newer.date not in ("", older.date) else ""
     exception = _is_exception((older, newer))
     edits: tuple[Edit, ...] = ()
     advice = "if both mean the same thing, strike the one through that no longer holds"
@@ -111,18 +109,9 @@ def _contradiction_finding(older: LintItem, newer: LintItem) -> LintFinding:
     elif _is_ordered(older, newer) and relation(older, newer) == "sure":
         edits = tuple(_strike_edits(older, newer.date))
         advice = "the newer one holds; strike this one through" if edits else advice
+    message = f"{newer.place} says otherwise{on}: {quote(newer.entry.text)}"
     shown = exception or not share_heading(older, newer)
-    return LintFinding(
-        "contradiction",
-        "advice" if shown else LEVELS["contradiction"],
-        older.document.path,
-        older.entry.at + 1,
-        f"{newer.place} says otherwise{f' on {newer.date}' if known else ''}: {said}",
-        advice,
-        older.entry.end,
-        (newer.document.path, newer.entry.at + 1),
-        edits,
-    )
+    return pair_finding("contradiction", older, newer, message, advice, edits, shown=shown)
 
 
 def _is_ordered(older: LintItem, newer: LintItem) -> bool:
@@ -178,7 +167,15 @@ def find_relative_dates(document: Document) -> Iterator[LintFinding]:
         if anchored or entry.superseded or _DONE.match(entry.text):
             continue
         if word := first_relative_date(entry.text):
-            yield _relative_date_finding(document, entry, word)
+            message = f'"{word}" of which day? Nothing here has a date'
+            day = "due:2026-12-01" if document.kind == "todo" else "2026-12-01"
+            yield document.finding(
+                "relative-date",
+                entry.at,
+                message,
+                advice=f"write the day, as {day}",
+                last=entry.end,
+            )
 
 
 def first_relative_date(text: str) -> str:
@@ -193,14 +190,3 @@ def first_relative_date(text: str) -> str:
         if day[0].islower() or " " in day or plain.startswith(day):  # no name: "USA Today"
             return day
     return ""
-
-
-def _relative_date_finding(document: Document, entry: MemoryEntry, word: str) -> LintFinding:
-    todo = document.kind == "todo"
-    return document.finding(
-        "relative-date",
-        entry.at,
-        f'"{word}" of which day? Nothing here has a date',
-        advice="write the day, as due:2026-12-01" if todo else "write the day, as 2026-12-01",
-        last=entry.end,
-    )

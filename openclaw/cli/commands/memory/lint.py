@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import current_home, print_json
+from openclaw.cli.common import current_home, print_json, print_result
 from openclaw.cli.formatting import paint, print_lines, warn, wrap
 from openclaw.cli.opening import open_app
 from openclaw.cli.options import AsJson
@@ -92,27 +93,20 @@ def _faults(found: Sequence[LintFinding]) -> int:
 
 
 def _print_findings(report: LintReport, *, as_json: bool) -> None:
-    if as_json:
-        print_json([_shape(finding) for finding in report.findings])
-        return
-    for line in _lines(report.findings):
-        typer.echo(line)
-    _tell_sum(report)
+    shapes = [_shape(finding) for finding in report.findings]
+    print_result(shapes, *_lines(report.findings), as_json=as_json)
+    if not as_json:
+        _tell_sum(report)
 
 
 def _shape(finding: LintFinding) -> dict[str, Any]:
-    other = finding.other
-    return {
-        "check": finding.check,
-        "level": finding.level,
-        "path": finding.path,
-        "line": finding.line,
-        "end_line": finding.last,
-        "message": finding.message,
-        "advice": finding.advice,
-        "other": {"path": other[0], "line": other[1]} if other else None,
-        "fixable": bool(finding.edits),
-    }
+    shape = asdict(finding)
+    shape["end_line"] = shape.pop("last")
+    shape["other"] = (
+        dict(zip(("path", "line"), finding.other, strict=True)) if finding.other else None
+    )
+    shape["fixable"] = bool(shape.pop("edits"))
+    return shape
 
 
 def _lines(found: Sequence[LintFinding]) -> Iterator[str]:
@@ -135,16 +129,15 @@ def _tell_sum(report: LintReport) -> None:
 
 
 def _sum(report: LintReport) -> str:
-    counts = dict.fromkeys(COLOURS, 0)
-    for finding in report.findings:
-        counts[finding.level] += 1
+    counts = Counter[str](finding.level for finding in report.findings)
     named = [
-        f"{number} {level}{'s' * (number != 1 and level != 'advice')}"
-        for level, number in counts.items()
-        if number
+        f"{counts[level]} {level}" if level == "advice" else count_of(counts[level], level)
+        for level in COLOURS
+        if counts[level]
     ]
-    files, entries = len(report.documents), report.entries
-    where = f"{entries:,} entr{'y' if entries == 1 else 'ies'} of {count_of(files, 'file')}"
+    entries = sum(len(document.entries) for document in report.documents)
+    files = count_of(len(report.documents), "file")
+    where = f"{entries:,} entr{'y' if entries == 1 else 'ies'} of {files}"
     able = sum(bool(finding.edits) for finding in report.findings)
     more = f"; {able} can be fixed: openclaw memory lint --fix" if able else ""
     return f"{', '.join(named) or 'nothing found'} in {where}{more}"
@@ -169,15 +162,11 @@ def _show_fixes(report: LintReport, *, as_json: bool) -> None:
         print_json({"findings": shapes, "files": diffs})
         return
     print_lines(_diff(report, after))
-    typer.echo(_left(report, after), err=True)
-
-
-def _left(report: LintReport, after: dict[str, str]) -> str:
     left = _faults([finding for finding in report.findings if not finding.edits])
-    more = f"; {count_of(left, 'fault')} only you can fix" if left else ""
-    if not after:
-        return f"nothing here can be fixed by code{more}"
-    return f"nothing was written{more}; to do it: openclaw memory lint --fix --apply"
+    said = "nothing was written" if after else "nothing here can be fixed by code"
+    said += f"; {count_of(left, 'fault')} only you can fix" if left else ""
+    said += "; to do it: openclaw memory lint --fix --apply" if after else ""
+    typer.echo(said, err=True)
 
 
 def _apply(
