@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -86,10 +87,9 @@ def _read(source: Source, item: SourceItem) -> ForeignConversation:
 
 def _title_in(source: Source, path: str, own: str) -> str:
     """Return the name that OpenClaw's sessions.json gives to a conversation, "" for none."""
-    try:
-        return _titles(source.text(path)).get(own, "") if source.is_file(path) else ""
-    except OpenclawError:
-        return ""
+    with suppress(OpenclawError):
+        return _titles(source.text(path)).get(own, "")
+    return ""
 
 
 @lru_cache(maxsize=1)
@@ -100,14 +100,12 @@ def _titles(text: str) -> dict[str, str]:
 
 
 def _without_marks(entry: Entry, label: str) -> Entry:
-    calls = tuple(_fence_result(use, label) for use in entry.tool_calls)
-    return replace(entry, content=disarm_masks(entry.content), tool_calls=calls)
-
-
-def _fence_result(use: ToolUse, label: str) -> ToolUse:
-    by = f"{use.tool}, a tool of {label}"
-    text = fence(disarm_masks(use.output), by, os.urandom(4).hex())
-    return replace(use, input=map_texts(use.input, disarm_masks), output=text)
+    calls = []
+    for use in entry.tool_calls:
+        by = f"{use.tool}, a tool of {label}"
+        text = fence(disarm_masks(use.output), by, os.urandom(4).hex())
+        calls.append(replace(use, input=map_texts(use.input, disarm_masks), output=text))
+    return replace(entry, content=disarm_masks(entry.content), tool_calls=tuple(calls))
 
 
 def _is_made_of(to: Transfer, item: SourceItem, target: str) -> bool:

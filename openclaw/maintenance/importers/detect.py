@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import islice
 
-from openclaw.errors import OpenclawError, UsageError
+from openclaw.errors import UsageError
 from openclaw.frozen import frozen
-from openclaw.maintenance.importers.source import Source, decode_text, find_databases
+from openclaw.maintenance.importers.source import Source, find_databases
 from openclaw.maintenance.importers.steps import FORMATS, Format, SourceItem
-from openclaw.storage.readers import json_or_none
 
 OPENCLAW_SETTINGS = ("openclaw.json", "clawdbot.json", "moltbot.json")
 WORKSPACES = ("workspace", "workspace.default", "workspace-main")
@@ -68,45 +66,24 @@ def detect_layout(source: Source, wanted: str = "") -> Layout:
 
 
 def _is(source: Source, known: Format, workspace: str) -> bool:
+    settings = any(source.is_file(name) for name in OPENCLAW_SETTINGS)
     if known == "hermes":
         memories = any(source.is_file(f"memories/{name}") for name in ("MEMORY.md", "USER.md"))
-        state = source.is_file("state.db") and source.is_file("config.yaml")
-        return memories or state
+        return memories or (source.is_file("state.db") and source.is_file("config.yaml"))
     if known == "nanobot":
-        return _is_nanobot(source, workspace)
-    if any(source.is_file(name) for name in OPENCLAW_SETTINGS) or source.is_folder("agents/main"):
-        return True
-    return bool(workspace) or _has_identity(source, "")
+        inner = f"{workspace}/memory" if workspace else "memory"
+        logs = any(source.is_file(f"{inner}/{name}") for name in ("HISTORY.md", "history.jsonl"))
+        own = workspace and source.is_file("config.json")
+        return not settings and bool(own or (logs and _has_identity(source, workspace)))
+    return (
+        settings or source.is_folder("agents/main") or bool(workspace) or _has_identity(source, "")
+    )
 
 
 def _is_state(source: Source) -> bool:
     """Tell whether a folder holds an agent's settings and conversations, and is no workspace."""
     settings = any(source.is_file(name) for name in (*OPENCLAW_SETTINGS, "config.json"))
     return (settings or source.is_folder("agents/main")) and not _has_identity(source, "")
-
-
-def _is_nanobot(source: Source, workspace: str) -> bool:
-    if any(source.is_file(name) for name in OPENCLAW_SETTINGS):
-        return False
-    inner = f"{workspace}/" if workspace else ""
-    logs = any(source.is_file(f"{inner}memory/{n}") for n in ("HISTORY.md", "history.jsonl"))
-    return (
-        (logs and _has_identity(source, workspace))
-        or (bool(workspace) and source.is_file("config.json"))
-        or any(_is_nanobots(source, folder) for folder in (f"{inner}sessions", "sessions"))
-    )
-
-
-def _is_nanobots(source: Source, folder: str) -> bool:
-    """Tell whether a folder has a conversation that begins as nanobot's do."""
-    looked = Source(source.root)
-    found = (path for path in looked.files(folder) if path.endswith(".jsonl"))
-    for path in islice(found, 3):
-        with suppress(OpenclawError):
-            first = json_or_none(decode_text(source.held(path)).partition("\n")[0])
-            if isinstance(first, dict) and first.get("_type") == "metadata":
-                return True
-    return False
 
 
 def _has_identity(source: Source, folder: str) -> bool:
@@ -118,13 +95,8 @@ def _has_identity(source: Source, folder: str) -> bool:
 
 
 def _has_notes(source: Source) -> bool:
-    looked = Source(source.root)
-    for number, path in enumerate(looked.files()):
-        if path.lower().endswith(NOTES):
-            return True
-        if number > MOST_LOOKED_AT:
-            break
-    return False
+    first = islice(Source(source.root).files(), MOST_LOOKED_AT)
+    return any(path.lower().endswith(NOTES) for path in first)
 
 
 TEXTS = (*NOTES, ".rst", ".csv", ".tsv", ".html", ".htm", ".canvas")

@@ -144,22 +144,16 @@ def as_list(memories: Iterable[str]) -> str:
 
 def new_blocks(text: str, known: str) -> list[Block]:
     """Return the blocks of a text that a file does not hold yet; `known` is the file's text."""
-    have = {_plain(block.text) for block in blocks(known)}
+    have = {"", *(_plain(block.text) for block in blocks(known))}
     facts = [entry.text for entry in entries_of(known)]
     fresh = []
     for block in blocks(text):
         plain = _plain(block.text)
-        item = [entry.text for entry in entries_of(block.text)][:1]
-        if not plain or plain in have:
-            continue
-        if (
-            item
-            and "\n" not in block.text
-            and any(is_same_statement(fact, item[0]) for fact in facts)
-        ):
-            continue
-        have.add(plain)
-        fresh.append(block)
+        item = entries_of(block.text) if "\n" not in block.text else []
+        known_fact = item and any(is_same_statement(fact, item[0].text) for fact in facts)
+        if not (plain in have or known_fact):
+            have.add(plain)
+            fresh.append(block)
     return fresh
 
 
@@ -199,21 +193,6 @@ def new_todos(text: str, known: str) -> list[TaskItem]:
         if not any(is_same_statement(one.text, item.text) for one in alike):
             fresh.append(item)
     return fresh
-
-
-def with_todos(known: str, items: Iterable[TaskItem]) -> tuple[str, list[TaskItem]]:
-    """Return a to-do file's text with more to-dos on their lists, and the texts that are too long
-    for a to-do.
-    """
-    left = []
-    for item in items:
-        try:
-            known, ids = add_todos(known, item.list, [item.text])
-        except ToolProblem:
-            left.append(item)
-            continue
-        known = mark_done(known, ids[0], done=True) if item.done else known
-    return known, left
 
 
 def has_more(text: str) -> bool:
@@ -275,20 +254,21 @@ def plan_memory(to: Transfer, item: SourceItem) -> ImportStep:
     text = text_of(to.source, item)
     target = _target(item)
     known = to.masker.reveal(read_markdown(to.home.root / target))
+    notes = notes_on(to.source, item, text)
     if item.kind == "to-dos":
-        count, what = len(new_todos(text, known)), "to-do"
+        count = len(new_todos(text, known))
+        what = count_of(count, "new to-do")
     else:
         fresh = new_blocks(text, known)
-        count, what = len(fresh), "entry" if item.kind == "memory" else "part"
         if why := _hindrance(item, fresh, known):
             of_day = item.name.removesuffix(".md") if item.kind == "daily" else "memory"
             note = replace(item, kind="note", name=f"memory/notes/imported-{of_day}.md")
-            return _plan_at(to, note, note.name, text, [why, *notes_on(to.source, item, text)])
+            return _plan_at(to, note, note.name, text, [why, *notes])
+        count = len(fresh)
+        what = f"{count} new entr{'y' if count == 1 else 'ies'}"
     if not count:
         return item.step("known", target, "" if text.strip() else "holds none")
-    more = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
-    told = [f"{count} new {what if count == 1 else more}", *notes_on(to.source, item, text)]
-    return item.step("append", target, "; ".join(told))
+    return item.step("append", target, "; ".join([what, *notes]))
 
 
 def find_prose(to: Transfer, item: SourceItem) -> SourceItem | None:
@@ -337,10 +317,17 @@ def _add_blocks(to: Transfer, item: SourceItem, text: str) -> Callable[[str], st
 
 def _add_todos(to: Transfer, text: str, left: list[str]) -> Callable[[str], str]:
     def change(known: str) -> str:
+        left.clear()
         fresh = new_todos(text, to.masker.reveal(known))
-        masked = [replace(one, text=to.masker.mask(one.text)) for one in fresh]
-        new, too_long = with_todos(known or "# To-dos\n", masked)
-        left[:] = [one.text for one in too_long]
+        new = known or "# To-dos\n"
+        for item in fresh:
+            words = to.masker.mask(item.text)
+            try:
+                new, ids = add_todos(new, item.list, [words])
+            except ToolProblem:
+                left.append(words)
+                continue
+            new = mark_done(new, ids[0], done=True) if item.done else new
         return new if fresh else known
 
     return change

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,8 +17,6 @@ from openclaw.security.credentials import why_name_denied
 from openclaw.storage.text import as_utf8, decode
 
 MOST_BYTES = 10_000_000
-MOST_FILES = 100_000
-DEEPEST = 24
 DATABASES = (".db", ".sqlite", ".sqlite3")
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -37,12 +35,12 @@ class Source:
         self.left.setdefault(path, reason)
 
     def is_file(self, path: str) -> bool:
-        return _test_path(os.path.isfile, self.root / path)
+        return os.path.isfile(self.root / path)  # noqa: PTH113 - not for a name of any bytes
 
     def is_folder(self, path: str) -> bool:
         """Tell whether it is a folder, and no link to one."""
         real = self.root / path
-        return _test_path(os.path.isdir, real) and not _test_path(os.path.islink, real)
+        return os.path.isdir(real) and not os.path.islink(real)  # noqa: PTH112, PTH114 - as above
 
     def names(self, folder: str = "") -> list[str]:
         """Return the names in a folder, sorted; none for a missing one."""
@@ -58,28 +56,24 @@ class Source:
         """Return the files of a folder and of those below it that may be read, in their order.
         `but` are paths of folders to leave out.
         """
-        real = os.path.realpath(self.root / folder)
-        if folder and real != str(self.root / folder):
+        if folder and os.path.realpath(self.root / folder) != str(self.root / folder):
             self.leave(folder, "a link, which is not followed")
             return
-        waiting, seen = [folder.rstrip("/")], 0
+        waiting = [folder]
         while waiting:
             at = waiting.pop()
             below = []
             for name in self.names(at):
                 path = f"{at}/{name}" if at else name
-                if self.is_folder(path):
-                    if path not in but and self._enters(path, name):
-                        below.append(path)
+                if name.startswith(".") or name in _SKIPPED:
                     continue
-                if name.startswith("."):
-                    continue
-                seen += 1
-                if seen > MOST_FILES:
-                    self.leave(f"{path} ...", f"more than {MOST_FILES:,} files")
-                    return
-                if self.takes(path):
-                    yield path
+                if not self.is_folder(path):
+                    if self.takes(path):
+                        yield path
+                elif reason := why_name_denied(path):
+                    self.leave(f"{path}/", f"not read: {reason}")
+                elif path not in but:
+                    below.append(path)
             waiting += reversed(below)
 
     def takes(self, path: str) -> bool:
@@ -104,17 +98,6 @@ class Source:
         text.
         """
         return decode_text(self.held(path)).replace("\r\n", "\n").replace("\r", "\n")
-
-    def _enters(self, path: str, name: str) -> bool:
-        if name.startswith(".") or name in _SKIPPED:
-            return False
-        if path.count("/") >= DEEPEST:
-            self.leave(f"{path}/", f"more than {DEEPEST} folders deep")
-            return False
-        if reason := why_name_denied(path):
-            self.leave(f"{path}/", f"not read: {reason}")
-            return False
-        return True
 
     def _reason(self, path: str) -> str:
         real = self.root / path
@@ -142,13 +125,6 @@ def decode_text(data: bytes) -> str:
     if (text := as_utf8(data)) is None:
         raise OpenclawError("no text: it holds NUL bytes")
     return decode(text)
-
-
-def _test_path(test: Callable[[Path], bool], path: Path) -> bool:
-    try:
-        return test(path)
-    except (OSError, ValueError):
-        return False
 
 
 def find_databases(source: Source) -> Iterator[str]:
