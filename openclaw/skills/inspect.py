@@ -124,10 +124,7 @@ def _apply_rules(name: str, lines: list[str]) -> Iterator[ReviewPoint]:
     places = _line_kinds(name, lines)
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
     found: dict[tuple[int, str], ReviewPoint] = {}
-    lower = text.lower()
     for rule in RULES:
-        if rule.needs and not any(word in lower for word in rule.needs):
-            continue
         if rule.along and not rule.along.search(text):
             continue
         for match in rule.pattern.finditer(text):
@@ -139,10 +136,9 @@ def _apply_rules(name: str, lines: list[str]) -> Iterator[ReviewPoint]:
     for at, line in enumerate(lines):
         if places[at] & CODE and (column := _find_pieces(line)) >= 0:
             kind = "put together at run time"
-            found.setdefault(
-                (at + 1, kind), ReviewPoint(name, at + 1, kind, _excerpt(line, column))
-            )
-    yield from (found[key] for key in sorted(found, key=lambda key: key[0]))
+            look = ReviewPoint(name, at + 1, kind, _excerpt(line, column))
+            found.setdefault((at + 1, kind), look)
+    yield from sorted(found.values(), key=lambda look: look.line)
 
 
 def _line_kinds(name: str, lines: Sequence[str]) -> list[int]:
@@ -205,16 +201,12 @@ def _excerpt(line: str, at: int) -> str:
 
 def _limit_each_kind(name: str, found: list[ReviewPoint]) -> list[ReviewPoint]:
     """Return the first findings of each kind, and how many more there are."""
-    kept: list[ReviewPoint] = []
-    counts: dict[str, int] = {}
+    kinds: dict[str, list[ReviewPoint]] = {}
     for look in found:
-        counts[look.kind] = counts.get(look.kind, 0) + 1
-        if counts[look.kind] <= MAX_SHOWN:
-            kept.append(look)
-    last = {look.kind: look for look in kept}
+        kinds.setdefault(look.kind, []).append(look)
     more = [
-        replace(last[kind], line=0, text=f"{count - MAX_SHOWN} more lines")
-        for kind, count in counts.items()
-        if count > MAX_SHOWN
+        replace(looks[0], line=0, text=f"{len(looks) - MAX_SHOWN} more lines")
+        for looks in kinds.values()
+        if len(looks) > MAX_SHOWN
     ]
-    return kept + more
+    return [look for look in found if look in kinds[look.kind][:MAX_SHOWN]] + more

@@ -25,7 +25,6 @@ class Rule:
     unless: takes a line out
     unquoted: a match between quotation marks does not count
     note: of lower rank, since many ordinary skills do it
-    needs: each match has one of these words (lower case); a file without any is not searched
     """
 
     kind: str
@@ -36,7 +35,6 @@ class Rule:
     along: re.Pattern[str] | None = None
     unquoted: bool = False
     note: bool = False
-    needs: tuple[str, ...] = ()
 
 
 def _re(pattern: str) -> re.Pattern[str]:
@@ -44,7 +42,6 @@ def _re(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.ASCII | re.IGNORECASE | re.MULTILINE)
 
 
-_FETCHERS = ("curl", "wget", "iwr", "irm", "invoke-")
 _SHELL = (
     r"(?:(?:ba|z|da|k|fi)?sh\b|iex\b|invoke-expression\b|osascript\b|\$\{?(?:SHELL|BASH)\b"
     r"|(?:python[\d.]{0,5}|perl|ruby|node|php)\b(?!\s{1,9}-\w{0,3}[cemnpr]\b))"
@@ -98,7 +95,6 @@ _KEY_FILE = (
     r"|(?<=\s)\S{0,20}/\.(?:ssh|gnupg)(?=[\s'\"]|$)"
     r"|\.aws/credentials|\.git-credentials|/etc/shadow|login\.keychain|\.config/solana/id\.json)"
 )
-_KEY_FILES = (".ssh", ".gnupg", ".aws", ".git-credentials", "/etc/shadow", "keychain", "solana")
 _OWN_FILE = (
     r"(?:\.(?:openclaw|clawdbot|moltbot)/(?:\w{1,20}\.json|credentials|agents|\.env|secrets)"
     r"|\.openclaw['\"]\s{0,3}[,/]|/\*/credentials\.json)"
@@ -120,16 +116,14 @@ _LINK = _re(
     rf"|\[[^\]\n]{{0,80}}(?:{_PROGRAM}|{_ARCHIVE})`?\]\(\s?https?://"
     r"|\b(?:mega\.nz|mediafire\.com|gofile\.io|anonfiles\.com|catbox\.moe)/[\w?#]"
 )
-_LINKS = ("http", "/releases/", "mega.nz", "mediafire", "gofile", "anonfiles", "catbox")
 
 RULES: tuple[Rule, ...] = (
-    Rule("link to a program or an archive", _LINK, PROSE, needs=_LINKS),
+    Rule("link to a program or an archive", _LINK, PROSE),
     Rule(
         "link to a program or an archive",
         _LINK,
         FENCE,
         unless=_re(rf"\b(?:{_FETCH}|git|pip3?|uv|npm|npx|brew|go|cargo|docker)\b"),
-        needs=_LINKS,
     ),
     Rule(
         "locked archive",
@@ -144,10 +138,6 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "paste site",
         _re(rf"{_PASTE_HOST}/[\w?#/.=-]{{4,}}"),
-        needs=tuple(
-            "paste bin. rentry. glot.io sprunge.us ix.io 0x0.st bpa.st telegra.ph controlc.com"
-            " cl1p.net ideone.com transfer.sh temp.sh".split()
-        ),
     ),
     Rule(
         "command from a page",
@@ -162,7 +152,6 @@ RULES: tuple[Rule, ...] = (
         ),
         PROSE,
         unless=_re(r"`[^`\n]{0,80}\w\s[^`\n]{1,200}`"),  # it shows the command
-        needs=("http",),
     ),
     Rule(
         "pipe into a shell",
@@ -174,7 +163,6 @@ RULES: tuple[Rule, ...] = (
             rf"|(?:\bsource|(?:^|\s)\.)\s{{1,9}}<\(\s{{0,9}}{_FETCH}\b"
             rf"|\|\s{{0,9}}\$\{{?SHELL\b"
         ),
-        needs=(*_FETCHERS, "$shell", "${shell"),
     ),
     Rule(
         "pipe into a shell",
@@ -200,10 +188,6 @@ RULES: tuple[Rule, ...] = (
             r"|\b(?:mshta|regsvr32|msiexec|rundll32|certutil|bitsadmin)\b[^\n]{0,80}https?://"
         ),
         CODE,
-        needs=(
-            *(*_FETCHERS, "http", "urlopen", "requests.get", "axios", "fetch", "downloadstring"),
-            "eval",
-        ),
     ),
     Rule(
         "fetched and run",
@@ -232,10 +216,6 @@ RULES: tuple[Rule, ...] = (
             r"(?:\bexec(?:Sync)?|\beval|\bFunction|\bsystem|\brun|\bspawn)\s?\(\s?\1\b"
             r"|\b(?:eval|(?:ba|z)?sh)\b[^\n]{0,60}\bbase64\s[^\n]{0,20}-{1,2}d"
             r"|-(?:enc|encodedcommand)\s{1,9}[A-Za-z0-9+/=]{16}|\bxxd\s{1,9}-r\b[^\n]{0,40}\|"
-        ),
-        needs=tuple(
-            "base64 b64decode atob fromhex unhexlify decompress marshal codecs. buffer.from"
-            " fromcharcode pickle. compile -enc xxd".split()
         ),
     ),
     Rule(
@@ -279,10 +259,6 @@ RULES: tuple[Rule, ...] = (
             rf"{_WHOLE_ENV}[^\0]{{0,300}}?\b(?:post|put|send|fetch|stringify|dumps)\b[^\0]{{0,80}}?"
             r"\b\1\b(?![.\[])"
         ),
-        needs=(
-            *("process.env", "os.environ", "printenv", "env|", "env |", "export -p", "$(env"),
-            *("env:",),
-        ),
         unless=_re(
             r"!=|\bnot\b|\benv\s?=\s?\{[^\n]{0,40}\bfor\b(?![^\n]{0,200}(?:key|token|secret|pass))"
         ),
@@ -300,13 +276,12 @@ RULES: tuple[Rule, ...] = (
         beside=_re(rf"{_READS}[^\n]{{0,200}}(?:{_SENDS}|\|\s?curl)"),
     ),
     Rule("our own files", _re(_OWN_FILE), SCRIPT, along=_re(_SENDS)),
-    Rule("keys and secrets", _re(_KEY_FILE), beside=_re(_READS), needs=_KEY_FILES),
-    Rule("keys and secrets", _re(_KEY_FILE), SCRIPT, along=_re(_SENDS), needs=_KEY_FILES),
+    Rule("keys and secrets", _re(_KEY_FILE), beside=_re(_READS)),
+    Rule("keys and secrets", _re(_KEY_FILE), SCRIPT, along=_re(_SENDS)),
     Rule(
         "keys and secrets",
         _re(r"\bid_(?:rsa|ed25519|ecdsa)\b(?!\.pub)"),
         beside=_re(_SENDS),
-        needs=("id_rsa", "id_ed25519", "id_ecdsa"),
     ),
     Rule(
         "keys and secrets",
@@ -375,7 +350,6 @@ RULES: tuple[Rule, ...] = (
             r"|\bnc(?:at)?\s[^\n]{0,40}-\w{0,4}e\s"
             r"|\bdup2\s?\(\s?\w{1,20}\.fileno|\bpty\.spawn\s?\("
         ),
-        needs=("/dev/tcp/", "nc ", "ncat", "dup2", "pty."),
     ),
     Rule(
         "lowers a guard",

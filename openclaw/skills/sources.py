@@ -9,14 +9,20 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Literal
+from typing import Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
-from openclaw.skills.unpack import SUFFIXES, check_parts, refusal, write_new_file
+from openclaw.skills.unpack import (
+    SUFFIXES,
+    check_parts,
+    make_folder,
+    refusal,
+    write_new_file,
+)
 
 OriginKind = Literal["folder", "archive", "git"]
 KINDS = "a folder, a .zip, .skill or .tar.gz archive, or a git URL (https://, ssh://, git@)"
@@ -120,17 +126,22 @@ def fetch(origin: Origin, into: Path, seconds: float = TIMEOUT_SECONDS) -> str:
     Only the origin's folder of it when it names one. OpenclawError when git is missing, fails or
     takes too long; Refused when the repository is too large.
     """
-    protocol = "file" if Path(origin.place).is_absolute() else "https:ssh"
-    git = _Git(into, _git_environ(protocol), origin, seconds)
-    git.run("init", "--quiet", "--template=", str(into), inside=False)
+    end = time.monotonic() + seconds
+
+    def git(*words: str) -> bytes:
+        return _run_git(words, into, origin, end)
+
+    make_folder(into)
+    git("init", "--quiet", "--template=")
     write_new_file(into / ".git" / "info" / "attributes", AS_STORED, executable=False)
-    git.run(
+    git(
         *("fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"),
         *("--no-write-commit-graph", "--", origin.place, origin.ref or "HEAD"),
     )
-    _check_listing(git, origin.path)
-    git.run("checkout", "--quiet", "FETCH_HEAD", "--", origin.path or ".")
-    return git.output("rev-parse", "FETCH_HEAD").decode().strip()
+    path = [origin.path] if origin.path else []
+    _check_listing(git("ls-tree", "-r", "-l", "-z", "FETCH_HEAD", "--", *path), origin.path)
+    git("checkout", "--quiet", "FETCH_HEAD", "--", *(path or ["."]))
+    return git("rev-parse", "FETCH_HEAD").decode().strip()
 
 
 def _git_environ(protocol: str) -> Mapping[str, str]:
@@ -157,9 +168,8 @@ _KEPT_VARIABLES = frozenset({
 })  # fmt: skip
 
 
-def _check_listing(git: _Git, path: str) -> None:
+def _check_listing(listing: bytes, path: str) -> None:
     """Check the tree's files and sizes before one is written: a small tree can name millions."""
-    listing = git.output("ls-tree", "-r", "-l", "-z", "FETCH_HEAD", "--", *([path] if path else []))
     rows = listing.split(b"\0")[:-1]
     if path and not rows:
         raise UsageError(f"there is no folder {path} in the repository")
@@ -175,91 +185,57 @@ def too_large() -> OpenclawError:
     return error
 
 
-class _Git:
-    """Runs git in one folder, with limits on time and on bytes written."""
-
-    def __init__(
-        self, folder: Path, environ: Mapping[str, str], origin: Origin, seconds: float
-    ) -> None:
-        self._folder = folder
-        self._seconds = seconds
-        self._environ = environ
-        self._origin = origin
-        self._end = time.monotonic() + seconds
-
-    def run(self, *words: str, inside: bool = True) -> None:
-        with self._running(words, inside, subprocess.DEVNULL) as (process, errors):
+def _run_git(words: Sequence[str], folder: Path, origin: Origin, end: float) -> bytes:
+    """Return the output of git, which runs until `end` (time.monotonic) at most and may not write
+    more than is taken over."""
+    address = without_password(origin.place)
+    protocol = "file" if Path(origin.place).is_absolute() else "https:ssh"
+    # Pipes would stay open in a killed git's children.
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+        try:
+            process = subprocess.Popen(
+                ["git", "-C", str(folder), *OPTIONS, *words],
+                env=_git_environ(protocol),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=errors,
+                start_new_session=os.name != "nt",
+            )
+        except OSError as error:
+            raise OpenclawError(
+                f"git cannot be started: {error.strerror}", "install git, or give an archive"
+            ) from error
+        try:
             while process.poll() is None:
-                self._check_time()
-                if _folder_size(self._folder / ".git" / "objects" / "pack") > MAX_FETCHED:
+                if time.monotonic() > end:
+                    raise OpenclawError(
+                        f"{address} took longer than {TIMEOUT_SECONDS:g} s",
+                        "try again, or fetch it yourself and install the folder",
+                    )
+                if _folder_size(folder / ".git" / "objects" / "pack") > MAX_FETCHED:
                     raise too_large()
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(POLL_SECONDS)
-            self._check_code(process, errors)
-
-    def output(self, *words: str) -> bytes:
-        """Return the output of git; more than a few MB are refused."""
-        with self._running(words, True, subprocess.PIPE) as (process, errors):
-            if process.stdout is None:
-                raise ValueError("stdout is a pipe")
-            data = process.stdout.read(MAX_LISTING + 1)
-            if len(data) > MAX_LISTING:
-                raise too_large()
-            process.wait(max(1.0, self._end - time.monotonic()))
-            self._check_code(process, errors)
-            return data
-
-    @contextlib.contextmanager
-    def _running(
-        self, words: tuple[str, ...], inside: bool, stdout: int
-    ) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
-        place = ("-C", str(self._folder)) if inside else ()
-        with tempfile.TemporaryFile() as errors:  # a pipe would stay open in a killed git's child
-            try:
-                process = subprocess.Popen(
-                    ["git", *place, *OPTIONS, *words],
-                    env=self._environ,
-                    stdin=subprocess.DEVNULL,
-                    stdout=stdout,
-                    stderr=errors,
-                    start_new_session=os.name != "nt",
-                )
-            except OSError as error:
-                raise OpenclawError(
-                    f"git cannot be started: {error.strerror}", "install git, or give an archive"
-                ) from error
-            try:
-                yield process, errors
-            finally:
-                _stop(process)
-
-    def _check_time(self) -> None:
-        if time.monotonic() > self._end:
-            raise OpenclawError(
-                f"{self._address()} took longer than {self._seconds:g} s",
-                "try again, or fetch it yourself and install the folder",
-            )
-
-    def _check_code(self, process: subprocess.Popen[bytes], errors: IO[bytes]) -> None:
+        finally:
+            _stop(process)
+        errors.seek(0)
+        out.seek(0)
         if process.returncode:
-            errors.seek(0)
             said = errors.read(10_000).decode("utf-8", "replace").strip().splitlines()
             told = (line for line in said if line and not line.startswith(("warning:", "hint:")))
-            reason = next(told, "git failed").replace(self._origin.place, self._address())
+            reason = next(told, "git failed").replace(origin.place, address)
             raise OpenclawError(
-                f"{self._address()} cannot be fetched: {reason}",
+                f"{address} cannot be fetched: {reason}",
                 "check the address, the branch after # and your access to it (git asks nothing "
                 "here: a private repository needs a key or stored credentials)",
             )
-
-    def _address(self) -> str:
-        return without_password(self._origin.place)
+        if os.fstat(out.fileno()).st_size > MAX_LISTING:
+            raise too_large()
+        return out.read()
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
     """Make sure that git and the programs it started are gone."""
-    if process.stdout:
-        process.stdout.close()
     if process.poll() is None:
         with contextlib.suppress(OSError):
             if os.name == "nt":
@@ -270,9 +246,6 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def _folder_size(folder: Path) -> int:
-    total = 0
     with contextlib.suppress(OSError):
-        for entry in os.scandir(folder):
-            with contextlib.suppress(OSError):
-                total += entry.stat(follow_symlinks=False).st_size
-    return total
+        return sum(entry.stat(follow_symlinks=False).st_size for entry in os.scandir(folder))
+    return 0
