@@ -8,7 +8,7 @@ from dataclasses import replace
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.maintenance.doctor import home_files, private_files, repository, saved_sessions
-from openclaw.maintenance.doctor.finding import Finding, RepairCopies, State, View
+from openclaw.maintenance.doctor.finding import Finding, Repair, RepairCopies, State, View
 from openclaw.security.display import one_line
 from openclaw.storage.home import Home
 
@@ -66,33 +66,31 @@ def checkup(
     view, kept = View(home, deep), RepairCopies(home)
     for name, check in checks.items():
         results = list(_run(name, check, view, kept if fix else None))
+        if any(result.fixed for result in results):
+            view = View(home, deep)  # the files are not as they were
         yield from results or [Check(name, "ok")]
     if kept.where:
         yield Check("kept", "ok", f"copies of what was repaired: {kept.where}")
 
 
 def _run(name: str, check: FileCheck, view: View, kept: RepairCopies | None) -> Iterator[Check]:
-    repaired = False
     try:
         for finding in list(check(view)):
-            lines = [finding.advice, f"--fix {finding.fix}" if finding.repair else ""]
-            advice = "\n".join(line for line in lines if line)
-            result = Check(name, finding.state, one_line(finding.found), advice, finding.exit_code)
+            shows_fix = finding.repair and kept is None
+            advice = filter(None, [finding.advice, f"--fix {finding.fix}" if shows_fix else ""])
+            found, state = one_line(finding.found), finding.state
+            result = Check(name, state, found, "\n".join(advice), finding.exit_code)
             if kept is not None and finding.repair:
-                result = _repaired(result, finding, kept)
-                repaired = True
+                result = _repaired(result, finding.repair, kept)
             yield result
     except Exception as error:  # noqa: BLE001  (one check must not keep the others from running)
         found = one_line(f"the check itself failed: {type(error).__name__}: {error}")
         yield Check(name, "fault", found, "openclaw doctor --debug shows more", 1)
-    if repaired:
-        view.forget()
 
 
-def _repaired(result: Check, finding: Finding, kept: RepairCopies) -> Check:
+def _repaired(result: Check, repair: Repair, kept: RepairCopies) -> Check:
     try:
-        done = finding.repair(kept) if finding.repair else ""
+        return replace(result, state="ok", advice="", exit_code=0, fixed=one_line(repair(kept)))
     except (OpenclawError, OSError) as error:
-        advice = "\n".join(filter(None, [f"not repaired: {error}", finding.advice]))
-        return replace(result, advice=advice)
-    return replace(result, state="ok", advice="", exit_code=0, fixed=one_line(done))
+        advice = filter(None, [f"not repaired: {error}", result.advice])
+        return replace(result, advice="\n".join(advice))

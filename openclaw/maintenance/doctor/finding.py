@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import count
+from functools import cached_property
+from itertools import count, islice
 from pathlib import Path
 from typing import Literal
 
+from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.storage.home import MARKS, Home
 from openclaw.storage.safe_open import (
@@ -24,7 +26,7 @@ from openclaw.storage.safe_open import (
     is_ordinary,
     make_folder,
 )
-from openclaw.storage.text import report_unwritable
+from openclaw.storage.text import report_unwritable, write_if_same
 from openclaw.types import local_time
 
 State = Literal["ok", "warning", "fault"]
@@ -71,6 +73,14 @@ class RepairCopies:
                 shutil.rmtree(path)
             else:
                 path.unlink()
+
+    def replace(self, path: Path, before: bytes | None, data: bytes) -> None:
+        """Copy a file (`before` None: there is none) and write it anew. OpenclawError when it does
+        not hold `before` any more."""
+        if before is not None:
+            self.copy(path)
+        if not write_if_same(path, before, data):
+            raise OpenclawError(f"another program is changing {path.name}")
 
     def _free(self, relative: Path) -> Path:
         if self._folder is None:
@@ -132,48 +142,29 @@ class HomeFile:
         return not self.is_folder and self.path.lower().endswith(TEXTS)
 
 
-@dataclass(slots=True)
+@dataclass
 class View:
     """The files of the places that make a home, without links, the user's own repositories in them
-    and what programs install.
+    and what programs install. They are read once.
 
     `now`: seconds since the epoch.
     `deep`: slow checks may run.
-    `is_whole`: False when there were more files than can be checked.
     """
 
     home: Home
     deep: bool = False
     now: float = field(default_factory=time.time)
-    is_whole: bool = True
-    _seen: list[HomeFile] | None = None
-    _texts: list[tuple[HomeFile, bytes]] | None = None
 
-    def forget(self) -> None:
-        """Read the files anew after a repair."""
-        self._seen = self._texts = None
-
-    @property
+    @cached_property
     def seen(self) -> list[HomeFile]:
-        if self._seen is None:
-            self._seen = []
-            for seen in self._walk():
-                self._seen.append(seen)
-                if len(self._seen) >= MOST_FILES:
-                    self.is_whole = False
-                    break
-        return self._seen
+        return list(islice(self._walk(), MOST_FILES))
 
+    @cached_property
     def texts(self) -> list[tuple[HomeFile, bytes]]:
-        """Return the Markdown, JSON and YAML files that can be read, with their bytes."""
-        if self._texts is None:
-            self._texts = []
-            for seen in self.seen:
-                if seen.is_text and seen.status.st_size <= LARGEST:
-                    data = bytes_or_none(self.path(seen))
-                    if data is not None:
-                        self._texts.append((seen, data))
-        return self._texts
+        """The Markdown, JSON and YAML files that can be read, with their bytes."""
+        small = [each for each in self.seen if each.is_text and each.status.st_size <= LARGEST]
+        read = ((each, bytes_or_none(self.path(each))) for each in small)
+        return [(each, data) for each, data in read if data is not None]
 
     def path(self, seen: HomeFile) -> Path:
         return self.home.root / seen.path
@@ -218,14 +209,6 @@ class View:
                     yield HomeFile(path, entry.stat(follow_symlinks=False))
             except OSError:
                 continue
-
-
-def modified_at(path: Path, now: float) -> float:
-    """Return the time of a file's last change; `now` for a file that was deleted meanwhile."""
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return now
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:

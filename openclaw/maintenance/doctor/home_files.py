@@ -60,11 +60,9 @@ def rights(view: View) -> Iterator[Finding]:
                 yield Finding(found, advice="it is another user's: have that one give you access")
                 continue
             word = "u+rwx" if seen.is_folder else "u+rw"
-            yield Finding(
-                found,
-                fix=f"gives this user access (chmod {word})",
-                repair=partial(_give_access, view.path(seen), seen.is_folder),
-            )
+            fix = f"gives this user access (chmod {word})"
+            repair = partial(_give_access, view.path(seen), seen.is_folder)
+            yield Finding(found, fix=fix, repair=repair)
 
 
 def _missing(view: View, seen: HomeFile) -> str:
@@ -113,9 +111,8 @@ def network(view: View) -> Iterator[Finding]:
     """Check whether the home lies on another machine, where locks may not hold."""
     if name := network_place(view.home.root):
         advice = "use the home from one machine at a time, or move it to a disk of this one"
-        yield Finding(
-            f"the home lies on a network file system ({name}); locks may not hold", advice=advice
-        )
+        found = f"the home lies on a network file system ({name}); locks may not hold"
+        yield Finding(found, advice=advice)
 
 
 def clock(view: View) -> Iterator[Finding]:
@@ -146,17 +143,13 @@ def folders(view: View) -> Iterator[Finding]:
         if os.path.lexists(view.home.root / name):
             continue
         if committed := _committed(view.home, name):
-            yield Finding(
-                f"{name}/ is not there; the last commit has {len(committed)} files of it",
-                fix="brings these files back",
-                repair=partial(_bring_back, view.home, name),
-            )
+            found = f"{name}/ is not there; the last commit has {len(committed)} files of it"
+            repair = partial(_bring_back, view.home, name)
+            yield Finding(found, fix="brings these files back", repair=repair)
         elif name == "memory":
-            yield Finding(
-                "memory/ is not there: nothing is remembered",
-                fix="makes the folder",
-                repair=partial(_make, view.home, name),
-            )
+            found = "memory/ is not there: nothing is remembered"
+            repair = partial(_make, view.home, name)
+            yield Finding(found, fix="makes the folder", repair=repair)
 
 
 def _committed(home: Home, name: str) -> list[tuple[str, int, str]]:
@@ -335,7 +328,7 @@ _KEY = re.compile(r"[\w-]+[ \t]*:(?:\s|$)")
 
 def encoding(view: View) -> Iterator[Finding]:
     """Find texts that are not UTF-8: the program would misread them, and refuses to write them."""
-    for seen, data in view.texts():
+    for seen, data in view.texts:
         if (found := encoding_of(data)) == "UTF-8" or _is_anothers(seen.path, found, data):
             continue
         if not found or as_utf8(data) is None:
@@ -360,15 +353,13 @@ def _is_anothers(path: str, found: str, data: bytes) -> bool:
 
 
 def _convert(path: Path, data: bytes, kept: RepairCopies) -> str:
-    kept.copy(path)
-    if not write_if_same(path, data, as_utf8(data) or data):
-        raise OpenclawError("another program is changing it")
+    kept.replace(path, data, as_utf8(data) or data)
     return f"converted from {encoding_of(data)} to UTF-8"
 
 
 def conflict_markers(view: View) -> Iterator[Finding]:
     """Find marks that a merge left for the user to resolve; sessions have a check of their own."""
-    for seen, data in view.texts():
+    for seen, data in view.texts:
         if SIGN in data and not _is_session(seen.path) and (found := conflicts(decode(data))):
             lines = some_of([str(each.line) for each in found], 5)
             advice = "decide there what should stand, and take the markers out"
@@ -416,7 +407,7 @@ def front_matter(view: View) -> Iterator[Finding]:
     """Find skills that their front matter keeps from loading, and front matter of memories and of
     workspace files that is not valid YAML.
     """
-    for seen, data in view.texts():
+    for seen, data in view.texts:
         name = seen.path.rpartition("/")[2]
         if name == "SKILL.md" and seen.path.startswith(("skills/", ".agents/")):
             yield from _skill(view.path(seen), seen.path)

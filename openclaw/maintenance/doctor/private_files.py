@@ -7,7 +7,7 @@ import os
 import re
 import sqlite3
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from functools import partial
 from itertools import count
@@ -30,7 +30,7 @@ from openclaw.storage.safe_open import (
     checked_database,
     remove,
 )
-from openclaw.storage.text import report_unwritable, write_if_same, write_private
+from openclaw.storage.text import report_unwritable, write_private
 
 if TYPE_CHECKING:
     from openclaw.config.hook_settings import Hook
@@ -49,33 +49,28 @@ def files(view: View) -> Iterator[Finding]:
 
 def _secrets(view: View) -> Iterator[Finding]:
     path = view.home.private / SECRETS
-    where = f".openclaw/{SECRETS}"
     data = bytes_or_none(path)
-    if data is None:
-        yield from _lost(path, set())
-        return
-    if trouble := _secrets_trouble(lambda: masking.read_secrets_file(data.decode("utf-8"))):
-        if trouble.startswith("it has version"):
-            advice = "install a newer openclaw: without the file nothing can be said"
-            yield Finding(f"{where}: {trouble}", "fault", advice, exit_code=Damaged.exit_code)
-        else:
-            fix = "keeps the secrets that can be read"
-            found = f"{where} does not load: {trouble}"
-            yield Finding(found, "fault", "", fix, partial(_mend_secrets, path), Damaged.exit_code)
+    trouble = "" if data is None else _trouble(_read_secrets, data)
+    repair, code = partial(_mend_secrets, path), Damaged.exit_code
+    if trouble.startswith("it has version"):
+        advice = "install a newer openclaw: without the file nothing can be said"
+        yield Finding(f".openclaw/{SECRETS}: {trouble}", "fault", advice, exit_code=code)
+    elif trouble:
+        found, fix = f".openclaw/{SECRETS} does not load", "keeps the secrets that can be read"
+        yield Finding(f"{found}: {trouble}", "fault", "", fix, repair, code)
     else:
-        yield from _lost(path, set(masking.read_secrets_file(data.decode("utf-8"))))
-    if os.name != "nt" and stat.S_IMODE(path.stat().st_mode) & 0o077:
-        fix = "lets only this user read it"
-        yield Finding(f"{where} may be read by others", fix=fix, repair=partial(_close, path))
+        # A prompt moves a damaged file aside.
+        known = _read_secrets(data) if data is not None else {}
+        if lost := _aside(path).keys() - known.keys():
+            found = f"{len(lost)} secrets are only in .openclaw/{path.stem}.damaged-*.json"
+            yield Finding(found, "fault", "", "puts them back", repair, code)
+    if data is not None and os.name != "nt" and stat.S_IMODE(path.stat().st_mode) & 0o077:
+        found, fix = f".openclaw/{SECRETS} may be read by others", "lets only this user read it"
+        yield Finding(found, fix=fix, repair=partial(_close, path))
 
 
-def _lost(path: Path, known: set[str]) -> Iterator[Finding]:
-    """Return the secrets of a damaged file, moved aside by a prompt, that today's file lacks."""
-    lost = [name for name in _aside(path) if name not in known]
-    if lost:
-        found = f"{len(lost)} secrets are only in .openclaw/{path.stem}.damaged-*.json"
-        fix = "puts them back"
-        yield Finding(found, "fault", "", fix, partial(_mend_secrets, path), Damaged.exit_code)
+def _read_secrets(data: bytes) -> Mapping[str, Any]:
+    return masking.read_secrets_file(data.decode("utf-8"))
 
 
 def _aside(path: Path) -> dict[str, Any]:
@@ -86,12 +81,12 @@ def _aside(path: Path) -> dict[str, Any]:
     return found
 
 
-def _secrets_trouble(read: Any) -> str:
-    """Return the reason why the secrets do not load, "" when they do."""
+def _trouble(read: Callable[[bytes], object], data: bytes) -> str:
+    """Return the reason why a file does not load, "" when it does."""
     try:
-        read()
+        read(data)
     except Damaged as error:
-        return str(error).replace("the secrets file", "it").replace(f"{LEARNED}", "it")
+        return str(error).replace("the secrets file", "it").replace(LEARNED, "it")
     except ValueError as error:
         return str(error)
     return ""
@@ -103,9 +98,7 @@ def _mend_secrets(path: Path, kept: RepairCopies) -> str:
         text = (data or b"").decode("utf-8", "replace")
         if data is not None:
             kept.copy(path)
-        if data is not None and _secrets_trouble(
-            lambda: masking.read_secrets_file(data.decode("utf-8"))
-        ):
+        if data is not None and _trouble(_read_secrets, data):
             # The masker gives none of the names in it to another secret.
             write_private(_free(path, f"{kept.now():%Y%m%d-%H%M%S}"), text)
         found = _aside(path) | dict(_entries(text))
@@ -137,26 +130,22 @@ def _close(path: Path, kept: RepairCopies) -> str:
 
 def _learned(view: View) -> Iterator[Finding]:
     path = view.home.private / LEARNED
-    where = f".openclaw/{LEARNED}"
-    data = bytes_or_none(path)
-    if data is None:
+    if (data := bytes_or_none(path)) is None:
         return
-    trouble = _secrets_trouble(lambda: foreign_files.read_sources(data))
+    trouble = _trouble(foreign_files.read_sources, data)
     if trouble.startswith("it has version"):
         advice = "install a newer openclaw: without the file nobody knows whose words files hold"
-        yield Finding(f"{where}: {trouble}", "fault", advice, exit_code=Damaged.exit_code)
+        found = f".openclaw/{LEARNED}: {trouble}"
+        yield Finding(found, "fault", advice, exit_code=Damaged.exit_code)
     elif trouble:
-        fix = "keeps the lines that can be read"
-        repair = partial(_mend_learned, path, data)
-        yield Finding(f"{where} does not load: {trouble}", "warning", "", fix, repair)
+        found, fix = f".openclaw/{LEARNED} does not load", "keeps the lines that can be read"
+        yield Finding(f"{found}: {trouble}", fix=fix, repair=partial(_mend_learned, path, data))
 
 
 def _mend_learned(path: Path, data: bytes, kept: RepairCopies) -> str:
     with hold_lock(path.parent / "locks" / "learned.lock", LOCK_SECONDS):
-        kept.copy(path)
         found = foreign_files.recover_sources(data)
-        if not write_if_same(path, data, foreign_files.format_sources(found).encode("utf-8")):
-            raise OpenclawError("another process is changing it")
+        kept.replace(path, data, foreign_files.format_sources(found).encode("utf-8"))
     return (
         f"{len(found)} of its lines could be read; of the files in the others it is no longer known"
         " that the words of others are in them"

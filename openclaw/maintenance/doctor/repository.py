@@ -12,13 +12,13 @@ from functools import partial
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
-from openclaw.maintenance.doctor.finding import Finding, RepairCopies, View, modified_at, place_in
+from openclaw.maintenance.doctor.finding import Finding, RepairCopies, View, place_in
 from openclaw.security.display import some_of
 from openclaw.storage.git import BUSY, Git, GitError, folder_of, is_source
 from openclaw.storage.git_settings import common_of, find_repository_problem
 from openclaw.storage.home import IGNORE, Home
 from openclaw.storage.safe_open import bytes_or_none, read_bytes
-from openclaw.storage.text import decode, report_unwritable, write_if_same
+from openclaw.storage.text import decode, report_unwritable
 
 OLD = 600
 """Seconds after which a lock of git's is stale, when no git is running."""
@@ -86,8 +86,10 @@ def _refused(home: Home, said: str) -> Finding:
 
 def _locks(view: View, folder: Path) -> Iterator[Finding]:
     """Find locks of a killed git; no commit can be made while they exist."""
-    found = [*folder.glob("*.lock"), *(folder / "refs").rglob("*.lock")]
-    stale = [path for path in found if modified_at(path, view.now) < view.now - OLD]
+    stale = []
+    for path in (*folder.glob("*.lock"), *(folder / "refs").rglob("*.lock")):
+        with suppress(OSError):  # it is gone by now
+            stale += [path] if path.stat().st_mtime < view.now - OLD else []
     if stale and not _git_runs(view.home.root):
         names = ", ".join(place_in(view.home, path) for path in stale)
         fix, repair = "removes them", partial(_unlock, stale)
@@ -177,12 +179,9 @@ def _untrack(home: Home, kept: RepairCopies) -> str:
 def _ignore(kept: RepairCopies) -> str:
     path = kept.home.root / ".gitignore"
     before = read_bytes(path) if path.is_file() else None
-    if before is not None:
-        kept.copy(path)
     start = before or b""
     start += b"\n" if start and not start.endswith(b"\n") else b""
-    if not write_if_same(path, before, start + IGNORE.encode("utf-8")):
-        raise OpenclawError("another program is changing .gitignore")
+    kept.replace(path, before, start + IGNORE.encode("utf-8"))
     return ".openclaw/ is ignored now"
 
 
@@ -205,15 +204,12 @@ def _broken_head(home: Home, folder: Path) -> Iterator[Finding]:
     if broken is None:
         return
     path, why = broken
-    advice = "git clone a copy of it, or restore a backup"
-    value = _text_from_log(home, folder, path)
     found = f"{place_in(home, path)} {why}: git has no last commit"
-    if value:
+    if value := _text_from_log(home, folder, path):
         fix = f"writes what git's log of it says was there ({value[:20].strip()})"
-        repair = partial(_mend_ref, path, value)
-        yield Finding(found, fix=fix, repair=repair)
+        yield Finding(found, fix=fix, repair=partial(_mend_ref, path, value))
     else:
-        yield Finding(found, advice=advice)
+        yield Finding(found, advice="git clone a copy of it, or restore a backup")
 
 
 def _broken_file(home: Home, folder: Path) -> tuple[Path, str] | None:
@@ -281,15 +277,11 @@ def _is_there(home: Home, common: Path, name: str) -> bool:
 
 
 def _mend_ref(path: Path, value: str, kept: RepairCopies) -> str:
-    before = read_bytes(path) if path.exists() else None
-    if before is not None:
-        kept.copy(path)
     if path.with_name(f"{path.name}.lock").exists():
         raise OpenclawError("another git works on it")
     with report_unwritable(path):
-        written = write_if_same(path, before, value.encode("ascii"))
-    if not written:
-        raise OpenclawError("another git works on it")
+        before = read_bytes(path) if path.exists() else None
+        kept.replace(path, before, value.encode("ascii"))
     return f"{path.name} is {value.strip()} again"
 
 
