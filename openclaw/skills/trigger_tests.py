@@ -12,7 +12,8 @@ evals/triggers.yaml in the skill's folder:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
 from typing import Any
@@ -24,12 +25,8 @@ from openclaw.storage.safe_open import reading
 
 FILE = "evals/triggers.yaml"
 MAX_BYTES = 64 * 1024
-MAX_PROMPTS = 50
-MAX_PROMPT = 2_000
-MAX_WORDS = 20
 MAX_EXAMPLES = 10
 MAX_EXAMPLE = 200
-KEYS = frozenset({"should", "should_not"})
 FORM = "should: and should_not: are lists of prompts, each a text, or prompt: and expect: together"
 
 
@@ -47,16 +44,14 @@ def read_triggers(folder: Path) -> Triggers:
     """The trigger tests of the skill in this folder. Raises UsageError, which says what is wrong
     where, when there are none or they are damaged."""
     fields = _fields(folder / FILE)
-    unknown = [key for key in fields if key not in KEYS]
-    if unknown:
-        raise _damaged(f"unknown key {unknown[0][:40]!r}")
+    _check_keys(fields, ("should", "should_not"), "")
     expected: dict[str, tuple[str, ...]] = {}
-    should = _prompts("should", fields, expected)
-    should_not = _prompts("should_not", fields, expected)
+    should, should_not = (
+        _prompts(key, fields.get(key) or [], expected) for key in ("should", "should_not")
+    )
     if not should and not should_not:
         raise _damaged("it holds no prompts")
-    both = sorted({*should} & {*should_not})
-    if both:
+    if both := sorted({*should} & {*should_not}):
         raise _damaged(f"this prompt is under should and under should_not: {both[0][:80]!r}")
     return Triggers(should, should_not, expected)
 
@@ -64,13 +59,10 @@ def read_triggers(folder: Path) -> Triggers:
 def examples(folder: Path) -> tuple[str, ...]:
     """Return requests that a skill is for, its first trigger tests, so that a search finds it.
     () when it has no tests that can be read."""
-    if not (folder / FILE).is_file():
-        return ()
-    try:
+    with suppress(UsageError):
         prompts = read_triggers(folder).should
-    except UsageError:
-        return ()
-    return tuple(prompt[:MAX_EXAMPLE] for prompt in prompts[:MAX_EXAMPLES])
+        return tuple(prompt[:MAX_EXAMPLE] for prompt in prompts[:MAX_EXAMPLES])
+    return ()
 
 
 def _fields(path: Path) -> dict[str, Any]:
@@ -117,46 +109,36 @@ def _text(path: Path) -> str:
     return text
 
 
-def _prompts(
-    key: str, fields: Mapping[str, Any], expected: dict[str, tuple[str, ...]]
-) -> tuple[str, ...]:
+def _prompts(key: str, items: Any, expected: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
     """Return the prompts under a key, each once; add the words of their answers to `expected`."""
-    items = fields.get(key) or []
     if not isinstance(items, list):
         raise _damaged(f"{key} is no list")
-    if len(items) > MAX_PROMPTS:
-        raise _damaged(f"{key} has {len(items)} prompts, more than {MAX_PROMPTS}")
     prompts = []
     for number, item in enumerate(items, 1):
-        where = f"{key}, prompt {number}"
-        prompt, words = _prompt(item, where)
+        where = f"{key}, prompt {number}: "
+        fields = item if isinstance(item, dict) else {"prompt": item}
+        _check_keys(fields, ("prompt", "expect"), where)
+        prompt: Any = fields.get("prompt")
+        words = fields.get("expect") or []
+        words = words if isinstance(words, list) else [words]
+        if not _is_text(prompt):
+            raise _damaged(f"{where}it is no text")
+        if not all(map(_is_text, words)):
+            raise _damaged(f"{where}expect is a word or a list of words")
+        prompts.append(prompt.strip())
         if words:
-            expected[prompt] = words
-        prompts.append(prompt)
+            expected[prompts[-1]] = tuple(word.strip() for word in words)
     return tuple(dict.fromkeys(prompts))
 
 
-def _prompt(item: Any, where: str) -> tuple[str, tuple[str, ...]]:
-    words: Any = []
-    if isinstance(item, dict):
-        unknown = [key for key in item if key not in ("prompt", "expect")]
-        if unknown:
-            raise _damaged(f"{where}: unknown key {unknown[0][:40]!r}")
-        item, words = item.get("prompt"), item.get("expect") or []
-    if not isinstance(item, str) or not item.strip():
-        raise _damaged(f"{where}: it is no text")
-    if len(item) > MAX_PROMPT:
-        raise _damaged(f"{where}: it is longer than {MAX_PROMPT:,} characters")
-    return item.strip(), _words([words] if isinstance(words, str) else words, where)
+def _check_keys(fields: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+    for key in fields:
+        if key not in known:
+            raise _damaged(f"{where}unknown key {key[:40]!r}")
 
 
-def _words(words: Any, where: str) -> tuple[str, ...]:
-    if not isinstance(words, list) or not all(isinstance(w, str) and w.strip() for w in words):
-        raise _damaged(f"{where}: expect is a word or a list of words")
-    kept = tuple(word.strip() for word in words)
-    if len(kept) > MAX_WORDS:
-        raise _damaged(f"{where}: expect has more than {MAX_WORDS} words")
-    return kept
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
 
 
 def _damaged(reason: str) -> UsageError:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.errors import UsageError
-from openclaw.skills.trigger_tests import MAX_BYTES, MAX_PROMPTS, Triggers, read_triggers
+from openclaw.skills.trigger_tests import MAX_BYTES, Triggers, read_triggers
 
 SHIPPED = Path(__file__).parents[2] / "skills"
 
@@ -73,9 +73,6 @@ def test_one_side_alone_will_do(tmp_path: Path) -> None:
         (b"should: [\xff]\n", "not UTF-8"),
         ("should: [" + "a, " * 30_000 + "]\n", f"larger than {MAX_BYTES // 1024} KiB"),
         ("should: " + "[" * 30_000, "more than"),
-        (f"should: [{'x' * 2001}]\n", "longer than 2,000 characters"),
-        ("should:\n" + "".join(f"- {n}\n" for n in range(MAX_PROMPTS + 1)), "51 prompts"),
-        (f"should: [{{prompt: a, expect: [{'x, ' * 21}]}}]\n", "more than 20 words"),
     ],
 )
 def test_what_is_damaged_is_told_in_one_line(tmp_path: Path, text: str | bytes, told: str) -> None:
