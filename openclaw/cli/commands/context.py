@@ -32,7 +32,7 @@ from openclaw.inspection.context import (
 )
 from openclaw.inspection.usage import MEASURED
 from openclaw.messages import Entry, skill_prompt
-from openclaw.security.display import first_line, harmless, one_line
+from openclaw.security.display import count_of, first_line, harmless, one_line
 from openclaw.sessions.store import open_store
 
 if TYPE_CHECKING:
@@ -154,19 +154,20 @@ def report_lines(report: ContextReport, on: Canvas | None = None) -> list[str]:
     count = len(report.parts)
     sums = (Row("", "", "together", report.used), Row("", "", "window", report.window))
     listed = [*rows[:count], sums[0], *rows[count:], sums[1]]
-    cells = [_cells_of(row, report.window) for row in listed]
+    whole = report.window or 1
+    cells = [
+        (row.mark, row.name, f"{row.tokens:,}", f"{row.tokens / whole:.1%}", row.path)
+        for row in listed
+    ]
     head, *lines = table(cells, ("", "PART", "TOKENS", "SHARE", "FILE"), (2, 3)).split("\n")
     for number, row in enumerate(listed):
         mark = on.hue(row.mark, number) if number < count else on.dim(row.mark)
         lines[number] = (mark or " ") + lines[number][1:]
     bar = picture(rows, report.window, on)
     cuts = [f"{row.name} cut: {row.cut}" for row in rows if row.cut]
-    return [_title_line(report), bar, "", head, *lines, *cuts, *_notes(report)]
-
-
-def _cells_of(row: Row, window: int) -> tuple[str, ...]:
-    share = row.tokens / window if window else 0.0
-    return row.mark, row.name, f"{row.tokens:,}", f"{share:.1%}", row.path
+    named = (report.record.model, report.record.protocol and f"protocol {report.record.protocol}")
+    title = one_line(", ".join(filter(None, (*named, f"window {report.window:,} tokens"))))
+    return [title, bar, "", head, *lines, *cuts, *_notes(report)]
 
 
 def picture(rows: Sequence[Row], window: int, on: Canvas) -> str:
@@ -216,12 +217,6 @@ def _cut_rule(report: ContextReport, name: str, *, is_cut: bool) -> str:
         if cut.get("part") == told[0]:
             return one_line(str(cut.get("rule", "")))
     return "its share of the window" if is_cut else ""
-
-
-def _title_line(report: ContextReport) -> str:
-    record = report.record
-    named = (record.model, record.protocol and f"protocol {record.protocol}")
-    return one_line(", ".join(filter(None, (*named, f"window {report.window:,} tokens"))))
 
 
 def _notes(report: ContextReport) -> Iterator[str]:
@@ -301,10 +296,8 @@ def changes_json(found: HeadChanges) -> dict[str, Any]:
 
 
 def _writer_json(turn: Turn | None) -> dict[str, Any] | None:
-    if turn is None:
-        return None
     names = ("id", "kind", "at", "session", "number", "commit", "subject")
-    return {name: getattr(turn, name) for name in names}
+    return {name: getattr(turn, name) for name in names} if turn else None
 
 
 HEADS = ("MESSAGE", "AT", "TOKENS", "CACHED", "SHARE", "FIRST TOKEN")
@@ -313,7 +306,7 @@ HEADS = ("MESSAGE", "AT", "TOKENS", "CACHED", "SHARE", "FIRST TOKEN")
 @frozen
 class ModelCall:
     """A model call: the number of the message that it made, the tokens of its request, those of
-    them that were cached, and seconds.
+    them that were cached and their share, and seconds.
     """
 
     message: int
@@ -322,10 +315,7 @@ class ModelCall:
     reused: int
     first_token_seconds: float
     read_seconds: float
-
-    @property
-    def share(self) -> float:
-        return self.reused / self.tokens if self.tokens else 0.0
+    share: float
 
 
 def calls_of(messages: Iterable[tuple[int, Entry]]) -> list[ModelCall]:
@@ -333,32 +323,23 @@ def calls_of(messages: Iterable[tuple[int, Entry]]) -> list[ModelCall]:
 
     A message that sums up several calls is left out, and so is one whose server gave no count.
     """
-    return [
-        ModelCall(
-            number,
-            entry.at,
-            usage.prompt_tokens,
-            min(usage.cached_tokens, usage.prompt_tokens),
-            usage.first_token_seconds,
-            usage.read_seconds,
-        )
-        for number, entry in messages
-        if (usage := entry.usage) and usage.calls == 1 and usage.prompt_tokens
-    ]
-
-
-def reading_rate(calls: Sequence[ModelCall]) -> float:
-    """Return the tokens read in a second, 0.0 when no call tells."""
-    telling = [c for c in calls if c.read_seconds > 0 and c.tokens - c.reused >= MEASURED]
-    seconds = sum(call.read_seconds for call in telling)
-    return sum(call.tokens - call.reused for call in telling) / seconds if seconds else 0.0
+    found = []
+    for number, entry in messages:
+        usage = entry.usage
+        if usage and usage.calls == 1 and (tokens := usage.prompt_tokens):
+            reused = min(usage.cached_tokens, tokens)
+            seconds = usage.first_token_seconds, usage.read_seconds
+            found.append(ModelCall(number, entry.at, tokens, reused, *seconds, reused / tokens))
+    return found
 
 
 def cache_json(session: str, calls: Sequence[ModelCall]) -> dict[str, Any]:
     """For programs; shares from 0 to 1, the rate in tokens a second."""
     rows = [{**asdict(call), "share": round(call.share, 4)} for call in calls]
     tokens, reused = sum(c.tokens for c in calls), sum(c.reused for c in calls)
-    rate = reading_rate(calls)
+    telling = [c for c in calls if c.read_seconds > 0 and c.tokens - c.reused >= MEASURED]
+    seconds = sum(call.read_seconds for call in telling)
+    rate = sum(call.tokens - call.reused for call in telling) / seconds if seconds else 0.0
     together = {
         "calls": len(calls),
         "tokens": tokens,
@@ -374,30 +355,22 @@ def cache_lines(session: str, calls: Sequence[ModelCall]) -> list[str]:
     """Return a line for each call, and at the end what the cache saved in all."""
     if not calls:
         return [f"{session}: no questions asked yet"]
-    lines = table(map(_cells, calls), HEADS, range(len(HEADS))).split("\n")
-    return [*lines, *filter(None, _sum_calls(session, calls))]
-
-
-def _cells(call: ModelCall) -> tuple[str, ...]:
-    return (
-        f"#{call.message}",
-        minute(call.at),
-        f"{call.tokens:,}",
-        f"{call.reused:,}",
-        f"{call.share:.1%}",
-        f"{call.first_token_seconds:.2f} s",
-    )
-
-
-def _sum_calls(session: str, calls: Sequence[ModelCall]) -> tuple[str, str]:
-    """Return the sum of all calls and what it saved, "" where that is not known."""
+    rows = [
+        (
+            f"#{call.message}",
+            minute(call.at),
+            f"{call.tokens:,}",
+            f"{call.reused:,}",
+            f"{call.share:.1%}",
+            f"{call.first_token_seconds:.2f} s",
+        )
+        for call in calls
+    ]
     sums = cache_json(session, calls)["together"]
-    count = "1 call" if sums["calls"] == 1 else f"{sums['calls']} calls"
-    line = (
-        f"{session}: {count}, {sums['tokens']:,} tokens,"
-        f" {sums['reused']:,} cached ({sums['share']:.1%})"
-    )
-    if not sums["reading_rate"]:
-        return line, ""
-    seconds, rate = sums["saved_seconds"], sums["reading_rate"]
-    return line, f"{seconds:,.1f} s of reading saved at {rate:,.0f} tokens a second"
+    spent = f"{count_of(sums['calls'], 'call')}, {sums['tokens']:,} tokens"
+    lines = table(rows, HEADS, range(len(HEADS))).split("\n")
+    lines.append(f"{session}: {spent}, {sums['reused']:,} cached ({sums['share']:.1%})")
+    if rate := sums["reading_rate"]:
+        seconds = sums["saved_seconds"]
+        lines.append(f"{seconds:,.1f} s of reading saved at {rate:,.0f} tokens a second")
+    return lines

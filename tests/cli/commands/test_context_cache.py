@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.cli.commands.context import cache_json, cache_lines, calls_of, reading_rate
+from openclaw.cli.commands.context import cache_json, cache_lines, calls_of
 from openclaw.cli.main import run
 from openclaw.messages import Entry, Usage
 from openclaw.sessions.session import Session
@@ -91,7 +91,7 @@ def test_calls_that_were_archived_count_too(store: SessionStore) -> None:
 def test_where_no_server_tells_the_time_nothing_is_said_of_what_was_saved() -> None:
     entry = Entry("assistant", "8080", usage=Usage(1000, 900, 5, 1.0, 2.0, 1))
     calls = calls_of([(2, entry)])
-    assert reading_rate(calls) == 0.0
+    assert cache_json("s", calls)["together"]["reading_rate"] == 0.0
     assert cache_json("trip", calls)["together"]["saved_seconds"] == 0.0
     assert cache_lines("trip", calls)[-1].endswith("900 cached (90.0%)")
 
