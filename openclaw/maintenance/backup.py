@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from openclaw import __version__
 from openclaw.errors import Damaged, OpenclawError, UsageError
@@ -80,8 +80,7 @@ def back_up(home: Home, target: Path, *, with_secrets: bool = False, force: bool
             made = _write(home, file, {temp, target}, with_secrets=with_secrets)
             file.flush()
             os.fsync(file.fileno())
-        found = {name: sha for name, sha in hash_contents(temp) if sha}
-        if found != made.files:
+        if dict(hash_contents(temp)) != made.files:
             raise OpenclawError(
                 "the archive does not read back as it was written", "try again, on another disk"
             )
@@ -290,12 +289,13 @@ def seal(files: Mapping[str, str], links: Mapping[str, str]) -> str:
 
 
 def hash_contents(archive: Path) -> Iterator[tuple[str, str]]:
-    """Return the SHA-256 of each path in an archive, "" for what is not a file; read from disk."""
+    """Return the SHA-256 of each file in an archive; read from disk."""
     try:
         with opened(archive) as tar:
             for info in tar:
-                if info.name != MANIFEST:
-                    yield path_of(archive, info), _digest(tar, info) if info.isreg() else ""
+                file: Any = tar.extractfile(info) if info.isreg() else None
+                if file and info.name != MANIFEST:
+                    yield path_of(archive, info), hashlib.file_digest(file, "sha256").hexdigest()
     except BROKEN as error:
         raise damaged(archive, f"it is cut off or damaged ({error})") from error
 
@@ -327,19 +327,6 @@ def is_inside(relative: str, target: str) -> bool:
         return False
     there = os.path.normpath(f"/home/{relative}/../{target}").replace(os.sep, "/")
     return there == "/home" or there.startswith("/home/")
-
-
-def _digest(tar: tarfile.TarFile, info: tarfile.TarInfo) -> str:
-    sha = hashlib.sha256()
-    for block in blocks(tar, info):
-        sha.update(block)
-    return sha.hexdigest()
-
-
-def blocks(tar: tarfile.TarFile, info: tarfile.TarInfo) -> Iterator[bytes]:
-    source: IO[bytes] | None = tar.extractfile(info)
-    while source is not None and (block := source.read(BLOCK)):
-        yield block
 
 
 def damaged(archive: Path, why: str) -> Damaged:

@@ -7,10 +7,9 @@ import hmac
 import os
 import secrets
 import shutil
-import stat
 import tarfile
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,8 @@ from openclaw.maintenance.backup import (
     BLOCK,
     BROKEN,
     MANIFEST,
+    TOP,
     VERSION,
-    blocks,
     damaged,
     is_inside,
     opened,
@@ -50,17 +49,6 @@ class Restored:
     own: bool = False
 
 
-@dataclass(slots=True)
-class _Unpacked:
-    """The content of an archive: SHA-256 by path, links, folders with their modes and times."""
-
-    files: dict[str, str] = field(default_factory=dict)
-    links: dict[str, str] = field(default_factory=dict)
-    folders: dict[str, tarfile.TarInfo] = field(default_factory=dict)
-    manifest: dict[str, Any] = field(default_factory=dict)
-    size: int = 0
-
-
 def restore(archive: Path, target: Path) -> Restored:
     """Make the folder `target`, which must be new or empty, the home that the archive holds.
 
@@ -72,16 +60,18 @@ def restore(archive: Path, target: Path) -> Restored:
     if not archive.is_file():
         raise UsageError(f"there is no archive {archive}", "name a file that `backup` has written")
     beside = target.parent / f".openclaw-{secrets.token_hex(6)}.tmp"
+    home = beside / TOP
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        beside.mkdir(mode=0o700)
-        found = _unpack(archive, beside)
-        _compare(archive, found)
-        missing = _links(archive, beside, found)
-        _finish_folders(beside, found)
-        _move_in_place(beside, target)
-        own = hmac.compare_digest(str(found.manifest.get("seal")), seal(found.files, found.links))
-        if own:
+        home.mkdir(parents=True, mode=0o700)
+        members = _unpack(archive, beside)
+        shape = _read_manifest(archive, beside / MANIFEST)
+        links = {path: info.linkname for path, info in members.items() if info.issym()}
+        _compare(archive, home, [path for path, i in members.items() if i.isreg()], links, shape)
+        missing = _make_links(archive, home, links)
+        if hasattr(os, "sync"):
+            os.sync()
+        _move_in_place(home, target)
+        if own := hmac.compare_digest(str(shape.get("seal")), seal(shape["files"], links)):
             trust_home(Home(target), keep_id=True)
     except BROKEN as error:
         raise damaged(archive, f"it is cut off or damaged ({error})") from error
@@ -89,9 +79,9 @@ def restore(archive: Path, target: Path) -> Restored:
         raise unwritable(target, error) from error
     finally:
         _remove(beside)
-    left_out = found.manifest.get("left_out", {}).items()
-    notes = [f"{path} is not in it: {why}" for path, why in left_out]
-    return Restored(target, len(found.files), found.size, (*notes, *missing), own)
+    notes = [f"{path} is not in it: {why}" for path, why in shape.get("left_out", {}).items()]
+    size = sum(info.size for info in members.values())
+    return Restored(target, len(shape["files"]), size, (*notes, *missing), own)
 
 
 def _check_target(target: Path) -> None:
@@ -105,29 +95,28 @@ def _check_target(target: Path) -> None:
         )
 
 
-def _unpack(archive: Path, folder: Path) -> _Unpacked:
-    """Unpack files and folders; links come later, so that nothing is written through one."""
-    found = _Unpacked()
+def _unpack(archive: Path, folder: Path) -> dict[str, tarfile.TarInfo]:
+    """Unpack files and folders once all members are checked; return the members by path. Links come
+    later, so that nothing is written through one."""
+    found: dict[str, tarfile.TarInfo] = {}
     with opened(archive) as tar:
-        for info in tar:
-            if info.name == MANIFEST:
-                found.manifest.update(_manifest(archive, tar, info))
-                continue
-            path = path_of(archive, info)
-            if path in found.files or path in found.links:
+        for info in tar.getmembers():
+            path = path_of(archive, info) if info.name != MANIFEST else ""
+            if path in found and not info.isdir():
                 raise damaged(archive, f"it holds {path} twice")
-            if info.isdir():
-                (folder / path).mkdir(parents=True, exist_ok=True)
-                found.folders[path] = info
-            elif info.issym():
-                if not is_inside(path, info.linkname):
-                    raise damaged(archive, f"the link {path} leads out of the home")
-                found.links[path] = info.linkname
-            elif info.isreg():
-                found.files[path] = _write(archive, tar, info, folder / path)
-                found.size += info.size
-            else:
-                raise damaged(archive, f"{path} is neither file nor folder nor link")
+            if not (info.isreg() or (path and (info.isdir() or info.issym()))):
+                raise damaged(archive, f"{info.name} is neither file nor folder nor link")
+            if info.issym() and not is_inside(path, info.linkname):
+                raise damaged(archive, f"the link {path} leads out of the home")
+            if path:
+                found[path] = info
+            info.mode = info.mode & 0o777 | (0o700 if info.isdir() else 0o400)
+            info.uname = info.gname = ""
+            if hasattr(os, "geteuid"):
+                info.uid, info.gid = os.geteuid(), os.getegid()
+        # All that Python's own filters would refuse or change was looked at above.
+        tar.extraction_filter = lambda member, path: member
+        tar.extractall(folder, [i for i in tar.getmembers() if not i.issym()])  # noqa: S202
         # The checksum of gzip stands behind the last block of the archive.
         file: Any = tar.fileobj
         while file.read(BLOCK):
@@ -135,27 +124,10 @@ def _unpack(archive: Path, folder: Path) -> _Unpacked:
     return found
 
 
-def _write(archive: Path, tar: tarfile.TarFile, info: tarfile.TarInfo, path: Path) -> str:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    sha = hashlib.sha256()
-    try:
-        with path.open("xb") as file:
-            for block in blocks(tar, info):
-                sha.update(block)
-                file.write(block)
-            file.flush()
-            os.fsync(file.fileno())
-    except FileExistsError as error:
-        raise damaged(archive, f"{path.name} and another are one file on this disk") from error
-    mode = stat.S_IMODE(info.mode) & 0o777
-    os.utime(path, (info.mtime, info.mtime))
-    path.chmod(mode | 0o400)
-    return sha.hexdigest()
-
-
-def _manifest(archive: Path, tar: tarfile.TarFile, info: tarfile.TarInfo) -> dict[str, Any]:
-    source = tar.extractfile(info) if info.isreg() and info.size < LARGEST_MANIFEST else None
-    shape = json_or_none(source.read()) if source else None
+def _read_manifest(archive: Path, path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise damaged(archive, "it is cut off: its list of files is missing")
+    shape = json_or_none(path.read_bytes()) if path.stat().st_size < LARGEST_MANIFEST else None
     if not isinstance(shape, dict) or not isinstance(shape.get("files"), dict):
         raise damaged(archive, "its list of files is damaged")
     version = shape.get("version")
@@ -167,28 +139,33 @@ def _manifest(archive: Path, tar: tarfile.TarFile, info: tarfile.TarInfo) -> dic
     return shape
 
 
-def _compare(archive: Path, found: _Unpacked) -> None:
-    listed = found.manifest.get("files")
-    if listed is None:
-        raise damaged(archive, "it is cut off: its list of files is missing")
+def _compare(
+    archive: Path,
+    home: Path,
+    files: list[str],
+    links: Mapping[str, str],
+    shape: Mapping[str, Any],
+) -> None:
+    """Compare what lies on the disk with the list of the archive."""
+    listed = shape["files"]
     for path, sha in listed.items():
-        if path not in found.files:
+        if path not in files:
             raise damaged(archive, f"{path} is missing")
-        if found.files[path] != sha:
-            raise damaged(archive, f"{path} was changed")
-    more = next((path for path in found.files if path not in listed), None)
-    if more is None and found.links != found.manifest.get("links"):
-        more = "a link"
-    if more is not None:
-        raise damaged(archive, f"{more} is not on its list")
+        with (home / path).open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != sha:
+                raise damaged(archive, f"{path} was changed, or is one file with another here")
+    more = [*(path for path in files if path not in listed)]
+    more += ["a link"] if links != shape.get("links") else []
+    if more:
+        raise damaged(archive, f"{more[0]} is not on its list")
 
 
-def _links(archive: Path, folder: Path, found: _Unpacked) -> list[str]:
+def _make_links(archive: Path, home: Path, links: Mapping[str, str]) -> list[str]:
     """Make the links; return notes on those that the system does not make."""
     missing = []
-    for path, target in found.links.items():
-        place = folder / path
-        if any(parent in found.links for parent in map(str, Path(path).parents)):
+    for path, target in links.items():
+        place = home / path
+        if any(parent in links for parent in map(str, Path(path).parents)):
             raise damaged(archive, f"{path} lies behind a link")
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -197,20 +174,11 @@ def _links(archive: Path, folder: Path, found: _Unpacked) -> list[str]:
             if os.name != "nt":
                 raise
             missing.append(f"the link {path} to {target} could not be made: {error.strerror}")
-    root = Path(os.path.realpath(folder))
-    for path in found.links:  # one that leads through another may come out elsewhere
-        there = Path(os.path.realpath(folder / path))
-        if there != root and root not in there.parents:
+    root = Path(os.path.realpath(home))
+    for path in links:  # one that leads through another may come out elsewhere
+        if not Path(os.path.realpath(home / path)).is_relative_to(root):
             raise damaged(archive, f"the link {path} leads out of the home")
     return missing
-
-
-def _finish_folders(folder: Path, found: _Unpacked) -> None:
-    """Modes and times of folders last, the deepest first: what is put into one changes them."""
-    for path in sorted(found.folders, key=lambda each: each.count("/"), reverse=True):
-        info = found.folders[path]
-        os.utime(folder / path, (info.mtime, info.mtime))
-        (folder / path).chmod((stat.S_IMODE(info.mode) & 0o777) | 0o700)
 
 
 def _move_in_place(beside: Path, target: Path) -> None:
