@@ -12,7 +12,7 @@ import tarfile
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
@@ -34,95 +34,70 @@ MAC_FILES = frozenset({"__MACOSX", ".DS_Store"})
 UTF8_NAME, ENCRYPTED = 0x800, 0x41
 
 
-@frozen
-class ArchiveMember:
-    """One member of an archive. `size` is the size in the header; `read` opens the bytes."""
-
-    name: str
-    folder: bool
-    size: int
-    executable: bool
-    read: Callable[[], IO[bytes]]
+Member = tuple[tuple[str, ...], bytes | None, bool]
+"""The parts of a path, the bytes of a file or None for a folder, and whether it can be run."""
 
 
 def unpack(source: Path, into: Path) -> None:
     """Unpack the archive into the folder, which is new or empty.
 
     UsageError when it is no archive, Refused when it breaks a limit or has anything but plain files
-    and folders, OpenclawError when it is damaged. The caller removes files already written.
+    and folders, OpenclawError when it is damaged. Nothing is written before all of it was read.
     """
     damage = (
         tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError,
         RuntimeError, LookupError, OverflowError, struct.error,
     )  # fmt: skip
     try:
-        with _open_archive(source) as file:
-            read = _choose_reader(file, source)
-            _check_or_write(read(file), None)
-            _check_or_write(read(file), into)
+        members = list(_read_members(source))
     except damage as error:
         raise OpenclawError(
             f"{source.name} cannot be unpacked: {str(error) or type(error).__name__}",
             "it is damaged or cut off; fetch it again",
         ) from error
+    for parts, data, executable in members:
+        if MAC_FILES.intersection(parts):
+            continue
+        if data is None:
+            make_folder(into.joinpath(*parts))
+        else:
+            write_new_file(into.joinpath(*parts), data, executable=executable)
 
 
-def _open_archive(source: Path) -> IO[bytes]:
+def _read_members(source: Path) -> Iterator[Member]:
     info = source.stat()
     if not stat.S_ISREG(info.st_mode):
         raise UsageError(f"{source.name} is not a regular file")
     if info.st_size > MAX_BYTES:
         raise refusal(f"it holds more than {MAX_BYTES // 1_000_000} MB")
-    return source.open("rb")
-
-
-def _choose_reader(file: IO[bytes], source: Path) -> Callable[[IO[bytes]], Iterator[ArchiveMember]]:
-    magic = file.read(4)
-    if magic.startswith(b"PK"):
-        return _zip_members
-    if magic.startswith(b"\x1f\x8b"):
-        return _tar_members
+    data = source.read_bytes()
+    if data.startswith(b"PK"):
+        return _zip_members(data)
+    if data.startswith(b"\x1f\x8b"):
+        return _tar_members(data)
     raise UsageError(
         f"{source.name} is not an archive that can be read here", "one of: " + " ".join(SUFFIXES)
     )
 
 
-def _check_or_write(entries: Iterator[ArchiveMember], into: Path | None) -> None:
-    """Check all entries, with the sizes that they claim; with a folder write them and count."""
-    intake = IntakeCheck()
-    for entry in entries:
-        parts = intake.check_entry(entry.name, folder=entry.folder)
-        if into is None:
-            intake.add_bytes(entry.size)
-        elif not MAC_FILES.intersection(parts):
-            target = into.joinpath(*parts)
-            if entry.folder:
-                make_folder(target)
-            else:
-                with entry.read() as data:
-                    write_new_file(target, read_counted(data, intake), executable=entry.executable)
-
-
-def _zip_members(file: IO[bytes]) -> Iterator[ArchiveMember]:
-    if _count(file, b"PK\x01\x02") > 20 * MAX_ENTRIES:  # before an object is made of each
+def _zip_members(zipped: bytes) -> Iterator[Member]:
+    if zipped.count(b"PK\x01\x02") > 20 * MAX_ENTRIES:  # before an object is made of each
         raise refusal(f"it has more than {MAX_ENTRIES:,} entries")
-    with zipfile.ZipFile(file) as archive:
+    intake = IntakeCheck()
+    with zipfile.ZipFile(io.BytesIO(zipped)) as archive:
         for info in archive.infolist():
-            yield _zip_member(archive, info)
-
-
-def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> ArchiveMember:
-    name = _zip_name(info)
-    mode = info.external_attr >> 16
-    if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
-        raise refusal(f"{name} is a link or a device")
-    if info.flag_bits & ENCRYPTED:
-        raise refusal(f"{name} is encrypted")
-    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise refusal(f"{name} is compressed in an unusual way")
-    folder = name.endswith("/") or stat.S_ISDIR(mode)
-    executable = bool(mode & 0o111)
-    return ArchiveMember(name, folder, info.file_size, executable, lambda: archive.open(info))
+            name = _zip_name(info)
+            mode = info.external_attr >> 16
+            if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
+                raise refusal(f"{name} is a link or a device")
+            if info.flag_bits & ENCRYPTED:
+                raise refusal(f"{name} is encrypted")
+            if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise refusal(f"{name} is compressed in an unusual way")
+            folder = name.endswith("/") or stat.S_ISDIR(mode)
+            parts = intake.check_entry(name, folder=folder)
+            intake.add_bytes(info.file_size)  # no more is read than that
+            yield parts, None if folder else archive.read(info), bool(mode & 0o111)
 
 
 def _zip_name(info: zipfile.ZipInfo) -> str:
@@ -136,45 +111,26 @@ def _zip_name(info: zipfile.ZipInfo) -> str:
         raise refusal(f"the name {name!a} is not plain UTF-8 text") from None
 
 
-def _count(file: IO[bytes], needle: bytes) -> int:
-    file.seek(0)
-    found, tail = 0, b""
-    while chunk := file.read(CHUNK):
-        found += (tail + chunk).count(needle)
-        tail = (tail + chunk)[1 - len(needle) :]
-    file.seek(0)
-    return found
-
-
-def _tar_members(file: IO[bytes]) -> Iterator[ArchiveMember]:
-    file.seek(0)
-    with gzip.GzipFile(fileobj=file) as unzipped:
+def _tar_members(zipped: bytes) -> Iterator[Member]:
+    with gzip.GzipFile(fileobj=io.BytesIO(zipped)) as unzipped:
         data = unzipped.read(MAX_TAR + 1)
     if len(data) > MAX_TAR:
         raise refusal(f"it holds more than {MAX_BYTES // 1_000_000} MB")
-    end = 0
+    intake, end = IntakeCheck(), 0
     with tarfile.open(fileobj=io.BytesIO(data), mode="r:", encoding="utf-8") as archive:
         while member := archive.next():
-            yield _tar_member(archive, member)
-            end = member.offset_data + (member.size if member.isreg() else 0)
+            name = member.name
+            plain = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and not member.issparse()
+            if not (member.isdir() or plain):
+                raise refusal(f"{name} is a link, a device or another thing that is no plain file")
+            parts = intake.check_entry(name, folder=member.isdir())
+            intake.add_bytes(member.size)
+            content = archive.extractfile(member) if plain else None
+            yield parts, content.read() if content else None, bool(member.mode & 0o111)
+            end = member.offset_data + (member.size if plain else 0)
     # Where a header is broken tarfile takes it for the end.
     if len(data) - end < tarfile.BLOCKSIZE or data[end:].strip(b"\0"):
         raise tarfile.ReadError("it does not end as a tar does")
-
-
-def _tar_member(archive: tarfile.TarFile, member: tarfile.TarInfo) -> ArchiveMember:
-    plain = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and not member.issparse()
-    if not (member.isdir() or plain):
-        raise refusal(f"{member.name} is a link, a device or another thing that is no plain file")
-
-    def read() -> IO[bytes]:
-        stream = archive.extractfile(member)
-        if stream is None:
-            raise ValueError(f"{member.name} has no data")
-        return stream
-
-    executable = bool(member.mode & 0o111)
-    return ArchiveMember(member.name, member.isdir(), member.size, executable, read)
 
 
 MAX_DEPTH = 16
