@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing
 from http.client import HTTPException
 from statistics import median
-from typing import Any, Protocol, TypeVar, cast, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from openclaw.errors import ModelFailed
 from openclaw.frozen import frozen
@@ -147,13 +147,12 @@ def make_request(text: str, most: int, **more: Any) -> Request:
     return Request((Message("user", text),), max_tokens=most, **more)
 
 
-def measure_loading(listener: Listener) -> Iterator[Found]:
-    """Measure the loading time; nothing when the model was loaded before. This is the first
-    request, so errors of the model rise."""
+def measure_loading(listener: Listener) -> float | None:
+    """Measure the loading time; None when the model was loaded before. This is the first request,
+    so errors of the model rise."""
     said = listener.ask(make_request("Say yes.", 4), patient=True)
-    usage = said.reply.usage
-    seconds = usage.first_token_seconds - usage.read_seconds
-    yield {"load_seconds": round(seconds, 2)} if said.loaded and seconds > 0 else {}
+    seconds = said.reply.usage.first_token_seconds - said.reply.usage.read_seconds
+    return round(seconds, 2) if said.loaded and seconds > 0 else None
 
 
 def measure_speeds(listener: Listener, runs: int = RUNS) -> Iterator[Found]:
@@ -173,12 +172,13 @@ def measure_speeds(listener: Listener, runs: int = RUNS) -> Iterator[Found]:
         writing = usage.total_seconds - usage.first_token_seconds
         if usage.generated_tokens > 1 and writing > 0:
             written.append((usage.generated_tokens - 1) / writing)
-        yield {"read_rate": _median(read), "write_rate": _median(written)}
+        rates = (round(median(found), 1) if found else None for found in (read, written))
+        yield dict(zip(("read_rate", "write_rate"), rates, strict=True))
 
 
 def tool_calls(listener: Listener, find_calls: FindCalls) -> Iterator[Found]:
     """Test whether the model calls native tools, and in which shape."""
-    names = {_name(tool): list(_parameters(tool)["properties"]) for tool in TOOLS}
+    names = {name: list(arguments) for name, (_, arguments) in _TOOLS.items()}
     native, of, shapes = 0, 0, list[str]()
     listener.begin()
     for question, wanted in TOOL_QUESTIONS:
@@ -188,7 +188,11 @@ def tool_calls(listener: Listener, find_calls: FindCalls) -> Iterator[Found]:
         if not listener.answered(said):
             continue
         reply, of = said.reply, of + 1
-        native += any(_is_right(call, wanted) for call in reply.tool_calls)
+        # Numbers may be texts, as the program reads these too.
+        native += any(
+            call.name == wanted and {*names[wanted]} <= {*call.arguments}
+            for call in reply.tool_calls
+        )
         if not reply.tool_calls and any(c.name == wanted for c in find_calls(reply.text, names)):
             shapes.append(shape_of(reply.text))
         kind = "native" if native else "text" if shapes else "none"
@@ -267,27 +271,6 @@ def shape_of(text: str) -> str:
     return "bare JSON" if text.lstrip().startswith(("{", "[")) else "JSON in words"
 
 
-def _is_right(call: ToolCall, wanted: str) -> bool:
-    """Return True when a call has the wanted tool and all its arguments; numbers may be texts, as
-    the program reads these too."""
-    if call.name != wanted:
-        return False
-    tool = next(tool for tool in TOOLS if _name(tool) == wanted)
-    return all(name in call.arguments for name in _parameters(tool)["properties"])
-
-
-def _name(tool: Mapping[str, Any]) -> str:
-    return str(tool["function"]["name"])
-
-
-def _parameters(tool: Mapping[str, Any]) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", tool["function"]["parameters"])
-
-
-def _median(values: Sequence[float]) -> float | None:
-    return round(median(values), 1) if values else None
-
-
 STORY = "Tell in a few plain sentences what might have happened there on the next day."
 COUNTING = (
     "On a shelf stand 3 rows of 7 jars. 5 of the jars break, then 2 new ones are put up. How many "
@@ -309,27 +292,35 @@ def passage(number: int) -> str:
     return "\n".join(lines)
 
 
-def _tool(name: str, about: str, **arguments: str) -> dict[str, Any]:
-    properties = {key: {"type": kind} for key, kind in arguments.items()}
-    parameters = {"type": "object", "properties": properties, "required": list(properties)}
-    function = {"name": name, "description": about, "parameters": parameters}
-    return {"type": "function", "function": function}
+def _object(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties)}
 
 
-TOOLS: tuple[Mapping[str, Any], ...] = (
-    _tool("find_bus", "Next bus of a line at a stop.", stop="string", line="integer"),
-    _tool("set_alarm", "Set an alarm at a time (HH:MM).", time="string", label="string"),
-    _tool("convert_money", "Convert money.", amount="number", source="string", target="string"),
+_TOOLS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "find_bus": ("Next bus of a line at a stop.", {"stop": "string", "line": "integer"}),
+    "set_alarm": ("Set an alarm at a time (HH:MM).", {"time": "string", "label": "string"}),
+    "convert_money": (
+        "Convert money.",
+        {"amount": "number", "source": "string", "target": "string"},
+    ),
+}
+"""What each does, and its arguments with their types."""
+TOOLS: tuple[Mapping[str, Any], ...] = tuple(
+    {
+        "type": "function",
+        "function": {
+            "name": name,
+            "description": about,
+            "parameters": _object(**{key: {"type": kind} for key, kind in arguments.items()}),
+        },
+    }
+    for name, (about, arguments) in _TOOLS.items()
 )
 TOOL_QUESTIONS = (
     ("When does the next bus of line 14 leave from the stop Old Bridge?", "find_bus"),
     ("Set an alarm for 06:30 with the label ferry.", "set_alarm"),
     ("How much are 250 kroner in euros?", "convert_money"),
 )
-
-
-def _object(**properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties)}
 
 
 UNASKED = _object(code={"type": "string", "enum": ["k7-q2"]})
@@ -506,12 +497,9 @@ def window_of(known: RunningModel, asked: int) -> tuple[int, str]:
     the size of the GPU's memory. Without a GPU, or with one too small for the model alone, the
     memory of this machine counts, when it is the server's.
     """
-    window = known.window or asked
-    if known.on_gpu >= known.size > 0:
+    window, need = known.window or asked, known.need
+    if need is None or known.on_gpu >= known.size > 0:
         return window, "at least"
-    if known.need is None:
-        return window, "at least"
-    need = known.need
     if known.on_gpu:
         most = (known.on_gpu - need.model) // need.token // 1024 * 1024
         if most > 0:

@@ -6,7 +6,7 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -39,6 +39,7 @@ from openclaw.models.machine import free_memory, lacks_memory, place_of
 from openclaw.models.profile import LEAST_WINDOW, full_name, reply_limits
 from openclaw.models.registry import open_model, split_name
 from openclaw.storage.home import Home, create_home
+from openclaw.storage.text import text_or_none
 
 TASK_STEPS = 6
 VERIFIED_BYTES = 8_000_000_000
@@ -71,7 +72,9 @@ class ModelTest:
         with tempfile.TemporaryDirectory(prefix="openclaw-fit-", ignore_cleanup_errors=True) as top:
             home = make_home(Path(top).resolve())
             yield "loading"
-            need, free = self._need(), free_memory()
+            provider, rest = split_name(self.name)
+            need = file_memory_need(gguf_path(rest)) if provider == "embedded" else None
+            free = free_memory()
             model, window = self._loaded(home, need, free)
             with closing(model):
                 self._learn(window=window)
@@ -100,13 +103,6 @@ class ModelTest:
             self.profile = replace(self.profile, **found, seconds=seconds)
 
     # -------- loading and memory
-
-    def _need(self) -> MemoryNeed | None:
-        provider, rest = split_name(self.name)
-        if provider != "embedded":
-            return None
-
-        return file_memory_need(gguf_path(rest))
 
     def _open(self, home: Home, window: int) -> Model:
         embedded = replace(self.settings.embedded, kv_cache_mb=0)
@@ -143,14 +139,13 @@ class ModelTest:
         model = self._open(home, window)
         try:
             card = card_of(model, time.monotonic() + self.limits.reply)
-            found = list(model_probes.measure_loading(model_probes.Listener(model, self.limits)))
+            seconds = model_probes.measure_loading(model_probes.Listener(model, self.limits))
         except BaseException:
             model.close()
             raise
         at = datetime.now().astimezone().isoformat(timespec="seconds")
         self.profile = Profile(full_name(card.name), card.digest, at, place_of(card.server))
-        for each in found:
-            self._learn(**each)
+        self._learn(load_seconds=seconds)
         return model
 
     def _measure_memory(self, need: MemoryNeed | None, free: int | None, window: int) -> None:
@@ -259,16 +254,16 @@ class ModelTest:
                 self.faults.append("tasks: some skipped, the test took too long")
                 return
             yield f"task: {task.name}"
+            fault = f"given up after {self.limits.task:.0f} s"
             try:
                 outcome = run_task(task, model, home, settings, self.limits.task)
             except ModelFailed as error:
-                self.faults.append(f"task {task.name}: {error}")
-                continue
+                outcome, fault = TaskOutcome("", LATE), str(error)
             if outcome.stop == LATE:
-                self.faults.append(f"task {task.name}: given up after {self.limits.task:.0f} s")
-                continue
-            done[task.name] = outcome.stop == "answer" and task.check(outcome)
-            self._learn(tasks=dict(done))
+                self.faults.append(f"task {task.name}: {fault}")
+            else:
+                done[task.name] = outcome.stop == "answer" and task.check(outcome)
+                self._learn(tasks=dict(done))
 
 
 LATE = "late"
@@ -301,8 +296,9 @@ def run_task(
                 if event.stop_reason == "interrupted":
                     raise KeyboardInterrupt
                 changed = tuple(file.path for file in event.receipt.files)
+                todos = text_or_none(home.memory / "TODO.md") or ""
                 outcome = TaskOutcome(
-                    event.answer, event.stop_reason, tools, changed, event.unbacked, _todos(home)
+                    event.answer, event.stop_reason, tools, changed, event.unbacked, todos
                 )
             if time.monotonic() > deadline and not outcome.answer:
                 break
@@ -313,12 +309,6 @@ def run_task(
             close()
         app.recall.close()  # not the agent, whose model is needed again
     return outcome
-
-
-def _todos(home: Home) -> str:
-    with suppress(OSError):
-        return (home.memory / "TODO.md").read_text(encoding="utf-8")
-    return ""
 
 
 @frozen

@@ -81,7 +81,12 @@ def test_models(names: Sequence[str], settings: Settings, *, quick: bool, as_jso
         except OpenclawError as error:
             code = code or error.exit_code
             failures.append({"model": test.name, "error": str(error), "hint": error.hint})
-        _keep(test.profile, test.faults)
+        warn(test.faults)
+        try:
+            if test.profile:
+                write_profile(profiles_folder(), test.profile)
+        except (OSError, ValueError) as error:  # a name of bytes that are no text, for one
+            warn([f"the profile cannot be kept: {error}"])
         if code == INTERRUPTED:
             break
     fresh = [test.profile for test in tests if test.profile]
@@ -120,33 +125,18 @@ def _resolve_name(name: str, settings: Settings) -> str:
     return full_name(found)
 
 
-def _keep(profile: Profile | None, faults: Sequence[str]) -> None:
-    """Save the result; it is shown even if it cannot be saved."""
-    warn(faults)
-    if profile is None:
-        return
-    try:
-        write_profile(profiles_folder(), profile)
-    except (OSError, ValueError) as error:  # a name of bytes that are no text, for one
-        warn([f"the profile cannot be kept: {error}"])
-
-
 def _print(fresh: Sequence[Profile], failures: Sequence[dict[str, Any]], *, as_json: bool) -> None:
     if as_json:
         print_json([*(profile.to_json() for profile in fresh), *failures])
         return
     if fresh:
-        typer.echo(blocks([*fresh, *_earlier(fresh)]))
+        # The newest of those tested before fill the view.
+        shown = {(profile.model, profile.digest) for profile in fresh}
+        others = [p for p in known_profiles(profiles_folder()) if (p.model, p.digest) not in shown]
+        typer.echo(blocks([*fresh, *others[: max(0, BESIDE - len(fresh))]]))
     for failure in failures:
         hint = f" ({failure['hint']})" if failure["hint"] else ""
         warn([f"{failure['model']}: {failure['error']}{hint}"])
-
-
-def _earlier(fresh: Sequence[Profile]) -> list[Profile]:
-    """Return the newest of those tested before, as many as fill the view."""
-    shown = {(profile.model, profile.digest) for profile in fresh}
-    others = [p for p in known_profiles(profiles_folder()) if (p.model, p.digest) not in shown]
-    return others[: max(0, BESIDE - len(fresh))]
 
 
 @contextmanager
