@@ -7,8 +7,7 @@ expectation, in any order and among any others; all else in the file is left alo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from openclaw.frozen import frozen
@@ -137,28 +136,26 @@ class Expected:
 
 @frozen
 class CaseResult:
-    """The result of one question: the rank of the answer in each ranking, from 1; 0: not found.
+    """The result of one case: the rank of the answer in each ranking, from 1; 0: not found.
 
     winner: the passage that came first
     answer: the expected passage
     has_meaning: there were vectors to search in
     """
 
-    ranks: Mapping[str, int] = field(default_factory=dict)
-    winner: Passage | None = None
-    answer: Passage | None = None
-    has_meaning: bool = False
+    case: MemoryCase
+    ranks: Mapping[str, int]
+    winner: Passage | None
+    answer: Passage | None
+    has_meaning: bool
 
 
 @frozen
 class RankingScore:
-    """The number of `cases` questions answered by the first, the first three, and the first `k`
-    passages; and the mean reciprocal rank."""
+    """How many questions a ranking answers by its first passages, for several numbers of these;
+    and its mean reciprocal rank."""
 
-    cases: int
-    first: int
-    three: int
-    within: int
+    hits: Mapping[int, int]
     mrr: float
 
 
@@ -172,9 +169,11 @@ def parse_expectation(text: str) -> Expected:
     return Expected(path, first, max(int(found["last"] or 0), first))
 
 
-def rank_answer(found: Rankings, expected: Sequence[Expected]) -> CaseResult:
+def rank_answer(found: Rankings, case: MemoryCase) -> CaseResult:
     """Return the rank of the answer in each ranking. `memory search --explain` shows the same ranks
     of words and meaning; the hybrid rank is the place in the list of passages."""
+
+    expected = [parse_expectation(text) for text in case.expected]
 
     def answers(passage: Passage) -> bool:
         return any(each.answered_by(passage) for each in expected)
@@ -186,15 +185,14 @@ def rank_answer(found: Rankings, expected: Sequence[Expected]) -> CaseResult:
     winner = found.shown[0] if found.shown else None
     answer = next(filter(answers, (*found.shown, *found.pool)), None)
     has_meaning = any(MEANING in passage.ranks for passage in found.pool)
-    return CaseResult(ranks, winner, answer, has_meaning)
+    return CaseResult(case, ranks, winner, answer, has_meaning)
 
 
 def score_ranking(ranks: Iterable[int], k: int = 3) -> RankingScore:
     """Return the figures of one ranking from the answers' ranks."""
     places = list(ranks)
-    first, three, within = (sum(0 < rank <= most for rank in places) for most in (1, 3, k))
-    gained = sum(1 / rank for rank in places if rank)
-    return RankingScore(len(places), first, three, within, gained / max(len(places), 1))
+    hits = {most: sum(0 < rank <= most for rank in places) for most in (1, 3, k)}
+    return RankingScore(hits, sum(1 / rank for rank in places if rank) / max(len(places), 1))
 
 
 def _holds(text: str, words: str) -> bool:
@@ -203,9 +201,5 @@ def _holds(text: str, words: str) -> bool:
     wanted = " ".join(words.casefold().split())
     if len(wanted) > 2 and wanted[0] == wanted[-1] and wanted[0] in "\"'":
         return wanted[1:-1] in flat
-    return all(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", flat) for word in _parts(wanted))
-
-
-def _parts(words: str) -> list[str]:
-    """Return the words without the signs around them; the whole of a text without words."""
-    return [part for word in words.split() if (part := word.strip(".,;:!?\"'()"))] or [words]
+    bare = [part for word in wanted.split() if (part := word.strip(".,;:!?\"'()"))] or [wanted]
+    return all(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", flat) for word in bare)

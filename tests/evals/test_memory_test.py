@@ -153,7 +153,7 @@ def test_a_passage_answers_by_place_or_by_words(text: str, found: bool) -> None:
 
 def test_the_figures_are_those_of_the_field() -> None:
     figures = score_ranking([1, 3, 0, 2], k=2)
-    assert (figures.first, figures.three, figures.within) == (1, 3, 2)
+    assert figures.hits == {1: 1, 3: 3, 2: 2}
     assert figures.mrr == pytest.approx((1 + 1 / 3 + 0 + 1 / 2) / 4)
     assert score_ranking([]).mrr == 0.0
 
@@ -165,10 +165,10 @@ def test_each_ranking_has_its_own_rank_and_what_won_is_named() -> None:
 
     first, second, dropped = passage(1, 2, 1), passage(2, 1, 3), passage(3, 3, 2)
     found = Rankings([first, second], [first, second, dropped])
-    assert rank_answer(found, [parse_expectation("memory/a.md:2")]).ranks == {
+    assert rank_answer(found, MemoryCase("?", ("memory/a.md:2",), 1)).ranks == {
         "hybrid": 2, "words": 1, "meaning": 3,
     }  # fmt: skip
-    missed = rank_answer(found, [parse_expectation("memory/a.md:3")])
+    missed = rank_answer(found, MemoryCase("?", ("memory/a.md:3",), 1))
     assert missed.ranks == {"hybrid": 0, "words": 3, "meaning": 2}
     assert (missed.winner, missed.answer) == (first, dropped)
 
@@ -269,8 +269,8 @@ def test_ranks_agree_with_the_search_that_explains(home: Path, tmp_path: Path) -
             assert found.shown[:k] == shown
             pool = {(p.path, p.start_line): p for p in found.pool}
             for at, passage in enumerate(shown, 1):
-                wanted = parse_expectation(f"{passage.path}:{passage.start_line}")
-                ranks = rank_answer(found, [wanted]).ranks
+                wanted = f"{passage.path}:{passage.start_line}"
+                ranks = rank_answer(found, MemoryCase(question, (wanted,), 1)).ranks
                 assert ranks["hybrid"] == at
                 assert pool[passage.path, passage.start_line].ranks == passage.ranks
                 assert {n: r for n, r in ranks.items() if r and n != "hybrid"} == {

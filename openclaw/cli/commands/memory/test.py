@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,7 +25,6 @@ from openclaw.evals.memory_test import (
     read_cases,
     score_ranking,
 )
-from openclaw.frozen import frozen
 from openclaw.memory.markdown import change_file, read_markdown
 from openclaw.security.display import count_of, one_line
 from openclaw.tools.memory_tools import clean_passage
@@ -38,12 +37,6 @@ if TYPE_CHECKING:
 PATH = "memory/TESTS.md"
 NAMES = {"words": "BM25", "meaning": "vectors", "hybrid": "hybrid"}
 SHOWN_WORDS = 70
-
-
-@frozen
-class TriedCase:
-    case: MemoryCase
-    outcome: CaseResult
 
 
 def test(
@@ -80,7 +73,7 @@ def test(
         return
     cases = _cases(home)
     tried, notices = _try_cases(ctx, cases, k)
-    missed = [each for each in tried if not 0 < each.outcome.ranks["hybrid"] <= k]
+    missed = [each for each in tried if not 0 < each.ranks["hybrid"] <= k]
     print_result(_json(tried, k), *_report(home, tried, missed, k), as_json=as_json)
     warn(notices)
     if missed:
@@ -126,25 +119,22 @@ def _cases(home: Home) -> list[MemoryCase]:
 
 def _try_cases(
     ctx: typer.Context, cases: Sequence[MemoryCase], k: int
-) -> tuple[list[TriedCase], list[str]]:
+) -> tuple[list[CaseResult], list[str]]:
     """Return each case with its outcome, and what the user should know of the search."""
-    tried = []
     with opened(ctx) as search:
         report = update_index(search)  # all vectors: the figures are to be the same next time
-        for case in cases:
-            wanted = [parse_expectation(text) for text in case.expected]
-            tried.append(TriedCase(case, rank_answer(search.ranked(case.question, k), wanted)))
+        tried = [rank_answer(search.ranked(case.question, k), case) for case in cases]
         notices = list(search.notices)
     if not report.chunks:
         notices.append("nothing is indexed: memory and workspace hold no text")
     return tried, notices
 
 
-def _measures(tried: Sequence[TriedCase], k: int) -> dict[str, RankingScore]:
+def _measures(tried: Sequence[CaseResult], k: int) -> dict[str, RankingScore]:
     """Return the figures by ranking; that of the vectors only where there are some."""
-    by_meaning = any(each.outcome.has_meaning for each in tried)
+    by_meaning = any(each.has_meaning for each in tried)
     return {
-        name: score_ranking((each.outcome.ranks[name] for each in tried), k)
+        name: score_ranking((each.ranks[name] for each in tried), k)
         for name in NAMES
         if name != "meaning" or by_meaning
     }
@@ -154,22 +144,17 @@ def _measures(tried: Sequence[TriedCase], k: int) -> dict[str, RankingScore]:
 
 
 def _report(
-    home: Home, tried: Sequence[TriedCase], missed: Sequence[TriedCase], k: int
+    home: Home, tried: Sequence[CaseResult], missed: Sequence[CaseResult], k: int
 ) -> Iterator[str]:
     count = len(tried)
     yield f"{count_of(count, 'case')} of {PATH}"
     yield ""
     measures = _measures(tried, k)
-    tops = dict.fromkeys((1, 3, k))
     rows = [
-        (
-            NAMES[name],
-            *(f"{hits}/{count}" for top, hits in _hits(figures, k).items() if top in tops),
-            f"{figures.mrr:.2f}",
-        )
-        for name, figures in measures.items()
+        (NAMES[name], *(f"{n}/{count}" for n in score.hits.values()), f"{score.mrr:.2f}")
+        for name, score in measures.items()
     ]
-    yield table(rows, ("", *(f"HIT@{top}" for top in tops), "MRR"))
+    yield table(rows, ("", *(f"HIT@{top}" for top in measures["hybrid"].hits), "MRR"))
     if "meaning" not in measures:
         yield "no vectors: searched by words only"
     for each in missed:
@@ -179,62 +164,50 @@ def _report(
     yield f"{len(missed)} not among the first {k}" if missed else f"all among the first {k}"
 
 
-def _hits(figures: RankingScore, k: int) -> dict[int, int]:
-    return {1: figures.first, 3: figures.three, k: figures.within}
-
-
-def _miss_lines(home: Home, tried: TriedCase, names: Sequence[str]) -> Iterator[str]:
-    case, outcome = tried.case, tried.outcome
+def _miss_lines(home: Home, tried: CaseResult, names: Sequence[str]) -> Iterator[str]:
+    case = tried.case
     yield one_line(f"missed: {case.question}  ({PATH}:{case.line})")
     yield one_line(f"  expected  {'; '.join(case.expected)}")
-    ranks = ", ".join(f"{NAMES[name]} {outcome.ranks[name] or 'none'}" for name in names)
-    place = f"  ({place_of(outcome.answer)})" if outcome.answer else ""
+    ranks = ", ".join(f"{NAMES[name]} {tried.ranks[name] or 'none'}" for name in names)
+    place = f"  ({place_of(tried.answer)})" if tried.answer else ""
     yield one_line(f"  its rank  {ranks}{place}")
-    winner = outcome.winner
-    yield one_line(
-        f"  first     {place_of(winner)}  {_words(winner)}" if winner else "  nothing found"
-    )
-    yield from (f"  {line}" for line in _missing_files(home, case))
-
-
-def _missing_files(home: Home, case: MemoryCase) -> Iterator[str]:
+    if winner := tried.winner:
+        words = one_line(" ".join(clean_passage(winner.text).split()), SHOWN_WORDS)
+        yield one_line(f"  first     {place_of(winner)}  {words}")
+    else:
+        yield "  nothing found"
     for wanted in map(parse_expectation, case.expected):
         if "/" in wanted.path and not (home.root / wanted.path).exists():
-            yield one_line(f"there is no file {wanted.path}")
-
-
-def _words(passage: Passage) -> str:
-    return one_line(" ".join(clean_passage(passage.text).split()), SHOWN_WORDS)
+            yield one_line(f"  there is no file {wanted.path}")
 
 
 # -------- for programs
 
 
-def _json(tried: Sequence[TriedCase], k: int) -> dict[str, Any]:
-    measures = {name: _figures(each, k) for name, each in _measures(tried, k).items()}
-    results = [_result(each, k) for each in tried]
+def _json(tried: Sequence[CaseResult], k: int) -> dict[str, Any]:
+    count = max(len(tried), 1)
+    measures = {
+        name: {
+            **{f"hit@{top}": round(hits / count, 4) for top, hits in score.hits.items()},
+            "mrr": round(score.mrr, 4),
+        }
+        for name, score in _measures(tried, k).items()
+    }
+    results = [
+        {
+            **asdict(each.case),
+            "found": 0 < each.ranks["hybrid"] <= k,
+            "ranks": {name: rank or None for name, rank in each.ranks.items()},
+            "first": _shape(each.winner),
+            "answer": _shape(each.answer),
+        }
+        for each in tried
+    ]
     failed = sum(not each["found"] for each in results)
     return {
         "path": PATH, "k": k, "cases": len(tried), "failed": failed,
         "measures": measures, "results": results,
     }  # fmt: skip
-
-
-def _figures(figures: RankingScore, k: int) -> Mapping[str, float]:
-    count = max(figures.cases, 1)
-    hits = {f"hit@{top}": round(hit / count, 4) for top, hit in _hits(figures, k).items()}
-    return {**hits, "mrr": round(figures.mrr, 4)}
-
-
-def _result(tried: TriedCase, k: int) -> dict[str, Any]:
-    case, outcome = tried.case, tried.outcome
-    return {
-        **asdict(case),
-        "found": 0 < outcome.ranks["hybrid"] <= k,
-        "ranks": {name: rank or None for name, rank in outcome.ranks.items()},
-        "first": _shape(outcome.winner),
-        "answer": _shape(outcome.answer),
-    }
 
 
 def _shape(passage: Passage | None) -> dict[str, Any] | None:
