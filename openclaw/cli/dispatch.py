@@ -16,6 +16,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperGroup
 
+from openclaw.cli.command_names import (
+    COMMANDS,
+    DEFAULT_COMMANDS,
+    HELP,
+    OWN_OPTIONS,
+    split_global_options,
+)
 from openclaw.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,49 +31,6 @@ if TYPE_CHECKING:
 
 
 COMMANDS_FOLDER = "openclaw.cli.commands."
-# name: (module below the folder, attribute, help); the attribute is a function or a Typer app.
-COMMANDS: dict[str, tuple[str, str, str]] = {
-    "ask": ("ask", "ask", "Ask once; the word ask is optional."),
-    "chat": ("chat", "chat", "Chat in the terminal."),
-    "web": ("serve", "web", "Open the page in a browser."),
-    "serve": ("serve", "app", "Serve the home over HTTP, and stay warm."),
-    "init": ("init", "init", "Make a home, or add what is missing to one."),
-    "import": ("import_", "import_", "Take over another agent's files, or notes."),
-    "trust": ("trust", "trust", "Say that a home from elsewhere is yours."),
-    "doctor": ("doctor", "doctor", "Check home, files, model and git; repair."),
-    "heartbeat": ("heartbeat", "heartbeat", "Do what HEARTBEAT.md says, for cron."),
-    "jobs": ("jobs", "app", "Do things by the clock: memory/JOBS.md."),
-    "backup": ("backup", "backup", "Put the whole home into one archive."),
-    "restore": ("backup", "restore", "Make a home of such an archive."),
-    "config": ("config", "app", "Show and change settings."),
-    "policy": ("policy", "app", "Show what tools may do, and grant it."),
-    "models": ("models.group", "app", "List, fetch and choose models."),
-    "context": ("context", "context", "Show what would be sent, and what it costs."),
-    "usage": ("usage", "usage", "Show tokens, speeds, and what was cached."),
-    "why": ("why", "why", "Show why an answer is what it is."),
-    "sessions": ("sessions.group", "app", "List, search and manage conversations."),
-    "undo": ("undo", "undo", "Take back the newest turns: files and words."),
-    "redo": ("undo", "redo", "Put back what was taken back."),
-    "log": ("log", "log", "List the turns, or what tools did."),
-    "diff": ("diff", "diff", "Show what a turn changed."),
-    "show": ("diff", "show", "Show all of a turn."),
-    "blame": ("diff", "blame", "Show which turn wrote a line."),
-    "sync": ("sync", "sync", "Share the home among your devices, by git."),
-    "todo": ("todo", "app", "List and change to-dos."),
-    "memory": ("memory.group", "app", "List, add and forget what is remembered."),
-    "mcp": ("mcp", "app", "List and try MCP servers; be one."),
-    "acp": ("programs.acp", "acp", "Be the agent of an editor."),
-    "hooks": ("hooks", "app", "List, allow and try your own programs."),
-    "skills": ("skills.group", "app", "List, check, install and switch skills."),
-}
-# The command of a group that runs when none is named.
-DEFAULT_COMMANDS = {
-    **dict.fromkeys(
-        ("models", "sessions", "todo", "memory", "mcp", "hooks", "skills", "jobs"), "list"
-    ),
-    **dict.fromkeys(("config", "policy"), "show"),
-    "serve": "run",
-}
 # Commands of groups in modules of their own, which are imported when they are typed, or listed.
 LATE_COMMANDS: dict[str, dict[str, str]] = {
     "memory": {
@@ -95,13 +59,10 @@ ORDER = {
     "memory": ("search", "review", "index", "reindex", "test", "lint", "gather"),
     "models": ("test",),
 }
-HELP = ["-h", "--help"]
 IMPLICIT = "openclaw.implicit"
 INNER = "openclaw.inner"
 LEAST_SIMILARITY = 0.75
 """A word at least this similar to a name may mean it; `tood` and `todo` are just so similar."""
-_HOME_OPTION = "--home"
-_OWN_OPTIONS = ("--help", "-h", "--version", "--install-completion", "--show-completion")
 
 
 class CommandGroup(TyperGroup):
@@ -232,23 +193,6 @@ class _PlainCoercion:
         return build_runtime_param(param.type_descriptor).coerce(value, param=param, ctx=ctx)
 
 
-def split_global_options(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split the options that every command takes (--home DIR, --debug) from the other words."""
-    front: list[str] = []
-    rest: list[str] = []
-    left = iter(words)
-    for word in left:
-        if word == "--":
-            return front, [*rest, word, *left]
-        if word == _HOME_OPTION:
-            front += [word, *([value] if (value := next(left, None)) is not None else [])]
-        elif word == "--debug" or word.startswith(f"{_HOME_OPTION}="):
-            front.append(word)
-        else:
-            rest.append(word)
-    return front, rest
-
-
 def route(words: Sequence[str], *, piped: bool) -> tuple[list[str], bool]:
     """The words with the command's name first, and True when the name had to be added."""
     if not words:
@@ -262,7 +206,7 @@ def route(words: Sequence[str], *, piped: bool) -> tuple[list[str], bool]:
         not rest or (rest[0].startswith("-") and rest[0] not in HELP)
     ):
         return [first, DEFAULT_COMMANDS[first], *rest], False
-    if first in COMMANDS or first.startswith(_OWN_OPTIONS):
+    if first in COMMANDS or first.startswith(OWN_OPTIONS):
         return list(words), False
     return ["ask", *words], "--" not in words
 

@@ -10,7 +10,10 @@ from typing import Annotated
 import typer
 
 from openclaw import __version__
-from openclaw.cli.dispatch import HELP, CommandGroup, skip_coercion
+from openclaw.cli.command_names import HELP
+from openclaw.cli.common import SEARCH
+from openclaw.cli.dispatch import CommandGroup, skip_coercion
+from openclaw.home.recall import Recall
 
 app = typer.Typer(
     cls=CommandGroup,
@@ -51,18 +54,19 @@ def enter(
     git diff | openclaw "write a commit message"  with material
     openclaw todo add "call Anna" --due friday    no model is needed for commands
     """
-    ctx.obj = home
+    ctx.meta[SEARCH], ctx.obj = ctx.obj, home
 
 
-def run(words: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code (README, Exit codes)."""
+def run(words: Sequence[str] | None = None, search: Recall | None = None) -> int:
+    """Run the command line; returns the exit code (README, Exit codes). `search` was started for
+    its prompt."""
     words = [_as_text(word) for word in (sys.argv[1:] if words is None else words)]
     try:
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):  # so that printing never fails, whatever the locale
                 stream.reconfigure(encoding="utf-8", errors="replace")
         command = skip_coercion(typer.main.get_command(app))
-        code: object = command.main(words, prog_name="openclaw", standalone_mode=False)
+        code: object = command.main(words, prog_name="openclaw", standalone_mode=False, obj=search)
         sys.stdout.flush()
         return code if isinstance(code, int) and not isinstance(code, bool) else 0
     except SystemExit as stop:
@@ -74,6 +78,9 @@ def run(words: Sequence[str] | None = None) -> int:
         from openclaw.cli.error_report import report_error
 
         return report_error(error, words)
+    finally:
+        if search:  # which an error or another command has left
+            search.close()
 
 
 def _as_text(word: str) -> str:

@@ -231,26 +231,29 @@ def finish_index(home: Home) -> None:
     _left.append(process)
 
 
-def start_early(home: Home, prompt: str) -> Recall:
-    """Start what takes long while the agent is still being loaded: the reading of the prompt, and
-    the search of the home, which is returned. It is not started where memory was never searched, or
-    where it would take the only processor; it ends when the prompt turns out to be small talk,
-    which nothing is looked up for."""
+def start_early(home: Home) -> Recall:
+    """Start the search of a home while the agent is still being loaded. It is not started where
+    memory was never searched, or where it would take the only processor."""
     recall = Recall(home)
     searched = home.private / "index" / "index.sqlite"
     if searched.exists() and (os.cpu_count() or 1) > 1:
         recall.start()
-    threading.Thread(target=_read_early, args=(recall, prompt), daemon=True).start()
     return recall
 
 
-def _read_early(recall: Recall, prompt: str) -> None:
+def read_early(prompt: str, search: Recall | None) -> None:
+    """Read a prompt while the agent is still being loaded, and end its search when it turns out to
+    be small talk, which nothing is looked up for."""
+    threading.Thread(target=_read_early, args=(prompt, search), daemon=True).start()
+
+
+def _read_early(prompt: str, search: Recall | None) -> None:
     """Read a prompt, which the turn then has done: most of it is unpacking in C, beside which other
     threads run."""
     from openclaw.nlp import classifier, intent
 
-    if intent.is_small_talk(classifier.read_message(prompt)):
-        recall.close()
+    if intent.is_small_talk(classifier.read_message(prompt)) and search:
+        search.close()
 
 
 def too_late(seconds: float, reading: tuple[int, int] | None) -> str:

@@ -16,6 +16,7 @@ import pytest
 from openclaw import errors
 from openclaw.cli import dispatch
 from openclaw.cli.chat import chat, completion
+from openclaw.cli.command_names import COMMANDS
 from openclaw.config.settings import keys
 from tests.fakes.command import openclaw
 
@@ -61,7 +62,7 @@ def test_the_check_fails_for_a_page_that_is_not_up_to_date(
 def test_every_command_and_every_setting_is_in_the_pages() -> None:
     commands = (TOP / "docs" / "commands.md").read_text(encoding="utf-8")
     settings = (TOP / "docs" / "settings.md").read_text(encoding="utf-8")
-    for name in dispatch.COMMANDS:
+    for name in COMMANDS:
         assert f"\n## openclaw {name}\n" in commands
         for inner in getattr(dispatch.load(name), "commands", {}):
             assert f"\n### openclaw {name} {inner}\n" in commands
@@ -78,7 +79,7 @@ def test_every_command_of_the_talk_has_its_line_in_its_page() -> None:
 
 def test_every_command_and_option_says_what_it_is_for() -> None:
     silent = []
-    for name in dispatch.COMMANDS:
+    for name in COMMANDS:
         command = dispatch.load(name)
         for inner in (command, *getattr(command, "commands", {}).values()):
             silent += [f"{name} {inner.name}"] if not inner.help else []
@@ -103,7 +104,7 @@ def hints() -> Iterator[list[str]]:
 
 
 def is_command(words: list[str]) -> bool:
-    if words[0] not in dispatch.COMMANDS:
+    if words[0] not in COMMANDS:
         return False
     inner = getattr(dispatch.load(words[0]), "commands", {})
     return not inner or len(words) == 1 or words[1] in inner
@@ -163,7 +164,7 @@ def test_the_commands_for_newcomers_that_need_no_model_work_as_they_stand(tmp_pa
         words = shlex.split(line, comments=True)
         if words[:1] != ["openclaw"] or len(words) < 2:
             continue
-        if words[1] not in dispatch.COMMANDS:
+        if words[1] not in COMMANDS:
             assert words[1].startswith("-") or " " in words[1], f"not a command: {line}"
             continue
         help_words = [*words[1:3], "--help"] if words[1] in _groups() else [words[1], "--help"]
@@ -176,4 +177,4 @@ def test_the_commands_for_newcomers_that_need_no_model_work_as_they_stand(tmp_pa
 
 
 def _groups() -> list[str]:
-    return [name for name in dispatch.COMMANDS if hasattr(dispatch.load(name), "commands")]
+    return [name for name in COMMANDS if hasattr(dispatch.load(name), "commands")]

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from openclaw.cli import dispatch
-from openclaw.cli.dispatch import COMMANDS, check_prompt, route, split_global_options
+from openclaw.cli.command_names import COMMANDS, DEFAULT_COMMANDS, split_global_options
+from openclaw.cli.dispatch import check_prompt, route
 from openclaw.cli.error_report import wants_json
 from openclaw.cli.main import run
 from openclaw.errors import UsageError
@@ -23,7 +23,7 @@ from openclaw.storage.home import create_home
 from tests.fakes.command import Result, openclaw
 from tests.fakes.ollama_server import Answer, FakeOllama, last_words
 
-LISTING = [each for each in dispatch.DEFAULT_COMMANDS.items() if each[0] != "serve"]
+LISTING = [each for each in DEFAULT_COMMANDS.items() if each[0] != "serve"]
 COMMAND = [sys.executable, "-m", "openclaw"]
 
 

@@ -26,6 +26,7 @@ from openclaw.home.recall import (
     LEAST_READING_SECONDS,
     Recall,
     launch,
+    read_early,
     start_early,
     too_late,
 )
@@ -284,13 +285,15 @@ def test_a_home_that_was_searched_before_is_searched_early(
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     home = Home(home_with(tmp_path / "home"))
     question = "When does the plumber come?"
-    assert not start_early(home, question).running
+    assert not start_early(home).running
     with closing(open_search(home, load_settings(home))) as search:
         search.refresh()
-    small_talk = start_early(home, "Say hello.")
+    small_talk = start_early(home)
+    read_early("Say hello.", small_talk)
     while small_talk.running:
         time.sleep(0.01)
-    recall = start_early(home, question)
+    recall = start_early(home)
+    read_early(question, recall)
     assert recall.running
     recall.begin(question, ())
     assert "Thursday" in recall.passages(patience=60.0)[0]["text"]

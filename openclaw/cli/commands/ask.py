@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
 from enum import StrEnum
 from typing import Annotated
 
@@ -12,7 +11,7 @@ import typer
 from openclaw.cli import options
 from openclaw.cli.common import SEARCH, current_home
 from openclaw.cli.dispatch import IMPLICIT, check_prompt, find_function
-from openclaw.home.recall import start_early
+from openclaw.home.recall import read_early
 
 
 class Output(StrEnum):
@@ -72,8 +71,7 @@ def ask(
     home = current_home(ctx)
     served = not no_server and home.server_file.exists()
     if not served and not no_memory:
-        with suppress(OSError):  # left to the agent
-            ctx.meta[SEARCH] = start_early(home, " ".join(words))
+        read_early(" ".join(words), ctx.meta[SEARCH])
     from openclaw.cli.one_shot import answer_once
 
     answer_once(

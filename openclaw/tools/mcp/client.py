@@ -201,19 +201,18 @@ class Connection:
         """Start or reach the server, which then speaks MCP."""
         from mcp import Client, Implementation
 
+        from openclaw.tools.mcp import transport
+
         async with AsyncExitStack() as stack:
-            transport = await (self._open_web(stack) if self.server.url else self._start(stack))
+            reach = self._open_web if self.server.url else self._start
+            streams = await reach(stack, transport)
             info = Implementation(name="openclaw", version=__version__)
             self._client = await stack.enter_async_context(
-                Client(
-                    transport, client_info=info, message_handler=self._handle_message, cache=None
-                )
+                Client(streams, client_info=info, message_handler=self._handle_message, cache=None)
             )
             yield
 
-    async def _start(self, stack: AsyncExitStack) -> Any:
-        from openclaw.tools.mcp.transport import open_pipe
-
+    async def _start(self, stack: AsyncExitStack, transport: Any) -> Any:
         server, around = self.server, self._door.around
         root = os.path.realpath(around.root)
         ours = {**around.environment, "PATH": program_path(around.environment, root)}
@@ -232,20 +231,18 @@ class Connection:
                 f"{server.command} lies in the home: give its whole path as the command"
             )
         log = around.logs / f"mcp-{tool_name_part(server.name)}.log"
-        self._pipe, transport = await stack.enter_async_context(
-            open_pipe([program, *start.words[1:]], start.environment, start.folder, log)
+        self._pipe, streams = await stack.enter_async_context(
+            transport.open_pipe([program, *start.words[1:]], start.environment, start.folder, log)
         )
-        return transport
+        return streams
 
-    async def _open_web(self, stack: AsyncExitStack) -> Any:
-        from openclaw.tools.mcp.transport import open_web
-
+    async def _open_web(self, stack: AsyncExitStack, transport: Any) -> Any:
         server, environment = self.server, self._door.around.environment
         headers = {
             name: _fill_variables(text, environment) for name, text in server.headers.items()
         }
         address = _fill_variables(server.url, environment)
-        return await stack.enter_async_context(open_web(address, headers))
+        return await stack.enter_async_context(transport.open_web(address, headers))
 
     async def _list(self) -> None:
         from mcp_types import PaginatedRequestParams
