@@ -161,6 +161,10 @@ class LiveIndex:
         """All files of the index by path, including those that could not be read."""
         return self._open()[0].files()
 
+    def known(self, path: str) -> KnownFile | None:
+        """One file of the index."""
+        return self._open()[0].known(path)
+
     def held(self) -> tuple[int, int, int]:
         """(files, passages, passages with a vector) in the index as it is, without a refresh."""
         snapshot = self._open()[0].snapshot()
@@ -172,7 +176,7 @@ class LiveIndex:
 
     def is_fresh(self, path: str) -> bool:
         """Return True when the file has not changed since it was read."""
-        known = self.files().get(path)
+        known = self.known(path)
         try:
             return known is not None and known.stamp == Stamp.of(self.real(path).stat())
         except OSError:

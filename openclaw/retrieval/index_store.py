@@ -31,6 +31,14 @@ HINDRANCES = {
     "SQLITE_PERM": "its folder cannot be written",
     "SQLITE_IOERR": "its file cannot be read or written",
 }
+# Two seconds are the coarsest clock of a file system that is still in use (FAT).
+STAMPS = """
+SELECT path, CASE WHEN md5 <> '' AND recipe = ? AND read_at_ns BETWEEN
+    coalesce(nullif(ctime_ns, 0), mtime_ns) + 2000000000 AND ? THEN size END,
+    mtime_ns, ctime_ns, inode
+FROM files WHERE changed > ?
+"""
+Stamped = tuple[int, ...] | None
 
 
 class IndexDeleted(sqlite3.OperationalError):
@@ -55,31 +63,39 @@ class IndexStore:
         self._max_pages = max_pages
         self._writing = threading.RLock()
         self._reading = threading.RLock()
-        self._files: tuple[int, dict[str, KnownFile]] | None = None
         self._snapshot: Snapshot | None = None
         self._cache: SnapshotCache | None = None
         self._identity: tuple[int, int] | None = None
         self._open()
 
     def files(self) -> dict[str, KnownFile]:
-        """All files of the index by path. The caller must not change the dictionary."""
+        """All files of the index by path."""
+        self._reopened_when_deleted()
+        return {row[1]: KnownFile._make(row) for row in self.query("SELECT * FROM files")}
+
+    def stamps(self, recipe: str, now_ns: int) -> dict[str, Stamped]:
+        """The stamp that each file had when it was read, by path. None for one to be read again:
+        it could not be read, another recipe has read it, or it may have changed under the same
+        stamp, as it was read within the clock tick of its last change, or the clock has been set
+        back since. The caller must not change the dictionary."""
         self._reopened_when_deleted()
         with self._reading:
             revision = self._state("revision")
-            if self._files is None or self._files[0] != revision:
-                before, known = self._files or (0, {})
-                if before > revision:  # another version of the program has made the tables anew
-                    before, known = 0, {}
+            before, then, made_by, stamps = self._stamps
+            # Of a later revision when another version of the program has made the tables anew.
+            if before > revision or made_by != recipe or now_ns < then:
+                before, stamps = 0, {}
+            if before != revision:
                 # A row may be newer than the revision read before it, never older.
-                known = known | self._changed_since(before)
-                if len(known) != self._reader.execute("SELECT count(*) FROM files").fetchone()[0]:
-                    known = self._changed_since(0)
-                self._files = revision, known
-            return self._files[1]
+                stamps = stamps | self._changed_since(before, recipe, now_ns)
+                if len(stamps) != self._reader.execute("SELECT count(*) FROM files").fetchone()[0]:
+                    stamps = self._changed_since(0, recipe, now_ns)
+            self._stamps = revision, now_ns, recipe, stamps
+            return stamps
 
-    def _changed_since(self, revision: int) -> dict[str, KnownFile]:
-        rows = self._reader.execute("SELECT * FROM files WHERE changed > ?", (revision,))
-        return {row[1]: KnownFile._make(row) for row in rows}
+    def _changed_since(self, revision: int, *settled: str | int) -> dict[str, Stamped]:
+        rows = self._reader.execute(STAMPS, (*settled, revision))
+        return {row[0]: row[1:] if row[1] is not None else None for row in rows}
 
     def known(self, path: str) -> KnownFile | None:
         """One file as the index knows it now."""
@@ -183,7 +199,8 @@ class IndexStore:
 
     def _use(self, writer: sqlite3.Connection, reader: sqlite3.Connection) -> None:
         self._writer, self._reader = writer, reader
-        self._files = self._snapshot = self._cache = None
+        self._stamps: tuple[int, int, str, dict[str, Stamped]] = (0, 0, "", {})
+        self._snapshot = self._cache = None
 
     def _start_over(self) -> None:
         """Delete the damaged file and make a new one, unless another process has done so."""

@@ -42,8 +42,6 @@ BROKEN_OFF = "reading it was interrupted each time; openclaw memory reindex trie
 # A transaction ends after this many chunks or seconds, so that a killed process loses little.
 BATCH_CHUNKS = 4000
 BATCH_SECONDS = 1.0
-# The coarsest clock of a file system that is still in use (FAT: two seconds).
-COARSEST_NS = 2_000_000_000
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 Split = Callable[[str, str, str], "list[Chunk]"]
@@ -106,7 +104,6 @@ class Indexer:
         self._clock = clock
         self._turn = threading.RLock()
         self._memo = ("", IgnoreCache())
-        self._settled: tuple[dict[str, KnownFile], int, dict[str, tuple[int, ...]]] = ({}, 0, {})
         self._reading_lock = home.private / "locks" / "index.lock"
 
     def refresh(
@@ -146,14 +143,11 @@ class Indexer:
     def _refresh(
         self, force: bool, on_progress: Progress | None, started: float, *, leave_many: bool
     ) -> IndexReport:
-        known, seen, stale = self.store.files(), set(), []
-        settled = self._stamps(known)
-        scan = Scan(self.home, self.options, settled.keys(), self._last_cache())
-        for found in scan.files():
-            seen.add(found.path)
-            if force or settled.get(found.path) != Stamp.of(found.stat):
-                stale.append(found)
-        gone = known.keys() - seen
+        known = self.store.stamps(self._made_by, self._clock())
+        scan = Scan(self.home, self.options, {} if force else known, self._last_cache())
+        found = scan.files()
+        stale = [file for file in found if force or known.get(file.path) != Stamp.of(file.stat)]
+        gone = known.keys() - scan.seen
         if gone or scan.memo != self._memo[1]:
             self._remove(gone, scan.memo)
         with ExitStack() as stack:
@@ -173,18 +167,6 @@ class Indexer:
         if text != self._memo[0]:
             self._memo = (text, IgnoreCache.of(text))
         return self._memo[1]
-
-    def _stamps(self, known: dict[str, KnownFile]) -> dict[str, tuple[int, ...]]:
-        """The stamps of the files that need not be read while they have them."""
-        former, then, stamps = self._settled
-        now = self._clock()
-        if known is not former or now < then:  # the store gives another object after a change
-            stamps = {p: file[2:6] for p, file in known.items() if self._is_settled(file, now)}
-            self._settled = known, now, stamps
-        return stamps
-
-    def _is_settled(self, known: KnownFile, now: int) -> bool:
-        return bool(known.md5) and known.recipe == self._made_by and not is_young(known, now)
 
     def _remove(self, paths: set[str], memo: IgnoreCache) -> None:
         with self.store.write() as writer:
@@ -221,8 +203,8 @@ class Indexer:
         """Read and split a file; None when it is gone or another process has just read it."""
         now = self._clock()
         old = self.store.known(found.path)
-        unchanged = old and old.stamp == Stamp.of(found.stat) and self._is_settled(old, now)
-        if unchanged and not force:
+        known = self.store.stamps(self._made_by, now).get(found.path)
+        if known == Stamp.of(found.stat) and not force:
             return None
         try:
             content = read_file(found.name, self.options.max_bytes, now)
@@ -293,16 +275,16 @@ class Indexer:
         problems: list[tuple[str, str]],
         started: float,
     ) -> IndexReport:
-        files = self.store.files().values()
-        unread = [(known.path, known.problem) for known in files if known.problem]
+        ((files, chunks),) = self.store.query("SELECT count(*), total(chunks) FROM files")
+        unread = self.store.query("SELECT path, problem FROM files WHERE problem <> ''")
         new = counts["added"] + counts["changed"]
         return IndexReport(
             counts["added"],
             counts["changed"],
             removed,
-            len(files) - len(unread) - new,
+            files - len(unread) - new,
             sorted([*problems, *unread]),
-            sum(known.chunks for known in files),
+            int(chunks),
             time.perf_counter() - started,
         )
 
@@ -363,13 +345,6 @@ class Content:
     stamp: Stamp
     md5: str
     read_at_ns: int
-
-
-def is_young(known: KnownFile, now_ns: int) -> bool:
-    """Return True when the file may have changed under the same stamp: it was read within the clock
-    tick of its last change, or the clock has been set back since."""
-    changed_ns = known.ctime_ns or known.mtime_ns
-    return changed_ns + COARSEST_NS > known.read_at_ns or known.read_at_ns > now_ns
 
 
 def read_file(name: str, max_bytes: int, now_ns: int) -> Content:

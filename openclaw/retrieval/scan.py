@@ -16,10 +16,11 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openclaw.frozen import frozen
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
     from openclaw.config import Settings
+    from openclaw.retrieval.index_store import Stamped
 
 
 ALWAYS_OUT = frozenset({"node_modules", "__pycache__"})
@@ -42,7 +44,7 @@ TESTS = "memory/TESTS.md"
 """The questions of the memory test and the places of their answers."""
 NOT_MEMORY = frozenset((INBOX, TESTS))
 NOT_BY_LINK = (f"{INBOX}/", f"{TESTS}/", "sessions/")
-NOT_NOTES = frozenset(("openclaw.yaml", "logseq"))
+NOT_NOTES = NOT_MEMORY | {"openclaw.yaml", "logseq"}
 """What a home holds besides notes. Named in `index.paths` by itself, it is indexed all the same."""
 BUILT_IN = ("memory", "workspace")
 MANY = 200
@@ -94,9 +96,10 @@ def find_notes_outside(home: Home, options: IndexOptions) -> list[str]:
 class Scan:
     """One walk over the files.
 
-    known     paths that were indexed by the present code: their names are not judged again, nor
-              matched again while the rules in `memo` are unchanged
+    known     the stamps of files that were indexed by the present code, by path: their names are
+              not judged again, nor matched again while the rules in `memo` are unchanged
     memo      the .gitignore rules of the last scan; afterwards those for the next scan
+    seen      afterwards the paths of all files
     problems  afterwards (path, reason) of folders and files that could not be read
     """
 
@@ -104,7 +107,7 @@ class Scan:
         self,
         home: Home,
         options: IndexOptions,
-        known: Container[str] = frozenset(),
+        known: Mapping[str, Stamped] = MappingProxyType({}),
         memo: IgnoreCache | None = None,
     ) -> None:
         self.options = options
@@ -113,15 +116,15 @@ class Scan:
         self.problems: list[tuple[str, str]] = []
         self._old = memo or IgnoreCache()
         self._root, self._user = os.path.realpath(home.root), user_folder()
-        self._seen: set[str] = set()
+        self.seen: set[str] = set()
+        self._targets: set[str] = set()
         self._entered: set[tuple[int, int] | str] = set()
         self._links: list[tuple[str, str, IgnoreRules, str]] = []
 
     def files(self) -> Iterator[FoundFile]:
-        """All files to index. Symlinks come last, so that a file in the home keeps its own path."""
-        top = enter(
-            IgnoreRules(), self._root, "", self._has_rules(self._root), self._old, self.memo
-        )
+        """All files to index, without most of those that look as they did when they were read.
+        Symlinks come last, so that a file in the home keeps its own path."""
+        top = enter(IgnoreRules(), self._root, "", self._old, self.memo)
         for name in BUILT_IN:
             if self._is_own(name):
                 yield from self._walk(os.path.join(self._root, name), f"{name}/", top, self._root)
@@ -148,15 +151,13 @@ class Scan:
         stack, whole = [(folder, prefix, chain)], not prefix
         while stack:
             folder, prefix, chain = stack.pop()
-            entries = self._entries(folder, prefix)
-            if whole and _is_skill(prefix, entries):
-                continue
-            has_rules = any(entry.name == NAME for entry in entries)
-            chain = enter(chain, folder, prefix, has_rules, self._old, self.memo)
-            for entry in entries:
+            skill = os.path.join(folder, "SKILL.md")
+            if whole and prefix.startswith("skills/") and os.path.isfile(skill):
+                continue  # which is no note of the user
+            chain = enter(chain, folder, prefix, self._old, self.memo)
+            known = self.known if chain.trusted else {}
+            for entry in self._entries(folder, prefix, known, NOT_NOTES if whole else NOT_MEMORY):
                 path = prefix + entry.name
-                if entry.name[0] == "." or path in NOT_MEMORY or (whole and path in NOT_NOTES):
-                    continue
                 if entry.is_symlink():
                     self._links.append((entry.path, path, chain, bound))
                 elif entry.is_dir(follow_symlinks=False):
@@ -169,8 +170,16 @@ class Scan:
                 ):
                     yield found
 
-    def _entries(self, folder: str, prefix: str) -> list[os.DirEntry[str]]:
-        """The entries of a folder by name; none when it was entered before or is gone."""
+    def _entries(
+        self,
+        folder: str,
+        prefix: str,
+        known: Mapping[str, Stamped] = MappingProxyType({}),
+        left_out: frozenset[str] = NOT_MEMORY,
+    ) -> list[os.DirEntry[str]]:
+        """The entries of a folder by name, but hidden ones, those `left_out`, and files that look
+        as they did when they were read; none when it was entered before or is gone."""
+        found = []
         try:
             status = os.stat(folder)
             key = (status.st_dev, status.st_ino) if status.st_ino else os.path.realpath(folder)
@@ -178,7 +187,15 @@ class Scan:
                 return []
             self._entered.add(key)
             with os.scandir(folder) as entries:
-                return sorted(entries, key=attrgetter("name"))
+                for entry in entries:  # of many thousand files: so nothing more is done for each
+                    path = prefix + entry.name
+                    if entry.name[0] == "." or path in left_out:
+                        continue
+                    if (stamp := known.get(path)) and stamp == _stamp_of(entry):
+                        self.seen.add(path)
+                    else:
+                        found.append(entry)
+            return sorted(found, key=attrgetter("name"))
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
@@ -199,11 +216,12 @@ class Scan:
         return not ignored
 
     def _is_indexed(self, path: str, chain: IgnoreRules) -> bool:
-        if path in self._seen:
+        if path in self.seen:
             return False
-        if path not in self.known and why_name_denied(path, self._user):
+        known = self.known.get(path) is not None
+        if not known and why_name_denied(path, self._user):
             return False
-        if not chain.rules or (chain.trusted and path in self.known):
+        if not chain.rules or (chain.trusted and known):
             return True
         if OWN_STORES.fullmatch(path):
             return True
@@ -226,7 +244,7 @@ class Scan:
         except OSError as error:
             self._problem(path, f"cannot be read: {error.strerror or error}")
             return None
-        self._seen.add(path)
+        self.seen.add(path)
         return FoundFile(path, entry if isinstance(entry, str) else entry.path, status)
 
     def _sessions(self) -> Iterator[FoundFile]:
@@ -234,12 +252,13 @@ class Scan:
         yield from self._session_files("sessions/")
         archive = "sessions/archive/"
         for entry in self._entries(os.path.join(self._root, "sessions", "archive"), archive):
-            if entry.is_dir(follow_symlinks=False) and entry.name[0] != ".":
+            if entry.is_dir(follow_symlinks=False):
                 yield from self._session_files(f"{archive}{entry.name}/")
 
     def _session_files(self, prefix: str) -> Iterator[FoundFile]:
-        for entry in self._entries(os.path.join(self._root, *prefix.split("/")[:-1]), prefix):
-            plain = entry.is_file(follow_symlinks=False) and entry.name[0] != "."
+        folder = os.path.join(self._root, *prefix.split("/")[:-1])
+        for entry in self._entries(folder, prefix, self.known):
+            plain = entry.is_file(follow_symlinks=False)
             named = entry.name.endswith(".json") and "." not in entry.name[:-5]
             if plain and named and (found := self._look_at(prefix + entry.name, entry)):
                 yield found
@@ -254,7 +273,7 @@ class Scan:
         if trouble:
             self._problem(entry, f"{trouble} (index.paths)")
         elif os.path.isfile(real):
-            if path not in self._seen and (found := self._look_at(path, real)):
+            if path not in self.seen and (found := self._look_at(path, real)):
                 yield found
         elif os.path.isdir(real):
             inside = not os.path.isabs(path)
@@ -274,7 +293,7 @@ class Scan:
         without that folder's own."""
         chain, folder, prefix = IgnoreRules(), self._root, ""
         for part in path.split("/") if path else ():
-            chain = enter(chain, folder, prefix, self._has_rules(folder), self._old, self.memo)
+            chain = enter(chain, folder, prefix, self._old, self.memo)
             folder, prefix = os.path.join(folder, part), f"{prefix}{part}/"
         return chain
 
@@ -283,15 +302,16 @@ class Scan:
         real = os.path.realpath(name)
         inside = real.startswith(bound.rstrip(os.sep) + os.sep)
         target = self._path_of(real)
-        if not inside or _is_hidden(real[len(bound) :]) or target in self._seen:
+        if not inside or _is_hidden(real[len(bound) :]) or why_name_denied(target):
             return
-        if why_name_denied(target) or f"{target}/".startswith(NOT_BY_LINK):
+        known = target in self.seen or target in self._targets
+        if known or f"{target}/".startswith(NOT_BY_LINK):
             return
         if os.path.isdir(real):
             if self._enters(path, chain):
                 yield from self._walk(real, path + "/", chain, bound)
         elif os.path.isfile(real) and self._is_indexed(path, chain):
-            self._seen.add(target)
+            self._targets.add(target)
             if found := self._look_at(path, real):
                 yield found
 
@@ -303,17 +323,20 @@ class Scan:
         shown = real[len(self._root.rstrip(os.sep)) + 1 :] if inside else real
         return shown.replace(os.sep, "/")
 
-    def _has_rules(self, folder: str) -> bool:
-        return os.path.isfile(os.path.join(folder, NAME))
-
     def _problem(self, path: str, reason: str) -> None:
         shown = path.encode("utf-8", "backslashreplace").decode("utf-8")
         self.problems.append((shown, reason))
 
 
-def _is_skill(prefix: str, entries: Sequence[os.DirEntry[str]]) -> bool:
-    """Return True for the folder of a skill, which is no note of the user."""
-    return prefix.startswith("skills/") and any(entry.name == "SKILL.md" for entry in entries)
+_STAMP = attrgetter("st_size", "st_mtime_ns", "st_ctime_ns", "st_ino")
+
+
+def _stamp_of(entry: os.DirEntry[str]) -> Any:
+    """What `Stamp.of` mostly gives, made faster; None for a file that has gone meanwhile."""
+    try:
+        return _STAMP(entry.stat(follow_symlinks=False))
+    except OSError:
+        return None
 
 
 def _is_hidden(path: str) -> bool:
@@ -392,10 +415,10 @@ class IgnoreRules:
 
 
 def enter(
-    chain: IgnoreRules, folder: str, prefix: str, has_file: bool, old: IgnoreCache, new: IgnoreCache
+    chain: IgnoreRules, folder: str, prefix: str, old: IgnoreCache, new: IgnoreCache
 ) -> IgnoreRules:
     """The rules in the folder `prefix`. Notes the MD5 of its .gitignore in `new`."""
-    data = _read(folder) if has_file else None
+    data = _read(os.path.join(folder, NAME))
     if data is None and prefix not in old.rules:
         return chain
     if data is not None:
@@ -405,9 +428,9 @@ def enter(
     return IgnoreRules(rules, trusted)
 
 
-def _read(folder: str) -> bytes | None:
+def _read(name: str) -> bytes | None:
     try:
-        return read_bytes(Path(folder, NAME), MOST_BYTES)
+        return read_bytes(Path(name), MOST_BYTES) if os.path.isfile(name) else None
     except OSError:
         return None
 

@@ -157,7 +157,7 @@ class Search(LiveIndex):
         """The text of an indexed file, in the lines that passages name. Raises ToolProblem when
         the file is not indexed."""
         self.refresh()
-        file = self.files().get(path)
+        file = self.known(path)
         if file is None or file.problem:
             raise ToolProblem(f"{path} is not in memory.")
         try:
