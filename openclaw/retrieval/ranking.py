@@ -482,5 +482,11 @@ def weigh_words(view: SnapshotView, terms: Iterable[str]) -> Iterator[tuple[str,
         rows, counts = view.postings(word)
         if len(rows):
             idf = np.float32(_idf(len(rows), snapshot.count))
-            norm = K1 * ((1 - B) + B * (lengths[rows].astype(np.float64) / mean))
-            yield word, rows, (idf * (counts / (norm + counts))).astype(np.float32)
+            weights = lengths[rows] / mean  # then in place: a common word is in half of all rows
+            weights *= B
+            weights += 1 - B
+            weights *= K1
+            weights += counts
+            np.divide(counts, weights, out=weights)
+            weights *= idf
+            yield word, rows, weights.astype(np.float32)

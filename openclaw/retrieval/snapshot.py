@@ -38,8 +38,9 @@ class Snapshot:
 
     Many threads may use it. It ends with its last user, or with `close`.
 
-    contexts  int64[count]: what stands for each chunk's context, 0 for an empty one
-    lengths   float32[count]: words of each chunk's context
+    paths, mtimes  of each file: its path, and int64[files], its last change in nanoseconds
+    contexts       int64[count]: what stands for each chunk's context, 0 for an empty one
+    lengths        float32[count]: words of each chunk's context
     """
 
     def __init__(self, db: sqlite3.Connection, cache: SnapshotCache) -> None:
@@ -53,7 +54,7 @@ class Snapshot:
         select = "SELECT generation, revision FROM state"
         self.generation, revision = map(int, db.execute(select).fetchone())
         rows = cache.read_rows(db, revision)
-        self._paths, self._files, self._starts = rows[1:4]
+        self.paths, self.mtimes, self._files, self._starts = rows[1:5]
         self.contexts, self.lengths = rows.contexts, rows.lengths
 
     def close(self) -> None:
@@ -66,17 +67,16 @@ class Snapshot:
         """How many chunks there are."""
         return len(self.contexts)
 
-    def rows_of_files(self, is_wanted: Callable[[str, int], bool]) -> Mask:
-        """The rows (bool[count]) of files, by their path and their last change in nanoseconds."""
-        wanted = [is_wanted(path, mtime_ns) for _, path, mtime_ns, _, _ in self._paths]
-        return np.repeat(np.array(wanted, np.bool_), np.diff(self._starts, append=self.count))
+    def rows_of_files(self, wanted: Mask) -> Mask:
+        """The rows (bool[count]) of the files (bool[files])."""
+        return np.repeat(wanted, np.diff(self._starts, append=self.count))
 
     def by_file(self, rows: Rows) -> list[tuple[str, Rows]]:
         """These rows (ascending) of each file that has some of them, by the files' paths."""
         files = np.searchsorted(self._starts, rows, side="right") - 1
         found, begin = np.unique(files, return_index=True)
         parts = np.split(rows, begin[1:])
-        return [(self._paths[at][1], part) for at, part in zip(found, parts, strict=False)]
+        return [(self.paths[at], part) for at, part in zip(found, parts, strict=False)]
 
     def postings(self, term: str) -> tuple[Rows, Floats]:
         """The rows (int64[n], ascending) whose context has a word, and how often (float32[n])."""
@@ -108,7 +108,9 @@ class Snapshot:
         starts = self._start_of(np.array(files, np.int64))
         sizes = np.fromiter(map(len, blobs), np.int64, len(blobs)) >> 2
         packed = np.frombuffer(b"".join(blobs), "<u4")
-        rows = np.repeat(starts, sizes) + (packed >> 8)
+        del blobs  # a common word has megabytes of them
+        rows = np.repeat(starts, sizes)
+        rows += packed >> 8
         return rows, (packed & 255).astype(np.float32)
 
     def vectors(self, embedder: str) -> Vectors:
@@ -128,7 +130,7 @@ class Snapshot:
         keys = (self._files[at] * ORDINALS + wanted - self._starts[at]).tolist()
         found = self._read("SELECT * FROM chunks", keys)
         return [
-            self._chunk(row, found[key], self._paths[file])
+            self._chunk(row, found[key], self.paths[file], int(self.mtimes[file]))
             for row, key, file in zip(wanted.tolist(), keys, at.tolist(), strict=True)
         ]
 
@@ -149,11 +151,8 @@ class Snapshot:
             raise sqlite3.DatabaseError("a row is missing in the index")
         return found
 
-    def _chunk(
-        self, row: int, columns: tuple[Any, ...], file: tuple[int, str, int, int, int]
-    ) -> StoredChunk:
+    def _chunk(self, row: int, columns: tuple[Any, ...], path: str, mtime_ns: int) -> StoredChunk:
         start, end, text, headings, day, label, struck = columns
-        _, path, mtime_ns, _, _ = file
         try:
             above = tuple(json.loads(headings)) if headings else ()
         except ValueError as error:
@@ -221,15 +220,15 @@ def allowed_rows(
     """
     if not (prefix or since or skip or only):
         return None
-
-    def is_wanted(path: str, _: int) -> bool:
-        return path.startswith(prefix) and path not in skip and (not only or path in only)
-
-    mask = snapshot.rows_of_files(is_wanted)
+    wanted = [
+        path.startswith(prefix) and path not in skip and (not only or path in only)
+        for path in snapshot.paths
+    ]
+    mask = snapshot.rows_of_files(np.array(wanted, np.bool_))
     if since:
         midnight = datetime.combine(date.fromisoformat(since), datetime.min.time())
         start_ns = int(midnight.timestamp()) * 1_000_000_000
-        recent = snapshot.rows_of_files(lambda _, mtime_ns: mtime_ns >= start_ns)
+        recent = snapshot.rows_of_files(snapshot.mtimes >= start_ns)
         recent[snapshot.dated("", since)] = False
         recent[snapshot.dated(since, "9999-12-31")] = True
         mask &= recent
@@ -379,13 +378,14 @@ class _Codes(NamedTuple):
 class _Rows(NamedTuple):
     """The rows of a revision.
 
-    paths  (id, path, mtime_ns, chunks, changed) of each file that has some
+    paths, mtimes      as in `Snapshot`, of each file that has some
     files, starts      int64[f]: their ids and first rows
     contexts, lengths  columns of `ROW_TYPE`
     """
 
     revision: int
-    paths: list[tuple[int, str, int, int, int]]
+    paths: Sequence[str]
+    mtimes: Rows
     files: Rows
     starts: Rows
     contexts: Rows
@@ -393,7 +393,7 @@ class _Rows(NamedTuple):
 
 
 _NONE = np.empty(0, np.int64)
-_NO_ROWS = _Rows(0, [], _NONE, _NONE, _NONE, _NONE.astype(np.float32))
+_NO_ROWS = _Rows(0, (), _NONE, _NONE, _NONE, _NONE, _NONE.astype(np.float32))
 
 
 class SnapshotCache:
@@ -531,11 +531,9 @@ def _alike(one: Rows, other: Rows) -> int:
 
 def _merge_rows(db: sqlite3.Connection, revision: int, former: _Rows) -> _Rows:
     """The rows of a former revision with those of the files that were changed after it."""
-    select = "SELECT id, path, mtime_ns, chunks, changed FROM files WHERE chunks > 0 ORDER BY id"
-    paths = db.execute(select).fetchall()
-    files, counts, changed = (
-        np.array([row[:1] + row[3:] for row in paths], np.int64).reshape(-1, 3).T
-    )
+    select = "SELECT path, mtime_ns, id, chunks, changed FROM files WHERE chunks > 0 ORDER BY id"
+    paths, *columns = list(zip(*db.execute(select), strict=True)) or [()] * 5
+    mtimes, files, counts, changed = (np.array(column, np.int64) for column in columns)
     starts = np.cumsum(counts) - counts
     is_new = changed > former.revision
     select = (
@@ -556,4 +554,4 @@ def _merge_rows(db: sqlite3.Connection, revision: int, former: _Rows) -> _Rows:
 
     contexts = np.append(former.contexts, new["context"])[at]
     lengths = np.append(former.lengths, new["length"].astype(np.float32))[at]
-    return _Rows(revision, paths, files, starts, contexts, lengths)
+    return _Rows(revision, paths, mtimes, files, starts, contexts, lengths)
