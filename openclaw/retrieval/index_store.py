@@ -39,6 +39,7 @@ SELECT path, CASE WHEN md5 <> '' AND recipe = ? AND read_at_ns BETWEEN
 FROM files WHERE changed > ?
 """
 Stamped = tuple[int, ...] | None
+_NO_STAMPS: tuple[int, int, str, dict[str, Stamped]] = (0, 0, "", {})
 
 
 class IndexDeleted(sqlite3.OperationalError):
@@ -63,6 +64,7 @@ class IndexStore:
         self._max_pages = max_pages
         self._writing = threading.RLock()
         self._reading = threading.RLock()
+        self._stamps = _NO_STAMPS
         self._snapshot: Snapshot | None = None
         self._cache: SnapshotCache | None = None
         self._identity: tuple[int, int] | None = None
@@ -199,8 +201,7 @@ class IndexStore:
 
     def _use(self, writer: sqlite3.Connection, reader: sqlite3.Connection) -> None:
         self._writer, self._reader = writer, reader
-        self._stamps: tuple[int, int, str, dict[str, Stamped]] = (0, 0, "", {})
-        self._snapshot = self._cache = None
+        self._stamps, self._snapshot, self._cache = _NO_STAMPS, None, None
 
     def _start_over(self) -> None:
         """Delete the damaged file and make a new one, unless another process has done so."""

@@ -41,8 +41,9 @@ WINDOW = 1024
 AROUND = 0.25
 # So many vectors of lines are kept, for the contexts to come (15 MB with MiniLM).
 MOST_PARTS = 10_000
-# Beside other clones a batch is what takes so long, of so many texts at most.
-CLAIM_SECONDS, MOST_CLAIMED = 1.0, 512
+# Beside other clones a batch is what takes so long, of so many texts at most. It ends with a file
+# where it can, since the lines around a passage are embedded with it.
+CLAIM_SECONDS, MOST_CLAIMED = 2.0, 512
 # Who waits for a claim that goes after its own looks so many times.
 ROUNDS = 3
 # Who waits for other clones looks again after a random time up to this.
@@ -121,8 +122,9 @@ class VectorFiller:
         A batch is claimed from the other clones of the vector store, and what they have claimed is
         left to them. With `waits` its vectors are waited for when nothing else is left to do.
         """
-        texts, shared, size = self._texts(waiting), self._shared.is_ready, BATCH
-        left: dict[int, Parts] = {}
+        texts, shared = self._texts(waiting), self._shared.is_ready
+        size = 2 * BATCH if shared else BATCH
+        left: dict[int, tuple[str, Parts]] = {}
         free: list[int] = []
         while True:
             if not free:
@@ -134,8 +136,14 @@ class VectorFiller:
                 free = [key for key, _ in more]
             if is_over():
                 return
-            start = random.randrange(max(1, len(free) - size)) if shared else 0  # noqa: S311
-            batch = free[start : start + size]
+            start, end = 0, size
+            if shared and free:
+                files = [left[key][0] for key in free]
+                begins = [at for at, file in enumerate(files) if not at or file != files[at - 1]]
+                start = random.choice(begins)  # noqa: S311
+                ends = (at for at in (*begins, len(free)) if start < at <= start + size)
+                end = max(ends, default=start + size)
+            batch = free[start:end]
             before = len(left)
             with self._claimed(batch) as claim:
                 for _ in range(ROUNDS):
@@ -143,7 +151,7 @@ class VectorFiller:
                     lost, contested = rivals or (set(), set())
                     self._take_over(left)
                     batch = [key for key in batch if key in left and key not in lost]
-                    mine = {key: left.pop(key) for key in batch if key not in contested}
+                    mine = {key: left.pop(key)[1] for key in batch if key not in contested}
                     took = self._embed(mine) if mine else 0
                     if took and shared and waits:
                         size = max(1, min(MOST_CLAIMED, int(len(mine) * CLAIM_SECONDS / took)))
@@ -164,8 +172,8 @@ class VectorFiller:
             if claim:
                 self._ask(lambda store: store.release(claim))
 
-    def _texts(self, waiting: Waiting) -> Iterator[tuple[int, Parts]]:
-        """Each waiting context once, read from the files, since the index stores none."""
+    def _texts(self, waiting: Waiting) -> Iterator[tuple[int, tuple[str, Parts]]]:
+        """Each waiting context once with its file, from which it is read: the index stores none."""
         seen: set[int] = set()
         for path, contexts in waiting:
             keys = set(contexts.tolist())
@@ -173,9 +181,9 @@ class VectorFiller:
                 key = context_key(*parts)
                 if key in keys and key not in seen:
                     seen.add(key)
-                    yield key, parts
+                    yield key, (path, parts)
 
-    def _take_over(self, left: dict[int, Parts]) -> None:
+    def _take_over(self, left: dict[int, tuple[str, Parts]]) -> None:
         """Save the vectors that the store has, and remove their texts from `left`."""
         if found := self._ask(lambda store: store.find(left)):
             vectors = np.stack([each.vector for each in found.values()])

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from llama_index.core.schema import BaseNode
 from llama_index.core.vector_stores.types import BasePydanticVectorStore
@@ -331,6 +332,28 @@ def test_in_whatever_order_their_calls_come_clones_make_each_vector_once(
     assert stores["_now"].nodes == []
 
 
+def test_a_clone_claims_whole_files(
+    home: Path, clone: Callable[..., Clone], memory: MemoryStore
+) -> None:
+    (home / "memory/log.md").unlink()
+    for n in range(60):
+        write(home, f"memory/note{n}.md", f"- apple{n} here\n- pear{n} there\n- plum{n} too\n")
+    claims: list[set[int]] = []
+
+    class Recorded(SharedVectors):
+        def claim(self, contexts: Sequence[int]) -> int:
+            claims.append(set(contexts))
+            return super().claim(contexts)
+
+    one = clone(lambda embedder: Recorded("MemoryStore", lambda _: memory, embedder.width))
+    one.index()
+    snapshot = one.search.current(0)
+    by_file = snapshot.by_file(np.flatnonzero(snapshot.contexts))
+    files = [set(snapshot.contexts[rows].tolist()) for _, rows in by_file]
+    assert len(files) == 73 and len(claims) > 1 and set().union(*claims) == set().union(*files)
+    assert all(own <= claim or not own & claim for own in files for claim in claims)
+
+
 def test_what_a_killed_clone_has_claimed_is_left_to_it_for_the_lease(
     clone: Callable[..., Clone], memory: MemoryStore
 ) -> None:
@@ -642,7 +665,7 @@ from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.search import Search, choose_store
 from openclaw.storage.home import Home
 from tests.fakes.embedder import WordEmbedder
-from tests.retrieval.test_vector_store import QUESTIONS
+from tests.retrieval.test_shared_store import QUESTIONS
 home, given, count = Home(Path(sys.argv[1])), json.loads(sys.argv[2]), Path(sys.argv[3])
 class Counted(WordEmbedder):
     def documents(self, texts):
@@ -662,7 +685,7 @@ search.close()
 
 
 # So many of these texts are embedded in `CLAIM_SECONDS`.
-CLAIMED = 50
+CLAIMED = 100
 
 
 def start_clone(root: Path, *arguments: str) -> subprocess.Popen[str]:
