@@ -130,12 +130,17 @@ def test_a_sentence_that_goes_on_in_the_next_line_is_not_torn() -> None:
     assert len(texts("We met at\nthe station and\nwent home.\n")) == 1
 
 
-def test_a_chunk_is_ranked_with_two_neighbours_on_each_side_and_its_headings() -> None:
+def test_a_chunk_is_ranked_with_a_neighbour_on_each_side_and_its_headings() -> None:
     text = "# House\n\n## Kitchen\n" + "".join(f"- item{n}\n" for n in range(7))
     chunk = the("item3", split(text, "markdown"))
     assert chunk.text == "- item3"
     assert chunk.headings == ("House", "Kitchen")
-    assert chunk.parts == ("item3", "House > Kitchen", "item1", "item2", "item4", "item5")
+    assert chunk.parts == ("item3", "House > Kitchen", "item2", "item4")
+
+
+def test_a_message_of_a_talk_is_ranked_with_two_neighbours_on_each_side() -> None:
+    chunks = split("".join(f"- Ada: m{n}\n" for n in range(7)), "markdown")
+    assert the("m3", chunks).parts[1:] == ("Ada: m1", "Ada: m2", "Ada: m4", "Ada: m5")
 
 
 def test_neighbours_are_of_the_same_section() -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from openclaw.errors import OpenclawError, UsageError
-from openclaw.retrieval.chunking import NEIGHBOURS
+from openclaw.retrieval.chunking import ELSEWHERE
 from openclaw.retrieval.database import StoredChunk
 from openclaw.retrieval.embedder_choice import EmbedderChoice
 from openclaw.retrieval.index import BACKGROUND
@@ -361,7 +361,7 @@ def test_a_server_that_dies_half_way_leaves_an_answer_and_one_notice(
     search.close()
     fresh = WordEmbedder()
     opened(fresh).search("boiler", complete=True)
-    assert fresh.texts and len({*fresh.texts} & {*embedder.texts}) <= 2 * NEIGHBOURS
+    assert fresh.texts and len({*fresh.texts} & {*embedder.texts}) <= 2 * ELSEWHERE
 
 
 @pytest.mark.parametrize("spoilt", [[float("nan")] * 64, [0.0] * 64, [1.0, 2.0]])
