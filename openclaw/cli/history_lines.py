@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from openclaw.cli.formatting import minute
 from openclaw.errors import OpenclawError, UsageError
-from openclaw.history.differences import SESSIONS_PREFIX, Difference, Line, blame, turn_differences
+from openclaw.history.blame import Line, blame
+from openclaw.history.differences import SESSIONS_PREFIX, Difference, turn_differences
 from openclaw.inspection.exchange import find_exchange, writer_of
 from openclaw.inspection.why import parse_session
 from openclaw.security.display import count_of, first_line, harmless, one_line

@@ -8,7 +8,7 @@ from typing import Any
 
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
-from openclaw.history.differences import Line
+from openclaw.history.blame import Line
 from openclaw.history.history import History
 from openclaw.history.turns import Turn
 from openclaw.home.open_home import OpenHome

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.agent.proactive import FILE, Greeting, greeting
+from openclaw.agent.greeting import Greeting, greeting
+from openclaw.agent.todo_offers import FILE
 from openclaw.cli.chat.chat import Chat
 from openclaw.cli.chat.prompt_line import PipedLines
 from openclaw.cli.render import PlainText

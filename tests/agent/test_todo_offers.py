@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.agent.proactive import TodoOffer, greeting, offer_after, suggest_prompt
+from openclaw.agent.greeting import greeting
+from openclaw.agent.todo_offers import TodoOffer, offer_after, suggest_prompt
 from openclaw.cli.chat.prompt_line import PipedLines
 from openclaw.errors import UsageError
 from openclaw.memory.todos import plain_text

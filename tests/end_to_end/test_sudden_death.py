@@ -32,7 +32,8 @@ from openclaw.sessions.session import INTERRUPTED, Session
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.git import Git, GitDied, note_git_locks, remove_stale_locks
 from openclaw.storage.home import Home
-from openclaw.tools.shell.sandbox import LOCK, is_overlay_available, tidy_up
+from openclaw.tools.shell.overlay import is_overlay_available
+from openclaw.tools.shell.sandbox import LOCK, tidy_up
 from tests.data.sample import sample
 from tests.fakes.ollama_server import Answer, FakeOllama, last_words
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from openclaw.history.differences import Difference, blame, differences, lines_of
+from openclaw.history.blame import blame
+from openclaw.history.differences import Difference, differences, lines_of
 from openclaw.history.turns import UNKNOWN, Kind, Turn, TurnStep
 from openclaw.storage.merge import blocks
 

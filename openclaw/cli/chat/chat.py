@@ -12,7 +12,8 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from openclaw.agent.proactive import TodoOffer, greeting, offer_after
+from openclaw.agent.greeting import greeting
+from openclaw.agent.todo_offers import TodoOffer, offer_after
 from openclaw.cli import questions
 from openclaw.cli.chat import chat_commands, chat_history, prompt_line
 from openclaw.cli.chat.chat_commands import Answering, Say, keep_model, replace_shell_commands

@@ -7,7 +7,7 @@ from typing import Any
 from starlette.responses import JSONResponse
 
 from openclaw.agent.agent import Agent
-from openclaw.history.differences import blame
+from openclaw.history.blame import blame
 from openclaw.inspection.exchange import blame_json
 from openclaw.models.token_count import count
 from openclaw.security.policy import is_identity

@@ -34,7 +34,7 @@ from openclaw.storage.readers import read_content
 from openclaw.storage.text import read_text
 from openclaw.tools.paths import SPILL
 from openclaw.tools.results import DEFAULT_LIMITS, ResultLimits, as_data
-from openclaw.tools.shell import process, sandbox
+from openclaw.tools.shell import overlay, process, sandbox
 from openclaw.tools.shell.change_set import ChangeMover, has_changes, read_changes
 from openclaw.tools.shell.git_credentials import NAMES_GIT, find_committed_credentials, kept_by_git
 from openclaw.tools.shell.named_files import named_files
@@ -227,7 +227,7 @@ class Runner:
     network: bool = False  # allow the network, until untrusted text was read
     # Why there is no sandbox, or None.
     unconfined: Callable[[], str | None] = sandbox.why_unavailable
-    layered: Callable[[Path], bool] = sandbox.is_overlay_available
+    layered: Callable[[Path], bool] = overlay.is_overlay_available
     limits: CommandLimits = CommandLimits()
     result_limits: ResultLimits = DEFAULT_LIMITS  # how much of the output the model sees
     show: ShowOutput | None = None  # receives the output while the program runs
@@ -254,7 +254,7 @@ class Runner:
             with ExitStack() as stack:
                 layered = self.layered(root)
                 layer = (
-                    stack.enter_context(sandbox.open_layer(root, tried=True)) if layered else None
+                    stack.enter_context(overlay.open_layer(root, tried=True)) if layered else None
                 )
                 before = HomeFiles() if layer else scan_home(self.home, contents=False)
                 options = SandboxOptions(
@@ -283,7 +283,7 @@ class Runner:
         changed: list[str] = []
         notes: list[str] = []
         with ExitStack() as stack:
-            layer = stack.enter_context(sandbox.open_layer(root)) if layered else None
+            layer = stack.enter_context(overlay.open_layer(root)) if layered else None
             others = None if layer else stack.enter_context(watch_writes(root, fixed))
             before = scan_home(self.home, self._last)
             options = SandboxOptions(
@@ -311,7 +311,7 @@ class Runner:
         return describe_run(replace(finished, text=printed), self.home, offline, changed, notes)
 
     def _hidden(
-        self, root: Path, before: HomeFiles, layer: sandbox.Layer | None
+        self, root: Path, before: HomeFiles, layer: overlay.Layer | None
     ) -> tuple[Path, ...]:
         """The paths that a command does not see. Sockets need no hiding in a layer."""
         found = find_credentials(root)
@@ -324,7 +324,7 @@ class Runner:
         order: ProgramCall,
         options: SandboxOptions,
         confined: bool,
-        layer: sandbox.Layer | None,
+        layer: overlay.Layer | None,
     ) -> FinishedRun:
         argv: Sequence[str] = order.argv
         if os.name == "posix":
@@ -357,7 +357,7 @@ class Runner:
             raise ToolProblem(f"It could not be started: {error}.") from error
 
     def _watch(
-        self, root: Path, layer: sandbox.Layer | None, options: SandboxOptions, *, fixed: bool
+        self, root: Path, layer: overlay.Layer | None, options: SandboxOptions, *, fixed: bool
     ) -> Callable[[int], str]:
         """What ends the command. The placeholders must stand already."""
         watch = process.LimitWatch(self.limits, layer.upper if layer else root)
@@ -406,7 +406,7 @@ class Runner:
         return list(found)
 
     def _bring_into_home(
-        self, before: HomeFiles, layer: sandbox.Layer, options: SandboxOptions
+        self, before: HomeFiles, layer: overlay.Layer, options: SandboxOptions
     ) -> tuple[list[str], list[str]]:
         """Move what the command wrote into the home. Returns the changed files and the notes."""
         self._last = before
@@ -447,7 +447,7 @@ def _watch_fixed_files(root: Path, watch: Callable[[int], str]) -> Callable[[int
 
 
 def _watch_for_changes(
-    layer: sandbox.Layer, fixed: frozenset[str], watch: Callable[[int], str]
+    layer: overlay.Layer, fixed: frozenset[str], watch: Callable[[int], str]
 ) -> Callable[[int], str]:
     """Extend a watch: end the command as soon as it has written, as nothing of it is kept."""
 
@@ -458,7 +458,7 @@ def _watch_for_changes(
 
 
 def _wants_more(
-    order: ProgramCall, finished: FinishedRun, layer: sandbox.Layer | None, fixed: frozenset[str]
+    order: ProgramCall, finished: FinishedRun, layer: overlay.Layer | None, fixed: frozenset[str]
 ) -> bool:
     """Return True when a command that was tried wants to write or needs the network. The layer
     tells what it wrote; without one only the words of a program do, whatever its exit code."""

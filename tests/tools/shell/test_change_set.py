@@ -17,7 +17,7 @@ import pytest
 from openclaw.config import set_value
 from openclaw.memory.todos import TodoFile
 from openclaw.storage.home import Home
-from openclaw.tools.shell import sandbox
+from openclaw.tools.shell import overlay
 from openclaw.tools.shell.process import CommandLimits
 from openclaw.tools.shell.shell import ProgramCall, Runner, shell_argv
 from openclaw.types import TurnChanges
@@ -39,7 +39,7 @@ def home(tmp_path: Path) -> Home:
     for name, text in HOME.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
-    if not sandbox.is_overlay_available(root.resolve()):
+    if not overlay.is_overlay_available(root.resolve()):
         pytest.skip("there is no overlay here")
     return Home(root.resolve())
 
@@ -140,7 +140,7 @@ def test_without_the_programs_for_it_there_is_no_layer(
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     shutil.copytree(home.root, tmp_path / "other")
     other = Home((tmp_path / "other").resolve())
-    assert not sandbox.is_overlay_available(other.root)
+    assert not overlay.is_overlay_available(other.root)
     assert "[Changed: x]" in sh(Runner(other, TurnChanges(), timeout=20), "echo x > x")
     assert (other.root / "x").read_text() == "x\n" and layers() == []
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.tools.shell import sandbox
+from openclaw.tools.shell import overlay, sandbox
 from tests.fakes.command import openclaw
 from tests.fakes.git_home import git, identity, needs_git
 from tests.fakes.ollama_server import Answer, FakeOllama
@@ -30,7 +30,7 @@ def kind(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     """How commands run: the program for the rest fails."""
     if request.param != "bare" and sandbox.why_unavailable() is not None:
         pytest.skip("there is no sandbox")
-    if request.param == "layer" and not sandbox.is_overlay_available(tmp_path.resolve()):
+    if request.param == "layer" and not overlay.is_overlay_available(tmp_path.resolve()):
         pytest.skip("there is no overlay")
     fails = tmp_path / "bin" / {"sandbox": "unshare", "bare": "bwrap"}.get(request.param, "none")
     fails.parent.mkdir()

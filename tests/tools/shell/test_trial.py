@@ -14,7 +14,7 @@ from openclaw.messages import ToolCall
 from openclaw.security.masking import Masker
 from openclaw.security.policy import PermissionQuestion, Policy
 from openclaw.storage.home import Home
-from openclaw.tools.shell import sandbox
+from openclaw.tools.shell import overlay, sandbox
 from openclaw.tools.shell.named_files import hides_names, named_files
 from openclaw.tools.shell.shell import Runner, ShellTools
 from openclaw.tools.toolbox import Toolbox
@@ -50,7 +50,7 @@ def content(home: Home) -> dict[str, bytes]:
 def runner(home: Home, request: pytest.FixtureRequest) -> Runner:
     if not request.param:
         return Runner(home, TurnChanges(), timeout=10, layered=lambda root: False)
-    if REASON is None and not sandbox.is_overlay_available(home.root):
+    if REASON is None and not overlay.is_overlay_available(home.root):
         pytest.skip("no layers here")
     return Runner(home, TurnChanges(), timeout=10)
 
@@ -122,14 +122,14 @@ def test_a_line_that_wants_more_is_asked_for_and_has_changed_nothing(
 @confined_only
 @pytest.mark.parametrize("line", ["echo x > a 2>/dev/null; true", "touch a || echo no"])
 def test_the_layer_also_tells_what_a_line_does_not(home: Home, line: str) -> None:
-    if not sandbox.is_overlay_available(home.root):
+    if not overlay.is_overlay_available(home.root):
         pytest.skip("no layers here")
     assert tried(Runner(home, TurnChanges()), line) is None
 
 
 @confined_only
 def test_a_line_is_ended_as_soon_as_it_writes(home: Home) -> None:
-    if not sandbox.is_overlay_available(home.root):
+    if not overlay.is_overlay_available(home.root):
         pytest.skip("no layers here")
     began = time.monotonic()
     assert tried(Runner(home, TurnChanges()), "echo x > a; sleep 8") is None

@@ -1,5 +1,5 @@
-"""What the agent says by itself: the greeting of a conversation, and offers to do or date a to-do
-or to make one of what an answer has promised for a later day.
+"""Offers that the agent makes by itself: to do or date a to-do, or to make one of what an answer
+has promised for a later day.
 
 An offer is made once for a to-do, and at most once in a conversation. No model is asked, and
 nothing is done before the user's yes. Offers are kept in .openclaw/offered.txt, one line each: the
@@ -20,13 +20,11 @@ from openclaw.agent.fact_capture import why_not_writable
 from openclaw.agent.recording import record_turn
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
-from openclaw.memory.entries import entries_of
 from openclaw.memory.todos import plain_text
 from openclaw.nlp.classifier import read_answer
 from openclaw.nlp.dates import find_named_day, parse_day
 from openclaw.nlp.sentences import sentences
 from openclaw.security.untrusted import strip_hidden
-from openclaw.storage.home import PROPOSED
 from openclaw.storage.safe_open import appending, make_folder, read_bytes
 from openclaw.storage.text import decode, read_text
 from openclaw.tools.memory_tools import DEFAULT_LIST
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
     from openclaw.memory.todos import Todo
     from openclaw.receipt import Receipt
     from openclaw.sessions.session import Session
-    from openclaw.storage.home import Home
 
 
 FILE = "offered.txt"
@@ -319,99 +316,3 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def _lower(words: str) -> str:
     return words[:1].lower() + words[1:]
-
-
-# -------- the greeting: due to-dos, the inbox and one offer, on at most three lines
-
-WIDTH = 79
-LONGEST_TODO = 34
-SHORT_PROMPT = 48
-"""Characters of a prompt that fit one line; longer ones take a second."""
-
-
-@frozen
-class Greeting:
-    """Lines to show, and the offer in the last of them, None without one."""
-
-    lines: tuple[str, ...] = ()
-    offer: TodoOffer | None = None
-
-
-def greeting(open_home: OpenHome, *, offering: bool = True) -> Greeting:
-    """Make the greeting of a conversation. An offer is noted and never made again, so it is only
-    made with `offering`: when somebody is there to read it."""
-    if open_home.settings.proactive == "off" or not open_home.use_memory:
-        return Greeting()
-    try:
-        todos = [todo for todo in open_home.todos.items() if not todo.done]
-    except OSError:
-        todos = []
-    found = (_due_line(todos, open_home.now().date()), _inbox_line(open_home.home))
-    lines = tuple(line for line in found if line)
-    if not offering:
-        return Greeting(lines)
-    offer = offer_at_start(open_home, todos, SHORT_PROMPT if len(lines) > 1 else LONGEST_PROMPT)
-    return Greeting((*lines, offer.line), offer) if offer else Greeting(lines)
-
-
-def _due_line(todos: Sequence[Todo], today: date) -> str:
-    """Return a line with the open to-dos of today and before, the oldest first, as many as fit."""
-    late = [todo for todo in todos if todo.due and todo.due <= today.isoformat()]
-    if not late:
-        return ""
-    late.sort(key=lambda todo: str(todo.due))
-    line = f"Due: {_format_todo(late[0], today)}"
-    shown = 1
-    for todo in late[1:]:
-        longer = f"{line}, {_format_todo(todo, today)}"
-        if len(longer) > WIDTH - len(f" and {len(late)} more."):
-            break
-        line, shown = longer, shown + 1
-    more = len(late) - shown
-    return f"{line} and {more} more." if more else f"{line}."
-
-
-def _format_todo(todo: Todo, today: date) -> str:
-    text = plain_text(todo.text) or todo.text
-    short = text if len(text) <= LONGEST_TODO else f"{text[: LONGEST_TODO - 3].rstrip()}..."
-    days = (today - date.fromisoformat(str(todo.due))).days
-    return f"{short} ({'today' if not days else f'{days} day{_plural(days)} late'})"
-
-
-def _inbox_line(home: Home) -> str:
-    """Return a line that counts what waits for the user's yes."""
-    memories, skills = _count_candidates(home), _count_proposals(home)
-    parts = []
-    if memories:
-        noun = "memory" if memories == 1 else "memories"
-        parts.append(f"{memories} {noun} (openclaw memory review)")
-    if skills:
-        parts.append(f"{skills} skill{_plural(skills)} (openclaw skills review)")
-    return f"Inbox: {', '.join(parts)}" if parts else ""
-
-
-def _count_candidates(home: Home) -> int:
-    folder = home.memory / "inbox"
-    if not folder.is_dir():
-        return 0
-
-    count = 0
-    for path in folder.glob("*.md"):
-        try:
-            count += sum(not entry.superseded for entry in entries_of(read_text(path)))
-        except OSError:
-            continue
-    return count
-
-
-def _count_proposals(home: Home) -> int:
-    try:
-        return sum(
-            each.is_dir() and not each.is_symlink() for each in (home.root / PROPOSED).iterdir()
-        )
-    except OSError:
-        return 0
-
-
-def _plural(count: int) -> str:
-    return "" if count == 1 else "s"
