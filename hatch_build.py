@@ -16,7 +16,7 @@ class Starter(BuildHookInterface[Any]):
         if version == "editable":
             return
         sys.path.insert(0, self.root)
-        from openclaw.storage.home import starter_files
+        from openclaw.storage.new_home import starter_files
 
         self._folder = tempfile.TemporaryDirectory()
         inside = "openclaw/starter/" if self.target_name == "wheel" else ""

@@ -28,7 +28,7 @@ from typing import Any
 from benchmarks.writers import fact_text, todo_text
 from openclaw.memory.notes import Notes
 from openclaw.memory.todos import TodoFile
-from openclaw.storage.home import create_home
+from openclaw.storage.new_home import create_home
 from tests.fakes.ollama_server import Answer, FakeOllama
 
 MINUTES = 10

@@ -38,10 +38,8 @@ from openclaw.config import Settings  # noqa: E402
 from openclaw.config.settings import Git  # noqa: E402
 from openclaw.events import ToolEnd  # noqa: E402
 from openclaw.sessions.session import Session  # noqa: E402
-from openclaw.storage.home import (  # noqa: E402
-    Home,
-    create_home,
-)
+from openclaw.storage.home import Home  # noqa: E402
+from openclaw.storage.new_home import create_home  # noqa: E402
 from tests.fakes.scripted import ScriptedModel  # noqa: E402
 from tests.fakes.talk import call  # noqa: E402
 

@@ -35,10 +35,8 @@ from benchmarks.startup import (  # noqa: E402
     environment,
 )
 from openclaw.maintenance.memory_lint import lint_home  # noqa: E402
-from openclaw.storage.home import (  # noqa: E402
-    Home,
-    create_home,
-)
+from openclaw.storage.home import Home  # noqa: E402
+from openclaw.storage.new_home import create_home  # noqa: E402
 
 SEEDS = (1, 2, 3, 4, 5, 6)
 RUNS = 3

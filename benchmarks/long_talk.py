@@ -17,7 +17,8 @@ from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
 from openclaw.events import Compaction, Notice, ToolEnd
 from openclaw.sessions.session import Session
-from openclaw.storage.home import Home, create_home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
 from openclaw.storage.text import write_text
 
 PERSONA = "You are Moss: calm, exact, friendly, brief."

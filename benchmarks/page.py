@@ -25,7 +25,7 @@ sys.path.insert(0, str(TOP))  # for `python benchmarks/page.py`
 from openclaw.messages import Entry  # noqa: E402
 from openclaw.server.server_client import RunningServer  # noqa: E402
 from openclaw.sessions.store import SessionStore  # noqa: E402
-from openclaw.storage.home import create_home  # noqa: E402
+from openclaw.storage.new_home import create_home  # noqa: E402
 from tests.fakes.ollama_server import Answer, FakeOllama  # noqa: E402
 from tests.fakes.serving import serving  # noqa: E402
 

@@ -27,10 +27,8 @@ from openclaw.security.grants import (  # noqa: E402
     make_grant,
 )
 from openclaw.security.policy import Policy  # noqa: E402
-from openclaw.storage.home import (  # noqa: E402
-    Home,
-    create_home,
-)
+from openclaw.storage.home import Home  # noqa: E402
+from openclaw.storage.new_home import create_home  # noqa: E402
 from openclaw.tools.shell.sandbox import (  # noqa: E402
     SandboxOptions,
     placeholders,

@@ -31,10 +31,8 @@ from openclaw.agent.agent import Agent  # noqa: E402
 from openclaw.config import load_settings  # noqa: E402
 from openclaw.inspection.context import context_report  # noqa: E402
 from openclaw.models.token_count import count  # noqa: E402
-from openclaw.storage.home import (  # noqa: E402
-    Home,
-    create_home,
-)
+from openclaw.storage.home import Home  # noqa: E402
+from openclaw.storage.new_home import create_home  # noqa: E402
 from tests.fakes.ollama_server import (  # noqa: E402
     Answer,
     FakeModel,

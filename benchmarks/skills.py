@@ -32,10 +32,8 @@ from openclaw.agent.agent import Agent  # noqa: E402
 from openclaw.config import load_settings  # noqa: E402
 from openclaw.inspection.context import context_report  # noqa: E402
 from openclaw.skills.skill import list_installed  # noqa: E402
-from openclaw.storage.home import (  # noqa: E402
-    Home,
-    create_home,
-)
+from openclaw.storage.home import Home  # noqa: E402
+from openclaw.storage.new_home import create_home  # noqa: E402
 from tests.fakes.scripted import ScriptedModel  # noqa: E402
 
 MANY = 1000

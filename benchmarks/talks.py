@@ -25,7 +25,8 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from openclaw.storage.home import Home, trust_home
+from openclaw.storage.home import Home
+from openclaw.storage.trust_store import trust_home
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 TURNS = (2, 20)
@@ -164,7 +165,7 @@ def question(turn: int) -> str:
 
 
 def new_home(home: Path) -> None:
-    from openclaw.storage.home import create_home
+    from openclaw.storage.new_home import create_home
 
     create_home(home)
     (home / "openclaw.yaml").write_text(SETTINGS, encoding="utf-8")

@@ -28,7 +28,7 @@ from openclaw.security.policy import (  # noqa: E402
     RULES,
     TABLE,
 )
-from openclaw.storage import home  # noqa: E402
+from openclaw.storage import new_home  # noqa: E402
 from openclaw.storage.git import Git  # noqa: E402
 
 NOTE = "<!-- Written by docs/generate.py; `make docs` writes it again. -->"
@@ -141,7 +141,7 @@ def pages() -> dict[Path, str]:
         HERE / "commands.md": commands_page(),
         HERE / "settings.md": settings_page(),
         HERE / "policy.md": policy_page(),
-        home.LIST: starter_list(),
+        new_home.LIST: starter_list(),
     }
 
 
@@ -150,7 +150,7 @@ def starter_list() -> str:
     to whoever uses the clone as a home."""
     staged = Git(HERE.parent).says("ls-files", "--stage", "workspace", "skills", "memory")
     if not staged:  # an archive of the source
-        return home.LIST.read_text(encoding="utf-8")
+        return new_home.LIST.read_text(encoding="utf-8")
     entries = (line.partition("\t") for line in staged.splitlines())
     files = {path: entry.split()[1] for entry, _, path in entries}
     return json.dumps(files, indent=2) + "\n"

@@ -8,7 +8,7 @@ import pytest
 
 from openclaw.errors import OpenclawError
 from openclaw.library import open_home
-from openclaw.storage.home import create_home
+from openclaw.storage.new_home import create_home
 from tests.fakes.ollama_server import Answer, FakeOllama
 
 WRITE = Answer(calls=[("write_file", {"path": "workspace/a.md", "content": "one\n"})])

@@ -19,8 +19,8 @@ from openclaw.messages import Entry
 from openclaw.nlp.note_additions import NoteAdditions, find_additions, shorten_request
 from openclaw.security.masking import map_texts
 from openclaw.security.untrusted import defuse
-from openclaw.sessions.folder import notes_path
 from openclaw.sessions.session import Session, SessionState
+from openclaw.sessions.session_files import notes_path
 from openclaw.sessions.working_notes import WorkingNotes
 from openclaw.types import Change, ToolProblem
 

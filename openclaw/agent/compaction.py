@@ -21,8 +21,8 @@ from openclaw.models.token_count import Meter
 from openclaw.nlp.identifiers import has_identifier, identifiers
 from openclaw.nlp.statements import lasting_facts
 from openclaw.nlp.words import has_negation, missing_words, significant_words
-from openclaw.sessions.folder import notes_path
 from openclaw.sessions.session import Session
+from openclaw.sessions.session_files import notes_path
 from openclaw.sessions.store import SessionStore
 from openclaw.sessions.working_notes import WorkingNotes
 from openclaw.types import ToolProblem

@@ -30,7 +30,8 @@ from openclaw.security.policy import is_identity
 from openclaw.security.untrusted import fence, strip_hidden
 from openclaw.sessions.session import FOREIGN, NAMED, Session, SessionState
 from openclaw.skills.source_records import read_source_records
-from openclaw.storage.home import PROPOSED, Home, starter_files
+from openclaw.storage.home import PROPOSED, Home
+from openclaw.storage.new_home import starter_files
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import decode, md5, read_text
 from openclaw.tools.results import CutText, ResultLimits, as_data, cut_to_limits, fence_cut

@@ -16,8 +16,9 @@ import typer
 from openclaw.cli.formatting import warn
 from openclaw.errors import Damaged, OpenclawError, UsageError
 from openclaw.security.display import columns, one_line
-from openclaw.storage.home import Home, find_home, is_trusted
+from openclaw.storage.home import Home, find_home
 from openclaw.storage.safe_open import follow
+from openclaw.storage.trust_store import is_trusted
 from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:

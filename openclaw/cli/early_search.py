@@ -10,8 +10,9 @@ from pathlib import Path
 from openclaw.cli.command_names import COMMANDS, HOME_OPTION, OWN_OPTIONS, split_global_options
 from openclaw.errors import OpenclawError
 from openclaw.home.recall import Recall, start_early
-from openclaw.storage.home import find_home, is_trusted
+from openclaw.storage.home import find_home
 from openclaw.storage.safe_open import is_ordinary
+from openclaw.storage.trust_store import is_trusted
 
 
 def search_early(words: Sequence[str]) -> Recall | None:

@@ -14,8 +14,9 @@ from openclaw.cli.questions import can_ask, confirm
 from openclaw.errors import Refused
 from openclaw.security.display import fold_blanks, one_line, rows
 from openclaw.security.trust import allow, check_trust, list_effects_of_trust
-from openclaw.storage.home import Home, is_trusted
+from openclaw.storage.home import Home
 from openclaw.storage.program import is_started_by_agent
+from openclaw.storage.trust_store import is_trusted
 
 ROWS_AROUND = 6
 """Rows of the screen for the name of the home, the question and the reply."""

@@ -26,7 +26,8 @@ from openclaw.models import catalog
 from openclaw.security.display import one_line
 from openclaw.sessions.store import open_store
 from openclaw.skills.skill import list_installed
-from openclaw.storage.home import Home, find_home, is_trusted
+from openclaw.storage.home import Home, find_home
+from openclaw.storage.trust_store import is_trusted
 
 if TYPE_CHECKING:
     from typer._click import Context

@@ -17,7 +17,8 @@ from urllib.parse import urlsplit
 from openclaw.config.mcp_settings import VARIABLE, read_servers
 from openclaw.errors import Refused, UsageError
 from openclaw.frozen import frozen
-from openclaw.storage.home import Home, Trust
+from openclaw.storage.home import Home
+from openclaw.storage.trust_store import Trust
 from openclaw.types import Mode
 
 

@@ -21,8 +21,9 @@ from openclaw.frozen import frozen
 from openclaw.hooks.runner import HookReply, run_hook, safe_line
 from openclaw.security.program_trust import TrustRequest, make_trust_request, why_untrusted
 from openclaw.security.untrusted import fence
-from openclaw.storage.home import Home, State, Trust
+from openclaw.storage.home import Home
 from openclaw.storage.program import HOOK_VARIABLE
+from openclaw.storage.trust_store import State, Trust
 from openclaw.tools.results import ResultLimits, as_data, cut_to_limits
 from openclaw.types import Action, TurnChanges
 

@@ -27,9 +27,10 @@ from openclaw.maintenance.backup import (
     path_of,
     seal,
 )
-from openclaw.storage.home import Home, trust_home
+from openclaw.storage.home import Home
 from openclaw.storage.readers import json_or_none
 from openclaw.storage.text import report_unwritable, unwritable
+from openclaw.storage.trust_store import trust_home
 
 LARGEST_MANIFEST = 200_000_000
 

@@ -32,7 +32,8 @@ from openclaw.security.program_files import (
     possible_paths,
     words_of,
 )
-from openclaw.storage.home import Home, State
+from openclaw.storage.home import Home
+from openclaw.storage.trust_store import State
 
 
 @frozen

@@ -14,8 +14,9 @@ from pathlib import Path
 from openclaw.config.file import given_values, load_settings
 from openclaw.config.settings import allow_targets, build, needing_consent, new_targets, targets
 from openclaw.errors import OpenclawError, Refused, UsageError
-from openclaw.storage.home import HOME, MARKS, Home, Trust, find_home, is_trusted, trust_home
+from openclaw.storage.home import MARKS, Home, find_home
 from openclaw.storage.safe_open import follow
+from openclaw.storage.trust_store import HOME, Trust, is_trusted, trust_home
 
 ASIDE = "aside"
 _SIGNER = "signer "

@@ -11,7 +11,6 @@ from typing import Any, Literal
 from openclaw.frozen import frozen
 from openclaw.messages import Entry
 from openclaw.sessions.archive import Archive
-from openclaw.sessions.folder import SessionFolder, in_words
 from openclaw.sessions.session import (
     ARCHIVED,
     FOREIGN,
@@ -32,6 +31,7 @@ from openclaw.sessions.session import (
     unlist,
     without,
 )
+from openclaw.sessions.session_files import SessionFolder, in_words
 from openclaw.storage.merge import Merged, conflicts, merge, sides
 from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import bytes_or_none, check_no_links, read_bytes, remove

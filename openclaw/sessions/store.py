@@ -11,7 +11,6 @@ from pathlib import Path
 from openclaw.errors import Damaged, OpenclawError, UsageError
 from openclaw.messages import Entry
 from openclaw.sessions.archive import copy, is_missing
-from openclaw.sessions.folder import LATEST, SHORT_ID, SessionFolder, in_words
 from openclaw.sessions.session import (
     ARCHIVED,
     NOTED,
@@ -24,6 +23,7 @@ from openclaw.sessions.session import (
     listing,
     title_of,
 )
+from openclaw.sessions.session_files import LATEST, SHORT_ID, SessionFolder, in_words
 from openclaw.sessions.session_search import (
     SessionHit,
     SessionMessages,

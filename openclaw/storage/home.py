@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 import atexit
-import hashlib
-import json
 import os
 import re
-import secrets
 import shutil
 import unicodedata
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Literal
 
-from openclaw.errors import Damaged, OpenclawError
-from openclaw.frozen import frozen
-from openclaw.storage.git import Git, GitError, first_commit
-from openclaw.storage.lock import hold_lock
-from openclaw.storage.program import data_folder
-from openclaw.storage.readers import read_json_cache
-from openclaw.storage.safe_open import guard, make_folder, read_bytes
-from openclaw.storage.text import report_unwritable, write_if_same, write_private
+from openclaw.errors import Damaged
+from openclaw.storage.safe_open import guard
 from openclaw.types import ToolProblem
 
 CLOSED = frozenset({".openclaw", ".git"})
@@ -34,11 +22,6 @@ SHORT_NAME = re.compile(r"(git|opencl|(gi|op)[0-9a-f]{4})~[0-9]+")
 RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9\u00b9\u00b2\u00b3])")
 DRIVE = re.compile(r"[A-Za-z]:")
 DRIVE_OR_ADDRESS = re.compile(r"[A-Za-z]:|[A-Za-z][\w+.-]*:/")
-IGNORE = """\
-# Derived and private: indexes, caches, locks, logs; and what a killed process was writing
-.openclaw/
-.openclaw-*.tmp
-"""
 MARKS = ("workspace", "memory", "skills", "sessions", "openclaw.yaml")
 BROUGHT = (".openclaw", ".git", "openclaw.yaml")
 """What a folder may bring along that openclaw acts on."""
@@ -160,34 +143,6 @@ def default_folder(environ: Mapping[str, str]) -> Path:
     return (Path(user) if user else Path.home()) / "openclaw"
 
 
-def create_home(target: Path, settings: str = "") -> list[str]:
-    """Make `target` a home: copy from the starter what is missing, overwrite nothing.
-
-    `settings` is the text of a new openclaw.yaml ("" for none). The new files become the first
-    commit of a git repository unless the folder lies in one. A new home is trusted. Returns
-    the home-relative paths that were created, folders with a slash at the end. Raises OpenclawError
-    when it cannot be written.
-    """
-    home = Home(Path(os.path.realpath(target)))
-    root = home.root
-    is_new = not any(os.path.lexists(root / name) for name in BROUGHT)
-    files = dict(starter_files())
-    files[".gitignore"] = IGNORE.encode()
-    files[".openclaw/.gitignore"] = b"*\n"
-    if settings:
-        files["openclaw.yaml"] = settings.encode()
-    with report_unwritable(root):
-        folders = [name for name in ("sessions", "skills", "memory") if _make_missing(root / name)]
-        created = [name for name, data in sorted(files.items()) if _write_new(root / name, data)]
-    private = [".openclaw/" for name in created if name.startswith(".openclaw/")]
-    created = [name for name in created if not name.startswith(".openclaw/")]
-    versioned = [".git/"] if created and first_commit(root, created) else []
-    if is_new:
-        trust_home(home)
-    empty = [f"{name}/" for name in folders if not any((root / name).iterdir())]
-    return sorted(created + empty + private + versioned)
-
-
 def holds_notes(folder: Path) -> bool:
     """Return True for a vault of Obsidian, a graph of Logseq, and a folder with nothing but
     Markdown in it and in its folders."""
@@ -197,27 +152,6 @@ def holds_notes(folder: Path) -> bool:
     files = [path for path in (*top, *(file for path in top for file in path.glob("[!.]*")))
              if path.is_file()]  # fmt: skip
     return bool(files) and all(path.suffix == ".md" for path in files)
-
-
-def check_names(root: Path) -> None:
-    """Raise OpenclawError where a file has the name of a folder that a home needs."""
-    for name in (".openclaw", "workspace", "memory", "skills", "sessions"):
-        if os.path.lexists(root / name) and not (root / name).is_dir():
-            raise OpenclawError(
-                f"{root / name} is no folder, and a home has a folder of that name",
-                "give it another name, and say openclaw init again",
-            )
-
-
-def _make_missing(folder: Path) -> bool:
-    if folder.is_dir():
-        return False
-    folder.mkdir(parents=True)
-    return True
-
-
-def _write_new(path: Path, data: bytes) -> bool:
-    return not os.path.lexists(path) and write_if_same(path, None, data)
 
 
 def _check_home(folder: Path) -> Home:
@@ -302,133 +236,3 @@ def _outside(path: str) -> ToolProblem:
     return ToolProblem(
         f"{path!r} is outside the home; give a path relative to it, such as workspace/notes.md"
     )
-
-
-PACKAGE = Path(__file__).parent.parent
-LIST = Path(__file__).with_name("starter.json")
-
-
-@cache
-def starter_files() -> Mapping[str, bytes]:
-    """The files of a new home, by their paths in it. OpenclawError when one is not to be had."""
-    starter = PACKAGE / "starter"  # of a wheel
-    return files_of(starter if starter.is_dir() else PACKAGE.parent)
-
-
-def files_of(folder: Path) -> Mapping[str, bytes]:
-    """The same, out of a folder that holds them."""
-    shipped = json.loads(LIST.read_text("utf-8"))
-    return {path: _read_shipped(folder, path, blob) for path, blob in shipped.items()}
-
-
-def _read_shipped(folder: Path, path: str, blob: str) -> bytes:
-    """The file as it lies there, else, where it was changed, as git has kept it."""
-    try:
-        data = (folder / path).read_bytes()
-        head = b"blob %d\0" % len(data)
-        if hashlib.sha1(head + data, usedforsecurity=False).hexdigest() == blob:
-            return data
-    except OSError:
-        pass
-    try:  # also in a repository that belongs to another user
-        return Git(folder).run("-c", "safe.directory=*", "cat-file", "blob", blob)
-    except GitError as error:
-        raise OpenclawError(
-            f"{folder / path} is not the file that a new home begins with",
-            "install the package again, or get the file back",
-        ) from error
-
-
-FILE = "openclaw-trust.json"
-VERSION = 1
-HOME, HOOKS = "home", "hooks"
-ID_FILES = (".openclaw/id", ".git/openclaw-id")
-ID_BYTES = 16
-State = Literal["trusted", "new", "changed"]
-
-
-@frozen
-class Trust:
-    """The list of yeses in a file, by default in the one that holds all that this user trusts."""
-
-    file: Path = field(default_factory=lambda: data_folder() / FILE)
-
-    def state(self, home: Home, mark: str, kind: str = HOOKS) -> State:
-        """Tell whether the user trusts this mark, another one of this kind and home, or none."""
-        known = self.known(home, kind)
-        if mark and known == mark:
-            return "trusted"
-        return "changed" if known else "new"
-
-    def known(self, home: Home, kind: str) -> str:
-        """The mark that the user trusts, "" for none."""
-        found = self._read().get(_key(home), {}).get(kind)
-        mark = found.get("mark") if isinstance(found, dict) else ""
-        return mark if isinstance(mark, str) else ""
-
-    def kinds(self, home: Home) -> list[str]:
-        """The kinds that the user trusts in this home."""
-        return list(self._read().get(_key(home), {}))
-
-    def allow(self, home: Home, mark: str, kind: str = HOOKS) -> None:
-        """Keep a yes. OpenclawError when it cannot be written."""
-        at = datetime.now().astimezone().isoformat(timespec="seconds")
-        self._change(home, kind, {"mark": mark, "at": at})
-
-    def revoke(self, home: Home, kind: str = HOOKS) -> bool:
-        """Take a yes back; False when there was none."""
-        if not self.known(home, kind):
-            return False
-        self._change(home, kind, None)
-        return True
-
-    def _change(self, home: Home, kind: str, value: dict[str, str] | None) -> None:
-        with hold_lock(self.file.with_suffix(".lock")):
-            homes = self._read()
-            of_home = {k: v for k, v in homes.get(_key(home), {}).items() if k != kind}
-            if value is not None:
-                of_home[kind] = value
-            homes[_key(home)] = of_home
-            homes = {key: each for key, each in homes.items() if each}
-            shape = {"version": VERSION, "homes": homes}
-            write_private(self.file, json.dumps(shape, ensure_ascii=False, indent=2) + "\n")
-
-    def _read(self) -> dict[str, dict[str, Any]]:
-        """By home; nothing when the file is missing or none of ours: then all is asked anew."""
-        homes = read_json_cache(self.file, VERSION).get("homes")
-        known = homes.items() if isinstance(homes, dict) else ()
-        return {key: each for key, each in known if isinstance(each, dict)}
-
-
-def is_trusted(home: Home) -> bool:
-    """Return True when the user trusts this very folder."""
-    known = Trust().known(home, HOME)
-    return bool(known) and known in _ids(home)
-
-
-def trust_home(home: Home, *, keep_id: bool = False) -> None:
-    """Take the folder for the user's own, with a new id, or with the one that it brings.
-    OpenclawError or OSError when that cannot be written."""
-    if is_trusted(home):
-        return
-    token = next(_ids(home), "") if keep_id else ""
-    if not token:
-        token = secrets.token_hex(ID_BYTES)
-        for name in ID_FILES:
-            path = home.root / name
-            if name.startswith(".openclaw/"):
-                make_folder(path.parent)
-            elif path.parent.is_symlink() or not path.parent.is_dir():
-                continue
-            write_private(path, token + "\n")
-    Trust().allow(home, token, HOME)
-
-
-def _ids(home: Home) -> Iterator[str]:
-    for name in ID_FILES:
-        with suppress(OSError, ValueError):
-            yield read_bytes(home.root / name, 3 * ID_BYTES).decode("ascii").strip()
-
-
-def _key(home: Home) -> str:
-    return os.path.normcase(os.path.realpath(home.root))

@@ -8,7 +8,7 @@ import pytest
 
 from openclaw.agent.fact_capture import MOST
 from openclaw.messages import Material
-from openclaw.storage.home import create_home
+from openclaw.storage.new_home import create_home
 from openclaw.types import Mode
 from tests.fakes.command import openclaw
 from tests.fakes.ollama_server import FakeOllama

@@ -7,7 +7,8 @@ from pathlib import Path
 from benchmarks.skills import put_skills, tokens
 from openclaw.config import Settings
 from openclaw.skills.skill import list_installed
-from openclaw.storage.home import Home, create_home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
 
 
 def test_made_up_skills_can_all_be_used_and_many_cost_little_more_than_some(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import pytest
 
 from openclaw.cli.early_search import search_early
 from openclaw.cli.main import run
-from openclaw.storage.home import Home, trust_home
+from openclaw.storage.home import Home
+from openclaw.storage.trust_store import trust_home
 from tests.fakes.talk import new_home
 
 

@@ -11,7 +11,7 @@ import pytest
 from prompt_toolkit.input.vt100_parser import Vt100Parser
 
 from openclaw.cli.typeahead import Typed, TypedAhead
-from openclaw.storage.home import create_home
+from openclaw.storage.new_home import create_home
 from tests.fakes.ollama_server import Answer, FakeOllama
 
 terminals = pytest.mark.skipif(sys.platform == "win32", reason="pexpect needs a POSIX terminal")

@@ -85,7 +85,7 @@ class Worker:
         shutil.rmtree(home, ignore_errors=True)
 
         def job() -> int:
-            from openclaw.storage.home import create_home
+            from openclaw.storage.new_home import create_home
 
             enter(home)
             create_home(home)
@@ -109,7 +109,8 @@ class Worker:
 
     def _home(self, scenario: Scenario, commands: Commands, where: str = "home") -> Path:
         """A fresh home; beside it, for what undo must lead to, the states of its files."""
-        from openclaw.storage.home import Home, trust_home
+        from openclaw.storage.home import Home
+        from openclaw.storage.trust_store import trust_home
 
         home = self.top / where
         shutil.rmtree(home, ignore_errors=True)

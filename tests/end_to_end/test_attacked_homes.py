@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 from _pytest.mark import ParameterSet
 
-from openclaw.storage.home import Home, Trust, trust_home
+from openclaw.storage.home import Home
+from openclaw.storage.trust_store import Trust, trust_home
 from openclaw.types import Mode
 from tests.attacks.harm import CODE
 from tests.attacks.homes import HOMES, Planted, plant

@@ -19,7 +19,7 @@ from openclaw.cli.dispatch import check_prompt, route
 from openclaw.cli.error_report import wants_json
 from openclaw.cli.main import run
 from openclaw.errors import UsageError
-from openclaw.storage.home import create_home
+from openclaw.storage.new_home import create_home
 from tests.fakes.command import Result, openclaw
 from tests.fakes.ollama_server import Answer, FakeOllama, last_words
 

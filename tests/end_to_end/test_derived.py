@@ -9,7 +9,8 @@ from openclaw.agent.agent import Agent
 from openclaw.config import Settings
 from openclaw.events import Done
 from openclaw.sessions.session import Session
-from openclaw.storage.home import Home, create_home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
 from tests.fakes.scripted import ScriptedModel
 
 

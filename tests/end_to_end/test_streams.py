@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.storage.home import create_home
+from openclaw.storage.new_home import create_home
 from tests.data.sample import sample
 from tests.fakes.command import openclaw
 from tests.fakes.ollama_server import FakeOllama, last_words

@@ -15,7 +15,8 @@ from openclaw.history.journal import Journal
 from openclaw.history.turns import Turn
 from openclaw.memory.pages import gather
 from openclaw.security.foreign_files import ForeignFiles
-from openclaw.storage.home import Home, create_home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
 from tests.fakes.command import openclaw
 from tests.fakes.devices import Device, devices, hub
 from tests.fakes.git_home import git, needs_git, posix_only

@@ -15,7 +15,8 @@ from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.masking import Masker
 from openclaw.sessions.store import SessionStore
 from openclaw.skills.skill import list_installed
-from openclaw.storage.home import Home, create_home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
 from openclaw.tools.mcp.schema import read_cache
 
 OLD = b'[{"role": "user", "content": "hello"}, {"role": "assistant", "content": "good day"}]'

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.storage.home import starter_files
+from openclaw.storage.new_home import starter_files
 
 TOP = Path(__file__).parents[2]
 

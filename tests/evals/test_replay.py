@@ -20,7 +20,8 @@ from openclaw.evals.replay_home import open_replay_home
 from openclaw.events import Token
 from openclaw.messages import Material
 from openclaw.sessions.session import Session
-from openclaw.storage.home import Home, create_home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
 from tests.data.sample import sample
 from tests.fakes.hashing import CARD, HashingModel, Line
 from tests.fakes.search_thread import SearchThread

@@ -105,7 +105,7 @@ def test_two_texts_are_compared_word_by_word() -> None:
 
 @pytest.mark.parametrize("in_git", [False, pytest.param(True, marks=needs_git)])
 def test_a_file_is_found_as_it_was_when_a_turn_began(tmp_path: Path, in_git: bool) -> None:
-    from openclaw.storage.home import create_home
+    from openclaw.storage.new_home import create_home
 
     if in_git:
         create_home(tmp_path / "home")

@@ -18,7 +18,7 @@ from openclaw.evals.replay_suite import (
     read_expectations,
 )
 from openclaw.messages import Entry, ToolUse
-from openclaw.storage.home import create_home
+from openclaw.storage.new_home import create_home
 from tests.fakes.ollama_server import Answer, FakeOllama
 
 LIST_FILES = Answer(calls=[("list_files", {"path": "workspace"})])

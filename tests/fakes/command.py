@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from openclaw.cli.main import run
-from openclaw.storage.home import Home, is_trusted
+from openclaw.storage.home import Home
+from openclaw.storage.trust_store import is_trusted
 
 SERVED = "OPENCLAW_TESTS_SERVED"
 """With this variable the home of each command is served while it runs."""

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from openclaw.storage.home import Home, create_home, trust_home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
+from openclaw.storage.trust_store import trust_home
 from tests.fakes.command import Result, openclaw
 from tests.fakes.git_home import git
 

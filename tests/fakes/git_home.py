@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 
 from openclaw.events import Event
-from openclaw.storage.home import Home, create_home, trust_home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
+from openclaw.storage.trust_store import trust_home
 from tests.fakes.talk import Talk, call, notices, talk
 
 needs_git = pytest.mark.skipif(not shutil.which("git"), reason="there is no git")

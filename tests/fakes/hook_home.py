@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.hooks.hooks import Hooks
-from openclaw.storage.home import Trust
+from openclaw.storage.trust_store import Trust
 from tests.fakes.talk import Talk, new_home, talk
 
 READ = "import json, sys\nfacts = json.load(sys.stdin)\n"

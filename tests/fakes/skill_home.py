@@ -13,7 +13,8 @@ import pytest
 
 from openclaw.cli.main import run
 from openclaw.skills.source_records import read_source_records
-from openclaw.storage.home import Home, trust_home
+from openclaw.storage.home import Home
+from openclaw.storage.trust_store import trust_home
 
 SKILL = "---\nname: {0}\ndescription: Does {0}. Use when asked.\n---\n\n# {0}\n"
 needs_git = pytest.mark.skipif(not shutil.which("git"), reason="needs git")

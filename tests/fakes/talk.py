@@ -19,7 +19,9 @@ from openclaw.events import Done, Event, Notice, Token, ToolEnd
 from openclaw.messages import ToolCall, Usage
 from openclaw.models.base import ModelCard, Reply, Request
 from openclaw.sessions.session import Session
-from openclaw.storage.home import Home, create_home, trust_home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
+from openclaw.storage.trust_store import trust_home
 from openclaw.types import Mode
 from tests.fakes.scripted import CARD, Line, ScriptedModel
 from tests.fakes.search_thread import SearchThread

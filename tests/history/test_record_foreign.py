@@ -21,7 +21,8 @@ from openclaw.history.record import LINES, ForeignRecord, begin, content, key_fi
 from openclaw.history.rollback import write_if_unchanged
 from openclaw.history.turns import Kind, TurnStep
 from openclaw.security.untrusted import private_key
-from openclaw.storage.home import Home, create_home, is_inside
+from openclaw.storage.home import Home, is_inside
+from openclaw.storage.new_home import create_home
 from tests.fakes.git_home import GitTalk, git_talk, identity, needs_git, snapshot
 
 DATA = b"pwned\n"

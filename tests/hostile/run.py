@@ -34,7 +34,9 @@ from datetime import date
 from pathlib import Path
 
 from openclaw.cli.main import run
-from openclaw.storage.home import Home, create_home, trust_home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
+from openclaw.storage.trust_store import trust_home
 from tests.fakes.ollama_server import FakeModel, FakeOllama
 from tests.hostile.homes import Hostile, make
 

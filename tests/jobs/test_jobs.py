@@ -16,7 +16,8 @@ import pytest
 from openclaw.jobs.schedule import read_jobs
 from openclaw.jobs.unattended import run_lock
 from openclaw.server.served_jobs import ServedJobs
-from openclaw.storage.home import Home, create_home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
 from tests.fakes.command import openclaw
 from tests.fakes.ollama_server import Answer, FakeOllama
 from tests.fakes.serving import serving

@@ -29,7 +29,8 @@ from openclaw.jobs.unattended import (
     unattended_mode,
     unattended_settings,
 )
-from openclaw.storage.home import Home, create_home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
 from tests.fakes.command import openclaw
 from tests.fakes.ollama_server import Answer, FakeOllama, last_words
 from tests.fakes.talk import Talk, call, done, talk

@@ -23,7 +23,8 @@ from openclaw.messages import Entry
 from openclaw.security.masking import Masker
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.git import Git
-from openclaw.storage.home import Home, create_home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
 from openclaw.storage.safe_open import follow
 from tests.fakes.git_home import git as run_git
 

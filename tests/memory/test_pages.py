@@ -9,7 +9,8 @@ import pytest
 from openclaw.agent.merge_devices import merge_file
 from openclaw.memory.pages import gather, refresh
 from openclaw.security.foreign_files import ForeignFiles
-from openclaw.storage.home import Home, trust_home
+from openclaw.storage.home import Home
+from openclaw.storage.trust_store import trust_home
 
 DAY, NEXT = "memory/2026-03-04.md", "memory/2026-03-05.md"
 LENA = "memory/people/lena.md"

@@ -24,7 +24,8 @@ from openclaw.errors import OpenclawError
 from openclaw.events import Compaction, Done, ToolStart
 from openclaw.models.base import Model
 from openclaw.sessions.session import Session
-from openclaw.storage.home import Home, create_home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
 from tests.model.run_tasks import open_model
 
 WINDOW = 4096

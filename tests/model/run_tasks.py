@@ -24,7 +24,8 @@ from openclaw.messages import Entry
 from openclaw.models.base import Model
 from openclaw.models.registry import open_one
 from openclaw.security.grants import Grant
-from openclaw.storage.home import Home, create_home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
 from tests.fakes.web_server import FakeSite, Said
 from tests.model.fresh_tasks import FRESH, SEEN
 from tests.model.tasks import TASKS, Result, Task

@@ -21,7 +21,9 @@ import pytest
 from openclaw.config.settings import address_of
 from openclaw.security.trust import check_trust
 from openclaw.security.untrusted import private_key
-from openclaw.storage.home import Home, Trust, create_home, is_trusted
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
+from openclaw.storage.trust_store import Trust, is_trusted
 from tests.fakes.command import openclaw
 from tests.fakes.ollama_server import FakeOllama
 

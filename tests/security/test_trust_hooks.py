@@ -15,7 +15,8 @@ from openclaw.config.hook_settings import Hook
 from openclaw.security.policy import Policy
 from openclaw.security.program_files import MOST_FILES, find_programs
 from openclaw.security.program_trust import make_trust_request
-from openclaw.storage.home import Home, Trust
+from openclaw.storage.home import Home
+from openclaw.storage.trust_store import Trust
 from openclaw.types import Action
 
 CHECK = Hook("before_tool", "./hooks/check.sh --strict", ("run_*",))

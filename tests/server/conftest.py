@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from openclaw.server.server_client import RunningServer
-from openclaw.storage.home import create_home
+from openclaw.storage.new_home import create_home
 from tests.fakes.ollama_server import FakeOllama
 from tests.fakes.serving import serving
 

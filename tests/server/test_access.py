@@ -17,7 +17,8 @@ from openclaw.errors import UsageError
 from openclaw.server.access import MOST_BODY, Tokens, add_token, remove_token, tokens_file
 from openclaw.server.routes import ENDPOINTS
 from openclaw.server.server_client import RunningServer
-from openclaw.storage.home import Home, create_home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
 from tests.fakes.ollama_server import FakeOllama
 from tests.fakes.serving import serving
 

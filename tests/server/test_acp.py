@@ -23,7 +23,7 @@ pytest.importorskip("acp")
 from acp import RequestError, resource_link_block
 from acp.helpers import embedded_text_resource, image_block, resource_block
 
-from openclaw.storage.home import create_home
+from openclaw.storage.new_home import create_home
 from openclaw.storage.program import RUN_VARIABLE
 from tests.fakes.editor import Editor, in_editor
 

@@ -13,8 +13,8 @@ from openclaw.agent.after_answer import update_notes
 from openclaw.cli.main import run
 from openclaw.errors import Damaged, OpenclawError
 from openclaw.messages import Entry
-from openclaw.sessions.folder import notes_path
 from openclaw.sessions.session import ARCHIVED, Session
+from openclaw.sessions.session_files import notes_path
 from openclaw.sessions.session_search import search
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.home import Home

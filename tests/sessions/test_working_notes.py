@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from openclaw.agent.after_answer import update_notes
 from openclaw.messages import Entry, ToolUse
 from openclaw.models.token_count import count
-from openclaw.sessions.folder import notes_path
 from openclaw.sessions.session import Session
+from openclaw.sessions.session_files import notes_path
 from openclaw.sessions.working_notes import (
     FACTS,
     FINDINGS,

@@ -12,7 +12,8 @@ from openclaw.messages import ToolCall
 from openclaw.security.policy import Policy
 from openclaw.skills.proposals import proposals
 from openclaw.skills.skill import list_installed
-from openclaw.storage.home import Home, create_home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
 from openclaw.tools.file_tools import FileTools
 from openclaw.tools.skill_tools import ProposeTools
 from openclaw.tools.toolbox import CallResult, Toolbox

@@ -14,7 +14,7 @@ from openclaw.maintenance.restore import restore
 from openclaw.storage.git import Git, is_own
 from openclaw.storage.git_remote import Remote
 from openclaw.storage.git_settings import find_repository_problem
-from openclaw.storage.home import create_home
+from openclaw.storage.new_home import create_home
 from tests.fakes.git_home import GitTalk, git, git_talk, identity, needs_git
 
 pytestmark = [needs_git, pytest.mark.skipif(os.name == "nt", reason="links of POSIX")]

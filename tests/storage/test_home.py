@@ -14,14 +14,8 @@ from hypothesis import strategies as st
 
 import openclaw
 from openclaw.errors import Damaged, OpenclawError
-from openclaw.storage.home import (
-    Home,
-    files_of,
-    find_home,
-    holds_notes,
-    name_trouble,
-    starter_files,
-)
+from openclaw.storage.home import Home, find_home, holds_notes, name_trouble
+from openclaw.storage.new_home import files_of, starter_files
 from openclaw.types import ToolProblem
 from tests.fakes.git_home import git, identity, needs_git, posix_only
 

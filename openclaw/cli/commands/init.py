@@ -15,17 +15,9 @@ from openclaw.config import load_settings, starter_text
 from openclaw.errors import Damaged
 from openclaw.retrieval.search import open_search
 from openclaw.storage.git import is_own
-from openclaw.storage.home import (
-    MARKS,
-    Home,
-    check_names,
-    create_home,
-    default_folder,
-    find_home,
-    holds_notes,
-    is_trusted,
-    nearest_home,
-)
+from openclaw.storage.home import MARKS, Home, default_folder, find_home, holds_notes, nearest_home
+from openclaw.storage.new_home import check_names, create_home
+from openclaw.storage.trust_store import is_trusted
 
 NO_CONTENT = frozenset({".git", ".gitignore", ".gitattributes", ".DS_Store"})
 """What an empty folder may hold."""

@@ -19,8 +19,8 @@ from openclaw.cli.options import AsJson, OfSession
 from openclaw.history.differences import SESSIONS_PREFIX, turn_differences, turn_json
 from openclaw.security.audit import ACTIONS, read_actions
 from openclaw.security.display import one_line
-from openclaw.sessions.folder import SHORT_ID
 from openclaw.sessions.session import is_generated_id
+from openclaw.sessions.session_files import SHORT_ID
 
 if TYPE_CHECKING:
     from openclaw.history.history import History

@@ -16,7 +16,8 @@ from openclaw.maintenance.doctor.finding import Finding, RepairCopies, View, pla
 from openclaw.security.display import some_of
 from openclaw.storage.git import BUSY, Git, GitError, folder_of, is_source
 from openclaw.storage.git_settings import common_of, find_repository_problem
-from openclaw.storage.home import IGNORE, Home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import IGNORE
 from openclaw.storage.safe_open import bytes_or_none, read_bytes
 from openclaw.storage.text import decode, report_unwritable
 

@@ -22,8 +22,9 @@ from openclaw.security.display import count_of
 from openclaw.security.masking import disarm_masks
 from openclaw.security.secrets import find_secrets
 from openclaw.security.untrusted import find_hidden, strip_hidden
-from openclaw.storage.home import name_trouble, starter_files
+from openclaw.storage.home import name_trouble
 from openclaw.storage.lock import hold_lock
+from openclaw.storage.new_home import starter_files
 from openclaw.storage.readers import json_or_none
 from openclaw.storage.text import decode, encode
 from openclaw.types import ToolProblem

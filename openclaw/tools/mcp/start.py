@@ -36,7 +36,8 @@ from openclaw.security.program_trust import (
     real_word,
     why_untrusted,
 )
-from openclaw.storage.home import Home, State, Trust
+from openclaw.storage.home import Home
+from openclaw.storage.trust_store import State, Trust
 
 KIND = "mcp"
 TRUST = "openclaw mcp trust"

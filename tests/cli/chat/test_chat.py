@@ -501,7 +501,7 @@ def terminal(
     """Start `openclaw` on a terminal, in a new home with the fake model."""
     if sys.platform == "win32":
         pytest.skip("no pseudo-terminal here")
-    from openclaw.storage.home import create_home
+    from openclaw.storage.new_home import create_home
 
     settings = f"model: ollama/fake:1b\nprotocol: native\nollama:\n  host: {fake_ollama.url}\n"
     create_home(tmp_path / "home", settings)

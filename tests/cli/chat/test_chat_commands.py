@@ -19,7 +19,7 @@ from openclaw.cli.questions import pick
 from openclaw.cli.render import PlainText
 from openclaw.messages import Entry, Usage
 from openclaw.sessions.session import Session
-from openclaw.storage.home import trust_home
+from openclaw.storage.trust_store import trust_home
 from tests.fakes.scripted import Line
 from tests.fakes.talk import Talk, call
 from tests.fakes.talk import talk as home_talk

@@ -17,7 +17,8 @@ from openclaw.history.turns import Turn
 from openclaw.messages import Entry
 from openclaw.security.grants import Grant
 from openclaw.sessions.store import SessionStore
-from openclaw.storage.home import Home, trust_home
+from openclaw.storage.home import Home
+from openclaw.storage.trust_store import trust_home
 from tests.fakes.git_home import Snapshot, git, identity, needs_git, posix_only, snapshot
 from tests.fakes.skill_home import SKILL, put
 

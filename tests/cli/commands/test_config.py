@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from openclaw.cli.main import run
-from openclaw.storage.home import Home, trust_home
+from openclaw.storage.home import Home
+from openclaw.storage.trust_store import trust_home
 
 
 @pytest.fixture

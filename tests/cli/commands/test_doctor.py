@@ -16,7 +16,8 @@ from openclaw.errors import Damaged
 from openclaw.maintenance.doctor.checkup import Check
 from openclaw.models import catalog
 from openclaw.storage import program
-from openclaw.storage.home import Home, create_home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
 from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama
 
 

@@ -14,7 +14,8 @@ from openclaw.agent.provenance import foreign_label
 from openclaw.cli.main import run
 from openclaw.config import starter_text
 from openclaw.sessions.store import SessionStore
-from openclaw.storage.home import Home, create_home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
 from tests.fakes.command import openclaw
 from tests.fakes.ollama_server import FakeOllama
 

@@ -12,7 +12,8 @@ import pytest
 from openclaw.cli.commands.init import chosen_folder
 from openclaw.cli.main import run
 from openclaw.config import Settings, load_settings
-from openclaw.storage.home import Home, create_home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
 
 GIT = shutil.which("git")
 needs_git = pytest.mark.skipif(not GIT, reason="git is not installed")

@@ -12,7 +12,8 @@ import pytest
 
 from openclaw.cli.main import run
 from openclaw.memory.notes import Notes
-from openclaw.storage.home import Home, trust_home
+from openclaw.storage.home import Home
+from openclaw.storage.trust_store import trust_home
 from tests.end_to_end.test_faults import common, limited, posix
 
 

@@ -18,7 +18,8 @@ from openclaw.agent.agent import Agent
 from openclaw.cli.main import run
 from openclaw.config import Settings
 from openclaw.maintenance.memory_lint import apply, apply_fixes_to_texts, lint_home
-from openclaw.storage.home import Home, create_home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
 
 TOKEN = "ghp_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 MEMORY = f"""\

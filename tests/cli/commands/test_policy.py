@@ -12,7 +12,9 @@ import pytest
 
 from openclaw.cli.main import run
 from openclaw.security.policy import EFFECTS, TABLE
-from openclaw.storage.home import Home, create_home, trust_home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
+from openclaw.storage.trust_store import trust_home
 from tests.fakes.ollama_server import Answer, FakeOllama
 
 

@@ -11,7 +11,8 @@ import pytest
 from openclaw.cli.main import run
 from openclaw.messages import Entry
 from openclaw.sessions.store import SessionStore
-from openclaw.storage.home import Home, create_home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
 from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama
 
 SUMMARY = json.dumps(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from openclaw.cli.main import run
-from openclaw.storage.home import create_home
+from openclaw.storage.new_home import create_home
 from tests.fakes.ollama_server import Answer, FakeOllama
 
 

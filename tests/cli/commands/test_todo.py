@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from openclaw.cli.main import run
-from openclaw.storage.home import Home, trust_home
+from openclaw.storage.home import Home
+from openclaw.storage.trust_store import trust_home
 
 TODO = """\
 # To-dos

@@ -21,7 +21,8 @@ from openclaw.memory.todos import TodoFile
 from openclaw.retrieval.database import connect
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.masking import Masker
-from openclaw.storage.home import Home, create_home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="modes and paths of POSIX")
 YEAR = 366 * 24 * 3600.0

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from openclaw.storage.git import Git
-from openclaw.storage.home import Home, create_home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
 from tests.fakes.git_home import git
 from tests.maintenance.doctor.test_checkup import kept, look, put, repaired
 

@@ -20,8 +20,9 @@ from openclaw.sessions.repair import join_sessions, rescue
 from openclaw.sessions.session import Session, from_json, to_json
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.git import Git
-from openclaw.storage.home import Home, create_home
+from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
+from openclaw.storage.new_home import create_home
 from tests.maintenance.doctor.test_checkup import kept, look, one, put, repaired
 
 needs_git = pytest.mark.skipif(not shutil.which("git"), reason="no git here")

@@ -15,7 +15,8 @@ from openclaw.errors import UsageError
 from openclaw.maintenance.importers.plan import ImportPlan, carry_out, plan_import
 from openclaw.maintenance.importers.source import MOST_BYTES
 from openclaw.maintenance.importers.steps import ImportStep
-from openclaw.storage.home import Home, create_home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
 from openclaw.types import Unrecorded
 from tests.cli.commands.test_import import SAMPLES, sample, state
 from tests.end_to_end.test_faults import common, limited, posix, started

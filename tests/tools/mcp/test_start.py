@@ -19,7 +19,8 @@ from openclaw.cli.main import run
 from openclaw.config import load_settings
 from openclaw.config.mcp_settings import Server, read_servers
 from openclaw.errors import AwayError
-from openclaw.storage.home import Home, Trust
+from openclaw.storage.home import Home
+from openclaw.storage.trust_store import Trust
 from openclaw.tools.mcp.client import McpConnector, StartContext
 from openclaw.tools.mcp.schema import read_cache
 from openclaw.tools.mcp.start import KIND, ServerStarter, Start
