@@ -380,7 +380,7 @@ def head_share(part: HeadPart) -> str:
 # -------- images
 
 
-def images_of(material: Sequence[Material], card: ModelCard, host: str) -> tuple[Image, ...]:
+def check_images(material: Sequence[Material], card: ModelCard, host: str) -> tuple[Image, ...]:
     """Return the images of a prompt. Raises UsageError for a model without vision; the hint names
     one with vision, if possible from the Ollama at `host`."""
     images = tuple(each.image for each in material if each.image)

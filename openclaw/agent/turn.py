@@ -20,8 +20,8 @@ from openclaw.agent.provenance import Provenance
 from openclaw.agent.recording import Recording, record_turn
 from openclaw.agent.request import (
     RequestBuilder,
+    check_images,
     head_share,
-    images_of,
     make_request_builder,
     reload_images,
     renew_fit_record,
@@ -128,7 +128,7 @@ def prepare_turn(
     # 2. The words say what the prompt may be about.
     provenance, seed = _start_provenance(open_home, prompt, session)
     turn_skills, (todos, unreadable) = open_home.turn_skills(text), read_todos(open_home)
-    cues, instructions = cues_of(open_home, text, turn_skills, todos), ""
+    cues, instructions = find_cues(open_home, text, turn_skills, todos), ""
     if prompt.skill:  # the user has said what to do; words of the prompt do not say it again
         skill = find_user_skill(open_home.skills(), prompt.skill)
         provenance.turn_changes.allowed = skill.allowed_tools
@@ -144,7 +144,7 @@ def prepare_turn(
     yield from _start_events(open_home, session, card, protocol, notice)
 
     # 4. The user's programs may add texts and change files.
-    images = images_of(prompt.material, card, open_home.settings.ollama.host)
+    images = check_images(prompt.material, card, open_home.settings.ollama.host)
     provenance.note_images(images)
     hook_texts: Sequence[tuple[Any, str]] = ()
     if hooks := open_home.hooks:
@@ -370,7 +370,7 @@ def read_todos(open_home: OpenHome) -> tuple[Todos, Mapping[str, str]]:
         return Todos(), {TODOS: reason} if open_home.use_memory else {}
 
 
-def cues_of(open_home: OpenHome, text: str, turn_skills: TurnSkills, todos: Todos) -> Cues:
+def find_cues(open_home: OpenHome, text: str, turn_skills: TurnSkills, todos: Todos) -> Cues:
     """Return the cues of a prompt. The home's files are listed only for a prompt that may name
     one: there may be thousands."""
     home, files = open_home.home, []
@@ -385,10 +385,10 @@ def _split_prompt(
     """Return what a prompt that wants several things orders and asks, each with its cues."""
     whole = cues.asks or cues.skill or cues.named or cues.errands.tools
     ordered, asked = ([], []) if whole else split_request(text, todos.open_texts())
-    questions = [(words, cues_of(open_home, words, turn_skills, todos)) for words in asked]
+    questions = [(words, find_cues(open_home, words, turn_skills, todos)) for words in asked]
     orders = []
     for words in ordered:
-        seen = cues_of(open_home, words, turn_skills, todos)
+        seen = find_cues(open_home, words, turn_skills, todos)
         orders.append((words, replace(seen, todos=not seen.fact, tells=bool(questions))))
     return orders, questions
 

@@ -21,7 +21,7 @@ from openclaw.agent.protocols.native import choose_protocol
 from openclaw.agent.provenance import Provenance
 from openclaw.agent.request import RequestBuilder
 from openclaw.agent.toolset import make_toolbox
-from openclaw.agent.turn import cues_of, list_changes, read_todos
+from openclaw.agent.turn import find_cues, list_changes, read_todos
 from openclaw.config.file import parse_value
 from openclaw.config.settings import Settings, keys
 from openclaw.errors import ModelFailed, OpenclawError, UsageError
@@ -160,7 +160,7 @@ class Replay:
         """Return the turn at its start, with the recorded cues."""
         record, open_home = recorded.record, self.stage.open_home
         seen = (
-            cues_of(open_home, recorded.user.content, turn_skills, read_todos(open_home)[0])
+            find_cues(open_home, recorded.user.content, turn_skills, read_todos(open_home)[0])
             if record.cues is None
             else cues_from(record.cues)
         )
