@@ -33,8 +33,8 @@ from openclaw.storage.readers import LARGEST_KEPT, parse_foreign_json
 from openclaw.storage.safe_open import (
     appending,
     check_no_links,
-    folder_of,
     make_folder,
+    open_folder,
     read_bytes,
     remove,
     writing,
@@ -227,7 +227,7 @@ def begin(place: Path, turn: Turn, head: str = "") -> Record:
     record = Record(folder, replace(turn, state="running"), head=head, mac=folder.name)
     try:
         make_folder(place, 0o700)
-        with folder_of(folder) as above:
+        with open_folder(folder.parent) as above:
             above.make(folder.name, 0o700)
         appending(folder / RUNNING).close()
         header = {

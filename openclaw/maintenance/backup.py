@@ -27,7 +27,7 @@ from openclaw import __version__
 from openclaw.errors import Damaged, OpenclawError, UsageError
 from openclaw.history.record import sign
 from openclaw.storage.home import MARKS, Home, name_trouble
-from openclaw.storage.safe_open import folder_of, is_folder, reading
+from openclaw.storage.safe_open import is_folder, open_folder, reading
 from openclaw.storage.text import unwritable
 
 LEFT_OUT = (".openclaw/cache", ".openclaw/index", ".openclaw/locks", ".openclaw/spill",
@@ -91,7 +91,7 @@ def back_up(home: Home, target: Path, *, with_secrets: bool = False, force: bool
     finally:
         with suppress(OSError):
             temp.unlink()
-    with suppress(OSError), folder_of(target) as folder:
+    with suppress(OSError), open_folder(target.parent) as folder:
         folder.sync()
     return made
 

@@ -14,7 +14,7 @@ from openclaw.errors import OpenclawError
 from openclaw.security.secrets import find_secrets
 from openclaw.storage.lock import hold_lock
 from openclaw.storage.readers import parse_foreign_json
-from openclaw.storage.safe_open import appending, folder_of, make_folder
+from openclaw.storage.safe_open import appending, make_folder, open_folder
 from openclaw.storage.text import read_text
 from openclaw.types import CallRecord, local_time
 
@@ -73,7 +73,7 @@ class Audit:
         lock = self.path.with_name(f"{self.path.name}.lock")
         with suppress(OSError, OpenclawError), hold_lock(lock, LOCK_SECONDS):
             if _is_full(self.path):
-                with folder_of(self.path) as folder:
+                with open_folder(self.path.parent) as folder:
                     folder.rename(self.path.name, older_path(self.path).name)
 
 

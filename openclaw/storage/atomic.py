@@ -29,9 +29,9 @@ from openclaw.storage.safe_open import (
     NotOrdinary,
     appending,
     check_no_links,
-    folder_of,
     home_of,
     make_folder,
+    open_folder,
     read_bytes,
     reading,
 )
@@ -49,7 +49,7 @@ _EXCHANGE = 2  # linux/fs.h; RENAME_SWAP of macOS is 2 as well
 def replace(target: Path, data: bytes, *, private: bool = False) -> None:
     """Put `data` into the file, whatever it holds. OSError when it cannot be done, and then nothing
     is changed (only an I/O error of the folder may come too late to tell)."""
-    with folder_of(target, make=True) as folder:
+    with open_folder(target.parent, make=True) as folder:
         with _beside(folder, target.name, data, private=private) as temp:
             _rename(folder, temp, target.name)
         folder.sync()
@@ -63,7 +63,7 @@ def swap(target: Path, before: bytes | None, data: bytes) -> bool:
     the last look is some microseconds before the rename. OSError as `replace`.
     """
     try:
-        with folder_of(target, make=before is None) as folder:
+        with open_folder(target.parent, make=before is None) as folder:
             if _current(folder, target.name) != before:
                 return False
             with _beside(folder, target.name, data) as temp:
@@ -80,7 +80,7 @@ def current(target: Path) -> bytes | None:
     """The bytes of a file that may be replaced, None when there is none. Raises ValueError for what
     is no file, PermissionError for one that is read-only."""
     try:
-        with folder_of(target) as folder:
+        with open_folder(target.parent) as folder:
             return _current(folder, target.name)
     except FileNotFoundError:
         return None

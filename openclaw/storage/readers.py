@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
@@ -37,7 +36,7 @@ def read_plain_file(root: Path, name: str, most: int) -> PlainFile | None:
     name. Raises NotPlain, and OSError for what cannot be read."""
     *folders, last = name.split("/")
     try:
-        with closing(descend(str(root), folders)) as folder:
+        with descend(str(root), folders) as folder:
             number = folder.open(last)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None

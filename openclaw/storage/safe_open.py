@@ -17,8 +17,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from io import BufferedRandom, BufferedReader, BufferedWriter
 from pathlib import Path
@@ -58,11 +57,19 @@ def follow(root: Path, targets: Callable[[], Iterable[str]]) -> None:
 
 @dataclass(slots=True)
 class Folder:
-    """An open folder. What is done by it is done in this very folder, whatever has taken its name
-    since. `number` is its descriptor, None on Windows, where folders have none."""
+    """An open folder, until the end of its `with`. What is done by it is done in this very folder,
+    whatever has taken its name since. `number` is its descriptor, None on Windows, where folders
+    have none."""
 
     path: str
     number: int | None
+
+    def __enter__(self) -> Folder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.number is not None:
+            os.close(self.number)
 
     def open(self, name: str, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
         """A descriptor of an ordinary file; NotOrdinary for anything else but a folder, which is
@@ -138,37 +145,32 @@ class Folder:
             raise _not_ordinary("no name of a file in a folder", name)
         return os.path.join(self.path, name) if self.number is None else name
 
-    def close(self) -> None:
-        if self.number is not None:
-            os.close(self.number)
-
 
 def descend(root: str, parts: Sequence[str], *, make: bool = False, mode: int = 0o777) -> Folder:
     """The folder that these names lead to from `root`, step by step; with `make` it is made where
     it is missing. Raises NotOrdinary for what is no folder, NotADirectoryError for a file."""
     folder = Folder(root, os.open(root, _FOLDER) if BY_DESCRIPTOR else None)
     for part in parts:
-        try:
-            inner = _step(folder, part, make=make, mode=mode)
-        finally:
-            folder.close()
-        folder = inner
+        with folder as above:
+            folder = _step(above, part, make=make, mode=mode)
     return folder
 
 
-@contextmanager
-def folder_of(path: Path, *, make: bool = False) -> Iterator[Folder]:
-    """The folder that a file lies in or is to lie in, open; with `make` it is made."""
-    folder = _open_folder(os.path.dirname(os.path.abspath(path)), make=make)
-    try:
-        yield folder
-    finally:
-        folder.close()
+def open_folder(path: Path | str, *, make: bool = False, mode: int = 0o777) -> Folder:
+    """The folder at this path; with `make` it is made where it is missing, and those above it."""
+    path = os.path.abspath(path)
+    if found := _split(path):
+        return descend(*found, make=make, mode=mode)
+    if make and not os.path.isdir(path):
+        with open_folder(os.path.dirname(path), make=True) as above:
+            return _step(above, os.path.basename(path), make=True, mode=mode)
+    return Folder(path, os.open(path, _FOLDER) if BY_DESCRIPTOR else None)
 
 
 def make_folder(path: Path, mode: int = 0o777) -> None:
     """Make a folder and those above it, so that they outlast a power cut."""
-    _open_folder(os.path.abspath(path), make=True, mode=mode).close()
+    with open_folder(path, make=True, mode=mode):
+        pass
 
 
 def open_file(path: Path | str, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
@@ -178,11 +180,8 @@ def open_file(path: Path | str, flags: int = os.O_RDONLY, mode: int = 0o666) -> 
     if not found or not found[1]:
         return os.open(path, flags | _FILE, mode)
     root, (*folders, name) = found
-    folder = descend(root, folders)
-    try:
+    with descend(root, folders) as folder:
         return folder.open(name, flags, mode)
-    finally:
-        folder.close()
 
 
 def reading(path: Path | str) -> BufferedReader:
@@ -271,7 +270,7 @@ def checked_database(path: Path) -> Path:
 def remove(path: Path) -> None:
     """Remove a file, if there is one; of a link only the link."""
     try:
-        with folder_of(path) as folder:
+        with open_folder(path.parent) as folder:
             folder.remove(path.name)
     except FileNotFoundError:
         pass
@@ -290,19 +289,6 @@ def _split(path: str) -> tuple[str, list[str]] | None:
             return path[:at], path[at + 1 :].split(os.sep) if at < len(path) else []
         at = path.rfind(os.sep, 0, at)
     return None
-
-
-def _open_folder(path: str, *, make: bool, mode: int = 0o777) -> Folder:
-    found = _split(path)
-    if found:
-        return descend(*found, make=make, mode=mode)
-    if make and not os.path.isdir(path):
-        above = _open_folder(os.path.dirname(path), make=True)
-        try:
-            return _step(above, os.path.basename(path), make=True, mode=mode)
-        finally:
-            above.close()
-    return Folder(path, os.open(path, _FOLDER) if BY_DESCRIPTOR else None)
 
 
 def _step(folder: Folder, name: str, *, make: bool, mode: int) -> Folder:

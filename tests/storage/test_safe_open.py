@@ -196,7 +196,7 @@ def test_what_is_exchanged_while_it_is_written_never_leads_out(home: Home, outsi
     over = threading.Event()
 
     def exchange() -> None:
-        with safe_open.folder_of(folder / "d") as opened:
+        with safe_open.open_folder(folder) as opened:
             while not over.is_set():
                 atomic.exchanged(opened, "d", "l")
 

@@ -23,7 +23,7 @@ from openclaw.errors import OpenclawError
 from openclaw.storage import atomic
 from openclaw.storage.merge import merge_bytes
 from openclaw.storage.readers import NotPlain, read_content, read_plain_file
-from openclaw.storage.safe_open import folder_of
+from openclaw.storage.safe_open import open_folder
 from openclaw.storage.saving import save_over
 from openclaw.tools.shell import output, sandbox
 from openclaw.tools.shell.output import (
@@ -405,7 +405,7 @@ def _swap(temp: Path, target: Path) -> bool:
         return False
     with temp.open("rb") as file:
         os.fsync(file.fileno())  # the exchange gives up the old content
-    with folder_of(target) as folder:
+    with open_folder(target.parent) as folder:
         if not atomic.exchanged(folder, temp.name, target.name):
             temp.replace(target)
             return True

@@ -26,9 +26,9 @@ from openclaw.storage.home import Home
 from openclaw.storage.safe_open import (
     appending,
     check_no_links,
-    folder_of,
     make_folder,
     open_file,
+    open_folder,
     remove,
 )
 from openclaw.tools.paths import SPILL, program_folders
@@ -319,7 +319,7 @@ def _lock_exclusive(number: int) -> bool:
 
 
 def _make_folder(path: Path) -> None:
-    with contextlib.suppress(OSError), folder_of(path) as folder:
+    with contextlib.suppress(OSError), open_folder(path.parent) as folder:
         folder.make(path.name)
 
 
