@@ -44,8 +44,10 @@ ALIASES = {"exit": "quit", "clear": "new"}
 SHOWN: Mapping[str, Callable[[Agent, Session, str, Say], None]] = {
     "blame": chat_history.blame,
     "context": chat_commands.context,
+    "copy": chat_commands.copy,
     "diff": chat_history.diff,
     "expect": chat_commands.add_memory_test,
+    "export": chat_commands.export,
     "log": chat_history.log,
     "output": chat_commands.output,
     "show": chat_history.show,
@@ -282,12 +284,6 @@ class Chat:
         with record_as_turn(self.app.home, words, store):
             yield store
 
-    def _export(self, rest: str) -> None:
-        self._say(chat_commands.export(self.app.sessions, self.session, rest))
-
-    def _copy(self, rest: str) -> None:
-        self._say(chat_commands.copy(self.session, rest))
-
     def _model(self, rest: str) -> None:
         """Choose a model. A name that no model has changes nothing."""
         host = self.app.settings.ollama.host
@@ -363,17 +359,6 @@ class Chat:
 
     def _run(self, name: str, rest: str) -> None:
         self._code = chat_commands.run_group(name, rest, self.app.home.root) or self._code
-
-    def _todo(self, rest: str) -> None:
-        if rest:
-            self._run("todo", rest)
-            return
-        todos = [todo for todo in self.app.todos.items() if not todo.done]
-        for todo in todos:
-            due = f"  due {todo.due}" if todo.due else ""
-            self._say(f"  {todo.id}  {one_line(todo.list)}: {one_line(todo.text)}{due}")
-        if not todos:
-            self._say("no open to-dos")
 
     def _mode(self, rest: str) -> None:
         wanted = next((mode for mode in MODES if mode == rest), None)

@@ -315,12 +315,12 @@ def fork(store: SessionStore, session: Session, name: str) -> Session:
     return store.fork(session.id, None, name or None)
 
 
-def export(store: SessionStore, session: Session, name: str) -> str:
-    """Write this conversation as Markdown to a new file; returns the line to print."""
+def export(app: Agent, session: Session, name: str, say: Say) -> None:
+    """Write this conversation as Markdown to a new file."""
     if not session.messages:
         raise UsageError("there is nothing to export yet", "ask something first")
     path = Path(name or f"{session.id}.md").expanduser()
-    text = export_markdown(session, store.archived(session))
+    text = export_markdown(session, app.sessions.archived(session))
     try:
         with path.open("x", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(text)
@@ -328,12 +328,11 @@ def export(store: SessionStore, session: Session, name: str) -> str:
         raise UsageError(f"{path} exists already", "/export with another name") from None
     except OSError as error:
         raise OpenclawError(f"{path} cannot be written: {error.strerror}") from error
-    return f"wrote {path.absolute()}"
+    say(f"wrote {path.absolute()}")
 
 
-def copy(session: Session, rest: str) -> str:
-    """Put the last answer, or the code in it, into the clipboard; returns the line to print."""
-
+def copy(app: Agent, session: Session, rest: str, say: Say) -> None:
+    """Put the last answer, or the code in it, into the clipboard."""
     if rest not in ("", CODE):
         raise UsageError(f"what is '{one_line(rest)}'?", "/copy, or /copy code")
     if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
@@ -349,7 +348,7 @@ def copy(session: Session, rest: str) -> str:
         text = "\n".join(blocks)
     copy_to_clipboard(text, sys.stdout)
     what = "the code of the last answer" if rest else "the last answer"
-    return f"copied {what} ({len(text):,} characters), if the terminal allows it"
+    say(f"copied {what} ({len(text):,} characters), if the terminal allows it")
 
 
 def _list_row(at: str, session_id: str, title: str) -> str:
