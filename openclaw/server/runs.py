@@ -20,7 +20,7 @@ from openclaw.security.display import whole_call
 from openclaw.security.grants import Grant
 from openclaw.security.policy import Declined, PermissionQuestion
 from openclaw.server.warm import WarmHome
-from openclaw.server.wire import Order, event_to_json, question_to_json
+from openclaw.server.wire import Order, event_to_json
 from openclaw.sessions.session import Session
 from openclaw.stopping import check_stop, stopped_by
 from openclaw.types import Change
@@ -203,7 +203,7 @@ class Run:
     def _ask_user(self, question: PermissionQuestion) -> str:
         before, self.state = self.state, "asking"
         whole = whole_call(question.action.tool, question.arguments)
-        asked = {"id": secrets.token_hex(4), **question_to_json(question), "call": whole}
+        asked = {"id": secrets.token_hex(4), **asdict(question), "call": whole}
         self.question = asked
         self.add({"event": "question", **asked})
         try:

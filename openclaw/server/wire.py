@@ -53,18 +53,12 @@ class Order:
 
 
 def _material_to_json(material: Material) -> dict[str, Any]:
-    image = material.image
-    shown = None
-    if image is not None:
-        data = None if image.data is None else base64.b64encode(image.data).decode("ascii")
-        shown = {**asdict(image), "data": data}
-    return {
-        "label": material.label,
-        "text": material.text,
-        "path": material.path,
-        "image": shown,
-        **({"lines": asdict(material.lines)} if material.lines else {}),
-    }
+    shape = asdict(material)
+    if material.image is not None and material.image.data is not None:
+        shape["image"]["data"] = base64.b64encode(material.image.data).decode("ascii")
+    if material.lines is None:
+        del shape["lines"]
+    return shape
 
 
 def _material_from_json(data: Mapping[str, Any]) -> Material:
@@ -146,17 +140,6 @@ def to_error(message: str, hint: str, exit_code: int) -> errors.OpenclawError:
 
 
 # -------- questions
-
-
-def question_to_json(question: PermissionQuestion) -> dict[str, Any]:
-    return {
-        "action": asdict(question.action),
-        "arguments": dict(question.arguments),
-        "reason": question.reason,
-        "offers": [asdict(grant) for grant in question.offers],
-        "sources": list(question.sources),
-        "change": None if question.change is None else asdict(question.change),
-    }
 
 
 def question_from_json(data: Mapping[str, Any]) -> PermissionQuestion:
