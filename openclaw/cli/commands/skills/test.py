@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -102,17 +103,11 @@ def _summary(name: str, done: Sequence[Trial]) -> dict[str, Any]:
         "quiet": count["quiet"],
         "false_alarms": count["false alarm"],
         "missing_words": sum(bool(trial.missing) for trial in done),
-        "prompts": [
-            {
-                "prompt": trial.prompt,
-                "should": trial.should,
-                "verdict": trial.verdict,
-                "read": list(trial.read),
-                "missing": list(trial.missing),
-                "answer": trial.answer,
-                "seconds": round(trial.seconds, 3),
-                "ok": trial.ok,
-            }
-            for trial in done
-        ],
+        "prompts": [_shape(trial) for trial in done],
     }
+
+
+def _shape(trial: Trial) -> dict[str, Any]:
+    shape = asdict(trial) | {"verdict": trial.verdict, "ok": trial.ok}
+    del shape["skill"]
+    return shape | {"seconds": round(trial.seconds, 3)}
