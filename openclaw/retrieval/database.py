@@ -60,10 +60,6 @@ class KnownFile(NamedTuple):
     chunks: int
     changed: int
 
-    @property
-    def stamp(self) -> Stamp:
-        return Stamp(*self[2:6])
-
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:

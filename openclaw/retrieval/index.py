@@ -178,7 +178,8 @@ class LiveIndex:
         """Return True when the file has not changed since it was read."""
         known = self.known(path)
         try:
-            return known is not None and known.stamp == Stamp.of(self.real(path).stat())
+            # Its size, times and inode.
+            return known is not None and known[2:6] == Stamp.of(self.real(path).stat())
         except OSError:
             return False
 

@@ -109,11 +109,6 @@ class IndexStore:
         with self._reading:
             return self._reader.execute(statement, values).fetchall()
 
-    def generation(self) -> int:
-        """A number that changes with every change that a search could see."""
-        with self._reading:
-            return self._state("generation")
-
     def recall(self, key: str) -> str:
         """The text saved by `Writer.remember`, "" without one."""
         rows = self.query("SELECT value FROM meta WHERE key = ?", (key,))

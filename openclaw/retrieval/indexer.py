@@ -277,16 +277,10 @@ class Indexer:
     ) -> IndexReport:
         ((files, chunks),) = self.store.query("SELECT count(*), total(chunks) FROM files")
         unread = self.store.query("SELECT path, problem FROM files WHERE problem <> ''")
-        new = counts["added"] + counts["changed"]
-        return IndexReport(
-            counts["added"],
-            counts["changed"],
-            removed,
-            files - len(unread) - new,
-            sorted([*problems, *unread]),
-            int(chunks),
-            time.perf_counter() - started,
-        )
+        unchanged = files - len(unread) - sum(counts.values())
+        every = sorted([*problems, *unread])
+        values = (removed, unchanged, every, int(chunks), time.perf_counter() - started)
+        return IndexReport(counts["added"], counts["changed"], *values)
 
 
 def _is_slow(found: FoundFile) -> bool:

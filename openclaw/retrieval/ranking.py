@@ -278,8 +278,7 @@ class _Pool:
 
 def _best(ranked: RowScores) -> npt.NDArray[np.int64]:
     """The rows of the `POOL` best scores above zero."""
-    order = np.argsort(-ranked.scores, kind="stable")[:POOL]
-    return ranked.rows[order][ranked.scores[order] > 0]
+    return ranked.rows[snapshot.best(ranked.scores, POOL, ranked.scores > 0)]
 
 
 def _align(
@@ -482,11 +481,7 @@ def weigh_words(view: SnapshotView, terms: Iterable[str]) -> Iterator[tuple[str,
         rows, counts = view.postings(word)
         if len(rows):
             idf = np.float32(_idf(len(rows), snapshot.count))
-            weights = lengths[rows] / mean  # then in place: a common word is in half of all rows
-            weights *= B
-            weights += 1 - B
-            weights *= K1
-            weights += counts
-            np.divide(counts, weights, out=weights)
+            weights = K1 * ((1 - B) + B * (lengths[rows] / mean)) + counts
+            np.divide(counts, weights, out=weights)  # a common word is in half of all rows
             weights *= idf
             yield word, rows, weights.astype(np.float32)

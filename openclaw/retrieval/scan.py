@@ -20,7 +20,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openclaw.frozen import frozen
@@ -35,6 +34,8 @@ if TYPE_CHECKING:
     from openclaw.config import Settings
     from openclaw.retrieval.index_store import Stamped
 
+    Known = Mapping[str, Stamped]
+
 
 ALWAYS_OUT = frozenset({"node_modules", "__pycache__"})
 OWN_STORES = re.compile(r"memory/(\d{4}-\d\d-\d\d[^/]*\.md|MEMORY\.md|TODO\.md)|sessions(/.*)?")
@@ -47,6 +48,7 @@ NOT_BY_LINK = (f"{INBOX}/", f"{TESTS}/", "sessions/")
 NOT_NOTES = NOT_MEMORY | {"openclaw.yaml", "logseq"}
 """What a home holds besides notes. Named in `index.paths` by itself, it is indexed all the same."""
 BUILT_IN = ("memory", "workspace")
+NOTHING: Known = {}
 MANY = 200
 """More new files than these are read by one process only; a search does not wait for it."""
 
@@ -88,9 +90,8 @@ def find_notes_outside(home: Home, options: IndexOptions) -> list[str]:
     that was made a home."""
     whole = find_files(home, replace(options, paths=(*options.paths, ".")))
     indexed = {found.path for found in find_files(home, options)}
-    return [
-        found.path for found in whole if found.path.endswith(".md") and found.path not in indexed
-    ]
+    paths = (found.path for found in whole)
+    return [path for path in paths if path.endswith(".md") and path not in indexed]
 
 
 class Scan:
@@ -107,7 +108,7 @@ class Scan:
         self,
         home: Home,
         options: IndexOptions,
-        known: Mapping[str, Stamped] = MappingProxyType({}),
+        known: Known = NOTHING,
         memo: IgnoreCache | None = None,
     ) -> None:
         self.options = options
@@ -174,7 +175,7 @@ class Scan:
         self,
         folder: str,
         prefix: str,
-        known: Mapping[str, Stamped] = MappingProxyType({}),
+        known: Known = NOTHING,
         left_out: frozenset[str] = NOT_MEMORY,
     ) -> list[os.DirEntry[str]]:
         """The entries of a folder by name, but hidden ones, those `left_out`, and files that look
@@ -208,9 +209,8 @@ class Scan:
         folder = path + "/"
         if not chain.rules or OWN_STORES.fullmatch(path):
             return True
-        if chain.trusted and (folder in self._old.kept or folder in self._old.ignored):
-            ignored = folder in self._old.ignored
-        else:
+        ignored = folder in self._old.ignored
+        if not (chain.trusted and (ignored or folder in self._old.kept)):
             ignored = chain.ignores(folder)
         (self.memo.ignored if ignored else self.memo.kept).add(folder)
         return not ignored
@@ -221,12 +221,9 @@ class Scan:
         known = self.known.get(path) is not None
         if not known and why_name_denied(path, self._user):
             return False
-        if not chain.rules or (chain.trusted and known):
+        if not chain.rules or (chain.trusted and known) or OWN_STORES.fullmatch(path):
             return True
-        if OWN_STORES.fullmatch(path):
-            return True
-        ignored = path in self._old.ignored if chain.trusted else False
-        ignored = ignored or chain.ignores(path)
+        ignored = (chain.trusted and path in self._old.ignored) or chain.ignores(path)
         if ignored:
             self.memo.ignored.add(path)
         return not ignored

@@ -160,11 +160,7 @@ class Search(LiveIndex):
         file = self.known(path)
         if file is None or file.problem:
             raise ToolProblem(f"{path} is not in memory.")
-        try:
-            real, most = self.real(path), self.options.max_bytes
-            return read_document(real, kind_by_name(path), most).text
-        except (Unreadable, OSError) as error:
-            raise ToolProblem(f"{path} cannot be read: {error}") from error
+        return _read_text(self.real(path), path, self.options.max_bytes)
 
     def retriever(self, k: int = 5) -> HybridRetriever:
         """The same search as a LlamaIndex retriever; it refreshes before each question."""
@@ -277,17 +273,20 @@ def indexed_name(path: str, known: Collection[str]) -> str:
     raise ToolProblem(f"{path} is not in memory.{hint}")
 
 
+def _read_text(file: Path, name: str, max_bytes: int) -> str:
+    try:
+        return read_document(file, kind_by_name(name), max_bytes).text
+    except (Unreadable, OSError) as error:
+        raise ToolProblem(f"{name} cannot be read: {error}") from error
+
+
 def numbered_lines(
     file: Path, name: str, start: int, end: int, max_bytes: int
 ) -> tuple[str, Shown]:
     """Numbered lines `start` to `end` (from 1, inclusive; 0: the last line), at most `MOST_LINES`,
     below a heading, and which they are. Raises ToolProblem when the file cannot be read or has no
     such lines."""
-    try:
-        text = read_document(file, kind_by_name(name), max_bytes).text
-    except (Unreadable, OSError) as error:
-        raise ToolProblem(f"{name} cannot be read: {error}") from error
-    lines = text.removesuffix("\n").split("\n")
+    lines = _read_text(file, name, max_bytes).removesuffix("\n").split("\n")
     first = max(start, 1)
     if first > len(lines):
         raise ToolProblem(f"{name} has only {len(lines)} lines.")

@@ -89,13 +89,10 @@ class Snapshot:
             found = self._db.execute(select, (beginning, beginning + "\U0010ffff"))
             return [term for (term,) in found]
 
-    def dated(self, first: str, last: str) -> Rows:
-        """The rows of one of these ISO days, the last one included."""
-        return self._read_postings(DAY + first, DAY + last)[0]
-
-    def telling_of(self, first: str, last: str) -> Rows:
-        """The rows that tell of one of these ISO days, the last one included."""
-        return union(self._read_postings(DAY_TOLD + first, DAY_TOLD + last)[0])
+    def dated(self, first: str, last: str, mark: str = DAY) -> Rows:
+        """The rows of one of these ISO days, the last one included; with `DAY_TOLD` those that tell
+        of one, which may come twice."""
+        return self._read_postings(mark + first, mark + last)[0]
 
     def _read_postings(self, first: str, last: str) -> tuple[Rows, Floats]:
         """The postings of all words from the first to the last."""
@@ -199,8 +196,8 @@ class SnapshotView:
         of one."""
         if not spans:
             return np.empty(0, np.int64)
-        read = (self.snapshot.dated, self.snapshot.telling_of)
-        rows = union(*(find(*span) for find in read for span in spans))
+        dated, marks = self.snapshot.dated, (DAY, DAY_TOLD)
+        rows = union(*(dated(*span, mark) for mark in marks for span in spans))
         return rows if self.allowed is None else rows[self.allowed[rows]]
 
 

@@ -357,7 +357,7 @@ def test_what_is_remembered_is_recalled(store: IndexStore) -> None:
         writer.remember("scan", "one")
         writer.remember("scan", "two")
     assert store.recall("scan") == "two"
-    assert store.generation() == 1
+    assert store.snapshot().generation == 1
 
 
 def test_an_index_of_another_version_is_made_anew(store: IndexStore) -> None:

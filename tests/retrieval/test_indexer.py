@@ -149,11 +149,11 @@ def test_a_file_that_was_just_written_is_read_again_until_it_is_settled(
 ) -> None:
     put(home, "memory/a.md", "one\n")
     plain_upkeep(home, store).refresh()
-    generation = store.generation()
+    generation = store.snapshot().generation
     assert counts(plain_upkeep(home, store, clock=late).refresh()) == (0, 0, 0, 1)
     settled = store.files()["memory/a.md"]
     assert settled.read_at_ns > time.time_ns() + 5_000_000_000
-    assert store.generation() == generation
+    assert store.snapshot().generation == generation
 
 
 def test_an_edit_of_the_same_size_within_a_tick_is_seen(home: Path, store: IndexStore) -> None:
