@@ -70,8 +70,8 @@ def main() -> None:
         serve(search, lines, out, watch)
         with suppress(OSError, AttributeError):  # nobody waits for it now
             os.nice(19)
-            # Where Linux weighs sessions, not processes, against each other.
-            Path("/proc/self/autogroup").write_text("19", encoding="ascii")
+            if os.getsid(0) == os.getpid():  # where Linux weighs sessions against each other
+                Path("/proc/self/autogroup").write_text("19", encoding="ascii")
         search.embed_in_background()
 
 

@@ -34,6 +34,7 @@ from openclaw.models.http_client import (
 )
 from openclaw.models.openai import HOSTED, START_IT
 from openclaw.retrieval.embedding_models import InstalledModel, cut, family
+from openclaw.storage.lock import hold_lock
 
 if TYPE_CHECKING:
     import ollama
@@ -128,7 +129,8 @@ def open_session(model: Path, threads: int) -> Any:
         if (folder / CONVERTED).stat().st_mtime_ns == changed:
             return _make_session(folder / CONVERTED, threads)
     part = folder.with_name(f"{folder.name}.{os.getpid()}")
-    with suppress(Exception):  # the folder is read-only, the disk full, or the model damaged
+    # Another process converts, the folder is read-only, the disk full, or the model damaged.
+    with suppress(Exception), hold_lock(model.with_name(".convert.lock"), timeout=0):
         part.mkdir()
         session = _make_session(model, threads, part / CONVERTED)
         for path in part.iterdir():
@@ -137,6 +139,8 @@ def open_session(model: Path, threads: int) -> Any:
         os.utime(part / CONVERTED, ns=(changed, changed))
         for old in set(model.parent.glob(f"{model.stem}-*")) - {part}:
             shutil.rmtree(old, ignore_errors=True)
+            with suppress(OSError):
+                old.unlink()  # an earlier version's copy, which was a file
         part.rename(folder)
         return session
     shutil.rmtree(part, ignore_errors=True)

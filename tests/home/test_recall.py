@@ -35,6 +35,7 @@ from openclaw.nlp.intent import Cues, read_cues
 from openclaw.retrieval.scan import MANY
 from openclaw.retrieval.search import open_search
 from openclaw.storage.home import Home
+from openclaw.storage.program import python_command
 from openclaw.tools.memory_tools import RecallTools, clean_passage, show_passage
 from openclaw.types import Shown, ToolProblem, TurnChanges
 from tests.fakes.search_thread import SearchThread
@@ -298,6 +299,14 @@ def test_a_home_that_was_searched_before_is_searched_early(
     recall.begin(question, ())
     assert "Thursday" in recall.passages(patience=60.0)[0]["text"]
     recall.close()
+
+
+@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="Linux weighs no sessions")
+def test_a_search_started_by_hand_leaves_its_terminal_as_it_is(tmp_path: Path) -> None:
+    command = python_command("openclaw.home.recall_worker", str(home_with(tmp_path / "home")))
+    words = ["sh", "-c", '"$@" </dev/null; cat /proc/self/autogroup', "sh", *command]
+    ran = subprocess.run(words, start_new_session=True, capture_output=True, text=True, check=True)
+    assert ran.stdout.endswith("nice 0\n")
 
 
 def test_a_prompt_that_ends_does_not_keep_the_index_from_being_made(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from openclaw.errors import ModelFailed
 from openclaw.models import catalog
 from openclaw.retrieval.embedders import MINILM_BATCH, MiniLM
+from openclaw.storage.lock import hold_lock
 from tests.fakes.minilm import rows, write_minilm
 
 WORDS = ("port", "staging", "cat", "dog", "garden")
@@ -135,12 +136,13 @@ def test_a_damaged_copy_and_those_of_other_versions_are_replaced(
     (copy,) = copies(files)
     made = copy.stat().st_ino
     (copy.parent.parent / "model-0.9").mkdir()
+    (copy.parent.parent / "model-0.8.ort").touch()
     damaged = copy.with_name(name)
     damaged.write_bytes(damaged.read_bytes()[:200])
     shutil.copystat(files[0], damaged)
     np.testing.assert_array_equal(MiniLM(*files).query("cat"), first)
     assert copies(files) == [copy] and copy.stat().st_ino != made
-    assert not (copy.parent.parent / "model-0.9").exists()
+    assert list(copy.parent.parent.glob("model-*")) == [copy.parent]
 
 
 def test_a_model_that_was_fetched_again_is_not_read_from_the_copy(
@@ -157,6 +159,16 @@ def test_the_network_runs_where_no_copy_can_be_written(files: tuple[Path, Path])
     version = importlib.metadata.version("onnxruntime")
     files[0].with_name(f"model-{version}.{os.getpid()}").write_bytes(b"")
     np.testing.assert_allclose(MiniLM(*files).query("cat"), mean("cat"), atol=1e-6)
+
+
+def test_the_copy_that_another_process_is_making_stays(files: tuple[Path, Path]) -> None:
+    unfinished = files[0].with_name("model-1.0.1234")
+    unfinished.mkdir()
+    with hold_lock(files[0].with_name(".convert.lock")):
+        np.testing.assert_allclose(MiniLM(*files).query("cat"), mean("cat"), atol=1e-6)
+        assert unfinished.exists() and not copies(files)
+    MiniLM(*files).load()
+    assert not unfinished.exists() and copies(files)
 
 
 def test_several_threads_may_ask_at_once_and_after_close(files: tuple[Path, Path]) -> None:
