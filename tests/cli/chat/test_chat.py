@@ -35,7 +35,8 @@ from openclaw.receipt import Receipt
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import SessionStore
 from openclaw.skills.skill import Skill
-from openclaw.storage.home import Home, trust_home
+from openclaw.storage.home import Home
+from openclaw.storage.trust_store import trust_home
 from openclaw.types import Mode, Shown
 from tests.fakes.ollama_server import Answer, FakeOllama
 
