@@ -92,7 +92,6 @@ class HybridRetriever(BaseRetriever):
             self._today(),
             StoredBM25(view).find(bundle.query_str),
             lambda others: self._by_meaning(view, bundle, others),
-            self._top_k,
             whole=whole,
         )
 

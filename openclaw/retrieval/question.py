@@ -145,14 +145,13 @@ LONGEST_QUESTION = 2_000
 
 @frozen
 class Query:
-    """A question with the files, days and number of passages that may answer it. An order names
-    new things too: `order` tells that words which no file holds do not count."""
+    """A question with the files and days that may answer it. An order names new things too: `order`
+    tells that words which no file holds do not count."""
 
     question: str
     today: date | None
     prefix: str = ""
     since: str = ""
-    k: int = 5
     skip: frozenset[str] = frozenset()
     only: frozenset[str] = frozenset()
     whole: bool = False

@@ -103,9 +103,8 @@ class Search(LiveIndex):
         Embeds passages without a vector first: for at most `EMBED_SECONDS`, with `complete` all.
         Raises UsageError when `since` is no day.
         """
-        query = Query(
-            shorten_question(question), today, to_path_prefix(self._home, path), day_of(since), k
-        )
+        prefix = to_path_prefix(self._home, path)
+        query = Query(shorten_question(question), today, prefix, day_of(since))
         seconds = None if complete else EMBED_SECONDS
 
         def choose(look: _Lookup) -> ChosenPassages:
@@ -127,7 +126,7 @@ class Search(LiveIndex):
         """Passages good enough to show the model unasked: at most `most`, at most `tokens` in all,
         none from the files `skip`, which the prompt holds already. And the best of the others, with
         the reason why each is left out."""
-        query = Query(shorten_question(question), today, k=most, skip=frozenset(skip), order=order)
+        query = Query(shorten_question(question), today, skip=frozenset(skip), order=order)
         in_head = replace(query, skip=frozenset(), only=query.skip)
         least = ORDER_SCORE if order else RECALL_SCORE
         limits = PassageLimits(most, tokens, least, count)
@@ -137,9 +136,9 @@ class Search(LiveIndex):
 
         return self._choose_hits(query, choose, PROMPT_EMBED_SECONDS)
 
-    def ranked(self, question: str, k: int = 5, today: date | None = None) -> Rankings:
+    def ranked(self, question: str, today: date | None = None) -> Rankings:
         """The passages that `search` finds, and all candidates of both rankings."""
-        query = Query(shorten_question(question), today, k=k)
+        query = Query(shorten_question(question), today)
         look = self._open_lookup(query.question, EMBED_SECONDS)
         shown = [passage_of(*hit) for hit in distinct(look(query), MOST_RANKED)]
         return Rankings(shown, [passage_of(*hit) for hit in look(replace(query, whole=True))])
@@ -238,7 +237,6 @@ class Search(LiveIndex):
             query.today or date.today(),
             ranking.by_words(view, query.question),
             by_meaning,
-            query.k,
             whole=query.whole,
             order=query.order,
         )

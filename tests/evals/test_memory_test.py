@@ -265,7 +265,7 @@ def test_ranks_agree_with_the_search_that_explains(home: Path, tmp_path: Path) -
     for question in questions:
         for k in (3, 5, 20):
             shown = search.search(question, k)
-            found = search.ranked(question, k)
+            found = search.ranked(question)
             assert found.shown[:k] == shown
             pool = {(p.path, p.start_line): p for p in found.pool}
             for at, passage in enumerate(shown, 1):

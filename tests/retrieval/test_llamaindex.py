@@ -335,10 +335,10 @@ def test_without_llama_index_the_same_is_found(
         return direct.nearest(view, embedder, vector, others) if vector else None
 
     words = direct.by_words(view, question)
-    found = direct.fused(view, question, day, words, by_meaning, 5)
+    found = direct.fused(view, question, day, words, by_meaning)
     retriever = HybridRetriever(lambda: view, embedder if vector else None, today=lambda: day)
     assert found == retriever.fused(view, QueryBundle(question, embedding=vector))
-    alone = direct.fused(view, question, day, words, lambda others: None, 5)
+    alone = direct.fused(view, question, day, words, lambda others: None)
     retriever = HybridRetriever(lambda: view, today=lambda: day)
     assert alone == retriever.fused(view, QueryBundle(question))
 

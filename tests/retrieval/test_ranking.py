@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from openclaw.retrieval.chunking import Chunk, split
 from openclaw.retrieval.database import StoredChunk
 from openclaw.retrieval.question import read_question
+from openclaw.retrieval.ranking import K1 as TERM_SATURATION
 from openclaw.retrieval.ranking import (
-    FEW,
-    LITTLE,
     RAREST,
     RECALL_SCORE,
     B,
@@ -25,7 +24,6 @@ from openclaw.retrieval.ranking import (
     coverage,
     fuse,
 )
-from openclaw.retrieval.ranking import K1 as TERM_SATURATION
 from openclaw.retrieval.tokens import words
 from openclaw.retrieval.writer import OWN_WEIGHT, postings
 
@@ -47,7 +45,7 @@ def read_from(chunks: Sequence[Chunk]) -> Callable[[Sequence[int]], list[StoredC
 
 
 def search(
-    question: str, chunks: Sequence[Chunk], cosines: dict[int, float] | None = None, limit: int = 50
+    question: str, chunks: Sequence[Chunk], cosines: dict[int, float] | None = None
 ) -> list[FusedRow]:
     """Use these functions as the program does: BM25 of the words, then the fusion."""
     asked = read_question(question, TODAY)
@@ -73,7 +71,6 @@ def search(
         None if cosines is None else ranked(cosines),
         covered,
         read_from(chunks),
-        limit,
         days=np.array(days, np.int64),
     )
 
@@ -114,11 +111,11 @@ def test_a_question_that_nothing_answers_gets_nothing() -> None:
     assert search("zyxomma quenelle about?", chunks, dict.fromkeys(range(20), 0.08)) == []
 
 
-def test_a_question_that_is_hardly_answered_gets_few_rows_with_low_scores() -> None:
+def test_a_question_that_is_hardly_answered_gets_rows_with_low_scores() -> None:
     chunks = lines(*FILLER)
     found = search("zyxomma quenelle of an ordinary note", chunks, dict.fromkeys(range(20), 0.4))
-    assert 0 < len(found) <= FEW
-    assert max(one.score for one in found) < LITTLE < RECALL_SCORE
+    assert found
+    assert max(one.score for one in found) < RECALL_SCORE
 
 
 def test_the_only_word_of_small_talk_brings_no_passage_into_a_prompt() -> None:
@@ -221,11 +218,6 @@ def test_age_does_not_matter_but_when_the_latest_is_asked_for() -> None:
     assert rows(search("when was the boiler last seen to?", chunks, cosines))[0] == 0
 
 
-def test_no_more_rows_than_asked_for() -> None:
-    chunks = lines(*(f"port {n}" for n in range(30)))
-    assert len(search("port", chunks, limit=4)) == 4
-
-
 def test_coverage_is_the_share_of_the_rare_words_and_unknown_words_count() -> None:
     known = {"port": ([0, 1, 2], [1, 1, 1]), "staging": ([1], [1])}
 
@@ -263,10 +255,9 @@ def test_of_a_long_question_by_words_something_is_returned_when_a_rare_word_matc
 @given(
     st.dictionaries(st.integers(0, 9), st.floats(0, 20, width=32)),
     st.none() | st.dictionaries(st.integers(0, 9), st.floats(-1, 1, width=32)),
-    st.integers(1, 12),
 )
 def test_scores_are_between_0_and_1_and_never_rise(
-    by_words: dict[int, float], by_meaning: dict[int, float] | None, limit: int
+    by_words: dict[int, float], by_meaning: dict[int, float] | None
 ) -> None:
     chunks = lines(*FILLER[:8], "~~gone~~", "Anna: here")
     covered = np.linspace(0, 1, len(by_words), dtype=np.float32)
@@ -276,12 +267,11 @@ def test_scores_are_between_0_and_1_and_never_rise(
         None if by_meaning is None else ranked(by_meaning),
         covered,
         read_from(chunks),
-        limit,
     )
     scores = [one.score for one in found]
     assert all(0 < score <= 1 for score in scores)
     assert scores == sorted(scores, reverse=True)
-    assert len(set(rows(found))) == len(found) <= limit
+    assert len(set(rows(found))) == len(found)
     for one in found:
         assert one.ranks
 

@@ -177,16 +177,6 @@ def test_a_heading_comes_after_what_stands_below_it(
     assert places(opened().search("volcano"))[0] == "memory/trip.md:3"
 
 
-def test_a_question_that_is_hardly_answered_gets_few_passages_or_half_of_those_asked_for(
-    home: Path, opened: Callable[..., Search]
-) -> None:
-    write(home, "memory/many.md", "".join(f"- item {n} of the list\n" for n in range(24)))
-    for n in range(12):
-        write(home, f"memory/volcano{n}.md", f"The volcano number {n} erupts.\n")
-    search = opened()
-    assert [len(search.search("volcano zebra", k)) for k in (2, 5, 20)] == [2, 3, 10]
-
-
 def test_a_very_long_question_is_read_at_both_ends(opened: Callable[..., Search]) -> None:
     log = " ".join(f"line{n}" for n in range(5000))
     embedder = WordEmbedder()

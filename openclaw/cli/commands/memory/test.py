@@ -72,7 +72,7 @@ def test(
         print_result(shape, f"added {PATH}:{line}", as_json=as_json)
         return
     cases = _cases(home)
-    tried, notices = _try_cases(ctx, cases, k)
+    tried, notices = _try_cases(ctx, cases)
     missed = [each for each in tried if not 0 < each.ranks["hybrid"] <= k]
     print_result(_json(tried, k), *_report(home, tried, missed, k), as_json=as_json)
     warn(notices)
@@ -118,12 +118,12 @@ def _cases(home: Home) -> list[MemoryCase]:
 
 
 def _try_cases(
-    ctx: typer.Context, cases: Sequence[MemoryCase], k: int
+    ctx: typer.Context, cases: Sequence[MemoryCase]
 ) -> tuple[list[CaseResult], list[str]]:
     """Return each case with its outcome, and what the user should know of the search."""
     with opened(ctx) as search:
         report = update_index(search)  # all vectors: the figures are to be the same next time
-        tried = [rank_answer(search.ranked(case.question, k), case) for case in cases]
+        tried = [rank_answer(search.ranked(case.question), case) for case in cases]
         notices = list(search.notices)
     if not report.chunks:
         notices.append("nothing is indexed: memory and workspace hold no text")
