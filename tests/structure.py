@@ -36,7 +36,7 @@ LATE_IMPORTS: dict[str, set[str]] = {
     "openclaw.cli.commands.memory.search": {"openclaw.retrieval.search"},
     "openclaw.cli.commands.programs.acp": {"openclaw.server.acp.editor_agent"},
     "openclaw.cli.commands.serve": {"openclaw.server.http_server"},
-    "openclaw.cli.one_shot": {"openclaw.cli.opening"},
+    "openclaw.cli.one_shot": {"openclaw.cli.open_agent"},
     "openclaw.cli.common": {
         "openclaw.cli.home_trust",
         "openclaw.config",

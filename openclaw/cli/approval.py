@@ -231,14 +231,14 @@ class GrantStore(Protocol):
     def grant(self, grant: Grant, *, lasting: bool) -> None: ...
 
 
-def make_keep(app: GrantStore, say: Callable[[str], None]) -> Keep:
+def make_keep(store: GrantStore, say: Callable[[str], None]) -> Keep:
     """A function that stores grants; only for this session when openclaw.yaml cannot be written."""
 
     def keep(grant: Grant, lasting: bool) -> None:
         try:
-            app.grant(grant, lasting=lasting)
+            store.grant(grant, lasting=lasting)
         except OpenclawError as error:
             say(f"It is granted for this session only: {error}")
-            app.grant(grant, lasting=False)
+            store.grant(grant, lasting=False)
 
     return keep

@@ -94,11 +94,11 @@ def head_lines(turn: Turn, waiting: str = "") -> Iterator[str]:
     yield from (f"{name + ':':<12}{one_line(value)}" for name, value in facts.items() if value)
 
 
-def show_lines(app: OpenHome, turn: Turn) -> Iterator[str]:
+def show_lines(open_home: OpenHome, turn: Turn) -> Iterator[str]:
     """All of one entry: head, prompt and answer, calls, files, and the diff."""
-    history = app.history
+    history = open_home.history
     yield from head_lines(turn, history.waiting)
-    spoken = find_exchange(turn, history, app.sessions)
+    spoken = find_exchange(turn, history, open_home.sessions)
     for name, text in (("Prompt", spoken.prompt), ("Answer", spoken.answer)):
         if text:
             yield from ("", f"{name}:", *(f"    {line}" for line in harmless(text).splitlines()))
@@ -112,30 +112,30 @@ def show_lines(app: OpenHome, turn: Turn) -> Iterator[str]:
         yield from diff_lines(files)
 
 
-def find_blame(app: OpenHome, where: str) -> tuple[str, list[Line]]:
+def find_blame(open_home: OpenHome, where: str) -> tuple[str, list[Line]]:
     """The file that `where` names, relative to the home, and its lines with their writers. Raises
     UsageError when the file or the lines do not exist."""
-    file, first, last = _parse_place(app.home, where)
-    path = app.home.relative(file)
+    file, first, last = _parse_place(open_home.home, where)
+    path = open_home.home.relative(file)
     try:
         data = read_bytes(file)
     except OSError as error:
         raise OpenclawError(f"{path} cannot be read: {error.strerror}") from error
     if b"\0" in data:
         raise OpenclawError(f"{path} is no text", f"its turns: openclaw log --file {path}")
-    lines = blame(app.history.versions(path), data)
+    lines = blame(open_home.history.versions(path), data)
     if first > len(lines) or last < first:
         raise UsageError(f"{path} has {len(lines)} lines, not {where.rpartition(':')[2]}")
     return path, lines[first - 1 : last] if first else lines
 
 
 def blame_lines(
-    app: OpenHome, path: str, lines: Sequence[Line], show: str = "openclaw show"
+    open_home: OpenHome, path: str, lines: Sequence[Line], show: str = "openclaw show"
 ) -> Iterator[str]:
     """Each line with its writer in front. For a single line its turn, and the command `show` that
     shows the turn in full."""
     if len(lines) == 1 and lines[0].turn is not None:
-        yield from _line_report(app, path, lines[0], lines[0].turn, show)
+        yield from _line_report(open_home, path, lines[0], lines[0].turn, show)
         return
     rows = [_writer(line.turn) for line in lines]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -145,7 +145,7 @@ def blame_lines(
         yield f"{cells}  {line.number:>{digits}}| {harmless(line.text)}"
 
 
-def blamed_turn_lines(app: OpenHome, lines: Sequence[Line]) -> Iterator[str]:
+def blamed_turn_lines(open_home: OpenHome, lines: Sequence[Line]) -> Iterator[str]:
     """Show in full each turn that wrote one of the lines. Raises OpenclawError when no turn did."""
     turns: dict[str, Turn] = {}
     for line in lines:
@@ -155,7 +155,7 @@ def blamed_turn_lines(app: OpenHome, lines: Sequence[Line]) -> Iterator[str]:
         raise OpenclawError("these lines are not in the history yet", "the next turn records them")
     for number, turn in enumerate(turns.values()):
         yield from ("",) * (number > 0)
-        yield from show_lines(app, turn)
+        yield from show_lines(open_home, turn)
 
 
 def _parse_place(home: Home, where: str) -> tuple[Path, int, int]:
@@ -200,7 +200,9 @@ def _writer(turn: Turn | None) -> tuple[str, str, str, str]:
     return writer_of(turn), minute(turn.at), place, first_line(turn.subject, _SUBJECT_WIDTH)
 
 
-def _line_report(app: OpenHome, path: str, line: Line, turn: Turn, show: str) -> Iterator[str]:
+def _line_report(
+    open_home: OpenHome, path: str, line: Line, turn: Turn, show: str
+) -> Iterator[str]:
     yield f"{one_line(path)}:{line.number}  {harmless(line.text)}"
     if turn.kind == "outside":
         yield f"  by you, {minute(turn.at)}: {one_line(turn.subject)}"
@@ -214,7 +216,7 @@ def _line_report(app: OpenHome, path: str, line: Line, turn: Turn, show: str) ->
     yield f"  by {kind} {turn.id}, {minute(turn.at)}, {one_line(turn.model) or 'no model'}"
     if turn.session:
         yield f"  in {one_line(turn.session)}" + (f", turn {turn.number}" if turn.number else "")
-    prompt = find_exchange(turn, app.history, app.sessions).prompt or turn.subject
+    prompt = find_exchange(turn, open_home.history, open_home.sessions).prompt or turn.subject
     first, *rest = harmless(prompt).splitlines() or [""]
     yield from (f"  prompt: {first}", *(f"          {each}" for each in rest))
     yield f"  all of it: {show} {turn.id}"

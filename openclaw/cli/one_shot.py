@@ -57,20 +57,20 @@ def answer_once(
     order = Order(prompt, material=material, typed=bool(typed), **options)
     if served and (server := find_server(home)):
         raise typer.Exit(_answer_by_server(ctx, server, order, output, yes=yes, quiet=quiet))
-    app = _open_app(ctx, order)
-    bell = app.settings.bell
+    agent = _open_agent(ctx, order)
+    bell = agent.settings.bell
     listener = choose_listener(output, sys.stdout, sys.stderr, quiet=quiet, bell=bell)
-    app.progress = listener.meanwhile
-    app.ask_user = _make_ask(yes, listener, app)
+    agent.progress = listener.meanwhile
+    agent.ask_user = _make_ask(yes, listener, agent)
     try:
-        app.get_ready()
-        session = app.sessions.choose(order.latest, order.session, app.model_name)
-        for text in app.notices:
+        agent.get_ready()
+        session = agent.sessions.choose(order.latest, order.session, agent.model_name)
+        for text in agent.notices:
             listener(Notice(text))
-        asking = app.ask(order.message, session, order.material, order.skill, typed=order.typed)
+        asking = agent.ask(order.message, session, order.material, order.skill, typed=order.typed)
         raise typer.Exit(exit_code(play(asking, listener)))
     finally:
-        app.close()
+        agent.close()
 
 
 def _answer_by_server(
@@ -80,16 +80,16 @@ def _answer_by_server(
     home = current_home(ctx)
     bell = sys.stdout.isatty() and load_settings(home).bell
     listener = choose_listener(output, sys.stdout, sys.stderr, quiet=quiet, bell=bell)
-    kept = KeptGrants(lambda grant: _open_app(ctx, order).grant(grant, lasting=True))
+    kept = KeptGrants(lambda grant: _open_agent(ctx, order).grant(grant, lasting=True))
     ask = _make_ask(yes, listener, kept)
     return exit_code(play(server.ask(order, ask, kept), listener))
 
 
-def _open_app(ctx: typer.Context, order: Order) -> Agent:
+def _open_agent(ctx: typer.Context, order: Order) -> Agent:
     """Open the home as an agent, which is not even imported where a server answers."""
-    from openclaw.cli.opening import open_app
+    from openclaw.cli.open_agent import open_agent
 
-    return open_app(ctx, order)
+    return open_agent(ctx, order)
 
 
 def _make_ask(yes: bool, listener: Listener, grants: GrantStore) -> Ask | None:

@@ -61,8 +61,8 @@ def _sessions(home: Home) -> Pairs:
 
 
 def _turns(home: Home) -> Pairs:
-    with closing(Agent.open(home, load_settings(home))) as app:
-        return [(turn.id, turn.subject) for turn in islice(app.history.turns(), MOST_VALUES)]
+    with closing(Agent.open(home, load_settings(home))) as agent:
+        return [(turn.id, turn.subject) for turn in islice(agent.history.turns(), MOST_VALUES)]
 
 
 def _todos(done: bool | None) -> Callable[[Home], Pairs]:

@@ -35,8 +35,8 @@ def ask_unattended(home: Home, job: str, prompt: str, model: str | None = None) 
     agent = Agent.open(
         home, unattended_settings(settings), model=model, mode=unattended_mode(settings)
     )
-    with closing(agent) as app:
-        end = _run_turn(app, prompt, todays_session(app, job))
+    with closing(agent):
+        end = _run_turn(agent, prompt, todays_session(agent, job))
     if not isinstance(end, Done):
         return UnattendedResult(why="the turn did not end", code=exit_code(end))
     if text_for_user(end.answer) or end.stop_reason != "empty":
@@ -44,15 +44,15 @@ def ask_unattended(home: Home, job: str, prompt: str, model: str | None = None) 
     return result_of(end, exit_code(end))
 
 
-def _run_turn(app: Agent, prompt: str, session: Session) -> Done | Error | None:
-    seconds = app.settings.heartbeat.timeout
+def _run_turn(agent: Agent, prompt: str, session: Session) -> Done | Error | None:
+    seconds = agent.settings.heartbeat.timeout
     late = OpenclawError(
         f"the heartbeat took longer than {seconds:g} s and was ended; what was done is kept",
         "allow it more time: openclaw config set heartbeat.timeout SECONDS",
     )
     with interrupt_after(seconds) as passed:
         try:
-            end = play(app.ask(prompt, session), _Unheard())
+            end = play(agent.ask(prompt, session), _Unheard())
         except KeyboardInterrupt:
             if not passed.is_set():
                 raise

@@ -283,12 +283,12 @@ def run_task(
 ) -> TaskOutcome:
     """Run a task in a conversation of its own and return its outcome; it is stopped as `LATE` after
     `seconds`. KeyboardInterrupt when the user stopped it."""
-    app = Agent.open(home, settings, mode="edit")
+    agent = Agent.open(home, settings, mode="edit")
     deadline = time.monotonic() + seconds
-    app.model = Bounded(model, deadline)
+    agent.model = Bounded(model, deadline)
     tools: list[str] = []
     outcome = TaskOutcome("", LATE)
-    stream = app.ask(task.prompt, app.sessions.new(None, ""), task.material)
+    stream = agent.ask(task.prompt, agent.sessions.new(None, ""), task.material)
     try:
         for event in stream:
             if isinstance(event, ToolEnd) and event.ok:
@@ -308,7 +308,7 @@ def run_task(
     finally:
         if close := getattr(stream, "close", None):
             close()
-        app.recall.close()  # not the agent, whose model is needed again
+        agent.recall.close()  # not the agent, whose model is needed again
     return outcome
 
 

@@ -51,15 +51,15 @@ class Trial:
         return self.verdict in ("hit", "quiet") and not self.missing
 
 
-def run_trials(app: Agent, skill: Skill, triggers: Triggers) -> Iterator[Trial]:
+def run_trials(agent: Agent, skill: Skill, triggers: Triggers) -> Iterator[Trial]:
     """Send each prompt to the agent's model, in a new session on a copy of its home.
 
     Nothing that needs the network or a yes is done. The copy holds the user's files, but no
     conversations. Memory is not searched for prompts: that would index every copy.
     """
     for prompt, should in _prompts(triggers):
-        with _copy(app.home, skill) as home:
-            trial = _run_prompt(app.model, home, app.settings, skill.name, prompt)
+        with _copy(agent.home, skill) as home:
+            trial = _run_prompt(agent.model, home, agent.settings, skill.name, prompt)
         answer = trial.answer.casefold()
         missing = [w for w in triggers.expected.get(prompt, ()) if w.casefold() not in answer]
         yield replace(trial, should=should, missing=tuple(missing))
@@ -85,12 +85,12 @@ def _prompts(triggers: Triggers) -> list[tuple[str, bool]]:
 def _run_prompt(model: Model, home: Home, settings: Settings, skill: str, prompt: str) -> Trial:
     recall = "tool" if settings.recall == "auto" else settings.recall
     quiet = replace(settings, recall=recall, grants=(), mcp=None, hooks=None)
-    app = Agent.open(home, quiet, mode="edit")
-    app.model = model
+    agent = Agent.open(home, quiet, mode="edit")
+    agent.model = model
     read, answer = [], ""
     began = time.monotonic()
     try:
-        for event in app.ask(prompt, app.sessions.new(None, "")):
+        for event in agent.ask(prompt, agent.sessions.new(None, "")):
             if isinstance(event, ToolEnd):
                 read += _skill_read(event)
             elif isinstance(event, Done):
@@ -98,7 +98,7 @@ def _run_prompt(model: Model, home: Home, settings: Settings, skill: str, prompt
                     raise KeyboardInterrupt
                 answer = event.answer
     finally:
-        app.recall.close()  # not the agent, whose model is needed again
+        agent.recall.close()  # not the agent, whose model is needed again
     seconds = time.monotonic() - began
     return Trial(skill, prompt, True, tuple(dict.fromkeys(read)), (), answer, seconds)
 

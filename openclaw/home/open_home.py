@@ -83,16 +83,16 @@ class OpenHome:
         """Open a home. Model, servers and files are opened only when they are needed; `recall` is a
         search that was started already."""
         chosen: Mode = mode or settings.mode or "edit"
-        app = cls(home, settings, chosen, ask, use_memory, saving, model or settings.model)
-        app.grants, notices = read_grants(settings.grants)
-        app.notices += notices
-        app._granted_at = _settings_stamp(home)
+        opened = cls(home, settings, chosen, ask, use_memory, saving, model or settings.model)
+        opened.grants, notices = read_grants(settings.grants)
+        opened.notices += notices
+        opened._granted_at = _settings_stamp(home)
         if recall is not None:
-            app.recall = recall
-        return app
+            opened.recall = recall
+        return opened
 
     def grant(self, grant: Grant, *, lasting: bool) -> None:
-        """Add a permission: lasting, in openclaw.yaml, or while this app is open."""
+        """Add a permission: lasting, in openclaw.yaml, or while this home is open."""
         if lasting:
             grant = replace(grant, since=self.now().date().isoformat())
             with command(self.home, f"always: {grant.kind} {grant.value}") as turn:

@@ -128,15 +128,15 @@ def session_prefix(job: str) -> str:
     return UNATTENDED if job == HEARTBEAT else f"{UNATTENDED}{job}-"
 
 
-def todays_session(app: Agent, job: str = HEARTBEAT) -> Session:
+def todays_session(agent: Agent, job: str = HEARTBEAT) -> Session:
     """Return the conversation of today's runs of a job; a new one when there is none."""
-    name = f"{session_prefix(job)}{app.now().date().isoformat()}"
+    name = f"{session_prefix(job)}{agent.now().date().isoformat()}"
     with suppress(UsageError):
-        if app.sessions.find(name) == name:
-            return app.sessions.load(name)
-    session = app.sessions.new(name, app.model_name)
+        if agent.sessions.find(name) == name:
+            return agent.sessions.load(name)
+    session = agent.sessions.new(name, agent.model_name)
     what = "Heartbeat" if job == HEARTBEAT else f"Job {job}"
-    session.title = f"{what} {app.now().date().isoformat()}"
+    session.title = f"{what} {agent.now().date().isoformat()}"
     return session
 
 

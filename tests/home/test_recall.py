@@ -18,7 +18,7 @@ import pytest
 
 from openclaw.agent.memory_lookup import worth_looking_up
 from openclaw.cli.common import HOME, SEARCH
-from openclaw.cli.opening import open_app
+from openclaw.cli.open_agent import open_agent
 from openclaw.config import load_settings
 from openclaw.events import Event, Retrieval, Trouble
 from openclaw.home.recall import (
@@ -451,5 +451,5 @@ def test_a_search_that_was_started_early_ends_where_memory_is_not_looked_up(tmp_
     search = Recall(home, launch=Silent)
     search.start()
     context: Any = SimpleNamespace(obj=None, meta={HOME: home, SEARCH: search})
-    with closing(open_app(context)):
+    with closing(open_agent(context)):
         assert not search.running

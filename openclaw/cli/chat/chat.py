@@ -71,15 +71,15 @@ class Chat:
 
     def __init__(
         self,
-        app: Agent,
+        agent: Agent,
         session: Session,
         lines: PipedLines | TypedLines,
         listener: Listener,
         say: Callable[[str], None],
         answering: Answering | None = None,
     ) -> None:
-        self.app, self.session, self.lines = app, session, lines
-        self._answering = answering or Answering(app.model_name, app.settings.ollama.host)
+        self.agent, self.session, self.lines = agent, session, lines
+        self._answering = answering or Answering(agent.model_name, agent.settings.ollama.host)
         self._listener, self._say = listener, say
         self._window = 0
         self._open = True
@@ -93,15 +93,15 @@ class Chat:
         """Talk until the input ends, beginning with the first prompt if one is given. Returns 0 on
         a terminal, else the exit code of the last turn that went wrong."""
         if self.lines.interactive:
-            home = self.app.home.root
+            home = self.agent.home.root
             self._say(prompt_line.welcome_line(self._answering.wait(), home, _columns()))
         # In a continued conversation a yes may answer its last words: nothing is offered then.
         fresh = self.lines.interactive and not self.session.messages and not (first or skill)
-        shown = greeting(self.app, offering=fresh)
+        shown = greeting(self.agent, offering=fresh)
         for line in shown.lines:
             self._say(one_line(replace_shell_commands(line)))
         self._offer = shown.offer
-        for text in self.app.notices:
+        for text in self.agent.notices:
             self._listener(Notice(text))
         if self.session.messages and self.lines.interactive:
             self._say_last_words()
@@ -109,7 +109,7 @@ class Chat:
             self._show_prompt(LastPrompt(first or skill_prompt(skill), skill))
             self.hear(first or skill_prompt(skill), skill)
         while self._open:
-            self.app.prepare_next(self.session if self.lines.interactive else None)
+            self.agent.prepare_next(self.session if self.lines.interactive else None)
             draft, self._draft = self._draft, ""
             try:
                 text = self.lines.read(self.toolbar, draft).strip()
@@ -125,7 +125,7 @@ class Chat:
         """The line at the bottom: conversation, model, mode, and how full the window is."""
         used = prompt_line.window_used(self.session, self._window)
         model = self._answering.name
-        mode = self.app.mode if self.app.saving else f"{self.app.mode}, not saved"
+        mode = self.agent.mode if self.agent.saving else f"{self.agent.mode}, not saved"
         return prompt_line.toolbar_line(self.session, model, mode, used, _columns())
 
     def hear(self, text: str, skill: str = "") -> None:
@@ -155,7 +155,7 @@ class Chat:
             self._say("interrupted; what was done so far is kept")
 
     def _turn(self, asked: LastPrompt) -> None:
-        prompt, root = asked.prompt, self.app.home.root
+        prompt, root = asked.prompt, self.agent.home.root
         material = asked.material
         if material is None:
             try:
@@ -169,7 +169,7 @@ class Chat:
         forgotten = chat_commands.forgotten_lines(self.session, prompt)
         turns = self.session.turns
         try:
-            run = self.app.ask(prompt, self.session, material, asked.skill, typed=asked.typed)
+            run = self.agent.ask(prompt, self.session, material, asked.skill, typed=asked.typed)
             with self.lines.ahead():
                 end = play(run, self._listener, self._adapt_notice)
         finally:
@@ -182,7 +182,7 @@ class Chat:
             self.lines.hold()
             self._code = code
         if isinstance(end, Done) and self.lines.interactive and "?" not in end.answer[-ENDING:]:
-            self._offer = offer_after(self.app, self.session, end)
+            self._offer = offer_after(self.agent, self.session, end)
             if self._offer:
                 self._say(one_line(self._offer.line))
 
@@ -205,7 +205,7 @@ class Chat:
             self._turn(LastPrompt(offer.prompt))
         else:
             with self.lines.ahead():
-                play(offer.accept(self.app, self.session), self._listener, self._adapt_notice)
+                play(offer.accept(self.agent, self.session), self._listener, self._adapt_notice)
 
     def _command(self, text: str) -> tuple[str, str]:
         """Run a /command. A skill's name returns the prompt to ask and the skill; any other command
@@ -213,13 +213,13 @@ class Chat:
         word, *others = text[1:].split(maxsplit=1)
         name, rest = ALIASES.get(word, word), others[0].strip() if others else ""
         if shown := SHOWN.get(name):
-            shown(self.app, self.session, rest, self._say)
+            shown(self.agent, self.session, rest, self._say)
             return "", ""
         if name in COMMANDS:
             run = getattr(self, f"_{name}", None) or partial(self._run, name)
             run(rest)
             return "", ""
-        skills = [skill.name for skill in self.app.skills() if skill.user_invocable]
+        skills = [skill.name for skill in self.agent.skills() if skill.user_invocable]
         if name in skills:
             return rest or skill_prompt(name), name
         near = get_close_matches(name.casefold(), (*COMMANDS, *ALIASES, *skills), n=1)
@@ -235,18 +235,20 @@ class Chat:
             self._say(f"  {typed:<{TYPED_WIDTH}}  {meaning}")
 
     def _new(self, rest: str) -> None:
-        self._switch_to(chat_commands.begin_session(self.app.sessions, rest, self.app.model_name))
+        self._switch_to(
+            chat_commands.begin_session(self.agent.sessions, rest, self.agent.model_name)
+        )
         self._say(f"a new conversation: {rest}" if rest else "a new conversation")
 
     def _resume(self, rest: str) -> None:
-        choices = [] if rest else chat_commands.session_choices(self.app.sessions, self.session)
+        choices = [] if rest else chat_commands.session_choices(self.agent.sessions, self.session)
         if not rest and not self.lines.interactive:
             self._sessions("")
             return
         if not rest and not choices:
             raise UsageError("there is no other conversation yet", "/new begins one")
         if chosen := rest or pick(choices, self.lines.reply, self._say):
-            self._switch_to(self.app.sessions.load(chosen))
+            self._switch_to(self.agent.sessions.load(chosen))
             self._say_last_words()
 
     def _switch_to(self, session: Session) -> None:
@@ -260,7 +262,7 @@ class Chat:
             self._run("sessions", rest)
             return
         chat_commands.say_all(
-            chat_commands.session_lines(self.app.sessions, self.session), self._say
+            chat_commands.session_lines(self.agent.sessions, self.session), self._say
         )
 
     def _rename(self, rest: str) -> None:
@@ -280,13 +282,13 @@ class Chat:
     @contextmanager
     def _as_turn(self, words: str) -> Iterator[SessionStore]:
         """The session store; changes made in here become one turn of the history."""
-        store = self.app.sessions
-        with record_as_turn(self.app.home, words, store):
+        store = self.agent.sessions
+        with record_as_turn(self.agent.home, words, store):
             yield store
 
     def _model(self, rest: str) -> None:
         """Choose a model. A name that no model has changes nothing."""
-        host = self.app.settings.ollama.host
+        host = self.agent.settings.ollama.host
         if not rest:
             self._say(f"model: {self._answering.wait()}")
             known = known_models(host)
@@ -297,7 +299,7 @@ class Chat:
                 rest = pick([(name, name) for name in known], self.lines.reply, self._say) or ""
         if rest:
             name = resolve_installed_model(rest, host)
-            self.app.use_model(name)
+            self.agent.use_model(name)
             self._answering, self._window = Answering(name, host), 0
             self._chosen = self.session.model = name
             self._say(f"model: {name}")
@@ -309,7 +311,7 @@ class Chat:
         with self.lines.ahead():
             try:
                 self._listener.begin("summing up")
-                for event in self.app.compact(self.session, focus, dry_run=DRY_RUN in words):
+                for event in self.agent.compact(self.session, focus, dry_run=DRY_RUN in words):
                     self._listener(self._adapt_notice(event))
                     if isinstance(event, Compaction):
                         summaries.append(event.summary)
@@ -317,7 +319,7 @@ class Chat:
                 self._listener.close()
         for summary in summaries:
             self._say(harmless(summary))
-        if DRY_RUN not in words and self.app.saving:
+        if DRY_RUN not in words and self.agent.saving:
             self._say(f"to take it back: /sessions restore {self.session.id}")
 
     def _retry(self, rest: str) -> None:
@@ -334,38 +336,38 @@ class Chat:
         """Take back the last turn; returns its prompt."""
         asked = self._asked or chat_history.find_last_prompt(self.session)
         if asked.is_said:
-            self.session = chat_history.take_back(self.app, self.session, self._say)
+            self.session = chat_history.take_back(self.agent, self.session, self._say)
             self._keep_model()
         self._asked = None
         return asked
 
     def _undo(self, rest: str) -> None:
-        self._switch_to(chat_history.undo(self.app, self.session, rest, self._say))
+        self._switch_to(chat_history.undo(self.agent, self.session, rest, self._say))
         self._keep_model()
 
     def _redo(self, rest: str) -> None:
-        self._switch_to(chat_history.redo(self.app, self.session, rest, self._say))
+        self._switch_to(chat_history.redo(self.agent, self.session, rest, self._say))
         self._keep_model()
 
     def _keep_model(self) -> None:
         """Keep the model chosen by /model, as it is no part of a turn that was taken back."""
         if self._chosen:
-            keep_model(self.app.sessions, self.session, self._chosen)
+            keep_model(self.agent.sessions, self.session, self._chosen)
 
     def _policy(self, rest: str) -> None:
         self._run("policy", rest)
         if not rest:
-            self._say(f"\nMode of this chat: {self.app.mode}")
+            self._say(f"\nMode of this chat: {self.agent.mode}")
 
     def _run(self, name: str, rest: str) -> None:
-        self._code = chat_commands.run_group(name, rest, self.app.home.root) or self._code
+        self._code = chat_commands.run_group(name, rest, self.agent.home.root) or self._code
 
     def _mode(self, rest: str) -> None:
         wanted = next((mode for mode in MODES if mode == rest), None)
         if rest and not wanted:
             raise UsageError(f"there is no mode '{rest}'", f"there are: {', '.join(MODES)}")
-        self.app.mode = wanted or self.app.mode
-        self._say(f"mode: {self.app.mode}")
+        self.agent.mode = wanted or self.agent.mode
+        self._say(f"mode: {self.agent.mode}")
 
     def _quit(self, rest: str) -> None:
         self._open = False

@@ -121,34 +121,34 @@ def is_command(text: str) -> bool:
     return word.startswith("/") and "/" not in word[1:]
 
 
-def context(app: Agent, session: Session, rest: str, say: Say) -> None:
+def context(agent: Agent, session: Session, rest: str, say: Say) -> None:
     """Show what the next request costs, with the words of `rest` as its prompt. With --cache show
     how much of each request the model had read before, with --diff how the head has changed."""
     if rest == "--cache":
-        say_all(cache_lines(session.id, calls_of(app.sessions.messages(session))), say)
+        say_all(cache_lines(session.id, calls_of(agent.sessions.messages(session))), say)
         return
     if rest == "--diff":
-        say_all(for_stdout(change_lines(head_changes(app, session))), say)
+        say_all(for_stdout(change_lines(head_changes(agent, session))), say)
         return
     if rest.startswith("-"):
         raise UsageError(f"what is '{one_line(rest)}'?", "/context [PROMPT], or --cache or --diff")
-    material = attach(rest, "", Path.cwd(), app.home.root)
-    say_all(report_lines(context_report(app, session, rest, material), canvas()), say)
+    material = attach(rest, "", Path.cwd(), agent.home.root)
+    say_all(report_lines(context_report(agent, session, rest, material), canvas()), say)
 
 
-def usage(app: Agent, session: Session, rest: str, say: Say) -> None:
+def usage(agent: Agent, session: Session, rest: str, say: Say) -> None:
     """Show what the turns of this conversation have cost; with --all those of every one."""
 
     if rest not in ("", "--all"):
         raise UsageError(f"what is '{one_line(rest)}'?", "/usage [--all]")
     if rest:
-        say_all(usage_command.usage_lines(all_turns(app.sessions)), say)
+        say_all(usage_command.usage_lines(all_turns(agent.sessions)), say)
     else:
-        turns = turns_of(app.sessions, session)
+        turns = turns_of(agent.sessions, session)
         say_all(usage_command.session_lines(session.id, turns), say)
 
 
-def output(app: Agent, session: Session, rest: str, say: Say) -> None:
+def output(agent: Agent, session: Session, rest: str, say: Say) -> None:
     """Show the output of the last tool call, or of the Nth call from the end. An output that was
     too long for the model is read from the file that keeps it."""
     uses = [use for entry in session.messages for use in entry.tool_calls]
@@ -161,8 +161,8 @@ def output(app: Agent, session: Session, rest: str, say: Say) -> None:
     text = strip_fences(use.output)
     if spilled := _SPILL_LINE.search(text):
         with suppress(OpenclawError, OSError):  # old files are deleted when there are many
-            whole = read_text(app.home.root / spilled[1])
-            text = app.masker.mask_for_display(strip_hidden(whole))
+            whole = read_text(agent.home.root / spilled[1])
+            text = agent.masker.mask_for_display(strip_hidden(whole))
     lines = text.splitlines()
     say_all((f"  {harmless(line)}" for line in lines[:MOST_LINES]), say)
     if len(lines) > MOST_LINES:
@@ -178,7 +178,7 @@ def forgotten_lines(session: Session, prompt: str) -> list[str]:
     return [f"{what} /expect FILE:LINE or WORDS"] if question else []
 
 
-def add_memory_test(app: Agent, session: Session, rest: str, say: Say) -> None:
+def add_memory_test(agent: Agent, session: Session, rest: str, say: Say) -> None:
     """Make a memory test of the last question; `rest` tells where its answer stands."""
     question = last_question(session)
     if not question:
@@ -188,7 +188,7 @@ def add_memory_test(app: Agent, session: Session, rest: str, say: Say) -> None:
             f'where does the answer to "{one_line(question, 60)}" stand?',
             "/expect FILE:LINE, or words that the passage has",
         )
-    line = add_case(app.home, question, rest)
+    line = add_case(agent.home, question, rest)
     say(f"added memory/TESTS.md:{line}; try it: /memory test")
 
 
@@ -315,12 +315,12 @@ def fork(store: SessionStore, session: Session, name: str) -> Session:
     return store.fork(session.id, None, name or None)
 
 
-def export(app: Agent, session: Session, name: str, say: Say) -> None:
+def export(agent: Agent, session: Session, name: str, say: Say) -> None:
     """Write this conversation as Markdown to a new file."""
     if not session.messages:
         raise UsageError("there is nothing to export yet", "ask something first")
     path = Path(name or f"{session.id}.md").expanduser()
-    text = export_markdown(session, app.sessions.archived(session))
+    text = export_markdown(session, agent.sessions.archived(session))
     try:
         with path.open("x", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(text)
@@ -331,7 +331,7 @@ def export(app: Agent, session: Session, name: str, say: Say) -> None:
     say(f"wrote {path.absolute()}")
 
 
-def copy(app: Agent, session: Session, rest: str, say: Say) -> None:
+def copy(agent: Agent, session: Session, rest: str, say: Say) -> None:
     """Put the last answer, or the code in it, into the clipboard."""
     if rest not in ("", CODE):
         raise UsageError(f"what is '{one_line(rest)}'?", "/copy, or /copy code")

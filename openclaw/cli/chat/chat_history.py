@@ -60,77 +60,77 @@ def find_last_prompt(session: Session) -> LastPrompt:
     raise UsageError("nothing was asked yet", "type a question first")
 
 
-def take_back(app: Agent, session: Session, say: Say) -> Session:
+def take_back(agent: Agent, session: Session, say: Say) -> Session:
     """Take back the last turn of this conversation, with its files, so that it can be asked in
     another way; returns the session to continue."""
-    turn = next((turn for turn in _turns_of(app, session) if turn.leaves("all")), None)
+    turn = next((turn for turn in _turns_of(agent, session) if turn.leaves("all")), None)
     if turn and turn.number == session.turns:
-        taken = app.undo(1, "all", session.id)
+        taken = agent.undo(1, "all", session.id)
         if not _say_result(taken, session, "undo", say):
             raise OpenclawError("so the last turn stays as it is", "ask in other words")
-        if app.saving:
-            return _refresh_session(app, session, lambda line: None)
-    elif app.saving and session.state.forked_from is None:
+        if agent.saving:
+            return _refresh_session(agent, session, lambda line: None)
+    elif agent.saving and session.state.forked_from is None:
         raise UsageError("the last turn cannot be taken back", "see what was done: /log")
     # This one is not saved, or is a copy, whose turns belong to the original.
     while session.messages and session.messages.pop().role != "user":
         pass
-    with app.sessions.writing(session.id, timeout=2.0):
-        app.sessions.save(session)
+    with agent.sessions.writing(session.id, timeout=2.0):
+        agent.sessions.save(session)
     return session
 
 
-def undo(app: Agent, session: Session, rest: str, say: Say) -> Session:
+def undo(agent: Agent, session: Session, rest: str, say: Say) -> Session:
     """Take back turns of this conversation; returns the session to continue."""
     count, options = _parse_words("undo", rest, UNDO_OPTIONS)
     scope = scope_of(files="--files" in options, talk="--talk" in options)
-    taken = app.undo(count, scope, session.id, "--keep" in options)
-    return _finish(app, session, taken, "undo", say)
+    taken = agent.undo(count, scope, session.id, "--keep" in options)
+    return _finish(agent, session, taken, "undo", say)
 
 
-def redo(app: Agent, session: Session, rest: str, say: Say) -> Session:
+def redo(agent: Agent, session: Session, rest: str, say: Say) -> Session:
     """Put back turns of this conversation that were taken back; returns the session to continue."""
     count, options = _parse_words("redo", rest, ("--keep",))
-    taken = app.redo(count, session.id, "--keep" in options)
-    return _finish(app, session, taken, "redo", say)
+    taken = agent.redo(count, session.id, "--keep" in options)
+    return _finish(agent, session, taken, "redo", say)
 
 
-def log(app: Agent, session: Session, rest: str, say: Say) -> None:
+def log(agent: Agent, session: Session, rest: str, say: Say) -> None:
     """List the newest turns of the home, of all conversations."""
     count, _ = _parse_words("log", rest, (), default=SHOWN_TURNS)
-    say_all(log_lines(app.history, islice(app.history.turns(), count)) or ["no turns yet"], say)
+    say_all(log_lines(agent.history, islice(agent.history.turns(), count)) or ["no turns yet"], say)
 
 
-def diff(app: Agent, session: Session, rest: str, say: Say) -> None:
+def diff(agent: Agent, session: Session, rest: str, say: Say) -> None:
     """Show what a turn changed; without words the newest one that was not taken back."""
-    turn = _find_turn(app, rest)
-    found = turn_differences(app.history, turn)
+    turn = _find_turn(agent, rest)
+    found = turn_differences(agent.history, turn)
     say_all(for_stdout(diff_lines(found)) if found else [f"{turn.id} changed no files"], say)
 
 
-def show(app: Agent, session: Session, rest: str, say: Say) -> None:
+def show(agent: Agent, session: Session, rest: str, say: Say) -> None:
     """Show all of a turn; without words the newest one that was not taken back."""
-    say_all(for_stdout(show_lines(app, _find_turn(app, rest))), say)
+    say_all(for_stdout(show_lines(agent, _find_turn(agent, rest))), say)
 
 
-def blame(app: Agent, session: Session, rest: str, say: Say) -> None:
+def blame(agent: Agent, session: Session, rest: str, say: Say) -> None:
     """Show who wrote the lines of a file."""
     if not rest:
         raise UsageError("which file?", "/blame FILE:LINE")
-    say_all(for_stdout(blame_lines(app, *find_blame(app, rest), show="/show")), say)
+    say_all(for_stdout(blame_lines(agent, *find_blame(agent, rest), show="/show")), say)
 
 
-def _turns_of(app: Agent, session: Session) -> Iterable[Turn]:
-    turns = app.history.turns()
+def _turns_of(agent: Agent, session: Session) -> Iterable[Turn]:
+    turns = agent.history.turns()
     return (turn for turn in turns if turn.kind == "turn" and turn.session == session.id)
 
 
-def _find_turn(app: Agent, ref: str) -> Turn:
+def _find_turn(agent: Agent, ref: str) -> Turn:
     """The turn that `ref` names; for "" the newest one that was not taken back. An undo is skipped,
     as nobody wants to look at it."""
-    turns = () if ref else app.history.turns()
+    turns = () if ref else agent.history.turns()
     top = next((turn for turn in turns if turn.kind == "turn" and turn.undone != "all"), None)
-    return top or app.history.find(ref)
+    return top or agent.history.find(ref)
 
 
 def _parse_words(
@@ -150,9 +150,9 @@ def _parse_words(
     return int(numbers[0]), found
 
 
-def _finish(app: Agent, session: Session, taken: UndoResult, verb: str, say: Say) -> Session:
+def _finish(agent: Agent, session: Session, taken: UndoResult, verb: str, say: Say) -> Session:
     return (
-        _refresh_session(app, session, say) if _say_result(taken, session, verb, say) else session
+        _refresh_session(agent, session, say) if _say_result(taken, session, verb, say) else session
     )
 
 
@@ -167,13 +167,13 @@ def _say_result(taken: UndoResult, session: Session, verb: str, say: Say) -> boo
     return not refused(taken)
 
 
-def _refresh_session(app: Agent, session: Session, say: Say) -> Session:
+def _refresh_session(agent: Agent, session: Session, say: Say) -> Session:
     """The session as it is saved now. A session whose first turn was taken back no longer exists: a
     new one gets its name, and the next redo brings the old one back."""
-    if (app.sessions.folder / f"{session.id}.json").exists():
-        app.sessions.refresh(session)
+    if (agent.sessions.folder / f"{session.id}.json").exists():
+        agent.sessions.refresh(session)
         return session
     if not session.stamp:
         return session
     say("nothing is left of this conversation; the next prompt begins it again")
-    return app.sessions.new(session.id, session.model)
+    return agent.sessions.new(session.id, session.model)

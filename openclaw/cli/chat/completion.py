@@ -90,24 +90,24 @@ class CompletionSources:
     files: Callable[[], Sequence[str]] = lambda: ()
 
 
-def sources_of(app: Agent) -> CompletionSources:
+def sources_of(agent: Agent) -> CompletionSources:
     """The sources of an open home. Arguments, which cost time to find, are kept for 5 seconds."""
 
     @lru_cache(maxsize=32)
     def arguments(command: str, _now: int) -> Sequence[Choice]:
         with suppress(OpenclawError, OSError):
-            return [*ARGUMENTS[command](app)]
+            return [*ARGUMENTS[command](agent)]
         return ()
 
     def commands() -> Iterator[Choice]:
         yield from ((name, meaning) for name, (_, meaning) in COMMANDS.items())
-        yield from ((s.name, s.description) for s in app.skills() if s.user_invocable)
+        yield from ((s.name, s.description) for s in agent.skills() if s.user_invocable)
 
     def fresh(command: str) -> Sequence[Choice]:
         found = command in ARGUMENTS
         return arguments(command, int(time.monotonic() / FRESH_SECONDS)) if found else ()
 
-    folders = (Path.cwd(), app.home.root)
+    folders = (Path.cwd(), agent.home.root)
     return CompletionSources(commands, fresh, folders, lambda: [path for path, _ in fresh("blame")])
 
 
@@ -180,30 +180,30 @@ def _fuzzy_matches(part: str, paths: Iterable[str]) -> list[str]:
 # -------- what the commands take
 
 
-def _todos(app: Agent) -> Iterator[Choice]:
-    return ((todo.id, todo.text) for todo in app.todos.items() if not todo.done and todo.id)
+def _todos(agent: Agent) -> Iterator[Choice]:
+    return ((todo.id, todo.text) for todo in agent.todos.items() if not todo.done and todo.id)
 
 
-def _turns(app: Agent) -> Iterator[Choice]:
-    turns = (turn for turn in app.history.turns() if turn.kind != "outside")
+def _turns(agent: Agent) -> Iterator[Choice]:
+    turns = (turn for turn in agent.history.turns() if turn.kind != "outside")
     return ((turn.id, turn.subject) for turn in islice(turns, SHOWN_TURNS))
 
 
-def _answers(app: Agent) -> Iterator[Choice]:
-    turns = (turn for turn in app.history.turns() if turn.session and turn.number)
+def _answers(agent: Agent) -> Iterator[Choice]:
+    turns = (turn for turn in agent.history.turns() if turn.session and turn.number)
     return ((turn.id, turn.subject) for turn in islice(turns, SHOWN_TURNS))
 
 
-def _files(app: Agent) -> Iterator[Choice]:
+def _files(agent: Agent) -> Iterator[Choice]:
     """The files of the home, without hidden ones and conversations."""
     found = 0
-    for top, folders, names in os.walk(app.home.root):
+    for top, folders, names in os.walk(agent.home.root):
         folders[:] = sorted(f for f in folders if not (f.startswith(".") or f in SKIPPED_FOLDERS))
-        if Path(top) == app.home.root:
-            folders[:] = [folder for folder in folders if folder != app.home.sessions.name]
+        if Path(top) == agent.home.root:
+            folders[:] = [folder for folder in folders if folder != agent.home.sessions.name]
         for name in sorted(names):
             if not name.startswith("."):
-                path = Path(top, name).relative_to(app.home.root)
+                path = Path(top, name).relative_to(agent.home.root)
                 yield path.as_posix(), ""
                 found += 1
         if found > MAX_FILES:
@@ -217,11 +217,11 @@ ARGUMENTS: Mapping[str, Callable[[Agent], Iterable[Choice]]] = {
     "blame": _files,
     "diff": _turns,
     "expect": _files,
-    "mode": lambda app: ((mode, "") for mode in MODES),
-    "model": lambda app: ((name, "") for name in known_models(app.settings.ollama.host)),
-    "resume": lambda app: ((found.id, found.title) for found in app.sessions.list()),
+    "mode": lambda agent: ((mode, "") for mode in MODES),
+    "model": lambda agent: ((name, "") for name in known_models(agent.settings.ollama.host)),
+    "resume": lambda agent: ((found.id, found.title) for found in agent.sessions.list()),
     "show": _turns,
-    "skills": lambda app: ((skill.name, skill.description) for skill in app.skills()),
+    "skills": lambda agent: ((skill.name, skill.description) for skill in agent.skills()),
     "todo done": _todos,
     "todo rm": _todos,
     "why": _answers,

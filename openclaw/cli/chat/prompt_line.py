@@ -175,12 +175,12 @@ class TypedLines:
         return self._typed.preview()
 
 
-def choose_lines(app: Agent, stdin: TextIO, stdout: TextIO) -> PipedLines | TypedLines:
+def choose_lines(agent: Agent, stdin: TextIO, stdout: TextIO) -> PipedLines | TypedLines:
     """TypedLines on a terminal, else PipedLines of the stream."""
     if not (stdin.isatty() and stdout.isatty()):
         return PipedLines(stdin)
-    history = app.home.private / "history" / "chat" if app.saving else None
-    return TypedLines(history, sources_of(app), app.settings.keys)
+    history = agent.home.private / "history" / "chat" if agent.saving else None
+    return TypedLines(history, sources_of(agent), agent.settings.keys)
 
 
 def _history(path: Path | None) -> History:

@@ -15,7 +15,7 @@ from openclaw.cli.commands.hooks import ask_trust
 from openclaw.cli.commands.mcp import ask_servers_trust
 from openclaw.cli.common import current_home
 from openclaw.cli.formatting import has_colours
-from openclaw.cli.opening import open_app
+from openclaw.cli.open_agent import open_agent
 from openclaw.cli.play import choose_listener
 from openclaw.server.server_client import find_server
 from openclaw.server.wire import Order
@@ -48,39 +48,39 @@ def chat(
         max_steps=max_steps,
         saving=not no_save,
     )
-    app = open_app(ctx, order, server=server)
-    lines = choose_lines(app, sys.stdin, sys.stdout)
+    agent = open_agent(ctx, order, server=server)
+    lines = choose_lines(agent, sys.stdin, sys.stdout)
     listener = choose_listener(
         "text",
         sys.stdout,
         sys.stderr,
-        bell=app.settings.bell,
+        bell=agent.settings.bell,
         typed=lines.typed,
     )
-    app.progress = listener.meanwhile
-    if not mode and not app.settings.mode:
-        app.mode = "ask"
-    answering = Answering(app.model_name, app.settings.ollama.host)
+    agent.progress = listener.meanwhile
+    if not mode and not agent.settings.mode:
+        agent.mode = "ask"
+    answering = Answering(agent.model_name, agent.settings.ollama.host)
     asking = Permission(
         lines.reply,
         _say,
         listener.pause,
-        make_keep(app, _say),
+        make_keep(agent, _say),
         listener.resume,
         colours=has_colours(sys.stdout),
     )
-    app.ask_user = yes_unless_untrusted(asking, _say) if yes else asking
-    app.notices += app.recover()
-    start = app.sessions.choose(continue_, session, app.model_name)
-    if app.settings.hooks and lines.interactive:
-        ask_trust(app, lines.reply, _say)
-    if app.settings.mcp and lines.interactive:
-        ask_servers_trust(app.home, lines.reply, _say)
+    agent.ask_user = yes_unless_untrusted(asking, _say) if yes else asking
+    agent.notices += agent.recover()
+    start = agent.sessions.choose(continue_, session, agent.model_name)
+    if agent.settings.hooks and lines.interactive:
+        ask_trust(agent, lines.reply, _say)
+    if agent.settings.mcp and lines.interactive:
+        ask_servers_trust(agent.home, lines.reply, _say)
     first = " ".join(words or []).strip()
     try:
-        code = Chat(app, start, lines, listener, _say, answering).run(first, skill)
+        code = Chat(agent, start, lines, listener, _say, answering).run(first, skill)
     finally:
-        app.close()
+        agent.close()
     raise typer.Exit(code)
 
 

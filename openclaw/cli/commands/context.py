@@ -77,24 +77,24 @@ def context(
         calls = calls_of(store.messages(found))
         print_result(cache_json(found.id, calls), *cache_lines(found.id, calls), as_json=as_json)
         return
-    with closing(_open(home, model, mode, yes=yes, no_memory=no_memory)) as app:
+    with closing(_open(home, model, mode, yes=yes, no_memory=no_memory)) as agent:
         if diff:
             given = {"mode": mode, "asked": yes, "memory": no_memory}
             named = [name for name, value in given.items() if value]
-            changes = head_changes(app, app.sessions.load(session or "latest"), named)
+            changes = head_changes(agent, agent.sessions.load(session or "latest"), named)
             if as_json:
                 print_json(changes_json(changes))
             else:
                 print_lines(change_lines(changes))
             return
-        report = _report(app, words or [], (continue_, session), skill)
+        report = _report(agent, words or [], (continue_, session), skill)
     _print(report, as_json=as_json, raw=raw)
 
 
 def _open(
     home: Home, model: str | None, mode: options.Modes | None, *, yes: bool, no_memory: bool
 ) -> Agent:
-    """Open the app as `openclaw ask` would. The tools offered to a model depend on what they may
+    """Open the agent as `openclaw ask` would. The tools offered to a model depend on what they may
     do, and so on whether somebody could be asked.
     """
     return Agent.open(
@@ -108,14 +108,14 @@ def _open(
 
 
 def _report(
-    app: Agent, words: list[str], which: tuple[bool, str | None], skill: str
+    agent: Agent, words: list[str], which: tuple[bool, str | None], skill: str
 ) -> ContextReport:
     """Report on what `openclaw ask` would send for the same words and options."""
     piped = read_piped(None) if words else ""  # a bare look waits for nobody
     prompt = " ".join(words).strip() or (skill_prompt(skill) if skill else "")
-    material = material_of(prompt, piped, app.home, quiet=False)
-    session = app.sessions.choose(*which, app.model_name)
-    return context_report(app, session, prompt, material, skill)
+    material = material_of(prompt, piped, agent.home, quiet=False)
+    session = agent.sessions.choose(*which, agent.model_name)
+    return context_report(agent, session, prompt, material, skill)
 
 
 def _print(report: ContextReport, *, as_json: bool, raw: bool) -> None:

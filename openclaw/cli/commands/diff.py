@@ -17,7 +17,7 @@ from openclaw.cli.history_lines import (
     find_blame,
     show_lines,
 )
-from openclaw.cli.opening import open_app
+from openclaw.cli.open_agent import open_agent
 from openclaw.cli.options import AsJson
 from openclaw.history.differences import turn_differences, turn_json
 from openclaw.inspection.exchange import blame_json, find_exchange
@@ -41,9 +41,9 @@ def diff(
     as_json: AsJson = False,
 ) -> None:
     """Show what a turn changed, as git does."""
-    with closing(open_app(ctx, reading=True)) as app:
-        found = app.history.find(turn)
-        files = turn_differences(app.history, found)
+    with closing(open_agent(ctx, reading=True)) as agent:
+        found = agent.history.find(turn)
+        files = turn_differences(agent.history, found)
         if as_json:
             print_json(turn_json(found, files, diff=True))
         elif files:
@@ -54,14 +54,14 @@ def diff(
 
 def show(ctx: typer.Context, turn: Ref = "", as_json: AsJson = False) -> None:
     """Show all of a turn: what was said, what tools did, and the diff."""
-    with closing(open_app(ctx, reading=True)) as app:
-        found = app.history.find(turn)
+    with closing(open_agent(ctx, reading=True)) as agent:
+        found = agent.history.find(turn)
         if not as_json:
-            print_lines(show_lines(app, found))
+            print_lines(show_lines(agent, found))
             return
-        spoken = find_exchange(found, app.history, app.sessions)
+        spoken = find_exchange(found, agent.history, agent.sessions)
         print_json(
-            turn_json(found, turn_differences(app.history, found), diff=True) | asdict(spoken)
+            turn_json(found, turn_differences(agent.history, found), diff=True) | asdict(spoken)
         )
 
 
@@ -76,11 +76,11 @@ def blame(
     as_json: AsJson = False,
 ) -> None:
     """Show which turn wrote each line, from which prompt, in which conversation."""
-    with closing(open_app(ctx, reading=True)) as app:
-        path, lines = find_blame(app, where)
+    with closing(open_agent(ctx, reading=True)) as agent:
+        path, lines = find_blame(agent, where)
         if as_json:
-            print_json(blame_json(app, path, lines))
+            print_json(blame_json(agent, path, lines))
         elif whole:
-            print_lines(blamed_turn_lines(app, lines))
+            print_lines(blamed_turn_lines(agent, lines))
         else:
-            print_lines(blame_lines(app, path, lines))
+            print_lines(blame_lines(agent, path, lines))

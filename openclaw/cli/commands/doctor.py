@@ -151,9 +151,9 @@ def check_settings(home: Home) -> tuple[Settings | None, Check]:
 
 def check_model(home: Home, settings: Settings, name: str | None) -> Iterator[Check]:
     """Check which model would answer, whether it can be reached, and what it can do."""
-    with closing(Agent.open(home, settings, model=name)) as app:
+    with closing(Agent.open(home, settings, model=name)) as agent:
         try:
-            card = app.model.card
+            card = agent.model.card
         except OpenclawError as error:
             yield _fault("model", error)
             return
@@ -165,7 +165,7 @@ def check_model(home: Home, settings: Settings, name: str | None) -> Iterator[Ch
         can = ", ".join(abilities) or "no native tools"
         yield Check("model", "ok", f"{card.name}: window {card.window:,} tokens, {can}{size}")
         if card.thinking and card.name.startswith("ollama/"):
-            yield check_schema(app.model, settings)
+            yield check_schema(agent.model, settings)
 
 
 def check_schema(model: Model, settings: Settings) -> Check:

@@ -118,10 +118,10 @@ def try_event(
     raise typer.Exit(int(any(reply.failed for _, reply in replies)))
 
 
-def ask_trust(app: Agent, read: Callable[[str], str], say: Callable[[str], None]) -> None:
+def ask_trust(agent: Agent, read: Callable[[str], str], say: Callable[[str], None]) -> None:
     """Ask, at the start of a chat, whether untrusted hooks may run."""
-    if app.hooks is not None and app.hooks.hooks:
-        ask_for_programs("hooks", app.hooks, read, say)
+    if agent.hooks is not None and agent.hooks.hooks:
+        ask_for_programs("hooks", agent.hooks, read, say)
 
 
 def ask_for_programs(

@@ -14,7 +14,7 @@ import typer
 from openclaw.cli.common import current_home, print_json, print_listing, table
 from openclaw.cli.formatting import minute, warn
 from openclaw.cli.history_lines import kind_of, place_of, state_words
-from openclaw.cli.opening import open_app
+from openclaw.cli.open_agent import open_agent
 from openclaw.cli.options import AsJson, OfSession
 from openclaw.history.differences import SESSIONS_PREFIX, turn_differences, turn_json
 from openclaw.security.audit import ACTIONS, read_actions
@@ -54,17 +54,17 @@ def log(
         _actions(ctx, number, as_json=as_json)
         return
 
-    with closing(open_app(ctx, reading=True)) as app:
-        turns = app.history.turns_of(app.find_session(session), file)
+    with closing(open_agent(ctx, reading=True)) as agent:
+        turns = agent.history.turns_of(agent.find_session(session), file)
         found = list(islice(turns, number))
         if as_json:
-            print_json([turn_json(turn, turn_differences(app.history, turn)) for turn in found])
+            print_json([turn_json(turn, turn_differences(agent.history, turn)) for turn in found])
             return
         if not found:
             warn(["no turns yet"])
             return
-        typer.echo("\n".join(log_lines(app.history, found)))
-        if (waiting := app.history.waiting) and any(not turn.commit for turn in found):
+        typer.echo("\n".join(log_lines(agent.history, found)))
+        if (waiting := agent.history.waiting) and any(not turn.commit for turn in found):
             warn([waiting])
 
 

@@ -13,7 +13,7 @@ from openclaw.agent.sync import SyncResult
 from openclaw.agent.sync import sync as sync_home
 from openclaw.cli.common import print_json
 from openclaw.cli.formatting import warn
-from openclaw.cli.opening import open_app
+from openclaw.cli.open_agent import open_agent
 from openclaw.cli.options import AsJson
 from openclaw.cli.questions import can_ask, confirm
 from openclaw.security.display import count_of, one_line, some_lines
@@ -51,13 +51,13 @@ def sync(
 
     Where both changed the same line nothing is written, and the line is shown.
     """
-    with closing(open_app(ctx)) as app:
-        found = find_remote(app.history.root, remote)
-        if not is_own_remote(app.home, found.url) and can_ask() and not is_started_by_agent():
+    with closing(open_agent(ctx)) as agent:
+        found = find_remote(agent.history.root, remote)
+        if not is_own_remote(agent.home, found.url) and can_ask() and not is_started_by_agent():
             question = f"Is {found.shown} yours? What comes from it then counts as your words."
             if confirm(question, yes=False):
-                own_remote(app.home, found.url)
-        result = sync_home(app, found, keep=keep.value if keep else "", dry_run=dry_run)
+                own_remote(agent.home, found.url)
+        result = sync_home(agent, found, keep=keep.value if keep else "", dry_run=dry_run)
     warn(result.notices)
     if as_json:
         print_json(result.as_json())

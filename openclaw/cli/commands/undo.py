@@ -12,7 +12,7 @@ import typer
 
 from openclaw.cli.common import print_json
 from openclaw.cli.formatting import minute, warn
-from openclaw.cli.opening import open_app
+from openclaw.cli.open_agent import open_agent
 from openclaw.cli.options import AsJson, OfSession
 from openclaw.cli.questions import can_ask, confirm
 from openclaw.errors import UsageError
@@ -54,14 +54,14 @@ def undo(
     What others have changed since stays. Where they have changed the same lines nothing is taken
     back, and the lines are shown.
     """
-    with closing(open_app(ctx)) as app:
-        warn(app.recover())
-        scope, of = scope_of(files=files, talk=talk), app.find_session(session)
-        able = [*islice(app.undoable(scope, of), count)]
+    with closing(open_agent(ctx)) as agent:
+        warn(agent.recover())
+        scope, of = scope_of(files=files, talk=talk), agent.find_session(session)
+        able = [*islice(agent.undoable(scope, of), count)]
         if able and len(able) < count and not (yes or _all_of(able, count)):
             typer.echo("nothing was changed", err=True)
             raise typer.Exit(1)
-        taken = app.undo(count, scope, of, keep)
+        taken = agent.undo(count, scope, of, keep)
     _print_taken(taken, "undo", as_json=as_json)
 
 
@@ -73,9 +73,9 @@ def redo(
     as_json: AsJson = False,
 ) -> None:
     """Put back what the newest undo took back."""
-    with closing(open_app(ctx)) as app:
-        warn(app.recover())
-        taken = app.redo(count, app.find_session(session), keep)
+    with closing(open_agent(ctx)) as agent:
+        warn(agent.recover())
+        taken = agent.redo(count, agent.find_session(session), keep)
     _print_taken(taken, "redo", as_json=as_json)
 
 

@@ -13,7 +13,7 @@ import typer
 
 from openclaw.cli.common import print_result, table
 from openclaw.cli.formatting import minute, paint
-from openclaw.cli.opening import open_app
+from openclaw.cli.open_agent import open_agent
 from openclaw.cli.options import AsJson, OfSession
 from openclaw.inspection.why import NO_RECORD, find_why
 from openclaw.security.display import harmless, one_line
@@ -44,16 +44,18 @@ def why(
 ) -> None:
     """Show why an answer is what it is: passages offered and not used, what was cut, each step of
     the model, and what the answer rests on."""
-    with closing(open_app(ctx, reading=True)) as app:
-        found = find_why(app, turn, session)
+    with closing(open_agent(ctx, reading=True)) as agent:
+        found = find_why(agent, turn, session)
         print_result(found.as_json(), *styled(_lines(found, full=full)), as_json=as_json)
 
 
-def why_in_chat(app: OpenHome, session: Session, rest: str, say: Callable[[str], None]) -> None:
+def why_in_chat(
+    open_home: OpenHome, session: Session, rest: str, say: Callable[[str], None]
+) -> None:
     """Handle /why in a chat: for its last answer, or for the turn that is named."""
     words = rest.split()
     ref = " ".join(word for word in words if word != FULL)
-    found = find_why(app, ref, session.id, session)
+    found = find_why(open_home, ref, session.id, session)
     for line in styled(_lines(found, full=FULL in words)):
         say(line)
 

@@ -313,11 +313,11 @@ def _take_out(folder: Path, kept: RepairCopies) -> str:
 
 
 def _recover(kept: RepairCopies) -> str:
-    app = Agent.open(kept.home, load_settings(kept.home))
+    agent = Agent.open(kept.home, load_settings(kept.home))
     try:
-        said = app.recover()
+        said = agent.recover()
     finally:
-        app.close()
+        agent.close()
     return "; ".join(said) or "nothing was left to repair"
 
 

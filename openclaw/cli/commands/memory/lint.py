@@ -14,7 +14,7 @@ import typer
 
 from openclaw.cli.common import current_home, print_json, print_result
 from openclaw.cli.formatting import paint, print_lines, warn, wrap
-from openclaw.cli.opening import open_app
+from openclaw.cli.open_agent import open_agent
 from openclaw.cli.options import AsJson
 from openclaw.cli.questions import confirm
 from openclaw.errors import UsageError
@@ -179,9 +179,9 @@ def _apply(
             print_lines(_diff(report, {path: text}))
         if confirm(f"Change {path}?", yes=yes):
             accepted.append(path)
-    with closing(open_app(ctx)) as app:
-        warn(app.recover())
-        changed, notices = apply(app, report, accepted) if accepted else ([], [])
+    with closing(open_agent(ctx)) as agent:
+        warn(agent.recover())
+        changed, notices = apply(agent, report, accepted) if accepted else ([], [])
     warn(notices)
     left = lint_home(home)
     if as_json:

@@ -10,7 +10,7 @@ import typer
 from openclaw.cli.commands.sessions.group import Ref
 from openclaw.cli.common import print_json
 from openclaw.cli.formatting import warn
-from openclaw.cli.opening import open_app
+from openclaw.cli.open_agent import open_agent
 from openclaw.cli.options import AsJson, ModelName
 from openclaw.events import Compaction, Notice, to_wire
 from openclaw.inspection.turn_lines import compaction_line
@@ -31,9 +31,9 @@ def compact(
     as_json: AsJson = False,
 ) -> None:
     """Put all but the last two exchanges into the archive, a summary in their place."""
-    with closing(open_app(ctx, Order("", model=model))) as app:
-        session = app.sessions.load(ref)
-        for event in app.compact(session, focus, dry_run=dry_run):
+    with closing(open_agent(ctx, Order("", model=model))) as agent:
+        session = agent.sessions.load(ref)
+        for event in agent.compact(session, focus, dry_run=dry_run):
             if isinstance(event, Notice):
                 warn([event.text])
             elif isinstance(event, Compaction) and as_json:

@@ -45,8 +45,8 @@ def test(
     if no_model:
         done = print_each(guess_trials(skills, skill, triggers), _line, as_json=as_json)
     else:
-        with closing(Agent.open(home, settings, model=model)) as app:
-            done = print_each(run_trials(app, skill, triggers), _line, as_json=as_json)
+        with closing(Agent.open(home, settings, model=model)) as agent:
+            done = print_each(run_trials(agent, skill, triggers), _line, as_json=as_json)
     print_result(_summary(name, done), _closing(done), as_json=as_json)
     if not all(trial.ok for trial in done):
         raise typer.Exit(1)

@@ -17,7 +17,7 @@ AS_SET = Order("")
 """No options: all is as the settings say."""
 
 
-def open_app(
+def open_agent(
     ctx: typer.Context,
     order: Order = AS_SET,
     *,
