@@ -19,7 +19,7 @@ from openclaw.errors import UsageError
 from openclaw.events import Notice
 from openclaw.messages import skill_prompt
 from openclaw.server.server_client import KeptGrants, find_server
-from openclaw.server.wire import Order
+from openclaw.server.wire import PromptRequest
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import Agent
@@ -43,7 +43,7 @@ def answer_once(
     """Ask the words, with standard input and the files they name, and show the turn.
 
     served: a server answers, if it runs
-    options: those of `Order`
+    options: those of `PromptRequest`
 
     Raises typer.Exit with the exit code.
     """
@@ -54,42 +54,50 @@ def answer_once(
         raise UsageError("no prompt given", 'openclaw "your question"')
     home = current_home(ctx)
     material = material_of(prompt, piped if words else "", home, quiet=quiet)
-    order = Order(prompt, material=material, typed=bool(typed), **options)
+    request = PromptRequest(prompt, material=material, typed=bool(typed), **options)
     if served and (server := find_server(home)):
-        raise typer.Exit(_answer_by_server(ctx, server, order, output, yes=yes, quiet=quiet))
-    agent = _open_agent(ctx, order)
+        raise typer.Exit(_answer_by_server(ctx, server, request, output, yes=yes, quiet=quiet))
+    agent = _open_agent(ctx, request)
     bell = agent.settings.bell
     listener = choose_listener(output, sys.stdout, sys.stderr, quiet=quiet, bell=bell)
     agent.progress = listener.meanwhile
     agent.ask_user = _make_ask(yes, listener, agent)
     try:
         agent.get_ready()
-        session = agent.sessions.choose(order.latest, order.session, agent.model_name)
+        session = agent.sessions.choose(request.latest, request.session, agent.model_name)
         for text in agent.notices:
             listener(Notice(text))
-        asking = agent.ask(order.message, session, order.material, order.skill, typed=order.typed)
+        asking = agent.ask(
+            request.message, session, request.material, request.skill, typed=request.typed
+        )
         raise typer.Exit(exit_code(play(asking, listener)))
     finally:
         agent.close()
 
 
 def _answer_by_server(
-    ctx: typer.Context, server: RunningServer, order: Order, output: str, *, yes: bool, quiet: bool
+    ctx: typer.Context,
+    server: RunningServer,
+    request: PromptRequest,
+    output: str,
+    *,
+    yes: bool,
+    quiet: bool,
 ) -> int:
     """Let a running server answer, and show the turn; returns the exit code."""
     home = current_home(ctx)
     bell = sys.stdout.isatty() and load_settings(home).bell
     listener = choose_listener(output, sys.stdout, sys.stderr, quiet=quiet, bell=bell)
-    kept = KeptGrants(lambda grant: _open_agent(ctx, order).grant(grant, lasting=True))
+    kept = KeptGrants(lambda grant: _open_agent(ctx, request).grant(grant, lasting=True))
     ask = _make_ask(yes, listener, kept)
-    return exit_code(play(server.ask(order, ask, kept), listener))
+    return exit_code(play(server.ask(request, ask, kept), listener))
 
 
-def _open_agent(ctx: typer.Context, order: Order) -> Agent:
+def _open_agent(ctx: typer.Context, request: PromptRequest) -> Agent:
     """Open the home as an agent, which is not even imported where a server answers."""
     from openclaw.cli.open_agent import open_agent
 
-    return open_agent(ctx, order)
+    return open_agent(ctx, request)
 
 
 def _make_ask(yes: bool, listener: Listener, grants: GrantStore) -> Ask | None:

@@ -11,35 +11,35 @@ from openclaw.cli.common import SEARCH, current_home
 from openclaw.config import load_settings
 from openclaw.server.remote_agent import RemoteAgent
 from openclaw.server.server_client import RunningServer
-from openclaw.server.wire import Order
+from openclaw.server.wire import PromptRequest
 
-AS_SET = Order("")
+AS_SET = PromptRequest("")
 """No options: all is as the settings say."""
 
 
 def open_agent(
     ctx: typer.Context,
-    order: Order = AS_SET,
+    request: PromptRequest = AS_SET,
     *,
     reading: bool = False,
     server: RunningServer | None = None,
 ) -> Agent:
-    """Open the home as an agent with the options of an order, one whose prompts `server` answers if
-    there is one. See `current_home`."""
+    """Open the home as an agent with the options of a request; `server`, if there is one, answers
+    its prompts. See `current_home`."""
     home = current_home(ctx, reading=reading)
     settings = load_settings(home)
     search = ctx.meta.get(SEARCH)
     if search and settings.recall == "off":
         search.close()
-    if order.max_steps:
-        settings = replace(settings, max_steps=order.max_steps)
+    if request.max_steps:
+        settings = replace(settings, max_steps=request.max_steps)
     agent = (RemoteAgent if server else Agent).open(
         home,
         settings,
-        model=order.model,
-        mode=order.mode,
-        use_memory=order.use_memory,
-        saving=order.saving,
+        model=request.model,
+        mode=request.mode,
+        use_memory=request.use_memory,
+        saving=request.saving,
         recall=search,
     )
     if isinstance(agent, RemoteAgent):

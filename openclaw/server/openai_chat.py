@@ -23,7 +23,7 @@ from openclaw.messages import Material, Message, Usage
 from openclaw.models.base import Model, Reply, Request, Text
 from openclaw.server.runs import Run, follow
 from openclaw.server.service import Service
-from openclaw.server.wire import Order, Problem, event_from_json
+from openclaw.server.wire import Problem, PromptRequest, event_from_json
 from openclaw.storage.home import Home
 from openclaw.storage.readers import read_json_cache
 from openclaw.storage.text import write_text
@@ -126,7 +126,7 @@ def _read_message(message: Any) -> tuple[str, str]:
     return str(message.get("role")), str(content)
 
 
-def make_order(service: Service, request: ChatRequest, mode: Mode | None) -> Order:
+def make_prompt_request(service: Service, request: ChatRequest, mode: Mode | None) -> PromptRequest:
     """Return the prompt of a request in the conversation that it belongs to."""
     talks = known_talks(service.home)
     known = talks.get(key_of(request.earlier)) if request.earlier else None
@@ -140,7 +140,7 @@ def make_order(service: Service, request: ChatRequest, mode: Mode | None) -> Ord
         material.append(Material("what was said before, in another program", told))
     if request.system:
         material.append(Material("note of the program", request.system[:LONGEST_SYSTEM]))
-    return Order(
+    return PromptRequest(
         request.prompt,
         session=session or None,
         material=tuple(material),

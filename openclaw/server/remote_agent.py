@@ -12,7 +12,7 @@ from openclaw.messages import Material
 from openclaw.security.grants import Grant
 from openclaw.security.policy import Ask, PermissionQuestion
 from openclaw.server.server_client import KeptGrants, RunningServer
-from openclaw.server.wire import Order, event_from_json
+from openclaw.server.wire import PromptRequest, event_from_json
 from openclaw.sessions.session import Session, is_generated_id
 
 
@@ -36,7 +36,7 @@ class RemoteAgent(Agent):
         assert self.server is not None  # noqa: S101  set by whoever opens it
         kept = KeptGrants(lambda grant: None)
         unsaved = not session.stamp and is_generated_id(session.id)
-        order = Order(
+        request = PromptRequest(
             text,
             session=(session.title or None) if unsaved else session.id,
             material=material,
@@ -47,7 +47,7 @@ class RemoteAgent(Agent):
             use_memory=self.use_memory,
             max_steps=self.settings.max_steps,
         )
-        answering = self.server.ask(order, self._ask_here(kept) if self.ask_user else None, kept)
+        answering = self.server.ask(request, self._ask_here(kept) if self.ask_user else None, kept)
         try:
             yield from answering
         finally:

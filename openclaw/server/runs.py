@@ -20,7 +20,7 @@ from openclaw.security.display import whole_call
 from openclaw.security.grants import Grant
 from openclaw.security.policy import Declined, PermissionQuestion
 from openclaw.server.warm import WarmHome
-from openclaw.server.wire import Order, event_to_json
+from openclaw.server.wire import PromptRequest, event_to_json
 from openclaw.sessions.session import Session
 from openclaw.stopping import check_stop, stopped_by
 from openclaw.types import Change
@@ -41,9 +41,9 @@ class Run:
     question  the open question to the user, with its id
     """
 
-    def __init__(self, order: Order, session: Session, agent: Agent) -> None:
+    def __init__(self, request: PromptRequest, session: Session, agent: Agent) -> None:
         self.id = secrets.token_hex(8)
-        self.order, self.session, self.agent = order, session, agent
+        self.request, self.session, self.agent = request, session, agent
         self.events: list[dict[str, Any]] = []
         self.state: State = "preparing"
         self.began_at, self.ended_at = time.time(), 0.0
@@ -62,7 +62,7 @@ class Run:
             "id": self.id,
             "session_id": self.session.id,
             "state": self.state,
-            "message": self.order.message,
+            "message": self.request.message,
             "began_at": self.began_at,
             "text": self.text,
             "question": self.question,
@@ -166,14 +166,14 @@ class Run:
             clock.cancel()
 
     def _ask(self) -> None:
-        agent, order = self.agent, self.order
+        agent, request = self.agent, self.request
         agent.progress = self.show_progress
-        agent.ask_user = self._ask_user if order.asks else None
-        agent.on_change = self._hear_change if order.changes else None
+        agent.ask_user = self._ask_user if request.asks else None
+        agent.on_change = self._hear_change if request.changes else None
         for text in agent.notices:
             self._hear(events.Notice(text))
         happening = agent.ask(
-            order.message, self.session, order.material, order.skill, typed=order.typed
+            request.message, self.session, request.material, request.skill, typed=request.typed
         )
         for event in _until_stopped(cast("Generator[events.Event]", happening), self._stop):
             self._hear(event)
@@ -215,7 +215,7 @@ class Run:
         return self._read_reply(question, reply)
 
     def _wait_for_answer(self, question: str) -> Mapping[str, Any]:
-        until = time.monotonic() + (self.order.wait or float("inf"))
+        until = time.monotonic() + (self.request.wait or float("inf"))
         with self._changed:
             while question not in self._answers and time.monotonic() < until:
                 check_stop()
@@ -247,7 +247,7 @@ class Runs:
 
     def start(
         self,
-        order: Order,
+        request: PromptRequest,
         key: str = "",
         settings: Settings | None = None,
         session: Session | None = None,
@@ -261,13 +261,13 @@ class Runs:
             if key and (known := self._runs.get(self._by_key.get(key, ""))):
                 return known
             self._forget_old()
-            agent = self._warm.open(order, settings)
+            agent = self._warm.open(request, settings)
             try:
                 chosen = session or agent.sessions.choose(
-                    order.latest, order.session, agent.model_name
+                    request.latest, request.session, agent.model_name
                 )
                 prepare(agent)
-                run = Run(order, chosen, agent)
+                run = Run(request, chosen, agent)
             except BaseException:
                 self._warm.close(agent)
                 raise

@@ -21,7 +21,7 @@ from openclaw.jobs.unattended import (
 )
 from openclaw.security.display import harmless
 from openclaw.server.service import Service
-from openclaw.server.wire import Order, event_from_json
+from openclaw.server.wire import PromptRequest, event_from_json
 from openclaw.types import local_time
 
 LOOK_SECONDS = 30.0
@@ -87,14 +87,14 @@ class ServedJobs:
 
     def _ask(self, job: str, prompt: str) -> UnattendedResult:
         settings = load_settings(self._service.home)
-        order = Order(
+        request = PromptRequest(
             prompt,
             session=f"{session_prefix(job)}{local_time().date().isoformat()}",
             typed=False,
             mode=unattended_mode(settings),
             asks=False,
         )
-        run = self._service.runs.start(order, settings=unattended_settings(settings))
+        run = self._service.runs.start(request, settings=unattended_settings(settings))
         if not run.wait(settings.heartbeat.timeout):
             run.stop()
             run.wait(STOP_SECONDS)

@@ -20,7 +20,7 @@ from openclaw.frozen import frozen
 from openclaw.retrieval.passages import Passage, passage_from_json
 from openclaw.security.grants import Grant
 from openclaw.security.policy import Ask, Declined
-from openclaw.server.wire import Order, event_from_json, question_from_json, to_error
+from openclaw.server.wire import PromptRequest, event_from_json, question_from_json, to_error
 from openclaw.storage.home import Home
 from openclaw.storage.text import read_text
 
@@ -53,9 +53,9 @@ class RunningServer:
         found = self.call("GET", f"/api/search?{urlencode(asked)}")
         return [passage_from_json(each) for each in found["passages"]], found["notices"]
 
-    def ask(self, order: Order, ask_user: Ask | None, kept: KeptGrants) -> Answering:
+    def ask(self, request: PromptRequest, ask_user: Ask | None, kept: KeptGrants) -> Answering:
         """Begin a run. `ask_user` answers its questions; `kept` has the grants of its replies."""
-        run = self.call("POST", "/api/runs", {**order.to_json(), "asks": ask_user is not None})
+        run = self.call("POST", "/api/runs", {**request.to_json(), "asks": ask_user is not None})
         return Answering(self, run["id"], ask_user, kept)
 
     def _connect(self, seconds: float | None = None) -> HTTPConnection:

@@ -18,7 +18,7 @@ from openclaw.security.audit import ACTIONS, Audit
 from openclaw.server.access import Tokens, tokens_file
 from openclaw.server.runs import Runs
 from openclaw.server.warm import WarmHome
-from openclaw.server.wire import Order, Problem
+from openclaw.server.wire import Problem, PromptRequest
 from openclaw.sessions.store import SessionStore, open_store
 from openclaw.storage.home import Home
 from openclaw.types import CallRecord, KeepsWrites, Mode
@@ -56,7 +56,7 @@ class Service:
             with closing(Agent.open(self.home, load_settings(self.home))) as agent:
                 yield agent
             return
-        agent = self.warm.open(Order(""))
+        agent = self.warm.open(PromptRequest(""))
         try:
             self.warm.share_model(agent)
             yield agent

@@ -29,7 +29,7 @@ from openclaw.security.policy import plain_parts
 from openclaw.security.untrusted import fence, plain_source
 from openclaw.server.api import NUMBER, TEXT
 from openclaw.server.service import Service
-from openclaw.server.wire import Order, Problem
+from openclaw.server.wire import Problem, PromptRequest
 from openclaw.storage.home import Home
 from openclaw.storage.readers import kind_by_name
 from openclaw.storage.safe_open import read_bytes
@@ -343,7 +343,7 @@ class SharedTools:
         mode = self.service.choose_mode(None, frozenset())
         session = given.get("session") or None
         run = self.service.runs.start(
-            Order(given["prompt"], session=session, typed=False, mode=mode, asks=False)
+            PromptRequest(given["prompt"], session=session, typed=False, mode=mode, asks=False)
         )
         if not run.wait(ASK_SECONDS):
             run.stop()

@@ -17,7 +17,7 @@ from openclaw.models.base import Chunk, Model, ModelCard, Request
 from openclaw.models.registry import open_model
 from openclaw.retrieval.passages import Passage
 from openclaw.retrieval.search import Search, open_search
-from openclaw.server.wire import Order
+from openclaw.server.wire import PromptRequest
 from openclaw.stopping import check_stop
 from openclaw.storage.home import Home
 from openclaw.tools.mcp.servers import McpTools
@@ -119,21 +119,21 @@ class WarmHome:
         self._served: McpTools | None = None
         self._search: tuple[Settings, Search] | None = None
 
-    def open(self, order: Order, settings: Settings | None = None) -> Agent:
-        """Open an agent for an order, with the present settings. Give it back with `close`."""
+    def open(self, request: PromptRequest, settings: Settings | None = None) -> Agent:
+        """Open an agent for a request, with the present settings. Give it back with `close`."""
         settings = settings or load_settings(self.home)
-        if order.max_steps:
-            settings = replace(settings, max_steps=order.max_steps)
+        if request.max_steps:
+            settings = replace(settings, max_steps=request.max_steps)
         with self._lock:
             recall, self._recall = self._recall, None
             served, self._served = self._served, None
         agent = Agent.open(
             self.home,
             settings,
-            model=order.model,
-            mode=order.mode,
-            use_memory=order.use_memory,
-            saving=order.saving,
+            model=request.model,
+            mode=request.mode,
+            use_memory=request.use_memory,
+            saving=request.saving,
             recall=recall,
         )
         if served is not None and served.settings.mcp == settings.mcp:
@@ -193,7 +193,7 @@ class WarmHome:
 
     def recover(self) -> list[str]:
         """Finish the work of killed processes; return notices for the user."""
-        agent = self.open(Order(""))
+        agent = self.open(PromptRequest(""))
         try:
             return agent.recover()
         except OpenclawError as error:

@@ -17,7 +17,7 @@ from openclaw.types import Action, Change, Mode, Shown
 
 
 @frozen
-class Order:
+class PromptRequest:
     """A prompt for a server, with the options of the command line.
 
     latest   go on with the latest conversation
@@ -47,7 +47,7 @@ class Order:
         return {**asdict(self), "material": [_material_to_json(m) for m in self.material]}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Order:
+    def from_json(cls, data: Mapping[str, Any]) -> PromptRequest:
         material = tuple(_material_from_json(each) for each in data.get("material", ()))
         return cls(**{**data, "material": material})
 

@@ -20,7 +20,7 @@ from openclaw.messages import Material
 from openclaw.security.grants import Grant
 from openclaw.security.policy import Declined, PermissionQuestion
 from openclaw.server.server_client import KeptGrants, RunningServer, find_server
-from openclaw.server.wire import Order
+from openclaw.server.wire import PromptRequest
 from openclaw.storage.home import Home
 from openclaw.types import Shown
 from tests.data.sample import sample
@@ -38,15 +38,15 @@ def ask(
 ) -> list[Event]:
     """The events of a prompt, to its end."""
     kept = KeptGrants(lambda grant: None)
-    return list(server.ask(replace(Order(prompt), **options), ask_user, kept))
+    return list(server.ask(replace(PromptRequest(prompt), **options), ask_user, kept))
 
 
 def test_attached_lines_of_a_file_reach_a_server_as_they_are() -> None:
     lines = Shown("memory/a.md", 3, 4)
-    order = Order(
+    request = PromptRequest(
         "Sum it up", material=(Material("file a.md", "x\ny", "memory/a.md", lines=lines),)
     )
-    assert Order.from_json(json.loads(json.dumps(order.to_json()))) == order
+    assert PromptRequest.from_json(json.loads(json.dumps(request.to_json()))) == request
 
 
 def end_of(happened: list[Event]) -> Done:
@@ -229,7 +229,7 @@ def test_a_lasting_grant_is_kept_by_the_client(
         kept.grant(question.offers[0], lasting=True)
         return "always"
 
-    list(server.ask(Order("Touch it", mode="ask"), always, kept))
+    list(server.ask(PromptRequest("Touch it", mode="ask"), always, kept))
     assert len(asked) == 1  # the second call is covered by the grant
     assert [grant.value for grant in written] == ["touch workspace/made.txt"]
     assert "touch" not in (home / "openclaw.yaml").read_text("utf-8")

@@ -18,7 +18,7 @@ from openclaw.cli.formatting import has_colours
 from openclaw.cli.open_agent import open_agent
 from openclaw.cli.play import choose_listener
 from openclaw.server.server_client import find_server
-from openclaw.server.wire import Order
+from openclaw.server.wire import PromptRequest
 
 
 def chat(
@@ -40,7 +40,7 @@ def chat(
     With PROMPT it begins with that.
     """
     server = None if no_server or no_save else find_server(current_home(ctx))
-    order = Order(
+    request = PromptRequest(
         "",
         model=model,
         mode=mode.value if mode else None,
@@ -48,7 +48,7 @@ def chat(
         max_steps=max_steps,
         saving=not no_save,
     )
-    agent = open_agent(ctx, order, server=server)
+    agent = open_agent(ctx, request, server=server)
     lines = choose_lines(agent, sys.stdin, sys.stdout)
     listener = choose_listener(
         "text",

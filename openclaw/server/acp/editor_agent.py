@@ -60,7 +60,7 @@ from openclaw.server.acp.updates import (
 )
 from openclaw.server.runs import Run, follow
 from openclaw.server.service import Service
-from openclaw.server.wire import Order, question_from_json
+from openclaw.server.wire import PromptRequest, question_from_json
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import UNATTENDED
 from openclaw.stopping import stopped_by
@@ -290,8 +290,8 @@ class EditorAgent:
         """Answer a prompt, or run the /command that it is."""
         talk = self._find(session_id)
         with talk.answering():
-            asked = await _in_thread(lambda: _read_order(talk, prompt))
-            if isinstance(asked, Order):
+            asked = await _in_thread(lambda: _read_prompt_request(talk, prompt))
+            if isinstance(asked, PromptRequest):
                 run = await _in_thread(
                     lambda: talk.service.runs.start(
                         asked, session=talk.session, prepare=talk.prepare
@@ -404,7 +404,9 @@ def _open_session(service: Service, session: Session, cwd: Path) -> EditorSessio
     return EditorSession(service, session, Path(os.path.realpath(cwd)), mode)
 
 
-def _read_order(talk: EditorSession, blocks: Sequence[ContentBlock]) -> Order | tuple[str, str]:
+def _read_prompt_request(
+    talk: EditorSession, blocks: Sequence[ContentBlock]
+) -> PromptRequest | tuple[str, str]:
     """Return what a prompt asks of the model; of a /command its name and the words behind it."""
     words, material = read_prompt(blocks, talk.cwd, talk.service.home.root)
     name, rest, is_skill = read_command(talk.service, words)
@@ -413,7 +415,7 @@ def _read_order(talk: EditorSession, blocks: Sequence[ContentBlock]) -> Order | 
     message = rest or (skill_prompt(name) if is_skill else "")
     if not message:
         raise UsageError("the prompt has no words", "say what to do")
-    return Order(message, material=material, skill=name, mode=talk.mode, changes=True)
+    return PromptRequest(message, material=material, skill=name, mode=talk.mode, changes=True)
 
 
 def _run_stoppable(talk: EditorSession, name: str, words: str) -> str | None:

@@ -20,7 +20,7 @@ from openclaw.server.openai_chat import (
     ChatRequest,
     PlainAnswer,
     head_json,
-    make_order,
+    make_prompt_request,
     read_request,
     usage_json,
 )
@@ -88,7 +88,7 @@ def complete(call: Call) -> Any:
         pieces: AsyncIterator[dict[str, str] | None] = iterate_in_threadpool(answer.pieces())
     else:
         mode = server.choose_mode(None, call.scopes)
-        run = server.runs.start(make_order(server, request, mode))
+        run = server.runs.start(make_prompt_request(server, request, mode))
         answer = Answer(server, request, run)
         pieces = answer.pieces()
     if request.stream:

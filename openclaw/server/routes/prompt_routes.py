@@ -20,7 +20,7 @@ from openclaw.server.api import NUMBER, TEXT, TRUTH, Call, Routes, a_list, an_ob
 from openclaw.server.markup import to_html
 from openclaw.server.runs import Run, follow
 from openclaw.server.shared_tools import find_file
-from openclaw.server.wire import Order, Problem, event_from_json
+from openclaw.server.wire import Problem, PromptRequest, event_from_json
 from openclaw.types import ToolProblem
 
 ROUTES = Routes()
@@ -67,7 +67,7 @@ RUN = an_object(
 )
 def begin(call: Call) -> Any:
     """Ask a prompt, with the options of the command line."""
-    run = call.server.runs.start(Order.from_json(call.body))
+    run = call.server.runs.start(PromptRequest.from_json(call.body))
     return run.describe()
 
 
@@ -98,7 +98,7 @@ def chat(call: Call) -> Any:
         running = runs.running(session)[0]
         hint = "stop it, or send queue: true"
         raise Problem(409, "this conversation is being answered", hint, run_id=running.id)
-    order = Order(
+    request = PromptRequest(
         message or (skill_prompt(body["skill"]) if body.get("skill") else ""),
         session=session,
         material=_attach_files(call, message) if "owner" in call.scopes else (),
@@ -107,7 +107,7 @@ def chat(call: Call) -> Any:
         mode=mode,
         asks="owner" in call.scopes,
     )
-    run = runs.start(order, key)
+    run = runs.start(request, key)
     if body.get("stream") is False or call.headers.get("accept") == "application/json":
         return run.describe() | {"run_id": run.id}
     return _stream_run(run)

@@ -15,7 +15,7 @@ from openclaw.cli.options import AsJson, ModelName
 from openclaw.events import Compaction, Notice, to_wire
 from openclaw.inspection.turn_lines import compaction_line
 from openclaw.security.display import harmless
-from openclaw.server.wire import Order
+from openclaw.server.wire import PromptRequest
 
 
 def compact(
@@ -31,7 +31,7 @@ def compact(
     as_json: AsJson = False,
 ) -> None:
     """Put all but the last two exchanges into the archive, a summary in their place."""
-    with closing(open_agent(ctx, Order("", model=model))) as agent:
+    with closing(open_agent(ctx, PromptRequest("", model=model))) as agent:
         session = agent.sessions.load(ref)
         for event in agent.compact(session, focus, dry_run=dry_run):
             if isinstance(event, Notice):
