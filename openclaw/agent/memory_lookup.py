@@ -74,7 +74,7 @@ def find_passages(
     open_home.tell("searching memory")
     found = recall.passages(open_home.settings.recall_wait)
     open_home.tell("")
-    yield from map(events.Trouble, recall.news())
+    yield from map(events.Trouble, recall.take_notices())
     masked = [{**passage, "text": open_home.masker.mask(passage["text"])} for passage in found]
     if masked:
         yield events.Retrieval(tuple(masked))

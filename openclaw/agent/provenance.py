@@ -458,7 +458,7 @@ class Provenance:
             if source:
                 yield path, source, None
 
-    def news(self) -> list[str]:
+    def notices(self) -> list[str]:
         """Return notices about the audit log, and about values that the model insisted on."""
         told = [self.audit.trouble] if self.audit.trouble else []
         if len(self.refused_values) > 1:

@@ -263,7 +263,7 @@ class RequestBuilder:
         session, compaction = self.session, self.compaction()
         if hooks := self.open_home.hooks:
             focus = hooks.before_compact(session.id, session.turns, upto, focus, dry_run=dry_run)
-            yield from map(events.Trouble, hooks.news())
+            yield from map(events.Trouble, hooks.take_notices())
         room = summary_room(self.limit - self.count_head(tools))
         before = self._tokens(tools)
         prepared = yield from compaction.prepare(

@@ -150,7 +150,7 @@ def prepare_turn(
     if hooks := open_home.hooks:
         labels = [each.label for each in prompt.material]
         hook_texts = hooks.before_turn(session.id, 1 + session.turns, text, labels)
-        yield from map(events.Trouble, hooks.news())
+        yield from map(events.Trouble, hooks.take_notices())
         todos, unreadable = read_todos(open_home)
 
     # 5. Tools, the head of the prompt, and the conversation so far.
@@ -276,8 +276,10 @@ def _end_turn(
     """Remember what the turn has brought, commit it, and tell its end."""
     open_home, session = prepared.builder.open_home, prepared.builder.session
     provenance, hooks, served = prepared.provenance, open_home.hooks, open_home.mcp_tools
-    yield from map(events.Notice, (*(served.news() if served else ()), *provenance.news()))
-    yield from map(events.Trouble, hooks.news() if hooks else ())
+    yield from map(
+        events.Notice, (*(served.take_notices() if served else ()), *provenance.notices())
+    )
+    yield from map(events.Trouble, hooks.take_notices() if hooks else ())
     state: State = "interrupted" if end.stop_reason == "interrupted" else "done"
     if state == "done" and open_home.saving:
         yield from _load_after_answer().remember(open_home, session, provenance)

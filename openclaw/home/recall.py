@@ -128,7 +128,7 @@ class Recall:
         text, shown = self._request("get", path=path, start=start, end=end)
         return text, Shown(**shown)
 
-    def news(self) -> list[str]:
+    def take_notices(self) -> list[str]:
         """Return and clear the notices."""
         told, self.notices = self.notices, []
         return told

@@ -44,23 +44,23 @@ class HookAnswer:
 @dataclass(slots=True)
 class Hooks:
     """The hooks of a home. `faults` are the malformed settings, with their place. `mask` replaces
-    secrets with their names. `news` returns the notices for the user. `_ran` tells that the hooks
-    ran when the present turn began."""
+    secrets with their names. `take_notices` returns the notices and clears them.
+    `_ran` tells that the hooks ran when the present turn began."""
 
     home: Home
     hooks: tuple[Hook, ...]
     faults: tuple[HookFault, ...] = ()
     mask: Callable[[str], str] = str
     trust: Trust = field(default_factory=Trust)
-    _news: list[str] = field(default_factory=list)
+    _notices: list[str] = field(default_factory=list)
     _reported: set[str] = field(default_factory=set)
     _turn: dict[str, Any] = field(default_factory=dict)
     _ended: Done | None = None
     _ran: bool = False
 
-    def news(self) -> list[str]:
-        news, self._news = self._news, []
-        return news
+    def take_notices(self) -> list[str]:
+        notices, self._notices = self._notices, []
+        return notices
 
     def asked(self) -> TrustRequest:
         """The commands and files that a yes would now cover."""
@@ -107,10 +107,12 @@ class Hooks:
         }
         try:
             answer = self._fire("after_turn", facts)
-            self._news += [f"hook {hook.label}: {safe_line(text)}" for hook, text in answer.texts]
+            self._notices += [
+                f"hook {hook.label}: {safe_line(text)}" for hook, text in answer.texts
+            ]
         except KeyboardInterrupt:
-            self._news.append("the hooks after the turn were ended")
-        return self.news()
+            self._notices.append("the hooks after the turn were ended")
+        return self.take_notices()
 
     def before_compact(
         self, session: str, number: int, messages: int, focus: str | None, *, dry_run: bool
@@ -185,10 +187,10 @@ class Hooks:
             )
         reply = self.try_one(hook, facts, now)
         if reply.notice:
-            self._news.append(f"hook {hook.label}: {reply.notice}")
+            self._notices.append(f"hook {hook.label}: {reply.notice}")
         if not reply.failed:
             return reply
-        self._news.append(f"hook {hook.label} failed: {reply.failed}")
+        self._notices.append(f"hook {hook.label} failed: {reply.failed}")
         return HookReply(
             refused=f"it is required and failed: {reply.failed}" if hook.required else ""
         )
@@ -215,7 +217,7 @@ class Hooks:
     def _report_once(self, lines: Iterable[str]) -> None:
         new = [text for text in lines if text not in self._reported]
         self._reported.update(new)
-        self._news += new
+        self._notices += new
 
 
 @frozen

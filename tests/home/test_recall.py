@@ -168,7 +168,7 @@ def test_a_search_that_dies_is_started_again(tmp_path: Path) -> None:
     process.kill()
     process.wait()
     recall.begin("When does the plumber come?", ())
-    assert recall.passages(patience=60.0) or recall.news() == [BROKEN]
+    assert recall.passages(patience=60.0) or recall.take_notices() == [BROKEN]
     recall.begin("When does the plumber come?", ())
     assert recall.passages(patience=60.0)
     recall.close()
@@ -178,7 +178,7 @@ def test_a_search_that_takes_too_long_is_not_waited_for(tmp_path: Path) -> None:
     recall = Recall(Home(home_with(tmp_path / "home")), launch=SearchThread)
     recall.begin("When does the plumber come?", ())
     assert recall.passages(patience=0.0) == []
-    assert recall.news() == [too_late(0.0, None)]
+    assert recall.take_notices() == [too_late(0.0, None)]
     recall.begin("When is the school play?", ())
     assert "4 December" in recall.passages(patience=60.0)[0]["text"]  # not the late answer
     recall.close()
@@ -250,7 +250,7 @@ def test_a_search_that_still_reads_files_is_told_as_such_and_left_to_it(tmp_path
     recall, search = reading_recall(tmp_path)
     recall.begin("When does the plumber come?", ())
     assert recall.passages(patience=0.2) == []
-    assert recall.news() == [too_late(0.2, (570, 900))]
+    assert recall.take_notices() == [too_late(0.2, (570, 900))]
     recall.close()
     assert search.stdin.closed
     search.end()
@@ -274,7 +274,7 @@ def test_files_that_will_not_be_read_in_time_are_not_waited_for(tmp_path: Path) 
     began = time.monotonic()
     assert recall.passages(patience=60.0) == []
     assert time.monotonic() - began < 30
-    assert recall.news() == [too_late(60.0, (571, 900))]
+    assert recall.take_notices() == [too_late(60.0, (571, 900))]
     later.join()
     recall.close()
     search.end()

@@ -135,7 +135,7 @@ def test_our_own_client_uses_it(home: Path, tmp_path: Path) -> None:
     server = Server("home", command=sys.executable, args=args, env=places)
     with used(tmp_path, server) as servers:
         servers.list_missing()
-        assert servers.news() == []
+        assert servers.take_notices() == []
         tools = {tool.name: tool for tool in servers.tools()}
         tools["home__remember"].run(text="Ann likes tea.")
         assert "From" not in tools["home__todo_add"].run(text="buy milk")

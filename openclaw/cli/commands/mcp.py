@@ -85,7 +85,7 @@ def try_one(
     used = McpServers([server], cache, lambda: make_connector(home, servers))
     try:
         used.refresh()
-        warn(used.news())
+        warn(used.take_notices())
         tools = used.tools()
     except AwayError as error:
         cache.fail(server, rests=False)

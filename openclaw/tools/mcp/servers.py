@@ -37,7 +37,7 @@ class McpTools:
         if missing := self._servers.unlisted():
             yield f"asking for their tools: {', '.join(missing)}"
             self._servers.list_missing()
-        yield from self.news()
+        yield from self.take_notices()
 
     def _open(self) -> list[str]:
         """Open the servers; returns what is wrong with some."""
@@ -46,8 +46,8 @@ class McpTools:
         self._servers, faults = open_servers(self.home, self.settings, lambda what: self.tell(what))
         return faults
 
-    def news(self) -> list[str]:
-        return self._servers.news() if self._servers else []
+    def take_notices(self) -> list[str]:
+        return self._servers.take_notices() if self._servers else []
 
     def share(self, built_in: Sequence[Tool], request: str) -> tuple[list[Tool], Shortlist | None]:
         """See `shared_out`."""

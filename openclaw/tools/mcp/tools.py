@@ -56,7 +56,7 @@ class McpServers:
         self._door: McpConnector | None = None
         self._connections: dict[str, Connection] = {}
         self._away: dict[str, AwayError] = {}
-        self._news: list[str] = []
+        self._notices: list[str] = []
         self._lock = threading.Lock()
 
     def begin(self) -> None:
@@ -91,10 +91,10 @@ class McpServers:
         """The known tools of all servers. Starts nothing."""
         return [self._tool(server, listed) for server, listed in self._allowed()]
 
-    def news(self) -> list[str]:
+    def take_notices(self) -> list[str]:
         """The notices for the user since the last call."""
-        news, self._news = self._news, []
-        return news
+        notices, self._notices = self._notices, []
+        return notices
 
     def refresh(self) -> None:
         """Start the servers and read their lists anew. Raises AwayError."""
@@ -214,14 +214,16 @@ class McpServers:
             changed = self._cache.take(server, tools)
             self._cache.save()
         if changed:
-            self._news.append(
+            self._notices.append(
                 f"MCP server {server.name} now describes {some_of(changed, 5)} otherwise than "
                 "before; what was allowed for good is asked again"
             )
         if unusable:
-            self._news.append(f"MCP server {server.name}: cannot be used: {some_of(unusable, 5)}")
+            self._notices.append(
+                f"MCP server {server.name}: cannot be used: {some_of(unusable, 5)}"
+            )
         if connection.left_out:
-            self._news.append(
+            self._notices.append(
                 f"MCP server {server.name} lists {len(tools) + connection.left_out:,} tools or "
                 f"more; the first {len(tools)} are used"
             )
@@ -229,7 +231,7 @@ class McpServers:
     def _lose(self, server: Server, why: AwayError) -> None:
         if server.name not in self._away:
             self._away[server.name] = why
-            self._news.append(f"MCP server {server.name} is not reachable: {why}")
+            self._notices.append(f"MCP server {server.name} is not reachable: {why}")
         if self._cache.tools(server) is None:
             self._cache.fail(server, rests=why.rests)
 

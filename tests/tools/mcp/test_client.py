@@ -55,7 +55,7 @@ def test_a_real_server_is_listed_called_and_ended(tmp_path: Path) -> None:
         assert servers.unlisted() == ["notes"]
         servers.list_missing()
         assert servers.unlisted() == []
-        assert servers.news() == []
+        assert servers.take_notices() == []
         assert [tool.name for tool in servers.tools()] == [
             f"notes__{name}"
             for name in ("add_note", "break_down", "picture", "search_notes", "surroundings")
@@ -109,7 +109,7 @@ def test_a_server_behind_an_address_gets_its_headers(
             key = {"Authorization": "Bearer ${WEB_KEY}"}
             with used(tmp_path, Server("web", url=url, headers=key)) as servers:
                 servers.list_missing()
-                assert servers.news() == []
+                assert servers.take_notices() == []
                 assert called(servers, "web__search_notes", query="tea") == "5 notes about tea"
         finally:
             process.communicate(timeout=10)
@@ -203,7 +203,7 @@ def test_a_tool_that_is_described_otherwise_loses_its_grant(tmp_path: Path) -> N
         stale = offered.run(call)  # the server is only started by this call
         assert not stale.ok
         assert "has changed since it was listed; it was not run" in stale.text
-        assert "now describes bare__echo otherwise than before" in servers.news()[0]
+        assert "now describes bare__echo otherwise than before" in servers.take_notices()[0]
         again = ToolCall("1", "bare__echo", {"words": "hi", "copy_to": "x"})
         assert "Refused" in box(servers, TurnChanges(), grant).run(again).text
         does = by_name(servers)["bare__echo"].does
@@ -231,7 +231,7 @@ def away(tmp_path: Path, server: Server, seconds: float = 20.0) -> str:
         servers.list_missing()
         assert servers.tools() == []
         assert servers.unlisted() == [], "a server that is away must not cost each turn its time"
-        (said,) = servers.news()
+        (said,) = servers.take_notices()
         return said
 
 
@@ -277,7 +277,7 @@ def test_a_server_that_fails_in_a_call_is_away_for_the_turn_only(
         with pytest.raises(ToolProblem, match=reason):
             tool.run(words="hi")
         assert not tool.available()
-        assert [reason in line for line in servers.news()] == [True]
+        assert [reason in line for line in servers.take_notices()] == [True]
         began = time.monotonic()
         with pytest.raises(ToolProblem, match="is not reachable"):
             tool.run(words="hi")
@@ -307,7 +307,7 @@ def test_a_server_that_fails_when_its_changed_list_is_read_is_away_for_the_turn(
         deadline = time.monotonic() + 5
         while not news and time.monotonic() < deadline:
             servers.begin()  # does nothing until the server has been heard
-            news = servers.news()
+            news = servers.take_notices()
         assert news == [f"MCP server bare is not reachable: {reason}"]
         with pytest.raises(ToolProblem) as problem:
             tool.run(words="hi")
@@ -340,7 +340,7 @@ def test_of_ten_thousand_tools_the_first_are_used(tmp_path: Path) -> None:
     with used(tmp_path, bare("many")) as servers:
         servers.list_missing()
         assert len(servers.tools()) == 500
-        assert servers.news() == [
+        assert servers.take_notices() == [
             "MCP server bare lists 10,000 tools or more; the first 500 are used"
         ]
 

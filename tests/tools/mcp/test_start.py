@@ -91,7 +91,7 @@ def started(home: Home, one: Server, *, yes: bool = False) -> dict[str, str]:
     """Start a server; what it says of how it was started."""
     with used(home, one, yes=yes) as servers:
         servers.list_missing()
-        assert servers.news() == []
+        assert servers.take_notices() == []
     return facts(home)
 
 
@@ -99,7 +99,7 @@ def refused(home: Home, one: Server) -> str:
     """Why a server is not started, to which nobody has said yes."""
     with used(home, one) as servers:
         servers.list_missing()
-        (why,) = servers.news()
+        (why,) = servers.take_notices()
     assert not (home.root.parent / "facts").exists()
     return why
 
@@ -257,7 +257,10 @@ def test_with_a_yes_it_runs_from_a_copy_until_it_changes(home: Home, path: str) 
     (home.root.parent / "mcp.json").unlink()
     with used(home, one) as servers:
         servers.list_missing()
-        assert "they have changed since you allowed it (openclaw mcp trust)" in servers.news()[0]
+        assert (
+            "they have changed since you allowed it (openclaw mcp trust)"
+            in servers.take_notices()[0]
+        )
     assert not (home.root.parent / "facts.rce").exists()
 
 
