@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from openclaw import events
 from openclaw.agent.memory_lookup import needs_recall
-from openclaw.agent.protocols.native import choose_protocol
+from openclaw.agent.protocols.protocol_choice import choose_protocol
 from openclaw.agent.recording import record_turn
 from openclaw.agent.request import RequestBuilder, make_request_builder
 from openclaw.agent.turn import run_turn, update_working_notes
@@ -65,7 +65,7 @@ class Agent(OpenHome):
         """Use the time until the next prompt: update the index and, with the setting `preload`, let
         the model load and read the beginning of the next request of `session`."""
         if needs_recall(self, "anything", Cues()):
-            self.recall.rest()
+            self.recall.embed_while_idle()
         if session is not None and self.settings.preload:
             seen = session.copy()
             self.ahead.begin(lambda: (self.model, self.next_request(seen)))

@@ -66,13 +66,13 @@ def find_passages(
         return [], []
     recall = open_home.recall
     long_files = find_long_files(open_home.home, cues, page_chars(builder.card.window))
-    recall.begin(question, known, long_files, order=cues.orders)
-    if ahead and not recall.answered:
+    recall.send_question(question, known, long_files, order=cues.orders)
+    if ahead and not recall.has_answered:
         for waiting in open_home.model.warm(builder.beginning(text)):
             if waiting.message:
                 yield events.waiting_event(waiting)
     open_home.tell("searching memory")
-    found = recall.passages(open_home.settings.recall_wait)
+    found = recall.wait_for_passages(open_home.settings.recall_wait)
     open_home.tell("")
     yield from map(events.Trouble, recall.take_notices())
     masked = [{**passage, "text": open_home.masker.mask(passage["text"])} for passage in found]

@@ -15,7 +15,7 @@ from openclaw.agent.memory_lookup import find_passages, needs_recall, worth_look
 from openclaw.agent.past_conversations import find_archived
 from openclaw.agent.prompt import REMEMBERED, REQUIRED, SOURCES, TODOS, hard_rules, make_tail
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
-from openclaw.agent.protocols.native import choose_protocol
+from openclaw.agent.protocols.protocol_choice import choose_protocol
 from openclaw.agent.provenance import Provenance
 from openclaw.agent.recording import Recording, record_turn
 from openclaw.agent.request import (
@@ -138,7 +138,7 @@ def prepare_turn(
     # 3. The search starts beside the rest, so that it is ready when the model is.
     looks_up = any(needs_recall(open_home, *each) for each in ((text, cues), *questions))
     if looks_up:
-        open_home.recall.start()
+        open_home.recall.start_process()
     card = open_home.model.card
     protocol = choose_protocol(open_home.settings.protocol, card)
     yield from _start_events(open_home, session, card, protocol, notice)

@@ -62,11 +62,11 @@ def launch(root: Path) -> SearchProcess:
 class Recall:
     """Asks the search process of a home.
 
-    notices   lines for the user
-    left_out  hits that the newest search did not take: path, start_line, end_line, score, rule
-    answered  the process has answered once; then the next answer takes only milliseconds
-    _reading  (files read, all files) while the process reads many files
-    _missing  passages that had no vector when it answered
+    notices       lines for the user
+    left_out      hits that the newest search did not take: path, start_line, end_line, score, rule
+    has_answered  the process has answered once; then the next answer takes only milliseconds
+    _reading      (files read, all files) while the process reads many files
+    _missing      passages that had no vector when it answered
     """
 
     home: Home
@@ -78,18 +78,18 @@ class Recall:
     _asked: int = 0
     _reading: tuple[int, int] | None = None
     _missing: int = 0
-    answered: bool = False
+    has_answered: bool = False
 
     @property
     def running(self) -> bool:
         return self._process is not None
 
-    def start(self) -> None:
+    def start_process(self) -> None:
         """Start the process, which then loads by itself."""
         if self._process is None:
             self._start()
 
-    def begin(
+    def send_question(
         self,
         question: str,
         skip: Collection[str],
@@ -103,8 +103,8 @@ class Recall:
         text = question[:MOST_CHARACTERS]
         self._send("recall", question=text, skip=sorted(skip), only=list(only), order=order)
 
-    def passages(self, patience: float) -> list[dict[str, Any]]:
-        """The passages for the question of `begin`; none when they take longer than `patience`
+    def wait_for_passages(self, patience: float) -> list[dict[str, Any]]:
+        """The passages for the question that was sent; none when they take longer than `patience`
         seconds from now, or will surely do so."""
         try:
             found: dict[str, Any] = self._result(patience, for_reading=False)
@@ -133,7 +133,7 @@ class Recall:
         told, self.notices = self.notices, []
         return told
 
-    def rest(self) -> None:
+    def embed_while_idle(self) -> None:
         """Let the process make missing vectors until the next question."""
         self._send("rest")
 
@@ -209,7 +209,7 @@ class Recall:
                 continue
             if reply["id"] != self._asked:
                 continue
-            self.answered = True
+            self.has_answered = True
             self.notices += reply["notices"]
             self._missing = reply["missing"]
             if "problem" in reply:
@@ -237,7 +237,7 @@ def start_early(home: Home) -> Recall:
     recall = Recall(home)
     searched = home.private / "index" / "index.sqlite"
     if searched.exists() and (os.cpu_count() or 1) > 1:
-        recall.start()
+        recall.start_process()
     return recall
 
 

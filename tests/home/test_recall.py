@@ -161,26 +161,26 @@ def test_a_long_file_that_a_question_names_is_searched_before_it_is_read(tmp_pat
 
 def test_a_search_that_dies_is_started_again(tmp_path: Path) -> None:
     recall = Recall(Home(home_with(tmp_path / "home")))
-    recall.begin("When does the plumber come?", ())
-    assert recall.passages(patience=60.0)
+    recall.send_question("When does the plumber come?", ())
+    assert recall.wait_for_passages(patience=60.0)
     process = recall._process
     assert process is not None
     process.kill()
     process.wait()
-    recall.begin("When does the plumber come?", ())
-    assert recall.passages(patience=60.0) or recall.take_notices() == [BROKEN]
-    recall.begin("When does the plumber come?", ())
-    assert recall.passages(patience=60.0)
+    recall.send_question("When does the plumber come?", ())
+    assert recall.wait_for_passages(patience=60.0) or recall.take_notices() == [BROKEN]
+    recall.send_question("When does the plumber come?", ())
+    assert recall.wait_for_passages(patience=60.0)
     recall.close()
 
 
 def test_a_search_that_takes_too_long_is_not_waited_for(tmp_path: Path) -> None:
     recall = Recall(Home(home_with(tmp_path / "home")), launch=SearchThread)
-    recall.begin("When does the plumber come?", ())
-    assert recall.passages(patience=0.0) == []
+    recall.send_question("When does the plumber come?", ())
+    assert recall.wait_for_passages(patience=0.0) == []
     assert recall.take_notices() == [too_late(0.0, None)]
-    recall.begin("When is the school play?", ())
-    assert "4 December" in recall.passages(patience=60.0)[0]["text"]  # not the late answer
+    recall.send_question("When is the school play?", ())
+    assert "4 December" in recall.wait_for_passages(patience=60.0)[0]["text"]  # not the late answer
     recall.close()
 
 
@@ -248,8 +248,8 @@ def reading_recall(folder: Path) -> tuple[Recall, StillReading]:
 
 def test_a_search_that_still_reads_files_is_told_as_such_and_left_to_it(tmp_path: Path) -> None:
     recall, search = reading_recall(tmp_path)
-    recall.begin("When does the plumber come?", ())
-    assert recall.passages(patience=0.2) == []
+    recall.send_question("When does the plumber come?", ())
+    assert recall.wait_for_passages(patience=0.2) == []
     assert recall.take_notices() == [too_late(0.2, (570, 900))]
     recall.close()
     assert search.stdin.closed
@@ -258,9 +258,9 @@ def test_a_search_that_still_reads_files_is_told_as_such_and_left_to_it(tmp_path
 
 def test_a_search_that_lacks_vectors_is_left_to_make_them(tmp_path: Path) -> None:
     recall, search = reading_recall(tmp_path)
-    recall.begin("When does the plumber come?", ())
+    recall.send_question("When does the plumber come?", ())
     search.reply({"id": 1, "result": {"passages": [], "left_out": []}, "missing": 9, "notices": []})
-    assert recall.passages(patience=10) == []
+    assert recall.wait_for_passages(patience=10) == []
     recall.close()
     assert search.stdin.closed
     search.end()
@@ -268,11 +268,11 @@ def test_a_search_that_lacks_vectors_is_left_to_make_them(tmp_path: Path) -> Non
 
 def test_files_that_will_not_be_read_in_time_are_not_waited_for(tmp_path: Path) -> None:
     recall, search = reading_recall(tmp_path)
-    recall.begin("When does the plumber come?", ())
+    recall.send_question("When does the plumber come?", ())
     later = Timer(2 * LEAST_READING_SECONDS, search.tell, [571])
     later.start()
     began = time.monotonic()
-    assert recall.passages(patience=60.0) == []
+    assert recall.wait_for_passages(patience=60.0) == []
     assert time.monotonic() - began < 30
     assert recall.take_notices() == [too_late(60.0, (571, 900))]
     later.join()
@@ -296,8 +296,8 @@ def test_a_home_that_was_searched_before_is_searched_early(
     recall = start_early(home)
     read_early(question, recall)
     assert recall.running
-    recall.begin(question, ())
-    assert "Thursday" in recall.passages(patience=60.0)[0]["text"]
+    recall.send_question(question, ())
+    assert "Thursday" in recall.wait_for_passages(patience=60.0)[0]["text"]
     recall.close()
 
 
@@ -449,7 +449,7 @@ def test_a_search_that_was_started_early_ends_where_memory_is_not_looked_up(tmp_
     home = Home(home_with(tmp_path / "home"))
     (home.root / "openclaw.yaml").write_text("recall: off\n", "utf-8")
     search = Recall(home, launch=Silent)
-    search.start()
+    search.start_process()
     context: Any = SimpleNamespace(obj=None, meta={HOME: home, SEARCH: search})
     with closing(open_agent(context)):
         assert not search.running
