@@ -27,9 +27,9 @@ class Chunk:
     """Lines `start_line` to `end_line` (from 1, inclusive) of a file.
 
     text      the lines as they are in the file
-    parts     what is ranked and embedded: the chunk's own words, then its headings and neighbours,
-              which share the same string objects (`writer.postings` relies on it); none for a line
-              without words (a rule, a comment), which is never found
+    parts     what is ranked and embedded: the chunk's own words, then its headings (twice outside
+              of talks) and neighbours, which share the same string objects (`writer.postings`
+              relies on it); none for a line without words (a rule, a comment), which is never found
     headings  the headings above, outermost first
     date      the ISO day of the entry, its heading or its file, or ""
     days      other ISO days that the lines tell of ("yesterday"), when they have a date
@@ -188,7 +188,8 @@ def _parts(units: list[Unit], at: int, title: str) -> tuple[str, ...]:
     before = [] if unit.struck else list(_near_texts(units, at, -1, room // 2))[::-1]
     after = [] if unit.struck else list(_near_texts(units, at, 1, room // 2))
     parent = unit.parent[:PARENT_BYTES]
-    above = [part for part in (title, parent) if part and part not in before]
+    titles = [title] * (1 if unit.label else 2)  # that of a talk seldom says what is talked of
+    above = [part for part in (*titles, parent) if part and part not in before]
     return (unit.said, *above, *before, *after)
 
 

@@ -74,14 +74,14 @@ COVERED_BESIDE = 0.4
 COVERED_ALONE = 1.4
 
 # When the best of the FIRST rows scores below NOTHING, no row is returned. Of the 255 questions
-# with an answer in benchmarks/recall none is below; of those about another world 70 %.
+# with an answer in benchmarks/recall one is below; of those about another world 70 %.
 FIRST = 3
 NOTHING = 0.2
 # Rows whose own score is below this are left out.
 DROP_SCORE = 0.1
 # A passage over this may go into a prompt that asks, unasked. In benchmarks/recall 80 % of the
 # questions with an answer then show passages, 61 % of their evidence; of those without an answer
-# 38 % do, 10 % of those about other things. Shown nothing, a small model invents.
+# 36 % do, 10 % of those about other things. Shown nothing, a small model invents.
 RECALL_SCORE = 0.44
 # The same for an order, which seldom needs what the notes say.
 ORDER_SCORE = 0.5

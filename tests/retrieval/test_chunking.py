@@ -130,17 +130,18 @@ def test_a_sentence_that_goes_on_in_the_next_line_is_not_torn() -> None:
     assert len(texts("We met at\nthe station and\nwent home.\n")) == 1
 
 
-def test_a_chunk_is_ranked_with_a_neighbour_on_each_side_and_its_headings() -> None:
+def test_a_chunk_is_ranked_with_a_neighbour_on_each_side_and_twice_its_headings() -> None:
     text = "# House\n\n## Kitchen\n" + "".join(f"- item{n}\n" for n in range(7))
     chunk = the("item3", split(text, "markdown"))
     assert chunk.text == "- item3"
     assert chunk.headings == ("House", "Kitchen")
-    assert chunk.parts == ("item3", "House > Kitchen", "item2", "item4")
+    assert chunk.parts == ("item3", *["House > Kitchen"] * 2, "item2", "item4")
 
 
 def test_a_message_of_a_talk_is_ranked_with_two_neighbours_on_each_side() -> None:
-    chunks = split("".join(f"- Ada: m{n}\n" for n in range(7)), "markdown")
-    assert the("m3", chunks).parts[1:] == ("Ada: m1", "Ada: m2", "Ada: m4", "Ada: m5")
+    chunks = split("# Monday\n" + "".join(f"- Ada: m{n}\n" for n in range(7)), "markdown")
+    around = ("Ada: m1", "Ada: m2", "Ada: m4", "Ada: m5")
+    assert the("m3", chunks).parts[1:] == ("Monday", *around)
 
 
 def test_neighbours_are_of_the_same_section() -> None:
@@ -221,7 +222,7 @@ def test_words_struck_in_a_living_line_are_not_ranked() -> None:
 
 def test_a_comment_or_a_rule_alone_has_nothing_to_rank() -> None:
     chunks = split("# T\n\n<!-- written\nby the program -->\n\n---\n\n- one\n", "markdown")
-    assert [chunk.parts for chunk in chunks] == [("T",), (), (), ("one", "T")]
+    assert [chunk.parts for chunk in chunks] == [("T",), (), (), ("one", "T", "T")]
 
 
 def test_the_date_is_that_of_the_entry_else_of_the_heading_else_of_the_file() -> None:
