@@ -30,8 +30,8 @@ from openclaw.models.catalog import embedding_files
 from openclaw.retrieval.chunking import split
 from openclaw.retrieval.embedder_choice import EmbedderChoice
 from openclaw.retrieval.embedders import (
+    MAX_THREADS,
     MINILM_BATCH,
-    MOST_THREADS,
     MiniLM,
     batches,
     open_session,
@@ -58,7 +58,7 @@ def main(say: Say = print) -> None:
     embedder = MiniLM(model, tokenizer)
     embedder.load()
     inputs = [batch for _, batch in batches(open_tokenizer(tokenizer), texts)]
-    threads = min(os.cpu_count() or 1, MOST_THREADS)
+    threads = min(os.cpu_count() or 1, MAX_THREADS)
     ways = {
         "raw onnxruntime": run_raw(default_session(model), inputs),
         "raw, our options": run_raw(open_session(model, threads), inputs),

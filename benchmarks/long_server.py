@@ -25,7 +25,7 @@ FACTOR = 1.12
 FAILS_EVERY = 5
 VAGUE = "They talked about several things and made some progress."
 NOTHING = "nothing special"
-MOST_STEPS = 8
+MAX_STEPS = 8
 MODEL = FakeModel("bench:8b", parameter_size="8B", family="qwen3", context_length=131072)
 
 ASKED = re.compile(r'JSON object: "\w+":')
@@ -92,7 +92,7 @@ class LongServer(FakeOllama):
         if self._turn is None:
             raise AssertionError("a step was asked for before a turn was set")
         self._steps += 1
-        if self._steps > MOST_STEPS:
+        if self._steps > MAX_STEPS:
             self._left.clear()
         return self._native(body) if body.get("tools") else self._step(body)
 

@@ -21,7 +21,7 @@ class ToolCall:
     arguments: Mapping[str, Any]
 
 
-MOST_IMAGE_BYTES = 10_000_000
+MAX_IMAGE_BYTES = 10_000_000
 
 
 @frozen

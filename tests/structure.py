@@ -16,12 +16,12 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[1]
 PACKAGE = "openclaw"
-MOST_MODULES = 22
+MAX_MODULES = 22
 """Modules in one folder."""
-MOST_LINES = 600
+MAX_LINES = 600
 """Lines of one module."""
 SMALL_LINES = 60
-MOST_LATE_IMPORTS = 30
+MAX_LATE_IMPORTS = 30
 SHARED_NAMES = {"base", "config"}
 """Module names that more than one folder may use; a command may have the name of what it drives."""
 COMMANDS = f"{PACKAGE}.cli.commands."
@@ -149,11 +149,11 @@ def faults(modules: dict[str, Module]) -> Iterator[str]:
     """What breaks a rule, one line each."""
     folders = Counter(name.rpartition(".")[0] for name in modules)
     for folder, count in folders.items():
-        if count > MOST_MODULES:
-            yield f"{folder} has {count} modules; at most {MOST_MODULES}"
+        if count > MAX_MODULES:
+            yield f"{folder} has {count} modules; at most {MAX_MODULES}"
     for module in modules.values():
-        if module.lines > MOST_LINES:
-            yield f"{module.name} has {module.lines} lines; at most {MOST_LINES}"
+        if module.lines > MAX_LINES:
+            yield f"{module.name} has {module.lines} lines; at most {MAX_LINES}"
     by_name = defaultdict(list)
     for name in modules:
         if not name.startswith(COMMANDS):
@@ -169,8 +169,8 @@ def faults(modules: dict[str, Module]) -> Iterator[str]:
             late.add((module.name, line))
             if target not in LATE_IMPORTS.get(module.name, ()):
                 yield f"{module.path.relative_to(TOP)}:{line} imports {target} in a function"
-    if len(late) > MOST_LATE_IMPORTS:
-        yield f"{len(late)} imports of our own modules in functions; at most {MOST_LATE_IMPORTS}"
+    if len(late) > MAX_LATE_IMPORTS:
+        yield f"{len(late)} imports of our own modules in functions; at most {MAX_LATE_IMPORTS}"
 
 
 def main() -> None:

@@ -55,7 +55,7 @@ _NEAR = 24
 
 MOST = 3
 """Lines that are reported as sources of an answer."""
-MOST_LINES = 1000
+MAX_LINES = 1000
 """Lines that one citation can name."""
 
 
@@ -204,7 +204,7 @@ def _is_shown(
     first: int, last: int, shown: Sequence[tuple[int, int]], held: Collection[int]
 ) -> bool:
     """Return True when the model saw all of the lines, or in its head the first and the last."""
-    if not first <= last < first + MOST_LINES:
+    if not first <= last < first + MAX_LINES:
         return False
     if first in held and last in held:
         return True

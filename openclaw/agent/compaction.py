@@ -29,7 +29,7 @@ from openclaw.types import ToolProblem
 
 OUTLINE_SHARE = 0.4
 """The part of a summary that the model's words may take; the rest is for the working notes."""
-MOST_PROPOSED = 20
+MAX_PROPOSED = 20
 """Facts found by pattern in one compaction; the model lists few."""
 LEAST_EXCHANGES = 3
 """For fewer exchanges the model is asked only on the user's order: it is slow and would say little.
@@ -107,7 +107,7 @@ class Compaction:
         said = [entry.content for entry in entries if entry.role == "user"]
         found = dict.fromkeys(fact for words in said for fact in lasting_facts(words))
         asked = (yield from self.asking.facts(talk)) if talk else ()
-        known = [*found][:MOST_PROPOSED]
+        known = [*found][:MAX_PROPOSED]
         return tuple(map(self.mask, dict.fromkeys((*known, *asked))))
 
     def _propose(self, facts: Sequence[str], session_id: str) -> int:
@@ -127,10 +127,10 @@ FACTS_TOKENS = 300
 SHARE_OF_REPLY = 0.2
 """The most of the window that a reply may take."""
 MARGIN = 32
-MOST_FACTS = 4
+MAX_FACTS = 4
 SHORTEST_FACT, LONGEST_FACT = 10, 300
 SHORTEST_QUOTE = 8
-MOST_NEW_WORDS = 2
+MAX_NEW_WORDS = 2
 """Words of a fact that the user need not have said: "The user prefers ..."."""
 
 ASK_SUMMARY = """\
@@ -222,7 +222,7 @@ def find_proven_facts(reply: str, said: str) -> tuple[str, ...]:
         return ()
     items = data.get("facts") if isinstance(data, dict) else None
     found = [_proven_fact(item, said) for item in items] if isinstance(items, list) else []
-    return tuple(dict.fromkeys(filter(None, found)))[:MOST_FACTS]
+    return tuple(dict.fromkeys(filter(None, found)))[:MAX_FACTS]
 
 
 def _proven_fact(item: Any, said: str) -> str:
@@ -240,7 +240,7 @@ def _proven_fact(item: Any, said: str) -> str:
     folded = said.casefold()
     if any(not has_identifier(folded, each.casefold()) for each in identifiers(fact)):
         return ""
-    return fact if len(missing_words(fact, said)) <= MOST_NEW_WORDS else ""
+    return fact if len(missing_words(fact, said)) <= MAX_NEW_WORDS else ""
 
 
 def _plain_words(text: str) -> str:
@@ -273,7 +273,7 @@ def _facts_schema() -> dict[str, Any]:
     }
     return {
         "type": "object",
-        "properties": {"facts": {"type": "array", "items": fact, "maxItems": MOST_FACTS}},
+        "properties": {"facts": {"type": "array", "items": fact, "maxItems": MAX_FACTS}},
         "required": ["facts"],
         "additionalProperties": False,
     }

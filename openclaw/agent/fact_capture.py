@@ -32,7 +32,7 @@ SAID_AGAIN = 0.6
 """A candidate is known when this part of its telling words stands in a line just saved."""
 LONGEST_RECEIPT = 72
 CLUES = 3
-MOST_WRAPPED = 300
+MAX_WRAPPED = 300
 """Characters of an entry's further lines."""
 LONGER = 2
 """A line with more than so many times the words (plus so many words) says something else."""
@@ -157,7 +157,7 @@ def _has_near(held: str, clues: Sequence[str], most: int) -> bool:
     while at >= 0:
         start, end = folded.rfind("\n", 0, at) + 1, folded.find("\n", at)
         end = end if end >= 0 else len(folded)
-        block = folded[start : end + MOST_WRAPPED]
+        block = folded[start : end + MAX_WRAPPED]
         words = folded[start:end].partition("<!--")[0].split()
         if len(words) <= most and all(other in block for other in others):
             return True

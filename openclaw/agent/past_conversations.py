@@ -14,7 +14,7 @@ from openclaw.tools.memory_tools import FoundMessage
 OTHER_CONVERSATIONS = "earlier conversations"
 RECALLED, RECALLED_LENGTH = 2, 240
 """Archived messages that go with a prompt about them, and characters of each."""
-MOST_TERMS = 12
+MAX_TERMS = 12
 """Telling words of a prompt; of a prompt with more, half must be in a message."""
 ALIKE = 20
 """Hits to read for each hit wanted, as many may have the same text."""
@@ -73,7 +73,7 @@ def find_archived(open_home: OpenHome, session: Session, text: str) -> list[str]
         f"{hit.tool or hit.role}: {hit.snippet}"
         + (f" -> assistant: {hit.reply}" if hit.reply else "")
         for hit in hits
-        if len(telling) <= MOST_TERMS or 2 * len(set(telling) & set(hit.missing)) <= len(telling)
+        if len(telling) <= MAX_TERMS or 2 * len(set(telling) & set(hit.missing)) <= len(telling)
     ]
 
 

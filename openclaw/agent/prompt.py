@@ -43,14 +43,14 @@ MORE_SKILLS = (
     "{} more skills are not listed. Those that may fit a request are named beside it; find_skill "
     "looks for others."
 )
-MOST_ABOUT = 1024
+MAX_ABOUT = 1024
 """Characters of a description; the standard allows no more."""
 
 COMMENT = re.compile(r"^[ \t]*<!--.*?-->[ \t]*\n?|[ \t]*<!--.*?-->", re.DOTALL | re.MULTILINE)
 SUPERSEDED = re.compile(
     r"^[ \t]*[-*+][ \t]+~~(?:(?!~~)[^\n])+~~(?: \([^\n]*\))?[ \t]*(?:\n|\Z)", re.MULTILINE
 )
-MOST_RULES = 2
+MAX_RULES = 2
 HARD_RULE = re.compile(
     r"\b(always|never|every (answer|reply)|must|immer|nie|toujours|jamais|siempre|nunca)\b", re.I
 )
@@ -68,7 +68,7 @@ REQUIRED = ("soul", "agents", "user")
 REMEMBERED = "memory"
 """The part of the head that is memory; the others are instructions."""
 TODOS = "memory/TODO.md"
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 """Bytes read of a file of the head; a window holds far less."""
 
 
@@ -120,7 +120,7 @@ def _skill_list(
     """
     named = skills_in_head(skills)
     rest = len(skills) - len(named)
-    for characters in (MOST_ABOUT, 200, 120, SHORT_ABOUT, 0):
+    for characters in (MAX_ABOUT, 200, 120, SHORT_ABOUT, 0):
         lines = [f"- {skill.line(characters)}" for skill in named]
         lines += [MORE_SKILLS.format(rest)] if rest else []
         text = "\n".join(("# Skills", "", SKILLS_RULE, *lines))
@@ -162,7 +162,7 @@ def hard_rules(sources: Mapping[str, str]) -> tuple[str, ...]:
         for line in strip_comments(sources[name]).splitlines()
         if HARD_RULE.search(line) and len(line) < 300
     ]
-    return tuple(found[:MOST_RULES])
+    return tuple(found[:MAX_RULES])
 
 
 def make_tail(
@@ -258,7 +258,7 @@ def read_sources(open_home: OpenHome) -> tuple[Mapping[str, str], Mapping[str, s
         if name == "memory" and not open_home.use_memory:
             continue
         try:
-            text = read_text(open_home.home.root / path, MOST_BYTES)
+            text = read_text(open_home.home.root / path, MAX_BYTES)
         except FileNotFoundError:
             continue
         except OSError as error:

@@ -42,13 +42,13 @@ from openclaw.types import Action, CallRecord, Shown, TurnChanges
 
 OWN_FILES = "the user's files"
 HERE = "earlier in this conversation"
-MOST_CHARS = 200_000
-MOST_LOOKED_AT = 200_000
+MAX_CHARS = 200_000
+MAX_LOOKED_AT = 200_000
 """Bytes of the files changed by a command that are searched for words of others."""
-MOST_IN_A_NAME = 1
+MAX_IN_A_NAME = 1
 """New names of lists and memories may have so many words that the user has not said; all names
 together, as several may be read as a sentence."""
-MOST_IN_A_PATH = 2
+MAX_IN_A_PATH = 2
 """The same for any other file; a name with more is foreign text in a list of files."""
 FEWEST_WORDS = 4
 """A text of so many words that also stands in a skill is its example, not something of its own."""
@@ -88,7 +88,7 @@ class Provenance:
     turn_changes: TurnChanges
     session: Session
     audit: Audit
-    limits: ResultLimits = ResultLimits(2 * MOST_CHARS)
+    limits: ResultLimits = ResultLimits(2 * MAX_CHARS)
     data: list[str] = field(default_factory=list)
     seen: list[tuple[str, str]] = field(default_factory=list)
     refused_values: list[list[str]] = field(default_factory=list)
@@ -144,7 +144,7 @@ class Provenance:
         if not material.path:
             return self._foreign_material(material, material.label)
         # The model sees only both ends of a longer one.
-        ends = f"{material.text[:MOST_CHARS]}\n{material.text[MOST_CHARS:][-MOST_CHARS:]}"
+        ends = f"{material.text[:MAX_CHARS]}\n{material.text[MAX_CHARS:][-MAX_CHARS:]}"
         if source := self.learned.source(material.path) or self.learned.known(ends):
             return self._foreign_material(material, f"{material.label}, {source}")
         self._note_own_file(material.path)
@@ -194,7 +194,7 @@ class Provenance:
 
     def _fence_foreign(self, text: str, source: str) -> str:
         """Return a foreign text, fenced; from here on the turn is tainted."""
-        return as_data(text, source, self.turn_changes, ResultLimits(MOST_CHARS))
+        return as_data(text, source, self.turn_changes, ResultLimits(MAX_CHARS))
 
     # -------- the source of words
 
@@ -254,7 +254,7 @@ class Provenance:
         """Return a new name when it and those before it say more than names do, else ""."""
         missing = missing_words(" ".join((*self._names, name)), self._user_words()) - LIST_WORDS
         self._naming = name if missing & significant_words(name) else ""
-        return name if len(missing) > MOST_IN_A_NAME else ""
+        return name if len(missing) > MAX_IN_A_NAME else ""
 
     def _user_words(self) -> str:
         """Return the user's words in this conversation."""
@@ -322,7 +322,7 @@ class Provenance:
             yield from (use.output for use in entry.tool_calls if use.ok)
         for path in dict.fromkeys((*HEAD_PATHS, *files)):
             with suppress(OSError, OpenclawError):
-                yield read_text(self.home.root / path, MOST_CHARS)
+                yield read_text(self.home.root / path, MAX_CHARS)
 
     # -------- results of tools
 
@@ -435,7 +435,7 @@ class Provenance:
                 break
             names.append(folder.name)
         missing = missing_words(" ".join(names), self._user_words())
-        return len([word for word in missing if not word.isdigit()]) > MOST_IN_A_PATH
+        return len([word for word in missing if not word.isdigit()]) > MAX_IN_A_PATH
 
     def _own_lines(self) -> Iterator[tuple[str, list[str]]]:
         """Yield the user's files that were read or written in this turn, with their lines."""
@@ -449,7 +449,7 @@ class Provenance:
         sources = {old: self._source_of(path) for path, old in was.items() if old != _EMPTY}
         gone = (self._source_of(path) for path in was if not self._sums[path])
         went = next(filter(None, gone), "")
-        most = MOST_LOOKED_AT // max(len(was), 1)
+        most = MAX_LOOKED_AT // max(len(was), 1)
         for path in filter(self._sums.get, was):
             now, is_new = self._sums[path], self.turn_changes.before[path] is None
             source = sources.get(now, went) if is_new else ""

@@ -18,7 +18,7 @@ from openclaw.types import Change, FileContent, TurnChanges
 SHOWN = 3
 NOT_SAVED = "(a prompt that was not saved)"
 """The subject of a turn that changed files while conversations are not saved."""
-MOST_SHOWN = 200_000
+MAX_SHOWN = 200_000
 """Bytes of a file before and after a change; a change of more is not shown."""
 
 
@@ -95,7 +95,7 @@ def _show_changes(
 
     def show_text(name: str, before: bytes | None, after: bytes | None) -> None:
         whole = (before or b"") + (after or b"")
-        if len(whole) > MOST_SHOWN or b"\0" in whole or name.startswith(".openclaw/"):
+        if len(whole) > MAX_SHOWN or b"\0" in whole or name.startswith(".openclaw/"):
             return
         mask = open_home.masker.mask_for_display
         was, new = (data if data is None else mask(decode(data)) for data in (before, after))

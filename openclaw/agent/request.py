@@ -25,7 +25,7 @@ from openclaw.agent.provenance import Provenance
 from openclaw.agent.toolset import make_toolbox, open_notes
 from openclaw.agent.window import (
     INPUT_SHARE,
-    MOST_SHARE,
+    MAX_SHARE,
     CutPlan,
     SentConversation,
     make_messages,
@@ -35,7 +35,7 @@ from openclaw.agent.window import (
 )
 from openclaw.errors import PromptTooLarge, ServerAway, UsageError
 from openclaw.home.open_home import OpenHome
-from openclaw.messages import MOST_IMAGE_BYTES, Entry, Image, Material, Message, TurnRecord
+from openclaw.messages import MAX_IMAGE_BYTES, Entry, Image, Material, Message, TurnRecord
 from openclaw.models import token_count
 from openclaw.models.base import ModelCard, Request
 from openclaw.models.ollama_client import list_models, may_chat
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from openclaw.agent.compaction import Compaction
 
 
-MOST_COMPACTIONS = 3
+MAX_COMPACTIONS = 3
 Parts = tuple[HeadPart, ...]
 
 
@@ -76,7 +76,7 @@ def make_request_builder(
     return RequestBuilder(open_home, session, protocol, turn_skills, toolbox, meter, name, card)
 
 
-MOST_BYTES_A_TOKEN = 6
+MAX_BYTES_A_TOKEN = 6
 """Of a whole request; English prose has between four and five."""
 CLEARLY = 0.75
 """A request that is nearer to the limit is counted."""
@@ -118,7 +118,7 @@ class RequestBuilder:
 
     def __post_init__(self) -> None:
         window = self.card.window
-        self.limit, self.most = int(window * INPUT_SHARE), int(window * MOST_SHARE)
+        self.limit, self.most = int(window * INPUT_SHARE), int(window * MAX_SHARE)
         self.tools = self.protocol.tools(self.toolbox)
         self.messages_before = len(self.session.messages)
         if self.session.shortened > self.messages_before:  # an editor has taken messages out
@@ -171,7 +171,7 @@ class RequestBuilder:
         Older parts are compacted when they no longer fit. Raises PromptTooLarge, which names the
         largest parts, when not even the head and the newest message fit.
         """
-        for _ in range(MOST_COMPACTIONS):
+        for _ in range(MAX_COMPACTIONS):
             entries = [*self.session.messages[: self.messages_before], *turn.entries]
             cuts = self.plan(entries, request.tools)
             if not cuts.drop or cuts.tokens > self.most:
@@ -236,7 +236,7 @@ class RequestBuilder:
         new = [m for entry in entries[at:] for m in self.protocol.wire(entry)]
         more = token_count.most_tokens(token_count.request_text(new)) * self.meter.factor
         counted = known.prompt_tokens + more + token_count.count_overhead(new)
-        proves = counted * MOST_BYTES_A_TOKEN >= len(whole.encode(errors="replace"))
+        proves = counted * MAX_BYTES_A_TOKEN >= len(whole.encode(errors="replace"))
         return proves and counted <= self.limit * CLEARLY
 
     def count_head(self, tools: Sequence[Any]) -> int:
@@ -423,9 +423,7 @@ def _reload_image(root: Path, image: Image) -> Image:
         return image
     path = root / image.path
     try:
-        is_open = (
-            path.is_file() and not why_denied(path) and path.stat().st_size <= MOST_IMAGE_BYTES
-        )
+        is_open = path.is_file() and not why_denied(path) and path.stat().st_size <= MAX_IMAGE_BYTES
         data = read_bytes(path) if is_open else b""
     except (OSError, ValueError):  # the session's file may name anything
         data = b""

@@ -41,9 +41,9 @@ FILE = "offered.txt"
 AT_START = "-"
 LONGEST_PROMPT = 120
 """Characters; the prompt is shown in full, so a longer one is not offered."""
-MOST_SEARCHED = 2_000
+MAX_SEARCHED = 2_000
 """Characters at the end of an answer that are searched for what it promises."""
-MOST_BYTES = 200_000
+MAX_BYTES = 200_000
 PEOPLE = ("memory/MEMORY.md", "memory/people.md")
 _LINK = re.compile(r"://|\bwww\.|\b[\w-]{2,}\.[a-z]{2,}(?:\b|/)", re.IGNORECASE)
 _LIST_OF_SHOPPING = re.compile(r"shop|grocer|einkauf|courses|compra|spesa", re.IGNORECASE)
@@ -167,7 +167,7 @@ def _offer_promised(open_home: OpenHome, session: Session, answer: str) -> TodoO
     if open_home.settings.proactive == "off" or not open_home.use_memory or session.is_foreign:
         return None
     today = open_home.now().date()
-    for sentence in sentences(answer[-MOST_SEARCHED:]):
+    for sentence in sentences(answer[-MAX_SEARCHED:]):
         named = find_named_day(sentence)
         day = parse_day(named, today) if named else None
         if day and day > today and read_answer(sentence).has("announces"):
@@ -209,7 +209,7 @@ def _is_known(open_home: OpenHome, name: str) -> bool:
 def _read_texts(open_home: OpenHome, names: Iterable[str]) -> Iterator[str]:
     for name in names:
         try:
-            yield read_text(open_home.home.root / name, MOST_BYTES)
+            yield read_text(open_home.home.root / name, MAX_BYTES)
         except OSError:
             continue
 

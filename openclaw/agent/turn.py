@@ -56,7 +56,7 @@ from openclaw.tools.paths import visible_files
 from openclaw.tools.skill_tools import TurnSkills, fill_instructions, find_user_skill
 from openclaw.types import Change, Shown, ToolProblem, TurnChanges
 
-MOST_ON_RECEIPT = 1_000_000
+MAX_ON_RECEIPT = 1_000_000
 """Bytes of a file that a receipt compares."""
 ELSEWHERE = "The user works in {folder}, outside the home. Name its files by their whole paths."
 LARGEST_SEED = 2**31 - 1
@@ -64,7 +64,7 @@ LARGEST_SEED = 2**31 - 1
 AFTER_REQUEST = ("openclaw.agent.answer_check", "openclaw.agent.after_answer")
 SENT_SECONDS = 0.02
 """After this time the request has been sent."""
-MOST_TODOS = 8
+MAX_TODOS = 8
 """Open to-dos that go with a question about which no file says anything, as they may be its answer
 in whatever words and language it is asked, and with what may be about one of them."""
 
@@ -460,7 +460,7 @@ def _other_todos(
     if not open_home.use_memory or not (unanswered or cues.unclear):
         return []
     others = [each for each in todos.open_texts() if each not in due]
-    return [f"Open to-do: {each}" for each in others[:MOST_TODOS]]
+    return [f"Open to-do: {each}" for each in others[:MAX_TODOS]]
 
 
 def _make_limits(settings: Settings, card: ModelCard, seed: int) -> TurnLimits:
@@ -494,4 +494,4 @@ def _current_text(open_home: OpenHome, path: str) -> str | None:
         file = open_home.home.inside(path)
     except ToolProblem:
         return None
-    return read_text(file, MOST_ON_RECEIPT) if file.is_file() else None
+    return read_text(file, MAX_ON_RECEIPT) if file.is_file() else None

@@ -21,7 +21,7 @@ from openclaw.tools.results import PAGE_CHARS, ResultLimits
 INPUT_SHARE = 0.75
 """The part of the window that a request may fill; the rest is for the reply."""
 
-MOST_SHARE = 0.9
+MAX_SHARE = 0.9
 """The part that head and newest exchange alone may fill; the reply is then short."""
 
 TARGET = 0.6
@@ -103,7 +103,7 @@ def plan_cuts(
 
     The newest exchange is never dropped.
     """
-    limit, most = int(window * INPUT_SHARE), int(window * MOST_SHARE)
+    limit, most = int(window * INPUT_SHARE), int(window * MAX_SHARE)
 
     def used(drop: int, cut: int) -> int:
         return base + sum(row.short if row.last < cut else row.whole for row in sizes[drop:])
@@ -151,7 +151,7 @@ def summary_room(left: int) -> int:
 
 USUAL_HEAD = 1_000
 """Tokens of the starter home's first request."""
-MOST_RESULT, LEAST_RESULT = 0.3, 0.08
+MAX_RESULT, LEAST_RESULT = 0.3, 0.08
 """Shares of the window that one result may take."""
 CHARS_A_TOKEN = 3.5
 
@@ -165,7 +165,7 @@ def result_tokens(window: int) -> int:
     """Return the most tokens of one result: a third of a request without a usual head, so that the
     last two exchanges still fit too."""
     left = (int(window * INPUT_SHARE) - USUAL_HEAD) // 3
-    return max(int(window * LEAST_RESULT), min(left, int(window * MOST_RESULT)))
+    return max(int(window * LEAST_RESULT), min(left, int(window * MAX_RESULT)))
 
 
 def material_limits(limits: ResultLimits, window: int, parts: int) -> ResultLimits:

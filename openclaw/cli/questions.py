@@ -120,7 +120,7 @@ else:
         return typed.decode(errors="replace")
 
 
-MOST_CHOICES = 10
+MAX_CHOICES = 10
 QUESTION = "Number or part of the name, Enter for none: "
 Choice = tuple[str, str]
 """The value that is chosen, and the line that shows it."""
@@ -153,11 +153,11 @@ def pick(
 
 def _show(choices: Sequence[Choice], say: Callable[[str], None]) -> Sequence[Choice]:
     """Print the choices; returns those that a number may choose."""
-    shown = choices[:MOST_CHOICES]
+    shown = choices[:MAX_CHOICES]
     for number, (_, line) in enumerate(shown, 1):
         say(f"{number:>3}  {line}")
-    if len(choices) > MOST_CHOICES:
-        say(f"     and {len(choices) - MOST_CHOICES} more")
+    if len(choices) > MAX_CHOICES:
+        say(f"     and {len(choices) - MAX_CHOICES} more")
     return shown
 
 

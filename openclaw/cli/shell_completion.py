@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from typer._click import Context
 
 
-MOST_VALUES = 50
+MAX_VALUES = 50
 Pairs = Iterable[tuple[str, str]]
 
 
@@ -50,7 +50,7 @@ def complete(ctx: Context, param: Any, incomplete: str) -> list[CompletionItem]:
         matching = ((value, about) for value, about in found if value.startswith(incomplete))
         return [
             CompletionItem(value, help=one_line(about, 60))
-            for value, about in islice(matching, MOST_VALUES)
+            for value, about in islice(matching, MAX_VALUES)
         ]
     except Exception:  # noqa: BLE001  (a shell's prompt is no place for errors)
         return []
@@ -62,7 +62,7 @@ def _sessions(home: Home) -> Pairs:
 
 def _turns(home: Home) -> Pairs:
     with closing(Agent.open(home, load_settings(home))) as agent:
-        return [(turn.id, turn.subject) for turn in islice(agent.history.turns(), MOST_VALUES)]
+        return [(turn.id, turn.subject) for turn in islice(agent.history.turns(), MAX_VALUES)]
 
 
 def _todos(done: bool | None) -> Callable[[Home], Pairs]:

@@ -51,7 +51,7 @@ STATUS_SECONDS = 0.3
 """A shorter wait gets no status line."""
 PAUSE_SECONDS = 1.0
 """An answer that pauses so long gets a status line too."""
-MOST_TAIL = 3
+MAX_TAIL = 3
 WAITING_FOR_MODEL = "waiting for the model"
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _SPINNER = "\u280b\u2819\u2839\u2838\u283c\u2834\u2826\u2827\u2807\u280f"
@@ -215,7 +215,7 @@ class Screen(Listener):
         end = f" {', '.join(details)}" if details else " \u2026" if not self._animated else ""
         sign = f"{self._spinner(now)} " if self._animated else ""
         words = _cut_end(words, width - columns(sign) - columns(end))
-        tail = [_cut_end(f"  {one_line(line)}", width) for line in progress.tail[-MOST_TAIL:]]
+        tail = [_cut_end(f"  {one_line(line)}", width) for line in progress.tail[-MAX_TAIL:]]
         return [_dim(line) for line in (f"{sign}{words}{end}", *tail)]
 
     def _spinner(self, now: float) -> str:

@@ -31,7 +31,7 @@ from openclaw.storage.safe_open import check_no_links, make_folder, read_bytes, 
 from openclaw.storage.text import write_text
 from openclaw.types import FileContent, to_timestamp
 
-MOST_KEPT = 500
+MAX_KEPT = 500
 """Records that are kept where no git holds them."""
 LOCK_SECONDS = 5.0
 FOREIGN = "foreign"
@@ -285,7 +285,7 @@ class History:
         """Remove the oldest records that nothing waits for, where there are too many."""
         with contextlib.suppress(OSError):
             folders = sorted(path for path in self.place.iterdir() if path.is_dir())
-            for folder in folders[: max(0, len(folders) - MOST_KEPT)]:
+            for folder in folders[: max(0, len(folders) - MAX_KEPT)]:
                 if not any((folder / mark).exists() for mark in (RUNNING, READY)):
                     shutil.rmtree(check_no_links(folder), ignore_errors=True)
 

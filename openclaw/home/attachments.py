@@ -20,7 +20,7 @@ from typing import BinaryIO
 
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
-from openclaw.messages import MOST_IMAGE_BYTES, Image, Material
+from openclaw.messages import MAX_IMAGE_BYTES, Image, Material
 from openclaw.security.credentials import why_denied
 from openclaw.storage.foreign_readers import NoText, paged_text
 from openclaw.storage.readers import BEGINNING, IMAGES, SUFFIXES, kind_of
@@ -220,7 +220,7 @@ def _read_image(mention: Mention, inside: str) -> Material | None:
         with path.open("rb") as file:
             kind = kind_of(file.read(BEGINNING))
             file.seek(0)
-            data = file.read(MOST_IMAGE_BYTES + 1) if kind in IMAGES else b""
+            data = file.read(MAX_IMAGE_BYTES + 1) if kind in IMAGES else b""
     except OSError:
         return None
     if not data:
@@ -233,8 +233,8 @@ def _read_image(mention: Mention, inside: str) -> Material | None:
 
 
 def _make_image(name: str, where: str, kind: str, data: bytes) -> Image:
-    if len(data) > MOST_IMAGE_BYTES:
-        most = f"larger than {MOST_IMAGE_BYTES // 1_000_000} MB"
+    if len(data) > MAX_IMAGE_BYTES:
+        most = f"larger than {MAX_IMAGE_BYTES // 1_000_000} MB"
         raise UsageError(f"the image '{name}' is {most}", "attach a smaller copy of it")
     return Image(where, kind, hashlib.sha256(data).hexdigest(), data)
 

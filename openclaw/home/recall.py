@@ -26,7 +26,7 @@ LEAST_READING_SECONDS = 0.5
 """For so long the rate of reading files is measured before a prompt goes on without them."""
 _left: list[SearchProcess] = []
 """Processes that finish the index. Python would warn of one that is forgotten."""
-MOST_CHARACTERS = 1000
+MAX_CHARACTERS = 1000
 """Only the beginning of a longer prompt is searched for."""
 
 BROKEN = "memory could not be searched; see what is wrong: openclaw memory search WORDS"
@@ -100,7 +100,7 @@ class Recall:
         """Start a search for a prompt, which may be an `order`. `skip` are files that the prompt
         holds already; with `only` the search is limited to these files."""
         self.left_out = []
-        text = question[:MOST_CHARACTERS]
+        text = question[:MAX_CHARACTERS]
         self._send("recall", question=text, skip=sorted(skip), only=list(only), order=order)
 
     def wait_for_passages(self, patience: float) -> list[dict[str, Any]]:

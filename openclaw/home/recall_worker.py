@@ -36,8 +36,8 @@ from openclaw.storage.home import Home
 from openclaw.storage.safe_open import follow, is_folder
 from openclaw.types import ToolProblem
 
-MOST_PASSAGES = 3
-MOST_TOKENS = 400
+MAX_PASSAGES = 3
+MAX_TOKENS = 400
 CHANGED = "changed\n"
 REST_SECONDS = 0.5
 """How long it makes vectors before it looks for a question again."""
@@ -134,13 +134,13 @@ def _recall(search: Search, request: Mapping[str, Any]) -> dict[str, Any]:
     """The passages for a prompt, and the hits left out with the rules."""
     if only := request["only"]:
         asked = _remove_paths(request["question"], only)
-        named = [p for path in only for p in search.search(asked, MOST_PASSAGES, path=path)]
-        return _to_json(named[:MOST_PASSAGES])
+        named = [p for path in only for p in search.search(asked, MAX_PASSAGES, path=path)]
+        return _to_json(named[:MAX_PASSAGES])
     found = search.chosen_for_prompt(
         request["question"],
         frozenset(request["skip"]),
-        most=MOST_PASSAGES,
-        tokens=MOST_TOKENS,
+        most=MAX_PASSAGES,
+        tokens=MAX_TOKENS,
         count=at_most_tokens,
         order=request["order"],
     )

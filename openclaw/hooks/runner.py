@@ -26,8 +26,8 @@ from openclaw.tools.shell.output import KEPT, plain
 from openclaw.tools.shell.process import CMD, FinishedRun, run
 from openclaw.tools.shell.shell import environment
 
-MOST_CHARS = 65_536
-MOST_ERRORS = 10_000_000
+MAX_CHARS = 65_536
+MAX_ERRORS = 10_000_000
 LONGEST_REASON = 200
 REFUSES = 2
 """The exit code that refuses, as with Claude Code."""
@@ -75,7 +75,7 @@ def run_hook(
                 errors=errors,
             )
             errors.seek(0)
-            said = plain(errors.read(MOST_CHARS).decode("utf-8", "replace"))
+            said = plain(errors.read(MAX_CHARS).decode("utf-8", "replace"))
     except (OSError, ValueError) as error:
         return HookReply(failed=f"it could not be started: {safe_line(str(error))}")
     return _parse_reply(finished, said)
@@ -114,7 +114,7 @@ def hook_environment(home: Home, hook: Hook) -> dict[str, str]:
 
 def _output_excess(errors: BinaryIO) -> str:
     size = os.fstat(errors.fileno()).st_size
-    return "it wrote too much to standard error" if size > MOST_ERRORS else ""
+    return "it wrote too much to standard error" if size > MAX_ERRORS else ""
 
 
 def _parse_reply(finished: FinishedRun, errors: str) -> HookReply:
@@ -123,9 +123,9 @@ def _parse_reply(finished: FinishedRun, errors: str) -> HookReply:
     if code is None:
         return HookReply(failed=safe_line(finished.stopped), seconds=seconds)
     text = strip_hidden(finished.text).strip()
-    reply = _parse_object(text) if len(text) <= MOST_CHARS else {}
-    if not reply and len(text) > MOST_CHARS:
-        text = f"{text[:MOST_CHARS]}\n[Cut: a hook may say {MOST_CHARS:,} characters]"
+    reply = _parse_object(text) if len(text) <= MAX_CHARS else {}
+    if not reply and len(text) > MAX_CHARS:
+        text = f"{text[:MAX_CHARS]}\n[Cut: a hook may say {MAX_CHARS:,} characters]"
     if code == REFUSES:
         why = reply.get("refuse") or errors or text
         return HookReply(refused=_refusal_text(why), code=code, seconds=seconds)

@@ -186,7 +186,7 @@ def _measured(name: str, path: str, text: str, was_cut: bool = False) -> Request
     )
 
 
-MOST_VERSIONS = 100
+MAX_VERSIONS = 100
 """Versions of a file that are looked at."""
 OPTIONS = ("mode", "asked", "memory")
 """The options of a turn on which its head depends, as its record names them."""
@@ -340,7 +340,7 @@ def _writers_of(open_home: OpenHome, name: str, path: str, sent: str) -> Iterato
 
     file = open_home.home.root / path
     text = shown(read_bytes(file) if file.is_file() else None)
-    versions = islice(open_home.history.versions(path), MOST_VERSIONS)
+    versions = islice(open_home.history.versions(path), MAX_VERSIONS)
     writer: Turn | None = None
     for turn, content in versions:
         older = shown(content)

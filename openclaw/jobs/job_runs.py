@@ -35,7 +35,7 @@ LATE_BY = timedelta(minutes=15)
 TOO_LATE = timedelta(days=1)
 LOOK_BACK = timedelta(days=31)
 LONGEST_NOTE = 2000
-MOST_TOLD = 3
+MAX_TOLD = 3
 """Missed moments that are named; of more the number is told."""
 TODO_DUE = "todo due"
 """What a job does without a model."""
@@ -168,8 +168,8 @@ def _tell_lateness(due: Due, now: datetime) -> str:
     elif late > LATE_BY:
         parts.append(f"late: it was due {due.moment:%Y-%m-%d %H:%M}")
     if due.missed:
-        named = ", ".join(f"{moment:%Y-%m-%d %H:%M}" for moment in due.missed[-MOST_TOLD:])
-        more = len(due.missed) - MOST_TOLD
+        named = ", ".join(f"{moment:%Y-%m-%d %H:%M}" for moment in due.missed[-MAX_TOLD:])
+        more = len(due.missed) - MAX_TOLD
         parts.append(f"missed before: {named}" + (f" and {more} more" if more > 0 else ""))
     return "; ".join(parts)
 

@@ -31,7 +31,7 @@ from openclaw.memory.markdown import is_same_statement, read_page, statement_ste
 from openclaw.memory.notes import DAILY
 from openclaw.memory.pages import gathered_lines
 
-MOST_IN_GROUP = 60
+MAX_IN_GROUP = 60
 """Largest group of items that is compared. A larger group shares a form, not a subject."""
 _COMPARED_MOST = 40
 """Most words of an entry that is compared word by word. Longer entries are compared whole."""
@@ -73,7 +73,7 @@ def _find_pairs(items: Sequence[LintItem]) -> Iterator[tuple[int, int, bool]]:
     told = set()
     for sure, groups in ((True, alike(texts)), (False, alike(but_one))):
         for group in groups:
-            for pair in combinations(group[:MOST_IN_GROUP], 2):
+            for pair in combinations(group[:MAX_IN_GROUP], 2):
                 one, other = items[pair[0]], items[pair[1]]
                 if pair in told or not _may_be_same(one, other):
                     continue

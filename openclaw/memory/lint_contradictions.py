@@ -10,7 +10,7 @@ from openclaw.memory.corrections import corrects, subject_keys
 from openclaw.memory.entries import strike_through
 from openclaw.memory.findings import Document, Edit, LintFinding, alike, quote
 from openclaw.memory.lint_checks import (
-    MOST_IN_GROUP,
+    MAX_IN_GROUP,
     LintItem,
     items_of,
     pair_finding,
@@ -55,7 +55,7 @@ def _find_opposed(items: Sequence[LintItem]) -> Iterator[tuple[LintItem, LintIte
     )
     for group in alike(keys):
         newest = sorted((items[n] for n in group), key=lambda i: (i.date, i.order), reverse=True)
-        for new, old in combinations(newest[:MOST_IN_GROUP], 2):
+        for new, old in combinations(newest[:MAX_IN_GROUP], 2):
             if _are_of_one_time(new, old) and _disagree(new, old):
                 yield old, new
 

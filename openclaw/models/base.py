@@ -288,10 +288,10 @@ class Profile:
         return {"version": VERSION, **asdict(self)}
 
 
-MOST_BYTES = 64_000_000
+MAX_BYTES = 64_000_000
 """Of one reply, unless the request sets a lower limit."""
-MOST_LINE = 16_000_000
-MOST_ERROR = 64_000
+MAX_LINE = 16_000_000
+MAX_ERROR = 64_000
 BYTES_A_TOKEN = 2_000
 """A token is sent in some hundred bytes of JSON."""
 
@@ -316,7 +316,7 @@ def replace_surrogates(text: AnyStr) -> AnyStr:
 
 def bytes_for(tokens: int) -> int:
     """The most bytes that a reply of so many tokens may have."""
-    return min(MOST_BYTES, 2_000_000 + BYTES_A_TOKEN * tokens)
+    return min(MAX_BYTES, 2_000_000 + BYTES_A_TOKEN * tokens)
 
 
 def ask_uncompressed(request: httpx.Request) -> None:
@@ -352,10 +352,10 @@ def _lines(stream: httpx.SyncByteStream) -> Iterator[bytes]:
     total = size = 0
     for chunk in stream:
         total, size = total + len(chunk), size + len(chunk)
-        if total > MOST_BYTES:
-            raise httpx.ReadError(f"it sent more than {MOST_BYTES:,} bytes")
-        if size > MOST_LINE:
-            raise httpx.ReadError(f"it sent a line of more than {MOST_LINE:,} bytes")
+        if total > MAX_BYTES:
+            raise httpx.ReadError(f"it sent more than {MAX_BYTES:,} bytes")
+        if size > MAX_LINE:
+            raise httpx.ReadError(f"it sent a line of more than {MAX_LINE:,} bytes")
         lines, end, rest = chunk.rpartition(b"\n")
         held.append(lines + end)
         if end:

@@ -26,7 +26,7 @@ from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 from openclaw import __version__
 from openclaw.errors import ModelFailed, PromptTooLarge, ServerAway
 from openclaw.messages import Waiting
-from openclaw.models.base import MOST_BYTES, MOST_ERROR, MOST_LINE, is_patient, replace_surrogates
+from openclaw.models.base import MAX_BYTES, MAX_ERROR, MAX_LINE, is_patient, replace_surrogates
 from openclaw.stopping import check_stop
 from openclaw.storage.readers import json_or_none
 
@@ -167,7 +167,7 @@ def post_json(
         while not ready.select(BEAT_SECONDS):
             yield Waiting("")
         connection.sock.settimeout(None)
-        return connection.getresponse().read(MOST_BYTES)
+        return connection.getresponse().read(MAX_BYTES)
 
 
 def refused(error: BaseException | None) -> bool:
@@ -292,7 +292,7 @@ class HttpClient:
             self._response = response = connection.getresponse()
             if response.status >= 300:
                 moved = response.getheader("Location")
-                text = response.read(MOST_ERROR).decode(errors="replace")
+                text = response.read(MAX_ERROR).decode(errors="replace")
                 raise ServerRefusal(f"it has moved to {moved}" if moved else text, response.status)
             if response.getheader("Content-Encoding", "identity").lower() != "identity":
                 raise HTTPException("it packs its reply, which was not asked for")
@@ -304,15 +304,15 @@ class HttpClient:
     def lines(self, response: HTTPResponse, most: int) -> Generator[bytes, None, None]:
         """The lines of a streamed reply, without lone surrogates. Closing the generator early hangs
         up on the server. HTTPException when the reply has more than `most` bytes, or a line has
-        more than MOST_LINE."""
+        more than MAX_LINE."""
         left, complete = most, False
         try:
-            while line := response.readline(min(left, MOST_LINE) + 1):
+            while line := response.readline(min(left, MAX_LINE) + 1):
                 left -= len(line)
                 if left < 0:
                     raise HTTPException(f"it sent more than {most:,} bytes")
-                if len(line) > MOST_LINE:
-                    raise HTTPException(f"it sent a line of more than {MOST_LINE:,} bytes")
+                if len(line) > MAX_LINE:
+                    raise HTTPException(f"it sent a line of more than {MAX_LINE:,} bytes")
                 if line.strip():
                     yield replace_surrogates(line)
             response.read()  # ends a response whose length was told, which `readline` does not

@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 from openclaw.errors import ServerAway, UsageError
-from openclaw.models.base import MOST_BYTES, MOST_LINE, ModelCard, replace_surrogates
+from openclaw.models.base import MAX_BYTES, MAX_LINE, ModelCard, replace_surrogates
 from openclaw.models.http_client import CONNECT_SECONDS, HttpClient, ServerRefusal, is_loopback
 
 
@@ -42,15 +42,15 @@ class OllamaClient(HttpClient):
 
     def pull(self, name: str) -> Iterator[Mapping[str, Any]]:
         """The states of fetching a model."""
-        return self.stream("/api/pull", {"model": name, "stream": True}, MOST_BYTES)
+        return self.stream("/api/pull", {"model": name, "stream": True}, MAX_BYTES)
 
     def ask(self, method: str, path: str, value: object = None) -> Mapping[str, Any]:
         """The object that the server answers to a call without a stream."""
         response = self.send(method, path, value)
         try:
-            data = response.read(MOST_LINE + 1)
-            if len(data) > MOST_LINE:
-                raise HTTPException(f"it sent more than {MOST_LINE:,} bytes")
+            data = response.read(MAX_LINE + 1)
+            if len(data) > MAX_LINE:
+                raise HTTPException(f"it sent more than {MAX_LINE:,} bytes")
             return _object(replace_surrogates(data))
         except BaseException:
             self.close()

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from openclaw.models.base import ModelCard
 
 
-MOST_BYTES = 100_000
-MOST_NUMBER = 10**15
+MAX_BYTES = 100_000
+MAX_NUMBER = 10**15
 """A larger file, or one with a larger number, is no profile of ours."""
 _TYPES: dict[str, Any] = {"str": str, "bool": bool, "int": int, "float": (int, float)}
 
@@ -70,7 +70,7 @@ def _merge(known: Profile, new: Profile) -> Profile:
 def _read(path: Path) -> Profile | None:
     """Read a profile; None for any damaged file, so that no file can block a model."""
     try:
-        if not path.is_file() or path.stat().st_size > MOST_BYTES:
+        if not path.is_file() or path.stat().st_size > MAX_BYTES:
             return None
         value = parse_foreign_json(path.read_bytes())
         return _parse_profile(value) if value["version"] == VERSION else None
@@ -108,7 +108,7 @@ def _check_plain(kind: str, value: Any) -> Any:
         raise TypeError(f"not {kind}: {value!r}")
     if kind == "str":
         value.encode()  # half a pair of surrogates cannot be printed
-    elif not 0 <= value <= MOST_NUMBER or not math.isfinite(value):
+    elif not 0 <= value <= MAX_NUMBER or not math.isfinite(value):
         raise ValueError(f"out of bounds: {value!r}")
     return value
 

@@ -103,7 +103,7 @@ def cut(
     return f"{keep.rstrip()}\n[cut here, {left} more lines: {next_step}]", True
 
 
-MOST_SAVED = 200
+MAX_SAVED = 200
 
 
 @dataclass(slots=True)
@@ -122,7 +122,7 @@ class SavedCounts:
         key = md5(text.encode(errors="replace"))
         if key not in self._known:
             self._known[key] = count(text)
-            newest = dict([*self._known.items()][-MOST_SAVED:])
+            newest = dict([*self._known.items()][-MAX_SAVED:])
             with suppress(OSError, OpenclawError):  # without the file it is counted again
                 write_text(self.path, json.dumps(newest, indent=0) + "\n")
         return self._known[key]

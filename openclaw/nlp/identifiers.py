@@ -61,7 +61,7 @@ _QUOTED = re.compile(
     r"|\u300c([^\u300d\n]{1,40})\u300d|(?<![\w'])'([^'\n]{2,60})'(?![\w'])"
 )
 _CODE = re.compile(r"(?<!`)`([^`\n]{2,120})`(?!`)")
-MOST_QUOTED_WORDS = 6
+MAX_QUOTED_WORDS = 6
 
 
 class FoundIdentifier(NamedTuple):
@@ -150,7 +150,7 @@ def _find_exact(text: str) -> Iterator[FoundIdentifier]:
     for pattern in (_QUOTED, _CODE):
         for each in pattern.finditer(text):
             quoted = each[each.lastindex or 0].strip(" ,.;")
-            if len(quoted) > 1 and len(quoted.split()) <= MOST_QUOTED_WORDS:
+            if len(quoted) > 1 and len(quoted.split()) <= MAX_QUOTED_WORDS:
                 yield FoundIdentifier(each.start(), each.end(), quoted)
     numbers = [each.span() for each in _LIST_NUMBER.finditer(text)]
     starts, ends = {start for start, _ in numbers}, {end for _, end in numbers}

@@ -28,7 +28,7 @@ _NAME = re.compile(r"[^\W\d_A-Z][,;]? ([A-Z][^\W\d_A-Z]{2,})\b")
 _DAYS = frozenset(
     (*calendar.day_name, *calendar.day_abbr, *calendar.month_name, *calendar.month_abbr)
 )
-MOST_NUMBERS = 40
+MAX_NUMBERS = 40
 NEAR_DAYS = 15
 """A day so near to today may be meant by "tomorrow" or "Friday"."""
 SAME_BEGINNING = 4
@@ -115,7 +115,7 @@ def _values(number: str) -> Iterator[float]:
 
 def _computed(numbers: Sequence[float]) -> Iterator[float]:
     """Yield what two of the numbers give, or all together."""
-    few = [*dict.fromkeys(numbers)][:MOST_NUMBERS]
+    few = [*dict.fromkeys(numbers)][:MAX_NUMBERS]
     yield round(sum(few), 4)
     for one, other in permutations(few, 2):
         yield from (round(value, 4) for value in (one + other, one - other, one * other))

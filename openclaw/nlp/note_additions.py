@@ -13,7 +13,7 @@ from openclaw.nlp.statements import find_statements
 from openclaw.types import Change
 
 LONGEST_REQUEST = 200
-MOST_FACTS = 24
+MAX_FACTS = 24
 TODO_FILE = "memory/TODO.md"
 ENDING, BEGINNING = 600, 2_000
 """Characters of an answer that are searched for a question, and for a refusal."""
@@ -51,7 +51,7 @@ def find_additions(said: str, answer: str, changes: Sequence[Change] = ()) -> No
     real = [change for change in changes if change.before != change.after]
     return NoteAdditions(
         request=shorten_request(said),
-        facts=tuple(facts)[:MOST_FACTS],
+        facts=tuple(facts)[:MAX_FACTS],
         findings=(*_find_orders(said), *_find_in_answer(said, answer)),
         files=tuple(
             f"{change.path} {'removed' if change.after is None else 'written'}"
@@ -107,8 +107,8 @@ def _is_order(sentence: str) -> bool:
     return read_message(blank_quotes(sentence)).has("orders")
 
 
-MOST_FROM_ANSWER = 3
-MOST_ORDERS = 2
+MAX_FROM_ANSWER = 3
+MAX_ORDERS = 2
 LONGEST_ANSWER = 4_000
 
 _HINT = re.compile(r"\d|[/\\@_=:]|[a-z][A-Z]")
@@ -126,7 +126,7 @@ def _find_orders(said: str) -> list[str]:
         strings = exact_strings(sentence)
         if any(re.search(r"\d|@", each) and not _PATH.search(each) for each in strings):
             found.append(f"asked: {shorten(sentence, LONGEST_SENTENCE - 7)}")
-    return found[:MOST_ORDERS]
+    return found[:MAX_ORDERS]
 
 
 def _find_in_answer(said: str, answer: str) -> list[str]:
@@ -141,7 +141,7 @@ def _find_in_answer(said: str, answer: str) -> list[str]:
         new = [each for each in exact_strings(plain) if each not in known]
         if new:
             scored.append((-len(new), number, plain))
-    best = sorted(scored)[:MOST_FROM_ANSWER]
+    best = sorted(scored)[:MAX_FROM_ANSWER]
     return [plain for _, _, plain in sorted(best, key=lambda each: each[1])]
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from openclaw.nlp.words import all_stems, content_words, stem
 
-MOST_LISTED = 12
+MAX_LISTED = 12
 """The head lists at least so many skills, however long their descriptions are."""
 LONGEST_LIST = 1600
 """Characters of the list in the head when there are more skills: some 400 tokens."""
@@ -64,7 +64,7 @@ def skills_in_head(skills: Sequence[Blurb]) -> Sequence[Blurb]:
     descriptions. The order is that of `skills`, so that the head stays the same."""
     ends = accumulate(len(each.line(SHORT_ABOUT)) + len("- \n") for each in skills)
     builder = sum(1 for _ in takewhile(lambda end: end <= LONGEST_LIST, ends))
-    return skills[: max(MOST_LISTED, builder)]
+    return skills[: max(MAX_LISTED, builder)]
 
 
 def nearest_unlisted(request: str, skills: Sequence[Blurb]) -> list[Blurb]:
@@ -112,7 +112,7 @@ def match_tools(request: str, tools: Sequence[Blurb]) -> list[Blurb]:
     """Return the tools that a request may be about, best first. One shared word is enough unless
     it is a general one ("list", "add") or many of the tools have it."""
     holders = Counter(word for tool in tools for word in _words_of(tool).counts)
-    common = max(MOST_LISTED, len(tools) // 4)
+    common = max(MAX_LISTED, len(tools) // 4)
     return rank_blurbs(
         request,
         tools,

@@ -35,7 +35,7 @@ FEWEST_WORDS = 2
 """A shorter clause states nothing by itself."""
 FEWEST_WORDS_ALONE = 4
 MAY_LAST = 0.2
-MOST_CLAUSES = 6
+MAX_CLAUSES = 6
 CITATION_MARK = "[...]"
 """Replaces a citation."""
 
@@ -231,7 +231,7 @@ def _states(text: str) -> bool:
 def _part_that(holds: Callable[[str], bool], sentence: str) -> str:
     """Return a sentence for which something holds, or the clauses of it that stand before a
     question or an order: "I live in Ghent, what is open today?"; "" for neither."""
-    ends = [each.start() for each in _CLAUSE.finditer(sentence)][:MOST_CLAUSES]
+    ends = [each.start() for each in _CLAUSE.finditer(sentence)][:MAX_CLAUSES]
     for end in ends:
         head, rest = sentence[:end], sentence[end:].strip(" ,;:-\u2013\u2014")
         if _count_words(head) < FEWEST_WORDS or not _wants_something(rest):

@@ -17,7 +17,7 @@ from openclaw.retrieval.units import WINDOW_BYTES, Unit, bare, day_in
 
 # Lines on each side that belong to what a speaker says, and to any other line.
 IN_TALK, ELSEWHERE = 2, 1
-MOST_DAYS = 7
+MAX_DAYS = 7
 PARENT_BYTES = 200
 SENTENCE_ENDS = (". ", "! ", "? ", "; ", "\u3002")
 
@@ -156,13 +156,13 @@ def _chunks(units: list[Unit], lines: list[str], day: str) -> list[Chunk]:
 
 
 def _days_told(said: str, day: str) -> tuple[str, ...]:
-    """The other days that a text of a day tells of; of a span longer than `MOST_DAYS` none."""
+    """The other days that a text of a day tells of; of a span longer than `MAX_DAYS` none."""
     try:
         own = date.fromisoformat(day)
     except ValueError:
         return ()
     spans = read_days(said, own, told=True).spans
-    short = [(first, last) for first, last in spans if (last - first).days < MOST_DAYS]
+    short = [(first, last) for first, last in spans if (last - first).days < MAX_DAYS]
     days = [first + timedelta(n) for first, last in short for n in range((last - first).days + 1)]
     return tuple(dict.fromkeys(each.isoformat() for each in days if each != own))
 

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, ServerAway
-from openclaw.models.base import MOST_BYTES, ask_uncompressed, limit_size
+from openclaw.models.base import MAX_BYTES, ask_uncompressed, limit_size
 from openclaw.models.http_client import (
     ConnectFailed,
     HttpClient,
@@ -48,7 +48,7 @@ DIMENSIONS = 384
 # Texts of one run of the network. With 48 the layers' values exceed the processor's cache, and a
 # text costs twice as much as with 8 (measured at 150 tokens).
 MINILM_BATCH = 8
-MOST_THREADS = 4
+MAX_THREADS = 4
 NO_TELEMETRY = {"ORT_DISABLE_TELEMETRY": "1", "ORT_TELEMETRY_DISABLED": "1"}
 """onnxruntime 1.32 reports its sessions to its maker, also on Linux, and keeps a device number in
 the user's cache, unless the first variable is set when it is imported; other versions read the
@@ -65,7 +65,7 @@ class MiniLM:
     def __init__(self, model: Path, tokenizer: Path, threads: int = 0) -> None:
         self._model = model
         self._tokenizer = tokenizer
-        self._threads = threads or min(os.cpu_count() or 1, MOST_THREADS)
+        self._threads = threads or min(os.cpu_count() or 1, MAX_THREADS)
         self._opening = threading.Lock()
         self._opened: tuple[Any, Tokenizer] | None = None
 
@@ -411,7 +411,7 @@ class OpenAIEmbedder(ServerEmbedder):
         server = f"the server at {self._url}"
         try:
             response = self._client.send("POST", "/embeddings", body)
-            data = response.read(MOST_BYTES)
+            data = response.read(MAX_BYTES)
             if response.length:
                 raise HTTPException("its reply is cut off, or too large")
             rows = json.loads(data)["data"]

@@ -385,11 +385,11 @@ class LazyEmbedder:
 
     def _tell_model_change(self, store: IndexStore, name: str) -> None:
         """Tell the user when another model embeds all passages again."""
-        last = store.recall(LAST_NAME)
+        last = store.read_meta(LAST_NAME)
         if last == name:
             return
         if last:
             self._tell(f"model {name}", f"the embedding model is now {name}, before it was {last}: "
                        "all passages are embedded again")  # fmt: skip
         with store.write() as writer:
-            writer.remember(LAST_NAME, name)
+            writer.write_meta(LAST_NAME, name)

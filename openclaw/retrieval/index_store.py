@@ -109,7 +109,7 @@ class IndexStore:
         with self._reading:
             return self._reader.execute(statement, values).fetchall()
 
-    def recall(self, key: str) -> str:
+    def read_meta(self, key: str) -> str:
         """The text saved by `Writer.remember`, "" without one."""
         rows = self.query("SELECT value FROM meta WHERE key = ?", (key,))
         return str(rows[0][0]) if rows else ""

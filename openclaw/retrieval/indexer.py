@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 ATTEMPTS = 3
 SLOW = "pdf"
 """The kind of files that may take seconds to read."""
-MOST_BREAKS = 3
+MAX_BREAKS = 3
 """Processes that may end while they read the same slow file."""
 BROKEN_OFF = "reading it was interrupted each time; openclaw memory reindex tries it again"
 # A transaction ends after this many chunks or seconds, so that a killed process loses little.
@@ -163,7 +163,7 @@ class Indexer:
         return self._report(counts, len(gone), scan.problems, started)
 
     def _last_cache(self) -> IgnoreCache:
-        text = self.store.recall("scan")
+        text = self.store.read_meta("scan")
         if text != self._memo[0]:
             self._memo = (text, IgnoreCache.of(text))
         return self._memo[1]
@@ -172,7 +172,7 @@ class Indexer:
         with self.store.write() as writer:
             for path in sorted(paths):
                 writer.remove(path)
-            writer.remember("scan", memo.text())
+            writer.write_meta("scan", memo.text())
             _prune(writer)
 
     def _read_all(
@@ -215,7 +215,7 @@ class Indexer:
         same = old and old.md5 == content.md5 and old.recipe == self._made_by
         if same and old and not force:
             return _PreparedFile(self._reading(found, content, old.problem), old)
-        if _is_slow(found) and self._count_attempt(content.md5) > MOST_BREAKS and not force:
+        if _is_slow(found) and self._count_attempt(content.md5) > MAX_BREAKS and not force:
             return _PreparedFile(self._reading(found, content, BROKEN_OFF), old)
         try:
             chunks = self._chunks(found.path, content)
@@ -230,14 +230,14 @@ class Indexer:
     def _count_attempt(self, md5: str) -> int:
         """Count the unfinished attempts to read a slow file, including this one. A prompt that ends
         also ends its search, so that each prompt would begin again."""
-        last, _, times = self.store.recall("begun").partition(" ")
+        last, _, times = self.store.read_meta("begun").partition(" ")
         count = int(times) + 1 if last == md5 else 1
         self._remember_attempt(f"{md5} {count}")
         return count
 
     def _remember_attempt(self, text: str) -> None:
         with self.store.write() as writer:
-            writer.remember("begun", text)
+            writer.write_meta("begun", text)
 
     def _failed_reading(self, found: FoundFile, error: OSError | Unreadable) -> FileReading:
         """A file that could not be read. Without an MD5 it is tried again next time."""

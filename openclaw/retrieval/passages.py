@@ -20,7 +20,7 @@ Hit = tuple["FusedRow", "StoredChunk"]
 IN_HEAD = "stands in the head already"
 STRUCK = "struck through"
 AGAIN = "says nothing new"
-MOST_LEFT_OUT = 5
+MAX_LEFT_OUT = 5
 _MARKS = re.compile(
     r"^\s*(?:[-*+]\s+(?:\[[ xX]\]\s+)?|\d+[.)]\s+|#+\s+|>\s*)?"
     r"|(?:\s*<!--(?:(?!-->).)*-->|\s\[\[(?:\d{4}-\d\d-\d\d|memory)\]\])\s*$"
@@ -133,7 +133,7 @@ class LeftOut:
 
 @frozen
 class ChosenPassages:
-    """The passages that a search shows, best first, and at most `MOST_LEFT_OUT` others."""
+    """The passages that a search shows, best first, and at most `MAX_LEFT_OUT` others."""
 
     passages: list[Passage]
     left_out: list[LeftOut] = field(default_factory=list)
@@ -183,7 +183,7 @@ def choose_passages(
     in_head = [(hit, IN_HEAD) for hit in known if hit[0].score >= limits.score]
     rules = [*in_head, *_reasons(others, _filter_good(hits, limits), found, limits)]
     rules.sort(key=lambda pair: -pair[0][0].score)
-    return ChosenPassages(found, [_left_out(hit, rule) for hit, rule in rules[:MOST_LEFT_OUT]])
+    return ChosenPassages(found, [_left_out(hit, rule) for hit, rule in rules[:MAX_LEFT_OUT]])
 
 
 def _reasons(

@@ -350,7 +350,7 @@ def _refusal_reason(path: str, root: str) -> str:
 
 
 NAME = ".gitignore"
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 
 
 @dataclass(slots=True)
@@ -427,7 +427,7 @@ def enter(
 
 def _read(name: str) -> bytes | None:
     try:
-        return read_bytes(Path(name), MOST_BYTES) if os.path.isfile(name) else None
+        return read_bytes(Path(name), MAX_BYTES) if os.path.isfile(name) else None
     except OSError:
         return None
 

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 EMBED_SECONDS = 1.5
 PROMPT_EMBED_SECONDS = 0.3
 ATTEMPTS = 3
-MOST_RANKED = 1_000
+MAX_RANKED = 1_000
 WAIT_SECONDS = 0.05
 
 
@@ -140,7 +140,7 @@ class Search(LiveIndex):
         """The passages that `search` finds, and all candidates of both rankings."""
         query = Query(shorten_question(question), today)
         look = self._open_lookup(query.question, EMBED_SECONDS)
-        shown = [passage_of(*hit) for hit in distinct(look(query), MOST_RANKED)]
+        shown = [passage_of(*hit) for hit in distinct(look(query), MAX_RANKED)]
         return Rankings(shown, [passage_of(*hit) for hit in look(replace(query, whole=True))])
 
     def get(self, path: str, start: int = 1, end: int = 0) -> tuple[str, Shown]:
@@ -254,7 +254,7 @@ class Rankings:
     pool: list[Passage]
 
 
-MOST_LINES = 120
+MAX_LINES = 120
 LONGEST_LINE = 1_000
 
 
@@ -281,7 +281,7 @@ def _read_text(file: Path, name: str, max_bytes: int) -> str:
 def numbered_lines(
     file: Path, name: str, start: int, end: int, max_bytes: int
 ) -> tuple[str, Shown]:
-    """Numbered lines `start` to `end` (from 1, inclusive; 0: the last line), at most `MOST_LINES`,
+    """Numbered lines `start` to `end` (from 1, inclusive; 0: the last line), at most `MAX_LINES`,
     below a heading, and which they are. Raises ToolProblem when the file cannot be read or has no
     such lines."""
     lines = _read_text(file, name, max_bytes).removesuffix("\n").split("\n")
@@ -289,7 +289,7 @@ def numbered_lines(
     if first > len(lines):
         raise ToolProblem(f"{name} has only {len(lines)} lines.")
     query = min(end if end >= first else len(lines) if end <= 0 else first, len(lines))
-    last = min(query, first + MOST_LINES - 1)
+    last = min(query, first + MAX_LINES - 1)
     width = len(str(last))
     shown = [f"{at:>{width}}  {_shorten_line(lines[at - 1])}" for at in range(first, last + 1)]
     if last < query:

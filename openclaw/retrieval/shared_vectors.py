@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from openclaw.retrieval.snapshot import Floats, Rows
 
 T = TypeVar("T")
-MOST_AT_ONCE = 512
+MAX_AT_ONCE = 512
 WAIT_SECONDS, CLOSE_SECONDS = 10.0, 1.0
-MOST_ASKED = 16_000  # Milvus gives at most 16,384.
+MAX_ASKED = 16_000  # Milvus gives at most 16,384.
 LEASE_SECONDS = 60  # So long counts the claim of a clone that was killed.
 NAMED, CLAIMS = "named", "_now"
 
@@ -103,8 +103,8 @@ class SharedVectors:
         """Those of these vectors that the store has."""
         ids = [_id(each) for each in contexts]
         found: dict[int, SharedVector] = {}
-        for start in range(0, len(ids), MOST_AT_ONCE):
-            part = ids[start : start + MOST_AT_ONCE]
+        for start in range(0, len(ids), MAX_AT_ONCE):
+            part = ids[start : start + MAX_AT_ONCE]
             for node in self._call(self._store.get_nodes, node_ids=part):
                 vector = np.asarray(node.embedding or (), np.float32)
                 if len(vector) != self._width:
@@ -116,13 +116,13 @@ class SharedVectors:
         return found
 
     def add(self, contexts: Sequence[int], vectors: npt.NDArray[np.floating], day: int) -> int:
-        """Save vectors (float[n, d]; n at most `MOST_AT_ONCE`) as named on that day. Returns n."""
+        """Save vectors (float[n, d]; n at most `MAX_AT_ONCE`) as named on that day. Returns n."""
         nodes = [_node(*pair, day) for pair in zip(contexts, vectors, strict=True)]
         self._call(self._store.add, nodes)
         return len(nodes)
 
     def claim(self, contexts: Sequence[int]) -> int:
-        """Tell other clones that at most `MOST_AT_ONCE` texts are embedded here. Gives a claim."""
+        """Tell other clones that at most `MAX_AT_ONCE` texts are embedded here. Gives a claim."""
         claim, text = secrets.randbits(63), " ".join(map(str, contexts))
         node = _node(claim, np.eye(1, self._width)[0], int(self._now()), text)
         self._call(self._table(CLAIMS).add, [node])
@@ -171,9 +171,9 @@ class SharedVectors:
             ids = found.ids or [node.node_id for node in found.nodes or ()]
             near = np.array([UUID(each).int for each in dict.fromkeys(ids)], np.int64)
             near = near[np.isin(near, mine)]
-            if len(near) >= most or len(ids) < asked or asked >= MOST_ASKED:
+            if len(near) >= most or len(ids) < asked or asked >= MAX_ASKED:
                 return near
-            asked = min(4 * asked, MOST_ASKED)
+            asked = min(4 * asked, MAX_ASKED)
 
     def _call(self, do: Callable[..., T], *given: Any, **named: Any) -> T:
         try:

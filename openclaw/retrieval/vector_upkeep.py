@@ -40,10 +40,10 @@ WINDOW = 1024
 # 0.33 nothing changes by more than the noise.
 AROUND = 0.25
 # So many vectors of lines are kept, for the contexts to come (15 MB with MiniLM).
-MOST_PARTS = 10_000
+MAX_PARTS = 10_000
 # Beside other clones a batch is what takes so long, of so many texts at most. It ends with a file
 # where it can, since the lines around a passage are embedded with it.
-CLAIM_SECONDS, MOST_CLAIMED = 2.0, 512
+CLAIM_SECONDS, MAX_CLAIMED = 2.0, 512
 # Who waits for a claim that goes after its own looks so many times.
 ROUNDS = 3
 # Who waits for other clones looks again after a random time up to this.
@@ -154,7 +154,7 @@ class VectorFiller:
                     mine = {key: left.pop(key)[1] for key in batch if key not in contested}
                     took = self._embed(mine) if mine else 0
                     if took and shared and waits:
-                        size = max(1, min(MOST_CLAIMED, int(len(mine) * CLAIM_SECONDS / took)))
+                        size = max(1, min(MAX_CLAIMED, int(len(mine) * CLAIM_SECONDS / took)))
                     elif took and waits:
                         size = LARGE_BATCH if took < QUICK_SECONDS else BATCH
                     if len(mine) == len(batch):
@@ -203,7 +203,7 @@ class VectorFiller:
 
     def _embed_parts(self, parts: set[str]) -> None:
         """Embed the texts that this run has not embedded yet."""
-        if len(self._parts) > MOST_PARTS:
+        if len(self._parts) > MAX_PARTS:
             self._parts.clear()
         new = sorted(parts - self._parts.keys())
         if not new:

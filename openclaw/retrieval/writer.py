@@ -117,7 +117,7 @@ class Writer:
         self._remove_rows(path)
         self._db.execute("DELETE FROM files WHERE path = ?", (path,))
 
-    def remember(self, key: str, value: str) -> None:
+    def write_meta(self, key: str, value: str) -> None:
         self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     def changed(self) -> None:

@@ -19,7 +19,7 @@ from openclaw.storage.text import read_text
 from openclaw.types import CallRecord, local_time
 
 ACTIONS = "actions.jsonl"
-MOST_BYTES = 5_000_000
+MAX_BYTES = 5_000_000
 """At this size the file is renamed to .1, over the one before, and a new file is begun."""
 LONGEST_TARGET = 500
 LOCK_SECONDS = 1.0
@@ -81,7 +81,7 @@ def _is_full(path: Path) -> bool:
     """Return True when the file is large enough, or has a hard link, such as one in a backup, whose
     content must not grow."""
     found = path.lstat()
-    return found.st_size >= MOST_BYTES or found.st_nlink > 1
+    return found.st_size >= MAX_BYTES or found.st_nlink > 1
 
 
 def older_path(path: Path) -> Path:

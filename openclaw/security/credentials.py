@@ -210,10 +210,10 @@ def _rows(table: str) -> dict[str, list[str]]:
     return rows
 
 
-MOST_ENTRIES = 100_000
+MAX_ENTRIES = 100_000
 """Most files and folders that are looked at; the search of a larger home is incomplete."""
-MOST_IN_FOLDER = 20
-MOST_HIDDEN = 500
+MAX_IN_FOLDER = 20
+MAX_HIDDEN = 500
 """Each hidden path costs the sandbox three of its 9,000 arguments and 0.3 ms."""
 MAIN_FOLDERS = frozenset({"", "workspace", "memory", "skills", "sessions", ".git"})
 SETTLED_NS = 1_000_000_000
@@ -260,14 +260,14 @@ class Credentials:
     def why_not_hidden(self, root: Path) -> str:
         """Return why these files cannot be hidden from a command; "" when they can. The text names
         the folder that holds most of them."""
-        if len(self.paths) <= MOST_HIDDEN:
+        if len(self.paths) <= MAX_HIDDEN:
             return ""
         folders = Counter(folder for path in self.paths for folder in path.parents)
         most = [folder for folder, count in folders.items() if count > len(self.paths) / 2]
         name = max(most, key=lambda folder: len(folder.parts)).relative_to(root).as_posix()
         return (
             f"{len(self.paths):,} files of the home hold credentials, most of them in {name}, and "
-            f"only {MOST_HIDDEN} can be hidden from a command. Tell the user to move them"
+            f"only {MAX_HIDDEN} can be hidden from a command. Tell the user to move them"
         )
 
 
@@ -287,7 +287,7 @@ def find_credentials(root: Path) -> Credentials:
             continue
         except OSError:
             continue
-        if len(folder.denied) > MOST_IN_FOLDER and name not in MAIN_FOLDERS:
+        if len(folder.denied) > MAX_IN_FOLDER and name not in MAIN_FOLDERS:
             found.paths.append(root / name)
         else:
             found.paths += (root / name / each for each in folder.denied)
@@ -300,7 +300,7 @@ def find_credentials(root: Path) -> Credentials:
         if folder.repository:
             found.repositories.append(root / name)
         count += folder.count
-        if count > MOST_ENTRIES:
+        if count > MAX_ENTRIES:
             found.whole = False
             break
     found.paths += found.linked
@@ -318,7 +318,7 @@ def _scan_folder(root: Path, name: str) -> _Folder:
         return known
     with os.scandir(place) as entries:
         found = _sort_entries(list(entries), name, stamp)
-    if len(_scanned) > MOST_ENTRIES:
+    if len(_scanned) > MAX_ENTRIES:
         _scanned.clear()
     if time.time_ns() - max(stamp[1:]) > SETTLED_NS:
         _scanned[place] = found

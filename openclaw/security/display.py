@@ -13,13 +13,13 @@ from unicodedata import combining, east_asian_width
 
 from openclaw.security.untrusted import show_hidden, show_hidden_in_piece
 
-MOST_BLANKS = 40
+MAX_BLANKS = 40
 _LINES = str.maketrans(
     {"\n": "\u240a", "\r": "\u240d", "\t": "\u2409", "\u2028": "<U+2028>", "\u2029": "<U+2029>"}
 )
 _BLANK = r"[^\S\n]|\u2800"  # a braille pattern without dots looks blank too
 _EMPTY = re.compile(rf"^(?:{_BLANK})+$", re.MULTILINE)
-_BLANKS = re.compile(rf"(?:{_BLANK}){{{MOST_BLANKS + 1},}}")
+_BLANKS = re.compile(rf"(?:{_BLANK}){{{MAX_BLANKS + 1},}}")
 _EMPTY_LINES = re.compile(r"\n{4,}")
 
 

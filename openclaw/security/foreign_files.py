@@ -29,10 +29,10 @@ _PLACES: Mapping[str, str] = {
 }
 LOCK_SECONDS = 5.0
 SHORTEST_LINE = 16
-MOST_BYTES = 200_000
-MOST_GONE = 1_000
+MAX_BYTES = 200_000
+MAX_GONE = 1_000
 """Most missing files that are remembered: an undo may have removed them, and be undone."""
-MOST_PRINTS, MOST_OF_A_FILE = 40_000, 2_000
+MAX_PRINTS, MAX_OF_A_FILE = 40_000, 2_000
 """Most fingerprints in all and of a file. Of a longer file the lowest are kept: a random choice."""
 LARGEST = 10_000_000
 _SHOWN_PLACE = re.compile(
@@ -75,7 +75,7 @@ class ForeignFiles:
         if _find_source(path, kept) in ("", kept.get(path)):
             kept[path] = source
         known = _prints_of(kept.pop(FINGERPRINTS_OF + path, ""))
-        if prints := sorted({*known, *fingerprints(text)})[:MOST_OF_A_FILE]:
+        if prints := sorted({*known, *fingerprints(text)})[:MAX_OF_A_FILE]:
             kept[FINGERPRINTS_OF + path] = "\n".join((source, " ".join(prints)))
 
     def source_named_in(self, line: str) -> str:
@@ -158,8 +158,8 @@ class ForeignFiles:
     def _limit(self, noted: dict[str, str]) -> dict[str, str]:
         """Drop the oldest entries without a file and the oldest fingerprints beyond the limits."""
         gone = [path for path in _paths(noted) if not (self.home.root / path).exists()]
-        left = MOST_PRINTS
-        over = set(gone[:-MOST_GONE])
+        left = MAX_PRINTS
+        over = set(gone[:-MAX_GONE])
         for key in reversed(noted):
             if key.startswith(FINGERPRINTS_OF):
                 left -= len(_prints_of(noted[key]))
@@ -233,7 +233,7 @@ def _find_source(path: str, noted: Mapping[str, str]) -> str:
 def _distinct_lines(path: Path) -> list[str]:
     """Return the lines of a file that hardly occur in another one by chance."""
     with suppress(OSError):
-        if path.stat().st_size <= MOST_BYTES:
+        if path.stat().st_size <= MAX_BYTES:
             lines = (line.strip() for line in _read_start(path).splitlines())
             return [line for line in lines if len(line) >= SHORTEST_LINE]
     return []
@@ -242,7 +242,7 @@ def _distinct_lines(path: Path) -> list[str]:
 def _read_start(path: Path) -> str:
     """Read the beginning of a file; "" when there is none."""
     with suppress(OSError, OpenclawError):
-        return read_text(path, MOST_BYTES) if path.is_file() else ""
+        return read_text(path, MAX_BYTES) if path.is_file() else ""
     return ""
 
 

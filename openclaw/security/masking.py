@@ -31,7 +31,7 @@ MASK = re.compile(r"\{\{\s{0,3}secret:\s{0,3}([A-Za-z0-9-]{1,60})\s{0,3}\}\}")
 VERSION = 1
 LARGEST = 10_000_000
 SHORTEST_DISTINCT = 8
-MOST_CLEAN = 20_000
+MAX_CLEAN = 20_000
 """Texts without a secret that are remembered: a conversation is masked again in each turn."""
 SHORTEST_IN_WORDS = 16
 """Shorter values are only recognised without a letter or digit before or after them."""
@@ -126,7 +126,7 @@ class Masker:
             return text
         masked = self._mask_with(text)
         if masked == text:
-            self._clean = self._clean if len(self._clean) < MOST_CLEAN else set()
+            self._clean = self._clean if len(self._clean) < MAX_CLEAN else set()
             self._clean.add(hash(text))
         return masked
 

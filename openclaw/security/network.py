@@ -166,7 +166,7 @@ LONGEST = 2_000  # characters of a URL
 LONGEST_SEGMENT = 40
 LONGEST_PATH = 120
 LONGEST_LABEL = 30
-MOST_LABELS = 5
+MAX_LABELS = 5
 
 _URL_PARTS = re.compile(
     r"(?P<scheme>https?)://(?P<host>[^/?#]*)(?P<path>[^?#]*)(?P<query>\?[^#]*)?.*"
@@ -254,7 +254,7 @@ def effect_of(url: str, known: Collection[str] = ()) -> Effect:
         or len(here.path) > LONGEST_PATH
         or any(len(segment) > LONGEST_SEGMENT for segment in here.path.split("/"))
         or any(len(label) > LONGEST_LABEL for label in labels)
-        or len(labels) > MOST_LABELS
+        or len(labels) > MAX_LABELS
     )
     return "send" if carries and not any(is_same_url(here, other) for other in known) else "get"
 

@@ -26,9 +26,9 @@ from openclaw.security.credentials import user_folder
 from openclaw.storage.home import Home
 from openclaw.storage.scratch import link_folder, scratch
 
-MOST_FILES, MOST_BYTES = 500, 10_000_000
+MAX_FILES, MAX_BYTES = 500, 10_000_000
 TOO_MUCH = (
-    f"there are more than {MOST_FILES} files or {MOST_BYTES // 1_000_000} MB outside of workspace/,"
+    f"there are more than {MAX_FILES} files or {MAX_BYTES // 1_000_000} MB outside of workspace/,"
     " memory/, sessions/ and skills/, and in what the commands name there"
 )
 AGENT_FOLDERS = frozenset({"workspace", "memory", "sessions", "skills"})
@@ -151,10 +151,10 @@ def _hash_files(held: Mapping[str, ProgramFile]) -> str:
 
 def _read_files(root: Path, files: Sequence[Path]) -> dict[str, ProgramFile]:
     """Read the files, each with one `open`."""
-    if len(files) > MOST_FILES or sum(map(_size, files)) > MOST_BYTES:
+    if len(files) > MAX_FILES or sum(map(_size, files)) > MAX_BYTES:
         raise _NoHashError(TOO_MUCH)
     found: dict[str, ProgramFile] = {}
-    left = MOST_BYTES
+    left = MAX_BYTES
     for path in files:
         held = found[_relative(root, path)] = _read_file(path, left)
         left -= len(held.data or b"")
@@ -211,7 +211,7 @@ def _list_files(root: Path, run: Iterable[Path]) -> list[Path]:
 def _walk_files(root: Path, folder: Path, without: frozenset[str] = frozenset()) -> Iterator[Path]:
     """Yield the files below a folder, also through links within the home.
 
-    `without` names folders at the top to skip. The walk ends after MOST_FILES + 1 files.
+    `without` names folders at the top to skip. The walk ends after MAX_FILES + 1 files.
     """
     count, seen = 0, set[str]()
     for place, folders, names in os.walk(folder, followlinks=True):
@@ -226,7 +226,7 @@ def _walk_files(root: Path, folder: Path, without: frozenset[str] = frozenset())
         for name in (*names, *links):
             yield Path(place, name)
             count += 1
-            if count > MOST_FILES:
+            if count > MAX_FILES:
                 return
 
 
@@ -307,7 +307,7 @@ _VALUELESS_OPTION = re.compile(
 )
 """Options without a value, and options that the program follows."""
 _SUBCOMMANDS = frozenset("run exec x dlx tool start --".split())
-MOST_NESTED = 4
+MAX_NESTED = 4
 """Levels of nested command texts (`sh -c "..."`) that are read."""
 _PUNCTUATION = "();<>|&\n"
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)[^}]*\})")
@@ -318,7 +318,7 @@ def words_of(command: str | Sequence[str]) -> list[str]:
     """Return the words of a command and of texts within it (`sh -c "..."`, `"$(...)"`)."""
     words = list(command) if not isinstance(command, str) else _split_words(command)
     found, inner = list(words), words
-    for _ in range(MOST_NESTED):
+    for _ in range(MAX_NESTED):
         texts = [word for word in inner if len(word.split()) > 1 or set(word) & set("(`;|&<>")]
         inner = [each for text in texts for each in _split_words(text) if each != text]
         found += inner

@@ -30,7 +30,7 @@ _PEM_LINES = re.compile(
     r"|(?:Proc-Type|DEK-Info|Version|Comment)[^\n]{0,100})){1,400}(?:\s[A-Za-z0-9+/=]{1,76}$)?"
 )
 _PEM_LONGEST = 20_000
-MOST_LINES = 300
+MAX_LINES = 300
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{16}")
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,20}$")
@@ -98,7 +98,7 @@ def _find_private_keys(text: str) -> Iterator[SecretSpan]:
 def find_key_begin(lines: Sequence[str], index: int) -> int:
     """Return the index of the line where the private key around this line begins, else `index`.
     The inner lines of a key do not look like a key."""
-    for near in range(min(index, len(lines)) - 1, max(index - MOST_LINES, 0) - 1, -1):
+    for near in range(min(index, len(lines)) - 1, max(index - MAX_LINES, 0) - 1, -1):
         if "PRIVATE KEY" in lines[near]:
             return near if _PEM.search(lines[near]) and not _PEM_END.search(lines[near]) else index
     return index

@@ -38,9 +38,9 @@ SCOPES: Mapping[str, frozenset[str]] = {
 OWNER = frozenset({"owner"})
 TERMINAL = frozenset({"owner", "terminal"})
 CODE_SECONDS = 120.0
-MOST_BODY = 20_000_000
+MAX_BODY = 20_000_000
 """Bytes of a request."""
-MOST_DELAY = 1.0
+MAX_DELAY = 1.0
 SAFE = ("GET", "HEAD", "OPTIONS")
 HEADERS = {
     "content-security-policy": (
@@ -191,8 +191,8 @@ class Access:
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
             return 415, "send Content-Type: application/json"
-        if _length(headers) > MOST_BODY:
-            return 413, f"a request may have {MOST_BODY:,} bytes"
+        if _length(headers) > MAX_BODY:
+            return 413, f"a request may have {MAX_BODY:,} bytes"
         return None
 
     async def _refuse_token(self, scope: ASGIScope, send: Send, *, given: bool) -> None:
@@ -200,7 +200,7 @@ class Access:
         if given:
             self._failures += 1
             self._refused(str(client[0]), "wrong token")
-            await asyncio.sleep(min(MOST_DELAY, 0.01 * 2 ** min(self._failures, 10)))
+            await asyncio.sleep(min(MAX_DELAY, 0.01 * 2 ** min(self._failures, 10)))
         hint = "openclaw serve --link prints a new link to the page"
         await _refuse(send, 401, "a token is needed", hint)
 
@@ -252,7 +252,7 @@ def _limited(receive: Receive, headers: Mapping[str, str]) -> Receive:
         nonlocal total
         message = await receive()
         total += len(message.get("body", b""))
-        if total > MOST_BODY:
+        if total > MAX_BODY:
             return {"type": "http.disconnect"}
         return message
 

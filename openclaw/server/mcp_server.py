@@ -36,7 +36,7 @@ ABOUT = (
 INSTALL = "pip install 'openclaw[mcp]'"
 URI = "openclaw://"
 WATCH_SECONDS = 1.0
-MOST_WATCHED = 1000
+MAX_WATCHED = 1000
 SCOPES: Mapping[str, frozenset[str]] = {
     "read": frozenset({"read"}),
     "files": frozenset({"write"}),
@@ -287,7 +287,7 @@ class _WatchedFiles:
 
     def watch(self, uri: str, session: Any = None) -> None:
         """Look for changes of a resource from now on, and tell a session of them."""
-        if len(self._sessions) >= MOST_WATCHED:
+        if len(self._sessions) >= MAX_WATCHED:
             return
         self._stamps.setdefault(uri, self._stamp(uri))
         sessions = self._sessions.setdefault(uri, [])

@@ -42,7 +42,7 @@ _ROLES: Mapping[str, Any] = {
 """Ours for theirs; all others are the user's."""
 LONGEST_SYSTEM = 2000
 """Characters of a client's system text that are passed on: about 500 tokens."""
-MOST_TOKENS = 4096
+MAX_TOKENS = 4096
 PING_SECONDS = 10.0
 WAIT_FOR_END = 5.0
 
@@ -61,7 +61,7 @@ class ChatRequest:
     named: str = ""
     stream: bool = False
     with_usage: bool = False
-    max_tokens: int = MOST_TOKENS
+    max_tokens: int = MAX_TOKENS
     wait: float = 0.0
     warnings: tuple[str, ...] = ()
 
@@ -100,7 +100,7 @@ def read_request(body: Any, headers: Mapping[str, str]) -> ChatRequest:
     if not named and isinstance(metadata, dict):
         named = str(metadata.get("session") or "")
     options = body.get("stream_options")
-    most = body.get("max_completion_tokens") or body.get("max_tokens") or MOST_TOKENS
+    most = body.get("max_completion_tokens") or body.get("max_tokens") or MAX_TOKENS
     wait = body.get("wait") or 0
     return ChatRequest(
         messages,
@@ -108,7 +108,7 @@ def read_request(body: Any, headers: Mapping[str, str]) -> ChatRequest:
         named,
         bool(body.get("stream")),
         isinstance(options, dict) and bool(options.get("include_usage")),
-        most if isinstance(most, int) and 0 < most <= MOST_TOKENS else MOST_TOKENS,
+        most if isinstance(most, int) and 0 < most <= MAX_TOKENS else MAX_TOKENS,
         float(wait) if isinstance(wait, int | float) and 0 < wait <= 600 else 0.0,
         tuple(f"{name} is ignored" for name in IGNORED if body.get(name)),
     )
@@ -162,7 +162,7 @@ def _go_on(service: Service, session: str, count: int) -> str:
         return store.fork(session, count).id
 
 
-MOST_TALKS = 2000
+MAX_TALKS = 2000
 _LOCK = threading.Lock()
 
 
@@ -190,7 +190,7 @@ def note_talk(home: Home, session: str, count: int, *keys: str) -> None:
         for key in keys:
             known.pop(key, None)
             known[key] = (session, count)
-        newest = dict([*known.items()][-MOST_TALKS:])
+        newest = dict([*known.items()][-MAX_TALKS:])
         write_text(_talks_file(home), json.dumps(newest, indent=0) + "\n")
 
 

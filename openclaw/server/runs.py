@@ -28,7 +28,7 @@ from openclaw.types import Change
 State = Literal["queued", "preparing", "reading", "writing", "tool", "asking", "done"]
 KEPT_SECONDS = 600.0
 """The events of a run are kept for so long after its end; then the session has its messages."""
-MOST_EVENTS = 100_000
+MAX_EVENTS = 100_000
 POLL_SECONDS = 0.1
 PING_SECONDS = 15.0
 
@@ -80,7 +80,7 @@ class Run:
     def add(self, event: dict[str, Any]) -> None:
         """Add an event, and wake everybody who waits for one."""
         with self._changed:
-            if len(self.events) < MOST_EVENTS or event["event"] in ("done", "error"):
+            if len(self.events) < MAX_EVENTS or event["event"] in ("done", "error"):
                 self.events.append(event)
             self.progress = None
             self._changed.notify_all()

@@ -74,8 +74,8 @@ LONGEST_ARGUMENTS = 20_000
 """Characters of a call's arguments as JSON."""
 LONGEST_ANSWER = 30_000
 """Characters of a file that are shown at once."""
-MOST_PASSAGES = 20
-MOST_HITS = 20
+MAX_PASSAGES = 20
+MAX_HITS = 20
 ASK_SECONDS = 600.0
 _LINES = re.compile(r"(\d+)(?:-(\d+))?")
 _PLACE = re.compile(r"(?P<path>.+?)(?::(?P<lines>\d+(?:-\d+)?))?")
@@ -198,7 +198,7 @@ class SharedTools:
     def search(self, _: Caller, given: Mapping[str, Any]) -> Answer:
         """Search the user's notes and memory. Returns passages with path and lines."""
         where = {name: str(given.get(name, "")) for name in ("path", "since")}
-        most = max(1, min(int(given.get("k", 5)), MOST_PASSAGES))
+        most = max(1, min(int(given.get("k", 5)), MAX_PASSAGES))
         found, notices = self.service.warm.search(given["query"], most, **where)
         found = [each for each in found if not each.path.startswith("sessions/")]
         results = [
@@ -332,7 +332,7 @@ class SharedTools:
     @shared("sessions_search", "sessions", "words")
     def search_sessions(self, _: Caller, given: Mapping[str, Any]) -> Answer:
         """Search what was said in earlier conversations."""
-        hits = self.service.sessions.search(given["words"])[:MOST_HITS]
+        hits = self.service.sessions.search(given["words"])[:MAX_HITS]
         lines = [f"{hit.at[:10]} {hit.title or hit.id} ({hit.role}): {hit.snippet}" for hit in hits]
         return Answer(self.fenced("\n".join(lines) or "nothing found", "earlier conversations"))
 

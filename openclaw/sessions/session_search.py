@@ -34,7 +34,7 @@ EQUAL_SHARE = 0.1
 """Scores that differ by less than this share of the best one are equal: the newer comes first."""
 SNIPPET_LENGTH = 160
 REPLY_LENGTH = 160
-MOST_INEXACT = 20
+MAX_INEXACT = 20
 
 
 @frozen
@@ -134,7 +134,7 @@ def keep_exact(hits: list[SessionHit]) -> list[SessionHit]:
     """Return only the hits with all words, the newest first; without any, some of the best."""
     exact = [hit for hit in hits if not hit.missing]
     if not exact:
-        return hits[:MOST_INEXACT]
+        return hits[:MAX_INEXACT]
     return sorted(exact, key=lambda hit: (to_timestamp(hit.at), hit.id, hit.number), reverse=True)
 
 
@@ -256,8 +256,8 @@ def _to_hit(each: _Match, wanted: list[Term], length: int) -> SessionHit:
     return replace(hit, reply=reply) if hit.role == "user" else hit
 
 
-MOST_PLACES = 64
-MOST_TERMS = 40
+MAX_PLACES = 64
+MAX_TERMS = 40
 LONGEST_QUERY = 2_000
 HALF_WORTH = 0.5
 _PHRASE = re.compile(r'"([^"]+)"|\u201c([^\u201d]+)\u201d|\u201e([^\u201c]+)\u201c')
@@ -338,7 +338,7 @@ def read_terms(query: str) -> list[Term]:
         word = _strip_punctuation(fold(raw))
         if word and word not in found:
             found[word] = Term(word, _word_forms(word), word in _SMALL)
-    every = list(found.values())[:MOST_TERMS]
+    every = list(found.values())[:MAX_TERMS]
     if all(term.small for term in every):
         return [Term(term.word, term.forms) for term in every]
     return every
@@ -394,7 +394,7 @@ def _word_worth(form: str, text: str) -> float:
     """Return 1.0 for a whole word, 0.8 for the beginning of one, 0.25 within one. In scripts that
     do not separate words by blanks, a place within a word counts 0.9."""
     best, at = 0.0, text.find(form)
-    for _ in range(MOST_PLACES):
+    for _ in range(MAX_PLACES):
         if at < 0 or best == 1.0:
             break
         end = at + len(form)

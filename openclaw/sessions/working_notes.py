@@ -25,9 +25,9 @@ FILES = "Files"
 TODOS = "To-dos"
 QUESTIONS = "Open questions"
 HEADINGS = (GOAL, FACTS, FINDINGS, FILES, TODOS, QUESTIONS)
-MOST_FINDINGS = 60
-MOST_LINES = 200
-MOST_BYTES = 2_000_000
+MAX_FINDINGS = 60
+MAX_LINES = 200
+MAX_BYTES = 2_000_000
 """A larger file is not changed: these are no notes."""
 Count = Callable[[str], int]
 """Counts the tokens of a line."""
@@ -71,8 +71,8 @@ class WorkingNotes:
         """Read notes from a file: none when it is missing, the readable part when it is damaged."""
         notes = cls(path)
         try:
-            notes._too_large = path.stat().st_size > MOST_BYTES
-            text = read_text(path, MOST_BYTES)
+            notes._too_large = path.stat().st_size > MAX_BYTES
+            text = read_text(path, MAX_BYTES)
         except (OSError, ValueError):
             return notes
         notes.exists = bool(text.strip())
@@ -207,7 +207,7 @@ class WorkingNotes:
 
     def _limit(self, heading: str) -> None:
         items = self._lines(heading)
-        most = MOST_FINDINGS if heading == FINDINGS else MOST_LINES
+        most = MAX_FINDINGS if heading == FINDINGS else MAX_LINES
         if heading == FACTS:  # facts without an exact string are dropped first
             items.sort(key=_has_exact_string)
         for old in items[: max(len(items) - most, 0)]:

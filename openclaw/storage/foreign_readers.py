@@ -69,8 +69,8 @@ if __name__ == "__main__":
     main()
 
 
-MOST_PAGES = 2000
-MOST_TEXT = 20_000_000
+MAX_PAGES = 2000
+MAX_TEXT = 20_000_000
 """Characters; pages may share what is large in them."""
 
 
@@ -79,7 +79,7 @@ class NoText(ValueError):
 
 
 def pdf_text(data: bytes, seconds: float = SECONDS) -> str:
-    """The text of at most `MOST_PAGES` pages, a form feed before each but the first.
+    """The text of at most `MAX_PAGES` pages, a form feed before each but the first.
 
     Raises NoText for one that is encrypted or damaged, has no text (a scan) or takes too long.
     """
@@ -98,7 +98,7 @@ def paged_text(data: bytes) -> str:
     return "\n\n".join(f"[page {n}]\n{page}" for n, page in enumerate(pages, 1)) + "\n"
 
 
-def extract(data: bytes, most_pages: int = MOST_PAGES) -> dict[str, str]:
+def extract(data: bytes, most_pages: int = MAX_PAGES) -> dict[str, str]:
     """The text of a PDF, or the reason why there is none. Imports pypdf."""
     from pypdf import PdfReader
     from pypdf.errors import DependencyError
@@ -113,8 +113,8 @@ def extract(data: bytes, most_pages: int = MOST_PAGES) -> dict[str, str]:
             for number in range(min(len(reader.pages), most_pages)):
                 pages.append(reader.pages[number].extract_text())
                 size += len(pages[-1])
-                if size > MOST_TEXT:
-                    return {"reason": f"a PDF with more than {MOST_TEXT:,} characters of text"}
+                if size > MAX_TEXT:
+                    return {"reason": f"a PDF with more than {MAX_TEXT:,} characters of text"}
     except DependencyError:
         return {"reason": "an encrypted PDF"}
     except Exception as error:  # noqa: BLE001 - a damaged file can make pypdf raise nearly anything

@@ -104,7 +104,7 @@ def read_json_cache(path: Path, version: object = None) -> dict[str, Any]:
     return found if isinstance(found, dict) and found.get("version") == version else {}
 
 
-MOST_VALUES = 20_000
+MAX_VALUES = 20_000
 """That a text with aliases may stand for, each alias followed."""
 DEEPEST = 64
 
@@ -128,8 +128,8 @@ def yaml_trouble(text: str) -> tuple[int, str]:
             count += 1
             if isinstance(event, yaml.AliasEvent):
                 count += sizes.get(event.anchor or "", 0)
-                if count > MOST_VALUES:
-                    return line, f"its aliases stand for more than {MOST_VALUES:,} values"
+                if count > MAX_VALUES:
+                    return line, f"its aliases stand for more than {MAX_VALUES:,} values"
             elif isinstance(event, yaml.CollectionStartEvent):
                 open_at.append((event.anchor, count))
                 if len(open_at) > DEEPEST:

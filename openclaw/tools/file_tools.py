@@ -48,7 +48,7 @@ MAX_BYTES = 50_000_000
 ATTEMPTS = 50
 HELD_BYTES = 1_000_000
 """Largest file, in bytes, whose content is kept after reading for a later merge."""
-MOST_COMPARED = 200_000
+MAX_COMPARED = 200_000
 """Characters of a file before and after a change; more are not compared for the user."""
 MERGED = " The user had changed it meanwhile; both changes are in it."
 CHANGED = "{} was changed meanwhile in the same lines; nothing was written. Read it again first."
@@ -172,7 +172,7 @@ class FileTools:
     ) -> Change | None:
         """The change that a call would make to its file, without secrets."""
         plan = planned(**arguments)
-        if len(plan.old or "") + len(plan.new) > MOST_COMPARED:
+        if len(plan.old or "") + len(plan.new) > MAX_COMPARED:
             return None
         veiled = self.masker.mask_for_display if self.masker else str
         return Change(plan.name, plan.old and veiled(plan.old), veiled(plan.new))
@@ -376,7 +376,7 @@ def _format_page(name: str, page: list[str], start: int, total: int, damaged: bo
 
 _NEWLINE = r"(?:\r\n|\n|\r)"
 _LIST_MARK = re.compile(r"\s*(?:(?:[-*+]|\d+[.)])(?:\s+\[[ xX]\])?\s*)?")
-_MOST_SHOWN = 3
+_MAX_SHOWN = 3
 _LONGEST_SHOWN = 160
 
 
@@ -492,9 +492,7 @@ def _line_of(text: str, at: int) -> int:
 def _ambiguous_problem(text: str, starts: list[int]) -> ToolProblem:
     lines = text.splitlines()
     numbers = [_line_of(text, start) for start in starts[:10]]
-    shown = "\n".join(
-        f"{n}: {_shorten(lines[n - 1])}" for n in dict.fromkeys(numbers[:_MOST_SHOWN])
-    )
+    shown = "\n".join(f"{n}: {_shorten(lines[n - 1])}" for n in dict.fromkeys(numbers[:_MAX_SHOWN]))
     return ToolProblem(
         f"find fits {len(starts)} places, lines {', '.join(map(str, numbers))}:\n{shown}\n"
         "Put more of the text around the right one into find and replace."
@@ -545,7 +543,7 @@ def _nearest_lines(text: str, find: str) -> str:
         key=lambda hit: difflib.SequenceMatcher(None, wanted, hit[2].strip().casefold()).ratio(),
         reverse=True,
     )
-    return "\n".join(f"{-number}: {_shorten(line)}" for _, number, line in ranked[:_MOST_SHOWN])
+    return "\n".join(f"{-number}: {_shorten(line)}" for _, number, line in ranked[:_MAX_SHOWN])
 
 
 def _shorten(line: str) -> str:

@@ -296,7 +296,7 @@ def _open_lines(items: Sequence[Todo]) -> str:
 
 RESULTS = 5
 LINES = re.compile(r"\s*(?P<start>\d+)\s*(?:[-:\u2013]\s*(?P<end>\d+))?\s*")
-MOST_LINES = 200
+MAX_LINES = 200
 
 
 class Searcher(Protocol):
@@ -337,7 +337,7 @@ class RecallTools:
         if not found:
             raise ToolProblem(f"lines is like 10-20, not {lines}.")
         start = max(1, int(found["start"]))
-        end = min(int(found["end"] or start), start + MOST_LINES - 1)
+        end = min(int(found["end"] or start), start + MAX_LINES - 1)
         text, self.turn_changes.shown[1] = self.searcher.get(path, start, max(start, end))
         return text
 

@@ -23,7 +23,7 @@ SPILL = ".openclaw/spill"
 _SPILLED = re.compile(rf"{re.escape(SPILL)}(/[0-9a-f-]+\.txt)?")
 PLACE = re.compile(r":(\d+)(?:-\d+)?(?::.*)?$|:[^/:]*$", re.DOTALL)
 """What stands behind a path in a result of a search: `notes/a.md:12: text`."""
-_MOST_OFFERED = 4
+_MAX_OFFERED = 4
 
 
 class DeniedFile(ToolProblem):
@@ -223,13 +223,13 @@ def _missing_file_problem(home: Home, text: str, candidates: list[Path]) -> Tool
     relative = {home.relative(file): file.name.casefold() for file in candidates}
     name = text.rpartition("/")[2].casefold()
     bases = list(dict.fromkeys(relative.values()))
-    near = difflib.get_close_matches(name, bases, n=_MOST_OFFERED, cutoff=0.5)
+    near = difflib.get_close_matches(name, bases, n=_MAX_OFFERED, cutoff=0.5)
     shown = [path for each in near for path, base in relative.items() if base == each]
     if not shown:
         shown = [path for path in relative if path.startswith("workspace/")]
     return ToolProblem(
-        f"There is no file {text}. Files: {', '.join(shown[:_MOST_OFFERED]) or 'none'}"
-        f"{', ...' if len(shown) > _MOST_OFFERED else ''}. list_files shows all."
+        f"There is no file {text}. Files: {', '.join(shown[:_MAX_OFFERED]) or 'none'}"
+        f"{', ...' if len(shown) > _MAX_OFFERED else ''}. list_files shows all."
     )
 
 

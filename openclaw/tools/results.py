@@ -132,7 +132,7 @@ def to_tool_problem(error: OSError) -> ToolProblem | OpenclawError:
     return ToolProblem(f"That did not work: {text}.")
 
 
-MOST_SPILLED = 20
+MAX_SPILLED = 20
 """Files; older ones are removed."""
 
 
@@ -145,7 +145,7 @@ def spill(folder: Path, text: str) -> Path:
             os.utime(check_no_links(path))
     if os.name != "nt":
         check_no_links(path).chmod(0o600)
-    for old in sorted(folder.glob("*.txt"), key=_age)[:-MOST_SPILLED]:
+    for old in sorted(folder.glob("*.txt"), key=_age)[:-MAX_SPILLED]:
         with contextlib.suppress(OSError):
             remove(old)
     return path

@@ -17,9 +17,9 @@ from openclaw.security.display import some_of
 from openclaw.tools.tool import CallForm, Tool, signature_text
 from openclaw.types import ToolProblem
 
-MOST_LISTED = 12
+MAX_LISTED = 12
 """Up to so many tools, built in and from servers, are all listed in the head."""
-MOST_FOUND = 6
+MAX_FOUND = 6
 GATEWAY = "use_tool"
 
 Find = Callable[[str, Sequence[Tool]], Sequence[Tool]]
@@ -101,9 +101,9 @@ class Shortlist:
             raise ToolProblem(
                 f'No tool is about "{query}". There are tools for {some_of(groups, 12)}.'
             )
-        self._found += found[:MOST_FOUND]
-        self.show(found[:MOST_FOUND], "")
-        return "\n".join(map(tool_line, found[:MOST_FOUND]))
+        self._found += found[:MAX_FOUND]
+        self.show(found[:MAX_FOUND], "")
+        return "\n".join(map(tool_line, found[:MAX_FOUND]))
 
 
 def tool_line(tool: Tool) -> str:

@@ -23,9 +23,9 @@ from openclaw.tools.paths import new_file
 from openclaw.tools.tool import CallForm, Tool, tool
 from openclaw.types import Action, ToolProblem, TurnChanges
 
-MOST_FILES = 20
-MOST_FOUND = 5
-MOST_NAMES = 12
+MAX_FILES = 20
+MAX_FOUND = 5
+MAX_NAMES = 12
 
 
 @frozen
@@ -62,7 +62,7 @@ class SkillTools:
         files = self.turn_skills.files(found)
         if not files:
             return text
-        return f"{text}\n\nFiles of this skill: {some_of(files, MOST_FILES)}"
+        return f"{text}\n\nFiles of this skill: {some_of(files, MAX_FILES)}"
 
     def read_skill_or_file(self, name: str, file: str = "") -> str:
         """Read the instructions of a skill before a task it fits, or a file of it."""
@@ -74,14 +74,14 @@ class SkillTools:
         if wanted not in files:
             near = [each for each in files if each.casefold().endswith(wanted.casefold())]
             if len(near) != 1:
-                names = ", ".join(files[:MOST_FILES]) or "none"
+                names = ", ".join(files[:MAX_FILES]) or "none"
                 raise ToolProblem(f"Skill {found} has no file {file}. Its files: {names}.")
             wanted = near[0]
         return f"{wanted} of skill {found}:\n{self.turn_skills.read(found, wanted)}"
 
     def find_skill(self, words: str) -> str:
         """Find skills for a task."""
-        found = self.turn_skills.find(words)[:MOST_FOUND]
+        found = self.turn_skills.find(words)[:MAX_FOUND]
         if not found:
             raise ToolProblem(f'No skill is about "{words}". Go on without one.')
         return "\n".join(f"{name}: {about}" for name, about in found)
@@ -89,7 +89,7 @@ class SkillTools:
     def _named(self, name: str) -> str:
         found = _find_skill_name(name, self.turn_skills.names)
         if found is None:
-            known = self.turn_skills.offered[:MOST_NAMES]
+            known = self.turn_skills.offered[:MAX_NAMES]
             raise ToolProblem(f"There is no skill {name}. Skills: {', '.join(known) or 'none'}.")
         return found
 
@@ -146,7 +146,7 @@ def _slug(name: str) -> str:
     return slug
 
 
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 DEEPEST = 3
 # Models do not see a skill's tests, for `openclaw skills test`.
 NOT_FOR_USE = frozenset({"evals", "__pycache__", "scripts/__pycache__"})
@@ -201,8 +201,8 @@ class TurnSkills:
         path = (folder / file).resolve()
         if not path.is_relative_to(folder) or not path.is_file():
             raise ToolProblem(f"Skill {name} has no file {file}.")
-        data = read_bytes(path, MOST_BYTES)
-        if b"\0" in data or len(data) > MOST_BYTES:
+        data = read_bytes(path, MAX_BYTES)
+        if b"\0" in data or len(data) > MAX_BYTES:
             raise ToolProblem(f"{file} is no text, or too long to be read.")
         return decode(data)
 

@@ -18,7 +18,7 @@ from openclaw.errors import UsageError
 from openclaw.events import Notice
 from openclaw.home.attachments import attach, read_stdin
 from openclaw.inspection.context import context_report
-from openclaw.messages import MOST_IMAGE_BYTES, Image, Material, Message
+from openclaw.messages import MAX_IMAGE_BYTES, Image, Material, Message
 from openclaw.models import ollama, openai, token_count
 from openclaw.models.token_count import Meter
 from tests.fakes.ollama_server import FakeModel, FakeOllama
@@ -72,7 +72,7 @@ def test_an_image_from_elsewhere_is_named_by_its_whole_path(tmp_path: Path) -> N
 
 
 def test_an_image_that_is_too_large_or_asked_for_lines_is_refused(tmp_path: Path) -> None:
-    picture(tmp_path, "cat.png", PNG + bytes(MOST_IMAGE_BYTES))
+    picture(tmp_path, "cat.png", PNG + bytes(MAX_IMAGE_BYTES))
     with pytest.raises(UsageError, match=r"'cat\.png' is larger than 10 MB"):
         attach("@cat.png", "", tmp_path, tmp_path)
     picture(tmp_path, "cat.png")

@@ -316,7 +316,7 @@ def test_the_last_turn_is_undone_first_even_when_the_clock_went_back(
 def test_records_without_git_do_not_grow_without_end(
     it: GitTalk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("openclaw.history.history.MOST_KEPT", 3)
+    monkeypatch.setattr("openclaw.history.history.MAX_KEPT", 3)
     for number in range(5):
         it.append(A, f"{number}\n")
     history: History = it.talk.app.history

@@ -12,7 +12,7 @@ from openclaw.agent.protocols.native import Native
 from openclaw.agent.window import (
     INPUT_SHARE,
     KEPT,
-    MOST_SHARE,
+    MAX_SHARE,
     TARGET,
     Size,
     make_messages,
@@ -81,7 +81,7 @@ def test_after_a_cut_the_beginning_stays_for_several_turns() -> None:
 
 def test_a_plan_above_the_limit_says_that_the_head_is_too_large() -> None:
     made = plan_cuts(talk((10, 10)), 0, 2_000, WINDOW)
-    assert made.tokens > WINDOW * MOST_SHARE
+    assert made.tokens > WINDOW * MAX_SHARE
 
 
 @given(

@@ -21,7 +21,7 @@ from openclaw.retrieval.database import StoredChunk
 from openclaw.retrieval.passages import (
     AGAIN,
     IN_HEAD,
-    MOST_LEFT_OUT,
+    MAX_LEFT_OUT,
     STRUCK,
     PassageLimits,
     choose_passages,
@@ -98,7 +98,7 @@ def test_what_does_not_fit_the_tokens_says_so() -> None:
 def test_what_a_passage_holds_is_not_left_out_and_at_most_five_are_told() -> None:
     hits = [hit(1, 0.9), hit(2, 0.8), *(hit(10 * n, 0.4) for n in range(2, 30))]
     left = rules(hits)
-    assert 2 not in left and len(left) == MOST_LEFT_OUT == 5
+    assert 2 not in left and len(left) == MAX_LEFT_OUT == 5
 
 
 def test_a_weak_line_of_the_head_is_not_told() -> None:

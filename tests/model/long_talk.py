@@ -29,7 +29,7 @@ from openclaw.storage.new_home import create_home
 from tests.model.run_tasks import open_model
 
 WINDOW = 4096
-MOST_TOKENS = 160
+MAX_TOKENS = 160
 NAME = "Marten"
 SOUL = f"""\
 # Soul
@@ -151,7 +151,7 @@ class Outcome:
 
 
 def settings() -> Settings:
-    return Settings(window=WINDOW, max_tokens=MOST_TOKENS, recall="tool", embedding="none")
+    return Settings(window=WINDOW, max_tokens=MAX_TOKENS, recall="tool", embedding="none")
 
 
 def run(model: Model, *, verbose: bool = False) -> Outcome:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from openclaw.agent.protocols.read_reply import read_step
 from openclaw.errors import ModelFailed, OpenclawError
 from openclaw.messages import Message
-from openclaw.models.base import MOST_BYTES, Model, Reply, Request, replace_surrogates
+from openclaw.models.base import MAX_BYTES, Model, Reply, Request, replace_surrogates
 from openclaw.models.ollama import OllamaModel
 from openclaw.models.ollama_client import OllamaClient
 from openclaw.models.openai import OpenAIModel
@@ -174,7 +174,7 @@ def test_vectors_without_end_are_left() -> None:
         embedder = OllamaEmbedder(InstalledModel("m", "", 0), server.url)
         with pytest.raises(OpenclawError):
             embedder.documents(["tea"])
-        assert server.sent < MOST_BYTES
+        assert server.sent < MAX_BYTES
 
 
 @MAKES

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from openclaw.messages import Message, ToolCall
 from openclaw.models.token_count import (
-    MOST_SAVED,
+    MAX_SAVED,
     Meter,
     SavedCounts,
     count,
@@ -145,6 +145,6 @@ def test_a_damaged_file_of_counts_is_made_again(tmp_path: Path, damaged: str) ->
 def test_the_file_of_counts_keeps_the_newest(tmp_path: Path) -> None:
     file = tmp_path / "counts.json"
     counts = SavedCounts(file)
-    for number in range(MOST_SAVED + 5):
+    for number in range(MAX_SAVED + 5):
         counts.count(f"text {number}")
-    assert len(json.loads(file.read_text("utf-8"))) == MOST_SAVED
+    assert len(json.loads(file.read_text("utf-8"))) == MAX_SAVED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from openclaw.nlp.intent import read_cues
 from openclaw.nlp.relevance import (
-    MOST_LISTED,
+    MAX_LISTED,
     Blurb,
     is_clear_match,
     nearest_unlisted,
@@ -76,5 +76,5 @@ def test_the_tail_does_not_repeat_skills_that_the_head_lists() -> None:
 
 
 def test_with_few_skills_the_tail_repeats_none() -> None:
-    lines = read_cues("Turn my notes into a plan for the day", (), MANY[-MOST_LISTED:]).lines
+    lines = read_cues("Turn my notes into a plan for the day", (), MANY[-MAX_LISTED:]).lines
     assert lines == ("The skill plan-day fits.",)

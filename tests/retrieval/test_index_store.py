@@ -352,11 +352,11 @@ def test_texts_of_any_characters_are_kept(store: IndexStore) -> None:
 
 
 def test_what_is_remembered_is_recalled(store: IndexStore) -> None:
-    assert store.recall("scan") == ""
+    assert store.read_meta("scan") == ""
     with store.write() as writer:
-        writer.remember("scan", "one")
-        writer.remember("scan", "two")
-    assert store.recall("scan") == "two"
+        writer.write_meta("scan", "one")
+        writer.write_meta("scan", "two")
+    assert store.read_meta("scan") == "two"
     assert store.snapshot().generation == 1
 
 

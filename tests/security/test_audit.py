@@ -126,7 +126,7 @@ def test_many_writers_leave_whole_lines(tmp_path: Path) -> None:
 def test_a_large_record_begins_anew_and_keeps_the_one_before(tmp_path: Path) -> None:
     path = tmp_path / ACTIONS
     for content in ("first", "second"):
-        path.write_text(f'{{"tool": "{content}"}}\n' + " " * audit.MOST_BYTES, "utf-8")
+        path.write_text(f'{{"tool": "{content}"}}\n' + " " * audit.MAX_BYTES, "utf-8")
         Audit(path).write(CallRecord("newest"))
         assert path.stat().st_size < 1000
         assert older_path(path).read_text("utf-8").startswith(f'{{"tool": "{content}"}}')

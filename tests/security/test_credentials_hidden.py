@@ -96,7 +96,7 @@ def test_where_not_all_are_known_nothing_runs_unasked(
     line = "cat workspace/notes.md workspace/node_modules/a/.env"
     text = tools.try_shell(line)
     assert text and "\nx\n" in text and "geheim" not in text
-    monkeypatch.setattr(module, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(module, "MAX_ENTRIES", 3)
     assert tools.try_shell(line) is None
 
 

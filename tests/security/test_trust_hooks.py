@@ -13,7 +13,7 @@ import pytest
 
 from openclaw.config.hook_settings import Hook
 from openclaw.security.policy import Policy
-from openclaw.security.program_files import MOST_FILES, find_programs
+from openclaw.security.program_files import MAX_FILES, find_programs
 from openclaw.security.program_trust import make_trust_request
 from openclaw.storage.home import Home
 from openclaw.storage.trust_store import Trust
@@ -255,7 +255,7 @@ def test_a_program_that_is_not_there_is_told(home: Home) -> None:
 
 
 def test_too_many_files_cannot_be_said_yes_to(home: Home, trust: Trust) -> None:
-    for number in range(MOST_FILES + 1):
+    for number in range(MAX_FILES + 1):
         (home.root / "hooks" / f"{number}.txt").touch()
     now = make_trust_request(home, [CHECK])
     assert now.mark == "" and "more than 500 files" in now.programs.trouble

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from openclaw.errors import UsageError
-from openclaw.server.access import MOST_BODY, Tokens, add_token, remove_token, tokens_file
+from openclaw.server.access import MAX_BODY, Tokens, add_token, remove_token, tokens_file
 from openclaw.server.routes import ENDPOINTS
 from openclaw.server.server_client import RunningServer
 from openclaw.storage.home import Home
@@ -173,7 +173,7 @@ def test_a_body_that_is_too_long_is_refused(attacked: tuple[Path, RunningServer]
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
     connection.putrequest("POST", "/api/chat")
     for name, value in (("Authorization", f"Bearer {server.token}"), ("Content-Type", JSON),
-                        ("Content-Length", str(MOST_BODY + 1))):  # fmt: skip
+                        ("Content-Length", str(MAX_BODY + 1))):  # fmt: skip
         connection.putheader(name, value)
     connection.endheaders()
     assert connection.getresponse().status == 413

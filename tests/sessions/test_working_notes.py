@@ -17,8 +17,8 @@ from openclaw.sessions.working_notes import (
     FACTS,
     FINDINGS,
     GOAL,
-    MOST_FINDINGS,
-    MOST_LINES,
+    MAX_FINDINGS,
+    MAX_LINES,
     WorkingNotes,
 )
 from openclaw.types import Change
@@ -229,17 +229,17 @@ def test_sections_are_bounded_the_oldest_lines_go(path: Path) -> None:
     for number in range(300):
         notes.add("Go on", [f"value {number} holds"], [f"found {number}"])
 
-    assert len(notes.sections[FACTS]) == MOST_LINES
-    assert notes.sections[FINDINGS] == [f"found {n}" for n in range(300 - MOST_FINDINGS, 300)]
+    assert len(notes.sections[FACTS]) == MAX_LINES
+    assert notes.sections[FINDINGS] == [f"found {n}" for n in range(300 - MAX_FINDINGS, 300)]
 
 
 def test_of_too_many_facts_those_without_an_exact_string_go_first(path: Path) -> None:
     notes = WorkingNotes.read(path)
     notes.add("", ["The port is 8215.", "It must stay quiet."])
-    notes.add("", [f"value {number} holds" for number in range(MOST_LINES - 1)])
+    notes.add("", [f"value {number} holds" for number in range(MAX_LINES - 1)])
 
     assert facts(notes)[:2] == ("The port is 8215.", "value 0 holds")
-    assert len(facts(notes)) == MOST_LINES
+    assert len(facts(notes)) == MAX_LINES
 
 
 # -------- for a prompt

@@ -62,14 +62,14 @@ begin with a command of the group."""
 SHELL_NAMES = ("undo", "redo", "log", "diff", "show", "blame", "why", "context", "usage", *GROUPS)
 _COMMAND = re.compile(rf"\bopenclaw ({'|'.join(SHELL_NAMES)})\b")
 Say = Callable[[str], None]
-MOST_LINES = 2_000
+MAX_LINES = 2_000
 _SPILL_LINE = re.compile(
     rf"^\[All[\w ]*: read_file ({re.escape(SPILL)}/[0-9a-f]+\.txt),", re.MULTILINE
 )
 AUTO = "auto"
 LOOKUP_SECONDS = 0.2
 """How long the first line waits for the name of the model."""
-MOST_OUTPUT = 1_000_000
+MAX_OUTPUT = 1_000_000
 """Characters that are kept of an output, from its end."""
 SHOWN_SESSIONS = 10
 CODE = "code"
@@ -164,9 +164,9 @@ def output(agent: Agent, session: Session, rest: str, say: Say) -> None:
             whole = read_text(agent.home.root / spilled[1])
             text = agent.masker.mask_for_display(strip_hidden(whole))
     lines = text.splitlines()
-    say_all((f"  {harmless(line)}" for line in lines[:MOST_LINES]), say)
-    if len(lines) > MOST_LINES:
-        say(f"[{len(lines) - MOST_LINES:,} more lines{f': {spilled[1]}' if spilled else ''}]")
+    say_all((f"  {harmless(line)}" for line in lines[:MAX_LINES]), say)
+    if len(lines) > MAX_LINES:
+        say(f"[{len(lines) - MAX_LINES:,} more lines{f': {spilled[1]}' if spilled else ''}]")
 
 
 def forgotten_lines(session: Session, prompt: str) -> list[str]:
@@ -254,7 +254,7 @@ def run_shell_line(text: str, say: Say) -> Material:
         ) as process:
             for line in process.stdout or ():
                 say(harmless(line.rstrip("\n")))
-                output = (output + line)[-MOST_OUTPUT:]
+                output = (output + line)[-MAX_OUTPUT:]
     except OSError as error:
         raise OpenclawError(f"{shell[0]} cannot be started: {error.strerror}") from error
     if process.returncode:

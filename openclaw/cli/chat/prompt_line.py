@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 COMMAND_SYNONYMS = {"exit": "/quit", "quit": "/quit", ":q": "/quit", "?": "/help"}
 """Words that people from other programs type, and the commands they mean."""
 LEAVE_HINT = "Ctrl-C again to leave (or Ctrl-D)"
-MOST_LINES, MOST_CHARACTERS = 10, 1_000
+MAX_LINES, MAX_CHARACTERS = 10, 1_000
 """A pasted text up to this size is shown as it is."""
 LONGEST_PROMPT = 4_000
 """Characters up to which a pasted text without other words is the prompt itself."""
@@ -296,7 +296,7 @@ class Pastes:
         """The mark that stands in the input line for a pasted text; a short text itself."""
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         lines = len(text.splitlines())
-        if lines <= MOST_LINES and len(text) <= MOST_CHARACTERS:
+        if lines <= MAX_LINES and len(text) <= MAX_CHARACTERS:
             return text
         size = f"{lines:,} lines" if lines > 1 else f"{len(text):,} characters"
         mark = f"[pasted {size} #{len(self._texts) + 1}]"

@@ -130,7 +130,7 @@ def _print(report: ContextReport, *, as_json: bool, raw: bool) -> None:
 
 CUT_AS = {"earlier": "history", "history": "results"}
 """What the record of a cut calls these parts: a summary stands for what was cut of the history."""
-MOST_COLUMNS = 200
+MAX_COLUMNS = 200
 
 
 @frozen
@@ -172,7 +172,7 @@ def report_lines(report: ContextReport, on: Canvas | None = None) -> list[str]:
 
 def picture(rows: Sequence[Row], window: int, on: Canvas) -> str:
     """Draw one line: each part as its letter and as many columns as its share of the window."""
-    columns = min(MOST_COLUMNS, on.width)
+    columns = min(MAX_COLUMNS, on.width)
     beyond = max(0, window - sum(row.tokens for row in rows))
     given = share_columns([*(row.tokens for row in rows), beyond], columns)
     drawn = ""

@@ -47,14 +47,14 @@ REQUIRED = ("SOUL.md", "AGENTS.md", "USER.md")
 FREE_BYTES = 2_000_000_000
 SCHEMA_SECONDS = 20.0
 """For the one reply that is asked for; a model that has to be loaded may need longer."""
-MOST_LINES = 8
+MAX_LINES = 8
 """Findings of one check that are printed; JSON has all."""
 INDENT = 22
 """Columns before what was found."""
 COLOURS = {"ok": 1, "fixed": 1, "warning": 4, "fault": 5}
 """Green, yellow, red of `plots.HUES`."""
-MOST_MEMORIES = 400
-MOST_CHARS = 200_000
+MAX_MEMORIES = 400
+MAX_CHARS = 200_000
 
 
 def doctor(
@@ -219,9 +219,9 @@ def check_tokenizer() -> Check:
 def check_memory(home: Home) -> Check:
     """Check for secrets in a memory, where every conversation reads them and git keeps them."""
     found = []
-    for path in sorted(home.memory.glob("*.md"))[-MOST_MEMORIES:]:
+    for path in sorted(home.memory.glob("*.md"))[-MAX_MEMORIES:]:
         try:
-            text = read_text(path)[:MOST_CHARS]
+            text = read_text(path)[:MAX_CHARS]
         except OSError:
             continue
         for secret in find_secrets(text):
@@ -279,11 +279,11 @@ def check_lines(checks: Sequence[Check], on: Canvas | None = None) -> Iterator[s
     told: dict[str, int] = {}
     for check in checks:
         told[check.name] = number = told.get(check.name, 0) + 1
-        if check.found and number <= MOST_LINES:
+        if check.found and number <= MAX_LINES:
             yield from _lines(check, on)
     for name, count in told.items():
-        if count > MOST_LINES:
-            yield f"{'':<{INDENT}}{count - MOST_LINES} more of {name} (--json shows all)"
+        if count > MAX_LINES:
+            yield f"{'':<{INDENT}}{count - MAX_LINES} more of {name} (--json shows all)"
     if silent:
         yield from _row("ok", "other checks", f"{len(silent)} ok (--json lists them)", on)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from openclaw.tools.mcp.start import ServerStarter
 
 
-MOST_LINES = 20
+MAX_LINES = 20
 STATES = {"trusted": "runs", "new": "to review", "changed": "changed, to review"}
 
 app = make_group("List, allow and try your own programs around turns (`hooks:` in openclaw.yaml).")
@@ -225,7 +225,7 @@ def _is_named(name: str, named: Sequence[str]) -> bool:
 def _few(title: str, names: Sequence[str]) -> Iterator[str]:
     if names:
         yield f"{title}:"
-        yield from some_lines([f"  {one_line(name)}" for name in names], MOST_LINES)
+        yield from some_lines([f"  {one_line(name)}" for name in names], MAX_LINES)
 
 
 def _format_reply(hook: Hook, reply: HookReply) -> Iterator[str]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from openclaw.storage.home import Home
 
 
-MOST_ALIKE = 8
+MAX_ALIKE = 8
 """Steps of one kind that are listed; of more the first ones stand for all. --json lists all."""
 LONGEST_SHOWN = 36
 _WORDS = {
@@ -112,7 +112,7 @@ def _rows(steps: Iterable[ImportStep]) -> Iterator[str]:
 
 def _folded(steps: list[ImportStep]) -> list[tuple[str, str, str]]:
     """Return the rows of steps of one kind: all of a few; of many the first ones and a number."""
-    shown = steps if len(steps) <= MOST_ALIKE + 1 else steps[:MOST_ALIKE]
+    shown = steps if len(steps) <= MAX_ALIKE + 1 else steps[:MAX_ALIKE]
     rows = [(_WORDS[step.deed], _short(step.item.path), _end(step)) for step in shown]
     if more := len(steps) - len(shown):
         rows.append((_WORDS[steps[0].deed], f"... and {more:,} more", ""))

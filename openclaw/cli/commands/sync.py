@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from openclaw.agent.merge_devices import SyncConflict
 
 CONFLICT = 1
-MOST_FILES = 20
+MAX_FILES = 20
 
 
 class Sides(StrEnum):
@@ -74,7 +74,7 @@ def sync(
 
 def _lines(result: SyncResult, *, dry_run: bool) -> Iterator[str]:
     files = [f"  {one_line(path)}" for path in result.files]
-    yield from some_lines(files, MOST_FILES, "more files")
+    yield from some_lines(files, MAX_FILES, "more files")
     received, sent = (count_of(number, "commit") for number in (result.received, result.sent))
     done = "would come in" if dry_run else "came in"
     yield f"{received} {done}, {sent} {'would be sent' if dry_run else 'sent'} ({result.remote})"

@@ -28,7 +28,7 @@ Keep = Annotated[
     bool, typer.Option("--keep", help="Leave lines as they are that were changed since.")
 ]
 CONFLICT = 1
-MOST_FILES = 20
+MAX_FILES = 20
 """Files that are named; an import may have made thousands."""
 
 
@@ -119,7 +119,7 @@ def undo_lines(taken: UndoResult, verb: str, *, again: str = "") -> Iterator[str
         f"  {one_line(each.path)} {each.action} (+{each.added} -{each.removed})"
         for each in taken.files
     ]
-    yield from some_lines(files, MOST_FILES, "more files")
+    yield from some_lines(files, MAX_FILES, "more files")
     if taken.messages:
         many = len(_conversations(taken.of))
         of = f"{many} conversations" if many > 1 else "the conversation"

@@ -124,7 +124,7 @@ class Finding:
 TEXTS = (".md", ".json", ".yaml", ".yml")
 LARGEST = 5_000_000
 """Bytes of the largest file whose text is looked at."""
-MOST_FILES = 50_000
+MAX_FILES = 50_000
 PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", ".venv", ".git"})
 PLACES = (*MARKS, ".agents", ".gitignore", ".gitattributes")
 
@@ -157,7 +157,7 @@ class View:
 
     @cached_property
     def seen(self) -> list[HomeFile]:
-        return list(islice(self._walk(), MOST_FILES))
+        return list(islice(self._walk(), MAX_FILES))
 
     @cached_property
     def texts(self) -> list[tuple[HomeFile, bytes]]:

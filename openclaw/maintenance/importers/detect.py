@@ -20,9 +20,9 @@ from openclaw.maintenance.importers.steps import FORMATS, Format, SourceItem
 OPENCLAW_SETTINGS = ("openclaw.json", "clawdbot.json", "moltbot.json")
 WORKSPACES = ("workspace", "workspace.default", "workspace-main")
 IDENTITY = ("SOUL.md", "USER.md", "AGENTS.md", "IDENTITY.md", "TOOLS.md", "HEARTBEAT.md")
-_MOST_TELLING_FIRST: tuple[Format, ...] = ("hermes", "nanobot", "openclaw")
+_MAX_TELLING_FIRST: tuple[Format, ...] = ("hermes", "nanobot", "openclaw")
 NOTES = (".md", ".markdown", ".txt", ".org")
-MOST_LOOKED_AT = 2000
+MAX_LOOKED_AT = 2000
 
 
 @frozen
@@ -53,7 +53,7 @@ def detect_layout(source: Source, wanted: str = "") -> Layout:
     folders = (name for name in WORKSPACES if source.is_folder(name))
     workspace = next((name for name in folders if _has_identity(source, name)), "")
     itself = None if not workspace and _is_state(source) else ""
-    for known in _MOST_TELLING_FIRST:
+    for known in _MAX_TELLING_FIRST:
         if wanted == known or (not wanted and _is(source, known, workspace)):
             return Layout(known, None if known == "hermes" else workspace or itself)
     if _has_notes(source):
@@ -95,7 +95,7 @@ def _has_identity(source: Source, folder: str) -> bool:
 
 
 def _has_notes(source: Source) -> bool:
-    first = islice(Source(source.root).files(), MOST_LOOKED_AT)
+    first = islice(Source(source.root).files(), MAX_LOOKED_AT)
     return any(path.lower().endswith(NOTES) for path in first)
 
 

@@ -27,7 +27,7 @@ from openclaw.storage.home import PROPOSED
 
 MANIFEST = ".bundled_manifest"
 """Of Hermes: the skills that came with it, `name:hash` on each line (tools/skills_sync.py)."""
-MOST_NAMED = 3
+MAX_NAMED = 3
 TAKE_OUT = ": take it out and import again, or: openclaw skills install FOLDER"
 
 
@@ -89,7 +89,7 @@ def _reasons(folder: Path, names: list[str]) -> list[str]:
     kinds = dict.fromkeys(look.kind for look in find_review_points(folder, names))
     programs = sum(is_script(folder / name) for name in names)
     told = [count_of(programs, "program")] if programs else []
-    return (told + list(kinds))[:MOST_NAMED]
+    return (told + list(kinds))[:MAX_NAMED]
 
 
 def _credential_reason(folder: Path, names: list[str]) -> str:

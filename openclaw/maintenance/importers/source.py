@@ -16,7 +16,7 @@ from openclaw.errors import OpenclawError
 from openclaw.security.credentials import why_name_denied
 from openclaw.storage.text import as_utf8, decode
 
-MOST_BYTES = 10_000_000
+MAX_BYTES = 10_000_000
 DATABASES = (".db", ".sqlite", ".sqlite3")
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -88,7 +88,7 @@ class Source:
         real = self.root / path
         try:
             with open(os.open(real, _FLAGS), "rb") as file:  # noqa: PTH123 - of a descriptor
-                return file.read(MOST_BYTES + 1)
+                return file.read(MAX_BYTES + 1)
         except OSError as error:
             raise OpenclawError(f"cannot be read: {error.strerror or error}") from error
 
@@ -115,8 +115,8 @@ class Source:
             return f"not read: {reason}"
         if not stat.S_ISREG(info.st_mode):
             return "no regular file"
-        if info.st_size > MOST_BYTES:
-            return f"larger than {MOST_BYTES // 1_000_000} MB"
+        if info.st_size > MAX_BYTES:
+            return f"larger than {MAX_BYTES // 1_000_000} MB"
         return "" if os.access(target, os.R_OK) else "cannot be read: no permission"
 
 

@@ -54,7 +54,7 @@ MODES: Mapping[Mode, str] = {
     "edit": "Changes files of the home; asks before commands, the network and other folders.",
     "full": "Asks only where text of others may be behind a call.",
 }
-MOST_PLACES = 50
+MAX_PLACES = 50
 _PLACE = re.compile(r"^([^:\n]{1,500}):([0-9]{1,9})\b", re.MULTILINE)
 STOPS: Mapping[str, StopReason] = {
     "interrupted": "cancelled",
@@ -240,7 +240,7 @@ def _find_place(home: Home, given: Mapping[str, Any]) -> ToolCallLocation | None
 
 def _found_places(home: Home, output: str) -> list[ToolCallLocation]:
     """Return the places that a search has printed as path:line."""
-    named = _PLACE.findall(output)[:MOST_PLACES]
+    named = _PLACE.findall(output)[:MAX_PLACES]
     return [_place(home, path, int(line)) for path, line in named if (home.root / path).is_file()]
 
 

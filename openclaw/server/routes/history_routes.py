@@ -22,7 +22,7 @@ from openclaw.server.api import (
 from openclaw.server.wire import Problem
 
 ROUTES = Routes()
-MOST_TURNS = 1000
+MAX_TURNS = 1000
 SCOPES: tuple[Scope, ...] = ("all", "files", "talk")
 TAKEN = an_object(required={"turn": {"type": ["string", "null"]}, "of": a_list(OBJECT)})
 
@@ -88,8 +88,8 @@ def redo(call: Call) -> Any:
 
 def _take(call: Call, verb: str, scope: Scope = "all") -> Any:
     body, count = call.body, call.body.get("count", 1)
-    if not 1 <= count <= MOST_TURNS:
-        raise Problem(400, f"count is no number from 1 to {MOST_TURNS}")
+    if not 1 <= count <= MAX_TURNS:
+        raise Problem(400, f"count is no number from 1 to {MAX_TURNS}")
     with call.server.agent() as agent:
         session = agent.find_session(body.get("session", ""))
         call.server.check_idle(session)

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 START_SECONDS = 20.0
 CLOSE_SECONDS = 4.0
-MOST_PAGES = 50
-MOST_TOOLS = 500
+MAX_PAGES = 50
+MAX_TOOLS = 500
 """Tools of one server; nobody needs more, and a longer list may be an attack."""
 T = TypeVar("T")
 
@@ -249,10 +249,10 @@ class Connection:
 
         tools: list[dict[str, Any]] = []
         cursor, left_out = None, 0
-        for _ in range(MOST_PAGES):
+        for _ in range(MAX_PAGES):
             params = PaginatedRequestParams(cursor=cursor)
             page = await self._client.session.list_tools(params=params)
-            room = MOST_TOOLS - len(tools)
+            room = MAX_TOOLS - len(tools)
             tools += [tool.model_dump(mode="json", by_alias=True) for tool in page.tools[:room]]
             left_out += max(0, len(page.tools) - room)
             cursor = page.next_cursor

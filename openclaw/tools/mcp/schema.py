@@ -28,8 +28,8 @@ from openclaw.types import Effect, ToolProblem
 Schema = Mapping[str, Any]
 SlotForm = Literal["plain", "json", "any", "choice", "list"]
 
-MOST_ARGUMENTS = 24
-MOST_CHOICES = 40
+MAX_ARGUMENTS = 24
+MAX_CHOICES = 40
 DEEPEST = 3
 LONGEST_NAME = 40
 LONGEST_CHOICE = 40
@@ -102,10 +102,10 @@ def flatten(schema: Schema) -> FlatArguments:
     walk = _Flattener(schema)
     walk.object(schema, (), required=True, depth=0)
     required = [name for name in walk.properties if name in walk.required]
-    if len(required) > MOST_ARGUMENTS:
-        raise ValueError(f"it needs more than {MOST_ARGUMENTS} arguments")
+    if len(required) > MAX_ARGUMENTS:
+        raise ValueError(f"it needs more than {MAX_ARGUMENTS} arguments")
     optional = [name for name in walk.properties if name not in walk.required]
-    kept = [*required, *optional][:MOST_ARGUMENTS]
+    kept = [*required, *optional][:MAX_ARGUMENTS]
     properties = {name: walk.properties[name] for name in kept}
     parameters = {"type": "object", "properties": properties, "required": required}
     return FlatArguments(parameters, {name: walk.slots[name] for name in kept})
@@ -163,7 +163,7 @@ class _Flattener:
         needed = schema.get("required")
         needed = needed if isinstance(needed, list) else []
         for key, inner in properties.items() if isinstance(properties, Mapping) else ():
-            if len(self.properties) < 4 * MOST_ARGUMENTS:
+            if len(self.properties) < 4 * MAX_ARGUMENTS:
                 must = required and key in needed
                 self.argument((*path, str(key)), self.simplified(inner), must, depth)
 
@@ -232,7 +232,7 @@ def _flatten_argument(
     """The flat schema of one argument, and where it goes."""
     values = _choices(schema)
     words = list(dict.fromkeys(map(_enum_word, values)))
-    if words and len(words) <= MOST_CHOICES and all(map(_is_harmless, words)):
+    if words and len(words) <= MAX_CHOICES and all(map(_is_harmless, words)):
         return {"type": "string", "enum": words}, Slot(path, "choice", tuple(values))
     kind = schema.get("type")
     if kind in SCALARS:

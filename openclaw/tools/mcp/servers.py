@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from openclaw.config import Settings
 from openclaw.nlp.relevance import SHORTLIST, Blurb, match_tools
 from openclaw.storage.home import Home
-from openclaw.tools.shortlist import MOST_LISTED, Shortlist
+from openclaw.tools.shortlist import MAX_LISTED, Shortlist
 from openclaw.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def split_tools(
     all; with many, the shortlist has all that come from servers."""
     if not served:
         return list(built_in), None
-    if sum(tool.listed for tool in built_in) + len(served) <= MOST_LISTED:
+    if sum(tool.listed for tool in built_in) + len(served) <= MAX_LISTED:
         return [*built_in, *served], None
     near = nearest(request, served)[:SHORTLIST]
     shortlist = Shortlist({tool.name: tool for tool in served}, near, nearest)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from openclaw.tools.mcp.client import Connection, McpConnector
 
 
-MOST_OPTIONAL = 4
+MAX_OPTIONAL = 4
 """Optional arguments of a tool that a step in JSON offers: each is a chance to make one up."""
 
 
@@ -122,7 +122,7 @@ class McpServers:
     def _tool(self, server: Server, listed: ServerTool) -> Tool:
         required = tuple(listed.flat.parameters["required"])
         rest = [name for name in listed.flat.parameters["properties"] if name not in required]
-        offered = tuple(rest[:MOST_OPTIONAL])
+        offered = tuple(rest[:MAX_OPTIONAL])
         effect: Effect = "get" if server.trusted and listed.reads else "send"
         return Tool(
             name=listed.name,

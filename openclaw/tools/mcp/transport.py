@@ -34,7 +34,7 @@ from openclaw.storage.safe_open import make_folder, writing
 LONGEST_MESSAGE = 8_000_000
 """Bytes of one message; a result is cut to 12,000 characters for the model anyway."""
 LARGEST_LOG = 1_000_000
-MOST_NOISE = 100
+MAX_NOISE = 100
 """Lines that are not a message; some servers greet on stdout."""
 _ID = re.compile(r'"id"\s*:\s*(?:\d{1,15}|"[\w-]{1,100}")')
 PATIENCE = 0.7
@@ -112,7 +112,7 @@ async def _pass_on_messages(
     """Pass on messages until the end; the closed stream then fails the calls that still wait."""
     noise = 0
     async with heard:
-        while noise <= MOST_NOISE:
+        while noise <= MAX_NOISE:
             try:
                 line = await pipe.stdout.readuntil(b"\n")
             except asyncio.LimitOverrunError:

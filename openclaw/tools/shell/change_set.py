@@ -27,7 +27,7 @@ from openclaw.storage.safe_open import open_folder
 from openclaw.storage.saving import save_over
 from openclaw.tools.shell import output, sandbox
 from openclaw.tools.shell.output import (
-    MOST_CHANGES,
+    MAX_CHANGES,
     UNSEEN,
     HomeFiles,
     as_text,
@@ -178,7 +178,7 @@ class ChangeMover:
         what was planned."""
         names = self._differing()
         self.changed = [name for name in names if is_visible(name)]
-        for name in self.changed[:MOST_CHANGES]:
+        for name in self.changed[:MAX_CHANGES]:
             self.turn_changes.before.setdefault(name, self._text(name))
         clean = [name for name in self.changed if self._is_untouched(name)]
         self._void = self.turn_changes.altered(clean, self._held_before, self._held_after)

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-MOST_FILES = 5_000
-MOST_FOLDERS = 8
+MAX_FILES = 5_000
+MAX_FOLDERS = 8
 # What the shell puts in place of these is not known, so any text may stand there.
 _EXPANSION = re.compile(r"\$\{[^}]*\}|\$\([^)]*\)|`[^`]*`|\$\w+|\{[^{}]*\}")
 _HOME = re.compile(r"^(?:~|\$(?:HOME|PWD)|\$\{(?:HOME|PWD)\})(?=/|$)")
@@ -39,9 +39,9 @@ def named_files(root: Path, line: str) -> list[str]:
     names, as there may be a `cd`."""
     words = list(dict.fromkeys(map(_as_pattern, split_words(line))))
     first = list(_expand(root, words, ""))
-    folders = [name for name in first if name.endswith("/")][:MOST_FOLDERS]
+    folders = [name for name in first if name.endswith("/")][:MAX_FOLDERS]
     below = (found for folder in folders for found in _expand(root, words, folder))
-    return list(dict.fromkeys((*first, *islice(below, MOST_FILES))))
+    return list(dict.fromkeys((*first, *islice(below, MAX_FILES))))
 
 
 def _as_pattern(word: str) -> str:
@@ -57,7 +57,7 @@ def _expand(root: Path, patterns: list[str], folder: str) -> Iterator[str]:
         place = os.path.join(glob.escape(folder), pattern)  # noqa: PTH118  it may be absolute
         # Not `Path.glob`, which takes no absolute pattern.
         found = glob.iglob(place, root_dir=root, include_hidden=True, recursive=True)  # noqa: PTH207
-        for name in islice(found, MOST_FILES):
+        for name in islice(found, MAX_FILES):
             real = Path(os.path.realpath(root / name))
             if real.is_relative_to(root):
                 yield real.relative_to(root).as_posix() + "/" * real.is_dir()

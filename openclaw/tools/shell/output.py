@@ -134,10 +134,10 @@ def excerpt(text: str, limit: int) -> Excerpt:
 
 
 UNSEEN = frozenset({".openclaw", ".git", *SKIPPED})
-MOST_KEPT = 20_000
+MAX_KEPT = 20_000
 LARGEST = 5_000_000
-MOST_BYTES = 100_000_000
-MOST_CHANGES = 200
+MAX_BYTES = 100_000_000
+MAX_CHANGES = 200
 UNKNOWN = b"\0"
 """Stands for a content that was not kept."""
 TICK_NS = 20_000_000
@@ -234,9 +234,9 @@ def drop_setuid(found: HomeFiles) -> None:
 
 def _add_contents(root: Path, found: HomeFiles, earlier: HomeFiles | None) -> None:
     names = [name for name in found.stamps if not is_hidden(name)]
-    if len(names) > MOST_KEPT:
+    if len(names) > MAX_KEPT:
         return
-    room = MOST_BYTES
+    room = MAX_BYTES
     for name in names:
         size = found.stamps[name][2]
         if size > LARGEST or size > room:

@@ -23,7 +23,7 @@ from typing import Any
 
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
-from openclaw.security.credentials import MOST_HIDDEN, find_credentials, why_denied
+from openclaw.security.credentials import MAX_HIDDEN, find_credentials, why_denied
 from openclaw.security.display import some_of
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.masking import Masker
@@ -39,7 +39,7 @@ from openclaw.tools.shell.change_set import ChangeMover, has_changes, read_chang
 from openclaw.tools.shell.git_credentials import NAMES_GIT, find_committed_credentials, kept_by_git
 from openclaw.tools.shell.named_files import named_files
 from openclaw.tools.shell.output import (
-    MOST_CHANGES,
+    MAX_CHANGES,
     UNKNOWN,
     HomeFiles,
     as_text,
@@ -67,8 +67,8 @@ SCRIPT = "/tmp/script.py"  # noqa: S108  in the sandbox, whose /tmp is its own
 NAME = "script.py"
 
 
-MOST_LEARNED = 50
-MOST_BYTES = 200_000
+MAX_LEARNED = 50
+MAX_BYTES = 200_000
 
 
 @frozen
@@ -133,7 +133,7 @@ class ShellTools:
         data = [place / ".git" for place in found.repositories]
         data += [place / "objects" for place in found.repositories if (place / "HEAD").exists()]
         closed = tuple(path for path in data if path.exists() and not path.is_symlink())
-        return closed if len(found.paths) + len(closed) <= MOST_HIDDEN else None
+        return closed if len(found.paths) + len(closed) <= MAX_HIDDEN else None
 
     def _learn_secrets(self, line: str) -> None:
         """Let the masker learn the secrets of the first files of a line, of any file when it
@@ -143,10 +143,10 @@ class ShellTools:
         root = Path(os.path.realpath(self.runner.home.root))
         names = named_files(root, line) or ([""] if _READS_MORE.search(line) else [])
         files = chain.from_iterable(_files_below(root / name) for name in names)
-        for path in islice(files, MOST_LEARNED):
+        for path in islice(files, MAX_LEARNED):
             with suppress(OSError, OpenclawError):
                 own = path.is_relative_to(root / ".openclaw") or why_denied(path)
-                if not own and path.lstat().st_size <= MOST_BYTES:
+                if not own and path.lstat().st_size <= MAX_BYTES:
                     self.masker.mask(read_text(path))
 
     def _shell_action(self, arguments: Mapping[str, Any]) -> Action:
@@ -317,7 +317,7 @@ class Runner:
         found = find_credentials(root)
         if why := found.why_not_hidden(root):
             raise ToolProblem(f"It was not run: {why}.")
-        return (*found.paths, *(() if layer else before.special[:MOST_HIDDEN]))
+        return (*found.paths, *(() if layer else before.special[:MAX_HIDDEN]))
 
     def _execute(
         self,
@@ -392,7 +392,7 @@ class Runner:
                 del found[name]
             elif mine:
                 found[name] = UNKNOWN
-        for name, content in list(found.items())[:MOST_CHANGES]:
+        for name, content in list(found.items())[:MAX_CHANGES]:
             self.turn_changes.before.setdefault(name, as_text(content))
         for name in found:  # the model's copy is out of date
             self.turn_changes.read.pop(name, None)

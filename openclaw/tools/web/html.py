@@ -20,15 +20,15 @@ from markdownify import MarkdownConverter
 from openclaw.storage.foreign_readers import quiet
 from openclaw.types import Page
 
-MOST_SOURCE = 1_500_000  # characters of HTML that are read: some seconds
-MOST_ELEMENTS = 50_000  # elements that are converted to Markdown: each takes 50 us
-MOST_GUESSED = 300_000  # characters; for more the guess takes too long
+MAX_SOURCE = 1_500_000  # characters of HTML that are read: some seconds
+MAX_ELEMENTS = 50_000  # elements that are converted to Markdown: each takes 50 us
+MAX_GUESSED = 300_000  # characters; for more the guess takes too long
 LONGEST_LINK = 300
 # Shares of all text: a smaller part is not believed to be the main one.
 SAID = 0.2
 GUESSED = 0.4
-MOST_ATTRIBUTES = 200  # of one element: each look-up walks along all of them
-MOST_COLUMNS = 100  # that one cell may take
+MAX_ATTRIBUTES = 200  # of one element: each look-up walks along all of them
+MAX_COLUMNS = 100  # that one cell may take
 
 _AROUND = frozenset({"nav", "footer", "aside", "menu"})
 _ROLES = frozenset({"navigation", "banner", "contentinfo", "complementary", "search"})
@@ -50,7 +50,7 @@ def html_page(source: str, url: str) -> Page:
     body = root.find("body") if root.find("body") is not None else root
     _make_links_absolute(body, base)
     chosen = _main_part(body)
-    if sum(1 for _ in chosen.iter()) > MOST_ELEMENTS:
+    if sum(1 for _ in chosen.iter()) > MAX_ELEMENTS:
         return Page(title, _plain_text(chosen))
     with quiet("bs4"):
         try:
@@ -62,7 +62,7 @@ def html_page(source: str, url: str) -> Page:
 
 def _parse(source: str) -> HtmlElement | None:
     parser = HTMLParser(remove_comments=True, remove_pis=True, no_network=True, huge_tree=False)
-    text = re.sub(r"\A\s*<\?xml[^>]*>", "", source[:MOST_SOURCE]).replace("\0", "")
+    text = re.sub(r"\A\s*<\?xml[^>]*>", "", source[:MAX_SOURCE]).replace("\0", "")
     text = _HUGE_TAG.sub("", text)
     text = re.sub(r"[^\S\n]{60,}", " ", text)  # runs of blanks make regular expressions slow
     text = re.sub(r"(?:[^\S\n]*\n){30,}", "\n\n", text)
@@ -95,7 +95,7 @@ def _make_links_absolute(body: HtmlElement, base: str) -> None:
         if not isinstance(element.tag, str):
             continue
         href = (element.get("href") or "").strip() if element.tag == "a" else ""
-        if len(element.attrib) > MOST_ATTRIBUTES:
+        if len(element.attrib) > MAX_ATTRIBUTES:
             element.attrib.clear()
         for name in set(element.attrib) - _KEPT:
             if not (name == "role" or (name == "id" and element.tag != "a")):
@@ -105,7 +105,7 @@ def _make_links_absolute(body: HtmlElement, base: str) -> None:
             if number and not re.fullmatch("[0-9]{1,4}", number):
                 del element.attrib[name]
             elif number and name != "start":
-                element.set(name, str(min(int(number), MOST_COLUMNS)))
+                element.set(name, str(min(int(number), MAX_COLUMNS)))
         element.attrib.pop("href", None)
         whole = _absolute_url(href, base)
         if whole:
@@ -161,7 +161,7 @@ def _guess_main_part(body: HtmlElement) -> HtmlElement | None:
     from readability.readability import Unparseable
 
     source = tostring(body, encoding="unicode")
-    if len(source) > MOST_GUESSED:
+    if len(source) > MAX_GUESSED:
         return None
     try:
         with quiet("readability.readability"):
@@ -353,7 +353,7 @@ def _strip_nested_rules(sheet: str) -> str:
     return "".join(kept)
 
 
-MOST_ITEMS = 100
+MAX_ITEMS = 100
 _DATES = ("pubDate", "published", "updated", "date")
 
 
@@ -374,14 +374,14 @@ def feed_page(body: bytes, url: str) -> Page | None:
     channel = next((item for item in root.iter() if _name(item) in ("channel", "feed")), root)
     items = [item for item in root.iter() if _name(item) in ("item", "entry")]
     lines: list[str] = []
-    for item in items[:MOST_ITEMS]:
+    for item in items[:MAX_ITEMS]:
         title, link = _child(item, "title") or "(no title)", _link(item, url)
         date = next(filter(None, (_child(item, name) for name in _DATES)), "")
         lines.append(
             f"- {title}" + (f" ({date})" if date else "") + (f"\n  {link}" if link else "")
         )
-    if len(items) > MOST_ITEMS:
-        lines.append(f"[{len(items) - MOST_ITEMS} more entries are left out.]")
+    if len(items) > MAX_ITEMS:
+        lines.append(f"[{len(items) - MAX_ITEMS} more entries are left out.]")
     text = "\n".join(lines) or "The feed has no entries."
     return Page(_child(channel, "title"), text)
 

@@ -66,7 +66,7 @@ class SeenPages:
     def keep(self, url: Url, page: Fetched) -> None:
         self._pages[url] = page
         self._pages.move_to_end(url)
-        while len(self._pages) > MOST_PAGES:
+        while len(self._pages) > MAX_PAGES:
             self._pages.popitem(last=False)
 
     def read(self, text: str) -> None:
@@ -74,7 +74,7 @@ class SeenPages:
         for url in urls_in(text):
             self.links.pop(url, None)
             self.links[url] = None
-        while len(self.links) > MOST_LINKS:
+        while len(self.links) > MAX_LINKS:
             del self.links[next(iter(self.links))]
 
 
@@ -137,8 +137,8 @@ def _format_hit(number: int, hit: Mapping[str, str]) -> str:
     return f"{number}. {hit.get('title', '')}\n{hit.get('href', '')}\n{body}".rstrip()
 
 
-MOST_PAGES = 10
-MOST_LINKS = 2_000
+MAX_PAGES = 10
+MAX_LINKS = 2_000
 
 
 @frozen

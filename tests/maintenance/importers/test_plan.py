@@ -13,7 +13,7 @@ import pytest
 from openclaw.config import starter_text
 from openclaw.errors import UsageError
 from openclaw.maintenance.importers.plan import ImportPlan, carry_out, plan_import
-from openclaw.maintenance.importers.source import MOST_BYTES
+from openclaw.maintenance.importers.source import MAX_BYTES
 from openclaw.maintenance.importers.steps import ImportStep
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import create_home
@@ -66,7 +66,7 @@ def test_what_is_no_text_or_too_large_or_empty_is_named(home: Home, masker: Path
     (masker / "binary.md").write_bytes(b"a\0b")
     (masker / "empty.md").write_bytes(b"\n")
     with (masker / "huge.md").open("wb") as file:
-        file.truncate(MOST_BYTES + 1)
+        file.truncate(MAX_BYTES + 1)
     steps = taken(home, masker)
     assert {name: steps[name].detail for name in ("binary.md", "empty.md", "huge.md")} == {
         "binary.md": "no text: it holds NUL bytes",

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.tools.mcp.schema import MOST_ARGUMENTS, flatten, nest, plain_about, plain_name
+from openclaw.tools.mcp.schema import MAX_ARGUMENTS, flatten, nest, plain_about, plain_name
 from openclaw.tools.tool import parse_arguments, signature_text
 from openclaw.types import ToolProblem
 
@@ -100,7 +100,7 @@ def test_a_huge_schema_keeps_the_required_arguments_and_few_others() -> None:
     many = {f"a{number}": TEXT for number in range(5000)}
     flat = flatten({**schema(**many), "required": ["a90"]})
     assert next(iter(flat.parameters["properties"])) == "a90"
-    assert len(flat.parameters["properties"]) == MOST_ARGUMENTS
+    assert len(flat.parameters["properties"]) == MAX_ARGUMENTS
     with pytest.raises(ValueError, match="more than 24 arguments"):
         flatten({**schema(**many), "required": list(many)})
 

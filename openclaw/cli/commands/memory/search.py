@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 SHOWN_CHARACTERS = 400
-MOST_PROBLEMS = 10
+MAX_PROBLEMS = 10
 QUIET_SECONDS = 1.0
 """Work that takes longer than this shows a progress bar."""
 
@@ -131,7 +131,7 @@ def index(
                 typer.echo("removed from the vector store: what no clone has used for 30 days")
             # a vault has many pictures
             left = [f"{where}: {what}" for where, what in report.problems]
-            warn(some_lines(left, MOST_PROBLEMS, "more (--json lists all)"))
+            warn(some_lines(left, MAX_PROBLEMS, "more (--json lists all)"))
         warn(found.notices)
     if sweep and not swept:
         raise OpenclawError(

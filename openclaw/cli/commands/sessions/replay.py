@@ -155,7 +155,7 @@ def _ended() -> Iterator[None]:
 
 
 INDENT = " " * 9
-MOST_LINES = 24
+MAX_LINES = 24
 """Lines of a head's diff that are shown."""
 LONGEST_SAME, KEPT = 160, 60
 """Characters of an unchanged piece of a text, and what of a longer one is shown at each end."""
@@ -209,11 +209,11 @@ def _difference(each: TurnDifference, *, again: bool) -> Iterator[str]:
     yield _field(kind, text + (f" {mark_changes(each.pieces)}" if each.pieces else ""))
     several = sum(line.startswith("@@") for line in each.lines) > 1
     lines = [line for line in each.lines if line[1:].strip() and (several or line[:2] != "@@")]
-    for line in () if again else lines[:MOST_LINES]:
+    for line in () if again else lines[:MAX_LINES]:
         colour = DIFF_COLOURS.get(line[:1], "")
         yield f"  {INDENT}{paint(one_line(line), colour)}"
-    if len(lines) > MOST_LINES and not again:
-        yield f"  {INDENT}... and {len(lines) - MOST_LINES} more lines (--json shows all)"
+    if len(lines) > MAX_LINES and not again:
+        yield f"  {INDENT}... and {len(lines) - MAX_LINES} more lines (--json shows all)"
 
 
 def mark_changes(pieces: Sequence[Piece]) -> str:
