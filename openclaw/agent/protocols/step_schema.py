@@ -150,7 +150,10 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
         return [_answer(kind), *(call for call in calls if _tool(call) not in barred)]
     if last and last[0].tool == "edit_file" and (lines := NEAREST.findall(last[0].output)):
         # The text to find was not in the file: it can only be one of the lines shown.
-        return [_answer(kind), *_only(calls, "edit_file", find=lines)]
+        rows = [line for line in lines if line.startswith("|") and line.endswith("|")]
+        others = [line for line in lines if line not in rows]
+        edits = [_kept_as_row(step, row) for row in rows for step in _edits(calls, [row])]
+        return [_answer(kind), *_edits(calls, others), *edits]
     if last and not last[0].ok and last[0].tool in WRITING:  # a small model would do the same again
         calls = [call for call in calls if _tool(call) != last[0].tool]
     return [_answer(kind), *calls]
@@ -169,6 +172,19 @@ def _without_blanks(calls: Sequence[Schema], last: Sequence[ToolUse]) -> list[Sc
     cannot hold one: a small model would write it again."""
     refused = last and not last[0].ok and COPIED in last[0].output
     return [_with_pattern(call, UNBLANKED) if refused else call for call in calls]
+
+
+def _edits(calls: list[Schema], lines: Sequence[str]) -> list[Schema]:
+    """Return the calls that replace one of these lines."""
+    return _only(calls, "edit_file", find=lines) if lines else []
+
+
+def _kept_as_row(call: Schema, row: str) -> Schema:
+    """Constrain what replaces a row of a table to as many cells: a small model writes the request
+    into the last one."""
+    form = rf"^\|{CELL * (row.count('|') - 1)}$"
+    properties = call["properties"]
+    return {**call, "properties": {**properties, "replace": {"type": "string", "pattern": form}}}
 
 
 def _with_pattern(call: Schema, form: str) -> Schema:
@@ -313,8 +329,9 @@ CODE = re.compile(r"^ {4,}\S.*$|`[^`\n]+`", re.MULTILINE)
 STEP = re.compile(r"^\d+[.)] .*(?:\n(?!\d+[.)] |#|\S).*)*", re.MULTILINE)
 # A blank needs a limit: a small model that misses the end of the form repeats the form in the blank
 # until its tokens are used up.
-MOST_FILLED = 200
+MAX_FILLED = 200
 UNBLANKED = r'^[^"\\<>]+$'
+CELL = r'[^"\\|\n]{1,80}\|'
 TEXTS = frozenset({"content", "text", "fact"})
 """The arguments that are written."""
 SIGNS = frozenset("!#%*+/=@_|~")
@@ -371,7 +388,7 @@ def _blank_pattern(after: str) -> str:
     one line, without the sign that ends the blank: else " !!" becomes " !~~"."""
     sign = after.strip()[:1]
     barred = sign if sign in SIGNS else ""
-    return rf'[^"\\\n<>{barred}]{{1,{MOST_FILLED}}}'
+    return rf'[^"\\\n<>{barred}]{{1,{MAX_FILLED}}}'
 
 
 def _literal(text: str) -> str:

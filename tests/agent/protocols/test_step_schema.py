@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -316,6 +317,19 @@ def test_after_an_edit_that_found_nothing_only_the_shown_lines_may_be_found(root
         replace="Take the blue bag."
     )  # fmt: skip
     assert case.tools == set() and case.may_answer
+
+
+def test_the_row_of_a_table_is_replaced_by_one_with_as_many_cells(root: Path) -> None:
+    case = Case(root, "Bruno moved to room 1.09, correct plan.md please.")
+    table = "| name | room |\n|---|---|\n| Bruno | 1.07 |\nBruno is new.\n"
+    (root / "notes" / "plan.md").write_text(table, "utf-8")
+    case.play("edit_file", "change", path="notes/plan.md", find="Bruno moved", replace="x")
+    edits = {str(step["find"]): step["replace"] for step in case.options if "find" in step}
+    form = next(value["pattern"] for find, value in edits.items() if "| Bruno" in find)
+    assert re.fullmatch(form, "| Bruno | 1.09 |")
+    for replace in ("| Bruno | 1.09, correct plan.md please.", "| Bruno | 1 | 2 |", "Bruno"):
+        assert not re.fullmatch(form, replace)
+    assert "pattern" not in next(value for find, value in edits.items() if "is new" in find)
 
 
 def test_after_a_try_to_leave_the_home_only_an_answer_is_left(root: Path) -> None:
