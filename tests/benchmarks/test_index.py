@@ -26,8 +26,7 @@ def test_the_notes_are_the_same_every_time(tmp_path: Path) -> None:
 
 def test_every_question_is_answered_by_the_line_that_it_was_made_of(tmp_path: Path) -> None:
     make_home(tmp_path, 130)
-    give_vectors(tmp_path)
-    search = opened(tmp_path)
+    search = opened(tmp_path, lambda: None)  # a heading may have the nearest of random vectors
     for question in questions(5, 130):
         best = search.search(question, 1)[0].text.lower()
         asked = question.removeprefix("What about ").rstrip("?").lower().split()
