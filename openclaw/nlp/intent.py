@@ -45,7 +45,9 @@ REMEMBER_THAT = re.compile(
 )
 SAYS_THAT = re.compile(r"\b(?:that|dass|que|che)\b", re.I)
 SOME_LIST = re.compile(r"\b(?:my|the|our) (?P<name>[\w-]+(?: [\w-]+)?) list\b", re.I)
-NOT_A_LIST_NAME = re.compile(r"to-?do|task|whole|same|new|current|own", re.I)
+JOINED_LIST = re.compile(r"\b(?P<name>[^\W\d_]{3,}?)s?(?:liste|lijst(?:je)?)\b", re.I)
+"""The name of a list and the word for one as one word: "Einkaufsliste", "boodschappenlijst"."""
+NOT_A_LIST_NAME = re.compile(r"to-?do|task|whole|same|new|current|own|aufgaben|taken", re.I)
 QUESTION_MARK = re.compile("[?\uff1f\u061f]")
 CLAUSE_END = re.compile(r"(?<=[.!?\uff1f])\s+|[,;:]\s+| [\u2013\u2014-] ")
 ASKS = re.compile(
@@ -217,12 +219,13 @@ def read_cues(
     if not asked_lists and read.has("todo_list"):  # "what do I need from the shop"
         begins = tuple(word for word in said if len(word) >= SHORTEST_BEGINNING)
         asked_lists = [name for name in lists if name.lower().startswith(begins)]
-    about_lists = bool(said & LIST_WORDS) and not named
+    joined = _find_joined_list(request, lists) if read.has("todo_add") else []
+    about_lists = bool(said & LIST_WORDS or joined) and not named
     matching = [] if named else _matching_todos(request, todos)
     likeliest = max(read.probabilities[label] for label in TO_CHANGE)
     done = bool(matching and outright and not read.lacks("todo_done"))
     if not asked_lists and outright:
-        asked_lists = _find_new_list(request)
+        asked_lists = joined or _find_new_list(request)
     about_todos = done or (about_lists and bool(asked_lists or said & TODO_WORDS))
     fact = "" if asks else _fact_to_remember(request)
     builder = [] if about_todos or fact else rank_blurbs(request, skills)
@@ -417,6 +420,16 @@ def _find_new_list(request: str) -> list[str]:
     found = SOME_LIST.search(request)
     name = found.group("name") if found else ""
     return [] if not name or NOT_A_LIST_NAME.search(name) else [name[:1].upper() + name[1:]]
+
+
+def _find_joined_list(request: str, lists: Sequence[str]) -> list[str]:
+    """Return the to-do lists whose name begins a word for a list, else that word, or nothing."""
+    found = JOINED_LIST.search(request)
+    if not found or NOT_A_LIST_NAME.search(found["name"]):
+        return []
+    begin = found["name"].casefold()
+    known = [name for name in lists if name.casefold().startswith(begin)]
+    return known or [found[0][:1].upper() + found[0][1:]]
 
 
 def _fact_to_remember(request: str) -> str:

@@ -446,6 +446,23 @@ def test_a_skill_that_only_shares_words_is_offered(request_: str, skill: str) ->
 
 
 @pytest.mark.parametrize(
+    ("request_", "lists"),
+    [
+        ("Wir brauchen noch Butter, setz das auf die Einkaufsliste.", ("Einkaufsliste",)),
+        ("zet melk op de boodschappenlijst", ("Boodschappenlijst",)),
+        ("Setz noch Milch auf die Gardenliste", ("Garden work",)),
+        ("Setz Milch auf die Aufgabenliste", ()),
+        ("Was steht auf der Einkaufsliste?", ()),
+        ("Schick mir die Gästeliste", ()),
+    ],
+)
+def test_a_word_that_ends_in_list_names_one_where_something_is_added(
+    request_: str, lists: tuple[str, ...]
+) -> None:
+    assert cues_of(request_).lists == lists
+
+
+@pytest.mark.parametrize(
     ("request_", "tool"),
     [
         ("call dr mertens tomorrow about the crown, dont let me forget", 'todo, action "add"'),
