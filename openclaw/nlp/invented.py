@@ -16,6 +16,7 @@ from datetime import date, timedelta
 from itertools import permutations
 
 from openclaw.frozen import frozen
+from openclaw.nlp.classifier import language_of, read_message
 
 BLANK = re.compile(r"<[A-Za-z][^<>\n]{0,60}>")
 """What a skill's instructions leave to be filled in: `<what was finished>`."""
@@ -28,6 +29,10 @@ _NAME = re.compile(r"[^\W\d_A-Z][,;]? ([A-Z][^\W\d_A-Z]{2,})\b")
 _DAYS = frozenset(
     (*calendar.day_name, *calendar.day_abbr, *calendar.month_name, *calendar.month_abbr)
 )
+_HUNDRED = re.compile(
+    r"hund|hond|thous|taus|duiz|cent|cien|cem\b|mil|[\u767e\u5343\u4e07]", re.IGNORECASE
+)
+"""Stands in the words for hundred and thousand in the nine languages, and in a few others."""
 MAX_NUMBERS = 40
 NEAR_DAYS = 15
 """A day so near to today may be meant by "tomorrow" or "Friday"."""
@@ -66,7 +71,7 @@ def invented_values(text: str, said: Said) -> list[str]:
             or computed.intersection(_values(each))
             or _may_be_day(each, told, said.today)
             or _may_be_time(each, told)
-            or (not re.search(r"\d", said.request) and _is_round(each))
+            or (not re.search(r"\d", said.request) and _may_be_words(each, said.request))
         )
         if not right:
             found.append(each)
@@ -155,8 +160,10 @@ def _may_be_time(text: str, told: Sequence[str]) -> bool:
     return int(found[1]) % 12 in hours
 
 
-def _is_round(number: str) -> bool:
-    """Return True for a number that people say in words: two hundred."""
-    return bool(
-        re.fullmatch(r"\d{1,2}00(?:0)?|[01]?\d:(?:00|15|30|45)|2[0-3]:(?:00|15|30|45)", number)
-    )
+def _may_be_words(number: str, request: str) -> bool:
+    """Return True for a time that people say in words (half past nine), and for a round number in
+    hundreds, if the request has a word for these or wants a text, which may hold any."""
+    if not re.fullmatch(r"\d{1,2}00(?:0)?", number):
+        return bool(re.fullmatch(r"(?:[01]?\d|2[0-3]):(?:00|15|30|45)", number))
+    free = not language_of(request) or not read_message(request).lacks("text")
+    return free or _HUNDRED.search(request) is not None

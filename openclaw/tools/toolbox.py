@@ -279,7 +279,7 @@ class Toolbox:
         tainted = self._changes.tainted
         if self._watch is not None:
             if values := self._watch.invented(action, arguments):
-                raise ToolProblem(INVENTED.format(values=", ".join(values)))
+                raise ToolProblem(f"Not written: {', '.join(values)} {NOT_SAID} {KNOWN_ONLY}")
             if texts := self._watch.copied(action, arguments):
                 raise ToolProblem(f'Not written: "{", ".join(texts)}" {COPIED} {INSTEAD}')
             tainted = self._watch.tainted(action, arguments)
@@ -424,9 +424,8 @@ def _call_tool(name: str, run: Callable[[], Result]) -> Result:
         raise ToolProblem(f"{name} failed: {type(error).__name__}: {error}") from error
 
 
-INVENTED = """\
-Not written: {values} was neither said by the user nor read anywhere. Write only what is known: \
-leave it out, or ask the user for it."""
+NOT_SAID = "was neither said by the user nor read anywhere."
+KNOWN_ONLY = "Write only what is known: leave it out, or ask the user for it."
 COPIED = "stands so in the skill, as a blank or an example."
 INSTEAD = "Put what the user said in its place."
 HOOK = "hook"

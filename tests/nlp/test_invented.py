@@ -24,6 +24,7 @@ def said(request: str, *read: str) -> Said:
         ("Note the rent", "It is due on the 3rd.", "The rent is 1,250 euros", ["1,250"]),
         ("Note my appointment with the dentist", "", "Dentist on 2027-02-17", ["2027-02-17"]),
         ("The meeting is at 5", "", "Meeting at 14:20", ["14:20"]),
+        ("Put the sum of the costs into garden.md", "", "It costs $1500.", ["1500"]),
     ],
 )
 def test_a_value_from_nowhere_is_named(
@@ -43,6 +44,7 @@ def test_a_value_from_nowhere_is_named(
         ("Party on 3 May", "", "Party due:2027-05-03"),
         ("Pay the bill at the end of December", "", "Pay the bill due:2026-12-31"),
         ("It costs two hundred euros", "", "It costs 200 euros"),
+        ("Write a poem about the sea", "", "A sea of 1000 stars"),
         ("We are 7", "", "1. soup\n2. bread for 14"),
     ],
 )

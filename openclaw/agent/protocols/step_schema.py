@@ -15,7 +15,7 @@ from openclaw.nlp.intent import FILE
 from openclaw.nlp.invented import BLANK
 from openclaw.nlp.words import content_words
 from openclaw.receipt import TODO_FILE
-from openclaw.tools.toolbox import COPIED, Toolbox
+from openclaw.tools.toolbox import COPIED, NOT_SAID, Toolbox
 from openclaw.types import CHANGING, Effect
 
 READING: frozenset[Effect] = frozenset({"read", "read-elsewhere", "get"})
@@ -134,6 +134,8 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     calls = _from_offered(_calls(kind, READING if kind == "look" else ALL, toolbox), last)
     unread = _reads(calls, unread_names(turn, ()))
     to_dos = last and str(last[0].input.get("path")).endswith(TODO_FILE)
+    if unread and last and not last[0].ok and NOT_SAID in last[0].output:
+        return unread  # what it made up may stand in a file that the request names
     if kind == "look" or (unread and turn.kind == "look"):
         return unread or [_answer(kind), *calls]
     if turn.cues.takes_out and last and last[0].tool == "read_file" and last[0].ok:

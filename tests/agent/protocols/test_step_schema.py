@@ -21,7 +21,7 @@ from openclaw.models.base import Reply
 from openclaw.nlp.intent import read_cues
 from openclaw.storage.home import Home
 from openclaw.tools.skill_tools import TurnSkills
-from openclaw.tools.toolbox import COPIED, Toolbox
+from openclaw.tools.toolbox import COPIED, NOT_SAID, Toolbox
 from openclaw.types import Mode, TurnChanges
 from tests.fakes.talk import call, done, new_home, shown, talk
 
@@ -317,6 +317,15 @@ def test_after_an_edit_that_found_nothing_only_the_shown_lines_may_be_found(root
         replace="Take the blue bag."
     )  # fmt: skip
     assert case.tools == set() and case.may_answer
+
+
+def test_who_made_a_figure_up_reads_the_file_that_the_request_names(root: Path) -> None:
+    case = Case(root, "Put the sum of the garden costs into plan.md")
+    output = f"Not written: 1500 {NOT_SAID}"
+    use = ToolUse("call_1", "append_file", {"path": "notes/plan.md"}, output, ok=False)
+    case.turn.kind = "change"
+    case.turn.entries.append(Entry("assistant", "", tool_calls=(use,)))
+    assert case.tools == {"read_file"} and not case.may_answer
 
 
 def test_the_row_of_a_table_is_replaced_by_one_with_as_many_cells(root: Path) -> None:
