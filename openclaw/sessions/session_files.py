@@ -63,7 +63,8 @@ class SessionFolder:
         """
         now = self.now()
         at = now.isoformat(timespec="milliseconds")
-        session_id = f"{now:%Y-%m-%d-%H%M%S}-{secrets.token_hex(2)}"
+        made = (f"{now:%Y-%m-%d-%H%M%S}-{secrets.token_hex(2)}" for _ in count())
+        session_id = next(each for each in made if not self._path(each).exists())
         title = ""
         if name is not None:
             name = name.strip()
