@@ -248,7 +248,8 @@ def read_cues(
             if each.name != skill and each != offered
         ]
         lines += [f"Skill that may fit: {each.line(LONGEST_ABOUT)}" for each in near]
-    likely = _find_likely(read) if outright and not (named or skill or fact) else ""
+    surer = named or skill or fact or wanted.tools
+    likely = _find_likely(read) if outright and not surer else ""
     lines += [f"Tool that may fit: {LIKELY_TOOLS[likely]}"] if likely and not about_todos else []
     lines += [f"Answer in {language}."] if language else []
     return Cues(

@@ -468,6 +468,7 @@ def test_a_word_that_ends_in_list_names_one_where_something_is_added(
         ("call dr mertens tomorrow about the crown, dont let me forget", 'todo, action "add"'),
         ("i have to phone the bank by tuesday", 'todo, action "add"'),
         ("run the tests", ""),
+        ("Use Python to add up all whole numbers from 1 to 777, and tell me the sum.", ""),
         ("Would you mind translating this into Dutch?", ""),
     ],
 )
