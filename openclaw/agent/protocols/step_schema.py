@@ -96,6 +96,9 @@ def _first_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
         return _only(looks, "read_file", path=cues.similar)
     if cues.expression:
         return _only(looks, "calculate", expression=[cues.expression])
+    if cues.asks:  # a small model reads another file in place of one that is missing
+        missing = {"path": cues.missing}
+        looks = [_narrow(step, missing) if _tool(step) == "read_file" else step for step in looks]
     return [_answer("answer"), *looks, *changes]
 
 
@@ -182,9 +185,10 @@ def _edits(calls: list[Schema], lines: Sequence[str]) -> list[Schema]:
 
 
 def _kept_as_row(call: Schema, row: str) -> Schema:
-    """Constrain what replaces a row of a table to as many cells: a small model writes the request
-    into the last one."""
-    form = rf"^\|{CELL * (row.count('|') - 1)}$"
+    """Constrain what replaces a row of a table to as many cells, without a comma where the row has
+    none: a small model goes on with the words of the request behind the new value."""
+    cell = CELL if "," in row else CELL.replace("^", "^,")
+    form = rf"^\|{cell * (row.count('|') - 1)}$"
     properties = call["properties"]
     return {**call, "properties": {**properties, "replace": {"type": "string", "pattern": form}}}
 

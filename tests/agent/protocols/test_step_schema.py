@@ -336,9 +336,16 @@ def test_the_row_of_a_table_is_replaced_by_one_with_as_many_cells(root: Path) ->
     edits = {str(step["find"]): step["replace"] for step in case.options if "find" in step}
     form = next(value["pattern"] for find, value in edits.items() if "| Bruno" in find)
     assert re.fullmatch(form, "| Bruno | 1.09 |")
-    for replace in ("| Bruno | 1.09, correct plan.md please.", "| Bruno | 1 | 2 |", "Bruno"):
+    for replace in ("| Bruno | 1.09, correct plan.md please. |", "| Bruno | 1 | 2 |", "Bruno"):
         assert not re.fullmatch(form, replace)
     assert "pattern" not in next(value for find, value in edits.items() if "is new" in find)
+
+
+def test_a_question_about_a_missing_file_reads_no_other_in_its_place(root: Path) -> None:
+    case = Case(root, "What does budget-2031.md say about travel?")
+    assert case.values("read_file", "path") == ["budget-2031.md"]
+    case.play("read_file", path="budget-2031.md", from_line=1)
+    assert "There is no such file" in case.turn.entries[-1].hint
 
 
 def test_after_a_try_to_leave_the_home_only_an_answer_is_left(root: Path) -> None:
