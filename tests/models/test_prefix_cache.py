@@ -75,7 +75,7 @@ def test_leavings_of_a_killed_process_are_swept_and_running_ones_left(
     for path in (old, running):
         path.write_bytes(b"begun")
     os.utime(old, (time.time() - 7200, time.time() - 7200))
-    _saved(states, "one")
+    assert states.prepare()
     assert not old.exists()
     assert running.exists()
 
@@ -100,7 +100,7 @@ def test_a_disk_that_the_states_could_fill_has_no_room_for_them(tmp_path: Path) 
 
 def test_a_state_that_another_process_took_away_is_no_error(states: PrefixStates) -> None:
     states.accept("one", "never-written.part")
-    states.discard("one")
+    states.discard("one.kv")
     assert states.find("one") is None
 
 
