@@ -20,7 +20,7 @@ import sys
 import tempfile
 from collections.abc import Generator, Mapping
 from dataclasses import asdict
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPConnection, HTTPException, HTTPResponse
 from pathlib import Path
 from typing import Any
 
@@ -107,18 +107,12 @@ class Engine:
     def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """End the running call and send one request. Raises EngineError when it is refused."""
         self._end_last_call()
-        connection = self._connection()
-        with contextlib.closing(connection):
+        with contextlib.closing(self._connection()) as connection:
             try:
-                connection.request("POST", path, json.dumps(body), self._headers)
-                response = connection.getresponse()
-                answer = json.loads(response.read())
+                return dict(json.loads(self._send(connection, path, body).read()))
             except (OSError, ValueError, HTTPException) as error:
                 self.address = ""
                 raise EngineError({"message": f"no answer to {path}: {error}"}) from error
-        if response.status != 200:
-            raise EngineError(answer.get("error", {}))
-        return dict(answer)
 
     def cut(self) -> None:
         """From another thread: end the loading or the reply that is waited for."""
@@ -192,10 +186,6 @@ class Engine:
         self._folder = None
         return "127.0.0.1"
 
-    @property
-    def _headers(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
-
     def _connection(self) -> HTTPConnection:
         """An open connection. Raises EngineError when the process is gone."""
         if not self.address:
@@ -243,13 +233,17 @@ class Engine:
     ) -> None:
         """Send a request and feed its answer: one object for each server-sent event."""
         with contextlib.closing(connection):
-            connection.request("POST", path, wire(body), self._headers)
-            response = connection.getresponse()
-            if response.status != 200:
-                raise EngineError(json.loads(response.read()).get("error", {}))
-            for line in response:
+            for line in self._send(connection, path, body):
                 if line.startswith(_DATA + b"{"):
                     feed(json.loads(line[len(_DATA) :]))
+
+    def _send(self, connection: HTTPConnection, path: str, body: Mapping[str, Any]) -> HTTPResponse:
+        headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
+        connection.request("POST", path, wire(body), headers)
+        response = connection.getresponse()
+        if response.status != 200:
+            raise EngineError(json.loads(response.read()).get("error", {}))
+        return response
 
     def _end_last_call(self) -> None:
         """End the last call. The engine finishes its current batch before the next call."""
