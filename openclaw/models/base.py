@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -89,6 +90,42 @@ class Reply:
     thinking: str = ""
     stop_reason: StopReason = "stop"
     usage: Usage = Usage()
+
+
+class ReplyBuilder:
+    """Puts the pieces of one reply together, and takes the time.
+
+    pieces  how many have come
+    first   seconds until the first of them, 0.0 before that
+    """
+
+    def __init__(self) -> None:
+        self.pieces, self.first = 0, 0.0
+        self._began = time.monotonic()
+        self._texts: list[str] = []
+        self._thoughts: list[str] = []
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._began
+
+    def add(self, thought: str, said: str) -> Iterator[Text | Thinking]:
+        """Return the pieces to show; an empty text is none."""
+        if thought:
+            self._thoughts.append(thought)
+            yield Thinking(thought)
+        if said:
+            self._texts.append(said)
+            yield Text(said)
+
+    def usage(self, **counts: Any) -> Usage:
+        """The usage of the one call."""
+        return Usage(first_token_seconds=self.first, total_seconds=self.seconds, calls=1, **counts)
+
+    def build(self, calls: tuple[ToolCall, ...], usage: Usage, *, is_cut: bool) -> Reply:
+        ended: StopReason = "length" if is_cut else "stop"
+        thinking = "".join(self._thoughts)
+        return Reply("".join(self._texts), calls, thinking, "tool_calls" if calls else ended, usage)
 
 
 Chunk = Text | Thinking | Waiting | Reply
@@ -336,33 +373,17 @@ def limit_size(response: httpx.Response) -> None:
             self._stream = stream
 
         def __iter__(self) -> Iterator[bytes]:
-            return _lines(self._stream)
+            total = 0
+            for chunk in self._stream:
+                total += len(chunk)
+                if total > MAX_LINE:
+                    raise httpx.ReadError(f"it sent more than {MAX_LINE:,} bytes")
+                yield chunk
 
         def close(self) -> None:
             self._stream.close()
 
     response.stream = Bounded(response.stream)  # type: ignore[arg-type]
-
-
-def _lines(stream: httpx.SyncByteStream) -> Iterator[bytes]:
-    """Whole lines, mended."""
-    import httpx
-
-    held: list[bytes] = []
-    total = size = 0
-    for chunk in stream:
-        total, size = total + len(chunk), size + len(chunk)
-        if total > MAX_BYTES:
-            raise httpx.ReadError(f"it sent more than {MAX_BYTES:,} bytes")
-        if size > MAX_LINE:
-            raise httpx.ReadError(f"it sent a line of more than {MAX_LINE:,} bytes")
-        lines, end, rest = chunk.rpartition(b"\n")
-        held.append(lines + end)
-        if end:
-            yield replace_surrogates(b"".join(held))
-            held, size = [], len(rest)
-        held.append(rest)
-    yield replace_surrogates(b"".join(held))
 
 
 _patient: ContextVar[bool] = ContextVar("patient", default=True)

@@ -6,7 +6,6 @@ saved in files for later processes (`openclaw.models.prefix_cache`).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, suppress
 from functools import cached_property
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, PromptTooLarge
-from openclaw.messages import Usage, Waiting
+from openclaw.messages import Waiting
 from openclaw.models import openai
 from openclaw.models.base import Chunk, ModelCard, Request, filtered
 from openclaw.models.gguf import identity, read_header
@@ -90,13 +89,13 @@ class EmbeddedModel:
 
     def stream(self, request: Request) -> Generator[Chunk, None, None]:
         """See `Model`."""
-        began = time.perf_counter()
+        heard = openai.StreamedReply()
         try:
             slot = yield from filtered(self._ready(), _IS_NO_BEAT)
             body = _body(request)
             fresh = yield from filtered(slot.prepare(body, request.session), _IS_NO_BEAT)
             slot.used()
-            yield from self._answer(body, began, fresh)
+            yield from self._answer(body, heard, fresh)
         except EngineError as error:
             raise self._as_openclaw_error(error) from error
 
@@ -159,29 +158,31 @@ class EmbeddedModel:
         return self._slot
 
     def _answer(
-        self, body: Mapping[str, Any], began: float, fresh: ReadCost
+        self, body: Mapping[str, Any], heard: openai.StreamedReply, fresh: ReadCost
     ) -> Generator[Chunk, None, None]:
-        deltas, first, reading = openai.Deltas(), 0.0, ""
-        last: Mapping[str, Any] = {}
+        reading = ""
+        timings: Mapping[str, Any] = {}
         with closing(self._require_engine().chat(body)) as chunks:
             for chunk in chunks:
-                last = chunk if "usage" in chunk else last
+                timings = chunk.get("timings") or timings
                 unread, share = _unread(chunk), share_read(chunk)
                 if reading and share is not None:
                     yield Waiting(reading, share)
                 elif unread > _LONG_READ and not fresh.tokens:
                     reading = f"reading {unread:,} tokens"
                     yield Waiting(reading)
-                for piece in deltas.take(chunk):
-                    first = first or time.perf_counter() - began
-                    yield piece
-        if not deltas.finished:
+                yield from heard.take(chunk)
+        if not heard.finished:
             self._require_engine().close()  # the next request loads anew
             raise ModelFailed(f"{self.card.name} broke the reply off", "ask again")
-        timings = last.get("timings", {})
-        if timings.get("prompt_n", 0) >= _MEASURED and timings.get("prompt_ms"):
-            self.reading_rate = round(1000 * timings["prompt_n"] / timings["prompt_ms"], 1)
-        yield deltas.reply(_usage(last, fresh, first, time.perf_counter() - began))
+        count, milliseconds = timings.get("prompt_n", 0), timings.get("prompt_ms", 0)
+        if count >= _MEASURED and milliseconds:
+            self.reading_rate = round(1000 * count / milliseconds, 1)
+        # The engine counts the `fresh` tokens of the head as cached, but they saved no work.
+        yield heard.reply(
+            cached_tokens=max(0, int(timings.get("cache_n", 0)) - fresh.tokens),
+            read_seconds=fresh.seconds + milliseconds / 1000,
+        )
 
     def _require_engine(self) -> Engine:
         if self._engine is None:
@@ -239,19 +240,3 @@ def _unread(chunk: Mapping[str, Any]) -> int:
     """Tokens that are not read yet; 0 for a chunk without progress."""
     progress = chunk.get("prompt_progress") or {}
     return int(progress.get("total", 0)) - int(progress.get("processed", 0))
-
-
-def _usage(last: Mapping[str, Any], fresh: ReadCost, first: float, total: float) -> Usage:
-    """The usage of one call. The `fresh` tokens of the head were read for this call: the engine
-    counts them as cached, but they saved no work."""
-    usage, timings = last.get("usage", {}), last.get("timings", {})
-    cached = int(timings.get("cache_n", 0))
-    return Usage(
-        prompt_tokens=int(usage.get("prompt_tokens", 0)),
-        cached_tokens=max(0, cached - fresh.tokens),
-        generated_tokens=int(usage.get("completion_tokens", 0)),
-        first_token_seconds=first or total,
-        total_seconds=total,
-        calls=1,
-        read_seconds=fresh.seconds + float(timings.get("prompt_ms", 0.0)) / 1000,
-    )

@@ -26,7 +26,13 @@ from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 from openclaw import __version__
 from openclaw.errors import ModelFailed, PromptTooLarge, ServerAway
 from openclaw.messages import Waiting
-from openclaw.models.base import MAX_BYTES, MAX_ERROR, MAX_LINE, is_patient, replace_surrogates
+from openclaw.models.base import (
+    MAX_ERROR,
+    MAX_LINE,
+    filtered,
+    is_patient,
+    replace_surrogates,
+)
 from openclaw.stopping import check_stop
 from openclaw.storage.readers import json_or_none
 
@@ -49,42 +55,45 @@ def retry_refused(
     attempt: Callable[[], T],
     server: str,
     waits: Sequence[float],
-    cut: Callable[[], object] | None = None,
+    cut: Callable[[], object],
     expected: str = "",
 ) -> Generator[Waiting, None, T]:
-    """The value of `attempt()`. While the connection is refused, yields a chunk that says so and
-    tries again after each of `waits` seconds. Raises the last ServerAway. See `without_retries`.
+    """The value of `attempt()`, which `cut` ends from another thread. While the connection is
+    refused, yields a chunk that says so and tries again after each of `waits` seconds. Raises the
+    last ServerAway. See `without_retries`.
 
-    With `cut`, which ends an attempt from another thread, a chunk also says when the server is
-    silent for some seconds; `expected` is how long that may take."""
-    why = f" ({expected})" if expected else ""
-    silent = f"waiting for {server}{why}"
-    for seconds in waits if is_patient() else ():
+    A chunk also says when the server is silent for some seconds; `expected` is how long that may
+    take."""
+    silent = f"waiting for {server}{f' ({expected})' if expected else ''}"
+    left = iter(waits if is_patient() else ())
+    while True:
         try:
-            return (yield from _announce_silence(attempt, cut, silent)) if cut else attempt()
+            beats = run_beside(attempt, cut, silent)
+            return (yield from filtered(beats, lambda beat: beat.message))
         except ServerAway as error:
-            if not refused(error):
+            seconds = next(left, None) if refused(error) else None
+            if seconds is None:
                 raise
         yield Waiting(f"{server} refuses the connection, trying again in {seconds:g} s")
         time.sleep(seconds)
-    return (yield from _announce_silence(attempt, cut, silent)) if cut else attempt()
 
 
-def _announce_silence(
-    attempt: Callable[[], T], cut: Callable[[], object], silent: str
+def run_beside(
+    attempt: Callable[[], T], cut: Callable[[], object], silent: str = ""
 ) -> Generator[Waiting, None, T]:
-    """The value of `attempt()`. After some seconds of waiting yields a chunk that says `silent`."""
+    """The value of `attempt()`, which a thread runs, with a beat every 0.05 s; once it lasts some
+    seconds, a beat says `silent`. Closing the generator calls `cut`, which ends the attempt."""
     due, found = time.monotonic() + SILENT_SECONDS, None
-    try:
-        call = BackgroundCall(lambda feed: feed((attempt(),)), name="server")
-        for piece in call.pieces():  # its last piece is the value
-            found = piece or found
-            if found is None and time.monotonic() > due:
+    call = BackgroundCall(lambda feed: feed((attempt(),)), cut, name="server")
+    with closing(call.pieces()) as pieces:
+        for piece in pieces:  # its last piece is the value
+            if piece:
+                found = piece
+            elif time.monotonic() > due:
                 due = math.inf
                 yield Waiting(silent)
-    except (KeyboardInterrupt, GeneratorExit):
-        cut()
-        raise
+            else:
+                yield Waiting("")
     return cast("tuple[T]", found)[0]
 
 
@@ -151,23 +160,6 @@ def trusted_authorities() -> ssl.SSLContext:
     context = ssl.create_default_context()
     context.load_verify_locations(certifi.where())
     return context
-
-
-def post_json(
-    url: str, body: Mapping[str, Any], headers: Mapping[str, str]
-) -> Generator[Waiting, None, bytes]:
-    """POST an object as JSON and return the answer, with a beat every 0.05 s. Closing the generator
-    closes the connection, which ends the server's work. Raises OSError or HTTPException. Uses
-    http.client, because a wait of httpx cannot be interrupted and continued."""
-    connection, path, credentials = connect(url, CONNECT_SECONDS)
-    with closing(connection), selectors.DefaultSelector() as ready:
-        sent = {"Content-Type": "application/json", **headers, **credentials}
-        connection.request("POST", path, json.dumps(body), sent)
-        ready.register(connection.sock, selectors.EVENT_READ)
-        while not ready.select(BEAT_SECONDS):
-            yield Waiting("")
-        connection.sock.settimeout(None)
-        return connection.getresponse().read(MAX_BYTES)
 
 
 def refused(error: BaseException | None) -> bool:

@@ -11,7 +11,6 @@ earlier turns, so that everything after them would be read again.
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from base64 import b64encode
@@ -22,12 +21,13 @@ from http.client import HTTPException
 from typing import TYPE_CHECKING, Any, cast
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
-from openclaw.messages import Message, ToolCall, Usage, Waiting
+from openclaw.messages import Message, ToolCall, Waiting
 from openclaw.models import http_client
 from openclaw.models.base import (
     Chunk,
     ModelCard,
     Reply,
+    ReplyBuilder,
     Request,
     Text,
     Thinking,
@@ -35,7 +35,7 @@ from openclaw.models.base import (
     filtered,
     text_matches_schema,
 )
-from openclaw.models.ollama_client import OllamaClient, authorization, base_url, field, read_card
+from openclaw.models.ollama_client import OllamaClient, base_url, field, read_card
 from openclaw.models.profile import full_name, with_profile
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class OllamaModel:
         server loads the model once and caches the prompt. Does nothing when the model is loaded
         and its last request was in this conversation. A request without messages asks the server
         what it would be asked before a chat."""
-        with suppress(OpenclawError, OSError, HTTPException):
+        with suppress(OpenclawError):
             card = yield from self._read_card()
             if not request.messages:
                 self._asked_ahead = time.monotonic(), self._must_load(card)
@@ -143,10 +143,13 @@ class OllamaModel:
                 request, messages=shared_start(request.messages), schema=None, max_tokens=1
             )
             body = {**self._body(first, self._think_value(request, card), card), "stream": False}
-            told = yield from http_client.post_json(f"{self._url}/api/chat", body, authorization())
+            with closing(OllamaClient(self._url)) as client, self._translate_errors():
+                told = yield from http_client.run_beside(
+                    lambda: client.ask("POST", "/api/chat", body), client.cut
+                )
+                count, seconds = read_reading(told)
             self._last_used, self._session = time.monotonic(), request.session
             if loads:  # nothing of the prompt can be cached
-                count, seconds = parse_reading(told)
                 self.reading_rate = update_rate(self.reading_rate, count, seconds, is_whole=True)
 
     def cut(self) -> None:
@@ -158,7 +161,9 @@ class OllamaModel:
 
     def _read_card(self) -> Generator[Waiting, None, ModelCard]:
         if self._card is None:
-            card = yield from http_client.retry_refused(self._show, self._server, self._waits)
+            card = yield from http_client.retry_refused(
+                self._show, self._server, self._waits, self.cut
+            )
             self._card = with_profile(replace(card, server=self._url), self._profiles)
         return self._card
 
@@ -205,7 +210,7 @@ class OllamaModel:
     def _ask(
         self, request: Request, think: bool | None, card: ModelCard
     ) -> Generator[Chunk, None, Reply]:
-        heard = ReplyBuilder(request.messages)
+        heard = OllamaReply(request.messages)
         body = self._body(request, think, card)
         parts, part = yield from http_client.retry_refused(
             lambda: self._open(body),
@@ -389,26 +394,19 @@ def update_rate(rate: float, count: int, seconds: float, *, is_whole: bool) -> f
     return min(rate, measured)
 
 
-def parse_reading(told: bytes) -> tuple[int, float]:
+def read_reading(answer: Mapping[str, Any]) -> tuple[int, float]:
     """(tokens of the prompt, seconds of reading) in an answer of the server; zeros without them."""
-    try:
-        answer = json.loads(told)
-        return int(answer["prompt_eval_count"]), float(answer["prompt_eval_duration"]) / 1e9
-    except (ValueError, TypeError, KeyError):
-        return 0, 0.0
+    count = field(answer, "prompt_eval_count", int, 0)
+    return count, field(answer, "prompt_eval_duration", int, 0) / 1e9
 
 
-class ReplyBuilder:
+class OllamaReply(ReplyBuilder):
     """Collects the parts of one reply to a conversation."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
-        self.pieces = 0
+        super().__init__()
         self.last: Mapping[str, Any] | None = None
         self._calls_so_far = sum(len(said.tool_calls) for said in messages)
-        self._began = time.monotonic()
-        self._first: float | None = None
-        self._text: list[str] = []
-        self._thinking: list[str] = []
         self._calls: list[ToolCall] = []
 
     def take(self, part: Mapping[str, Any]) -> list[Text | Thinking]:
@@ -419,37 +417,20 @@ class ReplyBuilder:
             self.last = part
         else:
             self.pieces += 1
-        if self._first is None:
-            self._first = time.monotonic() - self._began
+        self.first = self.first or self.seconds
         for call in field(told, "tool_calls", list, []):
             number = self._calls_so_far + len(self._calls) + 1
             function = field(call, "function", dict, {})
             name, given = field(function, "name", str, ""), field(function, "arguments", dict, {})
             self._calls.append(ToolCall(f"call_{number}", name, given))
-        self._thinking.append(thought)
-        self._text.append(said)
-        return [*([Thinking(thought)] if thought else ()), *([Text(said)] if said else ())]
+        return [*self.add(thought, said)]
 
     def reply(self, last: Mapping[str, Any]) -> Reply:
         """The whole reply, with the counts of its last part."""
-        usage = Usage(
-            prompt_tokens=field(last, "prompt_eval_count", int, 0),
+        count, seconds = read_reading(last)
+        usage = self.usage(
+            prompt_tokens=count,
             generated_tokens=field(last, "eval_count", int, 0),
-            first_token_seconds=self._first or 0.0,
-            total_seconds=time.monotonic() - self._began,
-            calls=1,
-            read_seconds=field(last, "prompt_eval_duration", int, 0) / 1e9,
+            read_seconds=seconds,
         )
-        return Reply(
-            text="".join(self._text),
-            tool_calls=tuple(self._calls),
-            thinking="".join(self._thinking),
-            stop_reason=(
-                "tool_calls"
-                if self._calls
-                else "length"
-                if last.get("done_reason") == "length"
-                else "stop"
-            ),
-            usage=usage,
-        )
+        return self.build(tuple(self._calls), usage, is_cut=last.get("done_reason") == "length")

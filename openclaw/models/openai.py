@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import time
 from base64 import b64encode
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -17,14 +16,14 @@ from http.client import HTTPException, HTTPResponse
 from typing import TYPE_CHECKING, Any
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
-from openclaw.messages import Image, Message, ToolCall, Usage, Waiting
+from openclaw.messages import Image, Message, ToolCall, Waiting
 from openclaw.models import http_client
 from openclaw.models.base import (
     Chunk,
     ModelCard,
     Reply,
+    ReplyBuilder,
     Request,
-    StopReason,
     Text,
     Thinking,
     bytes_for,
@@ -92,16 +91,17 @@ class OpenAIModel:
 
     def stream(self, request: Request) -> Iterator[Chunk]:
         """See `Model`."""
-        heard = _ReplyBuilder()
+        heard = StreamedReply()
         response = yield from http_client.retry_refused(
             lambda: self._post(request), self._server, self._waits, self.cut
         )
         with closing(self._events(response, bytes_for(request.max_tokens), heard)) as events:
             for event in events:
                 yield from heard.take(event)
-        if not heard.deltas.finished:
+        if not heard.finished:
             raise http_client.to_broken_stream(self._server, heard.pieces)
-        yield heard.reply()
+        details = heard.told.get("prompt_tokens_details") or {}
+        yield heard.reply(cached_tokens=details.get("cached_tokens") or 0)
 
     def wire(self, request: Request) -> bytes:
         """See `Model`."""
@@ -171,7 +171,7 @@ class OpenAIModel:
         return False
 
     def _events(
-        self, response: HTTPResponse, most: int, heard: _ReplyBuilder
+        self, response: HTTPResponse, most: int, heard: StreamedReply
     ) -> Generator[dict[str, Any], None, None]:
         """The JSON objects of a stream of server-sent events."""
         try:
@@ -217,37 +217,6 @@ class OpenAIModel:
         return http_client.failure(self._server, text, status)
 
 
-class _ReplyBuilder:
-    """Collects the events of one reply."""
-
-    def __init__(self) -> None:
-        self.pieces = 0
-        self.deltas = Deltas()
-        self._began = time.monotonic()
-        self._first: float | None = None
-        self._usage: Mapping[str, Any] = {}
-
-    def take(self, event: Mapping[str, Any]) -> Iterator[Text | Thinking]:
-        self._usage = event.get("usage") or self._usage
-        self.pieces += 1
-        pieces = tuple(self.deltas.take(event))
-        if self._first is None and self.deltas.begun:
-            self._first = time.monotonic() - self._began
-        yield from pieces
-
-    def reply(self) -> Reply:
-        details = self._usage.get("prompt_tokens_details") or {}
-        usage = Usage(
-            prompt_tokens=self._usage.get("prompt_tokens") or 0,
-            cached_tokens=details.get("cached_tokens") or 0,
-            generated_tokens=self._usage.get("completion_tokens") or 0,
-            first_token_seconds=self._first or 0.0,
-            total_seconds=time.monotonic() - self._began,
-            calls=1,
-        )
-        return self.deltas.reply(usage)
-
-
 def _format(kind: str, schema: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if schema is None or not kind:
         return None
@@ -278,43 +247,42 @@ def _image_json(image: Image) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": f"data:image/{image.kind};base64,{data}"}}
 
 
-class Deltas:
-    """Puts the deltas of one reply together."""
+class StreamedReply(ReplyBuilder):
+    """Collects the events of one reply.
+
+    finished  why it ended, "" before that
+    told      the server's count of the tokens
+    """
 
     def __init__(self) -> None:
+        super().__init__()
         self.finished = ""
-        self._text: list[str] = []
-        self._thinking: list[str] = []
+        self.told: Mapping[str, Any] = {}
         self._calls: dict[int, dict[str, str]] = {}
 
-    @property
-    def begun(self) -> bool:
-        """Return True when any generated text has come."""
-        return bool(self._text or self._thinking or self._calls)
-
-    def take(self, chunk: Mapping[str, Any]) -> Iterator[Text | Thinking]:
-        for choice in (chunk.get("choices") or ())[:1]:
+    def take(self, event: Mapping[str, Any]) -> Iterator[Text | Thinking]:
+        self.told = event.get("usage") or self.told
+        self.pieces += 1
+        for choice in (event.get("choices") or ())[:1]:
             self.finished = choice.get("finish_reason") or self.finished
             delta = choice.get("delta") or {}
             for piece in delta.get("tool_calls") or ():
                 self._add_call(piece)
-            if thought := delta.get("reasoning_content") or delta.get("reasoning"):
-                self._thinking.append(thought)
-                yield Thinking(thought)
-            if said := delta.get("content"):
-                self._text.append(said)
-                yield Text(said)
+            thought = delta.get("reasoning_content") or delta.get("reasoning") or ""
+            said = delta.get("content") or ""
+            if thought or said or self._calls:
+                self.first = self.first or self.seconds
+            yield from self.add(thought, said)
 
-    def reply(self, usage: Usage) -> Reply:
-        calls = tuple(_read_call(index, call) for index, call in sorted(self._calls.items()))
-        ended: StopReason = "length" if self.finished == "length" else "stop"
-        return Reply(
-            text="".join(self._text),
-            tool_calls=calls,
-            thinking="".join(self._thinking),
-            stop_reason="tool_calls" if calls else ended,
-            usage=usage,
+    def reply(self, **counts: Any) -> Reply:
+        """The whole reply, with these counts beside the server's in its usage."""
+        usage = self.usage(
+            prompt_tokens=self.told.get("prompt_tokens") or 0,
+            generated_tokens=self.told.get("completion_tokens") or 0,
+            **counts,
         )
+        calls = tuple(_read_call(index, call) for index, call in sorted(self._calls.items()))
+        return self.build(calls, usage, is_cut=self.finished == "length")
 
     def _add_call(self, piece: Mapping[str, Any]) -> None:
         index = piece.get("index")

@@ -14,7 +14,7 @@ import pytest
 from openclaw.messages import Image, Message, ToolCall
 from openclaw.models.base import Request
 from openclaw.models.http_client import ServerRefusal
-from openclaw.models.ollama import OllamaModel, ReplyBuilder
+from openclaw.models.ollama import OllamaModel, OllamaReply
 from openclaw.models.ollama_client import OllamaClient, read_card
 from tests.fakes.ollama_server import FakeModel, FakeOllama
 
@@ -163,7 +163,7 @@ PARTS: list[dict[str, Any]] = [
 
 
 def test_a_reply_is_read_as_from_the_librarys_type() -> None:
-    heard = ReplyBuilder(())
+    heard = OllamaReply(())
     for part in PARTS:
         known = ollama.ChatResponse(**part)
         told = [known.message.thinking, known.message.content]
@@ -191,7 +191,7 @@ def test_a_reply_is_read_as_from_the_librarys_type() -> None:
 )
 def test_what_is_no_part_of_a_chat_is_an_error(part: Mapping[str, Any]) -> None:
     with pytest.raises(ValueError, match=" is no "):
-        ReplyBuilder(()).take(part)
+        OllamaReply(()).take(part)
 
 
 def test_a_running_model_is_named_as_in_the_librarys_type(fake_ollama: FakeOllama) -> None:
