@@ -25,6 +25,7 @@ from openclaw.sessions.session import (
     ArchivePart,
     Session,
     SessionState,
+    count_turns,
     from_json,
     to_json,
 )
@@ -61,7 +62,7 @@ class Archive:
         state = SessionState(part=number, first=session.archived + 1, shortened=shortened)
         document = replace(session, messages=messages, extra=state.as_json())
         write_text(self._path(number), to_json(document), self.keep)
-        turns = sum(entry.role == "user" for entry in messages)
+        turns = count_turns(messages)
         return {"file": _part_name(number), "messages": len(messages), "turns": turns, "at": at}
 
     def read(self, part: ArchivePart) -> Session:

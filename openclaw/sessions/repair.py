@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +16,6 @@ from openclaw.sessions.session import (
     ARCHIVED,
     FOREIGN,
     HEAD_KEYS,
-    MESSAGE_KEYS,
     NOTED,
     OF_THE_REQUEST,
     PART_FILE,
@@ -24,6 +24,7 @@ from openclaw.sessions.session import (
     Session,
     SessionState,
     TooNew,
+    count_turns,
     from_json,
     is_newer,
     listing,
@@ -39,14 +40,12 @@ from openclaw.storage.text import BOM, encode, pieces, write_if_same
 from openclaw.types import to_timestamp
 
 _MESSAGES = re.compile(r'"messages"\s*:\s*\[|\A\s*\[')
-_BEGIN = rf'\{{\s*"(?:{"|".join(MESSAGE_KEYS)})"\s*:'
-_BLANK = re.compile(r"[\s,]*")
-_CLOSED = re.compile(r'\]\s*(?:,\s*"|\}|\Z)')
+_BEGIN = r'\{\s*"'
+_BLANKS = re.compile(r"\s*")
 _WHOLE = re.compile(r"[\s\]]*\}\s*\Z")
 UNKNOWN = "a damaged conversation"
 """The source that is noted when a damaged file no longer names its foreign sources."""
 _KEY = re.compile(r'\s*[\],]*\s*,\s*("(?:[^"\\]|\\.){1,100}")\s*:\s*')
-_TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _DECODER = json.JSONDecoder()
 
 
@@ -55,7 +54,7 @@ def rescue(data: bytes, session_id: str) -> Session | None:
     cut off."""
     text = pieces(data.removeprefix(BOM).replace(b"\0", b"")).decode("utf-8", "replace")
     start = _MESSAGES.search(text)
-    messages, end = _read_messages(text, start.end() if start else -1)
+    messages, end = _read_messages(text, start)
     messages = [item for item in messages if _is_message(item)]
     head = text[: start.start()] if start else ""
     tail, is_whole = _read_tail(text, end)
@@ -120,7 +119,7 @@ def relist(session: Session, archive: Archive) -> None:
         is_left_over = session.messages[:count] == part.messages
         if part.state.first not in (None, first) or is_left_over:
             break
-        turns = sum(entry.role == "user" for entry in part.messages)
+        turns = count_turns(part.messages)
         listed.append({"file": path.name, "messages": count, "turns": turns, "at": part.updated_at})
         first += count
     if listed:
@@ -165,48 +164,31 @@ def _split_exchanges(messages: list[Entry]) -> list[list[Entry]]:
     return found
 
 
-def _read_messages(text: str, at: int) -> tuple[list[dict[str, Any]], int]:
-    """Read the messages of the list at `at`; returns them and the end of the last whole one.
+def _read_messages(text: str, start: re.Match[str] | None) -> tuple[list[dict[str, Any]], int]:
+    """Read the messages of a list; returns them and the end of the last whole one. Without its
+    start the beginning of the text is lost.
 
-    With -1 the beginning of the text is lost. After a broken message the next one is looked for.
+    After a broken message the next one has the same indentation as the first. In a file without
+    line ends it must not be the value of a key, as the input of a tool may look like a message.
     """
+    end = start.end() if start else 0
+    blanks = _BLANKS.match(text, end) if start else None
+    lead = blanks[0] if blanks else ""
+    before = rf"(?<={re.escape(lead)})" if "\n" in lead else "(?<!:)(?<!: )"
+    pattern = re.compile(before + _BEGIN)
     found: list[dict[str, Any]] = []
-    following = _next_message_pattern(text, at)
-    at = end = _find_next(following, text, 0) if at < 0 else at
-    while (at := _skip_blanks(text, at)) < len(text) and not _CLOSED.match(text, at):
-        begin = at
+    place = pattern.search(text, end)
+    while place:
+        begin = place.start()
         try:
-            item, at = _DECODER.raw_decode(text, at)
-            end = at
+            item, end = _DECODER.raw_decode(text, begin)
+            place = pattern.search(text, end)
         except (ValueError, RecursionError):
-            at = _find_next(following, text, begin + 1)
-            item = _read_partial(text[begin:at])
+            place = pattern.search(text, begin + 1)
+            item = _read_partial(text[begin : place.start() if place else len(text)])
         if isinstance(item, dict) and isinstance(item.get("content"), str):
             found.append(item)
     return found, end
-
-
-def _skip_blanks(text: str, at: int) -> int:
-    blank = _BLANK.match(text, at)
-    return blank.end() if blank else at
-
-
-def _next_message_pattern(text: str, at: int) -> re.Pattern[str]:
-    """Return a pattern for the beginning of the next message after a broken one.
-
-    It has the same indentation as the first message. In a file without line ends it must not be the
-    value of a key, as the input of a tool may look like a message.
-    """
-    lead = text[at : _skip_blanks(text, at)] if at >= 0 else ""
-    _, line, blanks = lead.rpartition("\n")
-    if line:
-        return re.compile(rf"(?<={re.escape(line + blanks)}){_BEGIN}")
-    return re.compile(rf"(?<!:)(?<!: ){_BEGIN}")
-
-
-def _find_next(following: re.Pattern[str], text: str, at: int) -> int:
-    found = following.search(text, at)
-    return found.start() if found else len(text)
 
 
 def _read_partial(text: str) -> Any:
@@ -226,30 +208,19 @@ def _read_head(text: str) -> dict[str, str]:
     """Read the keys before the messages as far as possible."""
     found = {}
     for name in HEAD_KEYS[1:]:
-        if key := re.search(rf'"{name}"\s*:\s*', text):
-            value = _TEXT.match(text, key.end())
-            if value:
-                found[name] = _decode_text(value[0])
+        if key := re.search(rf'"{name}"\s*:\s*(?=")', text):
+            with suppress(ValueError):
+                found[name] = _DECODER.raw_decode(text, key.end())[0]
     return found
-
-
-def _decode_text(text: str) -> str:
-    try:
-        value = json.loads(text, strict=False)
-    except ValueError:
-        return ""
-    return value if isinstance(value, str) else ""
 
 
 def _read_tail(text: str, at: int) -> tuple[dict[str, Any], bool]:
     """Read the keys after the messages; the bool is True when the file is complete there."""
     found: dict[str, Any] = {}
-    while key := _KEY.match(text, at):
-        try:
-            value, at = _DECODER.raw_decode(text, key.end())
-        except (ValueError, RecursionError):
-            break
-        found[_decode_text(key[1])] = value
+    with suppress(ValueError, RecursionError):
+        while key := _KEY.match(text, at):
+            name = _DECODER.decode(key[1])
+            found[name], at = _DECODER.raw_decode(text, key.end())
     return without(found, "version", "messages", *HEAD_KEYS), _WHOLE.match(text, at) is not None
 
 
@@ -336,30 +307,25 @@ class SessionRepair(SessionFolder):
         """Replace a file that does not load; False when it has changed meanwhile."""
         return write_if_same(path, bytes_or_none(path), to_json(session).encode("utf-8"))
 
-    def counted(self, case: BrokenFile) -> int:
-        """Return how many messages a part of the archive has according to its session."""
+    def update_part(self, case: BrokenFile, document: Session | None) -> int:
+        """Change a session's list of its archive to what could be read of a part, None for
+        nothing. Returns how many messages it had listed."""
         session = self._read(self._path(case.id))
-        return sum(part.messages for part in session.parts if part.file == case.path.name)
-
-    def update_part_counts(self, case: BrokenFile, document: Session) -> None:
-        """Change a session's list of its archive to what could be read of a part."""
-        session = self._read(self._path(case.id))
-        turns = sum(entry.role == "user" for entry in document.messages)
-        saved = {"messages": len(document.messages), "turns": turns}
-        listed = [
-            {**item, **saved} if item["file"] == case.path.name else item
-            for item in listing(session.parts)
-        ]
-        session.forget(NOTED)
-        session.update_state(SessionState(archived=listed))
+        mine = [part for part in session.parts if part.file == case.path.name]
+        count = sum(part.messages for part in mine)
+        if document is None:
+            unlist(session, mine)
+        elif len(document.messages) != count:
+            saved = {"messages": len(document.messages), "turns": count_turns(document.messages)}
+            listed = listing(session.parts)
+            for item in listed:
+                item |= saved if item["file"] == case.path.name else {}
+            session.forget(NOTED)
+            session.update_state(SessionState(archived=listed))
+        else:
+            return count
         self._write(session)
-
-    def forget_part(self, session_id: str, name: str) -> None:
-        """Remove a part from a session's list of its archive."""
-        path = self._path(session_id)
-        session = self._read(path)
-        unlist(session, [part for part in session.parts if part.file == name])
-        self._write(session)
+        return count
 
     # -------- files that were moved aside
 
@@ -423,36 +389,28 @@ def merge_sessions(base: bytes, ours: bytes, theirs: bytes | None) -> tuple[byte
     that both added at the same place stay, theirs first, as they are older. Returns None when one
     of the files is no session.
     """
-    old, now = _read_document(base) if base else {"messages": []}, _read_document(ours)
-    if old is None or now is None:
+    old, now = _read_document(base or _EMPTY), _read_document(ours)
+    new = _read_document(theirs) if theirs is not None else old and {**old, "messages": []}
+    if old is None or now is None or new is None:
         return None
-    new = {**old, "messages": []} if theirs is None else _read_document(theirs)
-    if new is None:
-        return None
-    if any(is_newer(part.get("version")) for part in (now, new)):
+    if _is_any_newer(now, new):
         return ours, False  # it may have more keys that belong to its messages
-    said, fits = _merge_messages(
-        merge(_message_texts(old), _message_texts(now), _message_texts(new), touching=True)
-    )
-    made = {key: _choose(key, old, now, new) for key in {**now, **new}}
-    made = {key: value for key, value in made.items() if value is not _GONE}
-    made["messages"] = [parse_foreign_json(text) for text in said]
-    text = json.dumps(made, ensure_ascii=False, indent=2) + "\n"
-    return encode(text), fits
+    made, fits = _merge_documents(old, now, new)
+    return _to_bytes(made), fits
 
 
 def merge_devices(base: bytes | None, ours: bytes, theirs: bytes) -> bytes | None:
     """Merge a session with which two devices went on since `base`. None when it cannot be done: a
     side is no session, both changed the same messages, or both archived some."""
-    made = merge_sessions(base or b"", ours, theirs)
-    documents = [_read_document(data) if data else {} for data in (base, ours, theirs)]
-    if made is None or not made[1] or None in documents:
+    old, now, new = map(_read_document, (base or _EMPTY, ours, theirs))
+    if old is None or now is None or new is None or _is_any_newer(now, new):
         return None
-    old, now, new = (document or {} for document in documents)
-    for key in (ARCHIVED, "compressed_context"):
-        if old.get(key) != now.get(key) != new.get(key) != old.get(key):
-            return None
-    merged = _read_document(made[0]) or {}
+    merged, fits = _merge_documents(old, now, new)
+    if not fits or any(
+        old.get(key) != now.get(key) != new.get(key) != old.get(key)
+        for key in (ARCHIVED, "compressed_context")
+    ):
+        return None
     if merged["messages"] not in (now["messages"], new["messages"]):
         merged = without(merged, SHORTENED, NOTED, *OF_THE_REQUEST)
     foreign = [side[FOREIGN] for side in (new, now) if isinstance(side.get(FOREIGN), dict)]
@@ -460,7 +418,26 @@ def merge_devices(base: bytes | None, ours: bytes, theirs: bytes) -> bytes | Non
         merged[FOREIGN] = {source: at for side in foreign for source, at in side.items()}
     times = [str(side.get("updated_at") or "") for side in (now, new)]
     merged["updated_at"] = max(times, key=to_timestamp)
-    return encode(json.dumps(merged, ensure_ascii=False, indent=2) + "\n")
+    return _to_bytes(merged)
+
+
+def _merge_documents(
+    old: SessionJson, now: SessionJson, new: SessionJson
+) -> tuple[SessionJson, bool]:
+    said, fits = _merge_messages(
+        merge(_message_texts(old), _message_texts(now), _message_texts(new), touching=True)
+    )
+    made = {key: _choose(key, old, now, new) for key in {**now, **new}}
+    made = {key: value for key, value in made.items() if value is not _GONE}
+    return {**made, "messages": [parse_foreign_json(text) for text in said]}, fits
+
+
+def _is_any_newer(*documents: SessionJson) -> bool:
+    return any(is_newer(each.get("version")) for each in documents)
+
+
+def _to_bytes(document: SessionJson) -> bytes:
+    return encode(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
 
 
 def _merge_messages(merged: Merged) -> tuple[list[str], bool]:
@@ -481,6 +458,7 @@ def messages_in(data: bytes | None) -> int:
 
 
 _GONE = object()
+_EMPTY = b'{"messages": []}'
 
 
 def _choose(key: str, old: SessionJson, now: SessionJson, new: SessionJson) -> Any:

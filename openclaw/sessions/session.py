@@ -176,8 +176,7 @@ class Session:
     @property
     def turns(self) -> int:
         """Messages of the user in the whole conversation, archived ones included."""
-        live = sum(entry.role == "user" for entry in self.messages)
-        return live + sum(part.turns for part in self.parts)
+        return count_turns(self.messages) + sum(part.turns for part in self.parts)
 
     @property
     def shortened(self) -> int:
@@ -275,6 +274,11 @@ def title_of(messages: list[Entry]) -> str:
     """Return the first words of the first message of the user, at most about 60 characters."""
     first = next((e.content for e in messages if e.role == "user" and e.content.strip()), "")
     return first_words(first, TITLE_LENGTH, 20)
+
+
+def count_turns(messages: Iterable[Entry]) -> int:
+    """Return how many messages are the user's."""
+    return sum(entry.role == "user" for entry in messages)
 
 
 def newest_turn(messages: Sequence[Entry]) -> Sequence[Entry]:
@@ -381,10 +385,9 @@ def _input(value: Any) -> Mapping[str, Any]:
 def _usage_in(value: Any) -> Usage | None:
     if not isinstance(value, dict):
         return None
-    whole = {item.name for item in fields(Usage) if isinstance(item.default, int)}
-    known = {item.name for item in fields(Usage)}
+    known: dict[str, Any] = {item.name: type(item.default) for item in fields(Usage)}
     numbers: dict[str, Any] = {
-        key: int(number) if key in whole else float(number)
+        key: known[key](number)
         for key, number in value.items()
         if key in known and isinstance(number, int | float) and abs(number) <= sys.float_info.max
     }

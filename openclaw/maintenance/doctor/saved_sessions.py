@@ -89,15 +89,12 @@ def _mend_part(home: Home, case: BrokenFile, kept: RepairCopies) -> str:
             kept.copy(case.path)
         kept.copy(home.sessions / f"{case.id}.json")
         part = mending.better(case.path, case.id, _blob(home, case.path))
-        listed = mending.counted(case)
-        if part is not None and len(part.messages) == listed:
-            mending.put(case.path, part)
-            return f"all {listed} messages are back"
+        listed = mending.update_part(case, part)
         if part is not None:
             mending.put(case.path, part)
-            mending.update_part_counts(case, part)
+            if len(part.messages) == listed:
+                return f"all {listed} messages are back"
             return f"{len(part.messages)} of its {listed} messages could be saved"
-        mending.forget_part(case.id, case.path.name)
     return f"none of its {listed} messages could be read; the conversation no longer lists them"
 
 
