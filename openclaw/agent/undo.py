@@ -18,7 +18,7 @@ from openclaw.frozen import frozen
 from openclaw.history.differences import turn_json
 from openclaw.history.journal import Journal, new_turn
 from openclaw.history.record import Record, read
-from openclaw.history.rollback import FileConflict, Plan, Undo, read_home_file, write_if_unchanged
+from openclaw.history.rollback import FileConflict, Plan, Undo, write_if_unchanged
 from openclaw.history.turns import TALK, Kind, Scope, Turn, TurnStep, is_program
 from openclaw.home.open_home import OpenHome
 from openclaw.messages import Entry, ToolUse
@@ -133,9 +133,7 @@ def _apply(
 ) -> UndoResult:
     history = open_home.history
     root = Path(os.path.realpath(open_home.home.root))
-    undoing = Undo(
-        history.reader(turns), is_program, lambda path: read_home_file(root, path), _merge
-    )
+    undoing = Undo(root, history.reader(turns), _merge)
     with ExitStack() as locks:
         for name in sorted(_sessions(turns, scope)):
             locks.enter_context(open_home.sessions.writing(name, LOCK_SECONDS))

@@ -65,14 +65,19 @@ def tree_entries(listing: bytes) -> Iterator[tuple[str, Blob]]:
 def changed_blobs(git: Git, old: str, new: str) -> dict[str, tuple[Blob, Blob]]:
     """The files that differ between two commits: what each holds of them."""
     said = git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", old, new)
-    fields = said.split(b"\0")
-    found = {}
+    return dict(_raw_entries(said))
+
+
+def _raw_entries(listing: bytes) -> Iterator[tuple[str, tuple[Blob, Blob]]]:
+    """The paths, and what they were and are, in the output of `git diff-tree -z --raw`."""
+    fields = listing.split(b"\0")
     for entry, name in zip(fields[::2], fields[1::2], strict=False):
-        modes_and_ids = entry.lstrip(b":").decode().split(" ")
-        pairs = zip(modes_and_ids[:2], modes_and_ids[2:4], strict=True)
-        before, after = (Blob(mode, oid) if mode.strip("0") else NO_BLOB for mode, oid in pairs)
-        found[os.fsdecode(name)] = (before, after)
-    return found
+        old_mode, new_mode, old, new, _ = entry.lstrip(b"\n:").decode().split(" ")
+        yield os.fsdecode(name), (_blob(old_mode, old), _blob(new_mode, new))
+
+
+def _blob(mode: str, oid: str) -> Blob:
+    return Blob(mode, oid) if oid.strip("0") else NO_BLOB
 
 
 def index_entries(listing: bytes) -> Iterator[tuple[str, Blob]]:
@@ -218,22 +223,20 @@ def _with_steps(root: Path, heads: Sequence[tuple[Turn, str]]) -> Iterator[Turn]
 def _steps(said: bytes) -> Iterator[tuple[str, list[TurnStep]]]:
     for part in said.split(b"\x02")[1:]:
         oid, _, rest = part.partition(b"\0")
-        fields = rest.split(b"\0")
-        found: list[TurnStep] = []
-        for entry, name in zip(fields[::2], fields[1::2], strict=False):
-            old_mode, new_mode, old, new, _ = entry.lstrip(b"\n:").decode().split(" ")
-            path = os.fsdecode(name)
-            if is_inside(path):  # a tree that was not made by git may name any place
-                found.append(TurnStep(path, _name(old_mode, old), _name(new_mode, new)))
-        yield oid.decode().strip(), found
+        yield (
+            oid.decode().strip(),
+            [
+                TurnStep(path, _name(old), _name(new))
+                for path, (old, new) in _raw_entries(rest)
+                if is_inside(path)  # a tree that was not made by git may name any place
+            ],
+        )
 
 
-def _name(mode: str, oid: str) -> str | None:
+def _name(blob: Blob) -> str | None:
     """The name of a blob's content; None for no file. Links and other repositories have none that
     could be put back."""
-    if not oid.strip("0"):
-        return None
-    return f"{GIT}{mode}:{oid}"
+    return f"{GIT}{blob.mode}:{blob.oid}" if blob.oid else None
 
 
 def blob_content(root: Path, name: str) -> bytes | None:

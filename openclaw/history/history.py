@@ -21,7 +21,7 @@ from openclaw.history import record as kept
 from openclaw.history.git_commits import Commits
 from openclaw.history.journal import Journal, new_turn, place_of
 from openclaw.history.record import READY, RUNNING, Record, folders, foreign, records
-from openclaw.history.turns import GIT, UNKNOWN, Scope, State, Turn, mark_undone
+from openclaw.history.turns import GIT, UNKNOWN, Scope, State, Turn
 from openclaw.security.masking import Masker
 from openclaw.storage import git
 from openclaw.storage.git import note_git_locks, remove_stale_locks
@@ -85,8 +85,9 @@ class History:
             elif turn.kind == "undo":
                 yield replace(turn, undone="all")
             else:
-                scopes = undone.get(turn.id, set()) if turn.kind == "turn" else set()
-                yield mark_undone(turn, frozenset(scopes))
+                scopes = undone[turn.id] if turn.kind == "turn" else set()
+                both: Scope | None = "all" if scopes else None
+                yield replace(turn, undone=next(iter(scopes)) if len(scopes) == 1 else both)
 
     def turns_of(self, session: str = "", file: str = "") -> Iterator[Turn]:
         """Yield the turns of a conversation, of a file of the home, or all."""

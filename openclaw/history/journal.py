@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from openclaw.history.record import Call, Record, begin
+from openclaw.history.record import Record, begin
 from openclaw.history.turns import UNKNOWN, Kind, State, Turn, TurnStep
 from openclaw.security.display import first_words
 from openclaw.storage.home import Home
@@ -110,28 +110,29 @@ class Journal:
     def call(self, call_id: str, tool: str, given: Mapping[str, Any]) -> None:
         """A call begins."""
         self._tools[tool] = None
-        self.record.add(call=call_id, tool=tool, input=dict(given))
-        self.record.calls.append(Call(call_id, tool, given))
+        self.record.add({"call": call_id, "tool": tool, "input": dict(given)})
 
     def ended(self, call_id: str, output: str, ok: bool) -> None:
         """A call has ended; no saved message holds it yet."""
-        self.record.add(ended=call_id, output=output, ok=ok)
+        self.record.add({"ended": call_id, "output": output, "ok": ok})
 
     def saved(self) -> None:
         """The conversation is saved with all calls until now."""
         if self.record.calls:
-            self.record.add(saved=True)
-            self.record.calls.clear()
+            self.record.add({"saved": True})
 
     def talk(self, paths: Iterable[Path]) -> None:
         """The files of the conversation as they are before the turn. What is in the archive never
         changes, so that it is enough to know that it was there."""
         named = {self.home.relative(path): path for path in paths}
-        self.record.note_talk(
-            {
-                name: UNKNOWN if ARCHIVE in name and path.exists() else self._put(name)
+        self.record.add(
+            *(
+                {
+                    "talk": name,
+                    "before": UNKNOWN if ARCHIVE in name and path.exists() else self._put(name),
+                }
                 for name, path in named.items()
-            }
+            )
         )
 
     def forget_talk(self) -> None:

@@ -18,8 +18,8 @@ import re
 import shutil
 import time
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -123,12 +123,52 @@ class Record:
 
     # -------- lines
 
-    def add(self, **line: Any) -> None:
-        """Append a line; when this returns it is on the disk. OpenclawError when it cannot be
-        written."""
-        self._append([line])
+    def add(self, *lines: Mapping[str, Any], at_once: bool = True) -> None:
+        """Append lines; when this returns they are on the disk. Those that need not be at once are
+        there after the next line that has to be. OpenclawError when they cannot be written."""
+        self._append(lines, at_once=at_once)
+        self.take(lines)
 
-    def _append(self, lines: Sequence[Mapping[str, Any]], *, at_once: bool = True) -> None:
+    def take(self, lines: Iterable[Mapping[str, Any]]) -> None:
+        """Let the record be as these lines say."""
+        for line in lines:
+            self._take(line)
+        self.turn = replace(self.turn, steps=tuple(step for step in self.steps if step))
+
+    def _take(self, line: Mapping[str, Any]) -> None:
+        if "path" in line:
+            step = TurnStep(line["path"], line.get("before"), line.get("after"))
+            if "swap" in line:
+                self.steps[line["swap"]] = step
+            else:
+                self.steps.append(step)
+        elif "void" in line:
+            self.steps[line["void"]] = None
+        elif "talk" in line:
+            self.talk[line["talk"]] = line.get("before")
+        elif "call" in line:
+            self.calls.append(Call(line["call"], line.get("tool", ""), line.get("input", {})))
+        elif "ended" in line:
+            self.calls = [
+                replace(call, output=line.get("output", ""), ok=bool(line.get("ok")))
+                if call.id == line["ended"] and call.output is None
+                else call
+                for call in self.calls
+            ]
+        elif "done" in line:
+            self.done.add(line["done"])
+        elif "sealed" in line:
+            self.sealed = True
+        elif "saved" in line:
+            self.calls = []
+        elif "state" in line:
+            tools = tuple(line.get("tools", ()))
+            self.turn = replace(self.turn, state=line["state"], tools=tools)
+            self.finished = int(line.get("finished", 0))
+        elif "commit" in line:
+            self.commit, self.left = line["commit"], frozenset(line.get("left", ()))
+
+    def _append(self, lines: Iterable[Mapping[str, Any]], *, at_once: bool) -> None:
         path = self.folder / LINES
         with report_unwritable(path):
             mac, self.mac = self.mac or _signed(self.folder)[1], ""
@@ -147,49 +187,30 @@ class Record:
                     os.fsync(file.fileno())
         self.mac = mac
 
-    def note_talk(self, talk: Mapping[str, str | None]) -> None:
-        """Note what is kept of the conversation's files as they are before the turn."""
-        self.talk |= talk
-        self._append([{"talk": name, "before": kept} for name, kept in talk.items()])
-
     def step(self, *steps: TurnStep, at_once: bool = True) -> int:
         """Note files that are about to be written; returns the number of the last, by which to void
-        it. When it need not be at once, it is on the disk after the next line that has to."""
-        self.steps += steps
-        lines = [{"path": s.path, "before": s.before, "after": s.after} for s in steps]
-        self._append(lines, at_once=at_once)
-        self.turn = replace(self.turn, steps=(*self.turn.steps, *steps))
+        it."""
+        self.add(*map(asdict, steps), at_once=at_once)
         return len(self.steps) - 1
 
     def swap(self, number: int, step: TurnStep) -> None:
         """Something else is about to be written to that file."""
-        self.steps[number] = step
-        self.add(swap=number, path=step.path, before=step.before, after=step.after)
-        self._tell()
+        self.add({"swap": number, **asdict(step)})
 
     def void(self, number: int) -> None:
         """Note that an announced write was not made."""
-        self.steps[number] = None
-        self.add(void=number)
-        self._tell()
+        self.add({"void": number})
 
     def seal(self) -> None:
         """All that an undo is to write is noted; from here on it can be completed."""
-        self.sealed = True
-        self.add(sealed=True)
+        self.add({"sealed": True})
 
     def mark(self, number: int) -> None:
         """That step of an undo is done."""
-        self.done.add(number)
-        self.add(done=number)
-
-    def _tell(self) -> None:
-        self.turn = replace(self.turn, steps=tuple(step for step in self.steps if step))
+        self.add({"done": number})
 
     def finish(self, state: State, tools: Sequence[str]) -> None:
-        self.finished = time.time_ns()
-        self.turn = replace(self.turn, state=state, tools=tuple(tools))
-        self.add(state=state, tools=list(tools), finished=self.finished)
+        self.add({"state": state, "tools": list(tools), "finished": time.time_ns()})
         self.make_ready()
 
     def make_ready(self) -> None:
@@ -200,7 +221,7 @@ class Record:
 
     def committed(self, commit: str, left: Sequence[str]) -> None:
         """It is in git but for the files `left`."""
-        self.add(commit=commit, left=list(left))
+        self.add({"commit": commit, "left": list(left)})
         with contextlib.suppress(OSError):
             remove(self.folder / READY)
 
@@ -256,28 +277,19 @@ def _number(place: Path) -> int:
 def records(place: Path, *marks: str) -> list[Record]:
     """All records, or those that have one of these marks, the oldest first; a folder without a
     readable first line is none, nor is one that was not written here."""
-    return [found for _, found in _read_all(place, *marks) if found is not None]
+    return [found for _, found in _read_all(place, *marks) if isinstance(found, Record)]
 
 
 def unreadable(place: Path) -> list[Path]:
     """Folders that hold lines which are no record of this version."""
-    return [folder for folder, found in _read_all(place) if found is None]
+    return [folder for folder, found in _read_all(place) if isinstance(found, Exception)]
 
 
 def foreign(place: Path, *marks: str) -> list[Path]:
     """Folders with lines that were not written here; with `marks` those that have one of them."""
-    found = map(Path, folders(place, *marks))
-    return [folder for folder in found if _is_foreign(folder)]
-
-
-def _is_foreign(folder: Path) -> bool:
-    try:
-        read(folder)
-    except ForeignRecord:
-        return True
-    except (OSError, ValueError, Damaged):
-        return False
-    return False
+    return [
+        folder for folder, found in _read_all(place, *marks) if isinstance(found, ForeignRecord)
+    ]
 
 
 def folders(place: Path, *marks: str) -> list[str]:
@@ -291,14 +303,14 @@ def folders(place: Path, *marks: str) -> list[str]:
     return [each for each in found if any(os.path.exists(f"{each}/{mark}") for mark in marks)]  # noqa: PTH110
 
 
-def _read_all(place: Path, *marks: str) -> Iterator[tuple[Path, Record | None]]:
+def _read_all(place: Path, *marks: str) -> Iterator[tuple[Path, Record | Exception]]:
     for folder in map(Path, folders(place, *marks)):
         try:
             yield folder, read(folder)
         except FileNotFoundError:
             continue
-        except (OSError, ValueError, Damaged):
-            yield folder, None
+        except (OSError, ValueError, Damaged) as error:
+            yield folder, error
 
 
 def read(folder: Path) -> Record:
@@ -310,9 +322,10 @@ def read(folder: Path) -> Record:
     known = {name: lines[0][name] for name in HEADER if name in lines[0]}
     turn = Turn(**{**known, "of": tuple(known.get("of", ()))}, state="running")
     record = Record(folder, turn, head=str(lines[0].get("head") or ""), mac=mac)
-    for line in lines[1:]:
-        _take(record, line)
-    record._tell()
+    record.take(lines[1:])
+    # A file that no tool may write either is of no step.
+    record.steps = [step if step and is_inside(step.path) else None for step in record.steps]
+    record.take(())
     return record
 
 
@@ -338,44 +351,6 @@ def _signed(folder: Path) -> tuple[list[dict[str, Any]], str]:
         mac = parts[2].decode()
         found.append(line)
     return found, mac
-
-
-def _take(record: Record, line: Mapping[str, Any]) -> None:
-    if "swap" in line:
-        record.steps[line["swap"]] = _step(line)
-    elif "path" in line:
-        record.steps.append(_step(line))
-    elif "void" in line:
-        record.steps[line["void"]] = None
-    elif "talk" in line:
-        record.talk[line["talk"]] = line.get("before")
-    elif "call" in line:
-        record.calls.append(Call(line["call"], line.get("tool", ""), line.get("input", {})))
-    elif "ended" in line:
-        record.calls = [
-            replace(call, output=line.get("output", ""), ok=bool(line.get("ok")))
-            if call.id == line["ended"] and call.output is None
-            else call
-            for call in record.calls
-        ]
-    elif "done" in line:
-        record.done.add(line["done"])
-    elif "sealed" in line:
-        record.sealed = True
-    elif "saved" in line:
-        record.calls = []
-    elif "state" in line:
-        tools = tuple(line.get("tools", ()))
-        record.turn = replace(record.turn, state=line["state"], tools=tools)
-        record.finished = int(line.get("finished", 0))
-    elif "commit" in line:
-        record.commit, record.left = line["commit"], frozenset(line.get("left", ()))
-
-
-def _step(line: Mapping[str, Any]) -> TurnStep | None:
-    """A step, None for that of a file which no tool may write either."""
-    step = TurnStep(line["path"], line.get("before"), line.get("after"))
-    return step if is_inside(step.path) else None
 
 
 def _is_cut(file: BinaryIO) -> bool:

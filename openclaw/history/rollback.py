@@ -15,7 +15,7 @@ from pathlib import Path
 
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
-from openclaw.history.turns import Scope, Turn, TurnStep
+from openclaw.history.turns import Scope, Turn, TurnStep, is_program
 from openclaw.storage.home import is_inside
 from openclaw.storage.merge import Conflict, merge_bytes
 from openclaw.storage.readers import LARGEST_KEPT, NotPlain, PlainFile, read_plain_file
@@ -67,11 +67,10 @@ class Plan:
 
 @frozen
 class Undo:
-    """How to read contents and the home's files, and to merge what is no text."""
+    """How to read contents, and to merge what is no text, for the home at `root`."""
 
+    root: Path
     read: Read
-    is_program: Callable[[str | None], bool]
-    look: Callable[[str], PlainFile | None]
     merge: Merge
 
     def plan(self, turns: Iterable[Turn], scope: Scope, only: str = "") -> Plan:
@@ -92,13 +91,13 @@ class Undo:
             plan.missing[step.path] = None
             return
         if self._take_back(plan, step.path, before, after):
-            plan.programs[step.path] = self.is_program(step.before)
+            plan.programs[step.path] = is_program(step.before)
 
     def _take_back(self, plan: Plan, path: str, before: bytes | None, after: bytes | None) -> bool:
         """Return True when the whole file is as it was, not only a part of it."""
         if path not in plan.now:
             try:
-                found = self.look(path)
+                found = read_home_file(self.root, path)
             except NotPlain:
                 found = PlainFile(None, False)
             if found and found.data is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
 from openclaw.frozen import frozen
@@ -87,17 +86,6 @@ class Turn:
         if self.undone in ("files", "talk"):
             left = tuple(step for step in left if step.is_talk == (self.undone == "files"))
         return bool(left) and self.undone != "all"
-
-
-def join_scopes(scopes: frozenset[Scope]) -> Scope | None:
-    """The scope that several undos of one turn have taken back together."""
-    if not scopes:
-        return None
-    return next(iter(scopes)) if len(scopes) == 1 else "all"
-
-
-def mark_undone(turn: Turn, scopes: frozenset[Scope]) -> Turn:
-    return replace(turn, undone=join_scopes(scopes)) if scopes else turn
 
 
 def is_program(name: str | None) -> bool:

@@ -14,7 +14,6 @@ from openclaw.events import Event, ToolEnd
 from openclaw.history.history import History
 from openclaw.history.rollback import Undo
 from openclaw.history.turns import UNKNOWN, Turn, TurnStep
-from openclaw.storage.readers import PlainFile
 from tests.fakes.git_home import GitTalk, git_talk, needs_git, snapshot
 from tests.fakes.talk import call
 
@@ -286,13 +285,14 @@ def test_a_session_in_use_is_left_alone(it: GitTalk) -> None:
 # -------- contents that are gone
 
 
-def test_a_file_without_stored_content_is_named_and_left_alone() -> None:
+def test_a_file_without_stored_content_is_named_and_left_alone(tmp_path: Path) -> None:
     turn = Turn("1", steps=(TurnStep(A, UNKNOWN, "x"), TurnStep(B, None, "x")))
-    files = {A: PlainFile(b"now", False), B: PlainFile(b"x", False)}
+    (tmp_path / "workspace").mkdir()
+    for path, text in ((A, "now"), (B, "x")):
+        (tmp_path / path).write_text(text)
     undoing = Undo(
+        tmp_path,
         lambda name: b"x" if name == "x" else None,
-        lambda name: False,
-        files.__getitem__,
         lambda path, base, ours, theirs: None,
     )
     plan = undoing.plan([turn], "all")

@@ -376,7 +376,7 @@ def test_a_record_whose_first_line_is_on_its_way_is_left(home: Home) -> None:
     assert "in use" in result.advice and path.exists()
     (finding,) = turns(View(home))
     begun = record.Record(path.parent, Turn("1234abcd"), mac=path.parent.name)
-    begun.add(version=record.VERSION, id="1234abcd")
+    begun.add({"version": record.VERSION, "id": "1234abcd"})
     with pytest.raises(OpenclawError, match="can be read by now"):
         assert finding.repair and finding.repair(RepairCopies(home))
     assert path.exists()
