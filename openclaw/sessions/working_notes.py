@@ -10,7 +10,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import neg
 from pathlib import Path
+from typing import Any
 
 from openclaw.storage.text import read_text, write_text
 
@@ -135,22 +137,23 @@ class WorkingNotes:
         If not all facts fit, the lasting ones are kept first, then those with an exact string, the
         newest first; the rest is then left out. `lasting` tells whether a fact holds for long.
         """
-        blocks: list[str] = []
-        known = self.sections
-        goal = _bullets(known[GOAL])
-        left = _add_block(blocks, f"## {GOAL}", goal, tokens, count, most_first=False)
+        brief, known = _Brief(tokens, count), self.sections
+        brief.add(f"## {GOAL}", _bullets(known[GOAL]))
         for section in self._sections:
             if section.heading and not _known_heading(section.name):
                 lines = [line for line in section.lines if line.strip()]
-                heading = section.heading.strip()
-                left = _add_block(blocks, heading, lines, left, count, most_first=False)
+                brief.add(section.heading.strip(), lines)
+        facts = _bullets(known[FACTS])
+
+        def worth(number: int) -> tuple[bool, bool, int]:
+            line = facts[number]
+            return not lasting(line[2:]), not _has_exact_string(line), -number
+
         place = f"{self.path.parent.name}/{self.path.name}"
-        left, whole = _add_facts(blocks, _bullets(known[FACTS]), left, count, place, lasting)
-        for name in _BY_WORTH if whole else ():
-            newest = name in _NEWEST_FIRST
-            lines = _bullets(known[name])
-            left = _add_block(blocks, f"## {name}", lines, left, count, most_first=newest)
-        return "\n".join(blocks)
+        if brief.add(f"## {FACTS}", facts, worth, place):
+            for name in _BY_WORTH:
+                brief.add(f"## {name}", _bullets(known[name]), neg if name != QUESTIONS else None)
+        return "\n".join(brief.blocks)
 
     def _lines(self, name: str) -> list[str]:
         return [i for s in self._sections if _known_heading(s.name) == name for i in s.items()]
@@ -301,8 +304,7 @@ def _subject_of(text: str) -> str:
 
 _EXACT = re.compile(r"\d|[/@`\"_\u201c\u201e]|[a-z][A-Z]|(?<=[a-z,] )[A-Z][a-z]")
 """Finds, roughly, a number, a path, a quoted word or a name."""
-_NEWEST_FIRST = (TODOS, FILES, FINDINGS)
-_BY_WORTH = (QUESTIONS, *_NEWEST_FIRST)
+_BY_WORTH = (QUESTIONS, TODOS, FILES, FINDINGS)
 _LEFT_OUT_TOKENS = 32
 """Reserved for the line that says how many facts are left out."""
 
@@ -315,57 +317,37 @@ def _bullets(lines: Sequence[str]) -> list[str]:
     return [f"- {line}" for line in lines]
 
 
-def _add_block(
-    blocks: list[str],
-    heading: str,
-    lines: Sequence[str],
-    left: int,
-    count: Count,
-    *,
-    most_first: bool,
-) -> int:
-    """Add a heading and as many of its lines as fit, in order; returns the tokens that are left.
-    With `most_first` the last lines count most."""
-    if not lines:
-        return left
-    cost = count(heading + "\n")
-    kept: set[int] = set()
-    for number in range(len(lines) - 1, -1, -1) if most_first else range(len(lines)):
-        if (size := count(lines[number] + "\n")) > left - cost:
-            break
-        cost += size
-        kept.add(number)
-    if not kept:
-        return left
-    blocks.append("\n".join((heading, *(lines[number] for number in sorted(kept)))))
-    return left - cost
+@dataclass(slots=True)
+class _Brief:
+    """The notes for a prompt: the blocks so far, and the tokens that are left for more."""
 
+    left: int
+    count: Count
+    blocks: list[str] = field(default_factory=list)
 
-def _add_facts(
-    blocks: list[str],
-    facts: Sequence[str],
-    left: int,
-    count: Count,
-    place: str,
-    lasting: Callable[[str], object],
-) -> tuple[int, bool]:
-    """Add the decisions and facts; returns the tokens that are left, and True when all fitted."""
-    heading = f"## {FACTS}"
-    sizes = [count(line + "\n") for line in facts]
-    needed = count(heading + "\n") + sum(sizes) if facts else 0
-    if needed <= left:
-        if facts:
-            blocks.append("\n".join((heading, *facts)))
-        return left - needed, True
-    room = left - count(heading + "\n") - _LEFT_OUT_TOKENS
-    worth = [(not lasting(line[2:]), not _has_exact_string(line)) for line in facts]
-    newest = sorted(range(len(facts)), key=lambda number: (*worth[number], -number))
-    kept: list[int] = []
-    for number in newest:
-        if sizes[number] <= room:
-            room -= sizes[number]
-            kept.append(number)
-    if kept:
-        more = f"({len(facts) - len(kept)} more stand in {place})"
-        blocks.append("\n".join((heading, *(facts[number] for number in sorted(kept)), more)))
-    return 0, False
+    def add(
+        self,
+        heading: str,
+        lines: Sequence[str],
+        worth: Callable[[int], Any] | None = None,
+        place: str = "",
+    ) -> bool:
+        """Add a heading and the lines that fit, in order; returns True when all do. Else the lines
+        of the lowest `worth`, which is told their number, are kept first, and a line says how many
+        more stand in `place`."""
+        sizes = [self.count(line + "\n") for line in lines]
+        room = self.left - self.count(heading + "\n")
+        kept = [*range(len(lines))]
+        if sum(sizes) > room:
+            rest = room - (_LEFT_OUT_TOKENS if place else 0)
+            kept = []
+            for number in sorted(range(len(lines)), key=worth):
+                if sizes[number] <= rest:
+                    rest -= sizes[number]
+                    kept.append(number)
+        left_out = len(lines) - len(kept)
+        if kept:
+            more = [f"({left_out} more stand in {place})"] if left_out and place else []
+            self.blocks.append("\n".join((heading, *(lines[n] for n in sorted(kept)), *more)))
+            self.left = room - sum(sizes[number] for number in kept)
+        return not left_out
