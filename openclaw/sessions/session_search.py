@@ -70,6 +70,10 @@ class SessionHit:
     """The beginning of the answer to a message of the user."""
 
 
+_Passage = tuple[str, str, tuple[float, ...]]
+"""Tool name ("" for the message itself), text and worth by term."""
+
+
 @dataclass(slots=True)
 class _Match:
     """A message with words of the search."""
@@ -77,15 +81,14 @@ class _Match:
     session: Session
     number: int
     entry: Entry
-    passages: list[tuple[str, str, tuple[float, ...]]]
-    """Tool name ("" for the message itself), text and worth by term."""
+    passages: list[_Passage]
     within: tuple[bool, ...]
     """For each term, True when the message contains it."""
     archived: bool = False
     reply: str = ""
     """The answer to a message of the user."""
     score: float = 0.0
-    best: tuple[str, str, tuple[float, ...]] = field(default=("", "", ()))
+    best: _Passage = field(default=("", "", ()))
     """The passage with the highest score."""
 
 
@@ -140,25 +143,19 @@ def keep_exact(hits: list[SessionHit]) -> list[SessionHit]:
 
 def _match_entry(session: Session, number: int, entry: Entry, wanted: list[Term]) -> _Match | None:
     """Return a message with its passages that match, None without any."""
-    passages: list[tuple[str, str, tuple[float, ...]]] = []
+    passages: list[_Passage] = []
     within = [False] * len(wanted)
     for tool, text in _searched_texts(entry):
         folded = fold(text)
+        within = [known or term.is_in(folded) for known, term in zip(within, wanted, strict=True)]
         if not any(term.may_be_in(folded) for term in wanted if not term.small):
-            if any(term.small for term in wanted):
-                within = _mark_within(within, wanted, folded)
             continue
-        within = _mark_within(within, wanted, folded)
         for piece in split_passages(text):
             part = folded if len(piece) == len(text) else fold(piece)
             values = tuple(term.worth(part) if term.may_be_in(part) else 0.0 for term in wanted)
             if any(value and not term.small for value, term in zip(values, wanted, strict=True)):
                 passages.append((tool, piece, values))
     return _Match(session, number, entry, passages, tuple(within)) if passages else None
-
-
-def _mark_within(within: list[bool], wanted: list[Term], folded: str) -> list[bool]:
-    return [known or term.is_in(folded) for known, term in zip(within, wanted, strict=True)]
 
 
 def _searched_texts(entry: Entry) -> Iterator[tuple[str, str]]:
@@ -449,17 +446,14 @@ def _widen(lines: Sequence[str], best: int, length: int) -> tuple[int, int]:
     """Return the first and last of the lines around the best one that fit, those below first."""
     first = last = best
     left = length - len(lines[best])
-    while True:
-        below = len(lines[last + 1]) + 3 if last + 1 < len(lines) else length + 1
-        above = len(lines[first - 1]) + 3 if first else length + 1
-        if last - best <= best - first and below <= left:
-            last, left = last + 1, left - below
-        elif above <= left:
-            first, left = first - 1, left - above
-        elif below <= left:
-            last, left = last + 1, left - below
-        else:
-            return first, last
+    grows = True
+    while grows:
+        grows = False
+        if last + 1 < len(lines) and len(lines[last + 1]) + 3 <= left:
+            last, left, grows = last + 1, left - len(lines[last + 1]) - 3, True
+        if first and len(lines[first - 1]) + 3 <= left:
+            first, left, grows = first - 1, left - len(lines[first - 1]) - 3, True
+    return first, last
 
 
 def _cut_line(line: str, words: Sequence[str], length: int) -> str:
