@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
@@ -9,7 +10,7 @@ from openclaw.frozen import frozen
 from openclaw.storage import atomic
 from openclaw.storage.merge import Merged, merge_bytes
 from openclaw.storage.safe_open import target_of
-from openclaw.storage.text import keep_before_write, report_unwritable
+from openclaw.storage.text import report_unwritable, write_kept
 from openclaw.types import BeforeWrite, record_no_write
 
 ATTEMPTS = 50
@@ -59,9 +60,7 @@ def save_over(
             data = new if now == base else _merge_with(path, base, now, new)
             if now == data:
                 return Saved(now, data, now not in (base, new))
-            with keep_before_write(keep, target, now, data) as done:
-                done += [True] if atomic.swap(target, now, data) else []
-            if done:
+            if write_kept(keep, target, now, data, partial(atomic.swap, target, now, data)):
                 return Saved(now, data, now not in (base, new))
     raise OpenclawError(
         f"cannot write {path}: another program writes it all the time",

@@ -12,8 +12,9 @@ from __future__ import annotations
 import codecs
 import errno
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -94,9 +95,7 @@ def write_over(
         target = target_of(path)
         data = encode_like(before, text, path)
         if data != before:
-            with keep_before_write(keep, target, before, data) as done:
-                atomic.replace(target, data)
-                done.append(True)
+            write_kept(keep, target, before, data, partial(atomic.replace, target, data))
     return data
 
 
@@ -108,10 +107,10 @@ def write_if_same(
     False when another program changed it since, and then nothing is written. Bytes go as they are;
     otherwise as `write_text`. `keep` is told before.
     """
-    target = target_of(path)
-    with keep_before_write(keep, target, before, data) as done, report_unwritable(path):
-        done += [True] if atomic.swap(target, before, data) else []
-    return bool(done)
+    with report_unwritable(path):
+        target = target_of(path)
+        write = partial(atomic.swap, target, before, data)
+        return write_kept(keep, target, before, data, write)
 
 
 def remove_file(path: Path, keep: BeforeWrite = record_no_write) -> None:
@@ -123,28 +122,28 @@ def remove_file(path: Path, keep: BeforeWrite = record_no_write) -> None:
         return
     except OSError:  # what cannot be read can be removed all the same
         before = None
-    with keep_before_write(
-        keep if before is not None else record_no_write, path, before, None
-    ) as done:
-        with report_unwritable(path):
-            remove(path)
-        done.append(True)
+    keep = keep if before is not None else record_no_write
+    with report_unwritable(path):
+        write_kept(keep, path, before, None, partial(remove, path))
 
 
-@contextmanager
-def keep_before_write(
-    keep: BeforeWrite, path: Path, before: bytes | None, after: bytes | None
-) -> Iterator[list[bool]]:
-    """Tell `keep` what is about to be written in here; what has not been put into the list when it
-    is left was not written."""
+def write_kept(
+    keep: BeforeWrite,
+    path: Path,
+    before: bytes | None,
+    after: bytes | None,
+    write: Callable[[], bool | None],
+) -> bool:
+    """Tell `keep` what `write` is about to do; `write` returns False when it has done nothing."""
     void = keep(path, before, after)
-    done: list[bool] = []
+    is_written = False
     try:
-        yield done
+        is_written = write() is not False
     finally:
-        if not done:
+        if not is_written:
             with suppress(OpenclawError):
                 void()
+    return is_written
 
 
 def write_private(path: Path, text: str) -> None:
@@ -209,14 +208,9 @@ def encode_like(before: bytes | None, text: str, path: Path) -> bytes:
             f"{path} is not UTF-8 text; writing it would lose what could not be read",
             f"convert it first, for example: iconv -f latin1 -t utf-8 {path.name}",
         )
-    crlf, newlines = before.count(b"\r\n"), before.count(b"\n")
-    data = encode(text)
-    if not newlines and b"\r" in before:
+    data = with_line_ends_of(before, encode(text)) or b""
+    if b"\n" not in before and b"\r" in before:
         data = data.replace(b"\r\n", b"\r").replace(b"\n", b"\r")
-    if newlines and crlf in (0, newlines):
-        data = data.replace(b"\r\n", b"\n")
-        if crlf:
-            data = data.replace(b"\n", b"\r\n")
     if before.startswith(BOM) and not data.startswith(BOM):
         data = BOM + data
     return data
