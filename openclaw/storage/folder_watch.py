@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,7 @@ class FolderWatcher:
         self._look_seconds = look_seconds
         self._changed = threading.Event()
         self._closing = threading.Event()
-        self._watched: dict[str, tuple[tuple[int, int], Any]] = {}
+        self._watched: dict[str, tuple[tuple[int, int] | None, Any]] = {}
         self._observer: Any = None
         self._thread = threading.Thread(target=self._run, name="openclaw-watch", daemon=True)
         if self._start():
@@ -101,30 +102,22 @@ class FolderWatcher:
                 continue
             different = True
             if watch is not None:
-                del self._watched[folder]
-                self._unschedule(watch)
-            if there is not None:
-                self._schedule(folder, there)
+                with suppress(KeyError, OSError, RuntimeError):
+                    self._observer.unschedule(watch)
+            self._watched[folder] = (there, self._schedule(folder) if there else None)
         return different
 
-    def _schedule(self, folder: str, there: tuple[int, int]) -> None:
+    def _schedule(self, folder: str) -> Any:
         from watchdog.events import FileSystemEventHandler
 
         handler = FileSystemEventHandler()
         handler.on_any_event = self._on_event  # type: ignore[method-assign]
         try:
-            watch = self._observer.schedule(handler, folder, recursive=True)
+            return self._observer.schedule(handler, folder, recursive=True)
         except (OSError, RuntimeError) as error:
             reason = getattr(error, "strerror", None) or error
             self.notice = f"{folder} is not watched ({reason}); it is still looked at when needed"
-            watch = None
-        self._watched[folder] = (there, watch)
-
-    def _unschedule(self, watch: Any) -> None:
-        try:
-            self._observer.unschedule(watch)
-        except (KeyError, OSError, RuntimeError):
-            return
+            return None
 
     def _on_event(self, event: FileSystemEvent) -> None:
         """Ignore reads, and changes in the folders of the program and of git."""
