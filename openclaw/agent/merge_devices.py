@@ -24,7 +24,7 @@ from openclaw.sessions.repair import merge_devices
 from openclaw.storage.merge import Conflict, Merged, blocks, merge_bytes
 from openclaw.storage.readers import NotPlain, kind_by_name
 from openclaw.storage.text import with_line_ends_of
-from openclaw.types import ToolProblem
+from openclaw.types import FileContent, ToolProblem
 
 Keep = Literal["", "mine", "theirs", "both"]
 """What stays where both sides changed the same line; "" to be told of it."""
@@ -226,11 +226,12 @@ def bring_in(history: History, journal: Journal) -> None:
     for number, step in enumerate(record.steps):
         if step and number not in record.done:
             before, after = history.read(step.before), history.read(step.after)
-            program = is_program(step.after) if step.after else None
             for _ in range(ATTEMPTS):
                 now = _read(journal.root, step.path)
-                wanted = merge_file(step.path, before, now, after, "both").data
-                if write_if_unchanged(journal.root, step.path, now, wanted, program=program):
+                wanted = merge_file(step.path, before, now and now[0], after, "both").data
+                program = is_program(step.after) if step.after else bool(now and now[1])
+                made = None if wanted is None else (wanted, program)
+                if write_if_unchanged(journal.root, step.path, now, made):
                     break
             else:
                 raise OpenclawError(
@@ -238,18 +239,17 @@ def bring_in(history: History, journal: Journal) -> None:
                     "let it finish, then sync again",
                 )
             if wanted != after:
-                kept = record.put(wanted, executable=bool(program))
+                kept = record.put(wanted, executable=program)
                 record.swap(number, TurnStep(step.path, step.before, kept))
             record.mark(number)
     journal.finish("done")
 
 
-def _read(root: Path, path: str) -> bytes | None:
+def _read(root: Path, path: str) -> FileContent:
     try:
-        found = read_home_file(root, path)
+        return read_home_file(root, path)
     except NotPlain as error:
         raise OpenclawError(
             f"{root / path} is or lies behind a link, a pipe or a device, which is not followed",
             "put a plain file or folder in its place",
         ) from error
-    return found.data if found else None

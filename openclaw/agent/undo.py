@@ -28,7 +28,7 @@ from openclaw.sessions.session import INTERRUPTED
 from openclaw.storage.lock import hold_lock
 from openclaw.storage.text import decode
 from openclaw.tools.shell.sandbox import tidy_up
-from openclaw.types import Change
+from openclaw.types import Change, FileContent
 
 ATTEMPTS = 5
 LOCK_SECONDS = 2.0
@@ -154,7 +154,7 @@ def _to_result(turn: Turn | None, of: tuple[Turn, ...], plan: Plan, notice: str 
         if not path.startswith(TALK)
     )
     messages = sum(
-        abs(messages_in(plan.now[path]) - messages_in(plan.wanted[path]))
+        abs(_count_messages(plan.now[path]) - _count_messages(plan.wanted[path]))
         for path in changes
         if session_of(path) and path.count("/") == 1
     )
@@ -179,7 +179,7 @@ def _write(taking: _UndoTask, journal: Journal, plan: Plan) -> None:
     """Write all files as planned. When one cannot be written, restore those before it and drop the
     record; when that fails too (the disk is still full), the record stays and the next start
     completes it."""
-    steps = {path: _intend(journal, plan, path) for path in plan.changes}
+    steps = {path: journal.intend(path, plan.now[path], plan.wanted[path]) for path in plan.changes}
     journal.record.seal()
     done: list[str] = []
     try:
@@ -189,26 +189,15 @@ def _write(taking: _UndoTask, journal: Journal, plan: Plan) -> None:
     except (OpenclawError, OSError):
         with contextlib.suppress(OpenclawError, OSError):
             for path in reversed(done):
-                write_if_unchanged(
-                    journal.root, path, plan.wanted[path], plan.now[path], program=plan.were[path]
-                )
+                write_if_unchanged(journal.root, path, plan.wanted[path], plan.now[path])
             journal.record.drop()
         raise
-
-
-def _intend(journal: Journal, plan: Plan, path: str) -> int:
-    were = plan.were[path]
-    program = plan.programs.get(path, were)
-    return journal.intend(path, (plan.now[path], were), (plan.wanted[path], program))
 
 
 def _write_one(taking: _UndoTask, journal: Journal, plan: Plan, path: str, number: int) -> None:
     """Write one file. When another program saves it at this moment, plan anew with its content."""
     for _ in range(ATTEMPTS):
-        program = plan.programs.get(path)
-        if write_if_unchanged(
-            journal.root, path, plan.now[path], plan.wanted[path], program=program
-        ):
+        if write_if_unchanged(journal.root, path, plan.now[path], plan.wanted[path]):
             return
         again = taking.undoing.plan(taking.turns, taking.scope, only=path)
         plan.now[path], plan.wanted[path] = again.now[path], again.wanted[path]
@@ -218,8 +207,12 @@ def _write_one(taking: _UndoTask, journal: Journal, plan: Plan, path: str, numbe
     )
 
 
-def _text(data: bytes | None) -> str | None:
-    return None if data is None else decode(data)
+def _text(content: FileContent) -> str | None:
+    return content and decode(content[0] or b"")
+
+
+def _count_messages(content: FileContent) -> int:
+    return messages_in(content and content[0])
 
 
 def _merge(path: str, base: bytes, ours: bytes, theirs: bytes | None) -> tuple[bytes, bool] | None:
@@ -334,6 +327,9 @@ def _complete_undo(open_home: OpenHome, record: Record) -> str:
 
 
 def _complete_file(open_home: OpenHome, journal: Journal, step: TurnStep) -> None:
-    before, after = open_home.history.read(step.before), open_home.history.read(step.after)
+    before, after = (
+        None if (data := open_home.history.read(name)) is None else (data, is_program(name))
+        for name in (step.before, step.after)
+    )
     if (step.after is None) == (after is None):
-        write_if_unchanged(journal.root, step.path, before, after, program=is_program(step.after))
+        write_if_unchanged(journal.root, step.path, before, after)

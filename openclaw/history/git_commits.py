@@ -38,7 +38,7 @@ from openclaw.history.turns import EXECUTABLE, FILE, PROGRAM, Turn, TurnStep
 from openclaw.storage.git import Git, GitError
 from openclaw.storage.home import MARKS, is_inside
 from openclaw.storage.merge import SIGN, Merged, conflicts, merge_bytes
-from openclaw.storage.readers import LARGEST_KEPT, NotPlain, read_json_cache, read_plain_file
+from openclaw.storage.readers import read_content, read_json_cache
 from openclaw.storage.safe_open import make_folder, remove, writing
 from openclaw.storage.text import report_unwritable, with_line_ends_of
 
@@ -197,17 +197,10 @@ class Commits:
 
     def _holds(self, path: str, blob: Blob) -> bool:
         """Return True when the file holds this blob now; with NO_BLOB, when there is no file."""
-        data = self._now(path)
+        data, _ = read_content(self.root, path) or (None, False)
         if data is None or not blob.oid:
             return not blob.oid and not os.path.lexists(self.root / path)
         return oid_of(data, blob.oid) == blob.oid
-
-    def _now(self, path: str) -> bytes | None:
-        """The bytes of a plain file now, None for anything else."""
-        with suppress(NotPlain, OSError):
-            found = read_plain_file(self.root, path, LARGEST_KEPT)
-            return found.data if found else None
-        return None
 
     def _merge_blobs(
         self, base: Blob, ours: Blob, theirs: Blob, *, both: bool = False, first: bool = False
@@ -403,7 +396,9 @@ class Commits:
                 edits[path] = found
             elif found is not None:
                 data[path] = found
-        edits |= self._write_files(data)
+        oids = self._write_blobs([content for _, content in data.values()])
+        pairs = zip(data.items(), oids, strict=True)
+        edits |= {path: Blob(mode, oid) for (path, (mode, _)), oid in pairs}
         if edits:
             standing = self._standing(list(edits))
             standing.outside = standing.final = edits
@@ -430,28 +425,21 @@ class Commits:
         removed; None for the others, and for what is no plain file or too large."""
         if self._is_beyond(path):
             return None
-        try:
-            found = read_plain_file(self.root, path, LARGEST_KEPT)
-        except (NotPlain, OSError):
-            return None
+        found = read_content(self.root, path)
         if found is None:
             return None if not was.oid or (self.root / path).is_file() else NO_BLOB
-        if found.data is None:
+        data, is_program = found
+        if data is None:
             return None
-        mode = PROGRAM if found.program else FILE
+        mode = PROGRAM if is_program else FILE
         mode = was.mode if os.name == "nt" and was.mode else mode
-        if was.oid and oid_of(found.data, was.oid) == was.oid:
+        if was.oid and oid_of(data, was.oid) == was.oid:
             return None if mode == was.mode else Blob(mode, was.oid)
-        data = self._convert_line_ends(found.data, was)
+        data = self._convert_line_ends(data, was)
         if mode == was.mode and oid_of(data, was.oid) == was.oid:
             return None
         _check_no_markers(path, data)
         return mode, data
-
-    def _write_files(self, files: Mapping[str, tuple[str, bytes]]) -> dict[str, Blob]:
-        oids = self._write_blobs([data for _, data in files.values()])
-        pairs = zip(files.items(), oids, strict=True)
-        return {path: Blob(mode, oid) for (path, (mode, _)), oid in pairs}
 
     def _user_ident(self) -> str:
         """The user as git knows him."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 
 from openclaw.frozen import frozen
@@ -143,16 +144,12 @@ def turns(root: Path, *, path: str = "", ours: bool = True, within: str = "HEAD"
     "outside", id ""."""
     words = ["log", FORMAT, within]
     words += [f"--grep=^{TRAILER}-Id: "] if ours else []
-    some: list[tuple[Turn, str]] = []
-    for head in _heads(root, [*words, "--", *([path] if path else [])]):
-        some.append(head)
-        if len(some) >= CHUNK:
-            yield from _with_steps(root, some)
-            some = []
-    yield from _with_steps(root, some)
+    heads = _heads(root, [*words, "--", *([path] if path else [])])
+    while some := list(islice(heads, CHUNK)):
+        yield from _with_steps(root, some)
 
 
-def _heads(root: Path, words: Sequence[str]) -> Iterator[tuple[Turn, str]]:
+def _heads(root: Path, words: Sequence[str]) -> Iterator[Turn]:
     """Commits as git prints them, one by one, so that a long history is not read to its end."""
     try:
         process = subprocess.Popen(
@@ -174,14 +171,14 @@ def _heads(root: Path, words: Sequence[str]) -> Iterator[tuple[Turn, str]]:
             process.kill()
 
 
-def _head(part: bytes) -> tuple[Turn, str]:
+def _head(part: bytes) -> Turn:
     oid, at, message = (
         part.lstrip(b"\n").removeprefix(b"\x02").decode("utf-8", "replace").split("\0", 2)
     )
     said = {name.removeprefix("-"): text for name, text in LINE.findall(message)}
     subject = message.partition("\n")[0]
     if not said.get("Id"):
-        return Turn("", "outside", at, subject, commit=oid), oid
+        return Turn("", "outside", at, subject, commit=oid)
     kind = said.get("", "turn")
     number = said.get("Turn", "")
     return Turn(
@@ -197,17 +194,15 @@ def _head(part: bytes) -> tuple[Turn, str]:
         of=_list(said.get("Of", "")),
         scope=said.get("Scope", "all"),
         commit=oid,
-    ), oid
+    )
 
 
 def _list(text: str) -> tuple[str, ...]:
     return tuple(part for part in text.split(", ") if part)
 
 
-def _with_steps(root: Path, heads: Sequence[tuple[Turn, str]]) -> Iterator[Turn]:
-    if not heads:
-        return
-    data = b"".join(oid.encode() + b"\n" for _, oid in heads)
+def _with_steps(root: Path, heads: Sequence[Turn]) -> Iterator[Turn]:
+    data = "".join(f"{turn.commit}\n" for turn in heads).encode()
     said = Git(root).run(
         *("diff-tree", "--stdin", "--root", "-m", "--first-parent", "-r", "-z"),
         *("--raw", "--no-renames", "--no-abbrev", "--format=%x02%H"),
@@ -216,8 +211,8 @@ def _with_steps(root: Path, heads: Sequence[tuple[Turn, str]]) -> Iterator[Turn]
     steps: dict[str, list[TurnStep]] = {}
     for oid, found in _steps(said):  # of a merge the first is what came in
         steps.setdefault(oid, found)
-    for turn, oid in heads:
-        yield replace(turn, steps=tuple(steps.get(oid, ())))
+    for turn in heads:
+        yield replace(turn, steps=tuple(steps.get(turn.commit, ())))
 
 
 def _steps(said: bytes) -> Iterator[tuple[str, list[TurnStep]]]:

@@ -14,7 +14,7 @@ from openclaw.history.record import Record, begin
 from openclaw.history.turns import UNKNOWN, Kind, State, Turn, TurnStep
 from openclaw.security.display import first_words
 from openclaw.storage.home import Home
-from openclaw.storage.readers import LARGEST_KEPT, NotPlain, read_plain_file
+from openclaw.storage.readers import read_content
 from openclaw.types import FileContent
 
 PLACE = "history/turns"
@@ -70,17 +70,18 @@ class Journal:
         number = self.record.step(step, at_once=at_once or before is not None)
         return lambda: self.record.void(number)
 
-    def intend(
-        self, path: str, before: tuple[bytes | None, bool], after: tuple[bytes | None, bool]
-    ) -> int:
-        """A file will go from one content to another as a part of an undo, each with whether it can
-        be run; a number by which to replace that. It is on the disk when the record is sealed."""
-        was, new = (self.record.put(data, executable=program) for data, program in (before, after))
-        return self.record.step(TurnStep(path, was, new), at_once=False)
+    def intend(self, path: str, before: FileContent, after: FileContent) -> int:
+        """A file will go from one content to another as a part of an undo; a number by which to
+        replace that. It is on the disk when the record is sealed."""
+        return self.record.step(self._step(path, before, after), at_once=False)
 
-    def replace(self, number: int, path: str, before: bytes | None, after: bytes | None) -> None:
+    def replace(self, number: int, path: str, before: FileContent, after: FileContent) -> None:
         """Something else will be written to that file, as it was changed meanwhile."""
-        self.record.swap(number, TurnStep(path, self.record.put(before), self.record.put(after)))
+        self.record.swap(number, self._step(path, before, after))
+
+    def _step(self, path: str, before: FileContent, after: FileContent) -> TurnStep:
+        was, new = (self._keep(held, at_once=True) for held in (before, after))
+        return TurnStep(path, was, new)
 
     def changed(
         self,
@@ -163,11 +164,7 @@ class Journal:
 
     def _put(self, name: str) -> str | None:
         """Keep the content of a file; UNKNOWN when it is too large, unreadable or not a file."""
-        try:
-            found = read_plain_file(self.root, name, LARGEST_KEPT)
-        except (NotPlain, OSError):
-            return UNKNOWN
-        return self._keep((found.data, found.program) if found else None, at_once=True)
+        return self._keep(read_content(self.root, name), at_once=True)
 
     def _keep(self, held: FileContent, *, at_once: bool = False) -> str | None:
         if held is None:

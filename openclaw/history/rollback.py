@@ -21,6 +21,7 @@ from openclaw.storage.merge import Conflict, merge_bytes
 from openclaw.storage.readers import LARGEST_KEPT, NotPlain, PlainFile, read_plain_file
 from openclaw.storage.safe_open import check_no_links, reading, remove
 from openclaw.storage.text import report_unwritable, with_line_ends_of, write_if_same
+from openclaw.types import FileContent
 
 Read = Callable[[str | None], bytes | None]
 Merge = Callable[[str, bytes, bytes, bytes | None], tuple[bytes, bool] | None]
@@ -38,17 +39,14 @@ class FileConflict:
 
 @dataclass(slots=True)
 class Plan:
-    """What files hold now and what they are to hold, by path, None for no file.
+    """What files hold now and what they are to hold, by path.
 
-    `programs` tells of some whether they are to be executable, `were` whether they are. `merged`
-    had been edited since; `missing` have no content that was kept, or are no plain files any more,
-    and stay as they are.
+    `merged` had been edited since; `missing` have no content that was kept, or are no plain files
+    any more, and stay as they are.
     """
 
-    now: dict[str, bytes | None] = field(default_factory=dict)
-    wanted: dict[str, bytes | None] = field(default_factory=dict)
-    programs: dict[str, bool] = field(default_factory=dict)
-    were: dict[str, bool] = field(default_factory=dict)
+    now: dict[str, FileContent] = field(default_factory=dict)
+    wanted: dict[str, FileContent] = field(default_factory=dict)
     merged: dict[str, None] = field(default_factory=dict)
     missing: dict[str, None] = field(default_factory=dict)
     conflicts: list[FileConflict] = field(default_factory=list)
@@ -56,13 +54,8 @@ class Plan:
     @property
     def changes(self) -> list[str]:
         """The paths that become different, those first that go: a folder may become a file."""
-        found = [path for path in self.wanted if self._differs(path)]
+        found = [path for path, wanted in self.wanted.items() if wanted != self.now[path]]
         return sorted(found, key=lambda path: self.wanted[path] is not None)
-
-    def _differs(self, path: str) -> bool:
-        wanted, were = self.wanted[path], self.were[path]
-        program = wanted is not None and self.programs.get(path, were) != were
-        return wanted != self.now[path] or program
 
 
 @frozen
@@ -90,31 +83,26 @@ class Undo:
         if not known:  # UNKNOWN has no content either
             plan.missing[step.path] = None
             return
-        if self._take_back(plan, step.path, before, after):
-            plan.programs[step.path] = is_program(step.before)
-
-    def _take_back(self, plan: Plan, path: str, before: bytes | None, after: bytes | None) -> bool:
-        """Return True when the whole file is as it was, not only a part of it."""
+        path = step.path
         if path not in plan.now:
             try:
-                found = read_home_file(self.root, path)
+                found: FileContent = read_home_file(self.root, path)
             except NotPlain:
-                found = PlainFile(None, False)
-            if found and found.data is None:
+                found = None, False
+            if found and found[0] is None:
                 plan.missing[path] = None
-                return False
-            plan.now[path] = plan.wanted[path] = found.data if found else None
-            plan.were[path] = bool(found and found.program)
-        now = plan.wanted[path]
+                return
+            plan.now[path] = plan.wanted[path] = found
+        now, program = plan.wanted[path] or (None, False)
         if now == after:
-            plan.wanted[path] = before
-            return True
-        if now != before:
+            made, program = before, is_program(step.before)
+        elif now == before:
+            return
+        else:
             # git may have kept them with other line ends than the file has.
             before, after = with_line_ends_of(now, before), with_line_ends_of(now, after)
-            fits = now == after
-            plan.wanted[path] = before if fits else self._merge_back(plan, path, now, before, after)
-        return False
+            made = before if now == after else self._merge_back(plan, path, now, before, after)
+        plan.wanted[path] = None if made is None else (made, program)
 
     def _merge_back(
         self, plan: Plan, path: str, now: bytes | None, before: bytes | None, after: bytes | None
@@ -178,12 +166,9 @@ def read_home_file(root: Path, name: str) -> PlainFile | None:
         ) from error
 
 
-def write_if_unchanged(
-    root: Path, name: str, now: bytes | None, wanted: bytes | None, *, program: bool | None = None
-) -> bool:
-    """Let a file hold `wanted`, None for no file, if it still holds `now`; whether it did.
-    `program` says whether it is to be one that can be run, None for as it is. OpenclawError when it
-    cannot be written, also where a link or the like stands in the way by now."""
+def write_if_unchanged(root: Path, name: str, now: FileContent, wanted: FileContent) -> bool:
+    """Let a file become `wanted` if it still has the bytes of `now`; whether it did. OpenclawError
+    when it cannot be written, also where a link or the like stands in the way by now."""
     path = root / name
     try:
         found = read_home_file(root, name)
@@ -192,16 +177,18 @@ def write_if_unchanged(
             f"{path} is or lies behind a link, a pipe or a device, which is not followed",
             "put a plain file or folder in its place",
         ) from None
-    if (found.data if found else None) != now or (found and found.data is None):
+    data = found and found.data
+    if data != (now and now[0]) or (found and data is None):
         return False
     if wanted is None:
         _remove(root, path)
         return True
     with contextlib.suppress(OSError):
         check_no_links(path).rmdir()  # what had files in it and has none any more
-    if wanted != now and not write_if_same(path, now, wanted):
+    new, program = wanted
+    if new is None or (new != data and not write_if_same(path, data, new)):
         return False
-    if program is not None and os.name != "nt":
+    if program != bool(found and found.program) and os.name != "nt":
         _set_program(path, program)
     return True
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from openclaw.frozen import frozen
 from openclaw.storage.safe_open import NotOrdinary, descend, read_bytes
 from openclaw.types import FileContent
 
@@ -22,8 +21,7 @@ class NotPlain(Exception):
     """A link, a pipe or a device stands in the way; the text is the path."""
 
 
-@frozen
-class PlainFile:
+class PlainFile(NamedTuple):
     """A regular file: its bytes, None when they are more than was asked for; whether it can be
     run."""
 
@@ -53,10 +51,9 @@ def read_plain_file(root: Path, name: str, most: int) -> PlainFile | None:
 def read_content(root: Path, name: str, most: int = LARGEST_KEPT) -> FileContent:
     """The content of a file below `root`, up to `most` bytes; no link is followed."""
     try:
-        found = read_plain_file(root, name, most)
+        return read_plain_file(root, name, most)
     except (NotPlain, OSError):
         return None, False
-    return (found.data, found.program) if found else None
 
 
 BEGINNING = 16

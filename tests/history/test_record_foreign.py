@@ -115,13 +115,13 @@ def files(root: Path, outside: Path) -> list[Path]:
 @pytest.mark.parametrize("path", ["../U/x", ".git/config", "workspace/../../U/x"])
 def test_nothing_is_put_or_removed_outside_of_the_home(path: str, home: Home) -> None:
     with pytest.raises(Exception, match="no file of the home"):
-        write_if_unchanged(home.root, path, None, DATA)
+        write_if_unchanged(home.root, path, None, (DATA, False))
 
 
 def test_removed_folders_end_at_the_home(tmp_path: Path) -> None:
     (tmp_path / "outer" / "inner").mkdir(parents=True)
     (tmp_path / "outer" / "inner" / "x").write_bytes(DATA)
-    assert write_if_unchanged(tmp_path / "outer" / "inner", "x", DATA, None)
+    assert write_if_unchanged(tmp_path / "outer" / "inner", "x", (DATA, False), None)
     assert (tmp_path / "outer" / "inner").is_dir()
 
 
