@@ -12,12 +12,10 @@ from __future__ import annotations
 import json
 import os
 import re
-import secrets
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
@@ -33,6 +31,7 @@ from openclaw.history.git_log import (
     oid_of,
     tree_entries,
 )
+from openclaw.history.journal import new_turn
 from openclaw.history.record import Record, content
 from openclaw.history.turns import EXECUTABLE, FILE, PROGRAM, Turn, TurnStep
 from openclaw.storage.git import Git, GitError
@@ -403,8 +402,7 @@ class Commits:
             standing = self._standing(list(edits))
             standing.outside = standing.final = edits
             self._move_index(standing)
-            now = datetime.now().astimezone().isoformat(timespec="milliseconds")
-            self._import(Turn(secrets.token_hex(4), "outside", now), standing)
+            self._import(new_turn("", "outside"), standing)
         return list(edits)
 
     def _own_files(self) -> Iterator[str]:

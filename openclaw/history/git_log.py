@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from openclaw.frozen import frozen
 from openclaw.history.turns import GIT, Turn, TurnStep
@@ -116,20 +117,21 @@ def commit_lines(
     yield b"\n"
 
 
+FIELDS = {
+    "Id": "id", "Session": "session", "Turn": "number", "Model": "model", "Tools": "tools",
+    "Of": "of", "Scope": "scope", "At": "at",
+}  # fmt: skip
+"""The fields of a turn by the names of their trailers, in the order of the lines."""
+
+
 def trailers(turn: Turn) -> list[str]:
     """The lines of a commit's message that describe a turn, and by which it is found again."""
-    state = "interrupted" if turn.state == "interrupted" else turn.kind
-    found = {
-        "": state,
-        "-Id": turn.id,
-        "-Session": turn.session,
-        "-Turn": str(turn.number or ""),
-        "-Model": turn.model,
-        "-Tools": ", ".join(turn.tools),
-        "-Of": ", ".join(turn.of),
-        "-Scope": turn.scope if turn.of else "",
-        "-At": turn.at,
-    }
+    found = {"": "interrupted" if turn.state == "interrupted" else turn.kind}
+    for name, field in FIELDS.items():
+        value = getattr(turn, field)
+        found[f"-{name}"] = ", ".join(value) if isinstance(value, tuple) else str(value or "")
+    if not turn.of:
+        del found["-Scope"]
     return [f"{TRAILER}{name}: {' '.join(text.split())}" for name, text in found.items() if text]
 
 
@@ -179,26 +181,19 @@ def _head(part: bytes) -> Turn:
     subject = message.partition("\n")[0]
     if not said.get("Id"):
         return Turn("", "outside", at, subject, commit=oid)
+    known: dict[str, Any] = {"at": at}
+    for name, text in said.items():
+        if name in ("Tools", "Of"):
+            known[FIELDS[name]] = tuple(part for part in text.split(", ") if part)
+        elif name in FIELDS:
+            known[FIELDS[name]] = text
+    number = known.pop("number", "")
+    if number.isdecimal():
+        known["number"] = int(number)
     kind = said.get("", "turn")
-    number = said.get("Turn", "")
-    return Turn(
-        id=said["Id"],
-        kind="turn" if kind == "interrupted" else kind,
-        at=said.get("At", at),
-        subject=subject,
-        session=said.get("Session", ""),
-        number=int(number) if number.isdigit() else 0,
-        model=said.get("Model", ""),
-        tools=_list(said.get("Tools", "")),
-        state="interrupted" if kind == "interrupted" else "done",
-        of=_list(said.get("Of", "")),
-        scope=said.get("Scope", "all"),
-        commit=oid,
-    )
-
-
-def _list(text: str) -> tuple[str, ...]:
-    return tuple(part for part in text.split(", ") if part)
+    if kind == "interrupted":
+        return Turn(**known, state="interrupted", subject=subject, commit=oid)
+    return Turn(**known, kind=kind, subject=subject, commit=oid)
 
 
 def _with_steps(root: Path, heads: Sequence[Turn]) -> Iterator[Turn]:
