@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, field, replace
-from typing import TYPE_CHECKING, Any, AnyStr, Literal, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
 from openclaw.frozen import frozen
 from openclaw.messages import Message, ToolCall, Usage, Waiting
@@ -332,20 +332,15 @@ MAX_ERROR = 64_000
 BYTES_A_TOKEN = 2_000
 """A token is sent in some hundred bytes of JSON."""
 
-_ESCAPE = (
+_ESCAPES = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-    r"|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+    r"|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
 )
-_ESCAPES = re.compile(_ESCAPE, re.DOTALL)
-_BYTE_ESCAPES = re.compile(_ESCAPE.encode(), re.DOTALL)
 
 
-def replace_surrogates(text: AnyStr) -> AnyStr:
+def replace_surrogates(text: str) -> str:
     """JSON with lone surrogates, which no file can hold, replaced by U+FFFD; of equal length."""
-    if isinstance(text, bytes):
-        if b"\\u" not in text:
-            return text
-        return _BYTE_ESCAPES.sub(lambda m: b"\\ufffd" if m[1] else m[0], text)
     if "\\u" not in text:
         return text
     return _ESCAPES.sub(lambda m: "\\ufffd" if m[1] else m[0], text)

@@ -293,7 +293,7 @@ class HttpClient:
             raise
         return response
 
-    def lines(self, response: HTTPResponse, most: int) -> Generator[bytes, None, None]:
+    def lines(self, response: HTTPResponse, most: int) -> Generator[str, None, None]:
         """The lines of a streamed reply, without lone surrogates. Closing the generator early hangs
         up on the server. HTTPException when the reply has more than `most` bytes, or a line has
         more than MAX_LINE."""
@@ -306,7 +306,7 @@ class HttpClient:
                 if len(line) > MAX_LINE:
                     raise HTTPException(f"it sent a line of more than {MAX_LINE:,} bytes")
                 if line.strip():
-                    yield replace_surrogates(line)
+                    yield replace_surrogates(line.decode("utf-8", "replace"))
             response.read()  # ends a response whose length was told, which `readline` does not
             complete = True
         finally:

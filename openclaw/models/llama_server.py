@@ -222,9 +222,8 @@ class Engine:
                 raise EngineError({"message": "the reply was stopped from here"}) from None
             except (OSError, ValueError, HTTPException) as error:
                 self.address = ""
-                reason = " ".join(str(error).split()) or type(error).__name__
                 raise ModelFailed(
-                    f"llama.cpp failed: {reason}",
+                    f"llama.cpp failed: {_one_line(error)}",
                     "`openclaw models pull` fetches a damaged model file again",
                 ) from error
 

@@ -51,7 +51,7 @@ class OllamaClient(HttpClient):
             data = response.read(MAX_LINE + 1)
             if len(data) > MAX_LINE:
                 raise HTTPException(f"it sent more than {MAX_LINE:,} bytes")
-            return _object(replace_surrogates(data))
+            return _object(replace_surrogates(data.decode("utf-8", "replace")))
         except BaseException:
             self.close()
             raise
@@ -75,10 +75,10 @@ def authorization() -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"} if key else {}
 
 
-def _object(data: bytes) -> Mapping[str, Any]:
+def _object(data: str) -> Mapping[str, Any]:
     value = json.loads(data)
     if not isinstance(value, dict):
-        raise ValueError(f"no object: {data[:80].decode(errors='replace')!r}")
+        raise ValueError(f"no object: {data[:80]!r}")
     return value
 
 

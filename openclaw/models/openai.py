@@ -177,18 +177,18 @@ class OpenAIModel:
         try:
             with closing(self._client.lines(response, most)) as lines:
                 for line in lines:
-                    field, _, value = line.partition(b":")
-                    if field != b"data":
+                    field, _, value = line.partition(":")
+                    if field != "data":
                         continue
-                    if value.strip() == b"[DONE]":
+                    if value.strip() == "[DONE]":
                         return
                     yield self._event(value)
         except (OSError, HTTPException) as error:
             raise http_client.to_broken_stream(self._server, heard.pieces, str(error)) from error
 
-    def _event(self, value: bytes) -> dict[str, Any]:
+    def _event(self, value: str) -> dict[str, Any]:
         try:
-            event = json.loads(value.decode("utf-8", "replace"))
+            event = json.loads(value)
         except (ValueError, RecursionError) as error:
             raise ModelFailed(
                 f"{self._server} sent a line that is not JSON: {error}", "ask again"

@@ -212,7 +212,6 @@ def test_a_call_written_as_text_has_no_lone_half_either() -> None:
 def test_mending_keeps_all_but_lone_halves(text: str) -> None:
     mended = replace_surrogates(text)
     assert len(mended) == len(text)
-    assert replace_surrogates(text.encode()) == mended.encode()
     try:
         value = json.loads(f'"{text}"', strict=False)
     except ValueError:
