@@ -43,6 +43,7 @@ UNATTENDED = "heartbeat-"
 
 Summaries = list[SessionSummary]
 Hits = list[SessionHit]
+Ids = list[str]
 Entries = list[Entry]
 
 
@@ -86,7 +87,7 @@ class SessionStore(SessionFolder):
         with suppress(UsageError):
             if self.find(name) == name:
                 return self.load(name)
-        titled = [s.id for s in self.list() if s.title.casefold() == name.strip().casefold()]
+        titled = self._titled(name)
         return self.load(titled[0]) if titled else self.new(name, model)
 
     def refresh(self, session: Session) -> bool:
@@ -117,8 +118,7 @@ class SessionStore(SessionFolder):
             return ref
         near = [session_id for session_id in ids if ref and session_id.startswith(ref)]
         if not near:
-            wanted = ref.casefold().strip()
-            near = [found.id for found in self.list() if wanted == found.title.casefold()]
+            near = self._titled(ref)
         if not near and len(ref) >= SHORT_ID:
             near = [session_id for session_id in ids if session_id.endswith(f"-{ref}")]
         if len(near) == 1:
@@ -132,6 +132,11 @@ class SessionStore(SessionFolder):
             f"there is no conversation '{ref}'" + (f"; the newest: {newest}" if newest else ""),
             "see all: openclaw sessions list",
         )
+
+    def _titled(self, title: str) -> Ids:
+        """Return the ids of the sessions with this title, whatever its case."""
+        wanted = title.strip().casefold()
+        return [found.id for found in self.list() if found.title.casefold() == wanted]
 
     def exists(self, session_id: str) -> bool:
         """Tell whether there is a conversation with exactly this id."""
@@ -244,7 +249,7 @@ class SessionStore(SessionFolder):
         """Give a session another, unused title. Its place in the list stays."""
         title = " ".join(title.split())
         session_id = self.find(ref)
-        taken = [s.id for s in self.list() if s.title.casefold() == title.casefold()]
+        taken = self._titled(title)
         if not title or any(other != session_id for other in taken):
             raise UsageError(
                 f"conversation {taken[0]} has the title '{title}'"
@@ -269,9 +274,8 @@ class SessionStore(SessionFolder):
             left = self._archive(session_id).clear()
             for state in self._state_files(session_id):
                 remove_file(state)
-            remove_file(self._notes(session_id), self.keep)
-            remove_file(self._original(session_id), self.keep)
-            remove_file(self._path(session_id), self.keep)
+            for of in (self._notes, self._original, self._path):
+                remove_file(of(session_id), self.keep)
         self.problems += [left] if left else []
         return session_id
 
