@@ -126,7 +126,7 @@ FIELDS = {
 
 def trailers(turn: Turn) -> list[str]:
     """The lines of a commit's message that describe a turn, and by which it is found again."""
-    found = {"": "interrupted" if turn.state == "interrupted" else turn.kind}
+    found: dict[str, str] = {"": "interrupted" if turn.state == "interrupted" else turn.kind}
     for name, field in FIELDS.items():
         value = getattr(turn, field)
         found[f"-{name}"] = ", ".join(value) if isinstance(value, tuple) else str(value or "")

@@ -130,16 +130,14 @@ class Git:
         words: Sequence[str] = ()
         try:
             for words, _, env in calls:
-                environ = {**self.environ(), **env}
-                line = self.command(*words)
+                line, environ = self.command(*words), {**self.environ(), **env}
                 started.append(
                     subprocess.Popen(line, env=environ, stdin=pipe, stdout=pipe, stderr=pipe)
                 )
             ended = []
             for process, (words, data, _) in zip(started, calls, strict=True):
-                output, errors = process.communicate(data, seconds)
-                done = subprocess.CompletedProcess(words, process.returncode, output, errors)
-                ended.append(done)
+                told = process.communicate(data, seconds)
+                ended.append(subprocess.CompletedProcess(words, process.returncode, *told))
             return ended
         except FileNotFoundError as error:
             raise GitError("git is not installed", "install git to keep a history") from error
@@ -148,9 +146,8 @@ class Git:
             raise kind(f"git {words[0]} failed: {error}", f"cd {self.root}; git status") from error
         finally:
             for process in started:
-                if process.poll() is None:
+                with process:
                     process.kill()
-                    process.communicate()
 
     def blobs(self, oids: Sequence[str], *options: str) -> list[bytes]:
         """The contents of these blobs, as they are. GitError when one is not there."""
@@ -217,10 +214,9 @@ class Git:
         return ["git", "-C", str(self.root), *OPTIONS, *words]
 
 
-def environ(given: Mapping[str, str] | None = None) -> dict[str, str]:
+def environ() -> dict[str, str]:
     """The environment for git: deaf to the repository that a caller's names, asking nothing."""
-    given = os.environ if given is None else given
-    kept = {k: v for k, v in given.items() if not k.startswith("GIT_") or k in KEPT}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in KEPT}
     return kept | {
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_OPTIONAL_LOCKS": "0",
