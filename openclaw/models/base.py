@@ -6,7 +6,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
@@ -135,13 +135,14 @@ T = TypeVar("T")
 
 def filtered(chunks: Generator[S, None, T], keep: Callable[[S], object]) -> Generator[S, None, T]:
     """The same generator, its value too, without the chunks that `keep` refuses."""
-    while True:
-        try:
-            chunk = next(chunks)
-        except StopIteration as end:
-            return cast("T", end.value)
-        if keep(chunk):
-            yield chunk
+    with closing(chunks):  # also when Ctrl-C comes in here
+        while True:
+            try:
+                chunk = next(chunks)
+            except StopIteration as end:
+                return cast("T", end.value)
+            if keep(chunk):
+                yield chunk
 
 
 class Model(Protocol):

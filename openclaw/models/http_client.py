@@ -17,18 +17,19 @@ import ssl
 import threading
 import time
 from base64 import b64encode
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any, Literal, TypeVar, cast
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from openclaw import __version__
-from openclaw.errors import ModelFailed, PromptTooLarge, ServerAway
+from openclaw.errors import ModelFailed, OpenclawError, PromptTooLarge, ServerAway
 from openclaw.messages import Waiting
 from openclaw.models.base import (
     MAX_ERROR,
     MAX_LINE,
+    ReplyBuilder,
     filtered,
     is_patient,
     replace_surrogates,
@@ -339,6 +340,47 @@ class HttpClient:
             self._connection.sock.settimeout(self._read_seconds)
             self._socket = self._connection.sock
         return self._connection
+
+
+class ServerModel:
+    """What the models of a server share: `server` is its name for the user, `advice` what to do
+    when it is away."""
+
+    advice = ""
+
+    def __init__(self, server: str, client: HttpClient) -> None:
+        self._server, self._client = server, client
+        self.reading_rate = 0.0
+
+    def cut(self) -> None:
+        """See `openclaw.evals.model_probes.Cuttable`."""
+        self._client.cut()
+
+    def close(self) -> None:
+        self._client.close()
+
+    @contextmanager
+    def _translate_errors(self, heard: ReplyBuilder | None = None) -> Iterator[None]:
+        """Turn the client's exceptions into our errors; `heard` is what has come of a stream."""
+        try:
+            yield
+        except ServerRefusal as error:
+            raise self._to_openclaw_error(error) from error
+        except ConnectFailed as error:
+            raise to_server_away(self._server, error, self.advice) from error
+        except UnicodeEncodeError:
+            raise
+        except (OSError, HTTPException) as error:
+            pieces = heard.pieces if heard else 0
+            raise to_broken_stream(self._server, pieces, str(error)) from error
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
+            raise ModelFailed(
+                f"{self._server} sent what is not a chat reply: {one_line(str(error))}",
+                "ask again; if it stays, look at its log or at what stands between",
+            ) from error
+
+    def _to_openclaw_error(self, refusal: ServerRefusal) -> OpenclawError:
+        return failure(self._server, str(refusal), refusal.status)
 
 
 def dump(value: object) -> bytes:

@@ -15,9 +15,8 @@ import re
 import time
 from base64 import b64encode
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from dataclasses import replace
-from http.client import HTTPException
 from typing import TYPE_CHECKING, Any, cast
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
@@ -42,13 +41,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-START_IT = "start it with `ollama serve`, or name its host in OLLAMA_HOST"
 CHARACTERS_A_TOKEN = 4  # about
 ASK_AGAIN_SECONDS = 60.0  # after its last use; then the model may have been unloaded
 ASKED_SECONDS = 2.0  # what was asked ahead holds for the request that follows in a moment
 
 
-class OllamaModel:
+class OllamaModel(http_client.ServerModel):
     """One model of one server. Connects at the first use.
 
     window       the configured window in tokens
@@ -56,6 +54,9 @@ class OllamaModel:
     retry_waits  seconds between tries while the server refuses the connection
     profiles     the folder of test results; None uses none
     """
+
+    advice = "start it with `ollama serve`, or name its host in OLLAMA_HOST"
+    _client: OllamaClient
 
     def __init__(
         self,
@@ -69,18 +70,16 @@ class OllamaModel:
     ) -> None:
         self._name, self._profiles = name, profiles
         self._url = base_url(host)
-        self._server = f"Ollama at {self._url}"
+        super().__init__(f"Ollama at {self._url}", OllamaClient(self._url))
         self._window = window
         # Ollama reads seconds only as a number; as text they would lack a unit.
         is_number = re.fullmatch(r"-?\d+", keep_alive)
         self._keep_alive = int(keep_alive) if is_number else keep_alive
         self._waits = retry_waits
         self._card: ModelCard | None = None
-        self._client = OllamaClient(self._url)
         self._last_used = float("-inf")
         self._asked_ahead: tuple[float, bool] | None = None
         self._session: str | None = None
-        self.reading_rate = 0.0
 
     @property
     def card(self) -> ModelCard:
@@ -152,13 +151,6 @@ class OllamaModel:
             if loads:  # nothing of the prompt can be cached
                 self.reading_rate = update_rate(self.reading_rate, count, seconds, is_whole=True)
 
-    def cut(self) -> None:
-        """See `openclaw.evals.model_probes.Cuttable`."""
-        self._client.cut()
-
-    def close(self) -> None:
-        self._client.close()
-
     def _read_card(self) -> Generator[Waiting, None, ModelCard]:
         if self._card is None:
             card = yield from http_client.retry_refused(
@@ -219,17 +211,14 @@ class OllamaModel:
             self.cut,
             self._reading_estimate(body),
         )
-        with closing(parts):
+        with self._translate_errors(heard), closing(parts):
             while part is not None:
-                with self._translate_errors(heard.pieces):
-                    pieces = heard.take(part)
-                yield from pieces
+                yield from heard.take(part)
                 self._last_used = time.monotonic()
-                part = self._next(parts, heard.pieces)
-        if heard.last is None:
-            raise http_client.to_broken_stream(self._server, heard.pieces)
-        self._session = request.session
-        with self._translate_errors(heard.pieces):
+                part = next(parts, None)
+            if heard.last is None:
+                raise http_client.to_broken_stream(self._server, heard.pieces)
+            self._session = request.session
             reply = heard.reply(heard.last)
         used = reply.usage.prompt_tokens + reply.usage.generated_tokens
         if used > card.window:
@@ -283,42 +272,21 @@ class OllamaModel:
     ) -> tuple[Generator[Mapping[str, Any], None, None], Mapping[str, Any] | None]:
         """The stream and its first part. Only reading the first part connects."""
         parts = self._client.stream("/api/chat", body, bytes_for(body["options"]["num_predict"]))
-        return parts, self._next(parts, 0)
+        with self._translate_errors():
+            return parts, next(parts, None)
 
-    def _next(self, parts: Iterator[Mapping[str, Any]], pieces: int) -> Mapping[str, Any] | None:
-        with self._translate_errors(pieces):
-            return next(parts, None)
-
-    @contextmanager
-    def _translate_errors(self, pieces: int = 0) -> Iterator[None]:
-        """Turn the client's exceptions into our errors."""
-        try:
-            yield
-        except http_client.ServerRefusal as error:
-            raise self._to_openclaw_error(error) from error
-        except http_client.ConnectFailed as error:
-            raise http_client.to_server_away(self._server, error, START_IT) from error
-        except (OSError, HTTPException) as error:
-            raise http_client.to_broken_stream(self._server, pieces, str(error)) from error
-        except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise ModelFailed(
-                f"{self._server} sent what is not a chat reply: {http_client.one_line(str(error))}",
-                "ask again; if it stays, update Ollama or look at what stands between",
-            ) from error
-
-    def _to_openclaw_error(self, error: http_client.ServerRefusal) -> ModelFailed | ModelMissing:
-        text = str(error)
-        if error.status == 404 and "page not found" not in text:
+    def _to_openclaw_error(self, refusal: http_client.ServerRefusal) -> OpenclawError:
+        if refusal.status == 404 and "page not found" not in str(refusal):
             return ModelMissing(
                 f"{self._server} has no model {self._name}",
                 f"openclaw models pull ollama/{self._name}",
             )
-        if error.status in (401, 403):
+        if refusal.status in (401, 403):
             return ModelFailed(
-                f"{self._server} refuses the request (HTTP {error.status})",
+                f"{self._server} refuses the request (HTTP {refusal.status})",
                 "for a cloud model `ollama signin`, else set OLLAMA_API_KEY",
             )
-        return http_client.failure(self._server, text, error.status)
+        return super()._to_openclaw_error(refusal)
 
 
 def _find_fault(reply: Reply, schema: Mapping[str, Any] | None) -> str:

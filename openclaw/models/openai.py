@@ -12,7 +12,7 @@ import re
 from base64 import b64encode
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from http.client import HTTPException, HTTPResponse
+from http.client import HTTPResponse
 from typing import TYPE_CHECKING, Any
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
@@ -42,7 +42,7 @@ _NAMES_FORMAT = re.compile(r"response_format|json_schema|json_object|structured"
 WEAKER_FORMAT = {"json_schema": "json_object", "json_object": ""}
 
 
-class OpenAIModel:
+class OpenAIModel(http_client.ServerModel):
     """One model of one server. Connects at the first use.
 
     base_url     the part before `/chat/completions`; "" is OpenAI's own
@@ -52,6 +52,8 @@ class OpenAIModel:
 
     These servers do not tell the file of a model, so the card's digest is of address and name.
     """
+
+    advice = START_IT
 
     def __init__(
         self,
@@ -66,14 +68,12 @@ class OpenAIModel:
     ) -> None:
         self._name = name
         self._url = (base_url or HOSTED).rstrip("/")
-        self._server = f"the server at {self._url}"
+        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        super().__init__(f"the server at {self._url}", HttpClient(self._url, headers))
         self._key_env = api_key_env
         self._waits = retry_waits
         self._format = "json_schema"
         self._refused: set[str] = set()
-        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._client = HttpClient(self._url, headers)
-        self.reading_rate = 0.0
         card = ModelCard(
             name=f"openai/{name}",
             window=window,
@@ -95,7 +95,8 @@ class OpenAIModel:
         response = yield from http_client.retry_refused(
             lambda: self._post(request), self._server, self._waits, self.cut
         )
-        with closing(self._events(response, bytes_for(request.max_tokens), heard)) as events:
+        events = self._events(response, bytes_for(request.max_tokens))
+        with self._translate_errors(heard), closing(events):
             for event in events:
                 yield from heard.take(event)
         if not heard.finished:
@@ -111,30 +112,16 @@ class OpenAIModel:
         """See `Model`. Does nothing: such a server may cost money, and caches prefixes itself."""
         return iter(())
 
-    def cut(self) -> None:
-        """See `openclaw.evals.model_probes.Cuttable`."""
-        self._client.cut()
-
-    def close(self) -> None:
-        self._client.close()
-
     def _post(self, request: Request) -> HTTPResponse:
         """The open response. When the server refuses a field, asks without it, now and later."""
         while True:
-            try:
-                return self._client.send("POST", "/chat/completions", self._body(request))
-            except ServerRefusal as refusal:
-                if not self._weaken(refusal.status, str(refusal), request):
-                    raise self._to_openclaw_error(refusal.status, str(refusal)) from refusal
-            except http_client.ConnectFailed as error:
-                raise http_client.to_server_away(self._server, error, START_IT) from error
-            except UnicodeEncodeError:
-                raise
-            except (OSError, HTTPException, ValueError) as error:
-                raise ModelFailed(
-                    f"{self._server} gave no answer: {http_client.one_line(str(error))}",
-                    "look at `openai.base_url` in openclaw.yaml and at the server's log",
-                ) from error
+            with self._translate_errors():
+                try:
+                    body = self._body(request)
+                    return self._client.send("POST", "/chat/completions", body)
+                except ServerRefusal as refusal:
+                    if not self._weaken(refusal.status, str(refusal), request):
+                        raise
 
     def _body(self, request: Request) -> dict[str, Any]:
         length = "max_completion_tokens" if "max_tokens" in self._refused else "max_tokens"
@@ -170,35 +157,26 @@ class OpenAIModel:
                 return True
         return False
 
-    def _events(
-        self, response: HTTPResponse, most: int, heard: StreamedReply
-    ) -> Generator[dict[str, Any], None, None]:
+    def _events(self, response: HTTPResponse, most: int) -> Generator[dict[str, Any], None, None]:
         """The JSON objects of a stream of server-sent events."""
-        try:
-            with closing(self._client.lines(response, most)) as lines:
-                for line in lines:
-                    field, _, value = line.partition(":")
-                    if field != "data":
-                        continue
-                    if value.strip() == "[DONE]":
-                        return
-                    yield self._event(value)
-        except (OSError, HTTPException) as error:
-            raise http_client.to_broken_stream(self._server, heard.pieces, str(error)) from error
+        with closing(self._client.lines(response, most)) as lines:
+            for line in lines:
+                field, _, value = line.partition(":")
+                if field != "data":
+                    continue
+                if value.strip() == "[DONE]":
+                    return
+                event = json.loads(value)
+                if (
+                    not isinstance(event, dict)
+                    or event.get("error")
+                    or event.get("object") == "error"
+                ):
+                    raise ServerRefusal(json.dumps(event, ensure_ascii=False))
+                yield event
 
-    def _event(self, value: str) -> dict[str, Any]:
-        try:
-            event = json.loads(value)
-        except (ValueError, RecursionError) as error:
-            raise ModelFailed(
-                f"{self._server} sent a line that is not JSON: {error}", "ask again"
-            ) from error
-        if not isinstance(event, dict) or event.get("error") or event.get("object") == "error":
-            raise http_client.failure(self._server, json.dumps(event, ensure_ascii=False))
-        return event
-
-    def _to_openclaw_error(self, status: int, text: str) -> OpenclawError:
-        line = http_client.one_line(text)
+    def _to_openclaw_error(self, refusal: ServerRefusal) -> OpenclawError:
+        line, status = http_client.one_line(str(refusal)), refusal.status
         if status in (401, 403):
             return ModelFailed(
                 f"{self._server} does not accept the key (HTTP {status}): {line}",
@@ -214,7 +192,7 @@ class OpenAIModel:
                 f"{self._server} says: too many requests or no quota left (HTTP 429): {line}",
                 "wait a little, or use another model with --model",
             )
-        return http_client.failure(self._server, text, status)
+        return super()._to_openclaw_error(refusal)
 
 
 def _format(kind: str, schema: Mapping[str, Any] | None) -> dict[str, Any] | None:

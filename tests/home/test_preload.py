@@ -133,11 +133,11 @@ def test_a_server_that_refuses_is_not_asked_again_by_a_reading(ahead: Preloader)
         asked.append(1)
         raise ServerAway("away") from ConnectionRefusedError()
 
-    ahead.begin(lambda: list(retry_refused(attempt, "it", (0.0, 0.0))))  # type: ignore[arg-type, return-value]
+    ahead.begin(lambda: list(retry_refused(attempt, "it", (0.0, 0.0), lambda: None)))  # type: ignore[arg-type, return-value]
     ahead.end()
     assert len(asked) == 1
     with pytest.raises(ServerAway):
-        list(retry_refused(attempt, "it", (0.0, 0.0)))
+        list(retry_refused(attempt, "it", (0.0, 0.0), lambda: None))
     assert len(asked) == 4
 
 

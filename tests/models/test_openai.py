@@ -237,7 +237,7 @@ def test_a_server_that_rejects_everything_is_not_asked_for_ever(
         ),
         (Answer("a b c", cut_after=2), ModelFailed, "broke the reply off after 2", "again"),
         (Answer("a b c", end_after=2), ModelFailed, "broke the reply off after 2", "again"),
-        (Answer("a b c", malformed_after=1), ModelFailed, "not JSON", "again"),
+        (Answer("a b c", malformed_after=1), ModelFailed, "not a chat reply", "again"),
         (Answer("a b c", error_after=1, error="died"), ModelFailed, "said: died", "log"),
     ],
 )
