@@ -64,7 +64,7 @@ class EmbeddedModel:
         self._wanted, self._profiles = wanted, profiles
         self.reading_rate = 0.0
         self._states = PrefixStates(cache_folder, cache_mb) if cache_folder and cache_mb else None
-        self._engine: Engine | None = None
+        self._engine = Engine(path, threads)
         self._slot: EngineSlot | None = None
 
     @cached_property
@@ -119,41 +119,29 @@ class EmbeddedModel:
 
     def cut(self) -> None:
         """See `openclaw.evals.model_probes.Cuttable`."""
-        if (engine := self._engine) is not None:
-            engine.cut()
+        self._engine.cut()
 
     def close(self) -> None:
         """Save the state of the conversation if it has changed, and end the engine."""
         slot, self._slot = self._slot, None
-        engine, self._engine = self._engine, None
         if slot:
             slot.keep()
-        if engine:
-            engine.close()
+        self._engine.close()
 
     def _ready(self) -> Generator[Waiting, None, EngineSlot]:
         """The slot of the loaded engine. A caller may stop while it loads, and call again."""
-        if self._slot is not None and self._require_engine().is_alive:
-            return self._slot
-        if self._slot is not None:  # llama.cpp has died: load it again
-            self._slot = None
-            self._require_engine().close()
-        card = self.card
+        card, engine = self.card, self._engine
+        if self._slot is not None:
+            if engine.is_alive:
+                return self._slot
+            self._slot = None  # llama.cpp has died: load it again
+            engine.close()
         yield Waiting(f"loading model {card.name}")
-        if self._engine is None:
-            if self._states and not self._states.prepare():
-                self._states = None
-            folder = self._states.folder if self._states else None
-            self._engine = Engine(
-                self._path, window=card.window, threads=self._threads, states=folder
-            )
-        engine = self._engine
-        try:
-            for _ in engine.load():
-                yield BEAT
-        except OpenclawError:
-            self._engine = None
-            raise
+        if self._states and not self._states.prepare():
+            self._states = None
+        folder = self._states.folder if self._states else None
+        for _ in engine.load(card.window, folder):
+            yield BEAT
         self._slot = EngineSlot(engine, self._states, self._wanted, card.digest, str(card.window))
         return self._slot
 
@@ -162,7 +150,7 @@ class EmbeddedModel:
     ) -> Generator[Chunk, None, None]:
         reading = ""
         timings: Mapping[str, Any] = {}
-        with closing(self._require_engine().chat(body)) as chunks:
+        with closing(self._engine.chat(body)) as chunks:
             for chunk in chunks:
                 timings = chunk.get("timings") or timings
                 unread, share = _unread(chunk), share_read(chunk)
@@ -173,7 +161,7 @@ class EmbeddedModel:
                     yield Waiting(reading)
                 yield from heard.take(chunk)
         if not heard.finished:
-            self._require_engine().close()  # the next request loads anew
+            self._engine.close()  # the next request loads anew
             raise ModelFailed(f"{self.card.name} broke the reply off", "ask again")
         count, milliseconds = timings.get("prompt_n", 0), timings.get("prompt_ms", 0)
         if count >= _MEASURED and milliseconds:
@@ -183,11 +171,6 @@ class EmbeddedModel:
             cached_tokens=max(0, int(timings.get("cache_n", 0)) - fresh.tokens),
             read_seconds=fresh.seconds + milliseconds / 1000,
         )
-
-    def _require_engine(self) -> Engine:
-        if self._engine is None:
-            raise ModelFailed("the model was closed while it worked")
-        return self._engine
 
     def _as_openclaw_error(self, error: EngineError) -> OpenclawError:
         detail = error.detail

@@ -47,10 +47,10 @@ class EngineError(Exception):
 class Engine:
     """A loaded model with one slot. One call at a time; a further one waits for the last to end."""
 
-    def __init__(self, path: Path, *, window: int, threads: int, states: Path | None) -> None:
+    def __init__(self, path: Path, threads: int) -> None:
         self.version = ""
         self.address = ""
-        self._path, self._window, self._threads, self._states = path, window, threads, states
+        self._path, self._threads = path, threads
         self._key = secrets.token_hex(24)
         self._folder: Path | None = None
         self._process: subprocess.Popen[str] | None = None
@@ -63,10 +63,10 @@ class Engine:
         """Return True when the model is loaded; False from the first sign that its process died."""
         return bool(self.address) and self._process is not None and self._process.poll() is None
 
-    def load(self) -> Generator[None, None, None]:
-        """Load the model, with a beat every 0.05 s. A caller may stop at any beat: loading goes on,
-        and another `load` waits for its end. Raises ModelMissing without xllamacpp, ModelFailed
-        when the model cannot be loaded."""
+    def load(self, window: int, states: Path | None) -> Generator[None, None, None]:
+        """Load the model with this window, with a beat every 0.05 s. A caller may stop at any beat:
+        loading goes on, and another `load` waits for its end. Raises ModelMissing without
+        xllamacpp, ModelFailed when the model cannot be loaded."""
         if importlib.util.find_spec("xllamacpp") is None:
             raise ModelMissing(
                 "the embedded engine is not installed (no module xllamacpp)",
@@ -74,15 +74,15 @@ class Engine:
             )
         if self._loading is None:
             self._start_report = {}
-            self._process = self._start()
+            self._process = self._start(window, str(states or ""))
             self._loading = BackgroundCall(self._listen)
         for _ in self._loading.pieces():
             yield
         if not self.address:
             self.close()
-            raise self._not_loaded()
+            raise self._not_loaded(window)
 
-    def _not_loaded(self) -> OpenclawError:
+    def _not_loaded(self, window: int) -> OpenclawError:
         if "missing" in self._start_report:
             return ModelMissing(
                 f"the embedded engine cannot be used: {self._start_report['missing']}",
@@ -90,7 +90,7 @@ class Engine:
             )
         reason = f": {self._start_report['error']}" if "error" in self._start_report else ""
         return ModelFailed(
-            f"llama.cpp cannot load {self._path} with a window of {self._window:,} tokens{reason}",
+            f"llama.cpp cannot load {self._path} with a window of {window:,} tokens{reason}",
             "the file is damaged, of an unknown kind or too large for this memory; "
             "`openclaw models pull` fetches a good one, `window` in openclaw.yaml is the size",
         )
@@ -138,7 +138,7 @@ class Engine:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 
-    def _start(self) -> subprocess.Popen[str]:
+    def _start(self, window: int, states: str) -> subprocess.Popen[str]:
         """Start the process and send it the model to load."""
         atexit.register(self.close)
         try:
@@ -150,9 +150,7 @@ class Engine:
                 f"the embedded engine cannot be started: {error}",
                 "it needs a writable folder for temporary files, and memory for a process",
             ) from error
-        request = LoadRequest(
-            str(self._path), self._window, self._threads, str(self._states or ""), place, self._key
-        )
+        request = LoadRequest(str(self._path), window, self._threads, states, place, self._key)
         if process.stdin is not None:
             with contextlib.suppress(OSError):  # it has died already; `_listen` notices
                 process.stdin.write(request.to_line())

@@ -186,7 +186,7 @@ def test_a_cut_model_file_is_one_line_and_no_crash(file: Path, tmp_path: Path) -
 
 def test_nobody_else_can_reach_the_engine(model: EmbeddedModel) -> None:
     _reply(model, _request("Name a fruit.", max_tokens=2))
-    engine = model._require_engine()
+    engine = model._engine
     address = engine.address
     if address.startswith("unix://"):
         folder = Path(address.removeprefix("unix://")).parent

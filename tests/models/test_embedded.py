@@ -213,7 +213,7 @@ def test_a_load_that_was_left_goes_on_and_is_not_begun_again(make: Make, log: Pa
     assert "loading model" in next(waiting).message
     assert next(waiting) == Waiting("")
     waiting.close()
-    engine = model._require_engine()
+    engine = model._engine
     process = engine._process
     ask(model, request("Hello."))
     assert engine._process is process
@@ -223,7 +223,7 @@ def test_closing_while_it_loads_does_not_wait_for_the_model(make: Make) -> None:
     model = make("slow")
     waiting = cast("Generator[Waiting]", model.warm(Request(())))
     next(waiting), next(waiting)
-    process = model._require_engine()._process
+    process = model._engine._process
     assert process is not None
     waiting.close()
     model.close()
@@ -297,7 +297,7 @@ if "late" in sys.argv[1]:
     next(beats), next(beats)
 else:
     model.load()
-print(model._require_engine()._process.pid, flush=True)
+print(model._engine._process.pid, flush=True)
 time.sleep(60)
 """
 
