@@ -96,14 +96,14 @@ def base_url(host: str) -> str:
         scheme, rest = "http", scheme
     try:
         given.encode("utf-8")  # a variable may hold any bytes
+        if scheme not in ("http", "https") or re.search(r"\s", given.strip()):
+            raise ValueError("no URL")
         parts = urlsplit(f"{scheme}://{rest}")
         port = parts.port or (DEFAULT_PORT if not separator else 443 if scheme == "https" else 80)
     except ValueError as error:
-        raise UsageError(f"not a host: {given!r} ({error})", "write HOST:PORT or a URL") from error
-    if re.search(r"\s", given.strip()):
-        raise UsageError(f"not a host: {given!r} (it holds a blank)", "write HOST:PORT or a URL")
-    if scheme not in ("http", "https"):
-        raise UsageError(f"not a host: {given!r}", "write HOST:PORT or an http:// or https:// URL")
+        raise UsageError(
+            f"not a host: {given!r} ({error})", "write HOST:PORT or an http:// or https:// URL"
+        ) from error
     name = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(  # noqa: S104
         parts.hostname or "", parts.hostname or ""
     )
