@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -71,13 +71,10 @@ def blame(versions: Iterable[tuple[Turn | None, bytes | None]], now: bytes) -> l
             break
     for trail in search.trails:
         search.found.update(dict.fromkeys(trail.places, trail.turn))
-    return list(_as_lines(lines, search.found))
-
-
-def _as_lines(lines: list[bytes], found: dict[int, Turn | None]) -> Iterator[Line]:
-    for number, line in enumerate(lines):
-        text = line.decode("utf-8", "replace").rstrip("\r\n")
-        yield Line(number + 1, text, found.get(number))
+    return [
+        Line(number + 1, line.decode("utf-8", "replace").rstrip("\r\n"), search.found.get(number))
+        for number, line in enumerate(lines)
+    ]
 
 
 def _map_shared_lines(new: list[bytes], old: list[bytes]) -> dict[int, int]:

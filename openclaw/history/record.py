@@ -39,7 +39,7 @@ from openclaw.storage.safe_open import (
     remove,
     writing,
 )
-from openclaw.storage.text import report_unwritable, unwritable, write_if_same
+from openclaw.storage.text import report_unwritable, write_if_same
 
 VERSION = 2
 LINES = "turn.jsonl"
@@ -247,10 +247,11 @@ def begin(place: Path, turn: Turn, head: str = "") -> Record:
     folder = place / f"{_number(place):0{DIGITS}d}-{turn.id}"
     record = Record(folder, replace(turn, state="running"), head=head, mac=folder.name)
     try:
-        make_folder(place, 0o700)
-        with open_folder(folder.parent) as above:
-            above.make(folder.name, 0o700)
-        appending(folder / RUNNING).close()
+        with report_unwritable(folder):
+            make_folder(place, 0o700)
+            with open_folder(folder.parent) as above:
+                above.make(folder.name, 0o700)
+            appending(folder / RUNNING).close()
         header = {
             "version": VERSION,
             "head": head,
@@ -260,9 +261,6 @@ def begin(place: Path, turn: Turn, head: str = "") -> Record:
     except OpenclawError:
         record.drop()
         raise
-    except OSError as error:
-        record.drop()
-        raise unwritable(folder, error) from error
     return record
 
 

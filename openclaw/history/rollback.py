@@ -20,7 +20,12 @@ from openclaw.storage.home import is_inside
 from openclaw.storage.merge import Conflict, merge_bytes
 from openclaw.storage.readers import LARGEST_KEPT, NotPlain, PlainFile, read_plain_file
 from openclaw.storage.safe_open import check_no_links, reading, remove
-from openclaw.storage.text import report_unwritable, with_line_ends_of, write_if_same
+from openclaw.storage.text import (
+    replace_bad_bytes,
+    report_unwritable,
+    with_line_ends_of,
+    write_if_same,
+)
 from openclaw.types import FileContent
 
 Read = Callable[[str | None], bytes | None]
@@ -143,8 +148,7 @@ def _format_conflict(conflict: Conflict) -> str:
     lines: list[str] = []
     for mark, part in parts:
         lines += [mark, *(text.rstrip("\r\n") for text in part)]
-    text = "\n".join([*lines, ">>>>>>> before the turn"])
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return replace_bad_bytes("\n".join([*lines, ">>>>>>> before the turn"]))
 
 
 KEPT_FOLDERS = frozenset({"workspace", "memory", "skills", "sessions"})

@@ -90,15 +90,6 @@ class Archive:
         """Return those of the parts that have no file."""
         return [part for part in parts if is_missing(self.folder / part.file)]
 
-    def copy_to(self, other: Archive, parts: Iterable[ArchivePart]) -> list[ArchivePart]:
-        """Copy parts into the archive of another session; returns the missing ones. Damaged when
-        one cannot be read."""
-        return [
-            part
-            for part in parts
-            if not copy(self.folder / part.file, other.folder / part.file, self.keep)
-        ]
-
     def clear(self) -> str:
         """Remove the whole archive; returns a text about foreign files that were left, "" for none.
         A link in its place is removed and not followed. OpenclawError when this fails."""

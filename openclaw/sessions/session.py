@@ -441,19 +441,13 @@ def mask_entry(masker: Masker, said: Entry) -> Entry:
 
 def _sent(masker: Masker, said: Entry) -> Entry:
     """A message with all that a model may be sent of it masked."""
-    return replace(
-        said,
-        content=masker.mask(said.content),
-        context=masker.mask(said.context),
-        raw=masker.mask(said.raw),
-        hint=masker.mask(said.hint),
-        tool_calls=tuple(_mask_call(masker, use) for use in said.tool_calls),
+    calls = tuple(
+        replace(use, input=map_texts(use.input, masker.mask), output=masker.mask(use.output))
+        for use in said.tool_calls
     )
-
-
-def _mask_call(masker: Masker, use: ToolUse) -> ToolUse:
-    made = map_texts(use.input, masker.mask)
-    return replace(use, input=made, output=masker.mask(use.output))
+    names = ("content", "context", "raw", "hint")
+    texts: dict[str, Any] = {name: masker.mask(getattr(said, name)) for name in names}
+    return replace(said, tool_calls=calls, **texts)
 
 
 def mask_session(masker: Masker, talk: Session) -> None:

@@ -80,7 +80,8 @@ class SessionFolder:
     def _copy_archive(self, source: str, target: Session) -> list[ArchivePart]:
         """Copy the archive of a session for another one that lists the same parts. Missing parts
         are removed from its list and returned."""
-        lost = self._archive(source).copy_to(self._archive(target.id), target.parts)
+        old, new = self._archive(source).folder, self._archive(target.id).folder
+        lost = [p for p in target.parts if not copy(old / p.file, new / p.file, self.keep)]
         unlist(target, lost)
         return lost
 
