@@ -14,7 +14,6 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
@@ -146,7 +145,7 @@ def find_remote(root: Path, named: str) -> Remote:
     if not branch:
         raise UsageError("HEAD is on no branch", f"git -C {root} switch BRANCH")
     url = _configured(git, root, named or "origin")
-    if not url and Path(named).is_dir() and named:
+    if not url and named and Path(named).is_dir():
         url = str(Path(named).resolve())
     if not url and FAR.match(named):
         url = named
@@ -157,8 +156,8 @@ def find_remote(root: Path, named: str) -> Remote:
         )
     if not url or url.startswith("-"):
         raise UsageError(f"'{named}' is no remote", f"see them: git -C {root} remote -v")
-    scheme = urlsplit(url).scheme if "://" in url else ""
-    if scheme not in ("", *PROTOCOLS.split(":")):
+    scheme, separator, _ = url.partition("://")
+    if separator and scheme.lower() not in PROTOCOLS.split(":"):
         raise UsageError(
             f"an address may be of ssh or https, not {scheme}", "or a folder of this machine"
         )
