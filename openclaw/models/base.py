@@ -62,7 +62,6 @@ class Request:
     max_tokens: int = 1024
     temperature: float = 0.0
     seed: int | None = None
-    stop: tuple[str, ...] = ()
     think: bool | None = None
     session: str = ""
 

@@ -198,7 +198,6 @@ def _body(request: Request) -> dict[str, Any]:
         "repeat_penalty": 1.0,
         **STREAMED,
         "seed": request.seed,
-        "stop": list(request.stop) or None,
         "tools": [dict(tool) for tool in request.tools] or None,
         "chat_template_kwargs": think,
         "response_format": schema and {"type": "json_schema", "json_schema": schema},

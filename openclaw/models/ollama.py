@@ -251,8 +251,6 @@ class OllamaModel(http_client.ServerModel):
         }
         if request.seed is not None:
             options["seed"] = request.seed
-        if request.stop:
-            options["stop"] = list(request.stop)
         body: dict[str, Any] = {"model": self._name, "stream": True, "options": options}
         if request.schema is not None:
             body["format"] = dict(request.schema)

@@ -133,7 +133,6 @@ class OpenAIModel(http_client.ServerModel):
             "temperature": request.temperature,
             length: request.max_tokens,
             "seed": request.seed,
-            "stop": list(request.stop) or None,
             "tools": list(request.tools) or None,
             "response_format": _format(self._format, request.schema),
         }

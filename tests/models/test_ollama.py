@@ -83,7 +83,7 @@ def test_every_call_carries_the_window_and_forbids_silent_cuts(
     fake_ollama.say("one", "two")
     model = make()
     ask(model)
-    ask(model, Request(QUESTION.messages, max_tokens=99, temperature=0.5, seed=7, stop=("END",)))
+    ask(model, Request(QUESTION.messages, max_tokens=99, temperature=0.5, seed=7))
     first, second = fake_ollama.chats
     assert first["options"] == {
         "num_ctx": 8192,
@@ -97,7 +97,6 @@ def test_every_call_carries_the_window_and_forbids_silent_cuts(
         "temperature": 0.5,
         "repeat_penalty": 1.0,
         "seed": 7,
-        "stop": ["END"],
     }
     for body in (first, second):
         assert (body["truncate"], body["stream"]) == (False, True)

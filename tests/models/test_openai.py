@@ -85,7 +85,7 @@ def test_a_request_holds_what_was_asked_and_nothing_that_was_not(
     fake_ollama.say("one", "two")
     model = make()
     ask(model)
-    ask(model, Request(QUESTION.messages, schema=SCHEMA, seed=7, stop=("END",), max_tokens=9))
+    ask(model, Request(QUESTION.messages, schema=SCHEMA, seed=7, max_tokens=9))
     first, second = fake_ollama.chats
     assert first == {
         "model": "fake:1b",
@@ -98,7 +98,7 @@ def test_a_request_holds_what_was_asked_and_nothing_that_was_not(
         "temperature": 0.0,
         "max_tokens": 1024,
     }
-    assert (second["seed"], second["stop"], second["max_tokens"]) == (7, ["END"], 9)
+    assert (second["seed"], second["max_tokens"]) == (7, 9)
     assert second["response_format"]["type"] == "json_schema"
     assert second["response_format"]["json_schema"]["schema"] == SCHEMA
 
