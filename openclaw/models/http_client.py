@@ -20,7 +20,7 @@ from base64 import b64encode
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, TypeVar, cast
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from openclaw import __version__
@@ -389,6 +389,7 @@ def dump(value: object) -> bytes:
 
 
 Feed = Callable[[Any], None]
+_END = object()
 
 
 class Stopped(Exception):
@@ -408,17 +409,17 @@ class BackgroundCall(threading.Thread):
         super().__init__(daemon=True, name=name)
         self._work, self._cancel = work, cancel
         self._context = contextvars.copy_context()
-        self._queue: queue.SimpleQueue[tuple[Literal["piece", "error", "end"], Any]]
-        self._queue = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._error: BaseException | None = None
         self.is_stopped = False
         self.start()
 
     def run(self) -> None:
         try:
-            self._context.run(self._work, lambda piece: self._queue.put(("piece", piece)))
+            self._context.run(self._work, self._queue.put)
         except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
-            self._queue.put(("error", error))
-        self._queue.put(("end", None))
+            self._error = error
+        self._queue.put(_END)
 
     @property
     def can_stop(self) -> bool:
@@ -439,16 +440,16 @@ class BackgroundCall(threading.Thread):
                 check_stop()
                 try:
                     # Without a time limit Ctrl-C would not end the wait on Windows.
-                    kind, value = self._queue.get(timeout=BEAT_SECONDS)
+                    piece = self._queue.get(timeout=BEAT_SECONDS)
                 except queue.Empty:
-                    kind, value = "piece", None
-                ended = kind != "piece"
-                if ended and self.is_stopped:
-                    raise Stopped
-                if kind == "error":
-                    raise value
-                if kind == "piece":
-                    yield value
+                    piece = None
+                ended = piece is _END
+                if not ended:
+                    yield piece
         finally:
             if not ended:
                 self.stop()
+        if self.is_stopped:
+            raise Stopped
+        if self._error:
+            raise self._error
