@@ -153,7 +153,7 @@ class Engine:
         request = LoadRequest(str(self._path), window, self._threads, states, place, self._key)
         if process.stdin is not None:
             with contextlib.suppress(OSError):  # it has died already; `_listen` notices
-                process.stdin.write(request.to_line())
+                process.stdin.write(json.dumps(asdict(request)) + "\n")
                 process.stdin.flush()
         return process
 
@@ -275,9 +275,6 @@ class LoadRequest:
     states: str
     address: str
     key: str
-
-    def to_line(self) -> str:
-        return json.dumps(asdict(self)) + "\n"
 
 
 def start_process() -> subprocess.Popen[str]:

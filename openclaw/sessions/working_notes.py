@@ -113,14 +113,11 @@ class WorkingNotes:
             self._append(heading, map(_one_line, lines))
         return self._changed
 
-    def save(self) -> bool:
-        """Write the file if something was added; returns True when it was written. Raises
-        OpenclawError when it cannot be written."""
-        if not self._changed or self._too_large:
-            return False
-        write_text(self.path, self.text())
-        self._changed, self.exists = False, True
-        return True
+    def save(self) -> None:
+        """Write the file if something was added. OpenclawError when it cannot be written."""
+        if self._changed and not self._too_large:
+            write_text(self.path, self.text())
+            self._changed, self.exists = False, True
 
     def text(self) -> str:
         """Return the text of the file."""

@@ -293,16 +293,11 @@ def watch_writes(root: Path, fixed: Collection[str] = ()) -> Iterator[WriteNotes
     folder = root / PLACE
     make_folder(folder)
     path = folder / secrets.token_hex(6)
-    with _remove_at_end(path), path.open("xb", buffering=0) as file:
-        _lock_notes(file.fileno())
-        file.write(f"{json.dumps(sorted(fixed))}\n".encode())
-        yield WriteNotes(path)
-
-
-@contextlib.contextmanager
-def _remove_at_end(path: Path) -> Iterator[None]:
     try:
-        yield
+        with path.open("xb", buffering=0) as file:
+            _lock_notes(file.fileno())
+            file.write(f"{json.dumps(sorted(fixed))}\n".encode())
+            yield WriteNotes(path)
     finally:  # Windows removes no file that is open
         path.unlink(missing_ok=True)
 

@@ -149,10 +149,10 @@ class Git:
                 with process:
                     process.kill()
 
-    def blobs(self, oids: Sequence[str], *options: str) -> list[bytes]:
+    def blobs(self, oids: Sequence[str]) -> list[bytes]:
         """The contents of these blobs, as they are. GitError when one is not there."""
         names = "".join(f"{oid}\n" for oid in oids).encode()
-        data = self.run(*options, "cat-file", "--batch", data=names) if oids else b""
+        data = self.run("cat-file", "--batch", data=names) if oids else b""
         found, at = [], 0
         for oid in oids:
             end = data.index(b"\n", at)

@@ -49,7 +49,7 @@ def test_a_new_file_says_what_it_is_and_holds_what_was_added(path: Path) -> None
     notes = WorkingNotes.read(path)
     notes.add("Fix the port", ["The port is 8215."], files=["a.md written"])
 
-    assert notes.save()
+    notes.save()
     first, rest = path.read_text(encoding="utf-8").split("\n", 1)
     assert first.startswith("Working notes of this conversation")
     assert "may edit" in first
@@ -61,10 +61,11 @@ def test_a_new_file_says_what_it_is_and_holds_what_was_added(path: Path) -> None
 
 def test_nothing_is_written_when_nothing_is_new(path: Path) -> None:
     noted(path, "The port is 8215.")
-    notes = WorkingNotes.read(path)
+    notes, before = WorkingNotes.read(path), path.stat()
 
     assert not notes.add("Go on", ["the port is 8215"])
-    assert not notes.save()
+    notes.save()
+    assert path.stat().st_ino == before.st_ino
 
 
 def test_what_was_written_is_read_back(path: Path) -> None:
