@@ -12,7 +12,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -178,12 +178,11 @@ def _rank(found: list[_Match], wanted: list[Term], rarity: list[float], first: s
     best = max((each.score for each in found), default=1.0) or 1.0
 
     def place(each: _Match) -> tuple[bool, int, bool, float, str, int]:
-        step = int(each.score / best / EQUAL_SHARE + 0.5)
-        here = each.session.id == first
+        values = each.best[2]  # in a long result words of several passages may be unrelated
         return (
-            _has_all_words(each, wanted),
-            step,
-            here,
+            all(value or term.small for value, term in zip(values, wanted, strict=True)),
+            int(each.score / best / EQUAL_SHARE + 0.5),
+            each.session.id == first,
             to_timestamp(each.entry.at or each.session.updated_at),
             each.session.id,
             each.number,
@@ -214,12 +213,6 @@ def _score(each: _Match, rarity: list[float]) -> None:
         each.score *= QUESTION_WEIGHT
 
 
-def _has_all_words(each: _Match, wanted: list[Term]) -> bool:
-    """Return True when the best passage has all words; in a long result they may be unrelated."""
-    values = each.best[2]
-    return all(value or term.small for value, term in zip(values, wanted, strict=True))
-
-
 def _has_enough_words(each: _Match, wanted: list[Term], rarity: list[float]) -> bool:
     """Return True when a message has all words, half of the telling ones, or the rarest one."""
     if all(each.within):
@@ -237,8 +230,7 @@ def _to_hit(each: _Match, wanted: list[Term], length: int) -> SessionHit:
     session, entry = each.session, each.entry
     missing = tuple(term.word for term, held in zip(wanted, each.within, strict=True) if not held)
     forms = [form for term in wanted if not term.small for form, _ in term.forms]
-    forms = forms or [form for term in wanted for form, _ in term.forms]
-    hit = SessionHit(
+    return SessionHit(
         session.id,
         session.title,
         entry.at or session.updated_at,
@@ -248,9 +240,8 @@ def _to_hit(each: _Match, wanted: list[Term], length: int) -> SessionHit:
         tool,
         missing,
         each.archived,
+        " ".join(each.reply[: 2 * REPLY_LENGTH].split())[:REPLY_LENGTH],
     )
-    reply = " ".join(each.reply[: 2 * REPLY_LENGTH].split())[:REPLY_LENGTH]
-    return replace(hit, reply=reply) if hit.role == "user" else hit
 
 
 MAX_PLACES = 64
@@ -355,8 +346,9 @@ def _word_forms(word: str) -> tuple[tuple[str, float], ...]:
         whole = int(number[1].replace(",", ""))
         forms |= {f"{whole}{number[2] or ''}": 1.0, f"{whole:,}{number[2] or ''}": 1.0}
     if word.isalpha():
-        for form, value in (*_singular(word), *_stem(word)):
-            forms.setdefault(form, value)
+        for form, value in ((_singular(word), 0.95), (_stem(word), HALF_WORTH)):
+            if form:
+                forms.setdefault(form, value)
     if word.endswith(("'s", "\u2019s")):
         forms.setdefault(word[:-2], 0.95)
     parts = _INNER.findall(word)
@@ -369,22 +361,20 @@ def _word_forms(word: str) -> tuple[tuple[str, float], ...]:
     return tuple(forms.items())
 
 
-def _singular(word: str) -> list[tuple[str, float]]:
+def _singular(word: str) -> str:
     if len(word) > 4 and word.endswith("ies"):
-        return [(word[:-3] + "y", 0.95)]
+        return word[:-3] + "y"
     if len(word) > 4 and word.endswith(("ches", "shes", "xes", "sses", "zes")):
-        return [(word[:-2], 0.95)]
-    if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
-        return [(word[:-1], 0.95)]
-    return []
+        return word[:-2]
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else ""
 
 
-def _stem(word: str) -> list[tuple[str, float]]:
+def _stem(word: str) -> str:
     """Return the beginning that other forms of a word share, if it is long enough."""
     for end in _SUFFIXES:
         if word.endswith(end) and len(word) - len(end) >= 4:
-            return [(word[: -len(end)], HALF_WORTH)]
-    return [(word[:-2], HALF_WORTH)] if len(word) >= 8 else []
+            return word[: -len(end)]
+    return word[:-2] if len(word) >= 8 else ""
 
 
 def _word_worth(form: str, text: str) -> float:
