@@ -208,30 +208,24 @@ class SessionFolder:
 
     def _write(self, session: Session) -> None:
         path = self._path(session.id)
-        held, lost, gone = read_current(path), "", ""
-        stranger = held is not None and md5(held) != session.stamp
+        held, told = read_current(path), ""
         if held is None and session.stamp:
-            gone = self._begin_anew(session)
-        if stranger:
+            told = f"{self._begin_anew(session)}; what was still here is saved again"
+        if held is not None and md5(held) != session.stamp:
             session.id, held = self.new(None).id, None
             lost = in_words(self._copy_archive(path.stem, session))
             copy(self._notes(path.stem), self._notes(session.id), self.keep)
+            told = (
+                f"conversation {path.stem} was changed by another program; "
+                f"this conversation is kept as {session.id}"
+                + (f" without {lost}, no longer in the archive" if lost else "")
+            )
         elif held and is_version_1(held) and not os.path.lexists(self._original(path.stem)):
             copy(path, self._original(path.stem), self.keep)
         written = write_over(self._path(session.id), held, to_json(session), self.keep)
         session.stamp = md5(written)
-        if stranger:
-            raise OpenclawError(
-                f"conversation {path.stem} was changed by another program; "
-                f"this conversation is kept as {session.id}"
-                + (f" without {lost}, no longer in the archive" if lost else ""),
-                f"go on with it: openclaw --session {session.id}",
-            )
-        if gone:
-            raise OpenclawError(
-                f"{gone}; what was still here is saved again",
-                f"go on with it: openclaw --session {session.id}",
-            )
+        if told:
+            raise OpenclawError(told, f"go on with it: openclaw --session {session.id}")
 
 
 def notes_path(sessions: Path, session_id: str) -> Path:

@@ -117,10 +117,9 @@ class SessionStore(SessionFolder):
         if ref in ids:
             return ref
         near = [session_id for session_id in ids if ref and session_id.startswith(ref)]
-        if not near:
-            near = self._titled(ref)
-        if not near and len(ref) >= SHORT_ID:
-            near = [session_id for session_id in ids if session_id.endswith(f"-{ref}")]
+        near = near or self._titled(ref)
+        if len(ref) >= SHORT_ID:
+            near = near or [session_id for session_id in ids if session_id.endswith(f"-{ref}")]
         if len(near) == 1:
             return near[0]
         if near:
