@@ -184,11 +184,9 @@ class Meter:
         if self.factor >= MOST:
             return False
         self.was_refused = True
-        ratio = min(MOST, round(counted / self._weight(request), 4)) if counted else 0.0
-        if ratio > self.factor:
-            self.ratio = ratio
-            return True
-        self.ratio = min(MOST, round(self.factor * TOO_LOW, 4))
+        ratio = counted / self._weight(request) if counted else 0.0
+        ratio = ratio if ratio > self.factor else self.factor * TOO_LOW
+        self.ratio = min(MOST, round(ratio, 4))
         return True
 
     def learn(self, request: Request, counted: int, window: int) -> None:
