@@ -84,13 +84,10 @@ class FolderWatcher:
                 self._changed.clear()
                 self._closing.wait(self._delay)
             if not self._closing.is_set():
-                self._tell()
-
-    def _tell(self) -> None:
-        try:
-            self._on_change()
-        except Exception as error:  # noqa: BLE001 - a thread has nobody to raise to
-            self.error = error
+                try:
+                    self._on_change()
+                except Exception as error:  # noqa: BLE001 - a thread has nobody to raise to
+                    self.error = error
 
     def _update_watches(self) -> bool:
         """Watch the folders that exist now. Returns True when they differ from those before."""
