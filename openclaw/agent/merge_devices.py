@@ -8,23 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Literal
 
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.history.history import History
 from openclaw.history.journal import Journal
-from openclaw.history.rollback import read_home_file, write_if_unchanged
+from openclaw.history.rollback import read_file_to_write, write_if_unchanged
 from openclaw.history.turns import TALK, TurnStep, is_program
 from openclaw.memory.pages import is_page, take_sums, with_sums
 from openclaw.memory.task_lines import TaskItem, read_task_page
 from openclaw.memory.todos import move_todo
 from openclaw.sessions.repair import merge_devices
 from openclaw.storage.merge import Conflict, Merged, blocks, merge_bytes
-from openclaw.storage.readers import NotPlain, kind_by_name
+from openclaw.storage.readers import kind_by_name
 from openclaw.storage.text import with_line_ends_of
-from openclaw.types import FileContent, ToolProblem
+from openclaw.types import ToolProblem
 
 Keep = Literal["", "mine", "theirs", "both"]
 """What stays where both sides changed the same line; "" to be told of it."""
@@ -227,7 +226,7 @@ def bring_in(history: History, journal: Journal) -> None:
         if step and number not in record.done:
             before, after = history.read(step.before), history.read(step.after)
             for _ in range(ATTEMPTS):
-                now = _read(journal.root, step.path)
+                now = read_file_to_write(journal.root, step.path)
                 wanted = merge_file(step.path, before, now and now[0], after, "both").data
                 program = is_program(step.after) if step.after else bool(now and now[1])
                 made = None if wanted is None else (wanted, program)
@@ -243,13 +242,3 @@ def bring_in(history: History, journal: Journal) -> None:
                 record.swap(number, TurnStep(step.path, step.before, kept))
             record.mark(number)
     journal.finish("done")
-
-
-def _read(root: Path, path: str) -> FileContent:
-    try:
-        return read_home_file(root, path)
-    except NotPlain as error:
-        raise OpenclawError(
-            f"{root / path} is or lies behind a link, a pipe or a device, which is not followed",
-            "put a plain file or folder in its place",
-        ) from error

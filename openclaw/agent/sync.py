@@ -194,13 +194,12 @@ def _plan(git: Git, theirs: Mapping[str, tuple[Blob, Blob]], keep: Keep) -> _Pla
             found = read_home_file(git.root, path)
         except NotPlain:
             continue
-        if found and found.data is None:
+        mine, program = found or (None, False)
+        if found and mine is None:
             raise _too_large(path)
-        mine = found.data if found else None
         base, other = (contents.get(blob.oid) for blob in (old, new))
         merged = merge_file(path, base, mine, other, keep)
         conflicts += merged.conflicts
-        program = bool(found and found.program)
         here[path], versions[path] = _Version(mine, program), (base, other)
         program = new.mode == PROGRAM if new.mode not in ("", old.mode) else program
         wanted[path] = _Version(merged.data, program and merged.data is not None)

@@ -18,7 +18,7 @@ from openclaw.frozen import frozen
 from openclaw.history.turns import Scope, Turn, TurnStep, is_program
 from openclaw.storage.home import is_inside
 from openclaw.storage.merge import Conflict, merge_bytes
-from openclaw.storage.readers import LARGEST_KEPT, NotPlain, PlainFile, read_plain_file
+from openclaw.storage.readers import LARGEST_KEPT, NotPlain, read_plain_file
 from openclaw.storage.safe_open import check_no_links, reading, remove
 from openclaw.storage.text import (
     replace_bad_bytes,
@@ -155,7 +155,7 @@ KEPT_FOLDERS = frozenset({"workspace", "memory", "skills", "sessions"})
 """Of the home; they stay when the last file in them goes."""
 
 
-def read_home_file(root: Path, name: str) -> PlainFile | None:
+def read_home_file(root: Path, name: str) -> FileContent:
     """A file of the home as `read_plain_file` sees it. NotPlain as there; OpenclawError for what
     cannot be read, or is no file of the home."""
     if not is_inside(name):
@@ -170,18 +170,23 @@ def read_home_file(root: Path, name: str) -> PlainFile | None:
         ) from error
 
 
+def read_file_to_write(root: Path, name: str) -> FileContent:
+    """A file of the home that is about to be written. OpenclawError also for what is no file."""
+    try:
+        return read_home_file(root, name)
+    except NotPlain:
+        raise OpenclawError(
+            f"{root / name} is or lies behind a link, a pipe or a device, which is not followed",
+            "put a plain file or folder in its place",
+        ) from None
+
+
 def write_if_unchanged(root: Path, name: str, now: FileContent, wanted: FileContent) -> bool:
     """Let a file become `wanted` if it still has the bytes of `now`; whether it did. OpenclawError
     when it cannot be written, also where a link or the like stands in the way by now."""
     path = root / name
-    try:
-        found = read_home_file(root, name)
-    except NotPlain:
-        raise OpenclawError(
-            f"{path} is or lies behind a link, a pipe or a device, which is not followed",
-            "put a plain file or folder in its place",
-        ) from None
-    data = found and found.data
+    found = read_file_to_write(root, name)
+    data, was_program = found or (None, False)
     if data != (now and now[0]) or (found and data is None):
         return False
     if wanted is None:
@@ -192,7 +197,7 @@ def write_if_unchanged(root: Path, name: str, now: FileContent, wanted: FileCont
     new, program = wanted
     if new is None or (new != data and not write_if_same(path, data, new)):
         return False
-    if program != bool(found and found.program) and os.name != "nt":
+    if program != was_program and os.name != "nt":
         _set_program(path, program)
     return True
 

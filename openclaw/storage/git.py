@@ -176,8 +176,8 @@ class Git:
         return self.says("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
 
     def _file(self, name: str) -> str:
-        found = read_plain_file(self.root, f".git/{name}", _LONGEST_HEAD)
-        return found.data.decode().strip() if found and found.data else ""
+        data, _ = read_plain_file(self.root, f".git/{name}", _LONGEST_HEAD) or (None, False)
+        return data.decode().strip() if data else ""
 
     def says(self, *words: str) -> str:
         """One line that git prints, "" when it fails."""

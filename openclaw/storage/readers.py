@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from openclaw.storage.safe_open import NotOrdinary, descend, read_bytes
 from openclaw.types import FileContent
@@ -21,17 +21,9 @@ class NotPlain(Exception):
     """A link, a pipe or a device stands in the way; the text is the path."""
 
 
-class PlainFile(NamedTuple):
-    """A regular file: its bytes, None when they are more than was asked for; whether it can be
-    run."""
-
-    data: bytes | None
-    program: bool
-
-
-def read_plain_file(root: Path, name: str, most: int) -> PlainFile | None:
-    """The file `name` (relative, with slashes) below `root`; None when there is no file of that
-    name. Raises NotPlain, and OSError for what cannot be read."""
+def read_plain_file(root: Path, name: str, most: int) -> FileContent:
+    """The content of the file `name` (relative, with slashes) below `root`, up to `most` bytes.
+    Raises NotPlain, and OSError for what cannot be read."""
     *folders, last = name.split("/")
     try:
         with descend(str(root), folders) as folder:
@@ -45,7 +37,7 @@ def read_plain_file(root: Path, name: str, most: int) -> PlainFile | None:
         data = file.read(most + 1) if found.st_size <= most else None
         if data is not None and len(data) > most:
             data = None
-        return PlainFile(data, os.name != "nt" and bool(found.st_mode & 0o100))
+        return data, os.name != "nt" and bool(found.st_mode & 0o100)
 
 
 def read_content(root: Path, name: str, most: int = LARGEST_KEPT) -> FileContent:

@@ -80,9 +80,9 @@ def test_only_plain_files_are_looked_at(tmp_path: Path) -> None:
         with pytest.raises(NotPlain):
             read_plain_file(tmp_path, name, 10)
     found = read_plain_file(tmp_path, "d/f", 10)
-    assert found is not None and found.data == b"x"
+    assert found is not None and found[0] == b"x"
     too_long = read_plain_file(tmp_path, "d/f", 0)
-    assert too_long is not None and too_long.data is None
+    assert too_long is not None and too_long[0] is None
     assert (
         read_plain_file(tmp_path, "d", 10)
         is read_plain_file(tmp_path, "d/f/g", 10)
