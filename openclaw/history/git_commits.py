@@ -102,11 +102,11 @@ class Commits:
             return standing.head, beyond
         mine = [step for step in record.turn.steps if step.path not in beyond]
         self._write(mine, standing)
-        states: dict[str, list[tuple[str | None, str | None]]] = {}
+        by_path: dict[str, list[TurnStep]] = {}
         for step in mine:
-            states.setdefault(step.path, []).append((step.before, step.after))
-        for path, found in states.items():
-            if not self._trace_file(path, found, standing):
+            by_path.setdefault(step.path, []).append(step)
+        for path, steps in by_path.items():
+            if not self._trace_file(path, steps, standing):
                 beyond |= {path}
         if other:
             self._take_over_rest(other, standing)
@@ -148,16 +148,14 @@ class Commits:
 
     # -------- one file
 
-    def _trace_file(
-        self, path: str, steps: Sequence[tuple[str | None, str | None]], standing: RepositoryState
-    ) -> bool:
+    def _trace_file(self, path: str, steps: list[TurnStep], standing: RepositoryState) -> bool:
         """Put what the turn made of a file, upon what HEAD holds, into `final`; what others had
         made of it before into `outside`, unless it is a part of another turn. False when it is left
         to a commit of others that is newer."""
         head, outside = standing.blobs.get(path, NO_BLOB), standing.outside
         state, mine = head, False
-        for before, after in steps:
-            became, was = self._blob(path, after, head), self._blob(path, before, head)
+        for step in steps:
+            became, was = self._blob(path, step.after, head), self._blob(path, step.before, head)
             if was.oid != state.oid:
                 moved = self._has_moved(path)
                 theirs = path in self.others or moved
