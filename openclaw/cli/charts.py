@@ -12,12 +12,10 @@ from openclaw.cli.formatting import LEAST_WIDTH, has_colours
 from openclaw.frozen import frozen
 
 PIPED_WIDTH = 100
-HUES = (36, 32, 34, 35, 33, 31)
-"""SGR codes: cyan, green, blue, magenta, yellow, red. They read on light and dark backgrounds;
-white and black do not."""
-DIM, PLAIN = "\x1b[2m", "\x1b[m"
-
-
+HUES = tuple(f"\x1b[{code}m" for code in (36, 32, 34, 35, 33, 31))
+"""Cyan, green, blue, magenta, yellow, red. They read on light and dark backgrounds; white and black
+do not."""
+DIM = "\x1b[2m"
 BLOCKS = ("\u2588", "\u00b7", "\u254c")
 ASCII = ("#", ".", "-")
 """The characters that plots are drawn with: of an amount, of free columns, and of columns that are
@@ -32,27 +30,17 @@ class Canvas:
     marks: tuple[str, str, str] = BLOCKS
     coloured: bool = False
 
-    def hue(self, text: str, number: int) -> str:
-        """The text in the colour of this number; after the last colour the first comes again."""
-        return f"\x1b[{HUES[number % len(HUES)]}m{text}{PLAIN}" if self.coloured and text else text
-
-    def dim(self, text: str) -> str:
-        return f"{DIM}{text}{PLAIN}" if self.coloured and text else text
+    def paint(self, text: str, code: str) -> str:
+        return f"{code}{text}\x1b[m" if self.coloured and text else text
 
 
 def canvas(out: TextIO | None = None) -> Canvas:
     """The canvas for a stream, by default standard output. A stream that is no terminal has no
     colours, and the width in COLUMNS."""
     out = out or sys.stdout
-    fallback = (PIPED_WIDTH, 24)
-    width = shutil.get_terminal_size(fallback).columns if out.isatty() else _width_of_environ()
+    width = shutil.get_terminal_size((PIPED_WIDTH, 24)).columns
     marks = BLOCKS if _has_block_characters(out) else ASCII
     return Canvas(max(LEAST_WIDTH, width), marks, has_colours(out))
-
-
-def _width_of_environ() -> int:
-    named = os.environ.get("COLUMNS", "")
-    return int(named) if named.isascii() and named.isdigit() else PIPED_WIDTH
 
 
 def _has_block_characters(out: TextIO) -> bool:

@@ -13,7 +13,7 @@ import typer
 
 from openclaw.agent.agent import Agent
 from openclaw.cli import options
-from openclaw.cli.charts import Canvas, canvas, share_columns
+from openclaw.cli.charts import DIM, HUES, Canvas, canvas, share_columns
 from openclaw.cli.common import current_home, print_json, print_result, table
 from openclaw.cli.formatting import minute, print_lines
 from openclaw.cli.history_lines import kind_of, place_of
@@ -26,18 +26,18 @@ from openclaw.inspection.context import (
     ContextReport,
     HeadChanges,
     HeadPartChange,
+    RequestPart,
     context_report,
     head_changes,
     never_asked,
 )
 from openclaw.inspection.usage import MEASURED
-from openclaw.messages import Entry, skill_prompt
-from openclaw.security.display import count_of, first_line, harmless, one_line
+from openclaw.messages import Entry, TurnRecord, skill_prompt
+from openclaw.security.display import count_of, first_line, harmless, one_line, some_of
 from openclaw.sessions.store import open_store
 
 if TYPE_CHECKING:
     from openclaw.history.turns import Turn
-    from openclaw.storage.home import Home
 
 
 def context(
@@ -77,7 +77,16 @@ def context(
         calls = calls_of(store.messages(found))
         print_result(cache_json(found.id, calls), *cache_lines(found.id, calls), as_json=as_json)
         return
-    with closing(_open(home, model, mode, yes=yes, no_memory=no_memory)) as agent:
+    agent = Agent.open(
+        home,
+        load_settings(home),
+        model=model,
+        mode=mode.value if mode else None,
+        # The tools offered to a model depend on whether somebody could be asked.
+        ask=never_asked if yes or can_ask() else None,
+        use_memory=not no_memory,
+    )
+    with closing(agent):
         if diff:
             given = {"mode": mode, "asked": yes, "memory": no_memory}
             named = [name for name, value in given.items() if value]
@@ -89,22 +98,6 @@ def context(
             return
         report = _report(agent, words or [], (continue_, session), skill)
     _print(report, as_json=as_json, raw=raw)
-
-
-def _open(
-    home: Home, model: str | None, mode: options.Modes | None, *, yes: bool, no_memory: bool
-) -> Agent:
-    """Open the agent as `openclaw ask` would. The tools offered to a model depend on what they may
-    do, and so on whether somebody could be asked.
-    """
-    return Agent.open(
-        home,
-        load_settings(home),
-        model=model,
-        mode=mode.value if mode else None,
-        ask=never_asked if yes or can_ask() else None,
-        use_memory=not no_memory,
-    )
 
 
 def _report(
@@ -130,93 +123,65 @@ def _print(report: ContextReport, *, as_json: bool, raw: bool) -> None:
 
 CUT_AS = {"earlier": "history", "history": "results"}
 """What the record of a cut calls these parts: a summary stands for what was cut of the history."""
-MAX_COLUMNS = 200
-
-
-@frozen
-class Row:
-    """A part of the window as it is drawn: its letter in the bar (`mark`) and the character behind
-    it (`fill`).
-    """
-
-    mark: str
-    fill: str
-    name: str
-    tokens: int
-    path: str = ""
-    cut: str = ""
 
 
 def report_lines(report: ContextReport, on: Canvas | None = None) -> list[str]:
     """Return the picture: its title, the bar, the table, and notes."""
     on = on or Canvas()
-    rows = _rows(report, on)
-    count = len(report.parts)
-    sums = (Row("", "", "together", report.used), Row("", "", "window", report.window))
-    listed = [*rows[:count], sums[0], *rows[count:], sums[1]]
+    full, free, kept = on.marks
+    rows = [
+        (ascii_letters[number % len(ascii_letters)], part.name, part.tokens, _path(report, part))
+        for number, part in enumerate(report.parts)
+    ]
+    count = len(rows)
+    rows += [(free, "free", report.free, ""), (kept, "for the reply", report.reply, "")]
+
+    def paint(text: str, number: int) -> str:
+        return on.paint(text, HUES[number % len(HUES)] if number < count else DIM)
+
+    bar = ""
+    sizes = share_columns([tokens for _, _, tokens, _ in rows], on.width)
+    for number, (size, (mark, *_)) in enumerate(zip(sizes, rows, strict=True)):
+        fill = full if number < count else mark
+        bar += paint((mark + fill * (size - 1))[:size], number)
+    rows.insert(count, ("", "together", report.used, ""))
+    rows.append(("", "window", report.window, ""))
     whole = report.window or 1
     cells = [
-        (row.mark, row.name, f"{row.tokens:,}", f"{row.tokens / whole:.1%}", row.path)
-        for row in listed
+        (mark, name, f"{tokens:,}", f"{tokens / whole:.1%}", path)
+        for mark, name, tokens, path in rows
     ]
     head, *lines = table(cells, ("", "PART", "TOKENS", "SHARE", "FILE"), (2, 3)).split("\n")
-    for number, row in enumerate(listed):
-        mark = on.hue(row.mark, number) if number < count else on.dim(row.mark)
-        lines[number] = (mark or " ") + lines[number][1:]
-    bar = picture(rows, report.window, on)
-    cuts = [f"{row.name} cut: {row.cut}" for row in rows if row.cut]
-    named = (report.record.model, report.record.protocol and f"protocol {report.record.protocol}")
+    lines = [
+        (paint(mark, number) or " ") + line[1:]
+        for number, ((mark, *_), line) in enumerate(zip(rows, lines, strict=True))
+    ]
+    record = report.record
+    named = (record.model, record.protocol and f"protocol {record.protocol}")
     title = one_line(", ".join(filter(None, (*named, f"window {report.window:,} tokens"))))
+    cuts = [
+        one_line(f"{part.name} cut: {rule}")
+        for part in report.parts
+        if (rule := _cut_rule(record, part))
+    ]
     return [title, bar, "", head, *lines, *cuts, *_notes(report)]
 
 
-def picture(rows: Sequence[Row], window: int, on: Canvas) -> str:
-    """Draw one line: each part as its letter and as many columns as its share of the window."""
-    columns = min(MAX_COLUMNS, on.width)
-    beyond = max(0, window - sum(row.tokens for row in rows))
-    given = share_columns([*(row.tokens for row in rows), beyond], columns)
-    drawn = ""
-    for number, (row, size) in enumerate(zip(rows, given, strict=False)):
-        text = (row.mark + row.fill * (size - 1))[:size]
-        is_room = row.mark == row.fill
-        drawn += on.dim(text) if is_room else on.hue(text, number)
-    return drawn
+def _path(report: ContextReport, part: RequestPart) -> str:
+    """Return where a part comes from: of passages the first file, and how many more."""
+    if part.path or part.name != "passages":
+        return part.path
+    paths = dict.fromkeys(str(each.get("path", "")) for each in report.record.offered or ())
+    return some_of(list(paths), 1)
 
 
-def _rows(report: ContextReport, on: Canvas) -> list[Row]:
-    """Return the parts of the request, then the free tokens and those kept for the reply."""
-    full, free, kept = on.marks
-    found = [
-        Row(
-            ascii_letters[number % len(ascii_letters)],
-            full,
-            one_line(part.name),
-            part.tokens,
-            one_line(part.path or (_offered(report) if part.name == "passages" else "")),
-            _cut_rule(report, part.name, is_cut=part.cut),
-        )
-        for number, part in enumerate(report.parts)
-    ]
-    found.append(Row(free, free, "free", report.free))
-    return [*found, Row(kept, kept, "for the reply", report.reply)]
-
-
-def _offered(report: ContextReport) -> str:
-    """Return the files that the passages are from, in words."""
-    paths = [str(each.get("path", "")) for each in report.record.offered or ()]
-    first, *more = list(dict.fromkeys(paths)) or [""]
-    return f"{first} and {len(more)} more" if more else first
-
-
-def _cut_rule(report: ContextReport, name: str, *, is_cut: bool) -> str:
+def _cut_rule(record: TurnRecord, part: RequestPart) -> str:
     """Return the rule by which a part was cut, "" when it was not."""
-    if name == "passages" and (left := len(report.record.left_out or ())):
-        return f"{left} more not included"
-    told = (CUT_AS.get(name, name), name)
-    for cut in report.record.cut or ():
-        if cut.get("part") == told[0]:
-            return one_line(str(cut.get("rule", "")))
-    return "its share of the window" if is_cut else ""
+    if part.name == "passages" and record.left_out:
+        return f"{len(record.left_out)} more not included"
+    name = CUT_AS.get(part.name, part.name)
+    rules = (str(cut.get("rule", "")) for cut in record.cut or () if cut.get("part") == name)
+    return next(rules, "its share of the window" if part.cut else "")
 
 
 def _notes(report: ContextReport) -> Iterator[str]:
@@ -329,13 +294,13 @@ def calls_of(messages: Iterable[tuple[int, Entry]]) -> list[ModelCall]:
         if usage and usage.calls == 1 and (tokens := usage.prompt_tokens):
             reused = min(usage.cached_tokens, tokens)
             seconds = usage.first_token_seconds, usage.read_seconds
-            found.append(ModelCall(number, entry.at, tokens, reused, *seconds, reused / tokens))
+            share = round(reused / tokens, 4)
+            found.append(ModelCall(number, entry.at, tokens, reused, *seconds, share))
     return found
 
 
 def cache_json(session: str, calls: Sequence[ModelCall]) -> dict[str, Any]:
     """For programs; shares from 0 to 1, the rate in tokens a second."""
-    rows = [{**asdict(call), "share": round(call.share, 4)} for call in calls]
     tokens, reused = sum(c.tokens for c in calls), sum(c.reused for c in calls)
     telling = [c for c in calls if c.read_seconds > 0 and c.tokens - c.reused >= MEASURED]
     seconds = sum(call.read_seconds for call in telling)
@@ -348,7 +313,7 @@ def cache_json(session: str, calls: Sequence[ModelCall]) -> dict[str, Any]:
         "reading_rate": round(rate, 1),
         "saved_seconds": round(reused / rate, 1) if rate else 0.0,
     }
-    return {"session": session, "calls": rows, "together": together}
+    return {"session": session, "calls": list(map(asdict, calls)), "together": together}
 
 
 def cache_lines(session: str, calls: Sequence[ModelCall]) -> list[str]:

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openclaw.agent.agent import Agent
-from openclaw.cli.charts import Canvas, canvas
 from openclaw.cli.common import current_home, print_result
-from openclaw.cli.formatting import wrap
+from openclaw.cli.formatting import paint, wrap
 from openclaw.cli.options import AsJson, ModelName
 from openclaw.config import Settings, load_settings
 from openclaw.config.mcp_settings import Server, read_servers
@@ -51,8 +50,8 @@ MAX_LINES = 8
 """Findings of one check that are printed; JSON has all."""
 INDENT = 22
 """Columns before what was found."""
-COLOURS = {"ok": 1, "fixed": 1, "warning": 4, "fault": 5}
-"""Green, yellow, red of `plots.HUES`."""
+GREEN, YELLOW, RED = "\x1b[32m", "\x1b[33m", "\x1b[31m"
+COLOURS = {"ok": GREEN, "fixed": GREEN, "warning": YELLOW, "fault": RED}
 MAX_MEMORIES = 400
 MAX_CHARS = 200_000
 
@@ -75,7 +74,8 @@ def doctor(
     """
     checks = list(examine(lambda: current_home(ctx, reading=not fix), model, fix=fix, deep=deep))
     shape = {"usable": not _exit_code(checks), "checks": [asdict(check) for check in checks]}
-    lines = check_lines(checks, canvas() if sys.stdout.isatty() else None)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    lines = check_lines(checks, width)
     print_result(shape, *lines, as_json=as_json)
     raise typer.Exit(_exit_code(checks))
 
@@ -271,38 +271,34 @@ def _exit_code(checks: list[Check]) -> int:
     return next((check.exit_code for check in checks if check.state == "fault"), 0)
 
 
-def check_lines(checks: Sequence[Check], on: Canvas | None = None) -> Iterator[str]:
+def check_lines(checks: Sequence[Check], width: int = 0) -> Iterator[str]:
     """Return the checks as lines: sound ones without notes in one line at the end, and of many
-    findings of one check the first. On a terminal lines are broken at its width, and coloured.
+    findings of one check the first. Lines are broken at the width, 0 for no end.
     """
     silent = [check.name for check in checks if not check.found]
     told: dict[str, int] = {}
     for check in checks:
         told[check.name] = number = told.get(check.name, 0) + 1
         if check.found and number <= MAX_LINES:
-            yield from _lines(check, on)
+            yield from _row("fixed" if check.fixed else check.state, check.name, check.found, width)
+            for line in filter(None, [check.fixed, *check.advice.splitlines()]):
+                yield from _wrap_text(f"{'':<{INDENT}}-> ", line, width)
     for name, count in told.items():
         if count > MAX_LINES:
             yield f"{'':<{INDENT}}{count - MAX_LINES} more of {name} (--json shows all)"
     if silent:
-        yield from _row("ok", "other checks", f"{len(silent)} ok (--json lists them)", on)
+        yield from _row("ok", "other checks", f"{len(silent)} ok (--json lists them)", width)
 
 
-def _lines(check: Check, on: Canvas | None) -> Iterator[str]:
-    yield from _row("fixed" if check.fixed else check.state, check.name, check.found, on)
-    for line in filter(None, [check.fixed, *check.advice.splitlines()]):
-        yield from _wrap_text(f"{'':<{INDENT}}-> ", line, on)
-
-
-def _row(state: str, name: str, text: str, on: Canvas | None) -> Iterator[str]:
-    first, *more = _wrap_text(f"{state:<8} {name:<12} ", text, on)
-    yield (on.hue(state, COLOURS[state]) if on else state) + first[len(state) :]
+def _row(state: str, name: str, text: str, width: int) -> Iterator[str]:
+    first, *more = _wrap_text(f"{state:<8} {name:<12} ", text, width)
+    yield paint(state, COLOURS[state]) + first[len(state) :]
     yield from more
 
 
-def _wrap_text(front: str, text: str, on: Canvas | None) -> list[str]:
+def _wrap_text(front: str, text: str, width: int) -> list[str]:
     """Break text after `front` into lines that are indented by its length."""
-    return wrap(front + one_line(text), on.width if on else 0, " " * len(front))
+    return wrap(front + one_line(text), width, " " * len(front))
 
 
 def check_grants(settings: Settings) -> Check:

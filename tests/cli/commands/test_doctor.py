@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
-from openclaw.cli.charts import Canvas
 from openclaw.cli.commands.doctor import check_lines, examine
 from openclaw.cli.main import run
 from openclaw.config import load_settings
@@ -18,6 +18,7 @@ from openclaw.models import catalog
 from openclaw.storage import program
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import create_home
+from tests.cli.test_render import Terminal
 from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama
 
 
@@ -252,14 +253,19 @@ def test_settings_in_another_encoding_are_mended_before_they_are_read(home: Home
     assert mended["encoding"].fixed and mended["settings"].state == "ok"
 
 
-def test_on_a_terminal_lines_are_broken_at_its_width_and_states_coloured() -> None:
+def test_on_a_terminal_lines_are_broken_at_its_width_and_states_coloured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     found = "word " * 20 + "end"
     checks = [Check("git", "warning", found, "openclaw doctor --fix"), Check("disk", "ok", "")]
-    lines = list(check_lines(checks, Canvas(width=60, coloured=True)))
+    assert next(check_lines(checks)) == f"warning  git          {found}"
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "")
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    lines = list(check_lines(checks, width=60))
     assert lines[0].startswith("\x1b[33mwarning\x1b[m  git          word word")
     assert all(line.startswith(" " * 22 + "word") for line in lines[1:3])
     assert lines[-2:] == [
         " " * 22 + "-> openclaw doctor --fix",
         "\x1b[32mok\x1b[m       other checks 1 ok (--json lists them)",
     ]
-    assert next(check_lines(checks)) == f"warning  git          {found}"
