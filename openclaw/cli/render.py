@@ -54,29 +54,26 @@ class Listener:
         """End the turn."""
 
 
-class PlainText(Listener):
-    """Prints the answer as it comes. `tools` shows a line for each call, `notes` shows notices and
-    the receipt, `dim` prints these lines dimmed."""
+class TurnText(Listener):
+    """Tells a turn as text and lines. What it looks like is up to the classes below.
 
-    def __init__(self, out: TextIO, err: TextIO, *, tools: bool, notes: bool, dim: bool) -> None:
-        self._out, self._err = out, err
-        self._tools, self._notes, self._dim = tools, notes, dim
+    tools: tell each call
+    notes: tell notices and the receipt
+    """
+
+    def __init__(self, *, tools: bool, notes: bool) -> None:
+        self._tools, self._notes = tools, notes
         self._segment = ""  # the text streamed since the last model call began
-        self._earlier = False  # an earlier segment was printed
-        self._line_open = False
         self._open_calls: dict[str, ToolStart] = {}
-        self._waiting: list[str] = []  # lines that wait for the end of the answer's line
 
     def __call__(self, event: Event) -> None:
         match event:
             case Token(text):
                 self._answer(text)
             case NewResponse():
-                self._end_line()
-                self._earlier = self._earlier or bool(self._segment)
-                self._segment = ""
+                self._end_segment()
             case ToolStart():
-                self._end_line()
+                self._end_text()
                 self._open_calls[event.id] = event
             case ToolEnd() if self._tools:
                 self._say(tool_line(self._open_calls.pop(event.id, None), event))
@@ -89,17 +86,49 @@ class PlainText(Listener):
             case Done():
                 rest, anew = missing_part(self._segment, event.answer)
                 if anew:
-                    self._earlier, self._segment = True, ""
+                    self._end_segment()
                 if rest:
                     self._answer(rest)
                 self.close()
                 for line in end_lines(event, notes=self._notes):
                     self._say(line)
 
+    def _answer(self, text: str) -> None:
+        """Print a piece of the answer."""
+        raise NotImplementedError
+
+    def _end_text(self) -> None:
+        """End the text so far, as something else is shown."""
+        raise NotImplementedError
+
+    def _end_segment(self) -> None:
+        """End the text of a model call."""
+        raise NotImplementedError
+
+    def _say(self, line: str) -> None:
+        """Print a line of anything but the answer."""
+        raise NotImplementedError
+
+
+class PlainText(TurnText):
+    """Prints the answer as it comes. `dim` prints the other lines dimmed."""
+
+    def __init__(self, out: TextIO, err: TextIO, *, tools: bool, notes: bool, dim: bool) -> None:
+        super().__init__(tools=tools, notes=notes)
+        self._out, self._err, self._dim = out, err, dim
+        self._earlier = False  # an earlier segment was printed
+        self._line_open = False
+        self._waiting: list[str] = []  # lines that wait for the end of the answer's line
+
     def close(self) -> None:
-        self._end_line()
+        self._end_text()
         self._segment, self._earlier = "", False
         self._out.flush()
+
+    def _end_segment(self) -> None:
+        self._end_text()
+        self._earlier = self._earlier or bool(self._segment)
+        self._segment = ""
 
     def _answer(self, text: str) -> None:
         if not self._segment:
@@ -107,7 +136,7 @@ class PlainText(Listener):
             if not text:
                 return
             if self._earlier:
-                self._end_line()
+                self._end_text()
                 self._out.write("\n")
         self._segment += text
         self._line_open = not text.endswith("\n")
@@ -116,7 +145,7 @@ class PlainText(Listener):
 
     def _say(self, line: str) -> None:
         if self._out.isatty():
-            self._end_line()
+            self._end_text()
         self._waiting.append(line)
         if not self._line_open:  # else the line would be glued to the answer
             self._write_waiting()
@@ -127,7 +156,7 @@ class PlainText(Listener):
         self._waiting.clear()
         self._err.flush()
 
-    def _end_line(self) -> None:
+    def _end_text(self) -> None:
         if self._line_open:
             self._out.write("\n")
             self._out.flush()

@@ -16,28 +16,18 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
 from openclaw.cli.approval import screen_size
-from openclaw.cli.render import Listener
+from openclaw.cli.render import TurnText
 from openclaw.cli.typeahead import SignalGuard
 from openclaw.events import (
-    Compaction,
     Done,
-    Error,
     Event,
     NewResponse,
-    Notice,
     Progress,
     Start,
     Thought,
     Token,
     ToolEnd,
     ToolStart,
-)
-from openclaw.inspection.turn_lines import (
-    compaction_line,
-    end_lines,
-    error_line,
-    missing_part,
-    tool_line,
 )
 from openclaw.security.display import columns, harmless, main_argument, one_line
 
@@ -60,7 +50,7 @@ TICK_SECONDS = 0.1
 _STYLES = re.compile(r"\x1b\[[\d;]*m")
 
 
-class Screen(Listener):
+class Screen(TurnText):
     """Draws turns on a terminal.
 
     notes: show tool lines, notices and the receipt
@@ -79,12 +69,11 @@ class Screen(Listener):
         animated: bool = True,
         bell: float = 0.0,
     ) -> None:
-        self._out, self._err, self._notes = out, err, notes
+        super().__init__(tools=notes, notes=notes)
+        self._out, self._err = out, err
         self._typed, self._bell = typed, bell
-        self._segment = ""  # the text streamed since the last model call began
         self._settled = 0  # characters of it that are printed for good
         self._printed = False  # a block was printed since the turn began
-        self._open_calls: dict[str, ToolStart] = {}
         self._console: Console | None = None
         self._growing: tuple[str, int, list[str]] = ("", 0, [])
         self._activity = ""  # the present activity, "" between turns
@@ -96,7 +85,10 @@ class Screen(Listener):
 
     def __call__(self, event: Event) -> None:
         with self._live.lock:
-            self._hear(event)
+            if isinstance(event, Done):
+                self._ring()
+            super().__call__(event)
+            self._follow(event)
             if self._activity:
                 self._live.start()
             often = isinstance(event, Token) and time.monotonic() - self._drawn_at < REDRAW_SECONDS
@@ -104,40 +96,20 @@ class Screen(Listener):
                 self._live.draw()
                 self._drawn_at = time.monotonic()
 
-    def _hear(self, event: Event) -> None:
+    def _follow(self, event: Event) -> None:
+        """Follow what goes on, for the status line."""
         match event:
-            case Start():
+            case Start() | NewResponse() | ToolEnd():
                 self._set_activity(WAITING_FOR_MODEL)
             case Progress():
                 self._set_progress(event)
-            case Token(text):
+            case Token():
                 self._set_activity("writing")
-                self._segment += text
                 self._token_at = time.monotonic()
-                end = settled_length(self._segment)
-                if end > self._settled:
-                    self._print(self._segment[self._settled : end])
-                    self._settled = end
             case Thought() if not self._segment:
                 self._set_activity("thinking")
-            case NewResponse():
-                self._flush()
-                self._set_activity(WAITING_FOR_MODEL)
             case ToolStart():
-                self._flush()
-                self._open_calls[event.id] = event
                 self._set_activity(f"{one_line(event.tool)} {main_argument(event.input)}")
-            case ToolEnd():
-                self._note(tool_line(self._open_calls.pop(event.id, None), event))
-                self._set_activity(WAITING_FOR_MODEL)
-            case Notice(text):
-                self._note(one_line(text))
-            case Compaction(before, after):
-                self._note(compaction_line(before, after))
-            case Error():
-                self._say(error_line(event))
-            case Done():
-                self._finish(event)
 
     def begin(self, what: str) -> None:
         with self._live.lock:
@@ -161,7 +133,7 @@ class Screen(Listener):
     def close(self) -> None:
         """Print the rest of the turn and end it."""
         with self._live.lock:
-            self._flush()
+            self._end_segment()
             self._printed = False
             self._activity = ""
             self._live.stop()
@@ -234,19 +206,18 @@ class Screen(Listener):
 
     # -------- the text printed for good
 
-    def _finish(self, done: Done) -> None:
-        rest, anew = missing_part(self._segment, done.answer)
-        if anew:
-            self._flush()
-        self._segment += rest
-        self._ring()
-        self.close()
-        for line in end_lines(done, notes=self._notes):
-            self._say(line)
+    def _answer(self, text: str) -> None:
+        self._segment += text
+        end = settled_length(self._segment)
+        if end > self._settled:
+            self._print(self._segment[self._settled : end])
+            self._settled = end
 
-    def _flush(self) -> None:
+    def _end_segment(self) -> None:
         self._settle()
         self._segment, self._settled = "", 0
+
+    _end_text = _end_segment
 
     def _settle(self) -> None:
         """Print what was streamed. The text is kept, so that the end of the turn does not repeat
@@ -264,10 +235,6 @@ class Screen(Listener):
             console.print()
         console.print(_TrimmedMarkdown(text))
         self._printed = True
-
-    def _note(self, line: str) -> None:
-        if self._notes:
-            self._say(line)
 
     def _say(self, line: str) -> None:
         from rich.console import Console
