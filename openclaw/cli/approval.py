@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import unified_diff
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from openclaw.cli.formatting import DIFF_COLOURS
 from openclaw.cli.questions import is_yes
@@ -20,12 +20,21 @@ from openclaw.security.policy import Ask, Declined, PermissionQuestion
 from openclaw.security.untrusted import show_hidden
 from openclaw.types import Change
 
+if TYPE_CHECKING:
+    from openclaw.cli.render import Listener
+
+
 LEAST_ROWS = 4
 WHY_ROWS = 3
 CONTEXT_LINES = 2
 GRANT_WIDTH = 200
 YES_LETTERS = {"y": "once", "yes": "once", "s": "session", "session": "session", "a": "always"}
-Keep = Callable[[Grant, bool], None]
+
+
+class GrantStore(Protocol):
+    """Stores grants, as an open home does."""
+
+    def grant(self, grant: Grant, *, lasting: bool) -> None: ...
 
 
 class Permission:
@@ -34,8 +43,8 @@ class Permission:
 
     read: shows a question and returns the reply
     say: prints a line
-    pause, resume: stop and continue the lines that the screen draws only for the moment
-    keep: stores a grant, for good when the second value is true
+    listener: pauses what it draws only for the moment
+    grants: stores what is granted
     colours: show the lines of a change in colours
     """
 
@@ -43,21 +52,20 @@ class Permission:
         self,
         read: Callable[[str], str],
         say: Callable[[str], None],
-        pause: Callable[[], None],
-        keep: Keep,
-        resume: Callable[[], None] = lambda: None,
+        listener: Listener,
+        grants: GrantStore,
         *,
         colours: bool = False,
     ) -> None:
-        self._read, self._say, self._pause, self._keep = read, say, pause, keep
-        self._resume, self._colours = resume, colours
+        self._read, self._say = read, say
+        self._listener, self._grants, self._colours = listener, grants, colours
 
     def __call__(self, question: PermissionQuestion) -> str:
-        self._pause()
+        self._listener.pause()
         try:
             return self._ask(question)
         finally:
-            self._resume()
+            self._listener.resume()
 
     def _ask(self, question: PermissionQuestion) -> str:
         width, height = screen_size()
@@ -86,7 +94,7 @@ class Permission:
                 return how
             elif how in choices:
                 if not more and choices[how] and (grant := self._which(choices[how], how)):
-                    self._keep(grant, how == "always")
+                    self._keep(grant, lasting=how == "always")
                     return how
             elif _is_instruction(reply):
                 raise Declined(said)
@@ -107,6 +115,14 @@ class Permission:
         numbers = [str(number) for number in range(1, len(grants) + 1)]
         reply = self._reply(f"Which one {how}? {', '.join(numbers)} [none] ")
         return grants[int(reply) - 1] if reply in numbers else None
+
+    def _keep(self, grant: Grant, *, lasting: bool) -> None:
+        """Store a grant; only for this session when openclaw.yaml cannot be written."""
+        try:
+            self._grants.grant(grant, lasting=lasting)
+        except OpenclawError as error:
+            self._say(f"It is granted for this session only: {error}")
+            self._grants.grant(grant, lasting=False)
 
     def _show(self, lines: Sequence[str]) -> None:
         for line in lines:
@@ -223,22 +239,3 @@ def yes_unless_untrusted(otherwise: Ask | None, say: Callable[[str], None]) -> A
         return ""
 
     return reply
-
-
-class GrantStore(Protocol):
-    """Stores grants, as an open home does."""
-
-    def grant(self, grant: Grant, *, lasting: bool) -> None: ...
-
-
-def make_keep(store: GrantStore, say: Callable[[str], None]) -> Keep:
-    """A function that stores grants; only for this session when openclaw.yaml cannot be written."""
-
-    def keep(grant: Grant, lasting: bool) -> None:
-        try:
-            store.grant(grant, lasting=lasting)
-        except OpenclawError as error:
-            say(f"It is granted for this session only: {error}")
-            store.grant(grant, lasting=False)
-
-    return keep

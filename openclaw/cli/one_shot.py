@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from openclaw.cli.approval import Permission, make_keep, yes_unless_untrusted
+from openclaw.cli.approval import Permission, yes_unless_untrusted
 from openclaw.cli.common import current_home
 from openclaw.cli.formatting import has_colours
 from openclaw.cli.play import choose_listener, exit_code, play
@@ -107,9 +107,8 @@ def _make_ask(yes: bool, listener: Listener, grants: GrantStore) -> Ask | None:
         asking = Permission(
             lambda question: read_reply(question, sys.stderr),
             _say,
-            listener.pause,
-            make_keep(grants, _say),
-            listener.resume,
+            listener,
+            grants,
             colours=has_colours(sys.stderr),
         )
     return yes_unless_untrusted(asking, _say) if yes else asking

@@ -124,6 +124,7 @@ MAX_CHOICES = 10
 QUESTION = "Number or part of the name, Enter for none: "
 Choice = tuple[str, str]
 """The value that is chosen, and the line that shows it."""
+LETTERS = {"yes": "y", "no": "n", "quit": "q"}
 YES_WORDS = frozenset("yes y yes,please yesplease ja ja,bitte jabitte oui sí si sì".split())
 
 
@@ -180,11 +181,17 @@ def confirm(question: str, *, yes: bool) -> bool:
         raise UsageError("this asks first, and there is no terminal to ask on", "add --yes")
 
     with suppress(EOFError):
-        while True:
-            reply = read_reply(f"{question} [y/N]: ", sys.stderr).strip().lower()
-            if reply in ("", "n", "no", "y", "yes"):
-                return reply[:1] == "y"
+        return read_letter(f"{question} [y/N]: ", "yn", "n") == "y"
     return False
+
+
+def read_letter(question: str, letters: str, otherwise: str) -> str:
+    """Ask until the reply is one of the letters, or its word; Enter means `otherwise`."""
+    while True:
+        reply = read_reply(question, sys.stderr).strip().lower()
+        letter = LETTERS.get(reply, reply or otherwise)
+        if letter in tuple(letters):
+            return letter
 
 
 def require_yes(question: str, *, yes: bool, otherwise: str) -> None:

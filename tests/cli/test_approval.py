@@ -10,6 +10,7 @@ import pyte
 import pytest
 
 from openclaw.cli.approval import Permission, yes_unless_untrusted
+from openclaw.cli.render import Listener
 from openclaw.security.grants import Grant, offered_grants
 from openclaw.security.policy import Declined, PermissionQuestion, Policy
 from openclaw.types import Action, Change, Effect
@@ -35,7 +36,7 @@ class Person:
         self.left = list(replies)
         self.shown: list[str] = []
         self.granted: list[tuple[str, bool]] = []
-        self.may = Permission(self._read, self.shown.append, lambda: None, self._keep)
+        self.may = Permission(self._read, self.shown.append, Listener(), self)
 
     def _read(self, question: str) -> str:
         self.shown.append(question)
@@ -43,7 +44,7 @@ class Person:
             raise EOFError
         return self.left.pop(0)
 
-    def _keep(self, grant: Grant, lasting: bool) -> None:
+    def grant(self, grant: Grant, *, lasting: bool) -> None:
         self.granted.append((str(grant), lasting))
 
     @property
@@ -139,18 +140,23 @@ def test_a_key_hit_by_mistake_and_what_begins_like_a_yes_are_asked_again(reply: 
     assert len([line for line in person.shown if line.startswith("Allow?")]) == 2
 
 
-def test_what_is_drawn_goes_on_after_the_reply() -> None:
+def test_what_is_drawn_makes_way_for_the_question() -> None:
     order: list[str] = []
-    may = Permission(
-        lambda question: "other words",
-        lambda line: None,
-        lambda: order.append("pause"),
-        lambda grant, lasting: None,
-        lambda: order.append("resume"),
-    )
+
+    class Drawing(Listener):
+        def pause(self) -> None:
+            order.append("pause")
+
+        def resume(self) -> None:
+            order.append("resume")
+
+    def read(question: str) -> str:
+        order.append("read")
+        return "other words"
+
     with pytest.raises(Declined):
-        may(write())
-    assert order == ["pause", "resume"]
+        Permission(read, lambda line: order.append("say"), Drawing(), Person())(write())
+    assert order[0] == "pause" and order[-2:] == ["read", "resume"]
 
 
 # -------- what is offered
@@ -231,9 +237,7 @@ def test_a_new_file_is_shown_whole_and_what_is_hidden_in_it_too() -> None:
 def test_the_lines_of_a_diff_are_coloured_row_by_row(screen: Screen) -> None:
     screen(20, 24)
     shown: list[str] = []
-    may = Permission(
-        lambda question: "n", shown.append, lambda: None, lambda grant, lasting: None, colours=True
-    )
+    may = Permission(lambda question: "n", shown.append, Listener(), Person(), colours=True)
     may(changing("old\n", "new " * 6 + "\n"))
     assert shown[3:6] == [
         "\x1b[31m-old\x1b[m", "\x1b[32m+new new new new ne\x1b[m", "\x1b[32mw new \x1b[m",
@@ -367,18 +371,6 @@ def test_a_line_separator_in_a_grant_is_visible() -> None:
     person = Person("n")
     person.may(command("make \u2028test"))
     assert "\u2028" not in "".join(person.shown)
-
-
-def test_the_screen_is_cleared_before_the_question() -> None:
-    order: list[str] = []
-    may = Permission(
-        lambda question: order.append("read") or "n",  # type: ignore[func-returns-value]
-        lambda line: order.append("say"),
-        lambda: order.append("pause"),
-        lambda grant, lasting: None,
-    )
-    may(write())
-    assert order[0] == "pause" and order[-1] == "read"
 
 
 def test_the_yes_of_the_command_line_names_itself() -> None:

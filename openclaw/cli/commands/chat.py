@@ -7,7 +7,7 @@ import sys
 import typer
 
 from openclaw.cli import options
-from openclaw.cli.approval import Permission, make_keep, yes_unless_untrusted
+from openclaw.cli.approval import Permission, yes_unless_untrusted
 from openclaw.cli.chat.chat import Chat
 from openclaw.cli.chat.chat_commands import Answering
 from openclaw.cli.chat.prompt_line import choose_lines
@@ -50,25 +50,14 @@ def chat(
     )
     agent = open_agent(ctx, request, server=server)
     lines = choose_lines(agent, sys.stdin, sys.stdout)
-    listener = choose_listener(
-        "text",
-        sys.stdout,
-        sys.stderr,
-        bell=agent.settings.bell,
-        typed=lines.typed,
-    )
+    bell = agent.settings.bell
+    listener = choose_listener("text", sys.stdout, sys.stderr, bell=bell, typed=lines.typed)
     agent.progress = listener.meanwhile
     if not mode and not agent.settings.mode:
         agent.mode = "ask"
     answering = Answering(agent.model_name, agent.settings.ollama.host)
-    asking = Permission(
-        lines.reply,
-        _say,
-        listener.pause,
-        make_keep(agent, _say),
-        listener.resume,
-        colours=has_colours(sys.stdout),
-    )
+    colours = has_colours(sys.stdout)
+    asking = Permission(lines.reply, _say, listener, agent, colours=colours)
     agent.ask_user = yes_unless_untrusted(asking, _say) if yes else asking
     agent.notices += agent.recover()
     start = agent.sessions.choose(continue_, session, agent.model_name)

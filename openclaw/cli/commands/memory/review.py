@@ -10,7 +10,7 @@ import typer
 
 from openclaw.cli.common import current_home, print_json, print_result, record_as_turn, table
 from openclaw.cli.options import AsJson
-from openclaw.cli.questions import read_reply
+from openclaw.cli.questions import read_letter
 from openclaw.errors import UsageError
 from openclaw.memory.notes import Note, Notes, find_candidates, typed_notes
 from openclaw.security.display import one_line
@@ -49,7 +49,6 @@ def review(
 
 
 QUESTION = "Remember it? [y]es  [n]o, take it out  [S]kip for now  [q]uit "
-REPLIES = ("y", "yes", "n", "no", "s", "", "q", "quit")
 
 
 def _decide(
@@ -92,7 +91,10 @@ def _ask(home: Home, notes: Notes, waiting: Sequence[Note]) -> None:
     for note in waiting:
         source = f" (from {note.source})" if note.source else ""
         typer.echo(one_line(f"{note.text}{source}"))
-        reply = _reply()
+        try:
+            reply = read_letter(QUESTION, "ynsq", "s")
+        except EOFError:
+            return
         if reply == "q":
             return
         if reply in ("y", "n"):
@@ -100,14 +102,3 @@ def _ask(home: Home, notes: Notes, waiting: Sequence[Note]) -> None:
                 done = _decide_one(home, notes, note, reply == "y")
             for one in done:
                 typer.echo(_line(one))
-
-
-def _reply() -> str:
-    """Return the first letter of the reply: y, n, s or q; end of input means q."""
-    while True:
-        try:
-            reply = read_reply(QUESTION, sys.stderr).strip().lower()
-        except EOFError:
-            return "q"
-        if reply in REPLIES:
-            return reply[:1] or "s"

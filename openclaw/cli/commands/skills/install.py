@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
@@ -13,7 +12,7 @@ import typer
 
 from openclaw.cli.common import current_home, print_json, print_result, record_as_turn
 from openclaw.cli.options import AsJson, Unasked
-from openclaw.cli.questions import can_ask, confirm, read_reply, require_yes
+from openclaw.cli.questions import can_ask, confirm, read_letter, require_yes
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
 from openclaw.security.display import count_of, harmless, one_line, some_lines
@@ -179,11 +178,12 @@ def _ask_to_install(staged: StagedSkill, question: str, *, yes: bool) -> bool:
     """Return True with `--yes`; else ask the user, who may read the SKILL.md first."""
     if yes or not can_ask():
         return confirm(question, yes=yes)
-    asked, word = f"{question} [y]es  [v]iew its SKILL.md  [N]o ", "v"
+    asked = f"{question} [y]es  [v]iew its SKILL.md  [N]o "
     with suppress(EOFError):
-        while (word := read_reply(asked, sys.stderr).strip().lower()) == "v":
+        while (letter := read_letter(asked, "yvn", "n")) == "v":
             typer.echo(harmless(read_text(staged.skill.path)), err=True)
-    return word in ("y", "yes")
+        return letter == "y"
+    return False
 
 
 def _show(staged: StagedSkill, as_json: bool) -> None:

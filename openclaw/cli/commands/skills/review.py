@@ -11,7 +11,7 @@ import typer
 
 from openclaw.cli.common import current_home, print_json, print_result, record_as_turn
 from openclaw.cli.options import AsJson
-from openclaw.cli.questions import read_reply
+from openclaw.cli.questions import read_letter
 from openclaw.security.display import harmless, one_line
 from openclaw.skills.proposals import (
     Proposal,
@@ -54,14 +54,13 @@ def review(
     for proposal in () if as_json else waiting:
         _show(proposal)
         if sys.stdin.isatty() and sys.stdout.isatty():
-            verdict = REPLIES.get(_answer())
-            _print_results(
-                [_apply_verdict(home, proposal.name, verdict)] if verdict else [], as_json
-            )
+            with suppress(EOFError):
+                if verdict := VERDICTS.get(read_letter(QUESTION, "yns", "s")):
+                    _print_results([_apply_verdict(home, proposal.name, verdict)], as_json)
 
 
 QUESTION = "Use it from now on? [y]es  [n]o, delete it  [S]kip for now "
-REPLIES = {"y": "accept", "yes": "accept", "n": "reject", "no": "reject"}
+VERDICTS = {"y": "accept", "n": "reject"}
 
 
 def _apply_verdict(home: Home, name: str, verdict: str) -> dict[str, Any]:
@@ -86,12 +85,6 @@ def _show(proposal: Proposal) -> None:
         typer.echo(one_line(f"  {problem.level}: {problem.message}"))
     for look in proposal.looks:
         typer.echo(one_line(f"  look: {look}"))
-
-
-def _answer() -> str:
-    with suppress(EOFError):
-        return read_reply(QUESTION, sys.stderr).strip().lower()
-    return ""
 
 
 def _shape(home: Home, proposal: Proposal) -> dict[str, Any]:
