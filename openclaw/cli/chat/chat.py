@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from openclaw.agent.agent import Agent
     from openclaw.cli.chat.prompt_line import PipedLines, TypedLines
     from openclaw.sessions.session import Session
-    from openclaw.sessions.store import SessionStore
 
 DRY_RUN = "--dry-run"
 ENDING = 200
@@ -266,25 +264,17 @@ class Chat:
         )
 
     def _rename(self, rest: str) -> None:
-        with self._as_turn(f"sessions rename {self.session.id} {rest}") as store:
+        store = self.agent.sessions
+        with record_as_turn(self.agent.home, f"sessions rename {self.session.id} {rest}", store):
             said = chat_commands.rename(store, self.session, rest)
         self._say(said)
 
     def _fork(self, rest: str) -> None:
-        before = self.session
-        with self._as_turn(f"sessions fork {before.id}") as store:
-            copy = chat_commands.fork(store, before, rest)
+        before, store = self.session.id, self.agent.sessions
+        with record_as_turn(self.agent.home, f"sessions fork {before}", store):
+            copy = chat_commands.fork(store, self.session, rest)
         self._switch_to(copy)
-        self._say(
-            one_line(f"a copy: {prompt_line.session_name(self.session)}; back: /resume {before.id}")
-        )
-
-    @contextmanager
-    def _as_turn(self, words: str) -> Iterator[SessionStore]:
-        """The session store; changes made in here become one turn of the history."""
-        store = self.agent.sessions
-        with record_as_turn(self.agent.home, words, store):
-            yield store
+        self._say(one_line(f"a copy: {prompt_line.session_name(copy)}; back: /resume {before}"))
 
     def _model(self, rest: str) -> None:
         """Choose a model. A name that no model has changes nothing."""

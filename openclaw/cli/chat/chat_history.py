@@ -161,9 +161,9 @@ def _say_result(taken: UndoResult, session: Session, verb: str, say: Say) -> boo
     own = f"sessions/{session.id}.json"  # nobody but a /model of this conversation changed it
     taken = replace(taken, merged=tuple(path for path in taken.merged if path != own))
     if not refused(taken):
-        say_all(undo_lines(taken, verb, again=f"/{'redo' if verb == 'undo' else 'undo'}"), say)
+        say_all(undo_lines(taken, verb, "/"), say)
     if taken.conflicts:
-        say_all(conflict_lines(taken, verb, again=f"/{verb} --keep"), say)
+        say_all(conflict_lines(taken, verb, "/"), say)
     return not refused(taken)
 
 

@@ -328,14 +328,12 @@ def mark_before(text: str) -> str:
 
 def welcome_line(model: str, home: Path, width: int) -> str:
     """The first line of a conversation on a terminal."""
-    return join_to_width(
-        (f"openclaw {__version__}", model, _shorten_path(home), HELP_HINT), width, (2, 1)
-    )
+    return join_to_width((f"openclaw {__version__}", model, _shorten_path(home), HELP_HINT), width)
 
 
 def toolbar_line(session: Session, model: str, mode: str, used: str, width: int) -> str:
-    """The line at the bottom. If it is too long, the title is shortened first, then the model."""
-    return join_to_width((session_name(session), model, f"mode {mode}", used), width, (0, 1))
+    """The line at the bottom."""
+    return join_to_width((session_name(session), model, f"mode {mode}", used), width)
 
 
 def session_name(session: Session) -> str:
@@ -358,18 +356,16 @@ def window_used(session: Session, window: int) -> str:
     return f"{min(100, round(100 * tokens / window))} % of {window:,}"
 
 
-def join_to_width(parts: Sequence[str], width: int, shrinking: Sequence[int]) -> str:
-    """The parts on one line of `width` columns; those at `shrinking` shrink, in that order."""
-    left = list(parts)
-    for at in shrinking:
-        over = columns(_join(left)) - width
+def join_to_width(parts: Sequence[str], width: int) -> str:
+    """The parts on one line of `width` columns; the longest are shortened."""
+    left = [part for part in parts if part]
+    for _ in left:
+        over = columns("  ".join(left)) - width
         if over > 0:
-            left[at] = one_line(left[at], max(LEAST_CHARACTERS, len(left[at]) - over))
-    return one_line(_join(left), width)
-
-
-def _join(parts: Sequence[str]) -> str:
-    return "  ".join(filter(None, parts))
+            longest = max(left, key=len)
+            short = one_line(longest, max(LEAST_CHARACTERS, len(longest) - over))
+            left[left.index(longest)] = short
+    return one_line("  ".join(left), width)
 
 
 def _shorten_path(path: Path) -> str:

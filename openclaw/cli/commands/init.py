@@ -10,6 +10,7 @@ import typer
 
 from openclaw.cli.formatting import warn
 from openclaw.cli.home_trust import ensure_trusted
+from openclaw.cli.options import Unasked
 from openclaw.cli.questions import can_ask, confirm
 from openclaw.config import load_settings, starter_text
 from openclaw.errors import Damaged
@@ -33,9 +34,7 @@ def init(
         Path | None,
         typer.Argument(metavar="DIR", help="Where; else --home, OPENCLAW_HOME, or here."),
     ] = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Do not ask about a folder that holds other files.")
-    ] = False,
+    yes: Unasked = False,
 ) -> None:
     """Make a home, or add what is missing to one. Nothing is ever overwritten."""
     target = chosen_folder(directory, ctx.obj)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +13,7 @@ import typer
 from openclaw.cli.common import print_json
 from openclaw.cli.formatting import minute, warn
 from openclaw.cli.open_agent import open_agent
-from openclaw.cli.options import AsJson, OfSession
+from openclaw.cli.options import AsJson, OfSession, Unasked
 from openclaw.cli.questions import can_ask, confirm
 from openclaw.errors import UsageError
 from openclaw.security.display import count_of, harmless, one_line, some_lines
@@ -43,9 +43,7 @@ def undo(
     ] = False,
     session: OfSession = "",
     keep: Keep = False,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Do not ask when there are fewer than N.")
-    ] = False,
+    yes: Unasked = False,
     as_json: AsJson = False,
 ) -> None:
     """Take back the newest turns: their files and what was said in them. A command that changes
@@ -83,18 +81,13 @@ def _all_of(turns: Sequence[Turn], count: int) -> bool:
     """Ask whether the user wants all turns back, when fewer exist than he said. UsageError where
     nobody can be asked.
     """
-    there = (
-        f"there {'is only 1 turn' if len(turns) == 1 else f'are only {len(turns)} turns'} to undo"
-    )
+    is_ = "is" if len(turns) == 1 else "are"
+    there = f"there {is_} only {count_of(len(turns), 'turn')} to undo"
     if not can_ask():
         raise UsageError(f"{there}, not {count}", f"openclaw undo {len(turns)}, or add --yes")
-    many = len(_conversations(turns))
+    many = len({turn.session for turn in turns if turn.session})
     of = f", of {many} conversations" if many > 1 else ""
     return confirm(f"{there.capitalize()}{of}. Take all of them back?", yes=False)
-
-
-def _conversations(turns: Iterable[Turn]) -> set[str]:
-    return {turn.session for turn in turns} - {""}
 
 
 def scope_of(*, files: bool, talk: bool) -> Scope:
@@ -106,22 +99,19 @@ def scope_of(*, files: bool, talk: bool) -> Scope:
     return "files" if files else "talk" if talk else "all"
 
 
-def undo_lines(taken: UndoResult, verb: str, *, again: str = "") -> Iterator[str]:
-    """Describe the result of an undo or redo; for conflicts see `conflict_lines`. `again` is the
-    command that reverses it.
+def undo_lines(taken: UndoResult, verb: str, front: str = "openclaw ") -> Iterator[str]:
+    """Describe the result of an undo or redo; for conflicts see `conflict_lines`. `front` stands
+    before the name of a command.
     """
-    several = len({turn.session for turn in taken.of}) > 1
+    talks = {turn.session for turn in taken.of}
     for turn in taken.of:
-        place = f"  ({turn.session or 'a command'})" if several and verb == "undo" else ""
+        place = f"  ({turn.session or 'a command'})" if len(talks) > 1 and verb == "undo" else ""
         subject = turn.subject.removeprefix("Undo: ")  # a redo is of undos
         yield f"{turn.id}  {minute(turn.at)}  {one_line(subject, 60)}{place}"
-    files = [
-        f"  {one_line(each.path)} {each.action} (+{each.added} -{each.removed})"
-        for each in taken.files
-    ]
+    files = [f"  {one_line(f.path)} {f.action} (+{f.added} -{f.removed})" for f in taken.files]
     yield from some_lines(files, MAX_FILES, "more files")
     if taken.messages:
-        many = len(_conversations(taken.of))
+        many = len(talks - {""})
         of = f"{many} conversations" if many > 1 else "the conversation"
         yield f"  {count_of(taken.messages, 'message')} of {of}"
     yield from (f"  {one_line(path)}: later changes of others are kept" for path in taken.merged)
@@ -130,22 +120,21 @@ def undo_lines(taken: UndoResult, verb: str, *, again: str = "") -> Iterator[str
     if taken.turn is None:
         yield "nothing was changed"
     elif verb == "undo":
-        yield f"taken back; {again or 'openclaw redo'} puts it back"
+        yield f"taken back; {front}redo puts it back"
     else:
-        yield f"put back; {again or 'openclaw undo'} takes it back"
+        yield f"put back; {front}undo takes it back"
     if taken.notice:
         yield one_line(taken.notice)
 
 
-def conflict_lines(taken: UndoResult, verb: str, *, again: str = "") -> Iterator[str]:
+def conflict_lines(taken: UndoResult, verb: str, front: str = "openclaw ") -> Iterator[str]:
     """Return the lines that others changed since, and what became of the rest."""
     for conflict in taken.conflicts:
         yield f"{one_line(conflict.path)}: the same lines were changed since"
         yield from (f"  {line}" for line in harmless(conflict.text).splitlines())
-    again = again or f"openclaw {verb} --keep"
-    done, rest = ("taken back", "takes back") if verb == "undo" else ("put back", "puts back")
+    done, does = ("taken back", "takes back") if verb == "undo" else ("put back", "puts back")
     if taken.turn is None:
-        yield f"nothing was {done}; {again} {rest} the rest and leaves these lines"
+        yield f"nothing was {done}; {front}{verb} --keep {does} the rest and leaves these lines"
     else:
         yield "these lines stay as they are"
 

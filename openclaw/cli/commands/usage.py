@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
 
 import typer
 
 from openclaw.cli.commands.memory.shared import parse_past_day
 from openclaw.cli.common import current_home, print_result, table
 from openclaw.cli.formatting import minute, warn
-from openclaw.cli.options import AsJson, Since
+from openclaw.cli.options import AsJson, OfSession, Since
 from openclaw.inspection.usage import (
     Sums,
     TurnUsage,
@@ -29,12 +28,7 @@ HEADS = ("SENT", "CACHED", "WRITTEN", "1ST TOKEN", "IN/S", "OUT/S")
 
 def usage(
     ctx: typer.Context,
-    session: Annotated[
-        str,
-        typer.Option(
-            "--session", "-s", metavar="ID", help="The turns of this conversation (or: latest)."
-        ),
-    ] = "",
+    session: OfSession = "",
     since: Since = "",
     as_json: AsJson = False,
 ) -> None:
@@ -66,7 +60,8 @@ def usage_lines(turns: Sequence[TurnUsage], *, whole: bool = False) -> list[str]
     blank = [""] * (2 + len(HEADS))
     rows = [_row(sum_turns("in all", turns)), blank, *map(_row, models), blank, *map(_row, shown)]
     where = f"{count_of(len(turns), 'turn')} in {count_of(talks, 'conversation')}"
-    lines = [f"{where}, {_span(days)}", ""]
+    first, last = days[0].name, days[-1].name
+    lines = [f"{where}, {first if first == last else f'{first} to {last}'}", ""]
     lines += table(rows, ("TURNS", *HEADS, ""), range(1 + len(HEADS))).split("\n")
     if left := len(days) - len(shown):
         lines.append(f"{count_of(left, 'earlier day')} not shown: --since {days[0].name}")
@@ -108,8 +103,3 @@ def _short(number: int) -> str:
     if number >= 10_000:
         return f"{number / 1_000:,.1f}k"
     return f"{number:,}"
-
-
-def _span(days: Sequence[Sums]) -> str:
-    first, last = days[0].name, days[-1].name
-    return first if first == last else f"{first} to {last}"

@@ -15,7 +15,7 @@ import typer
 from openclaw.cli.common import current_home, print_json, print_result
 from openclaw.cli.formatting import paint, print_lines, warn, wrap
 from openclaw.cli.open_agent import open_agent
-from openclaw.cli.options import AsJson
+from openclaw.cli.options import AsJson, Unasked
 from openclaw.cli.questions import confirm
 from openclaw.errors import UsageError
 from openclaw.maintenance.memory_lint import (
@@ -53,7 +53,7 @@ def lint(
     apply_it: Annotated[
         bool, typer.Option("--apply", help="With --fix: make these changes, as one turn.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for each file.")] = False,
+    yes: Unasked = False,
     staged: Annotated[
         bool, typer.Option("--staged", help="Only the lines that are staged in git.")
     ] = False,
