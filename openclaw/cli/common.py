@@ -19,12 +19,11 @@ from openclaw.security.display import columns, one_line
 from openclaw.storage.home import Home, find_home
 from openclaw.storage.safe_open import follow
 from openclaw.storage.trust_store import is_trusted
-from openclaw.types import ToolProblem
+from openclaw.types import KeepsWrites, ToolProblem
 
 if TYPE_CHECKING:
     from openclaw.config import Settings
     from openclaw.history.history import Command
-    from openclaw.types import KeepsWrites
 
 
 Item = TypeVar("Item")

@@ -5,23 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from openclaw.cli.formatting import minute
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.history.blame import Line, blame
 from openclaw.history.differences import SESSIONS_PREFIX, Difference, turn_differences
+from openclaw.history.turns import Turn
+from openclaw.home.open_home import OpenHome
 from openclaw.inspection.exchange import find_exchange, writer_of
 from openclaw.inspection.why import parse_session
 from openclaw.security.display import count_of, first_line, harmless, one_line
+from openclaw.storage.home import Home
 from openclaw.storage.safe_open import read_bytes
 from openclaw.types import ToolProblem
-
-if TYPE_CHECKING:
-    from openclaw.history.turns import Turn
-    from openclaw.home.open_home import OpenHome
-    from openclaw.storage.home import Home
-
 
 KINDS = {"outside": "edited outside"}
 OF = {"redo": "Puts back", "sync": "Came in"}

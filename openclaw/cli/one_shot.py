@@ -8,25 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from openclaw.cli.approval import Permission, yes_unless_untrusted
+from openclaw.cli.approval import GrantStore, Permission, yes_unless_untrusted
 from openclaw.cli.common import current_home
 from openclaw.cli.formatting import has_colours
 from openclaw.cli.play import choose_listener, exit_code, play
 from openclaw.cli.questions import can_ask, read_reply
+from openclaw.cli.render import Listener
 from openclaw.cli.standard_input import material_of, read_piped
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
 from openclaw.events import Notice
 from openclaw.messages import skill_prompt
-from openclaw.server.server_client import KeptGrants, find_server
+from openclaw.security.policy import Ask
+from openclaw.server.server_client import KeptGrants, RunningServer, find_server
 from openclaw.server.wire import PromptRequest
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import Agent
-    from openclaw.cli.approval import GrantStore
-    from openclaw.cli.render import Listener
-    from openclaw.security.policy import Ask
-    from openclaw.server.server_client import RunningServer
 
 
 def answer_once(

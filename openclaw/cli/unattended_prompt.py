@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 from openclaw.agent.agent import Agent
 from openclaw.cli.formatting import warn
@@ -22,10 +21,8 @@ from openclaw.jobs.unattended import (
     unattended_mode,
     unattended_settings,
 )
-
-if TYPE_CHECKING:
-    from openclaw.sessions.session import Session
-    from openclaw.storage.home import Home
+from openclaw.sessions.session import Session
+from openclaw.storage.home import Home
 
 
 def ask_unattended(home: Home, job: str, prompt: str, model: str | None = None) -> UnattendedResult:

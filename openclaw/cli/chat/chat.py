@@ -9,8 +9,8 @@ from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING
 
+from openclaw.agent.agent import Agent
 from openclaw.agent.greeting import greeting
 from openclaw.agent.todo_offers import TodoOffer, offer_after
 from openclaw.cli import questions
@@ -18,6 +18,7 @@ from openclaw.cli.chat import chat_commands, chat_history, prompt_line
 from openclaw.cli.chat.chat_commands import Answering, Say, keep_model, replace_shell_commands
 from openclaw.cli.chat.chat_history import LastPrompt
 from openclaw.cli.chat.completion import COMMANDS, MODES
+from openclaw.cli.chat.prompt_line import PipedLines, TypedLines
 from openclaw.cli.commands.why import why_in_chat
 from openclaw.cli.common import record_as_turn
 from openclaw.cli.play import exit_code, play
@@ -29,11 +30,7 @@ from openclaw.home.attachments import attach, missing_files
 from openclaw.home.model_names import HINT_WIDTH, known_models, resolve_installed_model
 from openclaw.messages import Material, skill_prompt
 from openclaw.security.display import harmless, one_line
-
-if TYPE_CHECKING:
-    from openclaw.agent.agent import Agent
-    from openclaw.cli.chat.prompt_line import PipedLines, TypedLines
-    from openclaw.sessions.session import Session
+from openclaw.sessions.session import Session
 
 DRY_RUN = "--dry-run"
 ENDING = 200

@@ -17,10 +17,11 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 import typer
 
+from openclaw.agent.agent import Agent
 from openclaw.cli import dispatch
 from openclaw.cli.charts import canvas
 from openclaw.cli.chat.prompt_line import SHELL_MARK, session_name
@@ -29,6 +30,7 @@ from openclaw.cli.commands.context import cache_lines, calls_of, change_lines, r
 from openclaw.cli.commands.memory.test import add_case
 from openclaw.cli.error_report import explain
 from openclaw.cli.formatting import for_stdout, minute
+from openclaw.cli.questions import Choice
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.home.attachments import attach
 from openclaw.home.model_names import find_auto_model
@@ -40,15 +42,10 @@ from openclaw.nlp.complaints import is_complaint
 from openclaw.security.display import harmless, main_argument, one_line
 from openclaw.security.untrusted import strip_hidden
 from openclaw.sessions.export import export_markdown
+from openclaw.sessions.session import Session
 from openclaw.sessions.store import UNATTENDED, SessionStore
 from openclaw.storage.text import read_text
 from openclaw.tools.paths import SPILL
-
-if TYPE_CHECKING:
-    from openclaw.agent.agent import Agent
-    from openclaw.cli.questions import Choice
-    from openclaw.sessions.session import Session
-
 
 GROUPS = {
     "todo": ("list", ""),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from openclaw.agent.agent import Agent
 from openclaw.cli.chat.chat_commands import Say, say_all
 from openclaw.cli.commands.log import log_lines
 from openclaw.cli.commands.undo import conflict_lines, refused, scope_of, undo_lines
@@ -15,14 +16,13 @@ from openclaw.cli.history_lines import blame_lines, diff_lines, find_blame, show
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
 from openclaw.history.differences import turn_differences
+from openclaw.history.turns import Turn
 from openclaw.messages import Material, skill_prompt
 from openclaw.security.display import one_line
+from openclaw.sessions.session import Session
 
 if TYPE_CHECKING:
-    from openclaw.agent.agent import Agent
     from openclaw.agent.undo import UndoResult
-    from openclaw.history.turns import Turn
-    from openclaw.sessions.session import Session
 
 
 SHOWN_TURNS = 10

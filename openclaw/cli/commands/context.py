@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from string import ascii_letters
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -22,6 +22,7 @@ from openclaw.cli.standard_input import material_of, read_piped
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
+from openclaw.history.turns import Turn
 from openclaw.inspection.context import (
     ContextReport,
     HeadChanges,
@@ -35,9 +36,6 @@ from openclaw.inspection.usage import MEASURED
 from openclaw.messages import Entry, TurnRecord, skill_prompt
 from openclaw.security.display import count_of, first_line, harmless, one_line, some_of
 from openclaw.sessions.store import open_store
-
-if TYPE_CHECKING:
-    from openclaw.history.turns import Turn
 
 
 def context(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -24,23 +24,20 @@ from openclaw.errors import Damaged, ModelMissing, OpenclawError, Refused, Usage
 from openclaw.evals.model_probes import Listener, ProbeLimits, probe_schema_enforcement
 from openclaw.maintenance.doctor.checkup import Check, checkup
 from openclaw.models import token_count
+from openclaw.models.base import Model
 from openclaw.retrieval.embedder_choice import open_embedder
 from openclaw.security.display import one_line, some_of
 from openclaw.security.grants import read_grants
 from openclaw.security.network import read_url
 from openclaw.security.program_trust import why_untrusted
 from openclaw.security.secrets import find_secrets
+from openclaw.storage.home import Home
 from openclaw.storage.program import models_folder
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import read_text
 from openclaw.tools.mcp.start import ServerStarter, enabled, fault_line
 from openclaw.tools.shell.sandbox import why_unavailable
 from openclaw.types import ToolProblem
-
-if TYPE_CHECKING:
-    from openclaw.models.base import Model
-    from openclaw.storage.home import Home
-
 
 REQUIRED = ("SOUL.md", "AGENTS.md", "USER.md")
 FREE_BYTES = 2_000_000_000

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -25,9 +25,7 @@ from openclaw.jobs.unattended import (
     run_lock,
 )
 from openclaw.security.display import harmless
-
-if TYPE_CHECKING:
-    from openclaw.storage.home import Home
+from openclaw.storage.home import Home
 
 
 def heartbeat(

@@ -17,12 +17,12 @@ from openclaw.config import load_settings
 from openclaw.config.hook_settings import EVENTS, Event, Hook
 from openclaw.errors import OpenclawError, Refused, UsageError
 from openclaw.hooks.hooks import TRUST, Hooks, common_facts, open_hooks
+from openclaw.hooks.runner import HookReply
 from openclaw.security.display import fold_blanks, harmless, one_line, some_lines
 from openclaw.security.program_trust import TrustRequest, why_untrusted
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import Agent
-    from openclaw.hooks.runner import HookReply
     from openclaw.tools.mcp.start import ServerStarter
 
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -16,12 +16,9 @@ from openclaw.cli.options import AsJson, Unasked
 from openclaw.cli.questions import can_ask, confirm, require_yes
 from openclaw.errors import Damaged
 from openclaw.maintenance.importers.plan import ImportPlan, carry_out, plan_import
+from openclaw.maintenance.importers.steps import ImportStep
 from openclaw.security.display import one_line
-
-if TYPE_CHECKING:
-    from openclaw.maintenance.importers.steps import ImportStep
-    from openclaw.storage.home import Home
-
+from openclaw.storage.home import Home
 
 MAX_ALIKE = 8
 """Steps of one kind that are listed; of more the first ones stand for all. --json lists all."""

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -20,10 +20,8 @@ from openclaw.jobs.job_runs import JobResult, all_due, last_runs, run_due, tell,
 from openclaw.jobs.schedule import FILE, Job, find_job, read_jobs
 from openclaw.security.display import harmless
 from openclaw.server.autostart import make_timer_files, start_command
+from openclaw.storage.home import Home
 from openclaw.types import local_time
-
-if TYPE_CHECKING:
-    from openclaw.storage.home import Home
 
 app = make_group("Do things by the clock: memory/JOBS.md.")
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -17,15 +17,12 @@ from openclaw.cli.history_lines import kind_of, place_of, state_words
 from openclaw.cli.open_agent import open_agent
 from openclaw.cli.options import AsJson, OfSession
 from openclaw.history.differences import SESSIONS_PREFIX, turn_differences, turn_json
+from openclaw.history.history import History
+from openclaw.history.turns import Turn
 from openclaw.security.audit import ACTIONS, read_actions
 from openclaw.security.display import one_line
 from openclaw.sessions.session import is_generated_id
 from openclaw.sessions.session_files import SHORT_ID
-
-if TYPE_CHECKING:
-    from openclaw.history.history import History
-    from openclaw.history.turns import Turn
-
 
 SUBJECT = 50
 HEADERS = ("ID", "AT", "KIND", "FILES", "LINES", "SESSION", "SUBJECT", "")

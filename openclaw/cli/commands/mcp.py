@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -15,14 +15,11 @@ from openclaw.cli.questions import refuse_inside_agent
 from openclaw.config import load_settings
 from openclaw.config.mcp_settings import Server, read_servers, tool_name_part
 from openclaw.errors import AwayError, OpenclawError, UsageError
+from openclaw.storage.home import Home
 from openclaw.tools.mcp.schema import ServerCache, read_cache
 from openclaw.tools.mcp.start import KIND, ServerStarter, enabled, fault_line
 from openclaw.tools.mcp.tools import McpServers, make_connector
-
-if TYPE_CHECKING:
-    from openclaw.storage.home import Home
-    from openclaw.tools.tool import Tool
-
+from openclaw.tools.tool import Tool
 
 app = make_group("List and try MCP servers (`mcp:` in openclaw.yaml).")
 

@@ -8,7 +8,7 @@ import sys
 import webbrowser
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -19,10 +19,8 @@ from openclaw.security.display import one_line
 from openclaw.server.access import add_token, read_tokens, remove_token, tokens_file
 from openclaw.server.autostart import inherited_socket, make_files, start_command
 from openclaw.server.server_client import RunningServer, find_server
+from openclaw.storage.home import Home
 from openclaw.storage.text import read_text
-
-if TYPE_CHECKING:
-    from openclaw.storage.home import Home
 
 DEFAULT_PORT = 8377
 LEAST_TOKEN = 32

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from openclaw.agent.merge_devices import SyncConflict
 from openclaw.agent.sync import SyncResult
 from openclaw.agent.sync import sync as sync_home
 from openclaw.cli.common import print_json
@@ -20,9 +21,6 @@ from openclaw.security.display import count_of, one_line, some_lines
 from openclaw.security.trust import is_own_remote, own_remote
 from openclaw.storage.git_remote import find_remote
 from openclaw.storage.program import is_started_by_agent
-
-if TYPE_CHECKING:
-    from openclaw.agent.merge_devices import SyncConflict
 
 CONFLICT = 1
 MAX_FILES = 20

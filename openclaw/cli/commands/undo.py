@@ -16,11 +16,11 @@ from openclaw.cli.open_agent import open_agent
 from openclaw.cli.options import AsJson, OfSession, Unasked
 from openclaw.cli.questions import can_ask, confirm
 from openclaw.errors import UsageError
+from openclaw.history.turns import Scope, Turn
 from openclaw.security.display import count_of, harmless, one_line, some_lines
 
 if TYPE_CHECKING:
     from openclaw.agent.undo import UndoResult
-    from openclaw.history.turns import Scope, Turn
 
 
 Count = Annotated[int, typer.Argument(metavar="N", min=1, help="How many.")]

@@ -7,7 +7,7 @@ import shutil
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -15,14 +15,10 @@ from openclaw.cli.common import print_result, table
 from openclaw.cli.formatting import minute, paint
 from openclaw.cli.open_agent import open_agent
 from openclaw.cli.options import AsJson, OfSession
-from openclaw.inspection.why import NO_RECORD, find_why
+from openclaw.home.open_home import OpenHome
+from openclaw.inspection.why import NO_RECORD, ModelStep, Why, find_why
 from openclaw.security.display import harmless, one_line
-
-if TYPE_CHECKING:
-    from openclaw.home.open_home import OpenHome
-    from openclaw.inspection.why import ModelStep, Why
-    from openclaw.sessions.session import Session
-
+from openclaw.sessions.session import Session
 
 FULL = "--full"
 BOLD = "\x1b[1m"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -22,10 +22,7 @@ from openclaw.memory.entries import CATEGORIES as KNOWN
 from openclaw.memory.entries import Meta
 from openclaw.memory.notes import AlreadyKnownError, Note, SavedNote, typed_notes
 from openclaw.security.display import one_line
-
-if TYPE_CHECKING:
-    from openclaw.storage.home import Home
-
+from openclaw.storage.home import Home
 
 app = make_group("Show, add to and forget what is remembered.")
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -27,15 +27,12 @@ from openclaw.maintenance.memory_lint import (
     staged_findings,
     staged_lines,
 )
+from openclaw.memory.findings import LintFinding
 from openclaw.memory.lint import format_diff, is_fault
 from openclaw.security.display import count_of, one_line
 from openclaw.security.untrusted import show_hidden
+from openclaw.storage.home import Home
 from openclaw.storage.text import replace_bad_bytes
-
-if TYPE_CHECKING:
-    from openclaw.memory.findings import LintFinding
-    from openclaw.storage.home import Home
-
 
 FAULTS = 1
 COLOURS = {"error": "\x1b[1;31m", "warning": "\x1b[35m", "advice": "\x1b[36m"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -14,9 +14,7 @@ from openclaw.cli.questions import read_letter
 from openclaw.errors import UsageError
 from openclaw.memory.notes import Note, Notes, find_candidates, typed_notes
 from openclaw.security.display import one_line
-
-if TYPE_CHECKING:
-    from openclaw.storage.home import Home
+from openclaw.storage.home import Home
 
 
 def review(

@@ -20,13 +20,13 @@ from openclaw.cli.options import AsJson, NoServer, Since
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.home.recall import finish_index
+from openclaw.retrieval.passages import Passage
 from openclaw.retrieval.scan import find_notes_outside, index_options
 from openclaw.security.display import one_line, some_lines
 from openclaw.server.server_client import find_server
 from openclaw.tools.memory_tools import clean_passage
 
 if TYPE_CHECKING:
-    from openclaw.retrieval.passages import Passage
     from openclaw.retrieval.search import Search
 
 

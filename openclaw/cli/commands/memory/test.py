@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -26,13 +26,10 @@ from openclaw.evals.memory_test import (
     score_ranking,
 )
 from openclaw.memory.markdown import change_file, read_markdown
+from openclaw.retrieval.passages import Passage
 from openclaw.security.display import count_of, one_line
+from openclaw.storage.home import Home
 from openclaw.tools.memory_tools import clean_passage
-
-if TYPE_CHECKING:
-    from openclaw.retrieval.passages import Passage
-    from openclaw.storage.home import Home
-
 
 PATH = "memory/TESTS.md"
 NAMES = {"words": "BM25", "meaning": "vectors", "hybrid": "hybrid"}

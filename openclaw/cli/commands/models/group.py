@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from http.client import HTTPException
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -30,12 +30,9 @@ from openclaw.home.model_names import (
     resolve_model,
 )
 from openclaw.models import catalog
+from openclaw.models.catalog import Progress
 from openclaw.models.http_client import ServerRefusal, one_line
 from openclaw.models.ollama_client import OllamaClient, base_url
-
-if TYPE_CHECKING:
-    from openclaw.models.catalog import Progress
-
 
 app = make_group("List, fetch and choose models.")
 

@@ -16,9 +16,11 @@ import typer
 from openclaw.cli.common import load_settings_or_defaults, print_json, print_result
 from openclaw.cli.formatting import warn
 from openclaw.cli.options import AsJson
+from openclaw.config import Settings
 from openclaw.errors import ModelMissing, OpenclawError, UsageError
 from openclaw.evals.model_test import ModelTest
 from openclaw.home.model_names import find_auto_model, resolve_model
+from openclaw.models.base import Profile, Score
 from openclaw.models.machine import is_elsewhere
 from openclaw.models.profile import full_name, known_profiles, write_profile
 from openclaw.models.registry import split_name
@@ -27,9 +29,6 @@ from openclaw.storage.program import profiles_folder
 
 if TYPE_CHECKING:
     from rich.text import Text
-
-    from openclaw.config import Settings
-    from openclaw.models.base import Profile, Score
 
 
 INTERRUPTED = 130

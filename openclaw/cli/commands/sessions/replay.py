@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -22,6 +22,7 @@ from openclaw.config import load_settings
 from openclaw.errors import UsageError
 from openclaw.evals.recorded import RecordedTurn, recorded_turns
 from openclaw.evals.replay import Replay
+from openclaw.evals.replay_compare import Piece, ReplayedTurn, ReplayResult, TurnDifference
 from openclaw.evals.replay_home import open_replay_home
 from openclaw.evals.replay_suite import (
     CheckedTurn,
@@ -31,14 +32,10 @@ from openclaw.evals.replay_suite import (
     files_of,
     read_case,
 )
+from openclaw.messages import Usage
 from openclaw.security.display import count_of, harmless, one_line
+from openclaw.sessions.session import Session
 from openclaw.sessions.store import open_store
-
-if TYPE_CHECKING:
-    from openclaw.evals.replay_compare import Piece, ReplayedTurn, ReplayResult, TurnDifference
-    from openclaw.messages import Usage
-    from openclaw.sessions.session import Session
-
 
 Model = Annotated[
     str | None,

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -18,10 +18,7 @@ from openclaw.config import load_settings, set_value
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.security.display import harmless, one_line
 from openclaw.skills.skill import ListedSkill, Skill, check_skill, find_skill, list_installed
-
-if TYPE_CHECKING:
-    from openclaw.storage.home import Home
-
+from openclaw.storage.home import Home
 
 app = make_group("List, check, install and switch skills.")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -30,11 +30,8 @@ from openclaw.skills.install import remove as remove_skill
 from openclaw.skills.proposals import create_skill
 from openclaw.skills.skill import make_blocker_check
 from openclaw.skills.sources import read_origin
+from openclaw.storage.home import Home
 from openclaw.storage.text import read_text
-
-if TYPE_CHECKING:
-    from openclaw.storage.home import Home
-
 
 MAX_LINES = 40
 

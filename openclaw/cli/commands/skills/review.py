@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -20,9 +20,7 @@ from openclaw.skills.proposals import (
     proposals,
     reject_proposal,
 )
-
-if TYPE_CHECKING:
-    from openclaw.storage.home import Home
+from openclaw.storage.home import Home
 
 
 def review(

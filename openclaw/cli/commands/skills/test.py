@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -18,9 +18,7 @@ from openclaw.evals.skill_test import Trial, guess_trials, run_trials
 from openclaw.security.display import one_line
 from openclaw.skills.skill import Skill, list_installed
 from openclaw.skills.trigger_tests import read_triggers
-
-if TYPE_CHECKING:
-    from openclaw.storage.home import Home
+from openclaw.storage.home import Home
 
 
 def test(
