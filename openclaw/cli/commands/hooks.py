@@ -20,6 +20,7 @@ from openclaw.hooks.hooks import TRUST, Hooks, common_facts, open_hooks
 from openclaw.hooks.runner import HookReply
 from openclaw.security.display import fold_blanks, harmless, one_line, some_lines
 from openclaw.security.program_trust import TrustRequest, why_untrusted
+from openclaw.storage.trust_store import HOOKS
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import Agent
@@ -56,20 +57,25 @@ def trust(
     This is kept outside of the home: one that comes from elsewhere does not bring it along.
     """
     hooks = _open(ctx)
-    if revoke:
-        taken = hooks.trust.revoke(hooks.home)
-        typer.echo("the hooks of this home run no more" if taken else "they were not allowed")
-        return
-    refuse_inside_agent("hooks")
     warn(fault.text for fault in hooks.faults)
-    if not hooks.hooks:
-        raise UsageError("there are no hooks to allow", "docs/hooks.md tells how to name one")
-    allow_programs("hooks", hooks, yes=yes)
+    trust_programs("hooks", hooks, HOOKS, yes=yes, revoke=revoke)
 
 
-def allow_programs(what: str, programs: Hooks | ServerStarter, *, yes: bool) -> None:
-    """Show what is to be trusted, and save the trust. Refused when none is possible."""
+def trust_programs(
+    what: str, programs: Hooks | ServerStarter, kind: str, *, yes: bool, revoke: bool
+) -> None:
+    """Show what is to be trusted, and save the trust, or take it back. Refused when none is
+    possible."""
+    if revoke:
+        taken = programs.trust.revoke(programs.home, kind)
+        typer.echo(f"the {what} of this home run no more" if taken else "they were not allowed")
+        return
+    refuse_inside_agent(what)
     now = programs.asked()
+    if not (now.hooks or now.servers):
+        raise UsageError(
+            f"there are no {what} to allow", "hooks need it, and servers that run files of the home"
+        )
     if trouble := now.programs.trouble:
         raise Refused(
             f"these {what} cannot be allowed: {trouble}",
@@ -210,16 +216,13 @@ def trust_lines(now: TrustRequest) -> Iterator[str]:
         if server.env:
             given = (f"{name}={value}" for name, value in server.env.items())
             yield f"    gets {one_line(', '.join(given))}"
-    named = [name for name in now.programs.files if _is_named(name, now.programs.named)]
+    # A command names a file, or a folder that it lies in.
+    words = now.programs.named
+    named = [f for f in now.programs.files if any(f"{f}/".startswith(f"{w}/") for w in words)]
     others = [name for name in now.programs.files if name not in named]
     yield from _few("with these files of the home", named)
     yield from _few("nobody names these, but they lie where programs look", others)
     yield from _few("which are not there", now.programs.missing)
-
-
-def _is_named(name: str, named: Sequence[str]) -> bool:
-    """Tell whether the commands name a file, or a folder that it lies in."""
-    return any(name == each or name.startswith(f"{each}/") for each in named)
 
 
 def _few(title: str, names: Sequence[str]) -> Iterator[str]:
@@ -233,32 +236,24 @@ def _format_reply(hook: Hook, reply: HookReply) -> Iterator[str]:
     code = "" if reply.code is None else f"exit code {reply.code}, "
     yield f"{one_line(hook.label)}: {code}{reply.seconds:.2f} s"
     told = (("failed", reply.failed), ("refuses", reply.refused), ("notice", reply.notice))
-    yield from (f"  {name}: {one_line(text)}" for name, text in told if text)
+    lines = [f"  {name}: {one_line(text)}" for name, text in told if text]
     if reply.text:
-        yield "  adds:"
-        yield from (f"    {line}" for line in harmless(reply.text).splitlines())
-    if not any((reply.text, *(text for _, text in told))):
-        yield "  says nothing"
+        lines += ["  adds:", *(f"    {line}" for line in harmless(reply.text).splitlines())]
+    yield from lines or ["  says nothing"]
 
 
 def _sample(event: Event, tool: str) -> dict[str, Any]:
     """Return sample facts of an event (docs/hooks.md)."""
-    prompt = "What did we decide about the garden?"
-    facts: dict[str, Any] = {"session": "2026-11-21-120000-sample", "turn": 1}
-    if event in ("before_turn", "after_turn"):
-        facts |= {"prompt": prompt}
-    if event == "before_turn":
-        facts |= {"material": []}
-    if event == "after_turn":
-        names = ("files", "todos", "memories", "searches", "sent")
-        receipt: dict[str, list[str]] = {name: [] for name in names}
-        facts |= {"answer": "You decided to plant beans.", "stop": "answer", "receipt": receipt}
-        facts |= {"refused": [], "unbacked": []}
-    if event.endswith("_tool"):
-        call = {"command": "ls memory"} if tool == "run_shell" else {}
-        facts |= {"tool": tool, "effect": "run", "target": "ls memory", "input": call}
-    if event == "after_tool":
-        facts |= {"output": "Exit code 0.\nMEMORY.md\nTODO.md", "ok": True}
-    if event == "before_compact":
-        facts |= {"messages": 12, "focus": "", "dry_run": True}
-    return facts
+    prompt = {"prompt": "What did we decide about the garden?"}
+    receipt = {name: [] for name in ("files", "todos", "memories", "searches", "sent")}
+    answer = {"answer": "You decided to plant beans.", "stop": "answer", "receipt": receipt}
+    given = {"command": "ls memory"} if tool == "run_shell" else {}
+    call = {"tool": tool, "effect": "run", "target": "ls memory", "input": given}
+    samples: dict[Event, dict[str, Any]] = {
+        "before_turn": {**prompt, "material": []},
+        "after_turn": {**prompt, **answer, "refused": [], "unbacked": []},
+        "before_tool": call,
+        "after_tool": {**call, "output": "Exit code 0.\nMEMORY.md\nTODO.md", "ok": True},
+        "before_compact": {"messages": 12, "focus": "", "dry_run": True},
+    }
+    return {"session": "2026-11-21-120000-sample", "turn": 1, **samples[event]}

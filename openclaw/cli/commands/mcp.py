@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
 
-from openclaw.cli.commands.hooks import STATES, allow_programs, ask_for_programs
+from openclaw.cli.commands.hooks import STATES, ask_for_programs, trust_programs
 from openclaw.cli.common import current_home, print_listing, print_result, table
 from openclaw.cli.formatting import warn
 from openclaw.cli.options import AsJson, Revoke, Unasked, make_group
-from openclaw.cli.questions import refuse_inside_agent
 from openclaw.config import load_settings
 from openclaw.config.mcp_settings import Server, read_servers, tool_name_part
 from openclaw.errors import AwayError, OpenclawError, UsageError
@@ -33,12 +32,12 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     starts = ServerStarter(home, enabled(servers))
     now = starts.asked()
     state = starts.state(now)
-    waits = STATES[state] if state != "trusted" else ""
+    waiting = () if state == "trusted" else now.servers
     described = [
-        _server_json(server, home, cache, waits if server in now.servers else "")
+        _server_json(server, home, cache, STATES[state] if server in waiting else "")
         for server in servers
     ]
-    warn(line for _, line in faults)
+    warn(faults.values())
     rows = [(each["name"], each["state"], each["where"]) for each in described]
     none = "" if faults else "no MCP servers yet: name one below `mcp:` in openclaw.yaml"
     print_listing(described, rows, ("NAME", "STATE", "WHERE"), as_json=as_json, empty=none)
@@ -56,16 +55,10 @@ def trust(
     Servers that are programs of the system do not need it.
     """
     home = current_home(ctx)
-    starts, faults = _starts(home)
-    if revoke:
-        taken = starts.trust.revoke(home, KIND)
-        typer.echo("these servers run no more" if taken else "they were not allowed")
-        return
-    refuse_inside_agent("MCP servers")
-    warn(line for _, line in faults)
-    if not starts.asked().servers:
-        raise UsageError("no MCP server runs a file of this home", "the others need no permission")
-    allow_programs("MCP servers", starts, yes=yes)
+    servers, faults = _read(home)
+    warn(faults.values())
+    starts = ServerStarter(home, enabled(servers))
+    trust_programs("MCP servers", starts, KIND, yes=yes, revoke=revoke)
 
 
 @app.command("test")
@@ -76,8 +69,8 @@ def try_one(
 ) -> None:
     """Start a server, or reach it, and read the list of its tools again."""
     home = current_home(ctx)
-    server = _find_server(home, name)
-    servers, _ = _read(home)
+    servers, faults = _read(home)
+    server = _find_server(servers, faults, name)
     cache = _cache(home)
     used = McpServers([server], cache, lambda: make_connector(home, servers))
     try:
@@ -99,30 +92,24 @@ def try_one(
 
 def ask_servers_trust(home: Home, read: Callable[[str], str], say: Callable[[str], None]) -> None:
     """Ask, at the start of a chat, whether servers may run that run files of this home."""
-    ask_for_programs("MCP servers", _starts(home)[0], read, say)
+    ask_for_programs("MCP servers", ServerStarter(home, enabled(_read(home)[0])), read, say)
 
 
-def _read(home: Home) -> tuple[list[Server], list[tuple[str, str]]]:
-    """Return the servers, and the name and fault of each that is written wrongly."""
+def _read(home: Home) -> tuple[list[Server], dict[str, str]]:
+    """Return the servers, and by its name the fault of each that is written wrongly."""
     servers, faults = read_servers(load_settings(home).mcp or {})
-    return servers, [(fault.server, fault_line(home, fault)) for fault in faults]
-
-
-def _starts(home: Home) -> tuple[ServerStarter, list[tuple[str, str]]]:
-    servers, faults = _read(home)
-    return ServerStarter(home, enabled(servers)), faults
+    return servers, {fault.server: fault_line(home, fault) for fault in faults}
 
 
 def _cache(home: Home) -> ServerCache:
     return read_cache(home.private / "cache" / "mcp.json")
 
 
-def _find_server(home: Home, name: str) -> Server:
-    servers, faults = _read(home)
+def _find_server(servers: Sequence[Server], faults: Mapping[str, str], name: str) -> Server:
     found = next((server for server in servers if server.name == name), None)
     if found is None:
-        if wrong := [line for server, line in faults if server == name]:
-            raise UsageError(wrong[0], "fix that line; openclaw config path names the file")
+        if name in faults:
+            raise UsageError(faults[name], "fix that line; openclaw config path names the file")
         known = ", ".join(server.name for server in servers) or "none yet"
         raise UsageError(f"there is no MCP server {name}", f"servers: {known}")
     if found.disabled:
