@@ -89,7 +89,6 @@ def choose_listener(
     if out.isatty() and os.environ.get("TERM") != "dumb":
         from openclaw.cli.terminal import Screen
 
-        seconds, animated = BELL_SECONDS if bell else 0.0, has_colours(out)
-        return Screen(out, err, notes=not quiet, typed=typed, animated=animated, bell=seconds)
+        return Screen(out, err, notes=not quiet, typed=typed, bell=BELL_SECONDS if bell else 0.0)
     tools = err.isatty() and not quiet
     return PlainText(out, err, tools=tools, notes=not quiet, dim=has_colours(err))

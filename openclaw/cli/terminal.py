@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from rich.segment import Segment
 
 
-REDRAW_SECONDS = 0.08
 STATUS_SECONDS = 0.3
 """A shorter wait gets no status line."""
 PAUSE_SECONDS = 1.0
@@ -55,7 +54,6 @@ class Screen(TurnText):
 
     notes: show tool lines, notices and the receipt
     typed: returns the text that is typed ahead; without it typed text is not shown
-    animated: draw the status line anew as time passes
     bell: seconds of waiting after which the bell rings, 0 for never
     """
 
@@ -66,7 +64,6 @@ class Screen(TurnText):
         *,
         notes: bool,
         typed: Callable[[], str] | None = None,
-        animated: bool = True,
         bell: float = 0.0,
     ) -> None:
         super().__init__(tools=notes, notes=notes)
@@ -79,9 +76,8 @@ class Screen(TurnText):
         self._activity = ""  # the present activity, "" between turns
         self._progress = Progress()
         self._since = self._attention_at = time.monotonic()
-        self._token_at = self._drawn_at = 0.0
-        self._animated = animated
-        self._live = LiveLines(out, self._lines, animated=animated, silent=typed is None)
+        self._token_at = 0.0
+        self._live = LiveLines(out, self._lines, silent=typed is None)
 
     def __call__(self, event: Event) -> None:
         with self._live.lock:
@@ -91,10 +87,6 @@ class Screen(TurnText):
             self._follow(event)
             if self._activity:
                 self._live.start()
-            often = isinstance(event, Token) and time.monotonic() - self._drawn_at < REDRAW_SECONDS
-            if not self._animated and not often:
-                self._live.draw()
-                self._drawn_at = time.monotonic()
 
     def _follow(self, event: Event) -> None:
         """Follow what goes on, for the status line."""
@@ -176,32 +168,30 @@ class Screen(TurnText):
         seconds = now - self._since
         if self._activity == "writing" and now - self._token_at < PAUSE_SECONDS:
             return []
-        if self._animated and seconds < STATUS_SECONDS:
+        if seconds < STATUS_SECONDS:
             return []
         progress = self._progress
         details = [] if progress.share is None else [f"{progress.share:.0%}".replace("%", " %")]
-        if self._animated and seconds >= 1:
+        if seconds >= 1:
             minutes, rest = divmod(int(seconds), 60)
             details.append(f"{minutes} min {rest} s" if minutes else f"{rest} s")
-        words = one_line(progress.what or self._activity)
-        end = f" {', '.join(details)}" if details else " \u2026" if not self._animated else ""
-        sign = f"{self._spinner(now)} " if self._animated else ""
-        words = _cut_end(words, width - columns(sign) - columns(end))
+        end = f" {', '.join(details)}" if details else ""
+        sign = _SPINNER[int(now * 10) % len(_SPINNER)]
+        words = f"{sign} {one_line(progress.what or self._activity)}"
         tail = [_cut_end(f"  {one_line(line)}", width) for line in progress.tail[-MAX_TAIL:]]
-        return [_dim(line) for line in (f"{sign}{words}{end}", *tail)]
-
-    def _spinner(self, now: float) -> str:
-        signs = _SPINNER
-        try:
-            signs.encode(self._out.encoding or "utf-8")
-        except UnicodeEncodeError:
-            signs = "|/-\\"
-        return signs[int(now * 10) % len(signs)]
+        return [_dim(line) for line in (_cut_end(words, width - columns(end)) + end, *tail)]
 
     def _growing_lines(self, text: str, width: int) -> list[str]:
-        """The lines of the growing block; rendered anew only when it has changed."""
+        """The growing block as lines with escapes for colours; rendered anew only when it has
+        changed."""
         if self._growing[:2] != (text, width):
-            self._growing = (text, width, _render_lines(text, self._get_console(), width))
+            lines = []
+            if text.strip():
+                console = self._get_console()
+                with console.capture() as capture:
+                    console.print(_TrimmedMarkdown(text), width=width)
+                lines = capture.get().rstrip("\n").split("\n")
+            self._growing = (text, width, lines)
         return self._growing[2]
 
     # -------- the text printed for good
@@ -264,15 +254,6 @@ def _cut_end(line: str, width: int) -> str:
     return f"{line}\u2026"
 
 
-def _render_lines(text: str, console: Console, width: int) -> list[str]:
-    """Markdown as lines with escapes for colours."""
-    if not text.strip():
-        return []
-    with console.capture() as capture:
-        console.print(_TrimmedMarkdown(text), width=width)
-    return capture.get().rstrip("\n").split("\n")
-
-
 class _TrimmedMarkdown:
     """Markdown without blank lines around it."""
 
@@ -330,7 +311,6 @@ class LiveLines:
 
     lines: returns the lines for a number of columns and rows. They may hold escapes for colours and
         no others. Any thread calls it, under `lock`.
-    animated: a thread draws the lines; else only `draw` does
     silent: the terminal does not echo what is typed
     """
 
@@ -339,11 +319,9 @@ class LiveLines:
         out: TextIO,
         lines: Callable[[int, int], Sequence[str]],
         *,
-        animated: bool = True,
         silent: bool = True,
     ) -> None:
-        self._out, self._lines = out, lines
-        self._animated, self._silent = animated, silent
+        self._out, self._lines, self._silent = out, lines, silent
         self.lock = threading.RLock()
         self._drawn: Sequence[str] = ()
         self._ended: threading.Event | None = None  # of the thread that draws
@@ -358,8 +336,7 @@ class LiveLines:
             self._ended = threading.Event()
             self._echo_is_off = self._silent and _set_echo(False)
             self._signals.catch()
-            if self._animated:
-                threading.Thread(target=self._run, args=(self._ended,), daemon=True).start()
+            threading.Thread(target=self._run, args=(self._ended,), daemon=True).start()
 
     def stop(self) -> None:
         """Remove the lines and stop drawing."""

@@ -129,18 +129,6 @@ def test_nothing_is_drawn_between_turns(screen: Screen, out: Terminal) -> None:
     assert screen_of(out.getvalue()) == ["hello"]
 
 
-def test_without_animation_nothing_moves(out: Terminal) -> None:
-    screen = Screen(out, out, notes=True, animated=False)
-    screen.begin("getting ready")
-    screen(Call("1", "run_shell", {"command": "make"}))
-    assert screen_of(out.getvalue()) == ["run_shell make \u2026"]
-    length = len(out.getvalue())
-    time.sleep(0.3)
-    assert len(out.getvalue()) == length
-    screen.close()
-    assert screen_of(out.getvalue()) == []
-
-
 @pytest.mark.parametrize(("bell", "rings"), [(0.2, True), (5.0, False), (0.0, False)])
 def test_the_bell_rings_after_a_long_answer_only(bell: float, rings: bool, out: Terminal) -> None:
     screen = Screen(out, out, notes=True, bell=bell)
@@ -154,7 +142,7 @@ def test_the_bell_rings_after_a_long_answer_only(bell: float, rings: bool, out: 
 def test_a_line_that_a_narrower_terminal_has_wrapped_is_erased_whole(
     out: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = LiveLines(out, lambda width, height: ["x" * 50], animated=False)
+    lines = LiveLines(out, lambda width, height: ["x" * 50])
     lines.start()
     lines.draw()
     monkeypatch.setenv("COLUMNS", "20")
