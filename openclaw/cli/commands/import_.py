@@ -52,10 +52,10 @@ def import_(
     """Take over another agent's files, or notes. DIR is only read; nothing here is overwritten."""
     folder = Path.cwd() / directory.expanduser()
     plan = plan_import(_home(ctx), folder, format_)
-    some = plan.count() > 0
     if not as_json or not (yes or dry_run):
-        _say(_plan_lines(plan), as_json)
-    if not some or dry_run:
+        for line in _plan_lines(plan):
+            typer.echo(line, err=as_json)  # where the question is asked as well
+    if dry_run or not plan.count():
         _finish(plan, as_json, done=False)
         return
     require_yes("Import this?", yes=yes, otherwise="nothing was imported")
@@ -81,12 +81,6 @@ def _home(ctx: typer.Context) -> Home:
         return current_home(ctx)
 
 
-def _say(lines: Iterable[str], as_json: bool) -> None:
-    """Print lines on stdout; with JSON on stderr, where the question is asked as well."""
-    for line in lines:
-        typer.echo(line, err=as_json)
-
-
 def _plan_lines(plan: ImportPlan) -> Iterator[str]:
     transfer = plan.transfer
     label = transfer.label
@@ -101,33 +95,23 @@ def _rows(steps: Iterable[ImportStep]) -> Iterator[str]:
     order = list(_WORDS)
     listed = sorted(steps, key=lambda step: (order.index(step.deed), step.item.kind))
     rows: list[tuple[str, str, str]] = []
-    for _, group in groupby(listed, key=lambda step: (step.deed, step.item.kind)):
-        rows += _folded(list(group))
+    for (deed, _), group in groupby(listed, key=lambda step: (step.deed, step.item.kind)):
+        alike = list(group)
+        shown = alike if len(alike) <= MAX_ALIKE + 1 else alike[:MAX_ALIKE]
+        for step in shown:
+            note = f" ({step.detail})" if step.target and step.detail else step.detail
+            rows.append((_WORDS[deed], _short(step.item.path), _short(step.target) + note))
+        if more := len(alike) - len(shown):
+            rows.append((_WORDS[deed], f"... and {more:,} more", ""))
     if rows:
         yield table(rows, ("", "FROM", "TO, OR WHY NOT"))
-
-
-def _folded(steps: list[ImportStep]) -> list[tuple[str, str, str]]:
-    """Return the rows of steps of one kind: all of a few; of many the first ones and a number."""
-    shown = steps if len(steps) <= MAX_ALIKE + 1 else steps[:MAX_ALIKE]
-    rows = [(_WORDS[step.deed], _short(step.item.path), _end(step)) for step in shown]
-    if more := len(steps) - len(shown):
-        rows.append((_WORDS[steps[0].deed], f"... and {more:,} more", ""))
-    return rows
-
-
-def _end(step: ImportStep) -> str:
-    """Return the last lines: the target, and notes on it."""
-    target = _short(step.target)
-    return f"{target} ({step.detail})" if target and step.detail else target or step.detail
 
 
 def _short(path: str) -> str:
     """Shorten a path for a line of a terminal; elsewhere return it as it is."""
     if len(path) <= LONGEST_SHOWN or not sys.stdout.isatty():
         return path
-    half = LONGEST_SHOWN // 2
-    return f"{path[: half - 2]}...{path[-half + 1 :]}"
+    return f"...{path[3 - LONGEST_SHOWN :]}"
 
 
 def _finish(plan: ImportPlan, as_json: bool, *, done: bool, turn: str = "") -> None:
@@ -135,8 +119,7 @@ def _finish(plan: ImportPlan, as_json: bool, *, done: bool, turn: str = "") -> N
         print_json(_as_json(plan, done=done) | ({"turn": turn} if done else {}))
         return
     if done:
-        failed = [step for step in plan.steps if step.deed == "failed"]
-        for line in _rows(failed):
+        for line in _rows(step for step in plan.steps if step.deed == "failed"):
             typer.echo(line)
     typer.echo(_summary(plan, done=done))
     if turn:
@@ -146,14 +129,13 @@ def _finish(plan: ImportPlan, as_json: bool, *, done: bool, turn: str = "") -> N
 
 
 def _summary(plan: ImportPlan, *, done: bool) -> str:
-    counts = {word: plan.count((deed,)) for deed, word in _WORDS.items()}  # type: ignore[arg-type]
-    taken = plan.count()
-    if not taken and not counts["failed"]:
+    taken, known = plan.count(), plan.count(("known",))
+    left, failed = plan.count(("leave",)), plan.count(("failed",))
+    if not taken and not failed:
         return "there is nothing new to import"
     did = "imported" if done else "would import"
-    rest = (f"{counts['is there']} there already", f"{counts['leave']} left")
-    failed = [f"{counts['failed']} failed"] if counts["failed"] else []
-    return ", ".join([f"{did} {taken}", *rest, *failed])
+    more = f", {failed} failed" if failed else ""
+    return f"{did} {taken}, {known} there already, {left} left{more}"
 
 
 def _as_json(plan: ImportPlan, *, done: bool) -> dict[str, Any]:
