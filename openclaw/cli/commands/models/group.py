@@ -80,11 +80,11 @@ def pull(
         bare = name.removeprefix("ollama/").strip()
         if not bare:
             raise UsageError("no model is named", "openclaw models pull ollama/NAME")
-        with _progress(PlainProgress()) as on_progress:
+        with _progress() as on_progress:
             _pull_by_ollama(bare, load_settings_or_defaults(ctx).ollama.host, on_progress)
         typer.echo(f"ollama/{bare} is ready")
         return
-    _fetch(name, PlainProgress())
+    _fetch(name)
 
 
 @app.command("use")
@@ -109,25 +109,24 @@ def use(
 
 def _pull_what_is_missing(settings: Settings) -> None:
     """Without the embedding model search goes by words: not getting it is only a notice."""
-    lines = PlainProgress()
     entry = catalog.embedding_entry()
     wanted = settings.embedding in ("auto", "embedded", f"embedded/{entry.name}")
     if wanted and catalog.embedding_files():
         typer.echo(f"nothing to fetch: embedded/{entry.name} is here", err=True)
     elif wanted:
         try:
-            _fetch(entry.name, lines)
+            _fetch(entry.name)
         except OpenclawError as error:
             typer.echo(f"memory search goes by words only: {error}", err=True)
     if found := find_auto_model(settings.ollama.host):
         typer.echo(f"nothing to fetch: {found} is here", err=True)
     else:
-        _fetch("", lines)
+        _fetch("")
 
 
-def _fetch(name: str, lines: PlainProgress) -> None:
+def _fetch(name: str) -> None:
     """A model of the catalogue, the default one without a name, with its progress."""
-    with _progress(lines) as on_progress:
+    with _progress() as on_progress:
         path = catalog.pull(name, on_progress)
     typer.echo(f"{(catalog.find_entry(name) or catalog.default_entry()).name} is ready: {path}")
 
@@ -173,10 +172,10 @@ class PlainProgress:
 
 
 @contextmanager
-def _progress(lines: PlainProgress) -> Iterator[Progress]:
-    """Shows progress on stderr: one line that renews itself on a terminal, else plain `lines`."""
+def _progress() -> Iterator[Progress]:
+    """Shows progress on stderr: one line that renews itself on a terminal, else plain lines."""
     if not sys.stderr.isatty():
-        yield lines.tell
+        yield PlainProgress().tell
         return
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
