@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Sequence
 from typing import TextIO
 
@@ -34,24 +33,13 @@ class Canvas:
         return f"{code}{text}\x1b[m" if self.coloured and text else text
 
 
-def canvas(out: TextIO | None = None) -> Canvas:
-    """The canvas for a stream, by default standard output. A stream that is no terminal has no
-    colours, and the width in COLUMNS."""
-    out = out or sys.stdout
+def canvas(out: TextIO) -> Canvas:
+    """The canvas for a stream. One that is no terminal has no colours, and the width in COLUMNS.
+    The user's locale tells, on POSIX, whether the terminal shows block characters."""
     width = shutil.get_terminal_size((PIPED_WIDTH, 24)).columns
-    marks = BLOCKS if _has_block_characters(out) else ASCII
-    return Canvas(max(LEAST_WIDTH, width), marks, has_colours(out))
-
-
-def _has_block_characters(out: TextIO) -> bool:
-    """Return True when the stream's encoding has block characters and the user's locale, which on
-    POSIX tells what the terminal shows, is not the plain one."""
-    try:
-        "".join(BLOCKS).encode(out.encoding or "ascii")
-    except (LookupError, UnicodeEncodeError):
-        return False
     locale = next(filter(None, map(os.environ.get, ("LC_ALL", "LC_CTYPE", "LANG"))), "")
-    return locale not in ("C", "POSIX") and os.environ.get("TERM") != "dumb"
+    plain = locale in ("C", "POSIX") or os.environ.get("TERM") == "dumb"
+    return Canvas(max(LEAST_WIDTH, width), ASCII if plain else BLOCKS, has_colours(out))
 
 
 def share_columns(amounts: Sequence[float], columns: int) -> list[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from openclaw.cli.formatting import warn
+from openclaw.cli.formatting import line_width, warn
 from openclaw.errors import Damaged, OpenclawError, UsageError
 from openclaw.security.display import columns, one_line
 from openclaw.storage.home import Home, find_home
@@ -161,13 +160,11 @@ def table(
     width. A table of rich takes longer to import (35 ms) than most commands that print one."""
     lines = [list(headers), *([one_line(str(cell)) for cell in row] for row in rows)]
     widths = [max(columns(cell) for cell in column) for column in zip(*lines, strict=True)]
-    limit = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-    padded = []
-    for line in lines:
-        blanks = [" " * (width - columns(cell)) for cell, width in zip(line, widths, strict=True)]
-        cells = (
-            blank + cell if at in right else cell + blank
-            for at, (cell, blank) in enumerate(zip(line, blanks, strict=True))
-        )
-        padded.append(indent + one_line("  ".join(cells).rstrip(), max(limit - len(indent), 0)))
-    return "\n".join(padded)
+    limit = line_width(sys.stdout)
+
+    def pad(at: int, cell: str) -> str:
+        blanks = " " * (widths[at] - columns(cell))
+        return blanks + cell if at in right else cell + blanks
+
+    joined = ("  ".join(pad(*cell) for cell in enumerate(line)).rstrip() for line in lines)
+    return "\n".join(indent + one_line(line, max(limit - len(indent), 0)) for line in joined)

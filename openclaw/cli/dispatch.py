@@ -54,11 +54,6 @@ LATE_COMMANDS: dict[str, dict[str, str]] = {
         "test": "skills.test",
     },
 }
-# The order of a group's commands in its help, where late ones do not stand at its end.
-ORDER = {
-    "memory": ("search", "review", "index", "reindex", "test", "lint", "gather"),
-    "models": ("test",),
-}
 IMPLICIT = "openclaw.implicit"
 INNER = "openclaw.inner"
 LEAST_SIMILARITY = 0.75
@@ -133,7 +128,7 @@ def load(name: str, inner: str = "") -> Command:
             place = import_module(f"{COMMANDS_FOLDER}{late[each]}")
             found.command(each)(getattr(place, each))
     group = typer.main.get_group(found)
-    order = [*ORDER.get(name, ()), *(own for own in group.commands if own not in late), *late]
+    order = [*(own for own in group.commands if own not in late), *late]
     group.commands = {each: group.commands[each] for each in order if each in group.commands}
     group.name = name
     group.subcommand_metavar = "[COMMAND] [ARGS]..."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator
@@ -61,6 +62,11 @@ def print_lines(lines: Iterable[str]) -> None:
             raw.write(line.encode("utf-8", "surrogateescape") + b"\n")
         else:
             sys.stdout.write(f"{line}\n")
+
+
+def line_width(out: TextIO, otherwise: int = 0) -> int:
+    """The columns of the terminal; `otherwise` when the stream is none."""
+    return shutil.get_terminal_size().columns if out.isatty() else otherwise
 
 
 def wrap(text: str, width: int, indent: str) -> list[str]:

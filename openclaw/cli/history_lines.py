@@ -74,19 +74,16 @@ def head_lines(turn: Turn, waiting: str = "") -> Iterator[str]:
     noted = state_words(turn, waiting)
     name = turn.id or turn.commit[:8] or "not named"
     yield f"{kind_of(turn)} {name}" + (f"  ({noted})" if noted else "")
+    only = f" ({turn.scope} only)" if turn.scope != "all" else ""
     facts = {
         "Subject": turn.subject,
         "Date": minute(turn.at),
         "Session": turn.session + (f", turn {turn.number}" if turn.number else ""),
         "Model": turn.model,
         "Tools": ", ".join(turn.tools),
-        "Takes back": " ".join(turn.of) + (f" ({turn.scope} only)" if turn.scope != "all" else ""),
+        OF.get(turn.kind, "Takes back"): " ".join(turn.of) + only if turn.of else "",
         "Commit": turn.commit,
     }
-    if not turn.of:
-        del facts["Takes back"]
-    elif turn.kind in OF:
-        facts[OF[turn.kind]] = facts.pop("Takes back")
     yield from (f"{name + ':':<12}{one_line(value)}" for name, value in facts.items() if value)
 
 

@@ -43,6 +43,7 @@ from openclaw.security.display import harmless, main_argument, one_line
 from openclaw.security.untrusted import strip_hidden
 from openclaw.sessions.export import export_markdown
 from openclaw.sessions.session import Session
+from openclaw.sessions.session_search import SessionSummary
 from openclaw.sessions.store import UNATTENDED, SessionStore
 from openclaw.storage.text import read_text
 from openclaw.tools.paths import SPILL
@@ -130,7 +131,7 @@ def context(agent: Agent, session: Session, rest: str, say: Say) -> None:
     if rest.startswith("-"):
         raise UsageError(f"what is '{one_line(rest)}'?", "/context [PROMPT], or --cache or --diff")
     material = attach(rest, "", Path.cwd(), agent.home.root)
-    say_all(report_lines(context_report(agent, session, rest, material), canvas()), say)
+    say_all(report_lines(context_report(agent, session, rest, material), canvas(sys.stdout)), say)
 
 
 def usage(agent: Agent, session: Session, rest: str, say: Say) -> None:
@@ -272,13 +273,13 @@ def session_choices(store: SessionStore, here: Session) -> list[Choice]:
     """The user's other conversations, the last used first."""
     had = (item for item in store.list() if not item.id.startswith(UNATTENDED))
     found = (item for item in had if item.id != here.id)
-    return [(item.id, _list_row(item.updated_at, item.id, item.title)) for item in found]
+    return [(item.id, _list_row(item)) for item in found]
 
 
 def session_lines(store: SessionStore, here: Session) -> list[str]:
     """The latest conversations, the current one marked with *."""
     return [
-        f"{'*' if item.id == here.id else ' '} {_list_row(item.updated_at, item.id, item.title)}"
+        f"{'*' if item.id == here.id else ' '} {_list_row(item)}"
         for item in store.list()[:SHOWN_SESSIONS]
     ] or ["no conversation is saved yet"]
 
@@ -348,10 +349,10 @@ def copy(agent: Agent, session: Session, rest: str, say: Say) -> None:
     say(f"copied {what} ({len(text):,} characters), if the terminal allows it")
 
 
-def _list_row(at: str, session_id: str, title: str) -> str:
-    line = one_line(f"{minute(at)}  {session_id}  ")
+def _list_row(item: SessionSummary) -> str:
+    line = one_line(f"{minute(item.updated_at)}  {item.id}  ")
     room = shutil.get_terminal_size().columns - len(line) - NUMBER_COLUMNS
-    return line + one_line(title, min(60, max(10, room)))
+    return line + one_line(item.title, min(60, max(10, room)))
 
 
 def copy_to_clipboard(text: str, out: TextIO) -> None:

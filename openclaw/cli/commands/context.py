@@ -116,7 +116,7 @@ def _print(report: ContextReport, *, as_json: bool, raw: bool) -> None:
     elif raw:
         sys.stdout.write(harmless(report.raw.decode(errors="replace")) + "\n")
     else:
-        print_result(report.as_json(), *report_lines(report, canvas()), as_json=as_json)
+        print_result(report.as_json(), *report_lines(report, canvas(sys.stdout)), as_json=as_json)
 
 
 CUT_AS = {"earlier": "history", "history": "results"}

@@ -16,7 +16,7 @@ import typer
 
 from openclaw.agent.agent import Agent
 from openclaw.cli.common import current_home, print_result
-from openclaw.cli.formatting import paint, wrap
+from openclaw.cli.formatting import line_width, paint, wrap
 from openclaw.cli.options import AsJson, ModelName
 from openclaw.config import Settings, load_settings
 from openclaw.config.mcp_settings import Server, read_servers
@@ -71,8 +71,7 @@ def doctor(
     """
     checks = list(examine(lambda: current_home(ctx, reading=not fix), model, fix=fix, deep=deep))
     shape = {"usable": not _exit_code(checks), "checks": [asdict(check) for check in checks]}
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-    lines = check_lines(checks, width)
+    lines = check_lines(checks, line_width(sys.stdout))
     print_result(shape, *lines, as_json=as_json)
     raise typer.Exit(_exit_code(checks))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from openclaw.cli.common import current_home, print_json, print_result
-from openclaw.cli.formatting import paint, print_lines, warn, wrap
+from openclaw.cli.formatting import line_width, paint, print_lines, warn, wrap
 from openclaw.cli.open_agent import open_agent
 from openclaw.cli.options import AsJson, Unasked
 from openclaw.cli.questions import confirm
@@ -108,7 +107,7 @@ def _shape(finding: LintFinding) -> dict[str, Any]:
 
 def _lines(found: Sequence[LintFinding]) -> Iterator[str]:
     """Two lines for each finding: where and what, and what to do; wrapped on a terminal."""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    width = line_width(sys.stdout)
     for finding in found:
         place = one_line(f"{finding.path}:{finding.line}:")
         first = f"{place} {finding.level}: {one_line(finding.message)} [{finding.check}]"
@@ -121,8 +120,7 @@ def _lines(found: Sequence[LintFinding]) -> Iterator[str]:
 
 
 def _tell_sum(report: LintReport) -> None:
-    width = shutil.get_terminal_size().columns if sys.stderr.isatty() else 0
-    typer.echo("\n".join(wrap(_sum(report), width, "")), err=True)
+    typer.echo("\n".join(wrap(_sum(report), line_width(sys.stderr), "")), err=True)
 
 
 def _sum(report: LintReport) -> str:

@@ -8,13 +8,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from openclaw.cli.common import load_settings_or_defaults, print_json, print_result
-from openclaw.cli.formatting import warn
+from openclaw.cli.formatting import line_width, warn
 from openclaw.cli.options import AsJson
 from openclaw.config import Settings
 from openclaw.errors import ModelMissing, OpenclawError, UsageError
@@ -167,7 +166,7 @@ def blocks(profiles: Sequence[Profile], width: int = 0) -> str:
     from rich.console import Console
     from rich.table import Table
 
-    width = width or (get_terminal_size().columns if sys.stdout.isatty() else PLAIN_WIDTH)
+    width = width or line_width(sys.stdout, PLAIN_WIDTH)
     room = max(1, (width - LABEL) // (NARROWEST + GAP))
     out = io.StringIO()
     console = Console(file=out, width=width, color_system=None)

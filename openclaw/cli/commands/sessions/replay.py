@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import signal
 import sys
 import threading
@@ -15,9 +14,10 @@ from typing import Annotated, Any
 
 import typer
 
+from openclaw.cli.charts import PIPED_WIDTH
 from openclaw.cli.common import current_home, print_each, print_result
-from openclaw.cli.formatting import DIFF_COLOURS, paint, warn
-from openclaw.cli.options import AsJson
+from openclaw.cli.formatting import DIFF_COLOURS, line_width, paint, warn
+from openclaw.cli.options import AsJson, ModelName
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
 from openclaw.evals.recorded import RecordedTurn, recorded_turns
@@ -37,14 +37,6 @@ from openclaw.security.display import count_of, harmless, one_line
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import open_store
 
-Model = Annotated[
-    str | None,
-    typer.Option("--model", "-m", metavar="NAME", help="Not the model that it was recorded with."),
-]
-Tested = Annotated[
-    str | None,
-    typer.Option("--model", "-m", metavar="NAME", help="Not the model of the home's settings."),
-]
 Live = Annotated[
     bool,
     typer.Option("--live-tools", help="Run calls that were not recorded, on a copy of the home."),
@@ -57,7 +49,7 @@ def replay(
         str,
         typer.Argument(metavar="ID[:TURN]", help="A conversation, or one turn of it; or latest."),
     ],
-    model: Model = None,
+    model: ModelName = None,
     live: Live = False,
     chained: Annotated[
         bool, typer.Option("--chained", help="Run each turn on the new answers before it.")
@@ -94,7 +86,7 @@ def test(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="A folder of sessions and their expectations.")
     ],
-    model: Tested = None,
+    model: ModelName = None,
     live: Live = False,
     source: Annotated[
         str | None,
@@ -172,7 +164,7 @@ def turn_lines(turn: ReplayedTurn, told: set[tuple[str, ...]]) -> Iterator[str]:
     verdict = turn.verdict
     name = f"turn {turn.recorded.number}"
     shown = paint(f"{verdict:<8}", RED if verdict == "differs" else "")
-    room = _columns() - len(name) - 14
+    room = line_width(sys.stdout, PIPED_WIDTH) - len(name) - 14
     yield f"\n{name}  {shown}  {one_line(turn.recorded.user.content, max(room, 20))}"
     if turn.lost:
         yield _field("why", one_line(turn.lost))
@@ -242,17 +234,13 @@ def _field(name: str, text: str) -> str:
     return "\n".join((f"  {name:<{len(INDENT)}}{first}", *(f"  {INDENT}{line}" for line in rest)))
 
 
-def _columns() -> int:
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 100
-
-
 # -------- suites
 
 
 def case_lines(case: SuiteCase) -> Iterator[str]:
     """Describe a conversation of a suite, and what of it cannot be read."""
     title = "" if case.session.title in ("", case.session.id) else f"  {case.session.title}"
-    yield one_line(f"{case.session.id}{title}", _columns())
+    yield one_line(f"{case.session.id}{title}", line_width(sys.stdout, PIPED_WIDTH))
     yield from (one_line(f"  FAIL  {problem}") for problem in case.problems)
 
 
@@ -260,7 +248,7 @@ def judged_lines(each: CheckedTurn) -> Iterator[str]:
     """Describe a turn of a suite, and where it was not as expected."""
     turn = each.replayed.recorded
     verdict = "ok  " if each.passed else paint("FAIL", RED)
-    words = one_line(turn.user.content, max(_columns() - 20, 20))
+    words = one_line(turn.user.content, max(line_width(sys.stdout, PIPED_WIDTH) - 20, 20))
     yield f"  {verdict}  turn {turn.number}  {words}"
     yield from (f"        {one_line(failure)}" for failure in each.failures)
 
