@@ -13,11 +13,11 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from openclaw.cli.approval import screen_size
 from openclaw.cli.render import TurnText
-from openclaw.cli.typeahead import SignalGuard
+from openclaw.cli.typeahead import SignalGuard, silence, unsilence
 from openclaw.events import (
     Done,
     Event,
@@ -325,7 +325,7 @@ class LiveLines:
         self.lock = threading.RLock()
         self._drawn: Sequence[str] = ()
         self._ended: threading.Event | None = None  # of the thread that draws
-        self._echo_is_off = False
+        self._before: Any = None  # the modes of a silenced terminal
         self._signals = SignalGuard(self._release, self.start)
 
     def start(self) -> None:
@@ -334,7 +334,7 @@ class LiveLines:
             if self._ended is not None or not _obeys_escapes():
                 return
             self._ended = threading.Event()
-            self._echo_is_off = self._silent and _set_echo(False)
+            self._before = silence() if self._silent else None
             self._signals.catch()
             threading.Thread(target=self._run, args=(self._ended,), daemon=True).start()
 
@@ -346,8 +346,7 @@ class LiveLines:
             self._ended.set()
             self._ended = None
             self._signals.leave()
-            if self._echo_is_off:
-                _set_echo(True)
+            unsilence(self._before)
             self.clear()
 
     def clear(self) -> None:
@@ -400,22 +399,7 @@ if sys.platform == "win32":
         found = system.GetConsoleMode(console, ctypes.byref(mode))
         return bool(found and system.SetConsoleMode(console, mode.value | 4))
 
-    def _set_echo(on: bool) -> bool:
-        return False
-
 else:
-    import termios
 
     def _obeys_escapes() -> bool:
         return True
-
-    def _set_echo(on: bool) -> bool:
-        """Switch the echo of typed text. Return True when that changed something."""
-        with suppress(termios.error, OSError, ValueError, AttributeError):
-            terminal = sys.stdin.fileno()
-            modes = termios.tcgetattr(terminal)
-            if bool(modes[3] & termios.ECHO) != on:
-                modes[3] ^= termios.ECHO
-                termios.tcsetattr(terminal, termios.TCSANOW, modes)
-                return True
-        return False

@@ -137,6 +137,12 @@ if sys.platform == "win32":
     def interrupt() -> None:
         """Do nothing, as no keys are read."""
 
+    def silence(*, keys: bool = False) -> Any:
+        """Do nothing, as the console echoes nothing by itself."""
+
+    def unsilence(before: Any) -> None:
+        """Do nothing."""
+
 else:
     import codecs
     import select
@@ -157,7 +163,7 @@ else:
 
         def __init__(self, keys: Callable[[str], None], idle: Callable[[], None]) -> None:
             self._keys, self._idle = keys, idle
-            self._before: list[Any] | None = None
+            self._before: Any = None
             self._reader: threading.Thread | None = None
             self._end = -1  # the end of a pipe; closing it ends the thread
             self._signals = SignalGuard(self._release, self._resume)
@@ -209,21 +215,16 @@ else:
                 self._restore()
 
         def _change(self) -> None:
-            with suppress(termios.error, OSError):
-                before = termios.tcgetattr(sys.stdin)
-                changed = [*before]
-                changed[0] &= ~termios.ICRNL
-                changed[3] &= ~(termios.ECHO | termios.ICANON)
-                changed[3] |= termios.NOFLSH  # Ctrl-C leaves what was typed before it
-                termios.tcsetattr(sys.stdin, termios.TCSANOW, changed)
-                self._before = before
-                os.write(sys.stdout.fileno(), PASTES_ARE_MARKED.encode())
+            self._before = silence(keys=True)
+            if self._before:
+                with suppress(OSError):
+                    os.write(sys.stdout.fileno(), PASTES_ARE_MARKED.encode())
 
         def _restore(self) -> None:
             before, self._before = self._before, None
             if before:
-                with suppress(termios.error, OSError):
-                    termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
+                unsilence(before)
+                with suppress(OSError):
                     os.write(sys.stdout.fileno(), PASTES_ARE_NOT_MARKED.encode())
 
         def _begin(self) -> None:
@@ -288,6 +289,27 @@ else:
     def interrupt() -> None:
         """Do as Ctrl-C does."""
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    def silence(*, keys: bool = False) -> Any:
+        """Let the terminal echo nothing, and with `keys` give single keys. Returns its modes before;
+        None without a terminal."""
+        with suppress(termios.error, OSError, ValueError, AttributeError):
+            before = termios.tcgetattr(sys.stdin)
+            silent = [*before]
+            silent[3] &= ~termios.ECHO
+            if keys:
+                silent[0] &= ~termios.ICRNL
+                silent[3] &= ~termios.ICANON
+                silent[3] |= termios.NOFLSH  # Ctrl-C leaves what was typed before it
+            termios.tcsetattr(sys.stdin, termios.TCSANOW, silent)
+            return before
+        return None
+
+    def unsilence(before: Any) -> None:
+        """Give the terminal its modes back."""
+        if before:
+            with suppress(termios.error, OSError, ValueError, AttributeError):
+                termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
 
     def _has_terminal() -> bool:
         """Return True when the process may read from a terminal now."""
