@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
@@ -156,8 +156,7 @@ NARROWEST, WIDEST, GAP = 23, 34, 2
 PLAIN_WIDTH = 140
 """Of the table when it goes to a file or a pipe."""
 UNKNOWN = "-"
-
-Row = tuple[str, Callable[["Profile"], str]]
+PROTOCOLS = {"native": "native tool calls", "json": "JSON steps"}
 
 
 def blocks(profiles: Sequence[Profile], width: int = 0) -> str:
@@ -177,8 +176,9 @@ def blocks(profiles: Sequence[Profile], width: int = 0) -> str:
         for profile in group:
             table.add_column(_cell(profile.model), min_width=NARROWEST, max_width=WIDEST)
         tasks = dict.fromkeys(name for profile in group for name in profile.tasks)
-        for label, tell in (*_ROWS, *(_task_row(name) for name in tasks), *_END):
-            table.add_row(_cell(label), *(_cell(tell(profile) or UNKNOWN) for profile in group))
+        columns = [_cells(profile, tasks) for profile in group]
+        for label in columns[0]:
+            table.add_row(_cell(label), *(_cell(each[label] or UNKNOWN) for each in columns))
         console.print(*([""] if at else []), table, sep="\n")
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
@@ -193,8 +193,26 @@ def _cell(text: str) -> Text:
 # -------- the rows
 
 
-def _task_row(name: str) -> Row:
-    return name, lambda profile: _yes(profile.tasks.get(name), "done", "failed")
+def _cells(p: Profile, tasks: Iterable[str]) -> dict[str, str]:
+    """What each row of the table says of a model, "" for what is not known."""
+    return {
+        "tested": _date_line(p),
+        "loading": "" if p.load_seconds is None else f"{p.load_seconds:.1f} s",
+        "reading": _rate(p.read_rate),
+        "writing": _rate(p.write_rate),
+        "window tested with": "" if p.window is None else f"{p.window:,} tokens",
+        "largest in memory": _fits(p),
+        "memory (computed)": _memory(p),
+        "tool calls": _calls(p),
+        "tool for small talk": _yes(p.needless),
+        "JSON under a schema": _forced(p),
+        "JSON by words alone": _score(p.json_free) + (", fenced" if p.json_fenced else ""),
+        "thinking": _thinking(p),
+        "stops by itself": _yes(p.stops),
+        **{name: _yes(p.tasks.get(name), "done", "failed") for name in tasks},
+        "tasks": f"{sum(p.tasks.values())} of {len(p.tasks)}" if p.tasks else "",
+        "tasks asked by": PROTOCOLS.get(p.protocol, "") if p.tasks else "",
+    }
 
 
 def _date_line(p: Profile) -> str:
@@ -257,29 +275,3 @@ def _thinking(p: Profile) -> str:
 
 def _yes(value: bool | None, yes: str = "yes", no: str = "no") -> str:
     return "" if value is None else yes if value else no
-
-
-def _protocol(p: Profile) -> str:
-    names = {"native": "native tool calls", "json": "JSON steps"}
-    return names.get(p.protocol, "") if p.tasks else ""
-
-
-_ROWS: tuple[Row, ...] = (
-    ("tested", _date_line),
-    ("loading", lambda p: "" if p.load_seconds is None else f"{p.load_seconds:.1f} s"),
-    ("reading", lambda p: _rate(p.read_rate)),
-    ("writing", lambda p: _rate(p.write_rate)),
-    ("window tested with", lambda p: "" if p.window is None else f"{p.window:,} tokens"),
-    ("largest in memory", _fits),
-    ("memory (computed)", _memory),
-    ("tool calls", _calls),
-    ("tool for small talk", lambda p: _yes(p.needless)),
-    ("JSON under a schema", _forced),
-    ("JSON by words alone", lambda p: _score(p.json_free) + (", fenced" if p.json_fenced else "")),
-    ("thinking", _thinking),
-    ("stops by itself", lambda p: _yes(p.stops)),
-)
-_END: tuple[Row, ...] = (
-    ("tasks", lambda p: f"{sum(p.tasks.values())} of {len(p.tasks)}" if p.tasks else ""),
-    ("tasks asked by", _protocol),
-)
