@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
+from openclaw.history.differences import SESSIONS_PREFIX
 from openclaw.home.model_names import known_models
 from openclaw.security.display import one_line
+from openclaw.tools.paths import visible_files
 from openclaw.types import Mode
 
 if TYPE_CHECKING:
@@ -27,7 +29,6 @@ MAX_FILES = 5_000
 SHOWN_TURNS = 30
 LEAST_PART = 2
 FRESH_SECONDS = 5.0
-SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
 
 Choice = tuple[str, str]
 """A text that can be typed, and its meaning."""
@@ -196,18 +197,10 @@ def _answers(agent: Agent) -> Iterator[Choice]:
 
 def _files(agent: Agent) -> Iterator[Choice]:
     """The files of the home, without hidden ones and conversations."""
-    found = 0
-    for top, folders, names in os.walk(agent.home.root):
-        folders[:] = sorted(f for f in folders if not (f.startswith(".") or f in SKIPPED_FOLDERS))
-        if Path(top) == agent.home.root:
-            folders[:] = [folder for folder in folders if folder != agent.home.sessions.name]
-        for name in sorted(names):
-            if not name.startswith("."):
-                path = Path(top, name).relative_to(agent.home.root)
-                yield path.as_posix(), ""
-                found += 1
-        if found > MAX_FILES:
-            return
+    for path in islice(visible_files(agent.home), MAX_FILES):
+        name = agent.home.relative(path)
+        if not name.startswith(SESSIONS_PREFIX):
+            yield name, ""
 
 
 MODES: tuple[Mode, ...] = get_args(Mode)
