@@ -291,8 +291,8 @@ else:
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     def silence(*, keys: bool = False) -> Any:
-        """Let the terminal echo nothing, and with `keys` give single keys. Returns its modes before;
-        None without a terminal."""
+        """Let the terminal echo nothing, and with `keys` give single keys. Returns its modes
+        before; None without a terminal."""
         with suppress(termios.error, OSError, ValueError, AttributeError):
             before = termios.tcgetattr(sys.stdin)
             silent = [*before]

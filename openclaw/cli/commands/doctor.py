@@ -70,10 +70,11 @@ def doctor(
     with 0, or with the code of the first fault that remains.
     """
     checks = list(examine(lambda: current_home(ctx, reading=not fix), model, fix=fix, deep=deep))
-    shape = {"usable": not _exit_code(checks), "checks": [asdict(check) for check in checks]}
+    code = next((check.exit_code for check in checks if check.state == "fault"), 0)
+    shape = {"usable": not code, "checks": list(map(asdict, checks))}
     lines = check_lines(checks, line_width(sys.stdout))
     print_result(shape, *lines, as_json=as_json)
-    raise typer.Exit(_exit_code(checks))
+    raise typer.Exit(code)
 
 
 def examine(
@@ -261,10 +262,6 @@ def _fault(name: str, error: OpenclawError, code: int = 0) -> Check:
     advice = error.hint or ("openclaw models list" if isinstance(error, ModelMissing) else "")
     known = error.exit_code if error.exit_code in (1, 4, 5, 6) else 1
     return Check(name, "fault", one_line(str(error)), advice, code or known)
-
-
-def _exit_code(checks: list[Check]) -> int:
-    return next((check.exit_code for check in checks if check.state == "fault"), 0)
 
 
 def check_lines(checks: Sequence[Check], width: int = 0) -> Iterator[str]:

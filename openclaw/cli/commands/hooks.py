@@ -245,7 +245,9 @@ def _format_reply(hook: Hook, reply: HookReply) -> Iterator[str]:
 def _sample(event: Event, tool: str) -> dict[str, Any]:
     """Return sample facts of an event (docs/hooks.md)."""
     prompt = {"prompt": "What did we decide about the garden?"}
-    receipt = {name: [] for name in ("files", "todos", "memories", "searches", "sent")}
+    receipt: dict[str, list[str]] = {
+        name: [] for name in ("files", "todos", "memories", "searches", "sent")
+    }
     answer = {"answer": "You decided to plant beans.", "stop": "answer", "receipt": receipt}
     given = {"command": "ls memory"} if tool == "run_shell" else {}
     call = {"tool": tool, "effect": "run", "target": "ls memory", "input": given}

@@ -187,21 +187,22 @@ def _show(staged: StagedSkill, as_json: bool) -> None:
     """Show what was fetched, for the user's decision; on stderr when stdout is for a program."""
     about = staged.provenance
     mark = about.get("commit") or about.get("sha256") or ""
-    _say(
-        [
-            f"{staged.name}: {count_of(len(staged.files), 'file')}, {staged.size:,} bytes",
-            f"from {about['source']}" + (f" ({mark[:12]})" if mark else ""),
-            f"  {staged.skill.description}",
-        ],
-        as_json,
-    )
-    _say(some_lines([f"  {one}" for one in _file_lines(staged)], MAX_LINES), as_json)
-    if looks := [look for look in staged.looks if not look.note]:
-        _say(["deserves a look:", *some_lines([f"  {look}" for look in looks], MAX_LINES)], as_json)
-    _say(_notes(staged), as_json)
+    lines = [
+        f"{staged.name}: {count_of(len(staged.files), 'file')}, {staged.size:,} bytes",
+        f"from {about['source']}" + (f" ({mark[:12]})" if mark else ""),
+        f"  {staged.skill.description}",
+        *some_lines([f"  {one}" for one in _file_lines(staged)], MAX_LINES),
+    ]
+    if looks := [f"  {look}" for look in staged.looks if not look.note]:
+        lines += ["deserves a look:", *some_lines(looks, MAX_LINES)]
+    kinds: dict[str, dict[str, None]] = {}  # what is nothing unusual, with its files
+    for look in staged.looks:
+        if look.note:
+            kinds.setdefault(look.kind, {})[look.path] = None
+    lines += [f"also: {kind}: {', '.join(files)}" for kind, files in kinds.items()]
     if staged.problems:
-        lines = [f"  {problem.code}: {problem.message}" for problem in staged.problems]
-        _say(["warnings:", *lines], as_json)
+        lines += ["warnings:", *(f"  {each.code}: {each.message}" for each in staged.problems)]
+    _say(lines, as_json)
 
 
 def _file_lines(staged: StagedSkill) -> list[str]:
@@ -210,15 +211,6 @@ def _file_lines(staged: StagedSkill) -> list[str]:
         f"{size:>10,}  {name}{'  (a script)' if name in scripts else ''}"
         for name, size in sorted(staged.files, key=lambda file: (file[0] not in scripts, file[0]))
     ]
-
-
-def _notes(staged: StagedSkill) -> list[str]:
-    """What is worth knowing and nothing unusual, each kind on a line with its files."""
-    kinds: dict[str, dict[str, None]] = {}
-    for look in staged.looks:
-        if look.note:
-            kinds.setdefault(look.kind, {})[look.path] = None
-    return [f"also: {kind}: {', '.join(files)}" for kind, files in kinds.items()]
 
 
 def _say(lines: list[str], as_json: bool) -> None:
