@@ -11,7 +11,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import typer
 from typer.core import TyperGroup
@@ -181,6 +181,8 @@ class _PlainCoercion:
             return () if param.multiple or param.nargs == -1 else None
         if kind == list[str] and isinstance(value, tuple):
             return list(value)
+        if value in get_args(kind):  # the words of a Literal
+            return value
         if isinstance(kind, type) and kind is not bool and isinstance(value, kind):
             return value
         from typer._coercion import build_runtime_param

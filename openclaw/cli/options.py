@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
+
+from openclaw.types import Mode
 
 
 def make_group(about: str) -> typer.Typer:
     """A group of commands, to which they are added."""
     return typer.Typer(help=about, add_completion=False, rich_markup_mode=None)
-
-
-class Modes(StrEnum):
-    read_only = "read-only"
-    ask = "ask"
-    edit = "edit"
-    full = "full"
 
 
 Continue = Annotated[
@@ -33,7 +27,7 @@ ModelName = Annotated[
     str | None,
     typer.Option("--model", "-m", metavar="NAME", help="The model, e.g. ollama/qwen3:4b."),
 ]
-ModeName = Annotated[Modes | None, typer.Option("--mode", help="What tools may do.")]
+ModeName = Annotated[Mode | None, typer.Option("--mode", help="What tools may do.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Answer every question of a tool with yes.")]
 NoMemory = Annotated[bool, typer.Option("--no-memory", help="Without memory and to-dos.")]
 SkillName = Annotated[

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -12,13 +11,6 @@ from openclaw.cli import options
 from openclaw.cli.common import SEARCH, current_home
 from openclaw.cli.dispatch import IMPLICIT, check_prompt, find_function
 from openclaw.home.recall import read_early
-
-
-class Output(StrEnum):
-    text = "text"
-    json = "json"
-    stream_json = "stream-json"
-
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the answer only.")]
 Stdin = Annotated[
@@ -38,8 +30,9 @@ def ask(
     session: options.SessionName = None,
     model: options.ModelName = None,
     output: Annotated[
-        Output, typer.Option("--output", help="What to print.", show_default=False)
-    ] = Output.text,
+        Literal["text", "json", "stream-json"],
+        typer.Option("--output", help="What to print.", show_default=False),
+    ] = "text",
     yes: options.Yes = False,
     mode: options.ModeName = None,
     no_memory: options.NoMemory = False,
@@ -78,7 +71,7 @@ def ask(
         ctx,
         words,
         stdin,
-        output.value,
+        output,
         yes=yes,
         quiet=quiet,
         served=served,
@@ -86,7 +79,7 @@ def ask(
         session=session,
         skill=skill,
         model=model,
-        mode=mode.value if mode else None,
+        mode=mode,
         use_memory=not no_memory,
         max_steps=max_steps,
         saving=not no_save,

@@ -43,7 +43,7 @@ def chat(
     request = PromptRequest(
         "",
         model=model,
-        mode=mode.value if mode else None,
+        mode=mode,
         use_memory=not no_memory,
         max_steps=max_steps,
         saving=not no_save,

@@ -79,7 +79,7 @@ def context(
         home,
         load_settings(home),
         model=model,
-        mode=mode.value if mode else None,
+        mode=mode,
         # The tools offered to a model depend on whether somebody could be asked.
         ask=never_asked if yes or can_ask() else None,
         use_memory=not no_memory,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -26,12 +25,6 @@ CONFLICT = 1
 MAX_FILES = 20
 
 
-class Sides(StrEnum):
-    mine = "mine"
-    theirs = "theirs"
-    both = "both"
-
-
 def sync(
     ctx: typer.Context,
     remote: Annotated[
@@ -41,7 +34,8 @@ def sync(
         bool, typer.Option("--dry-run", help="Show what would come in; change nothing here.")
     ] = False,
     keep: Annotated[
-        Sides | None, typer.Option("--keep", help="What stays where both changed the same line.")
+        Literal["mine", "theirs", "both"] | None,
+        typer.Option("--keep", help="What stays where both changed the same line."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -55,7 +49,7 @@ def sync(
             question = f"Is {found.shown} yours? What comes from it then counts as your words."
             if confirm(question, yes=False):
                 own_remote(agent.home, found.url)
-        result = sync_home(agent, found, keep=keep.value if keep else "", dry_run=dry_run)
+        result = sync_home(agent, found, keep=keep or "", dry_run=dry_run)
     warn(result.notices)
     if as_json:
         print_json(result.as_json())
