@@ -10,8 +10,9 @@ from itertools import pairwise
 from typing import Any
 
 from openclaw.cli.dispatch import IMPLICIT, LEAST_SIMILARITY, ask_instead_hint
-from openclaw.cli.render import write_error
+from openclaw.cli.render import write_json
 from openclaw.errors import OpenclawError, describe_unexpected
+from openclaw.events import Error
 from openclaw.security.display import harmless, one_line
 
 
@@ -26,7 +27,7 @@ def report_error(error: Exception, words: Sequence[str]) -> int:
     if unfit and not isinstance(error, OpenclawError) and (ask := ask_instead_hint(words)):
         hint = f"{hint}\n{ask}"
     if wants_json(words):
-        write_error(sys.stdout, message, hint or "", code)
+        write_json(sys.stdout, Error(message, hint or "", code))
     lines = [f"openclaw: {message}", *(f"  {line}" for line in (hint or "").splitlines())]
     sys.stderr.write("\n".join(lines) + "\n")
     sys.stderr.flush()

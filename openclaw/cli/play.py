@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TextIO
 
 from openclaw.cli.formatting import has_colours
@@ -28,16 +28,28 @@ def play(
     raises an OpenclawError, the listener is closed and the error goes on to the caller.
     """
     end: Done | Error | None = None
+    ahead: Callable[[], Event] = events.__next__
+    interrupted = False
     try:
         listener.begin("getting ready")
-        for event in _interruptible(events, lambda event: listener(seen(event))):
-            if isinstance(event, Done | Error):
-                end = event
+        while True:
+            try:
+                event = ahead()
+                ahead = events.__next__
+                listener(seen(event))
+            except StopIteration:
+                return end
+            except KeyboardInterrupt as interrupt:
+                throw = getattr(events, "throw", None)
+                if interrupted or not throw:
+                    raise
+                interrupted, ahead = True, partial(throw, interrupt)
+            else:
+                end = event if isinstance(event, Done | Error) else end
     finally:
         listener.close()
         if close := getattr(events, "close", None):
             close()
-    return end
 
 
 def exit_code(end: Done | Error | None) -> int:
@@ -51,24 +63,6 @@ def exit_code(end: Done | Error | None) -> int:
     if end.unbacked:
         return 3
     return 7 if end.refused else 0
-
-
-def _interruptible(events: Iterator[Event], hear: Callable[[Event], None]) -> Iterator[Event]:
-    try:
-        for event in events:
-            hear(event)
-            yield event
-    except KeyboardInterrupt as interrupt:
-        throw = getattr(events, "throw", None)
-        if not throw:
-            raise
-        with contextlib.suppress(StopIteration):
-            event = throw(interrupt)
-            hear(event)
-            yield event
-        for event in events:
-            hear(event)
-            yield event
 
 
 def choose_listener(

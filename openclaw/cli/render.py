@@ -186,8 +186,3 @@ def write_json(out: TextIO, event: Event) -> None:
     """Write one event as a line of JSON, and send it at once."""
     out.write(json.dumps(to_wire(event), ensure_ascii=False, default=str) + "\n")
     out.flush()
-
-
-def write_error(out: TextIO, message: str, hint: str, exit_code: int) -> None:
-    """Write an error as a line of JSON."""
-    write_json(out, Error(message, hint, exit_code))
