@@ -7,6 +7,7 @@ import shutil
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from itertools import zip_longest
 from typing import Annotated, Any
 
 import typer
@@ -78,7 +79,8 @@ def why_lines(found: Why, width: int, *, full: bool = False) -> Iterator[str]:
     """Describe a turn on lines of at most `width` columns where they can be broken."""
     where = f"turn {found.turn} of {found.session}"
     yield one_line("  ".join(filter(None, (where, minute(found.at)))))
-    yield from (f"  {name}" for name in (one_line(found.model),) if name)
+    if found.model:
+        yield f"  {one_line(found.model)}"
     yield from _block(found.prompt, "  ", width, 0 if full else PROMPT_LINES)
     if found.recorded:
         yield from _offered(found, width)
@@ -99,11 +101,9 @@ def why_lines(found: Why, width: int, *, full: bool = False) -> Iterator[str]:
 
 def _offered(found: Why, width: int) -> Iterator[str]:
     """Return the passages; the scores of each beside it, or below it where space is short."""
-    yield ""
     if not found.offered:
-        yield "offered: nothing from memory"
+        yield from ("", "offered: nothing from memory")
         return
-    yield "offered from memory"
     headers = ["", "SCORE", "WORDS", "MEANING", "DATE"]
     rows = [
         [_place(each), _score(each), *_ranks(each), str(each.get("date") or "")]
@@ -111,29 +111,21 @@ def _offered(found: Why, width: int) -> Iterator[str]:
     ]
     reasons = [one_line(str(each.get("reason") or "")) for each in found.offered]
     if width >= WIDE:
-        wide = [[*row, reason] for row, reason in zip(rows, reasons, strict=True)]
-        yield from _table([*headers, "REASON"], wide)
-    else:
-        yield from _table(headers, rows, reasons)
+        headers.append("REASON")
+        rows = [[*row, reason] for row, reason in zip(rows, reasons, strict=True)]
+        reasons = []
+    yield from _section("offered from memory", headers, rows, reasons)
 
 
 def _left_out(found: Why) -> Iterator[str]:
-    if not found.left_out:
-        return
-    yield ""
-    yield "not included"
     rows = [(_place(each), _score(each), str(each.get("rule") or "")) for each in found.left_out]
-    yield from _table(("", "SCORE", "RULE"), rows)
+    yield from _section("not included", ("", "SCORE", "RULE"), rows)
 
 
 def _format_cuts(found: Why) -> Iterator[str]:
-    if not found.cut:
-        return
-    yield ""
-    yield "cut"
-    rows = [tuple(str(each.get(name) or "") for name in ("part", "path", "rule"))
-            for each in found.cut]  # fmt: skip
-    yield from _table(("PART", "FILE", "RULE"), rows)
+    names = ("part", "path", "rule")
+    rows = [tuple(str(each.get(name) or "") for name in names) for each in found.cut]
+    yield from _section("cut", ("PART", "FILE", "RULE"), rows)
 
 
 def _place(each: Mapping[str, Any]) -> str:
@@ -147,22 +139,16 @@ def _score(each: Mapping[str, Any]) -> str:
     return f"{score:.2f}" if isinstance(score, int | float) else NOT_KNOWN
 
 
-def _ranks(each: Mapping[str, Any]) -> tuple[str, str]:
-    """Return rank and raw score by words and by meaning."""
+def _ranks(each: Mapping[str, Any]) -> Iterator[str]:
+    """Return rank and raw score by words and by meaning; an editor may have damaged the file."""
     ranks = each.get("ranks")
-    found = ranks if isinstance(ranks, Mapping) else {}
-    words, meaning = (_rank(found.get(name)) for name in ("words", "meaning"))
-    return words, meaning
-
-
-def _rank(value: Any) -> str:
-    """Return rank and raw score; an editor may have damaged the file."""
-    if not isinstance(value, list | tuple) or len(value) != 2:
-        return NOT_KNOWN
-    rank, raw = value
-    if not isinstance(rank, int | float):
-        return NOT_KNOWN
-    return f"{rank} ({raw:.2f})" if isinstance(raw, int | float) else str(rank)
+    for name in ("words", "meaning"):
+        value = ranks.get(name) if isinstance(ranks, Mapping) else None
+        rank, raw = value if isinstance(value, list | tuple) and len(value) == 2 else (None, None)
+        if not isinstance(rank, int | float):
+            yield NOT_KNOWN
+        else:
+            yield f"{rank} ({raw:.2f})" if isinstance(raw, int | float) else str(rank)
 
 
 # -------- what the model did
@@ -220,10 +206,8 @@ def _block(text: str, indent: str, width: int, most: int) -> Iterator[str]:
 
 
 def _rests_on(found: Why) -> Iterator[str]:
-    if not (found.sources or found.citations):
-        return
-    yield ""
-    yield "rests on"
+    if found.sources or found.citations:
+        yield from ("", "rests on")
     yield from (f"  {one_line(place)}" for place in found.sources)
     for each in found.citations:
         seen = "cited, and shown to the model"
@@ -236,17 +220,22 @@ def _format_end(found: Why) -> Iterator[str]:
         ("changed", ", ".join(found.changed)),
         ("not true", "; ".join(found.unbacked)),
     ]
-    told = [(name, text) for name, text in facts if text]
-    if told:
-        yield ""
-    yield from (one_line(f"{name}: {text}") for name, text in told)
+    told = [one_line(f"{name}: {text}") for name, text in facts if text]
+    yield from ("", *told) if told else ()
 
 
-def _table(
-    headers: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str] = ()
+def _section(
+    title: str,
+    headers: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    notes: Sequence[str] = (),
 ) -> Iterator[str]:
-    """Return aligned columns, indented; each row's note on a line below it."""
-    for at, line in enumerate(table(rows, headers, indent="  ").split("\n")):
+    """Return aligned columns below a title, indented; each row's note on a line below it."""
+    if not rows:
+        return
+    head, *lines = table(rows, headers, indent="  ").split("\n")
+    yield from ("", title, head)
+    for line, note in zip_longest(lines, notes):
         yield line
-        if at and at <= len(notes) and notes[at - 1]:
-            yield f"      {notes[at - 1]}"
+        if note:
+            yield f"      {note}"
