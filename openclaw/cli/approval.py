@@ -206,10 +206,7 @@ def _grant_lines(choices: Mapping[str, tuple[Grant, ...]]) -> list[str]:
 
 
 def _choices_line(choices: Mapping[str, tuple[Grant, ...]], *, more: bool) -> str:
-    words = [
-        "[y]es",
-        *(f"[{how[0]}]{how[1:]}" for how in ("session", "always") if choices.get(how)),
-    ]
+    words = ["[y]es", *(f"[{how[0]}]{how[1:]}" for how, grants in choices.items() if grants)]
     words += ["[v]iew all"] if more else []
     return f"Allow? {'  '.join(words)}  [N]o  (or say what to do instead) "
 

@@ -115,17 +115,22 @@ def index(
             warn([f"interrupted; kept: {kept}; go on with: openclaw memory index"])
             raise typer.Exit(130) from None
         swept = sweep and found.sweep()
+        counts = {
+            "files": report.added + report.changed + report.unchanged,
+            "added": report.added,
+            "changed": report.changed,
+            "removed": report.removed,
+            "chunks": report.chunks,
+            "seconds": round(report.seconds, 3),
+        }
         if as_json:
             problems = [{"path": where, "problem": what} for where, what in report.problems]
-            print_json({**_counts(report), "problems": problems})
+            print_json({**counts, "problems": problems})
         else:
-            counts = _counts(report)
-            changes = ", ".join(
-                f"{counts[name]} {name}" for name in ("added", "changed", "removed") if counts[name]
-            )
+            changed = [f"{counts[n]} {n}" for n in ("added", "changed", "removed") if counts[n]]
             typer.echo(
                 f"{counts['chunks']:,} passages of {counts['files']:,} files"
-                f" ({changes or 'nothing has changed'}), {counts['seconds']:.1f} s"
+                f" ({', '.join(changed) or 'nothing has changed'}), {counts['seconds']:.1f} s"
             )
             if swept:
                 typer.echo("removed from the vector store: what no clone has used for 30 days")
@@ -224,18 +229,6 @@ def _queries(batch: str) -> list[str]:
     text = data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
     lines = text.split("\n")
     return lines if lines[-1] else lines[:-1]
-
-
-def _counts(report: Any) -> dict[str, Any]:
-    files = report.added + report.changed + report.unchanged
-    return {
-        "files": files,
-        "added": report.added,
-        "changed": report.changed,
-        "removed": report.removed,
-        "chunks": report.chunks,
-        "seconds": round(report.seconds, 3),
-    }
 
 
 def _show(passages: list[Passage], explain: bool) -> None:

@@ -11,7 +11,13 @@ from typing import Annotated
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, print_result, record_as_turn, table
+from openclaw.cli.common import (
+    current_home,
+    print_json,
+    print_listing,
+    print_result,
+    record_as_turn,
+)
 from openclaw.cli.formatting import warn
 from openclaw.cli.options import AsJson, make_group
 from openclaw.config import load_settings, set_value
@@ -30,14 +36,16 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List all skills, with the reason and the remedy for those that cannot be used."""
     home = current_home(ctx, reading=True)
     found = _list_installed(home)
-    if as_json:
-        print_json([entry.as_json(home) for entry in found])
-    elif found:
-        rows = [(entry.name, _state(entry), " ".join(entry.description.split())) for entry in found]
-        typer.echo(table(rows, ("NAME", "STATE", "DESCRIPTION")))
+    rows = [(entry.name, _state(entry), " ".join(entry.description.split())) for entry in found]
+    print_listing(
+        [entry.as_json(home) for entry in found],
+        rows,
+        ("NAME", "STATE", "DESCRIPTION"),
+        as_json=as_json,
+        empty="no skills yet",
+    )
+    if not as_json:
         _explain(found)
-    else:
-        typer.echo("no skills yet", err=True)
 
 
 @app.command("show")
