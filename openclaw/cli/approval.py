@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from difflib import unified_diff
 from typing import TYPE_CHECKING, Protocol
@@ -69,9 +69,10 @@ class Permission:
 
     def _ask(self, question: PermissionQuestion) -> str:
         width, height = screen_size()
-        call = [
-            row for line in call_lines(question) for row in self._colour_rows(line, question, width)
-        ]
+        call: list[str] = []
+        for line in call_lines(question):
+            colour = DIFF_COLOURS.get(line[:1], "") if question.change and self._colours else ""
+            call += (f"{colour}{row}\x1b[m" if colour else row for row in rows(line, width))
         lasting_ones = tuple(filter(find_lasting_facts, question.offers))
         choices = {"session": question.offers, "always": lasting_ones}
         lines = [*_reason_lines(question), *_grant_lines(choices)]
@@ -100,11 +101,6 @@ class Permission:
                 raise Declined(said)
             else:
                 self._say("Type one of the letters, or say in words what to do instead.")
-
-    def _colour_rows(self, line: str, question: PermissionQuestion, width: int) -> Iterator[str]:
-        """Break a line into rows; the rows of a change get colours."""
-        colour = DIFF_COLOURS.get(line[:1], "") if question.change and self._colours else ""
-        return (f"{colour}{row}\x1b[m" if colour else row for row in rows(line, width))
 
     def _which(self, grants: Sequence[Grant], how: str) -> Grant | None:
         """Ask which of several grants is meant; None to ask the whole question again."""

@@ -75,10 +75,6 @@ def _todos(done: bool | None) -> Callable[[Home], Pairs]:
     return found
 
 
-def _lists(home: Home) -> Pairs:
-    return [(name, "") for name in todo_file(home).lists()]
-
-
 def _skills(home: Home) -> Pairs:
     return [(each.name, each.description) for each in list_installed(home, load_settings(home))]
 
@@ -97,7 +93,7 @@ VALUES: dict[str, Callable[[Home], Pairs]] = {
     "todo done words": _todos(done=False),
     "todo undone words": _todos(done=True),
     "todo rm words": _todos(done=None),
-    "todo list_name": _lists,
+    "todo list_name": lambda home: [(name, "") for name in todo_file(home).lists()],
     "skill": _skills,
     "skills name": _skills,
     "skills new name": lambda home: (),

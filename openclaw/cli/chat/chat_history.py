@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -63,7 +63,8 @@ def find_last_prompt(session: Session) -> LastPrompt:
 def take_back(agent: Agent, session: Session, say: Say) -> Session:
     """Take back the last turn of this conversation, with its files, so that it can be asked in
     another way; returns the session to continue."""
-    turn = next((turn for turn in _turns_of(agent, session) if turn.leaves("all")), None)
+    turns = agent.history.turns_of(session.id)
+    turn = next((turn for turn in turns if turn.kind == "turn" and turn.leaves("all")), None)
     if turn and turn.number == session.turns:
         taken = agent.undo(1, "all", session.id)
         if not _say_result(taken, session, "undo", say):
@@ -118,11 +119,6 @@ def blame(agent: Agent, session: Session, rest: str, say: Say) -> None:
     if not rest:
         raise UsageError("which file?", "/blame FILE:LINE")
     say_all(for_stdout(blame_lines(agent, *find_blame(agent, rest), show="/show")), say)
-
-
-def _turns_of(agent: Agent, session: Session) -> Iterable[Turn]:
-    turns = agent.history.turns()
-    return (turn for turn in turns if turn.kind == "turn" and turn.session == session.id)
 
 
 def _find_turn(agent: Agent, ref: str) -> Turn:

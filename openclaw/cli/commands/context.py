@@ -248,7 +248,10 @@ def changes_json(found: HeadChanges) -> dict[str, Any]:
                 "name": change.name,
                 "path": change.path,
                 "told": change.told,
-                "by": [_writer_json(writer) for writer in change.writers],
+                "by": [
+                    writer and {name: getattr(writer, name) for name in WRITER}
+                    for writer in change.writers
+                ],
                 "diff": "\n".join(change.unified()) + "\n",
             }
             for change in found.changes
@@ -258,11 +261,7 @@ def changes_json(found: HeadChanges) -> dict[str, Any]:
     }
 
 
-def _writer_json(turn: Turn | None) -> dict[str, Any] | None:
-    names = ("id", "kind", "at", "session", "number", "commit", "subject")
-    return {name: getattr(turn, name) for name in names} if turn else None
-
-
+WRITER = ("id", "kind", "at", "session", "number", "commit", "subject")
 HEADS = ("MESSAGE", "AT", "TOKENS", "CACHED", "SHARE", "FIRST TOKEN")
 
 

@@ -116,10 +116,6 @@ def _actions(ctx: typer.Context, number: int, *, as_json: bool) -> None:
 def _row(action: dict[str, Any]) -> tuple[object, ...]:
     words = [str(action.get(name) or "") for name in ("tool", "effect", "target", "decision", "by")]
     at = str(action.get("at") or "")[:19].replace("T", " ")
-    return (at, *words, _result(action), action.get("seconds", ""), action.get("bytes", ""))
-
-
-def _result(action: dict[str, Any]) -> str:
-    if action.get("exit") is not None:
-        return f"exit {action['exit']}"
-    return "ok" if action.get("ok") else "failed"
+    code = action.get("exit")
+    result = ("ok" if action.get("ok") else "failed") if code is None else f"exit {code}"
+    return (at, *words, result, action.get("seconds", ""), action.get("bytes", ""))

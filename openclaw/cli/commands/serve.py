@@ -73,7 +73,13 @@ def run(
     if status or stop or link:
         if running is None:
             raise OpenclawError("no server runs for this home", "openclaw serve")
-        _use(running, status=status, stop=stop)
+        if status:
+            print_json(running.call("GET", "/api/status"))
+        elif stop:
+            running.call("POST", "/api/stop", {})
+            sys.stderr.write("the server ends\n")
+        else:
+            typer.echo(_make_link(running))
         return
     if running is not None:
         raise UsageError(
@@ -136,16 +142,6 @@ def _open(url: str) -> None:
 def _make_link(server: RunningServer) -> str:
     code = server.call("POST", "/api/link", {})["code"]
     return f"http://127.0.0.1:{server.port}/#{code}"
-
-
-def _use(server: RunningServer, *, status: bool, stop: bool) -> None:
-    if status:
-        print_json(server.call("GET", "/api/status"))
-    elif stop:
-        server.call("POST", "/api/stop", {})
-        sys.stderr.write("the server ends\n")
-    else:
-        typer.echo(_make_link(server))
 
 
 def _read_duration(text: str) -> float:

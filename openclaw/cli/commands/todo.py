@@ -9,17 +9,15 @@ from typing import Annotated
 
 import typer
 
+from openclaw.cli.commands.memory.shared import DATES, parse_iso_day
 from openclaw.cli.common import current_home, print_listing, print_result, record_as_turn
 from openclaw.cli.options import AsJson, make_group
 from openclaw.errors import UsageError
 from openclaw.memory.task_lines import without_due
 from openclaw.memory.todos import Todo, is_overdue, todo_file
-from openclaw.nlp.dates import parse_day
 from openclaw.security.display import count_of, one_line
 
 app = make_group("Show and change the to-do lists.")
-
-DATES = "2026-12-01, tomorrow, next friday"
 
 Everything = Annotated[bool, typer.Option("--all", "-a", help="Show done ones too.")]
 Words = Annotated[list[str], typer.Argument(metavar="ID|TEXT", help="Its id or its text.")]
@@ -65,13 +63,15 @@ def add(
     list_name: Annotated[
         str, typer.Option("--list", "-l", metavar="NAME", help="The list; made when missing.")
     ] = "",
-    due: Annotated[str, typer.Option("--due", metavar="DATE", help=f"A date: {DATES}.")] = "",
+    due: Annotated[
+        str, typer.Option("--due", metavar="DATE", help=f"A date: {DATES['future']}.")
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Add a to-do; several words are one to-do. `due:friday` in it is written as a date."""
     words = " ".join(text)
     if due:
-        words = f"{words} due:{_day(due)}"
+        words = f"{words} due:{parse_iso_day(due, 'future')}"
     home = current_home(ctx)
     file = todo_file(home)
     with record_as_turn(home, f"todo add {words}", file):
@@ -160,7 +160,7 @@ def _due(todos: Sequence[Todo], when: str, overdue: bool) -> Sequence[Todo]:
     if when in ("today", "week"):
         first, last = str(today), str(today + timedelta(days=6 if when == "week" else 0))
     elif when not in ("", "overdue"):
-        first = last = _day(when)
+        first = last = parse_iso_day(when, "future")
     return [
         todo
         for todo in todos
@@ -173,11 +173,3 @@ def _rows(todos: Sequence[Todo]) -> Iterator[tuple[str, ...]]:
     for todo in todos:
         due = (todo.due or "") + (" overdue" if is_overdue(todo, today) else "")
         yield todo.id, "x" if todo.done else "", todo.list, due, without_due(todo.text)
-
-
-def _day(text: str) -> str:
-    """Return a day as ISO date. Raises UsageError for what is not a day."""
-    day = parse_day(text, date.today())
-    if day is None:
-        raise UsageError(f"{text} is not a date", f"write it like one of these: {DATES}")
-    return day.isoformat()

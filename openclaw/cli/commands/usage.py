@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import typer
 
-from openclaw.cli.commands.memory.shared import parse_past_day
+from openclaw.cli.commands.memory.shared import parse_iso_day
 from openclaw.cli.common import current_home, print_result, table
 from openclaw.cli.formatting import minute, warn
 from openclaw.cli.options import AsJson, OfSession, Since
@@ -36,7 +36,7 @@ def usage(
     all, by model and by day, or turn by turn."""
     home = current_home(ctx, reading=True)
     store = open_store(home)
-    first = parse_past_day(since)
+    first = parse_iso_day(since)
     if session:
         found = store.load(session)
         turns = [turn for turn in turns_of(store, found) if turn.day >= first]

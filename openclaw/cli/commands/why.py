@@ -86,8 +86,11 @@ def why_lines(found: Why, width: int, *, full: bool = False) -> Iterator[str]:
         yield from _offered(found, width)
     else:
         yield f"  ({NO_RECORD})"
-    yield from _left_out(found)
-    yield from _format_cuts(found)
+    left = [(_place(each), _score(each), str(each.get("rule") or "")) for each in found.left_out]
+    yield from _section("not included", ("", "SCORE", "RULE"), left)
+    names = ("part", "path", "rule")
+    cut = [tuple(str(each.get(name) or "") for name in names) for each in found.cut]
+    yield from _section("cut", ("PART", "FILE", "RULE"), cut)
     yield ""
     yield "steps" if found.steps else "no reply was kept"
     for number, step in enumerate(found.steps, 1):
@@ -115,17 +118,6 @@ def _offered(found: Why, width: int) -> Iterator[str]:
         rows = [[*row, reason] for row, reason in zip(rows, reasons, strict=True)]
         reasons = []
     yield from _section("offered from memory", headers, rows, reasons)
-
-
-def _left_out(found: Why) -> Iterator[str]:
-    rows = [(_place(each), _score(each), str(each.get("rule") or "")) for each in found.left_out]
-    yield from _section("not included", ("", "SCORE", "RULE"), rows)
-
-
-def _format_cuts(found: Why) -> Iterator[str]:
-    names = ("part", "path", "rule")
-    rows = [tuple(str(each.get(name) or "") for name in names) for each in found.cut]
-    yield from _section("cut", ("PART", "FILE", "RULE"), rows)
 
 
 def _place(each: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from openclaw.cli.commands.memory.shared import parse_past_day
+from openclaw.cli.commands.memory.shared import parse_iso_day
 from openclaw.cli.common import (
     current_home,
     print_listing,
@@ -45,7 +45,7 @@ def show_all(
     """List what is remembered: lasting facts, then the days, newest first."""
     home = current_home(ctx, reading=True)
     _check_category(category)
-    first = parse_past_day(since)
+    first = parse_iso_day(since)
     notes = [
         note
         for note in typed_notes(home).list(everything)

@@ -64,35 +64,24 @@ def lint(
         raise UsageError("--staged only looks", "leave --fix out, or --staged")
     home = current_home(ctx, notes=True, reading=not apply_it)
     chosen = chosen_paths(home, paths or [])
-    report = (_staged(home) if staged else lint_home(home)).within(chosen)
+    documents, lines = staged_lines(home) if staged else (None, {})
+    report = lint_home(home, documents)
+    if staged:
+        report = replace(report, findings=staged_findings(report.findings, lines))
+    report = report.within(chosen)
     if not fix:
-        _print_findings(report, as_json=as_json)
+        print_result(list(map(_shape, report.findings)), *_lines(report.findings), as_json=as_json)
+        if not as_json:
+            _tell_sum(report)
     elif not apply_it:
         _show_fixes(report, as_json=as_json)
     else:
         report = _apply(ctx, home, report, yes=yes, as_json=as_json).within(chosen)
-    if _faults(report.findings):
+    if any(map(is_fault, report.findings)):
         raise typer.Exit(FAULTS)
 
 
-def _staged(home: Home) -> LintReport:
-    documents, lines = staged_lines(home)
-    report = lint_home(home, documents)
-    return replace(report, findings=staged_findings(report.findings, lines))
-
-
-def _faults(found: Sequence[LintFinding]) -> int:
-    return sum(map(is_fault, found))
-
-
 # ---- what is found
-
-
-def _print_findings(report: LintReport, *, as_json: bool) -> None:
-    shapes = [_shape(finding) for finding in report.findings]
-    print_result(shapes, *_lines(report.findings), as_json=as_json)
-    if not as_json:
-        _tell_sum(report)
 
 
 def _shape(finding: LintFinding) -> dict[str, Any]:
@@ -149,7 +138,7 @@ def _diff(report: LintReport, after: dict[str, str]) -> list[str]:
 def _show_fixes(report: LintReport, *, as_json: bool) -> None:
     after = apply_fixes_to_texts(report)
     if as_json:
-        shapes = [_shape(finding) for finding in report.findings]
+        shapes = list(map(_shape, report.findings))
         diffs = [
             {"path": path, "diff": replace_bad_bytes("\n".join([*_diff(report, {path: text}), ""]))}
             for path, text in sorted(after.items())
@@ -157,7 +146,7 @@ def _show_fixes(report: LintReport, *, as_json: bool) -> None:
         print_json({"findings": shapes, "files": diffs})
         return
     print_lines(_diff(report, after))
-    left = _faults([finding for finding in report.findings if not finding.edits])
+    left = sum(is_fault(finding) for finding in report.findings if not finding.edits)
     said = "nothing was written" if after else "nothing here can be fixed by code"
     said += f"; {count_of(left, 'fault')} only you can fix" if left else ""
     said += "; to do it: openclaw memory lint --fix --apply" if after else ""

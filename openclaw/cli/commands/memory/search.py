@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.commands.memory.shared import parse_past_day, place_of
+from openclaw.cli.commands.memory.shared import parse_iso_day, place_of
 from openclaw.cli.common import current_home, print_json
 from openclaw.cli.formatting import warn
 from openclaw.cli.options import AsJson, NoServer, Since
@@ -65,7 +65,7 @@ def search(
     words = " ".join(query or [])
     if bool(words.strip()) == bool(batch):
         raise UsageError("say what to look for", "openclaw memory search WORDS, or --batch FILE")
-    day = parse_past_day(since)
+    day = parse_iso_day(since)
     if batch:
         with opened(ctx) as found:
             queries = _queries(batch)

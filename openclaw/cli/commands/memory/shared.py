@@ -6,10 +6,13 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from openclaw.errors import UsageError
-from openclaw.nlp.dates import parse_day
+from openclaw.nlp.dates import Prefer, parse_day
 
 if TYPE_CHECKING:
     from openclaw.retrieval.passages import Passage
+
+
+DATES = {"past": "2026-11-01, yesterday, last week", "future": "2026-12-01, tomorrow, next friday"}
 
 
 def place_of(passage: Passage) -> str:
@@ -18,9 +21,9 @@ def place_of(passage: Passage) -> str:
     return f"{passage.path}:{passage.start_line}{more}"
 
 
-def parse_past_day(text: str) -> str:
+def parse_iso_day(text: str, prefer: Prefer = "past") -> str:
     """The ISO day that a phrase such as "last week" means; "" for none."""
-    day = parse_day(text, date.today(), "past") if text else None
+    day = parse_day(text, date.today(), prefer) if text else None
     if text and day is None:
-        raise UsageError(f"{text} is not a date", "write it as 2026-11-01, yesterday or last week")
+        raise UsageError(f"{text} is not a date", f"write it like one of these: {DATES[prefer]}")
     return day.isoformat() if day else ""

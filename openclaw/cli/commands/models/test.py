@@ -195,6 +195,7 @@ def _cell(text: str) -> Text:
 
 def _cells(p: Profile, tasks: Iterable[str]) -> dict[str, str]:
     """What each row of the table says of a model, "" for what is not known."""
+    schema = _yes(p.schema_holds, "", "the schema does not hold")
     return {
         "tested": _date_line(p),
         "loading": "" if p.load_seconds is None else f"{p.load_seconds:.1f} s",
@@ -205,7 +206,7 @@ def _cells(p: Profile, tasks: Iterable[str]) -> dict[str, str]:
         "memory (computed)": _memory(p),
         "tool calls": _calls(p),
         "tool for small talk": _yes(p.needless),
-        "JSON under a schema": _forced(p),
+        "JSON under a schema": ", ".join(filter(None, (_score(p.json_forced), schema))),
         "JSON by words alone": _score(p.json_free) + (", fenced" if p.json_fenced else ""),
         "thinking": _thinking(p),
         "stops by itself": _yes(p.stops),
@@ -255,11 +256,6 @@ def _calls(p: Profile) -> str:
 
 def _score(score: Score) -> str:
     return str(score) if score.of else ""
-
-
-def _forced(p: Profile) -> str:
-    holds = _yes(p.schema_holds, "", "the schema does not hold")
-    return ", ".join(filter(None, (_score(p.json_forced), holds)))
 
 
 def _thinking(p: Profile) -> str:

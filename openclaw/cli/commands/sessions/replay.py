@@ -173,7 +173,10 @@ def turn_lines(turn: ReplayedTurn, told: set[tuple[str, ...]]) -> Iterator[str]:
         told.update({each.lines} if each.lines else ())
     yield from (_field("note", one_line(note)) for note in turn.notes)
     if turn.played is not None and turn.played.missing is None and verdict == "differs":
-        yield _field("tokens", _tokens(turn))
+        then, now = turn.tokens
+        read = f"{now.prompt_tokens:,} read, {now.generated_tokens:,} written"
+        before = f"{then.prompt_tokens:,} and {then.generated_tokens:,}"
+        yield _field("tokens", f"{read} (then {before})")
 
 
 def closing(done: Sequence[ReplayedTurn]) -> str:
@@ -218,14 +221,6 @@ def mark_changes(pieces: Sequence[Piece]) -> str:
         else:
             shown.append(paint(f"{{+{text}+}}", GREEN))
     return "".join(shown)
-
-
-def _tokens(turn: ReplayedTurn) -> str:
-    then, now = turn.tokens
-    return (
-        f"{now.prompt_tokens:,} read, {now.generated_tokens:,} written"
-        f" (then {then.prompt_tokens:,} and {then.generated_tokens:,})"
-    )
 
 
 def _field(name: str, text: str) -> str:
