@@ -14,6 +14,7 @@ from openclaw.storage.text import replace_bad_bytes
 
 DIFF_COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
 LEAST_WIDTH = 40
+PIPED_WIDTH = 100
 MINUTES = len("2026-11-21T15:30")
 _HEAD_COLOUR = "\x1b[1m"
 _DIFF_HEADS = ("+++ ", "--- ", "new file", "d", "Binary files")  # d: "diff", "deleted file"

@@ -15,7 +15,13 @@ from openclaw.agent.greeting import greeting
 from openclaw.agent.todo_offers import TodoOffer, offer_after
 from openclaw.cli import questions
 from openclaw.cli.chat import chat_commands, chat_history, prompt_line
-from openclaw.cli.chat.chat_commands import Answering, Say, keep_model, replace_shell_commands
+from openclaw.cli.chat.chat_commands import (
+    Answering,
+    Say,
+    keep_model,
+    replace_shell_commands,
+    session_row,
+)
 from openclaw.cli.chat.chat_history import LastPrompt
 from openclaw.cli.chat.completion import COMMANDS, MODES
 from openclaw.cli.chat.prompt_line import PipedLines, TypedLines
@@ -31,8 +37,12 @@ from openclaw.home.model_names import HINT_WIDTH, known_models, resolve_installe
 from openclaw.messages import Material, skill_prompt
 from openclaw.security.display import harmless, one_line
 from openclaw.sessions.session import Session
+from openclaw.sessions.store import UNATTENDED
 
 DRY_RUN = "--dry-run"
+SHOWN_SESSIONS = 10
+LAST_WORDS = 200
+"""Characters that are shown of each of the last two messages."""
 ENDING = 200
 """Characters at the end of an answer. After a question in them a yes answers that question."""
 ALIASES = {"exit": "quit", "clear": "new"}
@@ -230,16 +240,22 @@ class Chat:
             self._say(f"  {typed:<{TYPED_WIDTH}}  {meaning}")
 
     def _new(self, rest: str) -> None:
-        self._switch_to(
-            chat_commands.begin_session(self.agent.sessions, rest, self.agent.model_name)
-        )
+        try:
+            session = self.agent.sessions.new(rest or None, self.agent.model_name)
+        except UsageError as error:
+            raise UsageError(str(error), f"/resume {rest}, or another name") from None
+        self._switch_to(session)
         self._say(f"a new conversation: {rest}" if rest else "a new conversation")
 
     def _resume(self, rest: str) -> None:
-        choices = [] if rest else chat_commands.session_choices(self.agent.sessions, self.session)
         if not rest and not self.lines.interactive:
             self._sessions("")
             return
+        choices = [
+            (item.id, session_row(item))
+            for item in (() if rest else self.agent.sessions.list())
+            if item.id != self.session.id and not item.id.startswith(UNATTENDED)
+        ]
         if not rest and not choices:
             raise UsageError("there is no other conversation yet", "/new begins one")
         if chosen := rest or pick(choices, self.lines.reply, self._say):
@@ -250,28 +266,44 @@ class Chat:
         self.session, self._asked, self._outputs = session, None, ()
 
     def _say_last_words(self) -> None:
-        chat_commands.say_all(chat_commands.last_words_lines(self.session), self._say)
+        """Say the conversation's id and title, and its last two messages."""
+        self._say(one_line(f"{self.session.id}  {self.session.title}"))
+        for entry in self.session.messages[-2:]:
+            self._say(f"  {entry.role}: {one_line(' '.join(entry.content.split()), LAST_WORDS)}")
 
     def _sessions(self, rest: str) -> None:
+        """List the latest conversations, this one marked with *; with words run the command."""
         if rest:
             self._run("sessions", rest)
             return
-        chat_commands.say_all(
-            chat_commands.session_lines(self.agent.sessions, self.session), self._say
-        )
+        found = self.agent.sessions.list()[:SHOWN_SESSIONS]
+        for item in found:
+            self._say(f"{'*' if item.id == self.session.id else ' '} {session_row(item)}")
+        if not found:
+            self._say("no conversation is saved yet")
 
     def _rename(self, rest: str) -> None:
-        store = self.agent.sessions
-        with record_as_turn(self.agent.home, f"sessions rename {self.session.id} {rest}", store):
-            said = chat_commands.rename(store, self.session, rest)
-        self._say(said)
+        if not rest:
+            raise UsageError("which name?", "/rename NAME")
+        session, store = self.session, self.agent.sessions
+        with record_as_turn(self.agent.home, f"sessions rename {session.id} {rest}", store):
+            if session.stamp:
+                store.rename(session.id, rest)
+                store.refresh(session)
+            else:
+                session.title = rest
+        self._say(f"this conversation is called {prompt_line.session_name(session)}")
 
     def _fork(self, rest: str) -> None:
-        before, store = self.session.id, self.agent.sessions
-        with record_as_turn(self.agent.home, f"sessions fork {before}", store):
-            copy = chat_commands.fork(store, self.session, rest)
+        before, store = self.session, self.agent.sessions
+        if not before.stamp:
+            why = "this conversation is not saved" if before.messages else "nothing was said yet"
+            hint = "/new begins another conversation"
+            raise UsageError(f"there is nothing to copy: {why}", hint)
+        with record_as_turn(self.agent.home, f"sessions fork {before.id}", store):
+            copy = store.fork(before.id, None, rest or None)
         self._switch_to(copy)
-        self._say(one_line(f"a copy: {prompt_line.session_name(copy)}; back: /resume {before}"))
+        self._say(one_line(f"a copy: {prompt_line.session_name(copy)}; back: /resume {before.id}"))
 
     def _model(self, rest: str) -> None:
         """Choose a model. A name that no model has changes nothing."""

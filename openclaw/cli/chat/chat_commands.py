@@ -23,14 +23,12 @@ import typer
 
 from openclaw.agent.agent import Agent
 from openclaw.cli import dispatch
-from openclaw.cli.charts import canvas
-from openclaw.cli.chat.prompt_line import SHELL_MARK, session_name
+from openclaw.cli.chat.prompt_line import SHELL_MARK
 from openclaw.cli.commands import usage as usage_command
-from openclaw.cli.commands.context import cache_lines, calls_of, change_lines, report_lines
+from openclaw.cli.commands.context import cache_lines, calls_of, canvas, change_lines, report_lines
 from openclaw.cli.commands.memory.test import add_case
 from openclaw.cli.error_report import explain
 from openclaw.cli.formatting import for_stdout, minute
-from openclaw.cli.questions import Choice
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.home.attachments import attach
 from openclaw.home.model_names import find_auto_model
@@ -44,7 +42,7 @@ from openclaw.security.untrusted import strip_hidden
 from openclaw.sessions.export import export_markdown
 from openclaw.sessions.session import Session
 from openclaw.sessions.session_search import SessionSummary
-from openclaw.sessions.store import UNATTENDED, SessionStore
+from openclaw.sessions.store import SessionStore
 from openclaw.storage.text import read_text
 from openclaw.tools.paths import SPILL
 
@@ -69,10 +67,7 @@ LOOKUP_SECONDS = 0.2
 """How long the first line waits for the name of the model."""
 MAX_OUTPUT = 1_000_000
 """Characters that are kept of an output, from its end."""
-SHOWN_SESSIONS = 10
 CODE = "code"
-LAST_WORDS = 200
-"""Characters that are shown of each of the last two messages."""
 NUMBER_COLUMNS = 5
 """Columns of the number in front of a line."""
 _CODE_BLOCK = re.compile(r"^ *(`{3,}|~{3,})[^\n]*\n(.*?)^ *\1[`~]* *$", re.MULTILINE | re.DOTALL)
@@ -261,58 +256,6 @@ def run_shell_line(text: str, say: Say) -> Material:
     return Material(f"output of: {command}", output or "(nothing)\n")
 
 
-def begin_session(store: SessionStore, name: str, model: str) -> Session:
-    """A new conversation, called `name` if one is given."""
-    try:
-        return store.new(name or None, model)
-    except UsageError as error:
-        raise UsageError(str(error), f"/resume {name}, or another name") from None
-
-
-def session_choices(store: SessionStore, here: Session) -> list[Choice]:
-    """The user's other conversations, the last used first."""
-    had = (item for item in store.list() if not item.id.startswith(UNATTENDED))
-    found = (item for item in had if item.id != here.id)
-    return [(item.id, _list_row(item)) for item in found]
-
-
-def session_lines(store: SessionStore, here: Session) -> list[str]:
-    """The latest conversations, the current one marked with *."""
-    return [
-        f"{'*' if item.id == here.id else ' '} {_list_row(item)}"
-        for item in store.list()[:SHOWN_SESSIONS]
-    ] or ["no conversation is saved yet"]
-
-
-def last_words_lines(session: Session) -> list[str]:
-    """The conversation's id and title, and its last two messages."""
-    said = [
-        f"  {entry.role}: {one_line(' '.join(entry.content.split()), LAST_WORDS)}"
-        for entry in session.messages[-2:]
-    ]
-    return [one_line(f"{session.id}  {session.title}"), *said]
-
-
-def rename(store: SessionStore, session: Session, name: str) -> str:
-    """Give this conversation another name; returns the line to print."""
-    if not name:
-        raise UsageError("which name?", "/rename NAME")
-    if session.stamp:
-        store.rename(session.id, name)
-        store.refresh(session)
-    else:
-        session.title = name
-    return f"this conversation is called {session_name(session)}"
-
-
-def fork(store: SessionStore, session: Session, name: str) -> Session:
-    """Copy this conversation into a new one; this one stays as it is."""
-    if not session.stamp:
-        is_said = "this conversation is not saved" if session.messages else "nothing was said yet"
-        raise UsageError(f"there is nothing to copy: {is_said}", "/new begins another conversation")
-    return store.fork(session.id, None, name or None)
-
-
 def export(agent: Agent, session: Session, name: str, say: Say) -> None:
     """Write this conversation as Markdown to a new file."""
     if not session.messages:
@@ -349,7 +292,8 @@ def copy(agent: Agent, session: Session, rest: str, say: Say) -> None:
     say(f"copied {what} ({len(text):,} characters), if the terminal allows it")
 
 
-def _list_row(item: SessionSummary) -> str:
+def session_row(item: SessionSummary) -> str:
+    """A conversation on one line: when it was used last, its id and its title."""
     line = one_line(f"{minute(item.updated_at)}  {item.id}  ")
     room = shutil.get_terminal_size().columns - len(line) - NUMBER_COLUMNS
     return line + one_line(item.title, min(60, max(10, room)))

@@ -87,7 +87,7 @@ def examine(
         raise
     except OpenclawError as error:
         yield _fault("home", error)
-        yield from (check_tokenizer(), check_engine(), check_sandbox(), check_space())
+        yield from check_machine()
         return
     yield check_home(home)
     yield from checkup(home, fix=fix, deep=deep)
@@ -101,8 +101,8 @@ def examine(
         yield check_grants(settings)
         yield check_hosts(settings)
         yield check_mcp(home, settings)
-    yield from (check_tokenizer(), check_memory(home))
-    yield from (check_engine(), check_sandbox(), check_space())
+    yield check_memory(home)
+    yield from check_machine()
 
 
 def check_home(home: Home) -> Check:
@@ -224,38 +224,34 @@ def check_memory(home: Home) -> Check:
         for secret in find_secrets(text):
             line = text.count("\n", 0, secret.start) + 1
             found.append(f"memory/{path.name}:{line} ({secret.kind})")
-    if not found:
-        return Check("secrets", "ok", "none in plain text in memory/")
+    problem = f"in plain text: {some_of(found)}" if found else ""
     advice = "take them out, and have them replaced where they are used: git may have kept them"
-    return Check("secrets", "warning", f"in plain text: {some_of(found)}", advice)
+    return _warning("secrets", problem, advice, "none in plain text in memory/")
 
 
-def check_engine() -> Check:
-    if importlib.util.find_spec("xllamacpp"):
-        return Check("engine", "ok", "llama.cpp (xllamacpp) is installed")
-    found = "the embedded engine is not installed; only a model server can answer"
-    return Check("engine", "warning", found, "pip install 'openclaw[embedded]'")
-
-
-def check_sandbox() -> Check:
-    """Check whether commands run confined; without that, the user is asked about each one that does
-    more than read.
-    """
-    if (why := why_unavailable()) is None:
-        return Check("sandbox", "ok", "commands run in bubblewrap")
-    advice = "install bubblewrap" if sys.platform == "linux" else ""
-    return Check("sandbox", "ok", f"commands run without a sandbox: {why}", advice)
-
-
-def check_space() -> Check:
+def check_machine() -> Iterator[Check]:
+    """Check what every home needs: tokenizer, engine, sandbox, and room for models."""
+    yield check_tokenizer()
+    problem = "the embedded engine is not installed; only a model server can answer"
+    installed = importlib.util.find_spec("xllamacpp")
+    advice, fine = "pip install 'openclaw[embedded]'", "llama.cpp (xllamacpp) is installed"
+    yield _warning("engine", "" if installed else problem, advice, fine)
+    # Without a sandbox the user is asked about each command that does more than read.
+    why = why_unavailable()
+    advice = "install bubblewrap" if why and sys.platform == "linux" else ""
+    found = f"commands run without a sandbox: {why}" if why else "commands run in bubblewrap"
+    yield Check("sandbox", "ok", found, advice)
     folder = Path(models_folder())
     there = next((path for path in (folder, *folder.parents) if path.exists()), folder)
     free = shutil.disk_usage(there).free
     found = f"{folder}, {free / 1e9:.1f} GB free"
-    if free < FREE_BYTES:
-        advice = "free some space, or set OPENCLAW_MODELS to another folder"
-        return Check("model folder", "warning", found, advice)
-    return Check("model folder", "ok", found)
+    advice = "free some space, or set OPENCLAW_MODELS to another folder"
+    yield _warning("model folder", found if free < FREE_BYTES else "", advice, found)
+
+
+def _warning(name: str, problem: str, advice: str, fine: str) -> Check:
+    """A warning of the problem, if there is one; else what is fine."""
+    return Check(name, "warning", problem, advice) if problem else Check(name, "ok", fine)
 
 
 def _fault(name: str, error: OpenclawError, code: int = 0) -> Check:
@@ -296,19 +292,17 @@ def _wrap_text(front: str, text: str, width: int) -> list[str]:
 
 def check_grants(settings: Settings) -> Check:
     grants, notices = read_grants(settings.grants)
-    if not notices:
-        return Check("grants", "ok", f"{len(grants) or 'none'} in openclaw.yaml")
-    found = one_line(some_of(notices, 3, "; "))
-    return Check("grants", "warning", found, "openclaw policy revoke NUMBER|VALUE")
+    problem = one_line(some_of(notices, 3, "; "))
+    fine = f"{len(grants) or 'none'} in openclaw.yaml"
+    return _warning("grants", problem, "openclaw policy revoke NUMBER|VALUE", fine)
 
 
 def check_hosts(settings: Settings) -> Check:
-    name, hosts = "web.allow_hosts", settings.web.allow_hosts
-    wrong = [host for host in hosts if not _may_match(host)]
-    if not wrong:
-        return Check(name, "ok", f"{len(hosts) or 'no'} hosts")
-    found = f"never the host of a page: {one_line(some_of(wrong, 3, '; '))}"
-    return Check(name, "warning", found, "write host or host:port, for example localhost:8080")
+    hosts = settings.web.allow_hosts
+    wrong = one_line(some_of([host for host in hosts if not _may_match(host)], 3, "; "))
+    problem = f"never the host of a page: {wrong}" if wrong else ""
+    advice = "write host or host:port, for example localhost:8080"
+    return _warning("web.allow_hosts", problem, advice, f"{len(hosts) or 'no'} hosts")
 
 
 def check_mcp(home: Home, settings: Settings) -> Check:
@@ -319,9 +313,8 @@ def check_mcp(home: Home, settings: Settings) -> Check:
     if any(not server.disabled for server in servers) and importlib.util.find_spec("mcp") is None:
         found = f"{len(servers)} servers are named, but MCP is not installed"
         return Check("mcp", "warning", found, "pip install 'openclaw[mcp]'")
-    if servers and (found := _waiting(home, servers)):
-        return Check("mcp", "warning", found, "openclaw mcp trust")
-    return Check("mcp", "ok", f"{len(servers)} servers" if servers else "no servers")
+    problem = _waiting(home, servers)
+    return _warning("mcp", problem, "openclaw mcp trust", f"{len(servers) or 'no'} servers")
 
 
 def _waiting(home: Home, servers: Sequence[Server]) -> str:

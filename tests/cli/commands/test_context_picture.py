@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.cli.charts import ASCII, BLOCKS, Canvas, canvas, share_columns
-from openclaw.cli.commands.context import report_lines
+from openclaw.cli.commands.context import (
+    ASCII,
+    BLOCKS,
+    Canvas,
+    canvas,
+    report_lines,
+    share_columns,
+)
 from openclaw.inspection.context import ContextReport, RequestPart
 from openclaw.messages import TurnRecord
 from openclaw.models.base import Request

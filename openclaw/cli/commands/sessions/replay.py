@@ -14,9 +14,8 @@ from typing import Annotated, Any
 
 import typer
 
-from openclaw.cli.charts import PIPED_WIDTH
 from openclaw.cli.common import current_home, print_each, print_result
-from openclaw.cli.formatting import DIFF_COLOURS, line_width, paint, warn
+from openclaw.cli.formatting import DIFF_COLOURS, PIPED_WIDTH, line_width, paint, warn
 from openclaw.cli.options import AsJson, ModelName
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
@@ -76,7 +75,8 @@ def replay(
         run = Replay(stage, session, live=live, chained=chained).run(turns)
         told = set[tuple[str, ...]]()
         done = print_each(run, lambda turn: "\n".join(turn_lines(turn, told)), as_json=as_json)
-    print_result(replay_json(session, done), closing(done), as_json=as_json)
+    shape = {"id": session.id, **_counts(done), "turns": list(map(_turn_json, done))}
+    print_result(shape, closing(done), as_json=as_json)
     if any(turn.verdict == "differs" for turn in done) or all(turn.lost for turn in done):
         raise typer.Exit(1)
 
@@ -261,11 +261,6 @@ def suite_closing(done: Sequence[tuple[SuiteCase, Sequence[CheckedTurn]]]) -> st
 
 
 # -------- JSON
-
-
-def replay_json(session: Session, done: Sequence[ReplayedTurn]) -> dict[str, Any]:
-    """Return the result of a replay, for programs."""
-    return {"id": session.id, **_counts(done), "turns": [_turn_json(turn) for turn in done]}
 
 
 def suite_json(done: Sequence[tuple[SuiteCase, Sequence[CheckedTurn]]]) -> dict[str, Any]:
