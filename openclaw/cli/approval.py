@@ -75,7 +75,7 @@ class Permission:
             call += (f"{colour}{row}\x1b[m" if colour else row for row in rows(line, width))
         lasting_ones = tuple(filter(find_lasting_facts, question.offers))
         choices = {"session": question.offers, "always": lasting_ones}
-        lines = [*_reason_lines(question), *_grant_lines(choices)]
+        lines = _why_lines(question, choices)
         why = [row for line in lines for row in [*rows(line, width)][:WHY_ROWS]]
         below = len(why) + len([*rows(_choices_line(choices, more=True), width)])
         room = max(LEAST_ROWS, height - 1 - below)
@@ -184,21 +184,20 @@ def _first_and_last(lines: Sequence[str], room: int) -> list[str]:
     return [*lines[:first], f"[{left_out:,} rows are not shown here]", *lines[-last:]]
 
 
-def _reason_lines(question: PermissionQuestion) -> list[str]:
+def _why_lines(question: PermissionQuestion, choices: Mapping[str, tuple[Grant, ...]]) -> list[str]:
+    """Why it is asked, and what the letters s and a allow from now on. When there are several
+    grants, a second question asks which one, so they are not listed here."""
     reason = one_line(question.reason)
     by_mode = reason.startswith("mode ")
     lines = [f"M{reason[1:]}." if by_mode else f"Asked because {reason}."]
     if question.sources:
         lines.append(f"Untrusted text came from {one_line(', '.join(question.sources))}.")
+    single = {how: grants[0] for how, grants in choices.items() if len(grants) == 1}
+    if single:
+        letters = " and ".join(f"[{how[0]}]" for how in single)
+        name = one_line(_describe(next(iter(single.values()))), 60)
+        lines.append(f"{letters} from now on: {name}")
     return lines
-
-
-def _grant_lines(choices: Mapping[str, tuple[Grant, ...]]) -> list[str]:
-    """What the letters s and a allow from now on. When there are several grants, a second question
-    asks which one, so they are not listed here."""
-    letters = [f"[{how[0]}]" for how, grants in choices.items() if len(grants) == 1]
-    named = {one_line(_describe(grants[0]), 60) for grants in choices.values() if len(grants) == 1}
-    return [f"{' and '.join(letters)} from now on: {name}" for name in named][:1]
 
 
 def _choices_line(choices: Mapping[str, tuple[Grant, ...]], *, more: bool) -> str:

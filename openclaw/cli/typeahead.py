@@ -169,20 +169,16 @@ else:
             self._signals = SignalGuard(self._release, self._resume)
 
         def __enter__(self) -> None:
-            if not _has_terminal():
-                return
             try:
                 with _uninterrupted():
-                    self._begin()
-                    self._signals.catch()
+                    self._resume()
             except KeyboardInterrupt:
                 self.__exit__()
                 raise
 
         def __exit__(self, *_: object) -> None:
             with _uninterrupted():
-                self._signals.leave()
-                self._finish()
+                self._release()
 
         @contextmanager
         def paused(self) -> Iterator[None]:
@@ -227,13 +223,16 @@ else:
                 with suppress(OSError):
                     os.write(sys.stdout.fileno(), PASTES_ARE_NOT_MARKED.encode())
 
-        def _begin(self) -> None:
-            self._change()
-            end, self._end = os.pipe()
-            self._reader = threading.Thread(target=self._read, args=(end,), daemon=True)
-            self._reader.start()
+        def _resume(self) -> None:
+            """Begin to read, where there is a terminal."""
+            if _has_terminal():
+                self._change()
+                end, self._end = os.pipe()
+                self._reader = threading.Thread(target=self._read, args=(end,), daemon=True)
+                self._reader.start()
+                self._signals.catch()
 
-        def _finish(self) -> None:
+        def _release(self) -> None:
             """Let the thread hand over what has come already, then restore the terminal."""
             reader, self._reader = self._reader, None
             try:
@@ -242,15 +241,7 @@ else:
                     reader.join()
             finally:
                 self._restore()
-
-        def _release(self) -> None:
-            self._finish()
-            self._signals.leave()
-
-        def _resume(self) -> None:
-            self._signals.catch()
-            if _has_terminal():
-                self._begin()
+                self._signals.leave()
 
         def _read(self, end: int) -> None:
             """Read until the other end of the pipe `end` is closed and no input is waiting."""

@@ -138,7 +138,12 @@ class Chat:
         offer, self._offer = self._offer, None
         try:
             if offer and questions.is_yes(text):
-                self._accept(offer)
+                if offer.prompt:  # which the user did not type
+                    self._turn(LastPrompt(offer.prompt))
+                    return
+                with self.lines.ahead():
+                    done = offer.accept(self.agent, self.session)
+                    play(done, self._listener, self._adapt_notice)
                 return
             if self.lines.interactive and prompt_line.is_shell_line(text):
                 self._outputs += (chat_commands.run_shell_line(text, self._say),)
@@ -203,14 +208,6 @@ class Chat:
         """Show a prompt that was not typed at the input line."""
         if self.lines.interactive:
             self._say(one_line(f"> {asked.as_typed}"))
-
-    def _accept(self, offer: TodoOffer) -> None:
-        """Do what was offered: ask the prompt, which the user did not type, or set the date."""
-        if offer.prompt:
-            self._turn(LastPrompt(offer.prompt))
-        else:
-            with self.lines.ahead():
-                play(offer.accept(self.agent, self.session), self._listener, self._adapt_notice)
 
     def _command(self, text: str) -> tuple[str, str]:
         """Run a /command. A skill's name returns the prompt to ask and the skill; any other command

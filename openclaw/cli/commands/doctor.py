@@ -19,7 +19,7 @@ from openclaw.cli.common import current_home, print_result
 from openclaw.cli.formatting import line_width, paint, wrap
 from openclaw.cli.options import AsJson, ModelName
 from openclaw.config import Settings, load_settings
-from openclaw.config.mcp_settings import Server, read_servers
+from openclaw.config.mcp_settings import read_servers
 from openclaw.errors import Damaged, ModelMissing, OpenclawError, Refused, UsageError
 from openclaw.evals.model_probes import Listener, ProbeLimits, probe_schema_enforcement
 from openclaw.maintenance.doctor.checkup import Check, checkup
@@ -313,17 +313,13 @@ def check_mcp(home: Home, settings: Settings) -> Check:
     if any(not server.disabled for server in servers) and importlib.util.find_spec("mcp") is None:
         found = f"{len(servers)} servers are named, but MCP is not installed"
         return Check("mcp", "warning", found, "pip install 'openclaw[mcp]'")
-    problem = _waiting(home, servers)
-    return _warning("mcp", problem, "openclaw mcp trust", f"{len(servers) or 'no'} servers")
-
-
-def _waiting(home: Home, servers: Sequence[Server]) -> str:
-    """Return servers that are not started because nobody has trusted the files that they run."""
+    # Nobody has trusted the files that they run.
     starts = ServerStarter(home, enabled(servers))
     now = starts.asked()
     why = why_untrusted(now, starts.state(now)) if now.servers else ""
     names = ", ".join(server.name for server in now.servers)
-    return f"not started ({names}), as they run files of this home: {why}" if why else ""
+    problem = f"not started ({names}), as they run files of this home: {why}" if why else ""
+    return _warning("mcp", problem, "openclaw mcp trust", f"{len(servers) or 'no'} servers")
 
 
 def _may_match(entry: str) -> bool:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -116,7 +116,19 @@ def _short(path: str) -> str:
 
 def _finish(plan: ImportPlan, as_json: bool, *, done: bool, turn: str = "") -> None:
     if as_json:
-        print_json(_as_json(plan, done=done) | ({"turn": turn} if done else {}))
+        names = {"format": plan.transfer.format, "source": str(plan.transfer.source.root)}
+        steps = [
+            {
+                "kind": step.item.kind,
+                "source": step.item.path,
+                "target": step.target,
+                "deed": step.deed,
+                "detail": step.detail,
+            }
+            for step in plan.steps
+        ]
+        shape = {**names, "home": str(plan.transfer.home.root), "done": done, "steps": steps}
+        print_json(shape | ({"turn": turn} if done else {}))
         return
     if done:
         for line in _rows(step for step in plan.steps if step.deed == "failed"):
@@ -136,23 +148,3 @@ def _summary(plan: ImportPlan, *, done: bool) -> str:
     did = "imported" if done else "would import"
     more = f", {failed} failed" if failed else ""
     return f"{did} {taken}, {known} there already, {left} left{more}"
-
-
-def _as_json(plan: ImportPlan, *, done: bool) -> dict[str, Any]:
-    steps = [
-        {
-            "kind": step.item.kind,
-            "source": step.item.path,
-            "target": step.target,
-            "deed": step.deed,
-            "detail": step.detail,
-        }
-        for step in plan.steps
-    ]
-    return {
-        "format": plan.transfer.format,
-        "source": str(plan.transfer.source.root),
-        "home": str(plan.transfer.home.root),
-        "done": done,
-        "steps": steps,
-    }

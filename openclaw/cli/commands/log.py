@@ -30,6 +30,9 @@ NARROW = 120
 """Columns of a terminal below which ids and dates are shortened, to leave room for the prompt."""
 NARROW_HEADERS = ("ID", "AT", "FILES", "SESSION", "SUBJECT")
 LONGEST_NAME = 12
+ACTION_HEADERS = (
+    "AT", "TOOL", "EFFECT", "TARGET", "DECISION", "BY", "RESULT", "SECONDS", "BYTES",
+)  # fmt: skip
 
 
 def log(
@@ -48,9 +51,11 @@ def log(
 ) -> None:
     """Show the newest turns: when, what was asked, what they changed; the newest first."""
     if actions:
-        _actions(ctx, number, as_json=as_json)
+        home = current_home(ctx, reading=True)
+        done = read_actions(home.private / "logs" / ACTIONS, number)
+        rows = map(_action_row, done)
+        print_listing(done, rows, ACTION_HEADERS, as_json=as_json, empty="no actions yet")
         return
-
     with closing(open_agent(ctx, reading=True)) as agent:
         turns = agent.history.turns_of(agent.find_session(session), file)
         found = list(islice(turns, number))
@@ -104,16 +109,7 @@ def _turn_row(history: History, turn: Turn, waiting: str) -> tuple[object, ...]:
 # -------- what tools did
 
 
-def _actions(ctx: typer.Context, number: int, *, as_json: bool) -> None:
-    """Show the newest actions: what each would do, who allowed it, and its result."""
-    home = current_home(ctx, reading=True)
-    found = read_actions(home.private / "logs" / ACTIONS, number)
-    headers = ("AT", "TOOL", "EFFECT", "TARGET", "DECISION", "BY", "RESULT", "SECONDS", "BYTES")
-    rows = [_row(action) for action in found]
-    print_listing(found, rows, headers, as_json=as_json, empty="no actions yet")
-
-
-def _row(action: dict[str, Any]) -> tuple[object, ...]:
+def _action_row(action: dict[str, Any]) -> tuple[object, ...]:
     words = [str(action.get(name) or "") for name in ("tool", "effect", "target", "decision", "by")]
     at = str(action.get("at") or "")[:19].replace("T", " ")
     code = action.get("exit")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -70,7 +70,14 @@ def try_one(
     """Start a server, or reach it, and read the list of its tools again."""
     home = current_home(ctx)
     servers, faults = _read(home)
-    server = _find_server(servers, faults, name)
+    server = next((server for server in servers if server.name == name), None)
+    if name in faults:
+        raise UsageError(faults[name], "fix that line; openclaw config path names the file")
+    if server is None:
+        known = ", ".join(server.name for server in servers) or "none yet"
+        raise UsageError(f"there is no MCP server {name}", f"servers: {known}")
+    if server.disabled:
+        raise UsageError(f"{name} is disabled", "take `disabled: true` out of openclaw.yaml")
     cache = _cache(home)
     used = McpServers([server], cache, lambda: make_connector(home, servers))
     try:
@@ -103,18 +110,6 @@ def _read(home: Home) -> tuple[list[Server], dict[str, str]]:
 
 def _cache(home: Home) -> ServerCache:
     return read_cache(home.private / "cache" / "mcp.json")
-
-
-def _find_server(servers: Sequence[Server], faults: Mapping[str, str], name: str) -> Server:
-    found = next((server for server in servers if server.name == name), None)
-    if found is None:
-        if name in faults:
-            raise UsageError(faults[name], "fix that line; openclaw config path names the file")
-        known = ", ".join(server.name for server in servers) or "none yet"
-        raise UsageError(f"there is no MCP server {name}", f"servers: {known}")
-    if found.disabled:
-        raise UsageError(f"{name} is disabled", "take `disabled: true` out of openclaw.yaml")
-    return found
 
 
 def _server_json(server: Server, home: Home, cache: ServerCache, waits: str = "") -> dict[str, Any]:

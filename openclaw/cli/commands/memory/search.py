@@ -71,8 +71,8 @@ def search(
             queries = _queries(batch)
             update_index(found)  # many questions are worth all vectors
             for line in queries:
-                passages = _ask(found, line, k, path, day)
-                shapes = [passage.as_json(explain=explain) for passage in passages]
+                hits = found.search(line, k, path=path, since=day) if line.strip() else []
+                shapes = [passage.as_json(explain=explain) for passage in hits]
                 typer.echo(json.dumps(shapes, ensure_ascii=False))
             warn(found.notices)
         return
@@ -82,7 +82,7 @@ def search(
         passages, notices = server.search(words, k, path, day)
     else:
         with opened(ctx) as found:
-            passages, notices = _ask(found, words, k, path, day), found.notices
+            passages, notices = found.search(words, k, path=path, since=day), found.notices
         if found.missing:
             finish_index(home)
     if as_json:
@@ -173,10 +173,6 @@ def _not_searched(ctx: typer.Context) -> Iterator[str]:
             f"Markdown files outside memory/ and workspace/ are not searched, such as {left[0]}"
             f" ({len(left):,} in all; search the whole home: openclaw config set index.paths .)"
         )
-
-
-def _ask(found: Search, query: str, k: int, path: str, since: str) -> list[Passage]:
-    return found.search(query, k, path=path, since=since) if query.strip() else []
 
 
 def update_index(found: Search, *, force: bool = False) -> Any:
