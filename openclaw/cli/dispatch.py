@@ -120,11 +120,10 @@ def load(name: str, inner: str = "") -> Command:
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
         single.command(name, context_settings={"help_option_names": HELP})(found)
         return skip_coercion(typer.main.get_command(single))
-    found.rich_markup_mode = None
     there = {command.name for command in found.registered_commands}
     late = LATE_COMMANDS.get(name, {})
-    for each in () if inner in there else late:
-        if each not in there and inner in ("", each, *({inner} - late.keys())):
+    for each in [inner] if inner in late else () if inner in there else late:
+        if each not in there:
             place = import_module(f"{COMMANDS_FOLDER}{late[each]}")
             found.command(each)(getattr(place, each))
     group = typer.main.get_group(found)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -16,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from typer._click.shell_completion import CompletionItem
 
-from openclaw.agent.agent import Agent
 from openclaw.config import load_settings
 from openclaw.config.hook_settings import EVENTS
 from openclaw.config.settings import keys
+from openclaw.history.history import History
 from openclaw.home.model_names import all_models
 from openclaw.memory.todos import todo_file
 from openclaw.models import catalog
@@ -61,8 +60,8 @@ def _sessions(home: Home) -> Pairs:
 
 
 def _turns(home: Home) -> Pairs:
-    with closing(Agent.open(home, load_settings(home))) as agent:
-        return [(turn.id, turn.subject) for turn in islice(agent.history.turns(), MAX_VALUES)]
+    history = History(home, auto_commit=load_settings(home).git.auto_commit)
+    return [(turn.id, turn.subject) for turn in islice(history.turns(), MAX_VALUES)]
 
 
 def _todos(done: bool | None) -> Callable[[Home], Pairs]:

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from openclaw.cli.common import current_home, print_json, table
+from openclaw.cli.options import make_group
 from openclaw.cli.questions import refuse_inside_agent, write_after_yes
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.security.display import one_line
@@ -27,9 +28,7 @@ LEAST_TOKEN = 32
 """Characters of a token from a file."""
 MISSING = "pip install 'openclaw[web]'"
 
-app = typer.Typer(
-    help="Serve the home over HTTP, and stay warm.", add_completion=False, rich_markup_mode=None
-)
+app = make_group("Serve the home over HTTP, and stay warm.")
 
 
 @app.command()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -69,9 +69,18 @@ def test(
         print_result(shape, f"added {PATH}:{line}", as_json=as_json)
         return
     cases = _cases(home)
-    tried, notices = _try_cases(ctx, cases)
+    with opened(ctx) as search:
+        report = update_index(search)  # all vectors: the figures are to be the same next time
+        tried = [rank_answer(search.ranked(case.question), case) for case in cases]
+        notices = list(search.notices)
+    if not report.chunks:
+        notices.append("nothing is indexed: memory and workspace hold no text")
+    by_meaning = any(each.has_meaning for each in tried)
+    names = [name for name in NAMES if name != "meaning" or by_meaning]
+    scores = {name: score_ranking((each.ranks[name] for each in tried), k) for name in names}
     missed = [each for each in tried if not 0 < each.ranks["hybrid"] <= k]
-    print_result(_json(tried, k), *_report(home, tried, missed, k), as_json=as_json)
+    lines = _report(home, tried, missed, scores, k)
+    print_result(_json(tried, missed, scores, k), *lines, as_json=as_json)
     warn(notices)
     if missed:
         raise typer.Exit(1)
@@ -114,49 +123,29 @@ def _cases(home: Home) -> list[MemoryCase]:
     return whole
 
 
-def _try_cases(
-    ctx: typer.Context, cases: Sequence[MemoryCase]
-) -> tuple[list[CaseResult], list[str]]:
-    """Return each case with its outcome, and what the user should know of the search."""
-    with opened(ctx) as search:
-        report = update_index(search)  # all vectors: the figures are to be the same next time
-        tried = [rank_answer(search.ranked(case.question), case) for case in cases]
-        notices = list(search.notices)
-    if not report.chunks:
-        notices.append("nothing is indexed: memory and workspace hold no text")
-    return tried, notices
-
-
-def _measures(tried: Sequence[CaseResult], k: int) -> dict[str, RankingScore]:
-    """Return the figures by ranking; that of the vectors only where there are some."""
-    by_meaning = any(each.has_meaning for each in tried)
-    return {
-        name: score_ranking((each.ranks[name] for each in tried), k)
-        for name in NAMES
-        if name != "meaning" or by_meaning
-    }
-
-
 # -------- on a terminal
 
 
 def _report(
-    home: Home, tried: Sequence[CaseResult], missed: Sequence[CaseResult], k: int
+    home: Home,
+    tried: Sequence[CaseResult],
+    missed: Sequence[CaseResult],
+    scores: Mapping[str, RankingScore],
+    k: int,
 ) -> Iterator[str]:
     count = len(tried)
     yield f"{count_of(count, 'case')} of {PATH}"
     yield ""
-    measures = _measures(tried, k)
     rows = [
         (NAMES[name], *(f"{n}/{count}" for n in score.hits.values()), f"{score.mrr:.2f}")
-        for name, score in measures.items()
+        for name, score in scores.items()
     ]
-    yield table(rows, ("", *(f"HIT@{top}" for top in measures["hybrid"].hits), "MRR"))
-    if "meaning" not in measures:
+    yield table(rows, ("", *(f"HIT@{top}" for top in scores["hybrid"].hits), "MRR"))
+    if "meaning" not in scores:
         yield "no vectors: searched by words only"
     for each in missed:
         yield ""
-        yield from _miss_lines(home, each, tuple(measures))
+        yield from _miss_lines(home, each, tuple(scores))
     yield ""
     yield f"{len(missed)} not among the first {k}" if missed else f"all among the first {k}"
 
@@ -181,28 +170,31 @@ def _miss_lines(home: Home, tried: CaseResult, names: Sequence[str]) -> Iterator
 # -------- for programs
 
 
-def _json(tried: Sequence[CaseResult], k: int) -> dict[str, Any]:
-    count = max(len(tried), 1)
+def _json(
+    tried: Sequence[CaseResult],
+    missed: Sequence[CaseResult],
+    scores: Mapping[str, RankingScore],
+    k: int,
+) -> dict[str, Any]:
     measures = {
         name: {
-            **{f"hit@{top}": round(hits / count, 4) for top, hits in score.hits.items()},
+            **{f"hit@{top}": round(hits / len(tried), 4) for top, hits in score.hits.items()},
             "mrr": round(score.mrr, 4),
         }
-        for name, score in _measures(tried, k).items()
+        for name, score in scores.items()
     }
     results = [
         {
             **asdict(each.case),
-            "found": 0 < each.ranks["hybrid"] <= k,
+            "found": each not in missed,
             "ranks": {name: rank or None for name, rank in each.ranks.items()},
             "first": _shape(each.winner),
             "answer": _shape(each.answer),
         }
         for each in tried
     ]
-    failed = sum(not each["found"] for each in results)
     return {
-        "path": PATH, "k": k, "cases": len(tried), "failed": failed,
+        "path": PATH, "k": k, "cases": len(tried), "failed": len(missed),
         "measures": measures, "results": results,
     }  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
@@ -50,9 +51,6 @@ def test(
         raise typer.Exit(1)
 
 
-VERDICTS = ("hit", "miss", "quiet", "false alarm")
-
-
 def _usable(home: Home, settings: Settings, name: str) -> list[Skill]:
     """Return the skills that may be used now, with this one. UsageError when it may not."""
     listed = list_installed(home, settings)
@@ -77,12 +75,8 @@ def _line(trial: Trial) -> str:
     )
 
 
-def _counts(done: Sequence[Trial]) -> dict[str, int]:
-    return {verdict: sum(trial.verdict == verdict for trial in done) for verdict in VERDICTS}
-
-
 def _closing(done: Sequence[Trial]) -> str:
-    count = _counts(done)
+    count = Counter[str](trial.verdict for trial in done)
     lacking = sum(bool(trial.missing) for trial in done)
     words = f", {lacking} without the expected words" if lacking else ""
     return (
@@ -92,7 +86,7 @@ def _closing(done: Sequence[Trial]) -> str:
 
 
 def _summary(name: str, done: Sequence[Trial]) -> dict[str, Any]:
-    count = _counts(done)
+    count = Counter[str](trial.verdict for trial in done)
     return {
         "name": name,
         "passed": all(trial.ok for trial in done),
