@@ -61,7 +61,8 @@ def _sessions(home: Home) -> Pairs:
 
 def _turns(home: Home) -> Pairs:
     history = History(home, auto_commit=load_settings(home).git.auto_commit)
-    return [(turn.id, turn.subject) for turn in islice(history.turns(), MAX_VALUES)]
+    turns = (turn for turn in history.turns() if turn.kind != "outside")
+    return [(turn.id, turn.subject) for turn in islice(turns, MAX_VALUES)]
 
 
 def _todos(done: bool | None) -> Callable[[Home], Pairs]:

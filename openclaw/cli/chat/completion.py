@@ -11,11 +11,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
+from openclaw.cli.shell_completion import VALUES
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.history.differences import SESSIONS_PREFIX
-from openclaw.home.model_names import known_models
 from openclaw.security.display import one_line
+from openclaw.storage.home import Home
 from openclaw.tools.paths import visible_files
 from openclaw.types import Mode
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 MAX_PATHS = 50
 MAX_FILES = 5_000
 """Files of the home that are searched for a part of a name."""
-SHOWN_TURNS = 30
 LEAST_PART = 2
 FRESH_SECONDS = 5.0
 
@@ -97,7 +97,7 @@ def sources_of(agent: Agent) -> CompletionSources:
     @lru_cache(maxsize=32)
     def arguments(command: str, _now: int) -> Sequence[Choice]:
         with suppress(OpenclawError, OSError):
-            return [*ARGUMENTS[command](agent)]
+            return [*ARGUMENTS[command](agent.home)]
         return ()
 
     def commands() -> Iterator[Choice]:
@@ -181,24 +181,10 @@ def _fuzzy_matches(part: str, paths: Iterable[str]) -> list[str]:
 # -------- what the commands take
 
 
-def _todos(agent: Agent) -> Iterator[Choice]:
-    return ((todo.id, todo.text) for todo in agent.todos.items() if not todo.done and todo.id)
-
-
-def _turns(agent: Agent) -> Iterator[Choice]:
-    turns = (turn for turn in agent.history.turns() if turn.kind != "outside")
-    return ((turn.id, turn.subject) for turn in islice(turns, SHOWN_TURNS))
-
-
-def _answers(agent: Agent) -> Iterator[Choice]:
-    turns = (turn for turn in agent.history.turns() if turn.session and turn.number)
-    return ((turn.id, turn.subject) for turn in islice(turns, SHOWN_TURNS))
-
-
-def _files(agent: Agent) -> Iterator[Choice]:
+def _files(home: Home) -> Iterator[Choice]:
     """The files of the home, without hidden ones and conversations."""
-    for path in islice(visible_files(agent.home), MAX_FILES):
-        name = agent.home.relative(path)
+    for path in islice(visible_files(home), MAX_FILES):
+        name = home.relative(path)
         if not name.startswith(SESSIONS_PREFIX):
             yield name, ""
 
@@ -206,17 +192,17 @@ def _files(agent: Agent) -> Iterator[Choice]:
 MODES: tuple[Mode, ...] = get_args(Mode)
 
 
-ARGUMENTS: Mapping[str, Callable[[Agent], Iterable[Choice]]] = {
+ARGUMENTS: Mapping[str, Callable[[Home], Iterable[Choice]]] = {
     "blame": _files,
-    "diff": _turns,
+    "diff": VALUES["turn"],
     "expect": _files,
-    "mode": lambda agent: ((mode, "") for mode in MODES),
-    "model": lambda agent: ((name, "") for name in known_models(agent.settings.ollama.host)),
-    "resume": lambda agent: ((found.id, found.title) for found in agent.sessions.list()),
-    "show": _turns,
-    "skills": lambda agent: ((skill.name, skill.description) for skill in agent.skills()),
-    "todo done": _todos,
-    "todo rm": _todos,
-    "why": _answers,
+    "mode": lambda home: ((mode, "") for mode in MODES),
+    "model": VALUES["model"],
+    "resume": VALUES["session"],
+    "show": VALUES["turn"],
+    "skills": VALUES["skill"],
+    "todo done": VALUES["todo done words"],
+    "todo rm": VALUES["todo rm words"],
+    "why": VALUES["turn"],
 }
 """What is offered after a command, and after a command and its first word."""
