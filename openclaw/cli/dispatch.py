@@ -81,14 +81,12 @@ class CommandGroup(TyperGroup):
         return load(cmd_name, ctx.meta.get(INNER, "")) if cmd_name in COMMANDS else None
 
     def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
-        records = (param.get_help_record(ctx) for param in self.get_params(ctx))
+        records = [param.get_help_record(ctx) for param in self.get_params(ctx)]
         with formatter.section("Options of every command"):
-            formatter.write_dl([record for record in records if record])
-        ask = load("ask")
-        records = (param.get_help_record(ctx) for param in ask.params)
-        options = [record for record in records if record and record[0].startswith("-")]
+            formatter.write_dl(list(filter(None, records)))
+        records = [param.get_help_record(ctx) for param in load("ask").params]
         with formatter.section("Options of a prompt"):
-            formatter.write_dl(options)
+            formatter.write_dl([each for each in records if each and each[0].startswith("-")])
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name][2]) for name in COMMANDS])
 

@@ -216,23 +216,10 @@ def _line_report(
 
 
 def message_words(before: bytes | None, after: bytes | None) -> str:
-    """How many messages a session's file gained and lost, e.g. "2 messages"."""
-    old, new = (_messages(data) for data in (before, after))
-    shared = 0
-    for one, other in zip(old, new, strict=False):
-        if one != other and one and other:
-            break
-        shared += 1
-    added, gone = len(new) - shared, len(old) - shared
-    words = [count_of(added, "message")] if added or not gone else []
-    return ", ".join([*words, *([f"{count_of(gone, 'message')} less"] if gone else [])])
-
-
-def _messages(data: bytes | None) -> list[str]:
-    """A key for each message of a conversation; "" for archived ones, which match any message, as a
-    compaction removes none."""
-    session = parse_session(data, "")
-    if session is None:
-        return []
-    live = [f"{entry.role} {entry.at} {entry.content}" for entry in session.messages]
-    return [""] * session.archived + live
+    """How many messages a session's file gained or lost, e.g. "2 messages"."""
+    sessions = [parse_session(data, "") for data in (before, after)]
+    # A compaction puts messages into the archive, and removes none.
+    old, new = (each.archived + len(each.messages) if each else 0 for each in sessions)
+    return (
+        count_of(new - old, "message") if new >= old else f"{count_of(old - new, 'message')} less"
+    )

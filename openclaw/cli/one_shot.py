@@ -20,7 +20,7 @@ from openclaw.errors import UsageError
 from openclaw.events import Notice
 from openclaw.messages import skill_prompt
 from openclaw.security.policy import Ask
-from openclaw.server.server_client import KeptGrants, RunningServer, find_server
+from openclaw.server.server_client import KeptGrants, find_server
 from openclaw.server.wire import PromptRequest
 
 if TYPE_CHECKING:
@@ -54,7 +54,11 @@ def answer_once(
     material = material_of(prompt, piped if words else "", home, quiet=quiet)
     request = PromptRequest(prompt, material=material, typed=bool(typed), **options)
     if served and (server := find_server(home)):
-        raise typer.Exit(_answer_by_server(ctx, server, request, output, yes=yes, quiet=quiet))
+        bell = sys.stdout.isatty() and load_settings(home).bell
+        listener = choose_listener(output, sys.stdout, sys.stderr, quiet=quiet, bell=bell)
+        kept = KeptGrants(lambda grant: _open_agent(ctx, request).grant(grant, lasting=True))
+        run = server.ask(request, _make_ask(yes, listener, kept), kept)
+        raise typer.Exit(exit_code(play(run, listener)))
     agent = _open_agent(ctx, request)
     bell = agent.settings.bell
     listener = choose_listener(output, sys.stdout, sys.stderr, quiet=quiet, bell=bell)
@@ -71,24 +75,6 @@ def answer_once(
         raise typer.Exit(exit_code(play(asking, listener)))
     finally:
         agent.close()
-
-
-def _answer_by_server(
-    ctx: typer.Context,
-    server: RunningServer,
-    request: PromptRequest,
-    output: str,
-    *,
-    yes: bool,
-    quiet: bool,
-) -> int:
-    """Let a running server answer, and show the turn; returns the exit code."""
-    home = current_home(ctx)
-    bell = sys.stdout.isatty() and load_settings(home).bell
-    listener = choose_listener(output, sys.stdout, sys.stderr, quiet=quiet, bell=bell)
-    kept = KeptGrants(lambda grant: _open_agent(ctx, request).grant(grant, lasting=True))
-    ask = _make_ask(yes, listener, kept)
-    return exit_code(play(server.ask(request, ask, kept), listener))
 
 
 def _open_agent(ctx: typer.Context, request: PromptRequest) -> Agent:

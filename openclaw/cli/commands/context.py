@@ -220,7 +220,14 @@ def report_lines(report: ContextReport, on: Canvas | None = None) -> list[str]:
         for part in report.parts
         if (rule := _cut_rule(record, part))
     ]
-    return [title, bar, "", head, *lines, *cuts, *_notes(report)]
+    notes = [*map(one_line, report.notices)]
+    if report.compacted:
+        notes.insert(
+            0,
+            f"{report.compacted} messages would be compacted first; the summary that then stands"
+            " for them is not counted here",
+        )
+    return [title, bar, "", head, *lines, *cuts, *notes]
 
 
 def _path(report: ContextReport, part: RequestPart) -> str:
@@ -238,15 +245,6 @@ def _cut_rule(record: TurnRecord, part: RequestPart) -> str:
     name = CUT_AS.get(part.name, part.name)
     rules = (str(cut.get("rule", "")) for cut in record.cut or () if cut.get("part") == name)
     return next(rules, "its share of the window" if part.cut else "")
-
-
-def _notes(report: ContextReport) -> Iterator[str]:
-    if report.compacted:
-        yield (
-            f"{report.compacted} messages would be compacted first; the summary that then stands"
-            " for them is not counted here"
-        )
-    yield from map(one_line, report.notices)
 
 
 _SUBJECT = 50

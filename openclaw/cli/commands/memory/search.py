@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -181,37 +181,35 @@ def update_index(found: Search, *, force: bool = False) -> Any:
     """
     began = time.monotonic()
     report = found.refresh(force=force)
-    with _Bar() as bar:
-        found.embed_alone(bar)
+    with _progress() as tell:
+        found.embed_alone(tell)
     return replace(report, seconds=time.monotonic() - began)
 
 
-class _Bar:
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
     """A progress bar on stderr that appears only on a terminal, and only after a second."""
+    began, bar = time.monotonic(), None
 
-    def __init__(self) -> None:
-        self._began = time.monotonic()
-        self._progress: Any = None
-
-    def __enter__(self) -> _Bar:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._progress is not None:
-            self._progress.stop()
-
-    def __call__(self, done: int, total: int) -> None:
-        if not sys.stderr.isatty() or time.monotonic() - self._began < QUIET_SECONDS:
+    def tell(done: int, total: int) -> None:
+        nonlocal bar
+        if not sys.stderr.isatty() or time.monotonic() - began < QUIET_SECONDS:
             return
-        if self._progress is None:
+        if bar is None:
             from rich.console import Console
             from rich.progress import Progress, TimeElapsedColumn
 
             shown = (*Progress.get_default_columns(), TimeElapsedColumn())
-            self._progress = Progress(*shown, console=Console(stderr=True), transient=True)
-            self._progress.add_task("embedding passages", total=total)
-            self._progress.start()
-        self._progress.update(self._progress.task_ids[0], completed=done, total=total)
+            bar = Progress(*shown, console=Console(stderr=True), transient=True)
+            bar.add_task("embedding passages", total=total)
+            bar.start()
+        bar.update(bar.task_ids[0], completed=done, total=total)
+
+    try:
+        yield tell
+    finally:
+        if bar is not None:
+            bar.stop()
 
 
 def _queries(batch: str) -> list[str]:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from http.client import HTTPException
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -50,7 +50,11 @@ def list_models(ctx: typer.Context, as_json: AsJson = False) -> None:
     if as_json:
         print_json(rows)
         return
-    typer.echo(table(map(_line, rows), ("MODEL", "KIND", "SIZE", "HERE", "")))
+    cells = [
+        (r["name"], r["kind"], _gigabytes(r["size"]), "yes" if r["installed"] else "no", r["about"])
+        for r in rows
+    ]
+    typer.echo(table(cells, ("MODEL", "KIND", "SIZE", "HERE", "")))
     if away:
         typer.echo(away, err=True)
 
@@ -129,11 +133,6 @@ def _fetch(name: str) -> None:
     with _progress() as on_progress:
         path = catalog.pull(name, on_progress)
     typer.echo(f"{(catalog.find_entry(name) or catalog.default_entry()).name} is ready: {path}")
-
-
-def _line(row: dict[str, Any]) -> tuple[str, ...]:
-    here = "yes" if row["installed"] else "no"
-    return row["name"], row["kind"], _gigabytes(row["size"]), here, row["about"]
 
 
 def _pull_by_ollama(name: str, host: str, on_progress: Progress) -> None:

@@ -33,7 +33,6 @@ from openclaw.evals.replay_suite import (
 )
 from openclaw.messages import Usage
 from openclaw.security.display import count_of, harmless, one_line
-from openclaw.sessions.session import Session
 from openclaw.sessions.store import open_store
 
 Live = Annotated[
@@ -70,7 +69,10 @@ def replay(
         raise UsageError(what, f"see it: openclaw sessions show {session.id}")
     warn(store.problems)
     if not as_json:
-        typer.echo(heading(session, turns))
+        models = dict.fromkeys(t.model or session.model for t in turns)
+        named = ", ".join(filter(None, models))
+        about = f"{count_of(len(turns), 'turn')}, recorded with {named}"
+        typer.echo(one_line(f"{session.id}  {about}"))
     with _ended(), open_replay_home(home, load_settings(home), model or "", live=live) as stage:
         run = Replay(stage, session, live=live, chained=chained).run(turns)
         told = set[tuple[str, ...]]()
@@ -150,13 +152,6 @@ LONGEST_SAME, KEPT = 160, 60
 """Characters of an unchanged piece of a text, and what of a longer one is shown at each end."""
 RED, GREEN = DIFF_COLOURS["-"], DIFF_COLOURS["+"]
 VERDICTS = ("same", "differs", "not run")
-
-
-def heading(session: Session, turns: Sequence[RecordedTurn]) -> str:
-    """Describe the conversation: the number of its turns, and what it was recorded with."""
-    models = dict.fromkeys(t.model or session.model for t in turns)
-    named = ", ".join(filter(None, models))
-    return one_line(f"{session.id}  {count_of(len(turns), 'turn')}, recorded with {named}")
 
 
 def turn_lines(turn: ReplayedTurn, told: set[tuple[str, ...]]) -> Iterator[str]:
