@@ -21,10 +21,11 @@ def search_early(words: Sequence[str]) -> Recall | None:
     options, rest = split_global_options(words)
     if not _is_prompt(rest) or "--no-memory" in rest:
         return None
-    named = [word.removeprefix(f"{HOME_OPTION}=") for word in options]
-    named = [word for word in named if word not in (HOME_OPTION, "--debug")]
+    named = [word for word in options if word not in (HOME_OPTION, "--debug")]
     try:
-        home = find_home(named[-1] if named else None, Path.cwd(), os.environ)
+        home = find_home(
+            named[-1].removeprefix(f"{HOME_OPTION}=") if named else None, Path.cwd(), os.environ
+        )
         served = "--no-server" not in rest and is_ordinary(home.server_file)
         return start_early(home) if is_trusted(home) and not served else None
     except (OpenclawError, OSError):

@@ -49,4 +49,5 @@ OfSession = Annotated[
 Since = Annotated[str, typer.Option("--since", metavar="DATE", help="Only from this day on.")]
 Revoke = Annotated[bool, typer.Option("--revoke", help="Stop allowing them.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Replace = Annotated[bool, typer.Option("--force", help="Replace a file of that name.")]
 Unasked = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]

@@ -37,7 +37,7 @@ from openclaw.inspection.turn_lines import strip_fences
 from openclaw.inspection.usage import all_turns, turns_of
 from openclaw.messages import Material
 from openclaw.nlp.complaints import is_complaint
-from openclaw.security.display import harmless, main_argument, one_line
+from openclaw.security.display import harmless, main_argument, one_line, some_lines
 from openclaw.security.untrusted import strip_hidden
 from openclaw.sessions.export import export_markdown
 from openclaw.sessions.session import Session
@@ -156,10 +156,8 @@ def output(agent: Agent, session: Session, rest: str, say: Say) -> None:
         with suppress(OpenclawError, OSError):  # old files are deleted when there are many
             whole = read_text(agent.home.root / spilled[1])
             text = agent.masker.mask_for_display(strip_hidden(whole))
-    lines = text.splitlines()
-    say_all((f"  {harmless(line)}" for line in lines[:MAX_LINES]), say)
-    if len(lines) > MAX_LINES:
-        say(f"[{len(lines) - MAX_LINES:,} more lines{f': {spilled[1]}' if spilled else ''}]")
+    lines = [f"  {harmless(line)}" for line in text.splitlines()]
+    say_all(some_lines(lines, MAX_LINES, f"more: {spilled[1]}" if spilled else "more"), say)
 
 
 def forgotten_lines(session: Session, prompt: str) -> list[str]:

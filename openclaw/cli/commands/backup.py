@@ -9,6 +9,7 @@ import typer
 
 from openclaw.cli.common import current_home
 from openclaw.cli.formatting import warn
+from openclaw.cli.options import Replace
 from openclaw.errors import UsageError
 from openclaw.maintenance.backup import back_up
 from openclaw.maintenance.restore import restore as put_back
@@ -20,7 +21,7 @@ def backup(
     with_secrets: Annotated[
         bool, typer.Option("--secrets", help="Take the values of masked secrets along.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file of that name.")] = False,
+    force: Replace = False,
 ) -> None:
     """Put the whole home into one archive, history included, and read it back.
 

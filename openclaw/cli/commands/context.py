@@ -47,7 +47,7 @@ from openclaw.sessions.store import open_store
 
 def context(
     ctx: typer.Context,
-    words: Annotated[list[str] | None, typer.Argument(metavar="PROMPT", show_default=False)] = None,
+    words: options.Words = None,
     continue_: options.Continue = False,
     session: options.SessionName = None,
     model: options.ModelName = None,

@@ -21,6 +21,9 @@ app = make_group("Show and change the to-do lists.")
 
 Everything = Annotated[bool, typer.Option("--all", "-a", help="Show done ones too.")]
 Words = Annotated[list[str], typer.Argument(metavar="ID|TEXT", help="Its id or its text.")]
+ListName = Annotated[
+    str, typer.Option("--list", "-l", metavar="NAME", help="The list; made when missing.")
+]
 Due = Annotated[
     str,
     typer.Option(
@@ -60,9 +63,7 @@ def show_all(
 def add(
     ctx: typer.Context,
     text: Annotated[list[str], typer.Argument(metavar="TEXT...", help="What is to be done.")],
-    list_name: Annotated[
-        str, typer.Option("--list", "-l", metavar="NAME", help="The list; made when missing.")
-    ] = "",
+    list_name: ListName = "",
     due: Annotated[
         str, typer.Option("--due", metavar="DATE", help=f"A date: {DATES['future']}.")
     ] = "",
@@ -96,9 +97,7 @@ def undone(ctx: typer.Context, words: Words, as_json: AsJson = False) -> None:
 def move(
     ctx: typer.Context,
     words: Words,
-    list_name: Annotated[
-        str, typer.Option("--list", "-l", metavar="NAME", help="The list; made when missing.")
-    ],
+    list_name: ListName,
     as_json: AsJson = False,
 ) -> None:
     """Move a to-do, and what is indented below it, to another list."""

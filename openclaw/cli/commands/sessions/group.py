@@ -12,7 +12,7 @@ import typer
 
 from openclaw.cli.common import current_home, print_listing, print_undo_hint, record_as_turn
 from openclaw.cli.formatting import minute, warn
-from openclaw.cli.options import AsJson, Unasked, make_group
+from openclaw.cli.options import AsJson, Replace, Unasked, make_group
 from openclaw.cli.questions import require_yes
 from openclaw.errors import UsageError
 from openclaw.security.display import harmless, one_line
@@ -143,7 +143,7 @@ def export(
     output: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where to write it.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file of that name.")] = False,
+    force: Replace = False,
 ) -> None:
     """Write a conversation as Markdown, to stdout or a file."""
     store = _store(ctx)

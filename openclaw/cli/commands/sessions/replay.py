@@ -32,7 +32,7 @@ from openclaw.evals.replay_suite import (
     read_case,
 )
 from openclaw.messages import Usage
-from openclaw.security.display import count_of, harmless, one_line
+from openclaw.security.display import count_of, harmless, one_line, some_lines
 from openclaw.sessions.store import open_store
 
 Live = Annotated[
@@ -196,11 +196,8 @@ def _difference(each: TurnDifference, *, again: bool) -> Iterator[str]:
     yield _field(kind, text + (f" {mark_changes(each.pieces)}" if each.pieces else ""))
     several = sum(line.startswith("@@") for line in each.lines) > 1
     lines = [line for line in each.lines if line[1:].strip() and (several or line[:2] != "@@")]
-    for line in () if again else lines[:MAX_LINES]:
-        colour = DIFF_COLOURS.get(line[:1], "")
-        yield f"  {INDENT}{paint(one_line(line), colour)}"
-    if len(lines) > MAX_LINES and not again:
-        yield f"  {INDENT}... and {len(lines) - MAX_LINES} more lines (--json shows all)"
+    shown = [f"  {INDENT}{paint(one_line(line), DIFF_COLOURS.get(line[:1], ''))}" for line in lines]
+    yield from () if again else some_lines(shown, MAX_LINES, "more lines (--json shows all)")
 
 
 def mark_changes(pieces: Sequence[Piece]) -> str:
