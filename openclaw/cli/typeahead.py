@@ -310,22 +310,15 @@ else:
             return False
 
 
-class TypedAhead(Typed):
+class TypedAhead(KeyReader, Typed):
     """Collects what is typed while it is entered. Esc interrupts, as Ctrl-C does."""
 
     def __init__(self, fold: Callable[[str], str] = lambda text: text) -> None:
         from prompt_toolkit.input.vt100_parser import Vt100Parser
 
-        super().__init__(fold)
+        Typed.__init__(self, fold)
         self._parser = Vt100Parser(self.press)
-        self._reader = KeyReader(self._parser.feed, self._pause)
-        self.paused, self.until_now = self._reader.paused, self._reader.until_now
-
-    def __enter__(self) -> None:
-        self._reader.__enter__()
-
-    def __exit__(self, *_: object) -> None:
-        self._reader.__exit__()
+        KeyReader.__init__(self, self._parser.feed, self._pause)
 
     def keep(self, text: str) -> None:
         """Add text that was typed at a question, and did not count as reply, to the line. A single

@@ -102,6 +102,8 @@ class TypedLines:
         self._clock = clock
         self._pastes = Pastes()
         self._typed = TypedAhead(self._pastes.fold)
+        self.hold, self.typed = self._typed.hold, self._typed.preview
+        self.material = self._pastes.material
         self._session: PromptSession[str] = PromptSession(
             history=_history(history),
             completer=_completer(sources),
@@ -163,16 +165,6 @@ class TypedLines:
             self._typed.press(pressed)
         with self._typed:
             yield
-
-    def hold(self) -> None:
-        self._typed.hold()
-
-    def material(self, prompt: str) -> tuple[Material, ...]:
-        return self._pastes.material(prompt)
-
-    def typed(self) -> str:
-        """What is typed ahead, on one line."""
-        return self._typed.preview()
 
 
 def choose_lines(agent: Agent, stdin: TextIO, stdout: TextIO) -> PipedLines | TypedLines:
