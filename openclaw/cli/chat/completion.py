@@ -132,16 +132,14 @@ def completions(text: str, sources: CompletionSources) -> Iterator[Completion]:
             is_verb = behind and f"{command[1:]} {verb}" in ARGUMENTS
             mark, part = "", more if is_verb else rest
             found = sources.arguments(f"{command[1:]} {verb}" if is_verb else command[1:])
-        for choice, meaning in _match_choices(part, found, by_meaning=bool(space)):
+        # Those that begin with the part; when there are none, those that hold it, or whose meaning
+        # does.
+        choices, folded = [*found], part.casefold()
+        begin = [choice for choice in choices if choice[0].casefold().startswith(folded)]
+        for choice, meaning in begin or [
+            each for each in choices if folded in "\n".join(each if space else each[:1]).casefold()
+        ]:
             yield Completion(f"{mark}{choice}", -len(mark + part), one_line(meaning, 60))
-
-
-def _match_choices(part: str, choices: Iterable[Choice], *, by_meaning: bool) -> Iterable[Choice]:
-    """The choices that begin with `part`; when there are none, those that contain it, or whose
-    meaning does."""
-    part, choices = part.casefold(), [*choices]
-    begin = [choice for choice in choices if choice[0].casefold().startswith(part)]
-    return begin or [c for c in choices if part in "\n".join(c[: 1 + by_meaning]).casefold()]
 
 
 def _paths(start: str, folders: Sequence[Path]) -> Iterator[str]:

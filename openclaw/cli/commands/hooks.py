@@ -38,7 +38,11 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List the hooks, and whether they run. Starts nothing."""
     hooks = _open(ctx, reading=True)
     now = hooks.asked()
-    described = [_hook_json(hooks, hook, now) for hook in hooks.hooks]
+    trust = {"state": hooks.state(now), "trouble": now.programs.trouble}
+    described = [
+        {**asdict(hook), "label": hook.label, "missing": now.missing(hook), **trust}
+        for hook in hooks.hooks
+    ]
     warn(fault.text for fault in hooks.faults)
     rows = [(each["event"], each["label"], _details(each), _state(each)) for each in described]
     headers = ("EVENT", "RUN", "DETAILS", "STATE")
@@ -166,16 +170,6 @@ def _event(name: str) -> Event:
     if found is None:
         raise UsageError(f"there is no event {name}", f"there are: {', '.join(EVENTS)}")
     return found
-
-
-def _hook_json(hooks: Hooks, hook: Hook, now: TrustRequest) -> dict[str, Any]:
-    return {
-        **asdict(hook),
-        "label": hook.label,
-        "state": hooks.state(now),
-        "missing": now.missing(hook),
-        "trouble": now.programs.trouble,
-    }
 
 
 def _state(described: dict[str, Any]) -> str:

@@ -133,18 +133,13 @@ def _finish(plan: ImportPlan, as_json: bool, *, done: bool, turn: str = "") -> N
     if done:
         for line in _rows(step for step in plan.steps if step.deed == "failed"):
             typer.echo(line)
-    typer.echo(_summary(plan, done=done))
+    taken, known = plan.count(), plan.count(("known",))
+    left, failed = plan.count(("leave",)), plan.count(("failed",))
+    did = "imported" if done else "would import"
+    more = f", {failed} failed" if failed else ""
+    said = f"{did} {taken}, {known} there already, {left} left{more}"
+    typer.echo(said if taken or failed else "there is nothing new to import")
     if turn:
         print_undo_hint()
     if done and plan.count(("hold",)):
         typer.echo("look at the skills that wait: openclaw skills review")
-
-
-def _summary(plan: ImportPlan, *, done: bool) -> str:
-    taken, known = plan.count(), plan.count(("known",))
-    left, failed = plan.count(("leave",)), plan.count(("failed",))
-    if not taken and not failed:
-        return "there is nothing new to import"
-    did = "imported" if done else "would import"
-    more = f", {failed} failed" if failed else ""
-    return f"{did} {taken}, {known} there already, {left} left{more}"

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -17,7 +17,7 @@ from openclaw.cli.options import AsJson, make_group
 from openclaw.cli.questions import write_after_yes
 from openclaw.cli.unattended_prompt import ask_unattended
 from openclaw.jobs.job_runs import JobResult, all_due, last_runs, run_due, tell, try_job
-from openclaw.jobs.schedule import FILE, Job, find_job, read_jobs
+from openclaw.jobs.schedule import FILE, find_job, read_jobs
 from openclaw.security.display import harmless
 from openclaw.server.autostart import make_timer_files, start_command
 from openclaw.storage.home import Home
@@ -35,7 +35,19 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     now = local_time()
     last = last_runs(home, jobs, now) if jobs else {}
     due = {each.job.name: "due" if each.runs else "missed" for each in all_due(home, jobs, now)}
-    shapes = [_as_json(job, last.get(job.name), now, due.get(job.name, "")) for job in jobs]
+    shapes = [
+        {
+            "name": job.name,
+            "when": job.when,
+            "do": job.do,
+            "tell": job.tell,
+            "line": job.line,
+            "last": _minute(last.get(job.name)),
+            "next": _minute(job.schedule.following(now)),
+            "state": due.get(job.name, ""),
+        }
+        for job in jobs
+    ]
     rows = [[shape[name] or "" for name in _COLUMNS] for shape in shapes]
     none = f"no jobs yet: {FILE} is a table with the columns name, when and do"
     headers = [name.upper() for name in _COLUMNS]
@@ -82,19 +94,6 @@ def timer(
 
 
 _COLUMNS = ("name", "when", "last", "next", "state", "do")
-
-
-def _as_json(job: Job, last: datetime | None, now: datetime, state: str) -> dict[str, Any]:
-    return {
-        "name": job.name,
-        "when": job.when,
-        "do": job.do,
-        "tell": job.tell,
-        "line": job.line,
-        "last": _minute(last),
-        "next": _minute(job.schedule.following(now)),
-        "state": state,
-    }
 
 
 def _minute(moment: datetime | None) -> str | None:

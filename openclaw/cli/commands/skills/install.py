@@ -191,8 +191,11 @@ def _show(staged: StagedSkill, as_json: bool) -> None:
         f"{staged.name}: {count_of(len(staged.files), 'file')}, {staged.size:,} bytes",
         f"from {about['source']}" + (f" ({mark[:12]})" if mark else ""),
         f"  {staged.skill.description}",
-        *some_lines([f"  {one}" for one in _file_lines(staged)], MAX_LINES),
     ]
+    files = [(size, name, name in staged.scripts) for name, size in staged.files]
+    files.sort(key=lambda file: (not file[2], file[1]))  # scripts are looked at first
+    named = [f"  {size:>10,}  {name}{'  (a script)' * script}" for size, name, script in files]
+    lines += some_lines(named, MAX_LINES)
     if looks := [f"  {look}" for look in staged.looks if not look.note]:
         lines += ["deserves a look:", *some_lines(looks, MAX_LINES)]
     kinds: dict[str, dict[str, None]] = {}  # what is nothing unusual, with its files
@@ -203,14 +206,6 @@ def _show(staged: StagedSkill, as_json: bool) -> None:
     if staged.problems:
         lines += ["warnings:", *(f"  {each.code}: {each.message}" for each in staged.problems)]
     _say(lines, as_json)
-
-
-def _file_lines(staged: StagedSkill) -> list[str]:
-    scripts = frozenset(staged.scripts)
-    return [
-        f"{size:>10,}  {name}{'  (a script)' if name in scripts else ''}"
-        for name, size in sorted(staged.files, key=lambda file: (file[0] not in scripts, file[0]))
-    ]
 
 
 def _say(lines: list[str], as_json: bool) -> None:
