@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -64,7 +65,7 @@ def answer_once(
     listener = choose_listener(output, sys.stdout, sys.stderr, quiet=quiet, bell=bell)
     agent.progress = listener.meanwhile
     agent.ask_user = _make_ask(yes, listener, agent)
-    try:
+    with closing(agent):
         agent.get_ready()
         session = agent.sessions.choose(request.latest, request.session, agent.model_name)
         for text in agent.notices:
@@ -73,8 +74,6 @@ def answer_once(
             request.message, session, request.material, request.skill, typed=request.typed
         )
         raise typer.Exit(exit_code(play(asking, listener)))
-    finally:
-        agent.close()
 
 
 def _open_agent(ctx: typer.Context, request: PromptRequest) -> Agent:

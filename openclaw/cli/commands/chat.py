@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 
 import typer
 
@@ -66,10 +67,8 @@ def chat(
     if agent.settings.mcp and lines.interactive:
         ask_servers_trust(agent.home, lines.reply, _say)
     first = " ".join(words or []).strip()
-    try:
+    with closing(agent):
         code = Chat(agent, start, lines, listener, _say, answering).run(first, skill)
-    finally:
-        agent.close()
     raise typer.Exit(code)
 
 

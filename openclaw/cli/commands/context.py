@@ -101,19 +101,13 @@ def context(
             else:
                 print_lines(change_lines(changes))
             return
-        report = _report(agent, words or [], (continue_, session), skill)
+        words = words or []
+        piped = read_piped(None) if words else ""  # a bare look waits for nobody
+        prompt = " ".join(words).strip() or (skill_prompt(skill) if skill else "")
+        material = material_of(prompt, piped, home, quiet=False)
+        chosen = agent.sessions.choose(continue_, session, agent.model_name)
+        report = context_report(agent, chosen, prompt, material, skill)
     _print(report, as_json=as_json, raw=raw)
-
-
-def _report(
-    agent: Agent, words: list[str], which: tuple[bool, str | None], skill: str
-) -> ContextReport:
-    """Report on what `openclaw ask` would send for the same words and options."""
-    piped = read_piped(None) if words else ""  # a bare look waits for nobody
-    prompt = " ".join(words).strip() or (skill_prompt(skill) if skill else "")
-    material = material_of(prompt, piped, agent.home, quiet=False)
-    session = agent.sessions.choose(*which, agent.model_name)
-    return context_report(agent, session, prompt, material, skill)
 
 
 def _print(report: ContextReport, *, as_json: bool, raw: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -58,11 +59,8 @@ def init(
 def _index_notes(target: Path) -> str:
     """Have all notes of a folder indexed, and say what is found in them."""
     home = Home(target.resolve())
-    search = open_search(home, load_settings(home))
-    try:
+    with closing(open_search(home, load_settings(home))) as search:
         return f"memory search finds {search.refresh().chunks:,} passages in this folder"
-    finally:
-        search.close()
 
 
 def _ask_about_others(target: Path, *, notes: bool, yes: bool) -> None:

@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -153,16 +153,11 @@ def reindex(
     index(ctx, force=True, as_json=as_json)
 
 
-@contextmanager
-def opened(ctx: typer.Context) -> Iterator[Search]:
+def opened(ctx: typer.Context) -> AbstractContextManager[Search]:
     from openclaw.retrieval.search import open_search  # a running server spares its 0.1 s
 
     home = current_home(ctx, notes=True, reading=True)
-    found = open_search(home, load_settings(home))
-    try:
-        yield found
-    finally:
-        found.close()
+    return closing(open_search(home, load_settings(home)))
 
 
 def _not_searched(ctx: typer.Context) -> Iterator[str]:
