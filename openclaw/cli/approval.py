@@ -87,7 +87,7 @@ class Permission:
             reply = said.lower()
             how = YES_LETTERS.get(reply, reply)
             if reply == "v" and more:
-                more = not self._page(call, room) and more
+                more = not self._page(call, room)
                 self._show(why)
             elif reply in ("", "n", "no"):
                 return ""

@@ -24,9 +24,9 @@ import typer
 from openclaw.agent.agent import Agent
 from openclaw.cli import dispatch
 from openclaw.cli.chat.prompt_line import SHELL_MARK
-from openclaw.cli.commands import usage as usage_command
 from openclaw.cli.commands.context import cache_lines, calls_of, canvas, change_lines, report_lines
 from openclaw.cli.commands.memory.test import add_case
+from openclaw.cli.commands.usage import session_lines, usage_lines
 from openclaw.cli.error_report import explain
 from openclaw.cli.formatting import for_stdout, minute
 from openclaw.errors import OpenclawError, UsageError
@@ -117,16 +117,17 @@ def is_command(text: str) -> bool:
 def context(agent: Agent, session: Session, rest: str, say: Say) -> None:
     """Show what the next request costs, with the words of `rest` as its prompt. With --cache show
     how much of each request the model had read before, with --diff how the head has changed."""
+    lines: Iterable[str]
     if rest == "--cache":
-        say_all(cache_lines(session.id, calls_of(agent.sessions.messages(session))), say)
-        return
-    if rest == "--diff":
-        say_all(for_stdout(change_lines(head_changes(agent, session))), say)
-        return
-    if rest.startswith("-"):
+        lines = cache_lines(session.id, calls_of(agent.sessions.messages(session)))
+    elif rest == "--diff":
+        lines = for_stdout(change_lines(head_changes(agent, session)))
+    elif rest.startswith("-"):
         raise UsageError(f"what is '{one_line(rest)}'?", "/context [PROMPT], or --cache or --diff")
-    material = attach(rest, "", Path.cwd(), agent.home.root)
-    say_all(report_lines(context_report(agent, session, rest, material), canvas(sys.stdout)), say)
+    else:
+        material = attach(rest, "", Path.cwd(), agent.home.root)
+        lines = report_lines(context_report(agent, session, rest, material), canvas(sys.stdout))
+    say_all(lines, say)
 
 
 def usage(agent: Agent, session: Session, rest: str, say: Say) -> None:
@@ -134,11 +135,8 @@ def usage(agent: Agent, session: Session, rest: str, say: Say) -> None:
 
     if rest not in ("", "--all"):
         raise UsageError(f"what is '{one_line(rest)}'?", "/usage [--all]")
-    if rest:
-        say_all(usage_command.usage_lines(all_turns(agent.sessions)), say)
-    else:
-        turns = turns_of(agent.sessions, session)
-        say_all(usage_command.session_lines(session.id, turns), say)
+    turns = all_turns(agent.sessions) if rest else turns_of(agent.sessions, session)
+    say_all(usage_lines(turns) if rest else session_lines(session.id, turns), say)
 
 
 def output(agent: Agent, session: Session, rest: str, say: Say) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, print_result, record_as_turn, table
+from openclaw.cli.common import current_home, print_listing, print_result, record_as_turn
 from openclaw.cli.options import AsJson
 from openclaw.cli.questions import read_letter
 from openclaw.errors import UsageError
@@ -35,15 +35,16 @@ def review(
     waiting = notes.candidates()
     if accept or reject:
         _decide(home, notes, waiting, accept or [], reject or [], as_json)
-    elif as_json:
-        print_json([{"n": n, **note.as_json(home)} for n, note in enumerate(waiting, 1)])
-    elif not waiting:
-        typer.echo("nothing to review", err=True)
-    elif sys.stdin.isatty() and sys.stdout.isatty():
+    elif waiting and not as_json and sys.stdin.isatty() and sys.stdout.isatty():
         _ask(home, notes, waiting)
     else:
-        rows = [(n, note.date, note.source, note.text) for n, note in enumerate(waiting, 1)]
-        typer.echo(table(rows, ("N", "DATE", "SOURCE", "TEXT")))
+        print_listing(
+            [{"n": n, **note.as_json(home)} for n, note in enumerate(waiting, 1)],
+            [(n, note.date, note.source, note.text) for n, note in enumerate(waiting, 1)],
+            ("N", "DATE", "SOURCE", "TEXT"),
+            as_json=as_json,
+            empty="nothing to review",
+        )
 
 
 QUESTION = "Remember it? [y]es  [n]o, take it out  [S]kip for now  [q]uit "
