@@ -178,7 +178,8 @@ def confirm(question: str, *, yes: bool) -> bool:
     if yes:
         return True
     if not can_ask():
-        raise UsageError("this asks first, and there is no terminal to ask on", "add --yes")
+        nowhere = "this asks first, and there is no terminal to ask on"
+        raise UsageError(f"{nowhere}: {question}", "add --yes")
 
     with suppress(EOFError):
         return read_letter(f"{question} [y/N]: ", "yn", "n") == "y"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated
@@ -14,9 +14,9 @@ from openclaw.cli.common import print_json
 from openclaw.cli.formatting import minute, warn
 from openclaw.cli.open_agent import open_agent
 from openclaw.cli.options import AsJson, OfSession, Unasked
-from openclaw.cli.questions import can_ask, confirm
+from openclaw.cli.questions import require_yes
 from openclaw.errors import UsageError
-from openclaw.history.turns import Scope, Turn
+from openclaw.history.turns import Scope
 from openclaw.security.display import count_of, harmless, one_line, some_lines
 
 if TYPE_CHECKING:
@@ -56,9 +56,14 @@ def undo(
         warn(agent.recover())
         scope, of = scope_of(files=files, talk=talk), agent.find_session(session)
         able = [*islice(agent.undoable(scope, of), count)]
-        if able and len(able) < count and not (yes or _all_of(able, count)):
-            typer.echo("nothing was changed", err=True)
-            raise typer.Exit(1)
+        if able and len(able) < count:
+            many = len({turn.session for turn in able if turn.session})
+            talks = f", of {many} conversations" if many > 1 else ""
+            there = f"There {'is' if len(able) == 1 else 'are'} only"
+            question = (
+                f"{there} {count_of(len(able), 'turn')} to undo{talks}. Take all of them back?"
+            )
+            require_yes(question, yes=yes, otherwise="nothing was changed")
         taken = agent.undo(count, scope, of, keep)
     _print_taken(taken, "undo", as_json=as_json)
 
@@ -75,19 +80,6 @@ def redo(
         warn(agent.recover())
         taken = agent.redo(count, agent.find_session(session), keep)
     _print_taken(taken, "redo", as_json=as_json)
-
-
-def _all_of(turns: Sequence[Turn], count: int) -> bool:
-    """Ask whether the user wants all turns back, when fewer exist than he said. UsageError where
-    nobody can be asked.
-    """
-    is_ = "is" if len(turns) == 1 else "are"
-    there = f"there {is_} only {count_of(len(turns), 'turn')} to undo"
-    if not can_ask():
-        raise UsageError(f"{there}, not {count}", f"openclaw undo {len(turns)}, or add --yes")
-    many = len({turn.session for turn in turns if turn.session})
-    of = f", of {many} conversations" if many > 1 else ""
-    return confirm(f"{there.capitalize()}{of}. Take all of them back?", yes=False)
 
 
 def scope_of(*, files: bool, talk: bool) -> Scope:

@@ -91,7 +91,7 @@ def test_more_turns_than_there_are_take_a_yes(it: GitTalk, openclaw: Run) -> Non
     assert openclaw("todo", "add", "buy milk")[0] == 0
     code, out, err = openclaw("undo", "999")
     assert (code, out) == (2, "")
-    assert "there are only 3 turns to undo, not 999" in err and "openclaw undo 3, or add" in err
+    assert "only 3 turns to undo, of 2 conversations. Take all" in err and "add --yes" in err
     assert (it.root / A).read_text() == "one\ntwo\n"
     code, out, _ = openclaw("undo", "999", "--yes")
     assert code == 0 and not (it.root / A).exists()
