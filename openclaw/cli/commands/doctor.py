@@ -106,17 +106,17 @@ def examine(
 
 
 def check_home(home: Home) -> Check:
-    if not os.access(home.root, os.R_OK | os.X_OK):
-        advice = "give this user access to the folder"
-        return Check("home", "fault", f"{home.root} cannot be read", advice, Damaged.exit_code)
-    if not os.access(home.root, os.W_OK):
+    root = home.root
+    if not os.access(root, os.R_OK | os.X_OK):
+        found, advice = f"{root} cannot be read", "give this user access to the folder"
+    elif not os.access(root, os.W_OK):
+        found = f"{root} is read-only"
         advice = "give this user the right to write, or choose another home with --home"
-        return Check("home", "fault", f"{home.root} is read-only", advice, Damaged.exit_code)
-    if not home.trusted:
-        advice = f'openclaw --home "{home.root}" trust shows what it would turn on'
-        found = f"{home.root} is not trusted yet, so that its settings do not count"
-        return Check("home", "warning", found, advice)
-    return Check("home", "ok", str(home.root))
+    else:
+        found = f"{root} is not trusted yet, so that its settings do not count"
+        advice = f'openclaw --home "{root}" trust shows what it would turn on'
+        return _warning("home", "" if home.trusted else found, advice, str(root))
+    return Check("home", "fault", found, advice, Damaged.exit_code)
 
 
 def check_files(home: Home) -> Iterator[Check]:

@@ -50,15 +50,15 @@ def trust(
         return
     refuse_inside_agent("a home")
     if signer:
-        if not confirm("Is this the key of a device of yours?", yes=yes):
-            raise typer.Exit(Refused.exit_code)
-        allow_signer(current_home(ctx), signer)
-        return
-    if remote:
+        agreed = confirm("Is this the key of a device of yours?", yes=yes)
+        if agreed:
+            allow_signer(current_home(ctx), signer)
+    elif remote:
         found = find_remote(home.root, remote)
-        if not confirm(f"Is {found.shown} yours, and all that push to it?", yes=yes):
-            raise typer.Exit(Refused.exit_code)
-        own_remote(current_home(ctx), found.url)
-        return
-    if not confirm_trust(home, yes=yes, keep_private=keep_private):
+        agreed = confirm(f"Is {found.shown} yours, and all that push to it?", yes=yes)
+        if agreed:
+            own_remote(current_home(ctx), found.url)
+    else:
+        agreed = confirm_trust(home, yes=yes, keep_private=keep_private)
+    if not agreed:
         raise typer.Exit(Refused.exit_code)
