@@ -41,7 +41,7 @@ class SkillTools:
         forms = [CallForm("read", arguments=("name",))]
         run = self.read_skill
         more = len(self.turn_skills.skills) > len(self.turn_skills.listed)
-        if more or any(_files(skill.path.parent) for skill in self.turn_skills.skills):
+        if more or any(_files(skill.folder) for skill in self.turn_skills.skills):
             forms.append(CallForm("read", arguments=("name", "file")))
             run = self.read_skill_or_file
         read = tool(
@@ -50,16 +50,16 @@ class SkillTools:
         return [replace(read, name="read_skill"), *([tool(self.find_skill)] if more else ())]
 
     def _act(self, arguments: Mapping[str, Any]) -> Action:
-        found = _find_skill_name(str(arguments["name"]), self.turn_skills.names)
+        skill = self._find(str(arguments["name"]))
         file = str(arguments.get("file") or "").strip() or "SKILL.md"
-        return Action("read_skill", "read", f"skills/{found}/{file}" if found else "")
+        return Action("read_skill", "read", f"skills/{skill.name}/{file}" if skill else "")
 
     def read_skill(self, name: str) -> str:
         """Read the instructions of a skill before a task it fits."""
-        found = self._named(name)
-        text = f"Skill {found}:\n{self.turn_skills.body(found)}"
-        self.turn_changes.allowed = self.turn_skills.allowed(found)
-        files = self.turn_skills.files(found)
+        skill = self._named(name)
+        text = f"Skill {skill.name}:\n{skill.body()}"
+        self.turn_changes.allowed = skill.allowed_tools
+        files = sorted(_files(skill.folder))
         if not files:
             return text
         return f"{text}\n\nFiles of this skill: {some_of(files, MAX_FILES)}"
@@ -68,43 +68,45 @@ class SkillTools:
         """Read the instructions of a skill before a task it fits, or a file of it."""
         if not file.strip():
             return self.read_skill(name)
-        found = self._named(name)
+        skill = self._named(name)
         wanted = re.sub(r"^(\./)+", "", file.strip().replace("\\", "/"))
-        files = self.turn_skills.files(found)
-        if wanted not in files:
-            near = [each for each in files if each.casefold().endswith(wanted.casefold())]
-            if len(near) != 1:
-                names = ", ".join(files[:MAX_FILES]) or "none"
-                raise ToolProblem(f"Skill {found} has no file {file}. Its files: {names}.")
-            wanted = near[0]
-        return f"{wanted} of skill {found}:\n{self.turn_skills.read(found, wanted)}"
+        files = sorted(_files(skill.folder))
+        near = [each for each in files if each.casefold().endswith(wanted.casefold())]
+        chosen = [wanted] if wanted in files else near
+        if len(chosen) != 1:
+            names = ", ".join(files[:MAX_FILES]) or "none"
+            raise ToolProblem(f"Skill {skill.name} has no file {file}. Its files: {names}.")
+        data = read_bytes(skill.folder / chosen[0], MAX_BYTES)
+        if b"\0" in data or len(data) > MAX_BYTES:
+            raise ToolProblem(f"{chosen[0]} is no text, or too long to be read.")
+        return f"{chosen[0]} of skill {skill.name}:\n{decode(data)}"
 
     def find_skill(self, words: str) -> str:
         """Find skills for a task."""
         found = self.turn_skills.find(words)[:MAX_FOUND]
         if not found:
             raise ToolProblem(f'No skill is about "{words}". Go on without one.')
-        return "\n".join(f"{name}: {about}" for name, about in found)
+        return "\n".join(f"{blurb.name}: {blurb.about}" for blurb in found)
 
-    def _named(self, name: str) -> str:
-        found = _find_skill_name(name, self.turn_skills.names)
-        if found is None:
+    def _named(self, name: str) -> Skill:
+        skill = self._find(name)
+        if skill is None:
             known = self.turn_skills.offered[:MAX_NAMES]
             raise ToolProblem(f"There is no skill {name}. Skills: {', '.join(known) or 'none'}.")
-        return found
+        return skill
 
-
-def _find_skill_name(name: str, names: Sequence[str]) -> str | None:
-    plain = re.sub(r"[\s_]+", "-", name.strip().strip("\"'`").casefold())
-    plain = re.sub(r"^(?:read|use|skill|the|skills/)[-/]|/skill\.md$|-skill$", "", plain)
-    known = {each.casefold(): each for each in names}
-    for candidate in (name.strip().casefold(), plain):
-        if candidate in known:
-            return known[candidate]
-    near = difflib.get_close_matches(plain, known, n=1, cutoff=0.7)
-    within = [each for each in known if each in plain]
-    chosen = near or (within if len(within) == 1 else [])
-    return known[chosen[0]] if chosen else None
+    def _find(self, name: str) -> Skill | None:
+        """The skill that a model means."""
+        plain = re.sub(r"[\s_]+", "-", name.strip().strip("\"'`").casefold())
+        plain = re.sub(r"^(?:read|use|skill|the|skills/)[-/]|/skill\.md$|-skill$", "", plain)
+        known = {skill.name.casefold(): skill for skill in self.turn_skills.skills}
+        for candidate in (name.strip().casefold(), plain):
+            if candidate in known:
+                return known[candidate]
+        near = difflib.get_close_matches(plain, known, n=1, cutoff=0.7)
+        within = [each for each in known if each in plain]
+        chosen = near or (within if len(within) == 1 else [])
+        return known[chosen[0]] if chosen else None
 
 
 LONGEST_NAME = 64
@@ -165,10 +167,6 @@ class TurnSkills:
     def blurbs(self) -> list[Blurb]:
         return [Blurb(each.name, each.description, each.examples) for each in self.skills]
 
-    @property
-    def names(self) -> list[str]:
-        return [skill.name for skill in self.skills]
-
     @cached_property
     def listed(self) -> list[str]:
         """The names in the head."""
@@ -184,36 +182,11 @@ class TurnSkills:
     def _near(self) -> list[str]:
         return [blurb.name for blurb in nearest_unlisted(self.request, self.blurbs)]
 
-    def body(self, name: str) -> str:
-        return self._skill(name).body()
-
-    def allowed(self, name: str) -> tuple[str, ...]:
-        """The skill's `allowed-tools`, empty when it permits all."""
-        return self._skill(name).allowed_tools
-
-    def files(self, name: str) -> list[str]:
-        """The skill's other files, as paths below its folder."""
-        return sorted(_files(self._skill(name).folder))
-
-    def read(self, name: str, file: str) -> str:
-        """Read a text file of a skill. Raises ToolProblem for other files and paths outside."""
-        folder = self._skill(name).folder.resolve()
-        path = (folder / file).resolve()
-        if not path.is_relative_to(folder) or not path.is_file():
-            raise ToolProblem(f"Skill {name} has no file {file}.")
-        data = read_bytes(path, MAX_BYTES)
-        if b"\0" in data or len(data) > MAX_BYTES:
-            raise ToolProblem(f"{file} is no text, or too long to be read.")
-        return decode(data)
-
-    def find(self, words: str) -> list[tuple[str, str]]:
-        """Names and descriptions of the skills that match some words, best first."""
+    def find(self, words: str) -> list[Blurb]:
+        """The skills that match some words, best first."""
         near = search_skills(words, self.blurbs)[:SHORTLIST]
         self._found += [blurb.name for blurb in near]
-        return [(blurb.name, blurb.about) for blurb in near]
-
-    def _skill(self, name: str) -> Skill:
-        return next(skill for skill in self.skills if skill.name == name)
+        return near
 
 
 FOLLOW = "Do what this skill says, in exactly the form that it gives."

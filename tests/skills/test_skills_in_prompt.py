@@ -64,6 +64,6 @@ def test_the_homes_own_skills_come_first_whatever_is_asked(app: Agent) -> None:
         put(app.home.skills, f"s{number}", front(name=f"s{number}", description="Bakes bread."))
     put(app.home.root / ".agents" / "skills", "a", front(name="a", description="Bakes cakes."))
     plain, asked = app.turn_skills(), app.turn_skills("Bake me two cakes")
-    assert plain.names[-1] == "a" and plain.names[0] == "s0"
+    assert plain.skills[-1].name == "a" and plain.skills[0].name == "s0"
     assert plain.listed == asked.listed and "a" not in asked.listed
     assert "a" in asked.offered and "a" not in plain.offered
