@@ -9,13 +9,14 @@ from openclaw.agent.provenance import Provenance, foreign_label
 from openclaw.home.open_home import OpenHome
 from openclaw.sessions.session import Session
 from openclaw.sessions.session_search import SessionHit, SessionMessages, read_terms, search
-from openclaw.tools.memory_tools import FoundMessage
 
 OTHER_CONVERSATIONS = "earlier conversations"
 RECALLED, RECALLED_LENGTH = 2, 240
 """Archived messages that go with a prompt about them, and characters of each."""
 MAX_TERMS = 12
 """Telling words of a prompt; of a prompt with more, half must be in a message."""
+REPLY = 120
+"""Characters of the answer to a message that was found."""
 ALIKE = 20
 """Hits to read for each hit wanted, as many may have the same text."""
 
@@ -39,7 +40,8 @@ class PastConversations:
             return True
         return self.open_home.sessions.has_others(session.id if session else "")
 
-    def find(self, words: str, most: int, length: int) -> Sequence[FoundMessage]:
+    def find(self, words: str, most: int, length: int) -> Sequence[tuple[str, str]]:
+        """See `openclaw.tools.memory_tools.ConversationSearch`."""
         here = self.provenance.session.id if self.provenance else ""
         asked = ALIKE * most
         hits = search(self._talks(), words, length, first=here, any_word=True, most=asked)
@@ -47,7 +49,7 @@ class PastConversations:
         if self.provenance and OTHER_CONVERSATIONS not in self.provenance.data:
             foreign = any(hit.id != here or hit.tool for hit in hits)
             self.provenance.data += [OTHER_CONVERSATIONS] if foreign else []
-        return [_to_said(hit, here, self._source(hit, here)) for hit in hits]
+        return [(_format_hit(hit, here), self._source(hit, here)) for hit in hits]
 
     def _source(self, hit: SessionHit, here: str) -> str:
         """Return whose words a hit may be; "" for messages of this conversation."""
@@ -82,7 +84,9 @@ def _unique_texts(hits: Sequence[SessionHit]) -> list[SessionHit]:
     return list({hit.snippet.casefold(): hit for hit in reversed(hits)}.values())[::-1]
 
 
-def _to_said(hit: SessionHit, here: str, source: str) -> FoundMessage:
-    talk = "" if hit.id == here else hit.title or hit.id
+def _format_hit(hit: SessionHit, here: str) -> str:
+    where = "this conversation" if hit.id == here else f'"{hit.title or hit.id}"'
     role = f"tool {hit.tool}" if hit.tool else hit.role
-    return FoundMessage(hit.at, talk, hit.number, role, hit.snippet, hit.reply, source)
+    reply = f" -> assistant: {hit.reply[:REPLY]}" if hit.reply else ""
+    at = hit.at[:16].replace("T", " ")
+    return f"{at} {where} #{hit.number} {role}: {hit.snippet}{reply}"

@@ -356,34 +356,14 @@ def clean_passage(text: str) -> str:
 
 RESULTS = 5
 SNIPPET = 300
-REPLY = 120
-
-
-@frozen
-class FoundMessage:
-    """A message that was found. `talk` is the title of its conversation, "" for this one; `reply`
-    is the answer to it; `source` names others whose words it may contain, "" for nobody."""
-
-    at: str
-    talk: str
-    number: int
-    role: str
-    text: str
-    reply: str = ""
-    source: str = ""
-
-    def line(self) -> str:
-        where = f'"{self.talk}"' if self.talk else "this conversation"
-        reply = f" -> assistant: {self.reply[:REPLY]}" if self.reply else ""
-        at = self.at[:16].replace("T", " ")
-        return f"{at} {where} #{self.number} {self.role}: {self.text}{reply}"
 
 
 class ConversationSearch(Protocol):
-    """The conversations of the home. `find` returns messages about some words: at most `most`, each
-    of at most `length` characters. `any` tells whether there is something to find."""
+    """The conversations of the home. `find` returns messages about some words, at most `most`, each
+    as a line with at most `length` characters of it, and with the source of others' words that it
+    may have, "" for none. `any` tells whether there is something to find."""
 
-    def find(self, words: str, most: int, length: int, /) -> Sequence[FoundMessage]: ...
+    def find(self, words: str, most: int, length: int, /) -> Sequence[tuple[str, str]]: ...
     def any(self) -> bool: ...
 
 
@@ -407,9 +387,11 @@ class SessionTools:
                 f'Nothing was said about "{words}" earlier. '
                 "Try fewer or other words: a name, a number, the name of a file."
             )
-        own = "\n".join(break_tokens(said.line()) for said in found if not said.source)
-        blocks = [str(cut_to_limits(own, self.limits))]
-        for source in dict.fromkeys(said.source for said in found if said.source):
-            lines = "\n".join(said.line() for said in found if said.source == source)
-            blocks.append(as_data(lines, source, self.turn_changes, self.limits))
-        return "\n".join(filter(None, blocks))
+        blocks: dict[str, list[str]] = {"": []}
+        for line, source in found:
+            blocks.setdefault(source, []).append(line)
+        own = break_tokens("\n".join(blocks.pop("")))
+        told = [str(cut_to_limits(own, self.limits))]
+        for source, lines in blocks.items():
+            told.append(as_data("\n".join(lines), source, self.turn_changes, self.limits))
+        return "\n".join(filter(None, told))
