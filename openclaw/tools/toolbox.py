@@ -27,7 +27,7 @@ from openclaw.security.masking import (
     masked_names,
     secrets_used,
 )
-from openclaw.security.policy import Declined, PermissionQuestion, Policy, Verdict
+from openclaw.security.policy import Declined, PermissionQuestion, Policy
 from openclaw.security.untrusted import break_tokens, strip_hidden
 from openclaw.tools.allowed_tools import allows
 from openclaw.tools.paths import SPILL
@@ -233,9 +233,9 @@ class Toolbox:
             seconds = time.monotonic() - began - running.waited
             if self._watch is not None:
                 size = len(outcome.text.encode(errors="replace"))
-                deed = running.deed(call.name, outcome.ok, self._changes.exit, seconds, size)
-                self._watch.done(deed)
-        effect = running.action.effect if running.action and running.permit else None
+                code = self._changes.exit
+                self._watch.done(running.record(call.name, outcome.ok, code, seconds, size))
+        effect = running.action.effect if running.action and running.allowed else None
         if self._changes.only_read and effect == "run":
             effect = "read"
         said = _change_line(running.action, outcome)
@@ -247,7 +247,7 @@ class Toolbox:
         try:
             outcome = self._run(call, running, limits)
         except ToolProblem as problem:
-            action = running.action if running.permit else None
+            action = running.action if running.allowed else None
             text = self._prepare_own_result(action, str(problem), limits).text
             declined = isinstance(problem, RefusedCall) and problem.declined
             outcome = CallResult(text, False, declined=declined)
@@ -259,7 +259,7 @@ class Toolbox:
     ) -> CallResult:
         """Append the output of the user's after-hooks to the result of a call that ran."""
         action = running.action
-        if self._hooks is None or action is None or running.permit is None:
+        if self._hooks is None or action is None or not running.allowed:
             return outcome
         text, ok = outcome.text, outcome.ok
         more = self._hooks.after(action, running.arguments, text, ok, limits.part(2))
@@ -274,8 +274,8 @@ class Toolbox:
         if not allows(self._changes.allowed, tool.name, arguments):
             names = ", ".join(self._changes.allowed)
             raise ToolProblem(f"The skill that you follow leaves only these tools: {names}.")
-        running.action, running.arguments = action_of(tool, arguments), arguments
-        action = running.action
+        action = running.action = action_of(tool, arguments)
+        running.arguments = arguments
         tainted = self._changes.tainted
         if self._watch is not None:
             if values := self._watch.invented(action, arguments):
@@ -290,19 +290,11 @@ class Toolbox:
             tainted = True
             if self._changes.tainted or not secrets <= {*masked_names(self._changes.request)}:
                 policy = replace(policy, grants=())
-        text = self._try_call(tool, running, policy, tainted=tainted)
-        if text is not None:
+        if (text := self._try_call(tool, action, running, policy, tainted)) is not None:
             return self._prepare_result(tool, running.action, text, limits)
         with running.being_decided():
             self._ask_hooks(action, arguments)
-            running.permit = check_permission(
-                policy,
-                self._changes,
-                action,
-                arguments,
-                tainted=tainted,
-                preview=lambda: _preview(tool, arguments),
-            )
+            running.allow(check_permission(policy, self._changes, tool, action, arguments, tainted))
         try:
             given = arguments_for_call(self._masking, tool.masks, arguments)
             text = _call_tool(tool.name, lambda: tool.run(**given))
@@ -314,34 +306,30 @@ class Toolbox:
         return self._prepare_result(tool, action, text, limits)
 
     def _try_call(
-        self, tool: Tool, running: RequestedCall, policy: Policy, *, tainted: bool
+        self, tool: Tool, action: Action, running: RequestedCall, policy: Policy, tainted: bool
     ) -> str | None:
         """Try whether a call only reads, when its tool can do that. Returns its result, None when
         it would do more or may run anyway; then the call is judged by that."""
-        trial, action = tool.trial, running.action
-        if trial is None or action is None:
+        trial, reading = tool.trial, replace(action, effect="read")
+        if trial is None or policy.decide(reading, tainted=tainted).decision != "allow":
             return None
-        allowed = policy.decide(action, tainted=tainted).decision == "allow"
-        if allowed and self._hooks is None:  # a hook may refuse what does more than read
-            return None
-        reading = replace(action, effect="read")
-        verdict = policy.decide(reading, tainted=tainted)
-        if verdict.decision != "allow":
+        # A hook may refuse what does more than read.
+        if self._hooks is None and policy.decide(action, tainted=tainted).decision == "allow":
             return None
         running.action = reading
         with running.being_decided():
             self._ask_hooks(reading, running.arguments)
+        running.allow("policy")
         given = arguments_for_call(self._masking, tool.masks, running.arguments)
-        running.permit = Permit(reading, verdict, "mode")
         text = _call_tool(tool.name, lambda: trial(**given))
         if text is None:
-            running.action, running.permit = action, None
+            running.action, running.decision, running.by = action, "", ""
         return text
 
     def _ask_hooks(self, action: Action, arguments: Mapping[str, Any]) -> None:
         """Ask the user's hooks about a call; raises RefusedCall."""
         if self._hooks is not None and (why := self._hooks.before(action, arguments)):
-            raise refuse_by_hook(self._changes, action, why)
+            raise refuse(self._changes, action, why, "hook")
 
     def _prepare_result(
         self, tool: Tool, action: Action, text: str, limits: ResultLimits
@@ -428,8 +416,6 @@ NOT_SAID = "was neither said by the user nor read anywhere."
 KNOWN_ONLY = "Write only what is known: leave it out, or ask the user for it."
 COPIED = "stands so in the skill, as a blank or an example."
 INSTEAD = "Put what the user said in its place."
-HOOK = "hook"
-"""The decider on record when a program of the user refused a call."""
 
 
 class CallWatch(Protocol):
@@ -469,78 +455,70 @@ class CallHooks(Protocol):
 
 
 class RefusedCall(ToolProblem):
-    """The call was not run. `why` is the reason for the user. `answered` tells that the user was
-    asked, `instead` what the user wants done."""
+    """The call was not run. `by` is who refused it, as in `CallRecord`; `declined` tells that the
+    user allowed nothing, nor said what to do instead."""
 
-    def __init__(
-        self, tool: str, verdict: Verdict, why: str, answered: bool, instead: str = ""
-    ) -> None:
-        text = f"Refused ({why}): {tool} was not run. Do not try again; tell the user."
-        if instead:
-            text = f"Refused: {tool} was not run. The user said instead: {instead}"
-        elif verdict.rule == "lasting":
-            text += " remember can put a fact into the inbox, where the user decides."
+    def __init__(self, text: str, by: str, declined: bool) -> None:
         super().__init__(text)
-        self.verdict = verdict
-        self.why = why
-        self.answered = answered
-        self.declined = answered and verdict.decision == "ask" and not instead
+        self.by = by
+        self.declined = declined
 
 
-@frozen
-class Permit:
-    """A call that may run: its action, the verdict, and who allowed it ("mode", "grant", or the
-    user's answer)."""
-
-    action: Action
-    verdict: Verdict
-    by: str
+def refuse(
+    turn_changes: TurnChanges,
+    action: Action,
+    why: str,
+    by: str,
+    *,
+    advice: str = "",
+    instead: str = "",
+    rule: str = "",
+) -> RefusedCall:
+    """The refusal of a call, with a line in `turn_changes.refused`. `instead` is what the user
+    wants done."""
+    target = f" {action.target}" if action.target else ""
+    turn_changes.refused.append(f"{action.tool}{target} ({action.effect}): {why}{advice}")
+    text = f"Refused ({why}): {action.tool} was not run. Do not try again; tell the user."
+    if instead:
+        text = f"Refused: {action.tool} was not run. The user said instead: {instead}"
+    elif rule == "lasting":
+        text += " remember can put a fact into the inbox, where the user decides."
+    return RefusedCall(text, by, declined=by == "user" and not instead)
 
 
 def check_permission(
     policy: Policy,
     turn_changes: TurnChanges,
+    tool: Tool,
     action: Action,
     arguments: Mapping[str, Any],
-    *,
     tainted: bool,
-    preview: Callable[[], Change | None] = lambda: None,
-) -> Permit:
-    """Let the call through, or raise RefusedCall with a line in `turn_changes.refused`. `tainted`:
-    others than the user may be behind it; `preview` gives the change to a file."""
+) -> str:
+    """Return who allows the call, as in `CallRecord`, or raise RefusedCall. `tainted`: others than
+    the user may be behind it."""
     verdict = policy.decide(action, tainted=tainted)
     if verdict.decision == "allow":
-        return Permit(action, verdict, "grant" if verdict.grant else "mode")
-    why, advice, instead = verdict.reason, "", ""
-    if verdict.decision == "ask":
-        if policy.ask is not None:
-            sources = tuple(dict.fromkeys((*turn_changes.inherited, *turn_changes.foreign)))
-            offers = policy.offers(action, tainted=tainted)
-            try:
-                by = policy.ask(
-                    PermissionQuestion(action, arguments, why, offers, sources, preview())
-                )
-            except Declined as no:
-                by, instead = "", str(no)
-            if by:
-                return Permit(action, verdict, by)
-            why = "the user said no"
-        else:
-            why += "; nobody is there to ask"
-            advice = _advice(policy, action, tainted=tainted)
-    target = f" {action.target}" if action.target else ""
-    turn_changes.refused.append(f"{action.tool}{target} ({action.effect}): {why}{advice}")
-    raise RefusedCall(action.tool, verdict, why, policy.ask is not None, instead)
+        return verdict.grant or "policy"
+    if verdict.decision == "deny":
+        raise refuse(turn_changes, action, verdict.reason, "policy", rule=verdict.rule)
+    if policy.ask is None:
+        why, advice = f"{verdict.reason}; nobody is there to ask", _advice(policy, action, tainted)
+        raise refuse(turn_changes, action, why, "nobody", advice=advice, rule=verdict.rule)
+    sources = tuple(dict.fromkeys((*turn_changes.inherited, *turn_changes.foreign)))
+    offers, change = policy.offers(action, tainted=tainted), _preview(tool, arguments)
+    instead = ""
+    try:
+        if policy.ask(
+            PermissionQuestion(action, arguments, verdict.reason, offers, sources, change)
+        ):
+            return "user"
+    except Declined as no:
+        instead = str(no)
+    why = "the user said no"
+    raise refuse(turn_changes, action, why, "user", instead=instead, rule=verdict.rule)
 
 
-def refuse_by_hook(turn_changes: TurnChanges, action: Action, why: str) -> RefusedCall:
-    """Refuse a call for one of the user's programs, with a line in `turn_changes.refused`."""
-    target = f" {action.target}" if action.target else ""
-    turn_changes.refused.append(f"{action.tool}{target} ({action.effect}): {why}")
-    return RefusedCall(action.tool, Verdict("deny", why, rule=HOOK), why, answered=False)
-
-
-def _advice(policy: Policy, action: Action, *, tainted: bool) -> str:
+def _advice(policy: Policy, action: Action, tainted: bool) -> str:
     """How the user can allow the call beforehand, "" when it must be asked for each time."""
     ways = [
         f"openclaw policy allow {grant.kind} {shlex.quote(grant.value)}"
@@ -553,13 +531,21 @@ def _advice(policy: Policy, action: Action, *, tainted: bool) -> str:
 
 @dataclass(slots=True)
 class RequestedCall:
-    """The state of a requested call. `waited` is the time in seconds until it was decided."""
+    """The state of a requested call. `decision` and `by` are those of `CallRecord`, `waited` is the
+    time in seconds until it was decided."""
 
     action: Action | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    permit: Permit | None = None
-    refused: RefusedCall | None = None
+    decision: Literal["allow", "deny", ""] = ""
+    by: str = ""
     waited: float = 0.0
+
+    @property
+    def allowed(self) -> bool:
+        return self.decision == "allow"
+
+    def allow(self, by: str) -> None:
+        self.decision, self.by = "allow", by
 
     @contextmanager
     def being_decided(self) -> Iterator[None]:
@@ -568,28 +554,16 @@ class RequestedCall:
         try:
             yield
         except RefusedCall as refused:
-            self.refused = refused
+            self.decision, self.by = "deny", refused.by
             raise
         finally:
             self.waited += time.monotonic() - asked
 
-    def deed(self, name: str, ok: bool, code: int | None, seconds: float, size: int) -> CallRecord:
+    def record(
+        self, name: str, ok: bool, code: int | None, seconds: float, size: int
+    ) -> CallRecord:
         """The record of the call. `size` is the size of the result in bytes."""
-        action, target, effect = name, "", ""
+        tool, effect, target = name, "", ""
         if self.action is not None:
-            action, target, effect = self.action.tool, self.action.target, self.action.effect
-        decision, by = self._decided()
-        return CallRecord(action, effect, target, decision, by, ok, code, seconds, size)
-
-    def _decided(self) -> tuple[Literal["allow", "deny", ""], str]:
-        """The decision, and who made it."""
-        if self.permit is not None:
-            grant = self.permit.verdict.grant
-            return "allow", {"mode": "policy", "grant": grant}.get(self.permit.by, "user")
-        if self.refused is None:
-            return "", ""
-        if self.refused.verdict.rule == HOOK:
-            return "deny", HOOK
-        if self.refused.verdict.decision == "deny":
-            return "deny", "policy"
-        return "deny", "user" if self.refused.answered else "nobody"
+            tool, effect, target = self.action.tool, self.action.effect, self.action.target
+        return CallRecord(tool, effect, target, self.decision, self.by, ok, code, seconds, size)
