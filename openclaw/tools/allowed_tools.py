@@ -11,23 +11,21 @@ ALWAYS = frozenset({"read_skill", "find_skill"})
 
 # Tool names of other agents (Claude Code, OpenClaw, Hermes), with our tools for them.
 NAMES: Mapping[str, tuple[str, ...]] = {
-    "read": ("read_file", "list_files"),
-    "view": ("read_file", "list_files"),
-    "write": ("write_file", "append_file"),
-    "edit": ("edit_file", "append_file"),
-    "multiedit": ("edit_file", "append_file"),
-    "patch": ("edit_file",),
-    "grep": ("search_files",),
-    "glob": ("list_files", "search_files"),
-    "ls": ("list_files",),
-    "bash": ("run_shell", "run_python"),
-    "shell": ("run_shell", "run_python"),
-    "exec": ("run_shell", "run_python"),
-    "terminal": ("run_shell", "run_python"),
-    "websearch": ("web_search",),
-    "webfetch": ("fetch_url",),
-    "todowrite": ("todo",),
-    "todoread": ("todo",),
+    theirs: tuple(ours.split())
+    for ours, names in {
+        "read_file list_files": "read view",
+        "write_file append_file": "write",
+        "edit_file append_file": "edit multiedit",
+        "edit_file": "patch",
+        "search_files": "grep",
+        "list_files search_files": "glob",
+        "list_files": "ls",
+        "run_shell run_python": "bash shell exec terminal",
+        "web_search": "websearch",
+        "fetch_url": "webfetch",
+        "todo": "todowrite todoread",
+    }.items()
+    for theirs in names.split()
 }
 _ENTRY = re.compile(r"(?P<name>[^(]+)(?:\((?P<pattern>.*)\))?$", re.S)
 

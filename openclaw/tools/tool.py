@@ -168,79 +168,50 @@ _SCALARS: dict[type, str] = {str: "string", int: "integer", bool: "boolean", flo
 
 # Other names that small models use for an argument. The first name that the tool has counts.
 _ARGUMENT_SYNONYMS: dict[str, tuple[str, ...]] = {
-    "file": ("path",),
-    "filename": ("path",),
-    "file_name": ("path",),
-    "file_path": ("path",),
-    "filepath": ("path",),
-    "target": ("path",),
-    "name": ("path", "list"),
-    "dir": ("folder",),
-    "directory": ("folder",),
-    "path": ("folder", "name"),
-    "text": ("content", "fact", "query", "items", "item"),
-    "body": ("content", "text"),
-    "data": ("content", "text"),
-    "content": ("text", "fact"),
-    "contents": ("content", "text"),
-    "old": ("find",),
-    "old_text": ("find",),
-    "old_string": ("find",),
-    "search": ("find", "text", "query"),
-    "new": ("replace",),
-    "new_text": ("replace",),
-    "new_string": ("replace",),
-    "replacement": ("replace",),
-    "replace_with": ("replace",),
-    "query": ("text",),
-    "pattern": ("text",),
-    "keyword": ("text", "query"),
-    "q": ("query", "text"),
-    "line": ("from_line",),
-    "start": ("from_line",),
-    "start_line": ("from_line",),
-    "offset": ("from_line",),
-    "list_name": ("list",),
-    "category": ("list",),
-    "tasks": ("items",),
-    "todos": ("items",),
-    "item": ("items",),
-    "items": ("item",),
-    "task": ("items", "item"),
-    "todo": ("item", "items"),
-    "id": ("item",),
-    "memory": ("fact",),
-    "note": ("fact", "text"),
-    "skill": ("name",),
-    "skill_name": ("name",),
-    "op": ("action",),
-    "command": ("action",),
-    "expr": ("expression",),
-    "formula": ("expression",),
+    other: tuple(names.split())
+    for names, others in {
+        "path": "file filename file_name file_path filepath target",
+        "path list": "name",
+        "folder": "dir directory",
+        "folder name": "path",
+        "content fact query items item": "text",
+        "content text": "body data contents",
+        "text fact": "content",
+        "find": "old old_text old_string",
+        "find text query": "search",
+        "replace": "new new_text new_string replacement replace_with",
+        "text": "query pattern",
+        "text query": "keyword",
+        "query text": "q",
+        "from_line": "line start start_line offset",
+        "list": "list_name category",
+        "items": "tasks todos item",
+        "item": "items id",
+        "items item": "task",
+        "item items": "todo",
+        "fact": "memory",
+        "fact text": "note",
+        "name": "skill skill_name",
+        "action": "op command",
+        "expression": "expr formula",
+    }.items()
+    for other in others.split()
 }
 
 # Words that small models write in place of one of a few fixed words.
 _VALUE_SYNONYMS: dict[str, str] = {
-    "show": "list",
-    "read": "list",
-    "view": "list",
-    "get": "list",
-    "create": "add",
-    "new": "add",
-    "append": "add",
-    "complete": "done",
-    "completed": "done",
-    "finish": "done",
-    "check": "done",
-    "tick": "done",
-    "uncheck": "undone",
-    "reopen": "undone",
-    "delete": "remove",
-    "delete_list": "remove_list",
-    "memory": "lasting",
-    "long-term": "lasting",
-    "permanent": "lasting",
-    "daily": "today",
+    other: word
+    for word, others in {
+        "list": "show read view get",
+        "add": "create new append",
+        "done": "complete completed finish check tick",
+        "undone": "uncheck reopen",
+        "remove": "delete",
+        "remove_list": "delete_list",
+        "lasting": "memory long-term permanent",
+        "today": "daily",
+    }.items()
+    for other in others.split()
 }
 
 
@@ -325,18 +296,21 @@ def _find_parameter(
 
 
 def _convert(key: str, value: Any, schema: Mapping[str, Any], usage: str) -> Any:
-    wrong = ToolProblem(f"{key} is not {_describe_type(schema)}. {usage}")
-    match schema["type"]:
-        case "array":
-            return _to_strings(value, wrong)
-        case "integer" | "number":
-            return _to_number(value, schema["type"], wrong)
-        case "boolean":
-            return _to_boolean(value, wrong)
-        case "object":
-            return _to_object(value, wrong)
-    text = _to_string(value, wrong)
-    return _to_choice(text, schema["enum"], wrong) if "enum" in schema else text
+    try:
+        match schema["type"]:
+            case "array":
+                return _to_strings(value)
+            case "integer" | "number":
+                return _to_number(value, schema["type"])
+            case "boolean":
+                return _BOOLEANS[str(value).strip().casefold()]
+            case "object":
+                parsed = json_or_none(value) if isinstance(value, str) else value
+                return dict(_check(parsed, Mapping))
+        text = _to_string(value)
+        return _to_choice(text, schema["enum"]) if "enum" in schema else text
+    except (ValueError, LookupError):
+        raise ToolProblem(f"{key} is not {_describe_type(schema)}. {usage}") from None
 
 
 def _describe_type(schema: Mapping[str, Any]) -> str:
@@ -346,26 +320,27 @@ def _describe_type(schema: Mapping[str, Any]) -> str:
     return (words | {"object": "an object"}).get(schema["type"], f"a {schema['type']}")
 
 
-def _to_string(value: Any, wrong: ToolProblem) -> str:
-    if isinstance(value, str):
-        return value
+def _check(value: Any, kinds: Any) -> Any:
+    """Return the value; ValueError when it is of none of these kinds."""
+    if not isinstance(value, kinds) or isinstance(value, bool):
+        raise ValueError
+    return value
+
+
+def _to_string(value: Any) -> str:
     if isinstance(value, list) and all(isinstance(line, str) for line in value):
         return value[0] if len(value) == 1 else "\n".join(value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise wrong
-    return str(value)
+    return str(_check(value, str | int | float))
 
 
-def _to_strings(value: Any, wrong: ToolProblem) -> list[str]:
+def _to_strings(value: Any) -> list[str]:
     if isinstance(value, str):
         parsed = json_or_none(value) if value.lstrip().startswith("[") else None
         value = parsed if isinstance(parsed, list) else [value]
-    if not isinstance(value, list):
-        raise wrong
-    texts = [_to_string(_unwrap_item(part), wrong) for part in value]
+    texts = [_to_string(_unwrap_item(part)) for part in _check(value, list)]
     texts = [text for text in texts if text.strip()]
     if not texts:
-        raise wrong
+        raise ValueError
     return texts
 
 
@@ -376,37 +351,19 @@ def _unwrap_item(part: Any) -> Any:
     return part
 
 
-def _to_object(value: Any, wrong: ToolProblem) -> dict[str, Any]:
-    parsed = json_or_none(value) if isinstance(value, str) else value
-    if not isinstance(parsed, Mapping):
-        raise wrong
-    return dict(parsed)
-
-
-def _to_number(value: Any, kind: str, wrong: ToolProblem) -> int | float:
-    try:
-        number = float(str(value).strip()) if not isinstance(value, bool) else None
-    except ValueError:
-        raise wrong from None
-    if number is None or (kind == "integer" and not number.is_integer()):
-        raise wrong
+def _to_number(value: Any, kind: str) -> int | float:
+    number = float(str(_check(value, str | int | float)).strip())
+    if kind == "integer" and not number.is_integer():
+        raise ValueError
     return int(number) if kind == "integer" else number
 
 
-def _to_boolean(value: Any, wrong: ToolProblem) -> bool:
-    words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-    word = str(value).strip().casefold()
-    if word not in words:
-        raise wrong
-    return words[word]
+_BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
-def _to_choice(text: str, choices: list[str], wrong: ToolProblem) -> str:
+def _to_choice(text: str, choices: list[str]) -> str:
     plain = text.strip().casefold().replace(" ", "_")
     for candidate in (text, plain, _VALUE_SYNONYMS.get(plain, "")):
         if candidate in choices:
             return candidate
-    near = difflib.get_close_matches(plain, choices, n=1, cutoff=0.8)
-    if not near:
-        raise wrong
-    return near[0]
+    return difflib.get_close_matches(plain, choices, n=1, cutoff=0.8)[0]
