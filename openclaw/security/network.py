@@ -11,7 +11,7 @@ import ipaddress
 import re
 import socket
 from collections.abc import Callable, Collection, Iterator, Sequence
-from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from ipaddress import AddressValueError, IPv4Address, IPv6Address, IPv6Network
 from urllib.parse import quote, urljoin
 
 from openclaw.frozen import frozen
@@ -25,54 +25,35 @@ Resolve = Callable[[str, int], Sequence[str]]
 METADATA = frozenset(
     ipaddress.ip_address(text)
     for text in (
-        "169.254.169.254",
-        "169.254.170.2",
-        "fd00:ec2::254",
-        "fd20:ce::254",
-        "100.100.100.200",
-        "192.0.0.192",
-        "168.63.129.16",
-    )
+        "169.254.169.254 169.254.170.2 fd00:ec2::254 fd20:ce::254 100.100.100.200 192.0.0.192"
+        " 168.63.129.16"
+    ).split()
 )
 
-_V4 = tuple(
-    (IPv4Network(network), reason)
-    for network, reason in (
-        ("127.0.0.0/8", "this machine (loopback)"),
-        ("0.0.0.0/8", "this machine (unspecified)"),
-        ("10.0.0.0/8", "a private network"),
-        ("172.16.0.0/12", "a private network"),
-        ("192.168.0.0/16", "a private network"),
-        ("169.254.0.0/16", "link-local"),
-        ("100.64.0.0/10", "a provider's inner network (CGNAT)"),
-        ("192.0.0.0/24", "reserved"),
-        ("192.0.2.0/24", "reserved (documentation)"),
-        ("192.88.99.0/24", "reserved (6to4)"),
-        ("198.18.0.0/15", "reserved (benchmarks)"),
-        ("198.51.100.0/24", "reserved (documentation)"),
-        ("203.0.113.0/24", "reserved (documentation)"),
-        ("224.0.0.0/4", "multicast"),
-        ("240.0.0.0/4", "reserved"),
-    )
-)
-_V6 = tuple(
-    (IPv6Network(network), reason)
-    for network, reason in (
-        ("::1/128", "this machine (loopback)"),
-        ("::/128", "this machine (unspecified)"),
-        ("::/96", "an IPv4 address in disguise (compatible)"),
-        ("::ffff:0:0:0/96", "an IPv4 address in disguise (translated)"),
-        ("64:ff9b:1::/48", "a private network (NAT64)"),
-        ("2002::/16", "an IPv4 address in disguise (6to4)"),
-        ("2001::/32", "an IPv4 address in disguise (Teredo)"),
-        ("2001::/23", "reserved"),
-        ("2001:db8::/32", "reserved (documentation)"),
-        ("3fff::/20", "reserved (documentation)"),
-        ("fc00::/7", "a private network"),
-        ("fe80::/10", "link-local"),
-        ("fec0::/10", "a private network (site-local)"),
-        ("ff00::/8", "multicast"),
-    )
+# The first network with an address in it gives the reason.
+_REFUSED = tuple(
+    (ipaddress.ip_network(network), reason)
+    for reason, networks in {
+        "this machine (loopback)": "127.0.0.0/8 ::1/128",
+        "this machine (unspecified)": "0.0.0.0/8 ::/128",
+        "a private network": "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7",
+        "link-local": "169.254.0.0/16 fe80::/10",
+        "a provider's inner network (CGNAT)": "100.64.0.0/10",
+        "reserved (documentation)": (
+            "192.0.2.0/24 198.51.100.0/24 203.0.113.0/24 2001:db8::/32 3fff::/20"
+        ),
+        "reserved (6to4)": "192.88.99.0/24",
+        "reserved (benchmarks)": "198.18.0.0/15",
+        "multicast": "224.0.0.0/4 ff00::/8",
+        "an IPv4 address in disguise (compatible)": "::/96",
+        "an IPv4 address in disguise (translated)": "::ffff:0:0:0/96",
+        "a private network (NAT64)": "64:ff9b:1::/48",
+        "an IPv4 address in disguise (6to4)": "2002::/16",
+        "an IPv4 address in disguise (Teredo)": "2001::/32",
+        "a private network (site-local)": "fec0::/10",
+        "reserved": "192.0.0.0/24 240.0.0.0/4 2001::/23",
+    }.items()
+    for network in networks.split()
 )
 _GLOBAL_V6 = IPv6Network("2000::/3")  # the range that is assigned for the internet
 _NAT64 = IPv6Network("64:ff9b::/96")  # by which a network without IPv4 reaches IPv4
@@ -83,7 +64,7 @@ def why_refused(ip: IPv4Address | IPv6Address) -> str:
     if ip in METADATA:
         return "a cloud's metadata service"
     if isinstance(ip, IPv4Address):
-        return next((reason for network, reason in _V4 if ip in network), "")
+        return _why_in_table(ip)
     if ip.scope_id:
         return "an address with a zone"
     inner = _inner_ipv4(ip)
@@ -91,8 +72,11 @@ def why_refused(ip: IPv4Address | IPv6Address) -> str:
         return reason
     if ip.ipv4_mapped is not None or ip in _NAT64:
         return ""
-    known = next((reason for network, reason in _V6 if ip in network), "")
-    return known or ("" if ip in _GLOBAL_V6 else "reserved")
+    return _why_in_table(ip) or ("" if ip in _GLOBAL_V6 else "reserved")
+
+
+def _why_in_table(ip: IPv4Address | IPv6Address) -> str:
+    return next((reason for network, reason in _REFUSED if ip in network), "")
 
 
 def _inner_ipv4(ip: IPv6Address) -> IPv4Address | None:
