@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+LONGEST_LINE = 131_072
 MAX_FILES = 5_000
 MAX_FOLDERS = 8
 # What the shell puts in place of these is not known, so any text may stand there.
@@ -20,6 +21,8 @@ _HIDDEN_NAME = re.compile(r"\$\(|`|<\(|\$['\"]|\beval\b")
 
 def split_words(line: str) -> list[str]:
     """The words of a command line, without quotes and operators."""
+    if len(line) > LONGEST_LINE:  # shlex would take minutes, and no system starts it
+        return line.split()
     words = shlex.shlex(line, posix=True, punctuation_chars=True)
     words.whitespace_split, words.commenters = True, ""
     try:
