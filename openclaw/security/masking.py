@@ -8,13 +8,14 @@ next to them.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, Self
 from urllib.parse import quote
 
 from openclaw.errors import Damaged, OpenclawError
@@ -156,8 +157,9 @@ class Masker:
             at = end
         return self._mask_with("".join([*parts, text[at:]]), name_values)
 
-    def reveal(self, text: str, *, plain: bool = False) -> str:
-        """Replace each mask by its value; an unknown mask stays.
+    def reveal(self, text: str, *, plain: bool = False, before: str | None = None) -> str:
+        """Replace each mask by its value; an unknown mask stays, and with `before` also that of a
+        value that is not in this text.
 
         With `plain` the values may only have letters, digits and `_.+/=:@%~-`, as any other
         character could end a string or begin a command: ToolProblem.
@@ -165,13 +167,16 @@ class Masker:
 
         def value(match: re.Match[str]) -> str:
             known = self._values.get(match[1].lower())
-            if known is not None and plain and not _PLAIN.fullmatch(known):
+            if known is None or (old is not None and known not in old):
+                return match[0]
+            if plain and not _PLAIN.fullmatch(known):
                 raise ToolProblem(NOT_PLAIN.format(mask=match[0]))
-            return match[0] if known is None else known
+            return known
 
         if "{{" not in text:
             return text
         self._refresh()
+        old = before if before is None else before.replace("\r\n", "\n")
         return MASK.sub(value, text)
 
     def written(self, text: str, before: str, where: str, *, whole: bool = True) -> str:
@@ -194,18 +199,7 @@ class Masker:
     def noted(self, text: str, before: str) -> str:
         """Do the same for a memory: new secrets stay masked, and masks of secrets that the file
         holds become their values again."""
-        return self.there(self.mask(text), before)
-
-    def there(self, text: str, before: str) -> str:
-        """Replace the masks of those secrets that stand in `before` by their values."""
-        self._refresh()
-        old = before.replace("\r\n", "\n")
-
-        def value(match: re.Match[str]) -> str:
-            known = self._values.get(match[1].lower())
-            return known if known is not None and known in old else match[0]
-
-        return MASK.sub(value, text)
+        return self.reveal(self.mask(text), before=before)
 
     def check_kept(self, before: str, after: str, where: str) -> None:
         """Raise ToolProblem when a value of the file is lost and a text like a mask was added."""
@@ -336,50 +330,38 @@ text: the value replaces the mask unchanged.
 """
 
 
-class Masking(Protocol):
-    """Masks secrets in texts for the model, and reveals them for tools."""
-
-    def mask(self, text: str, /) -> str: ...
-    def reveal(self, text: str, /, *, plain: bool = False) -> str: ...
-
-
-class NoMasking:
-    """Masks nothing."""
-
-    def mask(self, text: str, /) -> str:
-        return text
-
-    def reveal(self, text: str, /, *, plain: bool = False) -> str:
-        return text
+def no_secrets() -> Masker:
+    """A masker that begins without a secret, and keeps none."""
+    return Masker(Path(os.devnull), _is_in_memory=True)
 
 
 def arguments_for_call(
-    apart: Masking, masks: MaskMode, arguments: Mapping[str, Any]
+    masker: Masker, masks: MaskMode, arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the arguments with which a permitted call is run. ToolProblem for a secret that could
     be read as a command."""
     if masks == "own":
         return dict(arguments)
     change: Callable[[str], str] = {
-        "stay": apart.mask,
-        "code": lambda text: apart.reveal(text, plain=True),
-        "url": lambda text: _in_url(apart, text),
-        "text": apart.reveal,
+        "stay": masker.mask,
+        "code": lambda text: masker.reveal(text, plain=True),
+        "url": lambda text: _in_url(masker, text),
+        "text": masker.reveal,
     }[masks]
     return {name: map_texts(value, change) for name, value in arguments.items()}
 
 
-def secrets_used(apart: Masking, masks: MaskMode, arguments: Mapping[str, Any]) -> frozenset[str]:
+def secrets_used(masker: Masker, masks: MaskMode, arguments: Mapping[str, Any]) -> frozenset[str]:
     """Return the names of the secrets in the arguments of a call, masked or not."""
     found: list[str] = []
 
     def look(text: str) -> str:
-        found.extend(masked_names(apart.mask(text)))
+        found.extend(masked_names(masker.mask(text)))
         return text
 
     if masks in ("code", "url", "text"):
         map_texts(arguments, look)
-    return frozenset(name for name in found if apart.reveal(mask_of(name)) != mask_of(name))
+    return frozenset(name for name in found if masker.reveal(mask_of(name)) != mask_of(name))
 
 
 def disarm_masks(text: str) -> str:
@@ -398,12 +380,12 @@ def map_texts(value: Any, change: Callable[[str], str]) -> Any:
     return value
 
 
-def _in_url(apart: Masking, text: str) -> str:
+def _in_url(masker: Masker, text: str) -> str:
     """Reveal each secret escaped, so that it can neither name another host nor begin another part
     of the URL."""
 
     def escaped(match: Any) -> str:
-        value = apart.reveal(match[0])
+        value = masker.reveal(match[0])
         return match[0] if value == match[0] else quote(value, safe="")
 
     return MASK.sub(escaped, text)

@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from openclaw.frozen import frozen
 from openclaw.memory.tables import show_sums
 from openclaw.memory.todos import add_todos
-from openclaw.security.masking import Masker
+from openclaw.security.masking import Masker, no_secrets
 from openclaw.security.secrets import find_key_begin
 from openclaw.storage.foreign_readers import NoText, paged_text
 from openclaw.storage.home import PROPOSED, Home
@@ -70,12 +71,12 @@ class _Plan:
 @frozen
 class FileTools:
     """The six file tools over one home. They raise ToolProblem for what the model can mend and
-    OpenclawError for what the user must (disk full, read-only). With a masker, the name of a secret
-    is written as the secret where the file had it. `limits` sets the length of a page."""
+    OpenclawError for what the user must (disk full, read-only). The name of a secret is written as
+    the secret where the file had it. `limits` sets the length of a page."""
 
     home: Home
     turn_changes: TurnChanges
-    masker: Masker | None = None
+    masker: Masker = field(default_factory=no_secrets)
     limits: ResultLimits = DEFAULT_LIMITS
 
     def tools(self) -> list[Tool]:
@@ -174,8 +175,8 @@ class FileTools:
         plan = planned(**arguments)
         if len(plan.old or "") + len(plan.new) > MAX_COMPARED:
             return None
-        veiled = self.masker.mask_for_display if self.masker else str
-        return Change(plan.name, plan.old and veiled(plan.old), veiled(plan.new))
+        mask = self.masker.mask_for_display
+        return Change(plan.name, plan.old and mask(plan.old), mask(plan.new))
 
     def _plan_write(self, path: str, content: str) -> _Plan:
         target = new_file(self.home, path)
@@ -195,12 +196,10 @@ class FileTools:
         name = self.home.relative(target)
         base, text = self._read_current(target, name)
         old = text or ""
-        if self.masker:
-            find = self.masker.there(find, old)
+        find = self.masker.reveal(find, before=old)
         replace = self._with_secrets(replace, old, name, whole=False)
         new, line = replace_passage(old, find, replace)
-        if self.masker:
-            self.masker.check_kept(old, new, name)
+        self.masker.check_kept(old, new, name)
         if new.count("\n") != old.count("\n"):
             _check_todos(name, old)
         return _Plan(target, name, base, old, new, line)
@@ -243,8 +242,6 @@ class FileTools:
 
     def _with_secrets(self, text: str, old: str | None, name: str, *, whole: bool = True) -> str:
         """Put secrets back for their names, see `Masker.written`; memories keep the names."""
-        if self.masker is None:
-            return text
         if name.startswith("memory/"):
             return self.masker.noted(text, old or "")
         return self.masker.written(text, old or "", name, whole=whole)

@@ -20,11 +20,11 @@ from openclaw.frozen import frozen
 from openclaw.messages import ToolCall
 from openclaw.security.grants import find_lasting_facts
 from openclaw.security.masking import (
-    Masking,
-    NoMasking,
+    Masker,
     arguments_for_call,
     disarm_masks,
     masked_names,
+    no_secrets,
     secrets_used,
 )
 from openclaw.security.policy import Declined, PermissionQuestion, Policy
@@ -103,7 +103,7 @@ class Toolbox:
         shortlist: Shortlist | None = None,
         limits: ResultLimits = DEFAULT_LIMITS,
         watch: CallWatch | None = None,
-        masking: Masking | None = None,
+        masking: Masker | None = None,
         hooks: CallHooks | None = None,
     ) -> None:
         self._tools = {tool.name: tool for tool in tools}
@@ -112,7 +112,7 @@ class Toolbox:
         self._shortlist = shortlist
         self.limits = limits
         self._watch = watch
-        self._masking = masking or NoMasking()
+        self._masking = masking or no_secrets()
         self._hooks = hooks
         self._frozen_forms: Sequence[LegalForm] = ()
 

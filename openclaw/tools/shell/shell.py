@@ -26,7 +26,7 @@ from openclaw.frozen import frozen
 from openclaw.security.credentials import MAX_HIDDEN, find_credentials, why_denied
 from openclaw.security.display import some_of
 from openclaw.security.foreign_files import ForeignFiles
-from openclaw.security.masking import Masker
+from openclaw.security.masking import Masker, no_secrets
 from openclaw.security.untrusted import strip_hidden
 from openclaw.storage.atomic import watch_writes
 from openclaw.storage.home import Home
@@ -77,7 +77,7 @@ class ShellTools:
     so recognizes them when they come out backwards or in base64."""
 
     runner: Runner
-    masker: Masker | None = None
+    masker: Masker = field(default_factory=no_secrets)
 
     def tools(self) -> list[Tool]:
         forms = (CallForm("run", arguments=("command",)), CallForm("read", arguments=("command",)))
@@ -138,8 +138,6 @@ class ShellTools:
     def _learn_secrets(self, line: str) -> None:
         """Let the masker learn the secrets of the first files of a line, of any file when it
         names none and may read one."""
-        if self.masker is None:
-            return
         root = Path(os.path.realpath(self.runner.home.root))
         names = named_files(root, line) or ([""] if _READS_MORE.search(line) else [])
         files = chain.from_iterable(_files_below(root / name) for name in names)
