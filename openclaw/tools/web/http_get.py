@@ -36,6 +36,8 @@ from openclaw.security.network import (
 from openclaw.tools.web.page import INSTEAD
 from openclaw.types import ForeignProblem, ToolProblem
 
+MAX_BYTES = 5_000_000  # of the unpacked body
+MAX_REDIRECTS = 5
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 HEADERS = {
     "User-Agent": "Mozilla/5.0 (compatible; openclaw/0.1; personal agent)",
@@ -50,13 +52,8 @@ class FetchOptions:
     """How pages are fetched."""
 
     allow: tuple[str, ...] = ()  # the setting `web.allow_hosts`
-    # Called before another host than the first is contacted; raises ToolProblem for a no. Without
-    # it the model is told of a redirect to another host and may fetch that by a call of its own.
-    permit: Callable[[str], None] | None = None
     resolve: Resolve = system_resolve
     seconds: float = 15.0  # for everything, name look-ups and redirects included
-    most_bytes: int = 5_000_000  # of the unpacked body
-    redirects: int = 5
     tls: Callable[[], ssl.SSLContext] = cache(trusted_authorities)  # 40 ms, once
 
 
@@ -83,31 +80,25 @@ def fetch(url: Url, way: FetchOptions) -> HttpReply:
         target = join_redirect(url, location)
         if target in seen:
             raise ToolProblem(f"{url.host} redirects in a circle. {INSTEAD}")
-        if len(seen) > way.redirects:
-            raise ToolProblem(f"{url.host} redirects more than {way.redirects} times. {INSTEAD}")
+        if len(seen) > MAX_REDIRECTS:
+            raise ToolProblem(f"{url.host} redirects more than {MAX_REDIRECTS} times. {INSTEAD}")
         check_redirect(url, target, way)
         seen.add(target)
         url = target
 
 
 def check_redirect(url: Url, target: Url, way: FetchOptions) -> None:
-    """Raise ToolProblem for a redirect that must not be followed."""
+    """Raise ToolProblem for a redirect that must not be followed. Of one to another host the model
+    is told, and may fetch that by a call of its own."""
     if url.scheme == "https" and target.scheme == "http":
         raise ToolProblem(f"Refused: {url.host} redirects from https to http.")
     if is_allowed_host(way.allow, target) and not is_allowed_host(way.allow, url):
         # The user allows the agent to go there, but no page may send it there.
         raise ToolProblem(f"Refused: {url.host} redirects to the local host {target.netloc}.")
     check_url_allowed(target, way.allow, way.resolve)
-    if site(url) == site(target):
-        return
-    if way.permit is None:
+    # Many sites add "www." to their name, or drop it.
+    if url.host.removeprefix("www.") != target.host.removeprefix("www."):
         raise ForeignProblem(f"{url.host} redirects to another host. Fetch {target} instead.")
-    way.permit(target.host)
-
-
-def site(url: Url) -> str:
-    """The host without "www.", which many sites add to their name or drop."""
-    return url.host.removeprefix("www.")
 
 
 def _request_once(url: Url, way: FetchOptions, clock: Clock) -> HttpReply:
@@ -126,7 +117,7 @@ def _request_once(url: Url, way: FetchOptions, clock: Clock) -> HttpReply:
                 for name, value in response.headers
             }
             redirected = response.status in REDIRECTS and "location" in headers
-            body = b"" if redirected else _read_body(response.iter_stream(), headers, url, way)
+            body = b"" if redirected else _read_body(response.iter_stream(), headers, url)
             return HttpReply(url, response.status, headers, body)
     except httpcore.TimeoutException:
         raise clock.late() from None
@@ -142,13 +133,10 @@ def _header_value(raw: bytes) -> str:
         return raw.decode("latin-1")
 
 
-def _read_body(
-    chunks: Iterable[bytes], headers: Mapping[str, str], url: Url, way: FetchOptions
-) -> bytes:
-    declared = headers.get("content-length", "")
-    most = f"{way.most_bytes / 1e6:g} MB"
+def _read_body(chunks: Iterable[bytes], headers: Mapping[str, str], url: Url) -> bytes:
+    declared, most = headers.get("content-length", ""), f"{MAX_BYTES / 1e6:g} MB"
     large = ToolProblem(f"{url.host}: larger than {most}; not fetched. {INSTEAD}")
-    if declared.isdigit() and int(declared[:18]) > way.most_bytes:
+    if declared.isdigit() and int(declared[:18]) > MAX_BYTES:
         raise large
     packing = headers.get("content-encoding", "").strip().lower()
     if packing not in ("", "identity", "gzip", "x-gzip"):
@@ -159,10 +147,10 @@ def _read_body(
     body = bytearray()
     for chunk in chunks:
         try:
-            body += unpack.decompress(chunk, way.most_bytes + 1 - len(body)) if unpack else chunk
+            body += unpack.decompress(chunk, MAX_BYTES + 1 - len(body)) if unpack else chunk
         except zlib.error:
             raise ToolProblem(f"{url.host} sends damaged gzip data. {INSTEAD}") from None
-        if len(body) > way.most_bytes:
+        if len(body) > MAX_BYTES:
             raise large
     return bytes(body)
 

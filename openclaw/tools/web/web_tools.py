@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -55,27 +54,29 @@ class SeenPages:
     model read: such an address carries nothing of the home (see `security.network.effect_of`)."""
 
     links: dict[str, None] = field(default_factory=dict)
-    _pages: OrderedDict[Url, Fetched] = field(default_factory=OrderedDict)
+    _pages: dict[Url, Fetched] = field(default_factory=dict)
 
     def page(self, url: Url) -> Fetched | None:
         """The page that was recently fetched from this URL."""
-        if url in self._pages:
-            self._pages.move_to_end(url)
-        return self._pages.get(url)
+        if page := self._pages.pop(url, None):
+            self._pages[url] = page
+        return page
 
     def keep(self, url: Url, page: Fetched) -> None:
         self._pages[url] = page
-        self._pages.move_to_end(url)
-        while len(self._pages) > MAX_PAGES:
-            self._pages.popitem(last=False)
+        _drop_oldest(self._pages, MAX_PAGES)
 
     def read(self, text: str) -> None:
         """Note the URLs of a text that the model gets."""
         for url in urls_in(text):
             self.links.pop(url, None)
             self.links[url] = None
-        while len(self.links) > MAX_LINKS:
-            del self.links[next(iter(self.links))]
+        _drop_oldest(self.links, MAX_LINKS)
+
+
+def _drop_oldest(kept: dict[Any, Any], most: int) -> None:
+    while len(kept) > most:
+        del kept[next(iter(kept))]
 
 
 @frozen
@@ -157,14 +158,12 @@ SECONDS = 15.0
 
 @frozen
 class WebPages:
-    """The tool `fetch_url`. `allow_hosts` are hosts that may be local (`localhost:8080`). `permit`
-    is called before a redirect to another host, and raises ToolProblem for a no. A page is shown in
-    parts of `page_chars` characters."""
+    """The tool `fetch_url`. `allow_hosts` are hosts that may be local (`localhost:8080`). A page is
+    shown in parts of `page_chars` characters."""
 
     turn_changes: TurnChanges
     seen: SeenPages = field(default_factory=SeenPages)
     allow_hosts: Collection[str] = ()
-    permit: Callable[[str], None] | None = None
     resolve: Resolve = system_resolve
     seconds: float = SECONDS
     page_chars: int = PAGE_CHARS
@@ -204,9 +203,8 @@ class WebPages:
         from openclaw.tools.web.http_get import FetchOptions, fetch
 
         try:
-            reply = fetch(
-                url, FetchOptions(tuple(self.allow_hosts), self.permit, self.resolve, self.seconds)
-            )
+            way = FetchOptions(tuple(self.allow_hosts), self.resolve, self.seconds)
+            reply = fetch(url, way)
         except ForeignProblem as problem:
             self.seen.read(str(problem))
             raise

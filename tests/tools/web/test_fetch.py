@@ -98,7 +98,7 @@ def test_a_redirect_is_judged_like_the_first_address(secret: FakeSite) -> None:
         "file:///etc/passwd",
     ]
     with FakeSite({f"/{n}": to(location) for n, location in enumerate(inner)}) as site:
-        way = FetchOptions((f"localhost:{site.port}",), lambda host: None, says("127.0.0.1"))
+        way = FetchOptions((f"localhost:{site.port}",), says("127.0.0.1"))
         for number in range(len(inner)):
             with pytest.raises(ToolProblem):
                 fetch(read_url(site.url(f"/{number}")), way)
@@ -107,13 +107,12 @@ def test_a_redirect_is_judged_like_the_first_address(secret: FakeSite) -> None:
 
 
 def test_no_page_sends_the_agent_to_a_host_that_only_the_user_may_name() -> None:
-    way = FetchOptions(
-        ("printer.lan", "nas.lan"), permit=lambda host: None, resolve=says("192.168.1.9")
-    )
+    way = FetchOptions(("printer.lan", "nas.lan"), resolve=says("192.168.1.9"))
     printer = read_url("http://printer.lan/")
     with pytest.raises(ToolProblem, match=r"a.example redirects to the local host printer.lan"):
         check_redirect(read_url("http://a.example/"), printer, way)
-    check_redirect(read_url("http://nas.lan/"), printer, way)
+    with pytest.raises(ForeignProblem, match=r"Fetch http://printer.lan/ instead"):
+        check_redirect(read_url("http://nas.lan/"), printer, way)
     with pytest.raises(ToolProblem, match="port 22"):
         check_redirect(read_url("http://a.example/"), read_url("http://a.example:22/"), way)
 
@@ -194,27 +193,16 @@ def test_a_circle_of_redirects_ends() -> None:
         assert site.connections == 2
 
 
-def test_another_host_is_contacted_only_with_a_permit() -> None:
+def test_another_host_is_named_and_not_contacted() -> None:
     with FakeSite({"/": Said(b"<p>New home</p>")}) as new:
         target = f"http://new.localhost:{new.port}/"
         with FakeSite({"/": to(target)}) as old:
             allow = (f"localhost:{old.port}", f"new.localhost:{new.port}")
-            told: list[str] = []
-            asks = WebPages(TurnChanges(), SeenPages(), allow, told.append, says("127.0.0.1"))
-            assert "New home" in asks.fetch_url(old.url("/"))
-            assert told == ["new.localhost"]
-
-            def no(host: str) -> None:
-                raise ToolProblem(f"not {host}")
-
-            refuses = WebPages(TurnChanges(), SeenPages(), allow, no, says("127.0.0.1"))
-            with pytest.raises(ToolProblem, match=r"not new.localhost"):
-                refuses.fetch_url(old.url("/"))
-            alone = WebPages(TurnChanges(), SeenPages(), allow, None, says("127.0.0.1"))
+            web = WebPages(TurnChanges(), SeenPages(), allow, says("127.0.0.1"))
             with pytest.raises(ForeignProblem, match=f"Fetch {target} instead"):
-                alone.fetch_url(old.url("/"))
-            assert target in alone.seen.links
-        assert new.connections == 1
+                web.fetch_url(old.url("/"))
+            assert target in web.seen.links
+        assert new.connections == 0
 
 
 def test_www_is_the_same_site() -> None:
