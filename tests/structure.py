@@ -46,7 +46,11 @@ LATE_IMPORTS: dict[str, set[str]] = {
     "openclaw.cli.main": {"openclaw.cli.error_report"},
     "openclaw.cli.play": {"openclaw.cli.terminal"},
     "openclaw.home.recall": {"openclaw.nlp.classifier", "openclaw.nlp.intent"},
-    "openclaw.home.open_home": {"openclaw.hooks.hooks", "openclaw.models.registry"},
+    "openclaw.home.open_home": {
+        "openclaw.hooks.hooks",
+        "openclaw.models.registry",
+        "openclaw.tools.mcp.tools",
+    },
     "openclaw.models.registry": {"openclaw.models.catalog", "openclaw.models.embedded"},
     "openclaw.retrieval.search": {
         "openclaw.retrieval.llamaindex",
@@ -54,7 +58,6 @@ LATE_IMPORTS: dict[str, set[str]] = {
     },
     "openclaw.tools.mcp.client": {"openclaw.tools.mcp.transport"},
     "openclaw.tools.mcp.tools": {"openclaw.tools.mcp.client"},
-    "openclaw.tools.mcp.servers": {"openclaw.tools.mcp.tools"},
     "openclaw.tools.web.web_tools": {"openclaw.tools.web.http_get"},
     "openclaw.tools.web.page": {"openclaw.tools.web.html"},
 }

@@ -25,13 +25,13 @@ from openclaw.security.policy import Ask
 from openclaw.sessions.store import SessionStore, UnsavedSessions
 from openclaw.skills.skill import SOURCES, Skill, list_installed
 from openclaw.storage.home import Home
-from openclaw.tools.mcp.servers import McpTools
 from openclaw.tools.skill_tools import TurnSkills
 from openclaw.tools.web.web_tools import SearchFunction, SeenPages, ddgs_search
 from openclaw.types import Change, Mode, local_time
 
 if TYPE_CHECKING:
     from openclaw.hooks.hooks import Hooks
+    from openclaw.tools.mcp.tools import McpServers
 
 
 @dataclass
@@ -185,12 +185,16 @@ class OpenHome:
         return Recall(self.home)
 
     @cached_property
-    def mcp_tools(self) -> McpTools | None:
+    def mcp_tools(self) -> McpServers | None:
         """The tools of the MCP servers, which start when a turn first needs them; None when the
         settings name none."""
-        return McpTools(self.home, self.settings, self.tell) if self.settings.mcp else None
+        if not self.settings.mcp:
+            return None
+        from openclaw.tools.mcp.tools import open_servers
 
-    def hand_over(self) -> tuple[Recall | None, McpTools | None]:
+        return open_servers(self.home, self.settings, self.tell)
+
+    def hand_over(self) -> tuple[Recall | None, McpServers | None]:
         """Return the search and the servers, if open, to be used by another open home."""
         return self.__dict__.pop("recall", None), self.__dict__.pop("mcp_tools", None)
 

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from openclaw.agent.agent import Agent
 from openclaw.config import Settings, load_settings
@@ -20,7 +21,9 @@ from openclaw.retrieval.search import Search, open_search
 from openclaw.server.wire import PromptRequest
 from openclaw.stopping import check_stop
 from openclaw.storage.home import Home
-from openclaw.tools.mcp.servers import McpTools
+
+if TYPE_CHECKING:
+    from openclaw.tools.mcp.tools import McpServers
 
 POLL_SECONDS = 0.1
 QUEUED = "another conversation uses the model"
@@ -116,7 +119,7 @@ class WarmHome:
         self._lock = threading.Lock()
         self._models: dict[str, tuple[Settings, SharedModel]] = {}
         self._recall: Recall | None = None
-        self._served: McpTools | None = None
+        self._served: McpServers | None = None
         self._search: tuple[Settings, Search] | None = None
 
     def open(self, request: PromptRequest, settings: Settings | None = None) -> Agent:
@@ -136,7 +139,7 @@ class WarmHome:
             saving=request.saving,
             recall=recall,
         )
-        if served is not None and served.settings.mcp == settings.mcp:
+        if served is not None and served.settings == settings.mcp:
             served.tell = agent.tell
             agent.mcp_tools = served
         elif served is not None:

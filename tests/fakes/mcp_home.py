@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.config.mcp_settings import Server
-from openclaw.tools.mcp.client import McpConnector, StartContext
+from openclaw.storage.home import Home
+from openclaw.tools.mcp.client import McpConnector
 from openclaw.tools.mcp.schema import read_cache
+from openclaw.tools.mcp.start import ServerStarter
 from openclaw.tools.mcp.tools import McpServers
 
 HERE = Path(__file__).parent
@@ -47,9 +49,11 @@ def as_settings(*servers: Server) -> dict[str, Any]:
 @contextmanager
 def used(folder: Path, *servers: Server, seconds: float = 20.0) -> Iterator[McpServers]:
     """The servers as the program uses them; all are ended in the end."""
-    around = StartContext(folder, folder / "logs", os.environ)
+    home = Home(folder / "home")
+    home.root.mkdir(exist_ok=True)
     cache = read_cache(folder / "mcp.json")
-    found = McpServers(servers, cache, lambda: McpConnector(around, seconds))
+    starter = ServerStarter(home, servers)
+    found = McpServers(servers, cache, lambda: McpConnector(starter, seconds))
     try:
         yield found
     finally:

@@ -10,21 +10,16 @@ import asyncio
 import concurrent.futures
 import logging
 import os
-import shutil
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, nullcontext
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from openclaw import __version__
-from openclaw.config.mcp_settings import Server, fill_variables, tool_name_part
+from openclaw.config.mcp_settings import Server, tool_name_part
 from openclaw.errors import AwayError, CallFailedError
-from openclaw.frozen import frozen
-from openclaw.storage.scratch import scratch
-from openclaw.tools.mcp.start import Start
-from openclaw.tools.shell.shell import program_path
+from openclaw.tools.mcp.start import ServerStarter, fill_or_fail
 
 if TYPE_CHECKING:
     from openclaw.tools.mcp.transport import Pipe
@@ -41,8 +36,8 @@ T = TypeVar("T")
 class McpConnector:
     """Opens connections to the servers of a home. Nothing is started or imported before `open`."""
 
-    def __init__(self, around: StartContext, start_seconds: float = START_SECONDS) -> None:
-        self.around = around
+    def __init__(self, starter: ServerStarter, start_seconds: float = START_SECONDS) -> None:
+        self.starter = starter
         self.start_seconds = start_seconds
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -213,35 +208,18 @@ class Connection:
             yield
 
     async def _start(self, stack: AsyncExitStack, transport: Any) -> Any:
-        server, around = self.server, self._door.around
-        root = os.path.realpath(around.root)
-        ours = {**around.environment, "PATH": program_path(around.environment, root)}
-        environment = clean_environment(server, ours)
-        words = (server.command, *(_fill_variables(word, ours) for word in server.args))
-        # Not the home, where the agent may write: programs read code and settings from the folder
-        # that they are started in.
-        folder = Path(root, server.cwd) if server.cwd else stack.enter_context(scratch(around.root))
-        start = stack.enter_context(around.prepare(server, Start(words, folder, environment)))
-        program = shutil.which(start.words[0], path=start.environment.get("PATH"))
-        if program is None:
-            raise AwayError(f"there is no program {server.command}")
-        own = start.words[0] == server.command
-        if own and Path(os.path.realpath(program)).is_relative_to(root):
-            raise AwayError(
-                f"{server.command} lies in the home: give its whole path as the command"
-            )
-        log = around.logs / f"mcp-{tool_name_part(server.name)}.log"
+        starter = self._door.starter
+        start = stack.enter_context(starter.prepare(self.server))
+        log = starter.home.private / "logs" / f"mcp-{tool_name_part(self.server.name)}.log"
         self._pipe, streams = await stack.enter_async_context(
-            transport.open_pipe([program, *start.words[1:]], start.environment, start.folder, log)
+            transport.open_pipe(start.words, start.environment, start.folder, log)
         )
         return streams
 
     async def _open_web(self, stack: AsyncExitStack, transport: Any) -> Any:
-        server, environment = self.server, self._door.around.environment
-        headers = {
-            name: _fill_variables(text, environment) for name, text in server.headers.items()
-        }
-        address = _fill_variables(server.url, environment)
+        given = self.server.headers.items()
+        headers = {name: fill_or_fail(text, os.environ) for name, text in given}
+        address = fill_or_fail(self.server.url, os.environ)
         return await stack.enter_async_context(transport.open_web(address, headers))
 
     async def _list(self) -> None:
@@ -298,46 +276,6 @@ class Connection:
 def _check_installed() -> None:
     if find_spec("mcp") is None:
         raise AwayError("MCP is not installed: pip install 'openclaw[mcp]'")
-
-
-INHERITED = ("PATH", "HOME", "LANG")
-ON_WINDOWS = (
-    *("SYSTEMROOT", "SYSTEMDRIVE", "PATHEXT", "COMSPEC", "TEMP", "USERPROFILE", "APPDATA"),
-    *("LOCALAPPDATA", "PROGRAMDATA"),
-)
-
-
-Prepare = Callable[[Server, Start], AbstractContextManager[Start]]
-"""Changes how a server is started, and keeps its files until it has ended. Raises AwayError for a
-server that may not start."""
-
-
-@frozen
-class StartContext:
-    """Where a server is started: the home, the folder of its log, and our environment."""
-
-    root: Path
-    logs: Path
-    environment: Mapping[str, str]
-    prepare: Prepare = lambda server, start: nullcontext(start)
-
-
-def clean_environment(server: Server, environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a server process: parts of ours, and the variables of its settings. Raises
-    AwayError for a variable that is not set."""
-    names = (*INHERITED, *ON_WINDOWS) if os.name == "nt" else INHERITED
-    kept = {name: environment[name] for name in names if name in environment}
-    return kept | {name: _fill_variables(value, environment) for name, value in server.env.items()}
-
-
-def _fill_variables(text: str, environment: Mapping[str, str]) -> str:
-    try:
-        value = fill_variables(text, environment)
-    except KeyError as missing:
-        raise AwayError(f"the environment variable {missing.args[0]} is not set") from None
-    if any(c in value for c in "\0\r\n"):
-        raise AwayError("a value that it is given holds a line break")
-    return value
 
 
 def to_away_error(error: BaseException, server: Server) -> AwayError:

@@ -7,15 +7,15 @@ whatever the server claims, unless the user has marked the server as trusted.
 from __future__ import annotations
 
 import json
-import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from openclaw.config import Settings
 from openclaw.config.mcp_settings import Server, read_servers
 from openclaw.errors import AwayError, CallFailedError
+from openclaw.nlp.relevance import SHORTLIST, Blurb, match_tools
 from openclaw.security.display import some_of
 from openclaw.storage.home import Home
 from openclaw.tools.mcp.schema import (
@@ -27,6 +27,7 @@ from openclaw.tools.mcp.schema import (
     read_list,
 )
 from openclaw.tools.mcp.start import ServerStarter, enabled, fault_line
+from openclaw.tools.shortlist import MAX_LISTED, Shortlist
 from openclaw.tools.tool import CallForm, Tool
 from openclaw.types import Action, Effect, ForeignProblem, ToolProblem
 
@@ -40,7 +41,8 @@ MAX_OPTIONAL = 4
 
 class McpServers:
     """The MCP servers of a home, without disabled ones. `close` ends the running ones. `tell`
-    receives what openclaw waits for, and "" when the wait is over."""
+    receives what openclaw waits for, and "" when the wait is over. `settings` are those that name
+    the servers, `notices` lines for the user."""
 
     def __init__(
         self,
@@ -48,28 +50,35 @@ class McpServers:
         cache: ServerCache,
         make_door: Callable[[], McpConnector],
         tell: Callable[[str], None] = lambda what: None,
+        settings: Mapping[str, Any] | None = None,
+        notices: Sequence[str] = (),
     ) -> None:
-        self._servers = [server for server in servers if not server.disabled]
+        self.settings = settings
+        self.tell = tell
+        self._servers = enabled(servers)
         self._cache = cache
         self._make_door = make_door
-        self._tell = tell
         self._door: McpConnector | None = None
         self._connections: dict[str, Connection] = {}
         self._away: dict[str, AwayError] = {}
-        self._notices: list[str] = []
+        self._notices = [*notices]
         self._lock = threading.Lock()
 
-    def begin(self) -> None:
-        """Begin a turn: try unreachable servers again, read the lists that have changed."""
+    def begin(self) -> Iterator[str]:
+        """Begin a turn: try unreachable servers again, read the lists that are missing or have
+        changed. Yields notices for the user."""
         self._away.clear()
-        for server in self._servers:
-            connection = self._connections.get(server.name)
-            if connection and connection.alive and connection.listing_changed:
+        for connection in [*self._connections.values()]:
+            if connection.alive and connection.listing_changed:
                 try:
                     connection.list()
                     self._take_list(connection)
                 except AwayError as error:
-                    self._lose(server, error)
+                    self._lose(connection.server, error)
+        if missing := self.unlisted():
+            yield f"asking for their tools: {', '.join(missing)}"
+            self.list_missing()
+        yield from self.take_notices()
 
     def unlisted(self) -> list[str]:
         """The servers whose tools are unknown and that are worth a try."""
@@ -90,6 +99,10 @@ class McpServers:
     def tools(self) -> list[Tool]:
         """The known tools of all servers. Starts nothing."""
         return [self._tool(server, listed) for server, listed in self._allowed()]
+
+    def share(self, built_in: Sequence[Tool], request: str) -> tuple[list[Tool], Shortlist | None]:
+        """See `split_tools`."""
+        return split_tools(built_in, self.tools(), request)
 
     def take_notices(self) -> list[str]:
         """The notices for the user since the last call."""
@@ -194,12 +207,12 @@ class McpServers:
         connection = self._connections.get(server.name)
         if connection is None or not connection.alive:
             doing = "connecting to" if server.url else "starting"
-            self._tell(f"{doing} MCP server {server.name}")
+            self.tell(f"{doing} MCP server {server.name}")
             try:
                 connection = self._connections[server.name] = self._open_door().open(server)
                 self._take_list(connection)
             finally:
-                self._tell("")
+                self.tell("")
         return connection
 
     def _open_door(self) -> McpConnector:
@@ -276,22 +289,39 @@ def _decoded_size(base64: str) -> int:
     return len(base64.rstrip("=")) * 3 // 4
 
 
-def open_servers(
-    home: Home, settings: Settings, tell: Callable[[str], None] = lambda what: None
-) -> tuple[McpServers | None, list[str]]:
-    """The servers that the settings name, None without any, and notices about faulty entries.
-    Nothing is started; `tell` is passed to `McpServers`."""
+def open_servers(home: Home, settings: Settings, tell: Callable[[str], None]) -> McpServers:
+    """The servers that the settings name. Nothing is started; `tell` is passed to `McpServers`."""
     servers, faults = read_servers(settings.mcp or {})
-    notices = [fault_line(home, fault) for fault in faults]
-    if all(server.disabled for server in servers):
-        return None, notices
     cache = read_cache(home.private / "cache" / "mcp.json")
-    return McpServers(servers, cache, lambda: make_connector(home, servers), tell), notices
+    notices = [fault_line(home, fault) for fault in faults]
+    return McpServers(
+        servers, cache, lambda: make_connector(home, servers), tell, settings.mcp, notices
+    )
 
 
 def make_connector(home: Home, servers: Sequence[Server]) -> McpConnector:
     """Make the connector to the servers of a home. It gets all servers, as one yes is for all."""
-    from openclaw.tools.mcp.client import McpConnector, StartContext
+    from openclaw.tools.mcp.client import McpConnector
 
-    starts = ServerStarter(home, enabled(servers))
-    return McpConnector(StartContext(home.root, home.private / "logs", os.environ, starts.prepare))
+    return McpConnector(ServerStarter(home, enabled(servers)))
+
+
+def split_tools(
+    built_in: Sequence[Tool], served: Sequence[Tool], request: str
+) -> tuple[list[Tool], Shortlist | None]:
+    """The tools that the head lists, and a shortlist of the others. With few tools the head lists
+    all; with many, the shortlist has all that come from servers."""
+    if not served:
+        return list(built_in), None
+    if sum(tool.listed for tool in built_in) + len(served) <= MAX_LISTED:
+        return [*built_in, *served], None
+    near = nearest(request, served)[:SHORTLIST]
+    shortlist = Shortlist({tool.name: tool for tool in served}, near, nearest)
+    return [*built_in, *shortlist.gateway()], shortlist
+
+
+def nearest(words: str, tools: Sequence[Tool]) -> list[Tool]:
+    """The tools that some words may be about, best first."""
+    by_name = {tool.name: tool for tool in tools}
+    blurbs = [Blurb(t.name, t.description, tuple(t.parameters["properties"])) for t in tools]
+    return [by_name[blurb.name] for blurb in match_tools(words, blurbs)]

@@ -68,7 +68,7 @@ def test_a_real_server_is_listed_called_and_ended(tmp_path: Path) -> None:
         assert called(servers, "notes__picture") == "a chart\n[image, image/png, 300 bytes]"
         with pytest.raises(ForeignProblem, match="break_down did not work"):
             called(servers, "notes__break_down")
-    log = tmp_path / "logs" / "mcp-notes.log"
+    log = tmp_path / "home" / ".openclaw" / "logs" / "mcp-notes.log"
     assert log.read_text().startswith("a word for the log")
     assert os.name == "nt" or S_IMODE(log.stat().st_mode) == 0o600
 
@@ -118,11 +118,10 @@ def test_a_server_behind_an_address_gets_its_headers(
 def test_a_known_list_starts_nothing_until_a_tool_is_called(tmp_path: Path) -> None:
     with used(tmp_path, bare("plain")) as servers:
         servers.list_missing()
-    log = tmp_path / "logs" / "mcp-bare.log"
+    log = tmp_path / "home" / ".openclaw" / "logs" / "mcp-bare.log"
     log.unlink()
     with used(tmp_path, bare("plain")) as servers:
-        servers.begin()
-        assert servers.unlisted() == []
+        assert [*servers.begin()] == []
         assert {"bare__echo", "bare__get_time"} == set(by_name(servers))
         assert not log.exists()
         assert called(servers, "bare__echo", words="hi") == '{"words": "hi"}'
@@ -282,7 +281,7 @@ def test_a_server_that_fails_in_a_call_is_away_for_the_turn_only(
         with pytest.raises(ToolProblem, match="is not reachable"):
             tool.run(words="hi")
         assert time.monotonic() - began < 0.5
-        servers.begin()
+        assert [*servers.begin()] == []
         assert tool.available()
         with pytest.raises(ToolProblem, match=reason):
             tool.run(words="hi")
@@ -306,13 +305,12 @@ def test_a_server_that_fails_when_its_changed_list_is_read_is_away_for_the_turn(
         news: list[str] = []
         deadline = time.monotonic() + 5
         while not news and time.monotonic() < deadline:
-            servers.begin()  # does nothing until the server has been heard
-            news = servers.take_notices()
+            news = [*servers.begin()]  # none until the server has been heard
         assert news == [f"MCP server bare is not reachable: {reason}"]
         with pytest.raises(ToolProblem) as problem:
             tool.run(words="hi")
         assert isinstance(problem.value, ForeignProblem) == (how == "balks"), "its own words"
-        servers.begin()
+        assert [*servers.begin()] == []
         assert tool.run(words="hi") == '{"words": "hi"}'
 
 

@@ -21,9 +21,9 @@ from openclaw.config.mcp_settings import Server, read_servers
 from openclaw.errors import AwayError
 from openclaw.storage.home import Home
 from openclaw.storage.trust_store import Trust
-from openclaw.tools.mcp.client import McpConnector, StartContext
+from openclaw.tools.mcp.client import McpConnector
 from openclaw.tools.mcp.schema import read_cache
-from openclaw.tools.mcp.start import KIND, ServerStarter, Start
+from openclaw.tools.mcp.start import KIND, ServerStarter
 from openclaw.tools.mcp.tools import McpServers
 from tests.data.sample import sample
 from tests.fakes.mcp_home import HERE, as_settings
@@ -73,9 +73,8 @@ def used(home: Home, one: Server, *, yes: bool = False) -> Iterator[McpServers]:
     starts = ServerStarter(home, [one], trust)
     if yes:
         starts.allow(starts.asked())
-    around = StartContext(home.root, home.root.parent / "logs", os.environ, starts.prepare)
     cache = read_cache(home.root.parent / "mcp.json")
-    found = McpServers([one], cache, lambda: McpConnector(around))
+    found = McpServers([one], cache, lambda: McpConnector(starts))
     try:
         yield found
     finally:
@@ -417,8 +416,7 @@ def test_a_program_that_is_exchanged_all_the_time_is_never_the_other_one(home: H
     ran = []
     try:
         for _ in range(100):
-            begin = Start((one.command, *one.args), home.root, dict(one.env))
-            with suppress(AwayError, FileNotFoundError), starts.prepare(one, begin) as start:
+            with suppress(AwayError, FileNotFoundError), starts.prepare(one) as start:
                 ran.append((start.folder / start.words[1]).read_text("utf-8"))
     finally:
         over.set()

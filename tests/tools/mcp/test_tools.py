@@ -15,7 +15,7 @@ import pytest
 from openclaw.messages import ToolCall
 from openclaw.nlp.relevance import Blurb, match_tools
 from openclaw.security.policy import Policy
-from openclaw.tools.mcp.servers import split_tools
+from openclaw.tools.mcp.tools import split_tools
 from openclaw.tools.tool import CallForm, Tool
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import ToolProblem, TurnChanges
@@ -295,7 +295,7 @@ def test_the_servers_are_ended_with_the_app(tmp_path: Path) -> None:
         servers.list_missing()
         servers.close()
         servers.close()
-        servers.begin()
+        assert [*servers.begin()] == []
         assert servers.tools()[0].run(words="again") == '{"words": "again"}'
 
 
