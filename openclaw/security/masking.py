@@ -144,7 +144,7 @@ class Masker:
         for name, value in sorted(self._values.items(), key=lambda item: -len(item[1])):
             if value in text and is_distinct(value):
                 text = _replace_value(text, value, mask_of(name))
-        spans = [(each.kind, each.start, each.end) for each in find_secrets(text)]
+        spans = find_secrets(text)
         if not spans and self._values:  # else the recursive call finds them
             spans = find_encoded(text, filter(is_distinct, self._values.values()))
         if not spans:

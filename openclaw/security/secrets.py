@@ -16,12 +16,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 from urllib.parse import quote
 
 from openclaw.frozen import frozen
-
-SecretSpan = tuple[str, int, int]
-"""Kind, start and end of a secret in a text."""
 
 _PEM = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
@@ -48,8 +46,7 @@ _NEAR = 200
 _TRIVIAL = frozenset("pass password passwd pw pwd secret user username token key test".split())
 
 
-@frozen
-class Secret:
+class Secret(NamedTuple):
     """The place of a secret in a text. Start and end count characters."""
 
     kind: str
@@ -78,7 +75,7 @@ def find_secrets(text: str) -> list[Secret]:
     return [Secret(spans[rank][0], start, end) for rank, start, end in merged]
 
 
-def _find_private_keys(text: str) -> Iterator[SecretSpan]:
+def _find_private_keys(text: str) -> Iterator[Secret]:
     """Find private keys, also one whose end is missing."""
     begins = list(_PEM.finditer(text)) if "PRIVATE KEY" in text else []
     ends = [end.span() for end in _PEM_END.finditer(text)] if begins else []
@@ -92,7 +89,7 @@ def _find_private_keys(text: str) -> Iterator[SecretSpan]:
             lines = _PEM_LINES.match(text, begin.end())
             past = lines.end() if lines else 0
         if past and _BASE64.search(text, begin.end(), past):
-            yield "private-key", begin.start(), past
+            yield Secret("private-key", begin.start(), past)
 
 
 def find_key_begin(lines: Sequence[str], index: int) -> int:
@@ -104,15 +101,15 @@ def find_key_begin(lines: Sequence[str], index: int) -> int:
     return index
 
 
-def _find_header_tokens(text: str) -> Iterator[SecretSpan]:
+def _find_header_tokens(text: str) -> Iterator[Secret]:
     """Find the values after `Bearer` and `Basic`, with or without `Authorization:`."""
     for match in _HEADER.finditer(text):
         value, start, end = match["it"], *match.span("it")
         if match["name"].lower() == "basic":
             if ":" in _decode_base64(value):
-                yield "basic-auth", start, end
+                yield Secret("basic-auth", start, end)
         elif is_secret(value[:512], least=KEY_BITS if match["name"][0] in "bB" else 60):
-            yield "bearer-token", start, end
+            yield Secret("bearer-token", start, end)
 
 
 def _decode_base64(value: str) -> str:
@@ -122,19 +119,19 @@ def _decode_base64(value: str) -> str:
         return ""
 
 
-def _find_passwords(text: str) -> Iterator[SecretSpan]:
+def _find_passwords(text: str) -> Iterator[Secret]:
     """Find the passwords of addresses (scheme://user:password@host), of `curl -u user:password` and
     of .netrc lines."""
     at = text.find("://")
     while at >= 0:
         match = _LOGIN.match(text, at)
         if match and _SCHEME.search(text, max(at - 21, 0), at) and not _is_trivial(match["it"]):
-            yield "url-password", *match.span("it")
+            yield Secret("url-password", *match.span("it"))
         at = text.find("://", at + 3)
     for pattern, sign in ((_CURL, "-u"), (_NETRC, "assword")):
         for match in pattern.finditer(text) if sign in text else ():
             if not _is_trivial(match["it"]):
-                yield "password", *match.span("it")
+                yield Secret("password", *match.span("it"))
 
 
 def _is_trivial(password: str) -> bool:
@@ -150,14 +147,14 @@ class TokenForm:
     """How the tokens of one service look."""
 
     kind: str
-    begin: str
-    """The fixed text to look for."""
+    begins: tuple[str, ...]
+    """The fixed texts to look for."""
     rest: str
-    """The pattern that follows `begin`."""
+    """The pattern that follows one of them."""
     judge: Check
     """Decides about the whole match."""
     back: str = ""
-    """The pattern before `begin`: a number that belongs to the token, or a lookbehind."""
+    """The pattern before it: a number that belongs to the token, or a lookbehind."""
 
     @property
     def digits(self) -> bool:
@@ -181,15 +178,18 @@ def _is_bot_token(text: str) -> bool:
 
 
 def _form(
-    kind: str, begin: str, rest: str, judge: Check | None = None, back: str = ""
+    kind: str, begins: str, rest: str, judge: Check | None = None, back: str = ""
 ) -> TokenForm:
-    return TokenForm(kind, begin, rest, judge or _has_entropy(2.5), back)
+    return TokenForm(kind, tuple(begins.split()), rest, judge or _has_entropy(2.5), back)
 
 
 @cache
-def _compile_form(form: TokenForm) -> re.Pattern[str]:
-    """Compile the pattern when its beginning was found first: few ever are."""
-    return re.compile(form.back + re.escape(form.begin) + form.rest)
+def _compile_form(form: TokenForm, begin: str) -> re.Pattern[str]:
+    """Compile the pattern when its beginning was found first: few ever are. Neither a name before
+    it nor a key after it may go on."""
+    return re.compile(
+        rf"(?<![A-Za-z0-9_]){form.back}{re.escape(begin)}(?>{form.rest})(?![A-Za-z0-9])"
+    )
 
 
 _W = r"[A-Za-z0-9_-]"
@@ -221,39 +221,43 @@ def is_mixed(text: str) -> bool:
 
 
 TOKEN_FORMS = (
-    *(_form("aws-key", p, r"[A-Z0-9]{16}") for p in ("AKIA", "ASIA", "ABIA", "ACCA")),
-    *(_form("github-token", f"gh{c}_", _AN + r"{20,255}", _has_entropy(3)) for c in "pousr"),
+    _form("aws-key", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}"),
+    _form("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", _AN + r"{20,255}", _has_entropy(3)),
     _form("github-token", "github_pat_", r"\w{22,255}", _has_entropy(3)),
-    *(
-        _form("gitlab-token", p, r"[\w.-]{15,200}[\w-]", _is_key_like)
-        for p in ("glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "gloas-", "glsoat-", "glft-")
+    _form(
+        "gitlab-token",
+        "glpat- gldt- glrt- glcbt- glptt- gloas- glsoat- glft-",
+        r"[\w.-]{15,200}[\w-]",
+        _is_key_like,
     ),
     _form("anthropic-key", "sk-ant-", _W + r"{20,250}", _is_key_like),
     _form("openrouter-key", "sk-or-", _W + r"{20,250}", _is_key_like),
-    _form("openai-key", "sk-proj-", _W + r"{20,250}", _is_key_like),
-    _form("openai-key", "sk-svcacct-", _W + r"{20,250}", _is_key_like),
-    _form("openai-key", "sk-admin-", _W + r"{20,250}", _is_key_like),
+    _form("openai-key", "sk-proj- sk-svcacct- sk-admin-", _W + r"{20,250}", _is_key_like),
     _form(
         "openai-key", "sk-", r"(?!ant-|or-|proj-|svcacct-|admin-)" + _W + r"{20,250}", _is_key_like
     ),
     _form("google-key", "AIza", _W + r"{30,45}", _has_entropy(3)),
     _form("google-secret", "GOCSPX-", _W + r"{28}"),
     _form("google-token", "ya29.", r"[\w.-]{30,2048}[\w-]"),
-    *(_form("slack-token", f"xox{c}-", r"[A-Za-z0-9-]{10,250}", _is_key_like) for c in "abeoprs"),
+    _form(
+        "slack-token",
+        "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs-",
+        r"[A-Za-z0-9-]{10,250}",
+        _is_key_like,
+    ),
     _form("slack-token", "xoxe.xox", r"[bp]-\d-[A-Za-z0-9]{20,250}"),
     _form("slack-token", "xapp-", r"\d-[A-Za-z0-9]{5,40}-\d{5,20}-[A-Za-z0-9]{20,100}"),
     _form("slack-webhook", "hooks.slack.com/", r"(?:services|workflows|triggers)/[\w/+]{20,100}"),
     _form("discord-webhook", "/api/webhooks/", r"\d{15,22}/[\w-]{50,100}"),
-    *(_form("stripe-key", f"{a}k_{b}_", _AN + r"{10,250}") for a in "sr" for b in ("live", "test")),
+    _form("stripe-key", "sk_live_ sk_test_ rk_live_ rk_test_", _AN + r"{10,250}"),
     _form("stripe-key", "whsec_", r"[A-Za-z0-9+/=]{24,100}"),
     _form("npm-token", "npm_", _AN + r"{30,60}", _has_entropy(3)),
     _form("pypi-token", "pypi-", r"Ag[A-Za-z0-9_-]{30,1000}"),
-    _form("huggingface-token", "hf_", _AN + r"{20,60}", is_mixed),
-    _form("huggingface-token", "api_org_", _AN + r"{20,60}", is_mixed),
+    _form("huggingface-token", "hf_ api_org_", _AN + r"{20,60}", is_mixed),
     _form("telegram-token", ":A", _W + r"{30,40}", _is_bot_token, back=r"(?<![\w:.-])\d{6,16}"),
     _form("twilio-key", "SK", r"[0-9a-f]{32}", back=_ALONE),
     _form("sendgrid-key", "SG.", r"[\w-]{16,32}\.[\w-]{16,64}"),
-    *(_form("digitalocean-token", f"do{c}_v1_", _HEX + r"{64}") for c in "por"),
+    _form("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", _HEX + r"{64}"),
     _form("jwt", "eyJ", r"[\w-]{8,4000}\.[\w-]{8,8000}(?:\.[\w-]{4,4000}){1,3}"),
     _form("groq-key", "gsk_", _AN + r"{40,60}"),
     _form("xai-key", "xai-", _AN + r"{60,100}"),
@@ -261,9 +265,8 @@ TOKEN_FORMS = (
     _form("replicate-token", "r8_", _AN + r"{30,50}"),
     _form("notion-token", "ntn_", _AN + r"{40,60}"),
     _form("linear-key", "lin_api_", _AN + r"{32,50}"),
-    *(_form("shopify-token", f"shp{c}_", _HEX + r"{32}") for c in ("at", "ca", "pa", "ss")),
-    _form("vault-token", "hvs.", _W + r"{24,300}"),
-    _form("vault-token", "hvb.", _W + r"{24,300}"),
+    _form("shopify-token", "shpat_ shpca_ shppa_ shpss_", _HEX + r"{32}"),
+    _form("vault-token", "hvs. hvb.", _W + r"{24,300}"),
     _form("databricks-token", "dapi", r"[0-9a-f]{32}(?:-\d)?"),
     _form("postman-key", "PMAK-", _HEX + r"{24}-" + _HEX + r"{34}"),
     _form("sentry-token", "sntrys_", r"[A-Za-z0-9+/=_]{40,500}"),
@@ -286,38 +289,29 @@ TOKEN_FORMS = (
     _form("firecrawl-key", "fc-", r"[0-9a-f]{32}", back=_ALONE),
     _form("tavily-key", "tvly-", _W + r"{20,60}", _is_key_like),
 )
-_NAME_CHARACTER = re.compile(r"[A-Za-z0-9_]")
 _BARE_NUMBER = re.compile(r"\d{6,16}$")
-_KEY_GOES_ON = re.compile(r"[A-Za-z0-9]")
 
 
-def _find_tokens(text: str) -> Iterator[SecretSpan]:
+def _find_tokens(text: str) -> Iterator[Secret]:
     """Find the tokens that have a form of their own, and the secret half of an AWS pair, which has
     none, near the key's id."""
-    for form in TOKEN_FORMS:
-        at = text.find(form.begin)
+    for form, begin in ((each, begin) for each in TOKEN_FORMS for begin in each.begins):
+        at = text.find(begin)
         while at >= 0:
-            found = _match_form(form, text, at)
+            found = _match_form(form, begin, text, at)
             if found:
-                yield form.kind, *found
-            at = text.find(form.begin, found[1] if found else at + 1)
+                yield Secret(form.kind, *found)
+            at = text.find(begin, found[1] if found else at + 1)
     for key in _AWS_ID.finditer(text):
         for match in _AWS.finditer(text, key.end(), key.end() + _NEAR):
             if bits(match[0]) >= 4:
-                yield "aws-secret", *match.span("it")
+                yield Secret("aws-secret", *match.span("it"))
 
 
-def _match_form(form: TokenForm, text: str, at: int) -> tuple[int, int] | None:
-    start = at
-    if form.digits:
-        number = _BARE_NUMBER.search(text, max(at - 17, 0), at)
-        start = number.start() if number else at
-    if start and _NAME_CHARACTER.match(text, start - 1):
-        return None
-    match = _compile_form(form).match(text, start)
-    if not match or _KEY_GOES_ON.match(text, match.end()) or not form.judge(match[0]):
-        return None
-    return match.span()
+def _match_form(form: TokenForm, begin: str, text: str, at: int) -> tuple[int, int] | None:
+    number = _BARE_NUMBER.search(text, max(at - 17, 0), at) if form.digits else None
+    match = _compile_form(form, begin).match(text, number.start() if number else at)
+    return match.span() if match and form.judge(match[0]) else None
 
 
 _SECRET_STEM = re.compile(
@@ -365,7 +359,7 @@ _NO_SECRET_ENDING = re.compile(
 )
 
 
-def _find_assignments(text: str) -> Iterator[SecretSpan]:
+def _find_assignments(text: str) -> Iterator[Secret]:
     """Find the values assigned to names such as `password`, `token`, `secret` and `api_key`."""
     lowered = text.replace("\u0130", "i").lower()  # the one letter whose lower case is two
     past = 0
@@ -386,7 +380,7 @@ def _find_assignments(text: str) -> Iterator[SecretSpan]:
         value = _read_value(text, sign, limit, _PASSWORD_NAME.match(stem) is not None)
         if value and _is_assigned_secret(stem, value, said=not sign["sign"] or owner is not None):
             past = sign.end() + len(value)
-            yield _kind(stem, more), sign.end(), past
+            yield Secret(_kind(stem, more), sign.end(), past)
 
 
 def _names_secret(stem: str, before: str, more: str) -> bool:
@@ -513,7 +507,7 @@ LONGEST_RUN = 4_000
 _RUNS = (re.compile(r"[A-Za-z0-9+/_=-]*"), re.compile(r"[0-9A-Fa-f]*"))
 
 
-def find_encoded(text: str, values: Iterable[str]) -> list[SecretSpan]:
+def find_encoded(text: str, values: Iterable[str]) -> list[Secret]:
     """Find encoded forms of secret values (kind "encoded-secret"), in order and without overlap.
     A span covers the whole run of characters around a form, as it belongs to the encoded text."""
     spans = sorted({span for value in values for span in _find_encoded_spans(text, value)})
@@ -523,7 +517,7 @@ def find_encoded(text: str, values: Iterable[str]) -> list[SecretSpan]:
             kept[-1] = kept[-1][0], max(end, kept[-1][1])
         else:
             kept.append((start, end))
-    return [("encoded-secret", start, end) for start, end in kept]
+    return [Secret("encoded-secret", start, end) for start, end in kept]
 
 
 def _find_encoded_spans(text: str, value: str) -> Iterator[tuple[int, int]]:
