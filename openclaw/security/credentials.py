@@ -134,8 +134,7 @@ def _why_denied(path: str, user: str) -> str:
 
 
 def _by_name(name: str) -> str:
-    found = _name_pattern().fullmatch(name)
-    reason = _reasons(_NAMES)[found.lastindex - 1] if found and found.lastindex else ""
+    reason = _reason(_NAMES, _compile(_NAMES).fullmatch(name))
     stem = name.removeprefix(".envrc").removeprefix(".env").removesuffix(".env")
     sample = "environment" in reason and _SAMPLE.fullmatch(stem)
     public = "private key" in reason and _PUBLIC.fullmatch(name)
@@ -143,13 +142,12 @@ def _by_name(name: str) -> str:
 
 
 def _by_place(plain: str, user: str) -> str:
-    found = _place_pattern().search(plain)
-    if found and found.lastindex:
-        return _reasons(_ANYWHERE)[found.lastindex - 1]
-    found = _home_pattern(user).match(plain)
-    if found and not _OUR_OWN.fullmatch(plain):
-        return _reasons(_AT_HOME)[0]
-    return ""
+    if reason := _reason(_ANYWHERE, _compile(_ANYWHERE, "/", "(?:/|$)").search(plain)):
+        return reason
+    users = rf"(?:{_USERS}|{re.escape(_normalize(user))})/(?:library/)?"
+    if _OUR_OWN.fullmatch(plain):
+        return ""
+    return _reason(_AT_HOME, _compile(_AT_HOME, users, "(?:/|$)").match(plain))
 
 
 def _normalize(path: str) -> str:
@@ -170,33 +168,18 @@ def _normalize(path: str) -> str:
 
 
 @cache
-def _name_pattern() -> re.Pattern[str]:
-    return re.compile(_table_pattern(_NAMES))
-
-
-@cache
-def _place_pattern() -> re.Pattern[str]:
-    return re.compile(rf"/(?:{_table_pattern(_ANYWHERE)})(?:/|$)")
-
-
-@lru_cache(maxsize=4)
-def _home_pattern(user: str) -> re.Pattern[str]:
-    places, own = _table_pattern(_AT_HOME), re.escape(_normalize(user))
-    return re.compile(rf"(?:{_USERS}|{own})/(?:library/)?(?:{places})(?:/|$)")
-
-
-def _table_pattern(table: str) -> str:
+def _compile(table: str, before: str = "", after: str = "") -> re.Pattern[str]:
     """Return a pattern with one group for each reason, in order."""
-    return "|".join(f"({'|'.join(map(_glob, names))})" for names in _rows(table).values())
+    groups = "|".join(f"({'|'.join(map(_glob, names))})" for names in _rows(table).values())
+    return re.compile(f"{before}(?:{groups}){after}")
+
+
+def _reason(table: str, found: re.Match[str] | None) -> str:
+    return [*_rows(table)][found.lastindex - 1] if found and found.lastindex else ""
 
 
 def _glob(name: str) -> str:
     return re.escape(name).replace(r"\*", "[^/]*")
-
-
-@cache
-def _reasons(table: str) -> tuple[str, ...]:
-    return tuple(_rows(table))
 
 
 @cache
