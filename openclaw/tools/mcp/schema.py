@@ -13,9 +13,10 @@ import json
 import re
 import time
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -99,16 +100,19 @@ def plain_about(text: str, name: str) -> str:
 def flatten(schema: Schema) -> FlatArguments:
     """Flatten the arguments of a tool. Raises ValueError for a schema that no flat call can
     fill."""
-    walk = _Flattener(schema)
-    walk.object(schema, (), required=True, depth=0)
-    required = [name for name in walk.properties if name in walk.required]
+    properties: dict[str, dict[str, Any]] = {}
+    slots: dict[str, Slot] = {}
+    required: list[str] = []
+    for path, inner, needed in islice(_arguments(schema, schema), 4 * MAX_ARGUMENTS):
+        name = _argument_name(path, properties)
+        properties[name], slots[name] = _flatten_argument(path, inner, schema)
+        required += [name] if needed else []
     if len(required) > MAX_ARGUMENTS:
         raise ValueError(f"it needs more than {MAX_ARGUMENTS} arguments")
-    optional = [name for name in walk.properties if name not in walk.required]
-    kept = [*required, *optional][:MAX_ARGUMENTS]
-    properties = {name: walk.properties[name] for name in kept}
-    parameters = {"type": "object", "properties": properties, "required": required}
-    return FlatArguments(parameters, {name: walk.slots[name] for name in kept})
+    kept = [*required, *(name for name in properties if name not in required)][:MAX_ARGUMENTS]
+    shown = {name: properties[name] for name in kept}
+    parameters = {"type": "object", "properties": shown, "required": required}
+    return FlatArguments(parameters, {name: slots[name] for name in kept})
 
 
 def nest(flat: FlatArguments, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -128,18 +132,14 @@ def _value(name: str, slot: Slot, value: Any) -> Any:
     match slot.form:
         case "choice":
             return next((each for each in slot.values if _enum_word(each) == value), value)
-        case "list":
-            return [_item(name, slot.items, each) for each in value]
+        case "list" if slot.items != "string":
+            return [_parse_json(name, each) for each in value]
         case "json":
             return _parse_json(name, value)
         case "any":
             with suppress(ToolProblem):
                 return _parse_json(name, value)
     return value
-
-
-def _item(name: str, kind: str, text: Any) -> Any:
-    return text if kind == "string" else _parse_json(name, text)
 
 
 def _parse_json(name: str, text: Any) -> Any:
@@ -149,85 +149,75 @@ def _parse_json(name: str, text: Any) -> Any:
         raise ToolProblem(f'{name} is a text that holds JSON, for example {{"key": 1}}.') from None
 
 
-class _Flattener:
-    """Walks through a schema and collects the flat arguments."""
+def _arguments(
+    root: Schema, schema: Schema, path: tuple[str, ...] = (), required: bool = True
+) -> Iterator[tuple[tuple[str, ...], Schema, bool]]:
+    """Yield the path and the schema of each argument, and whether it is needed."""
+    properties, needed = schema.get("properties"), schema.get("required")
+    for key, value in properties.items() if isinstance(properties, Mapping) else ():
+        place, inner = (*path, str(key)), _simplify(root, value)
+        must = required and isinstance(needed, list) and key in needed
+        below = inner.get("properties")
+        if isinstance(below, Mapping) and below and len(place) < DEEPEST and not inner.get("enum"):
+            yield from _arguments(root, inner, place, must)
+        else:
+            yield place, inner, must
 
-    def __init__(self, root: Schema) -> None:
-        self.root = root
-        self.properties: dict[str, dict[str, Any]] = {}
-        self.required: set[str] = set()
-        self.slots: dict[str, Slot] = {}
 
-    def object(self, schema: Schema, path: tuple[str, ...], *, required: bool, depth: int) -> None:
-        properties = schema.get("properties")
-        needed = schema.get("required")
-        needed = needed if isinstance(needed, list) else []
-        for key, inner in properties.items() if isinstance(properties, Mapping) else ():
-            if len(self.properties) < 4 * MAX_ARGUMENTS:
-                must = required and key in needed
-                self.argument((*path, str(key)), self.simplified(inner), must, depth)
+def _argument_name(path: Sequence[str], taken: Mapping[str, Any]) -> str:
+    """A name that no other argument and no key of a step has."""
+    plain = ".".join(re.sub(r"[^A-Za-z0-9_]+", "_", key)[:LONGEST_NAME] for key in path)
+    plain = "value" if not plain or ORDERS_IN_NAMES.search(plain) else plain
+    plain = f"{plain}_" if plain in TAKEN else plain
+    number, name = 2, plain
+    while name in taken:
+        name, number = f"{plain}_{number}", number + 1
+    return name
 
-    def argument(self, path: tuple[str, ...], schema: Schema, required: bool, depth: int) -> None:
-        inner = schema.get("properties")
-        if isinstance(inner, Mapping) and inner and depth + 1 < DEEPEST and not schema.get("enum"):
-            self.object(schema, path, required=required, depth=depth + 1)
-            return
-        name = self.name(path)
-        self.properties[name], self.slots[name] = _flatten_argument(path, schema, self)
-        if required:
-            self.required.add(name)
 
-    def name(self, path: Sequence[str]) -> str:
-        """A name that no other argument and no key of a step has."""
-        plain = ".".join(re.sub(r"[^A-Za-z0-9_]+", "_", key)[:LONGEST_NAME] for key in path)
-        plain = "value" if not plain or ORDERS_IN_NAMES.search(plain) else plain
-        plain = f"{plain}_" if plain in TAKEN else plain
-        number, name = 2, plain
-        while name in self.properties:
-            name, number = f"{plain}_{number}", number + 1
-        return name
-
-    def simplified(self, schema: Any, hops: int = 8) -> Schema:
-        """Simplify a schema: follow references, drop null and wrappers."""
-        if not isinstance(schema, Mapping) or hops == 0:
-            return {}
-        if isinstance(reference := schema.get("$ref"), str):
-            return self.simplified(self.resolve_reference(reference), hops - 1)
-        for key in ("anyOf", "oneOf", "allOf"):
-            if isinstance(options := schema.get(key), list) and "properties" not in schema:
-                return self.one(options[:20], hops, every=key == "allOf")
-        kind = schema.get("type")
-        if isinstance(kind, list):
-            kinds = [each for each in kind if each != "null"]
-            return {**schema, "type": kinds[0] if len(kinds) == 1 else ""}
-        return schema
-
-    def one(self, options: Sequence[Any], hops: int, *, every: bool) -> Schema:
-        found = [self.simplified(each, hops - 1) for each in options]
-        found = [each for each in found if each.get("type") != "null" and each]
-        if len(found) == 1:
-            return found[0]
-        if every:
-            return {key: value for each in found for key, value in each.items()}
-        choices = [_choices(each) for each in found]
-        if found and all(choices):
-            return {"enum": [value for values in choices for value in values]}
-        if found and {each.get("type") for each in found} <= {"integer", "number"}:
-            return {"type": "number"}
+def _simplify(root: Schema, schema: Any, hops: int = 8) -> Schema:
+    """Simplify a schema: follow references, drop null and wrappers."""
+    if not isinstance(schema, Mapping) or hops == 0:
         return {}
+    if isinstance(reference := schema.get("$ref"), str):
+        return _simplify(root, _resolve_reference(root, reference), hops - 1)
+    for key in ("anyOf", "oneOf", "allOf"):
+        if isinstance(options := schema.get(key), list) and "properties" not in schema:
+            found = [_simplify(root, each, hops - 1) for each in options[:20]]
+            return _join_options(found, every=key == "allOf")
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        kinds = [each for each in kind if each != "null"]
+        return {**schema, "type": kinds[0] if len(kinds) == 1 else ""}
+    return schema
 
-    def resolve_reference(self, reference: str) -> Any:
-        place: Any = self.root
-        if not reference.startswith("#/"):
-            return {}
-        for key in reference[2:].split("/"):
-            plain = key.replace("~1", "/").replace("~0", "~")
-            place = place.get(plain) if isinstance(place, Mapping) else None
-        return place
+
+def _join_options(options: Sequence[Schema], *, every: bool) -> Schema:
+    found = [each for each in options if each.get("type") != "null" and each]
+    if len(found) == 1:
+        return found[0]
+    if every:
+        return {key: value for each in found for key, value in each.items()}
+    choices = [_choices(each) for each in found]
+    if found and all(choices):
+        return {"enum": [value for values in choices for value in values]}
+    if found and {each.get("type") for each in found} <= {"integer", "number"}:
+        return {"type": "number"}
+    return {}
+
+
+def _resolve_reference(root: Schema, reference: str) -> Any:
+    place: Any = root
+    if not reference.startswith("#/"):
+        return {}
+    for key in reference[2:].split("/"):
+        plain = key.replace("~1", "/").replace("~0", "~")
+        place = place.get(plain) if isinstance(place, Mapping) else None
+    return place
 
 
 def _flatten_argument(
-    path: tuple[str, ...], schema: Schema, walk: _Flattener
+    path: tuple[str, ...], schema: Schema, root: Schema
 ) -> tuple[dict[str, Any], Slot]:
     """The flat schema of one argument, and where it goes."""
     values = _choices(schema)
@@ -238,8 +228,8 @@ def _flatten_argument(
     if kind in SCALARS:
         return {"type": kind}, Slot(path)
     if kind == "array":
-        items = walk.simplified(schema.get("items"))
-        inner, slot = _flatten_argument((), items, walk)
+        items = _simplify(root, schema.get("items"))
+        inner, slot = _flatten_argument((), items, root)
         if slot.form == "plain" and inner["type"] in SCALARS:
             return {"type": "array", "items": inner}, Slot(path, "list", items=inner["type"])
         if slot.form == "choice" and all(isinstance(each, str) for each in slot.values):
