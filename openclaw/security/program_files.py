@@ -62,18 +62,29 @@ class ProgramFile:
 class Programs:
     """The files of a home that commands may run. Paths are relative to the home."""
 
-    hash: str
-    """Hash of all files; "" when it cannot be made."""
-    files: tuple[str, ...]
-    """All files in the hash."""
-    named: tuple[str, ...]
+    held: Mapping[str, ProgramFile] = field(default_factory=dict, repr=False, compare=False)
+    """The hashed content. It is run in place of the files, which may change at any time."""
+    named: tuple[str, ...] = ()
     """The files and folders that the commands name."""
-    missing: tuple[str, ...]
+    missing: tuple[str, ...] = ()
     """The programs that the commands name and that do not exist."""
     trouble: str = ""
     """Why the hash cannot be made; "" when it can."""
-    held: Mapping[str, ProgramFile] = field(default_factory=dict, repr=False, compare=False)
-    """The hashed content. It is run in place of the files, which may change at any time."""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """All files in the hash."""
+        return tuple(self.held)
+
+    @property
+    def hash(self) -> str:
+        """Hash of all files; "" when it cannot be made."""
+        total = hashlib.sha256()
+        for name, each in self.held.items():
+            content = hashlib.sha256(each.data or b"").hexdigest()
+            facts = f"{name}\0{int(each.runs)}\0{each.target}\0{content}\n"
+            total.update(facts.encode("utf-8", "surrogateescape"))
+        return "" if self.trouble else total.hexdigest()
 
 
 class _NoHashError(Exception):
@@ -83,34 +94,26 @@ class _NoHashError(Exception):
 def find_programs(home: Home, commands: Sequence[str | Sequence[str]]) -> Programs:
     """Find the home's files that commands (shell lines or lists of words) may run."""
     root = Path(os.path.realpath(home.root))
-    names = [path for command in commands for path in _find_named_files(root, command)]
-    run = [path for command in commands if not _only_reads(command)
-           for path in _find_named_files(root, command)]  # fmt: skip
+    found = [(command, find_named_paths(root, command)) for command in commands]
+    named = dict.fromkeys(path for _, paths in found for path in paths if path != root)
+    run = [path for command, paths in found if not _only_reads(command)
+           for path in paths if path != root]  # fmt: skip
     missing = dict.fromkeys(
         word for command in commands for word in _missing_programs(root, command)
     )
-    files: list[Path] = []
     held: dict[str, ProgramFile] = {}
     trouble = ""
     try:
-        files = _list_files(root, run)
-        held = _read_files(root, files)
+        held = _read_files(root, _list_files(root, run))
     except _NoHashError as why:
         trouble = str(why)
-    return Programs(
-        "" if trouble else _hash_files(held),
-        tuple(_relative(root, path) for path in files),
-        tuple(dict.fromkeys(_relative(root, path) for path in names)),
-        tuple(missing),
-        trouble,
-        held,
-    )
+    names = tuple(_relative(root, path) for path in named)
+    return Programs(held, names, tuple(missing), trouble)
 
 
 def find_named_paths(root: Path, command: str | Sequence[str]) -> list[Path]:
     """Return the existing paths in the home, the home included, that a command's words may mean."""
-    texts = (text for word in words_of(command) for text in possible_paths(root, word))
-    places = dict.fromkeys(path_of_word(root, text) for text in texts)
+    places = dict.fromkeys(path_of_word(root, text) for text in paths_of(root, command))
     return [path for path in places if path.is_relative_to(root) and _is_there(path)]
 
 
@@ -120,8 +123,7 @@ def find_program_places(root: Path, commands: Iterable[str | Sequence[str]]) -> 
     They need not exist: whoever writes to such a path decides what runs.
     """
     for command in filter(None, commands):
-        words = () if _only_reads(command) else words_of(command)
-        for text in (text for word in words for text in possible_paths(root, word)):
+        for text in () if _only_reads(command) else paths_of(root, command):
             path = path_of_word(root, text)
             if not path.is_relative_to(root) or is_agent_folder(root, path):
                 continue
@@ -140,18 +142,9 @@ def path_of_word(root: Path, text: str) -> Path:
     return Path(os.path.realpath(path.parent), path.name) if Path(text).is_absolute() else path
 
 
-def _hash_files(held: Mapping[str, ProgramFile]) -> str:
-    total = hashlib.sha256()
-    for name, each in held.items():
-        content = hashlib.sha256(each.data or b"").hexdigest()
-        facts = f"{name}\0{int(each.runs)}\0{each.target}\0{content}\n"
-        total.update(facts.encode("utf-8", "surrogateescape"))
-    return total.hexdigest()
-
-
 def _read_files(root: Path, files: Sequence[Path]) -> dict[str, ProgramFile]:
     """Read the files, each with one `open`."""
-    if len(files) > MAX_FILES or sum(map(_size, files)) > MAX_BYTES:
+    if len(files) > MAX_FILES:
         raise _NoHashError(TOO_MUCH)
     found: dict[str, ProgramFile] = {}
     left = MAX_BYTES
@@ -159,10 +152,6 @@ def _read_files(root: Path, files: Sequence[Path]) -> dict[str, ProgramFile]:
         held = found[_relative(root, path)] = _read_file(path, left)
         left -= len(held.data or b"")
     return found
-
-
-def _find_named_files(root: Path, command: str | Sequence[str]) -> list[Path]:
-    return [path for path in find_named_paths(root, command) if path != root]
 
 
 def _only_reads(command: str | Sequence[str]) -> bool:
@@ -241,22 +230,8 @@ def _should_follow(root: Path, link: Path, seen: set[str]) -> bool:
     return new and not Path(os.path.realpath(link.parent)).is_relative_to(real)
 
 
-def _is_there(path: Path) -> bool:
-    with suppress(OSError, ValueError):  # a word may be too long for a file name
-        return path.exists()
-    return False
-
-
-def _is_folder(path: Path) -> bool:
-    with suppress(OSError, ValueError):
-        return path.is_dir()
-    return False
-
-
-def _size(path: Path) -> int:
-    with suppress(OSError):
-        return path.stat().st_size
-    return 0
+# These raise nothing; a word may be too long for a file name.
+_is_there, _is_folder = os.path.exists, os.path.isdir
 
 
 def _read_file(path: Path, most: int) -> ProgramFile:
@@ -386,7 +361,12 @@ def name_of(word: str) -> str:
     return name[:-4] if name.lower().endswith(".exe") else name
 
 
-def possible_paths(root: Path, word: str) -> Iterator[str]:
+def paths_of(root: Path, command: str | Sequence[str]) -> Iterator[str]:
+    """Yield the paths that the words of a command may mean."""
+    return (text for word in words_of(command) for text in _possible_paths(root, word))
+
+
+def _possible_paths(root: Path, word: str) -> Iterator[str]:
     """Yield the paths that a word may mean, with variables expanded.
 
     These are the word itself, its parts between `=`, `:` and `,`, the value joined to a short
@@ -450,10 +430,9 @@ class FileCopies:
         found: str | tuple[str, ...] = (
             self.text(command) if isinstance(command, str) else tuple(map(self.text, command))
         )
-        for word in words_of(found):
-            for text in possible_paths(self.root, word):
-                if self._is_original(text):
-                    raise UncopiedProgramError(f"{text} has to be written as a path from the home")
+        for text in paths_of(self.root, found):
+            if self._is_original(text):
+                raise UncopiedProgramError(f"{text} has to be written as a path from the home")
         return found
 
     def text(self, text: str) -> str:

@@ -29,7 +29,7 @@ from openclaw.security.program_files import (
     launch_words,
     name_of,
     path_of_word,
-    possible_paths,
+    paths_of,
     words_of,
 )
 from openclaw.storage.home import Home
@@ -122,8 +122,7 @@ def real_word(root: Path, word: str) -> str:
 def paths_in_home(root: Path, words: Sequence[str]) -> list[str]:
     """Return the paths in words that lead into the home: those that exist, and those that may be
     created at any moment."""
-    texts = (text for word in words_of(words) for text in possible_paths(root, word))
-    return [text for text in texts if _is_in_home(root, text)]
+    return [text for text in paths_of(root, words) if _is_in_home(root, text)]
 
 
 def _is_in_home(root: Path, text: str) -> bool:
@@ -159,18 +158,15 @@ def _is_script(root: Path, word: str) -> bool:
 def _may_run(root: Path, path: Path) -> bool:
     with suppress(OSError):
         if path.is_file():
-            says = path.suffix in _SETTINGS
-            says = says or (
+            is_json = (
                 path.suffix == ".json" and path.relative_to(root).parts[0] not in AGENT_FOLDERS
             )
             runs = os.name != "nt" and bool(path.stat().st_mode & 0o111)
-            return says or runs or path.suffix in SCRIPTS or _starts_with(path, b"#!")
+            if is_json or runs or path.suffix in (*_SETTINGS, *SCRIPTS):
+                return True
+            with path.open("rb") as file:
+                return file.read(2) == b"#!"
     return False
-
-
-def _starts_with(path: Path, what: bytes) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(what)) == what
 
 
 def _relocate(root: Path, folder: Path, word: str) -> str:

@@ -72,7 +72,7 @@ class ServerStarter:
         found = [(server, code_words(root, server)) for server in self.servers if server.command]
         found = [(server, words) for server, words in found if paths_in_home(root, words)]
         if not found:  # then there is nothing to be read
-            return TrustRequest((), Programs("", (), (), ()), "")
+            return TrustRequest((), Programs(), "")
         files = find_programs(self.home, [words for _, words in found])
         mark = hash_settings([asdict(server) for server, _ in found], files)
         return TrustRequest((), files, mark, tuple(server for server, _ in found))
