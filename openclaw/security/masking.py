@@ -103,16 +103,10 @@ class Masker:
     def in_memory(cls, path: Path) -> Self:
         """Read the secrets of a file once and never write it: new secrets are known to this masker
         only. OpenclawError when it cannot be read."""
-        masker = cls(path, _is_in_memory=True)
-        try:
-            masker._entries = dict(read_secrets_file(read_bytes(path, LARGEST).decode("utf-8")))
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            raise _read_error(path, error) from error
-        except ValueError:  # the process that owns the file moves it aside
-            pass
-        masker._values = {name: str(entry["value"]) for name, entry in masker._entries.items()}
+        masker = cls(path)
+        with suppress(ValueError):  # the process that owns the file moves it aside
+            masker._read()
+        masker._is_in_memory = True
         return masker
 
     def mask(self, text: str) -> str:
@@ -252,9 +246,14 @@ class Masker:
         write_private(self.path, json.dumps(shape, ensure_ascii=False, indent=1) + "\n")
 
     def _refresh(self) -> None:
-        """Read the file if it has changed."""
-        if self._is_in_memory:
-            return
+        if not self._is_in_memory:
+            try:
+                self._read()
+            except ValueError:
+                self._move_aside()
+
+    def _read(self) -> None:
+        """Read the file if it has changed. ValueError for a damaged one."""
         try:
             status = self.path.stat()
             stamp = status.st_ino, status.st_size, status.st_mtime_ns
@@ -265,10 +264,8 @@ class Masker:
             self._stamp = None
             return
         except OSError as error:
-            raise _read_error(self.path, error) from error
-        except ValueError:
-            self._move_aside()
-            return
+            what = f"cannot read {self.path}: {error.strerror}"
+            raise OpenclawError(what, "give this user access to it") from error
         self._clean.clear()
         self._entries = dict(kept)
         self._values = {name: str(entry["value"]) for name, entry in kept.items()}
@@ -295,10 +292,6 @@ class Masker:
         )
 
 
-def _read_error(path: Path, error: OSError) -> OpenclawError:
-    return OpenclawError(f"cannot read {path}: {error.strerror}", "give this user access to it")
-
-
 def read_secrets_file(text: str) -> Mapping[str, Any]:
     """Read the entries by name. ValueError for another file, Damaged for a newer version."""
     shape = parse_foreign_json(text)
@@ -308,14 +301,13 @@ def read_secrets_file(text: str) -> Mapping[str, Any]:
             f"the secrets file has version {version}, this openclaw knows {VERSION}",
             "install a newer openclaw",
         )
-    if not isinstance(shape, dict) or not isinstance(shape.get("secrets"), dict):
+    entries = shape.get("secrets") if isinstance(shape, dict) else None
+    if not isinstance(entries, dict):
         raise ValueError("not a file of secrets")
-    entries: dict[str, Any] = shape["secrets"]
     for entry in entries.values():
-        if not isinstance(entry, dict) or not isinstance(entry.get("value"), str):
+        value = entry.get("value") if isinstance(entry, dict) else None
+        if not isinstance(value, str) or not value:
             raise ValueError("an entry has no value")
-        if not entry["value"]:
-            raise ValueError("an entry is empty")
     return entries
 
 
