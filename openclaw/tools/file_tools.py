@@ -46,6 +46,7 @@ FRAME = "workspace/folder/file.md, lines 1000-2000 of 9000 [7000 more lines: rea
 LISTED = 150
 LISTED_IN_FOLDER = 40
 MAX_BYTES = 50_000_000
+MAX_CHANGED = 8
 ATTEMPTS = 50
 HELD_BYTES = 1_000_000
 """Largest file, in bytes, whose content is kept after reading for a later merge."""
@@ -216,7 +217,7 @@ class FileTools:
     def write_file(self, path: str, content: str) -> str:
         """Create a file."""
         plan = self._plan_write(path, content)
-        note = self._save_or_refuse(plan.target, plan.name, plan.base, plan.new)
+        note = self._save_or_refuse(plan)
         is_new = plan.base is None or not (plan.old or "").strip()
         waits = WAITS if is_new and plan.name.startswith(PROPOSED) else ""
         did = "Created" if is_new else "Replaced"
@@ -225,7 +226,7 @@ class FileTools:
     def edit_file(self, path: str, find: str, replace: str) -> str:
         """Replace a text in a file; find is copied from the file."""
         plan = self._plan_edit(path, find, replace)
-        note = self._save_or_refuse(plan.target, plan.name, plan.base, plan.new)
+        note = self._save_or_refuse(plan)
         changed = format_diff_lines(plan.old or "", plan.new)
         return f"Changed {plan.name}, line {plan.line}:\n{changed}{note}"
 
@@ -234,7 +235,7 @@ class FileTools:
         for _ in range(ATTEMPTS):  # text that others append meanwhile comes first
             plan = self._plan_append(path, text)
             with suppress(SaveConflict):
-                self._write(plan.target, plan.name, plan.base, plan.new)
+                self._write(plan)
                 added = format_diff_lines(plan.old or "", plan.new)
                 did = "Created" if plan.old is None else "Appended to"
                 return f"{did} {plan.name}:\n{added}"
@@ -285,19 +286,19 @@ class FileTools:
         if len(data) <= HELD_BYTES:
             self.turn_changes.held[mark] = data
 
-    def _save_or_refuse(self, target: Path, name: str, base: bytes | None, new: str) -> str:
-        """Write `new` in place of `base`. Returns a note for the model about others' changes in the
-        meantime; raises ToolProblem when they are in the same lines."""
+    def _save_or_refuse(self, plan: _Plan) -> str:
+        """Make the change. Returns a note for the model about others' changes in the meantime;
+        raises ToolProblem when they are in the same lines."""
         try:
-            saved = self._write(target, name, base, new)
+            return MERGED if self._write(plan).merged else ""
         except SaveConflict:
-            raise ToolProblem(CHANGED.format(name)) from None
-        return MERGED if saved.merged else ""
+            raise ToolProblem(CHANGED.format(plan.name)) from None
 
-    def _write(self, target: Path, name: str, base: bytes | None, new: str) -> Saved:
+    def _write(self, plan: _Plan) -> Saved:
+        name, base = plan.name, plan.base
         known = self.turn_changes.read.get(name)
-        data = encode_like(base, new, target)
-        saved = save_over(target, base, data, self.turn_changes.keep)
+        data = encode_like(base, plan.new, plan.target)
+        saved = save_over(plan.target, base, data, self.turn_changes.keep)
         before = None if saved.before is None else decode(saved.before)
         self.turn_changes.before.setdefault(name, before)
         if saved.merged:  # the model has not seen all of it
@@ -431,20 +432,24 @@ def count_lines(text: str) -> str:
     return f"{lines} line{'' if lines == 1 else 's'}"
 
 
-def format_diff_lines(old: str, new: str, most: int = 8) -> str:
+def format_diff_lines(old: str, new: str) -> str:
     """The changed lines with - and +, for the model to check."""
     before, after = old.splitlines(), new.splitlines()
-    start = 0
-    while start < min(len(before), len(after)) and before[start] == after[start]:
-        start += 1
-    end = 0
-    while end < min(len(before), len(after)) - start and before[-1 - end] == after[-1 - end]:
-        end += 1
-    lines = [f"- {line}" for line in before[start : len(before) - end]]
-    lines += [f"+ {line}" for line in after[start : len(after) - end]]
-    if len(lines) > most:
-        lines = [*lines[: most - 1], f"... {len(lines) - most + 1} more changed lines"]
+    start = _count_same(before, after)
+    before, after = before[start:], after[start:]
+    end = _count_same(before[::-1], after[::-1])
+    lines = [f"- {line}" for line in before[: len(before) - end]]
+    lines += [f"+ {line}" for line in after[: len(after) - end]]
+    if len(lines) > MAX_CHANGED:
+        more = f"... {len(lines) - MAX_CHANGED + 1} more changed lines"
+        lines = [*lines[: MAX_CHANGED - 1], more]
     return "\n".join(line[:200] for line in lines)
+
+
+def _count_same(one: list[str], other: list[str]) -> int:
+    """The number of lines with which both begin."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _whole_words(text: str, matches: list[re.Match[str]]) -> list[re.Match[str]]:
