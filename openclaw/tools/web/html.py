@@ -371,8 +371,8 @@ def feed_page(body: bytes, url: str) -> Page | None:
         return None
     if root is None:
         return None
-    channel = next((item for item in root.iter() if _name(item) in ("channel", "feed")), root)
-    items = [item for item in root.iter() if _name(item) in ("item", "entry")]
+    (channel,) = _named(root, "channel", "feed")[:1] or [root]
+    items = _named(root, "item", "entry")
     lines: list[str] = []
     for item in items[:MAX_ITEMS]:
         title, link = _child(item, "title") or "(no title)", _link(item, url)
@@ -386,22 +386,20 @@ def feed_page(body: bytes, url: str) -> Page | None:
     return Page(_child(channel, "title"), text)
 
 
-def _name(element: etree._Element) -> str:
-    """A tag without its namespace; "" for a comment."""
-    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+def _named(root: etree._Element, *names: str) -> list[etree._Element]:
+    """The elements with these names, in any namespace."""
+    return [each for each in root.iter("{*}*") if etree.QName(each).localname in names]
 
 
 def _child(element: etree._Element, name: str) -> str:
-    for child in element:
-        if _name(child) == name:
-            return " ".join("".join(child.itertext()).split())[:300]
-    return ""
+    child = element.find(f"{{*}}{name}")
+    return "" if child is None else " ".join("".join(child.itertext()).split())[:300]
 
 
 def _link(item: etree._Element, url: str) -> str:
     """RSS has the link as text, Atom as an attribute."""
-    for child in item:
-        if _name(child) == "link" and child.get("rel", "alternate") == "alternate":
+    for child in item.iterchildren("{*}link"):
+        if child.get("rel", "alternate") == "alternate":
             found = (child.get("href") or child.text or "").strip()
             try:
                 whole = urljoin(url, found) if found else ""

@@ -40,9 +40,7 @@ def read_page_in_child(body: bytes, content_type: str, url: str, seconds: float 
     try:
         found = read_in_child(f"{__name__}:page_as_json", body, arguments, seconds)
     except ReadingError as error:
-        raise ToolProblem(
-            f"It is too much work, {_format_size(len(body))}: {error}. {INSTEAD}"
-        ) from None
+        raise ToolProblem(f"It is too much work, {_size_of(body)}: {error}. {INSTEAD}") from None
     if "problem" in found:
         raise ToolProblem(found["problem"])
     return Page(**found)
@@ -58,29 +56,34 @@ def page_as_json(body: bytes, content_type: str, url: str) -> dict[str, str]:
 
 def read_page(body: bytes, content_type: str, url: str) -> Page:
     """The text of a body. Raises ToolProblem, with type and size, for a body without text."""
+    page = _read_whole(body, content_type, url)
+    text = page.text.strip("\n")
+    if len(text) > LONGEST:
+        text = f"{text[:LONGEST]}\n[The rest is left out.]"
+    return Page(" ".join(page.title.split())[:200], text)
+
+
+def _read_whole(body: bytes, content_type: str, url: str) -> Page:
     kind, charset = _parse_content_type(content_type)
     if body.startswith(b"%PDF-") or kind == "application/pdf":
-        return _cut_page(_pdf(body))
+        return _pdf(body)
     is_html = kind in ("text/html", "application/xhtml+xml") or (not kind and _HTML.match(body))
     is_xml = kind.endswith(("/xml", "+xml")) and not kind.startswith("image/")
     if is_html or (is_xml and _FEED.search(body[:4096])):
         from openclaw.tools.web import html
 
-        page = (
-            html.html_page(decode_text(body, charset), url)
-            if is_html
-            else html.feed_page(body, url)
-        )
-        if page is not None:
-            return _cut_page(page)
+        if is_html:
+            return html.html_page(decode_text(body, charset), url)
+        if feed := html.feed_page(body, url):
+            return feed
     if kind.endswith(("/json", "+json")):
-        return _cut_page(Page("", _json(decode_text(body, charset))))
+        return Page("", _json(decode_text(body, charset)))
     if is_xml:
-        return _cut_page(Page("", decode_text(body, charset)))
+        return Page("", decode_text(body, charset))
     text = _text_or_none(body, charset, sure=kind.startswith("text/"))
     if text is None:
-        raise ToolProblem(f"It is {kind or 'no text'}, {_format_size(len(body))}: nothing to read.")
-    return _cut_page(Page("", text))
+        raise ToolProblem(f"It is {kind or 'no text'}, {_size_of(body)}: nothing to read.")
+    return Page("", text)
 
 
 def decode_text(body: bytes, charset: str = "") -> str:
@@ -138,7 +141,7 @@ def _json(text: str) -> str:
 def _pdf(body: bytes) -> Page:
     found = extract(body, PDF_PAGES)
     if "reason" in found:
-        raise ToolProblem(f"It is {found['reason']}, {_format_size(len(body))}: nothing to read.")
+        raise ToolProblem(f"It is {found['reason']}, {_size_of(body)}: nothing to read.")
     return Page("", "\n\n".join(found["text"].split("\n\f")))
 
 
@@ -154,12 +157,6 @@ def _text_or_none(body: bytes, charset: str, *, sure: bool) -> str | None:
     return decode_text(body, charset)
 
 
-def _cut_page(page: Page) -> Page:
-    text = page.text.strip("\n")
-    if len(text) > LONGEST:
-        text = f"{text[:LONGEST]}\n[The rest is left out.]"
-    return Page(" ".join(page.title.split())[:200], text)
-
-
-def _format_size(count: int) -> str:
+def _size_of(body: bytes) -> str:
+    count = len(body)
     return f"{count:,} bytes" if count < 10_000 else f"{count / 1e6:.2f} MB"
