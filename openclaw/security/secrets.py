@@ -58,13 +58,18 @@ class Secret(NamedTuple):
 def find_secrets(text: str) -> list[Secret]:
     """Return the secrets of a text in their order. Findings that overlap become one, of the kind
     that says more."""
-    spans = [
-        *_find_private_keys(text),
-        *_find_tokens(text),
-        *_find_header_tokens(text),
-        *_find_passwords(text),
-        *_find_assignments(text),
-    ]
+    return _merge(
+        [
+            *_find_private_keys(text),
+            *_find_tokens(text),
+            *_find_header_tokens(text),
+            *_find_passwords(text),
+            *_find_assignments(text),
+        ]
+    )
+
+
+def _merge(spans: Sequence[Secret]) -> list[Secret]:
     merged: list[tuple[int, int, int]] = []  # the earlier span in `spans` gives the kind
     for rank, (_, start, end) in sorted(enumerate(spans), key=lambda each: each[1][1:]):
         if merged and start < merged[-1][2]:
@@ -72,7 +77,7 @@ def find_secrets(text: str) -> list[Secret]:
             merged[-1] = min(best, rank), first, max(last, end)
         else:
             merged.append((rank, start, end))
-    return [Secret(spans[rank][0], start, end) for rank, start, end in merged]
+    return [Secret(spans[rank].kind, start, end) for rank, start, end in merged]
 
 
 def _find_private_keys(text: str) -> Iterator[Secret]:
@@ -510,14 +515,8 @@ _RUNS = (re.compile(r"[A-Za-z0-9+/_=-]*"), re.compile(r"[0-9A-Fa-f]*"))
 def find_encoded(text: str, values: Iterable[str]) -> list[Secret]:
     """Find encoded forms of secret values (kind "encoded-secret"), in order and without overlap.
     A span covers the whole run of characters around a form, as it belongs to the encoded text."""
-    spans = sorted({span for value in values for span in _find_encoded_spans(text, value)})
-    kept: list[tuple[int, int]] = []
-    for start, end in spans:
-        if kept and start < kept[-1][1]:
-            kept[-1] = kept[-1][0], max(end, kept[-1][1])
-        else:
-            kept.append((start, end))
-    return [Secret("encoded-secret", start, end) for start, end in kept]
+    spans = (span for value in values for span in _find_encoded_spans(text, value))
+    return _merge([Secret("encoded-secret", start, end) for start, end in spans])
 
 
 def _find_encoded_spans(text: str, value: str) -> Iterator[tuple[int, int]]:
