@@ -272,8 +272,8 @@ def _list_lines(name: str, items: Sequence[Todo]) -> str:
     undone = [todo for todo in own if not todo.done]
     done = [todo for todo in own if todo.done]
     shown = undone[:SHOWN_OPEN] + done[-SHOWN_DONE:]
-    marks = ["done: " if todo.done else "- " for todo in shown]
-    lines = [mark + label for mark, label in zip(marks, _labels(own, shown), strict=True)]
+    labels = zip(_labels(own, shown), shown, strict=True)
+    lines = [f"{'done:' if todo.done else '-'} {label}" for label, todo in labels]
     hidden = len(own) - len(shown)
     if hidden:
         lines.append(f"({hidden} more)")

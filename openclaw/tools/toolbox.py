@@ -39,14 +39,13 @@ from openclaw.tools.results import (
     fence_cut,
     to_tool_problem,
 )
-from openclaw.tools.shortlist import Shortlist
+from openclaw.tools.shortlist import Shortlist, tool_line
 from openclaw.tools.tool import (
     Tool,
     action_of,
     call_schema,
     effect_of,
     parse_arguments,
-    signature_text,
     worst_of,
 )
 from openclaw.types import (
@@ -148,11 +147,8 @@ class Toolbox:
 
     def lines(self) -> str:
         """The tools as one line each (`name(arg, arg?): description`), for JSON steps."""
-        return "\n".join(
-            f"{signature_text(tool.name, tool.parameters)}: {tool.description}"
-            for tool in self._tools.values()
-            if tool.forms and tool.listed
-        )
+        tools = self._tools.values()
+        return "\n".join(tool_line(tool) for tool in tools if tool.forms and tool.listed)
 
     def beside(self, *, native: bool) -> Sequence[str]:
         """The lines, next to the request, about tools that the head does not list."""
@@ -210,12 +206,11 @@ class Toolbox:
         tool = self._find(call.name)
         if tool is None:
             return None
-        try:
-            arguments = parse_arguments(tool.name, tool.parameters, call.arguments)
-            several = len({form.effect for form in tool.forms}) > 1
-            return action_of(tool, arguments).effect if several else effect_of(tool, arguments)
-        except ToolProblem:
-            return worst_of(tool)
+        if len({form.effect for form in tool.forms}) > 1:
+            with suppress(ToolProblem):
+                arguments = parse_arguments(tool.name, tool.parameters, call.arguments)
+                return action_of(tool, arguments).effect
+        return worst_of(tool)
 
     def run(self, call: ToolCall, share: int = 1) -> CallResult:
         """Check name and arguments, ask the policy, run. Never raises for a mistake of the model;

@@ -35,7 +35,7 @@ from openclaw.storage.home import Home
 from openclaw.storage.program import models_folder
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import read_text
-from openclaw.tools.mcp.start import ServerStarter, enabled, fault_line
+from openclaw.tools.mcp.start import ServerStarter, fault_line
 from openclaw.tools.shell.sandbox import why_unavailable
 from openclaw.types import ToolProblem
 
@@ -314,7 +314,7 @@ def check_mcp(home: Home, settings: Settings) -> Check:
         found = f"{len(servers)} servers are named, but MCP is not installed"
         return Check("mcp", "warning", found, "pip install 'openclaw[mcp]'")
     # Nobody has trusted the files that they run.
-    starts = ServerStarter(home, enabled(servers))
+    starts = ServerStarter(home, servers)
     now = starts.asked()
     why = why_untrusted(now, starts.state(now)) if now.servers else ""
     names = ", ".join(server.name for server in now.servers)

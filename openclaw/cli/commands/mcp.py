@@ -16,7 +16,7 @@ from openclaw.config.mcp_settings import Server, read_servers, tool_name_part
 from openclaw.errors import AwayError, OpenclawError, UsageError
 from openclaw.storage.home import Home
 from openclaw.tools.mcp.schema import ServerCache, read_cache
-from openclaw.tools.mcp.start import KIND, ServerStarter, enabled, fault_line
+from openclaw.tools.mcp.start import KIND, ServerStarter, fault_line
 from openclaw.tools.mcp.tools import McpServers, make_connector
 from openclaw.tools.tool import Tool
 
@@ -29,7 +29,7 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     home = current_home(ctx, reading=True)
     servers, faults = _read(home)
     cache = _cache(home)
-    starts = ServerStarter(home, enabled(servers))
+    starts = ServerStarter(home, servers)
     now = starts.asked()
     state = starts.state(now)
     waiting = () if state == "trusted" else now.servers
@@ -57,7 +57,7 @@ def trust(
     home = current_home(ctx)
     servers, faults = _read(home)
     warn(faults.values())
-    starts = ServerStarter(home, enabled(servers))
+    starts = ServerStarter(home, servers)
     trust_programs("MCP servers", starts, KIND, yes=yes, revoke=revoke)
 
 
@@ -99,7 +99,7 @@ def try_one(
 
 def ask_servers_trust(home: Home, read: Callable[[str], str], say: Callable[[str], None]) -> None:
     """Ask, at the start of a chat, whether servers may run that run files of this home."""
-    ask_for_programs("MCP servers", ServerStarter(home, enabled(_read(home)[0])), read, say)
+    ask_for_programs("MCP servers", ServerStarter(home, _read(home)[0]), read, say)
 
 
 def _read(home: Home) -> tuple[list[Server], dict[str, str]]:

@@ -111,26 +111,20 @@ class Connection:
 
     def open(self) -> None:
         self._task = self._door.run(self._run_session())
-        seconds = self._door.start_seconds
-        try:
-            self._ready.result(seconds)
-        except TimeoutError:
-            self._give_up()
-            raise AwayError(f"it did not answer within {seconds:g} s") from None
-        except BaseException:
-            self.close()
-            raise
+        self._wait_for(self._ready, self._door.start_seconds)
         self.alive = True
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> Any:
         """Call a tool. Returns an `mcp_types.CallToolResult`. Raises CallFailedError, or AwayError,
         after which the connection is closed."""
-        return self._wait_for(self._call(tool, dict(arguments)), self.server.timeout)
+        return self._wait_for(
+            self._door.run(self._call(tool, dict(arguments))), self.server.timeout
+        )
 
     def list(self) -> None:
         """Read the list of tools again. Raises AwayError, after which the connection is closed."""
         self.listing_changed = False
-        self._wait_for(self._list(), self._door.start_seconds)
+        self._wait_for(self._door.run(self._list()), self._door.start_seconds)
 
     def leave(self) -> None:
         """Ask the server to end, without waiting."""
@@ -144,7 +138,7 @@ class Connection:
         task, self._task = self._task, None
         if task is None:
             return
-        if not self._ready.done():
+        if not self._ready.done() or self._ready.cancelled():
             task.cancel()
         self._over.wait(CLOSE_SECONDS)
         if self._pipe is not None:
@@ -156,10 +150,7 @@ class Connection:
             self._pipe.kill()
         self.close()
 
-    # -------- in the thread of the servers
-
-    def _wait_for(self, work: Coroutine[Any, Any, T], seconds: float) -> T:
-        future = self._door.run(work)
+    def _wait_for(self, future: concurrent.futures.Future[T], seconds: float) -> T:
         try:
             return future.result(seconds)
         except TimeoutError:
@@ -174,6 +165,8 @@ class Connection:
         except Exception as error:  # whatever a server may do to the SDK
             self.close()
             raise self._away(error) from error
+
+    # -------- in the thread of the servers
 
     async def _run_session(self) -> None:
         """The life of a server, in one task: the SDK must be left in the task that entered it."""

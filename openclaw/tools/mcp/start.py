@@ -69,7 +69,8 @@ class ServerStarter:
     def asked(self) -> TrustRequest:
         """The commands and files that a yes would now cover."""
         root = _root(self.home)
-        found = [(server, code_words(root, server)) for server in self.servers if server.command]
+        started = [server for server in self.servers if server.command and not server.disabled]
+        found = [(server, code_words(root, server)) for server in started]
         found = [(server, words) for server, words in found if paths_in_home(root, words)]
         if not found:  # then there is nothing to be read
             return TrustRequest((), Programs(), "")
@@ -152,11 +153,6 @@ def _full_path(folder: Path, word: str, code: Sequence[str]) -> str:
 
 def _root(home: Home) -> Path:
     return Path(os.path.realpath(home.root))
-
-
-def enabled(servers: Sequence[Server]) -> list[Server]:
-    """The servers that may be started."""
-    return [server for server in servers if not server.disabled]
 
 
 def fault_line(home: Home, fault: ServerFault) -> str:

@@ -26,7 +26,7 @@ from openclaw.tools.mcp.schema import (
     read_cache,
     read_list,
 )
-from openclaw.tools.mcp.start import ServerStarter, enabled, fault_line
+from openclaw.tools.mcp.start import ServerStarter, fault_line
 from openclaw.tools.shortlist import MAX_LISTED, Shortlist
 from openclaw.tools.tool import CallForm, Tool
 from openclaw.types import Action, Effect, ForeignProblem, ToolProblem
@@ -55,7 +55,7 @@ class McpServers:
     ) -> None:
         self.settings = settings
         self.tell = tell
-        self._servers = enabled(servers)
+        self._servers = [server for server in servers if not server.disabled]
         self._cache = cache
         self._make_door = make_door
         self._door: McpConnector | None = None
@@ -280,9 +280,9 @@ def _block_text(block: Any) -> str:
 def _resource_text(resource: Any) -> str:
     kind = resource.mime_type or "of unknown type"
     text = getattr(resource, "text", None)
-    if text is not None:
-        return f"[resource {resource.uri}, {kind}, {len(text.encode()):,} bytes]\n{text}"
-    return f"[resource {resource.uri}, {kind}, {_decoded_size(resource.blob):,} bytes]"
+    size = _decoded_size(resource.blob) if text is None else len(text.encode())
+    head = f"[resource {resource.uri}, {kind}, {size:,} bytes]"
+    return head if text is None else f"{head}\n{text}"
 
 
 def _decoded_size(base64: str) -> int:
@@ -303,7 +303,7 @@ def make_connector(home: Home, servers: Sequence[Server]) -> McpConnector:
     """Make the connector to the servers of a home. It gets all servers, as one yes is for all."""
     from openclaw.tools.mcp.client import McpConnector
 
-    return McpConnector(ServerStarter(home, enabled(servers)))
+    return McpConnector(ServerStarter(home, servers))
 
 
 def split_tools(
