@@ -11,9 +11,7 @@ import asyncio
 import json
 import os
 import re
-import signal
 import subprocess
-import sys
 from asyncio.subprocess import SubprocessStreamProtocol
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -30,6 +28,7 @@ from mcp_types import INVALID_REQUEST, jsonrpc_message_adapter
 
 from openclaw.models.base import replace_surrogates
 from openclaw.storage.safe_open import make_folder, writing
+from openclaw.tools.shell.process import end_group
 
 LONGEST_MESSAGE = 8_000_000
 """Bytes of one message; a result is cut to 12,000 characters for the model anyway."""
@@ -54,16 +53,6 @@ class Pipe:
     def kill(self) -> None:
         """Kill the process and all that it started, at once. May be called from any thread."""
         end_group(self.child.get_pid(), hard=True)
-
-
-def end_group(leader: int, *, hard: bool) -> None:
-    """End the leader of a process group, and the group."""
-    if sys.platform == "win32":
-        words = ["taskkill", "/T", "/F", "/PID", str(leader)]
-        subprocess.run(words, capture_output=True, check=False)
-        return
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(leader, signal.SIGKILL if hard else signal.SIGTERM)
 
 
 @asynccontextmanager

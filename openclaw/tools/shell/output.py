@@ -12,7 +12,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -249,10 +249,10 @@ def _add_contents(root: Path, found: HomeFiles, earlier: HomeFiles | None) -> No
         room -= size
 
 
-def _files(root: Path, skipped: Collection[str] = UNSEEN) -> Iterator[tuple[Path, os.stat_result]]:
+def _files(root: Path) -> Iterator[tuple[Path, os.stat_result]]:
     """Files with their status; links are neither followed nor included."""
     for top, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in skipped)
+        folders[:] = sorted(name for name in folders if name not in UNSEEN)
         for name in sorted(names):
             path = Path(top, name)
             with contextlib.suppress(OSError):

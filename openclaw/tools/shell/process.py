@@ -13,6 +13,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -53,7 +54,6 @@ class FinishedRun:
     code: int | None  # exit code; negative: the signal; None when we ended it
     text: str  # beginning and end of the output, as plain text
     seconds: float
-    bytes: int
     spilled: Path | None = None  # the file with a longer output (at most 10 MB), lines wrapped
     gap: int = 0  # the first line of that file that `text` leaves out
     stopped: str = ""  # why we ended it
@@ -90,27 +90,23 @@ def run(
     try:
         threading.Thread(target=_read, args=(process, output, done), daemon=True).start()
         check = _show_output(watch, output, show) if show else watch
-        stopped, timed_out = _wait(process, done, start + timeout, check)
-        if stopped or timed_out:
+        stopped = _wait(process, done, start, timeout, check)
+        if stopped:
             _terminate(process)
     finally:
         _kill(process, "" if contained else token)
         done.wait(1)
     seconds = time.monotonic() - start
-    code = None if stopped or timed_out else process.returncode
+    code = None if stopped else process.returncode
     whole = output.text()
     if len(whole) > max_chars:
         whole = wrap_lines(whole)
     shown = excerpt(whole, max_chars)
-    if timed_out:
-        stopped = f"it took longer than {timeout:g} s"
     spilled = None
     if shown.gap:
         with contextlib.suppress(OpenclawError):  # the result is reported all the same
             spilled = keep(spill, whole)
-    return FinishedRun(
-        code, shown.text, seconds, output.total, spilled, shown.gap, stopped, output.lost
-    )
+    return FinishedRun(code, shown.text, seconds, spilled, shown.gap, stopped, output.lost)
 
 
 def to_command_line(argv: Sequence[str]) -> str | list[str]:
@@ -171,51 +167,53 @@ def _show_output(watch: Tick, output: Output, show: ShowOutput) -> Tick:
 
 
 def _wait(
-    process: subprocess.Popen[bytes], done: threading.Event, deadline: float, watch: Tick
-) -> tuple[str, bool]:
-    """Wait for the program. Returns why to stop it ("" when it has ended), and whether its time is
-    up. The end of its output wakes us at once; a program that only closed its output is checked
-    every tick."""
+    process: subprocess.Popen[bytes],
+    done: threading.Event,
+    start: float,
+    timeout: float,
+    watch: Tick,
+) -> str:
+    """Wait for the program. Returns why to stop it, "" when it has ended. The end of its output
+    wakes us at once; a program that only closed its output is checked every tick."""
     while True:
         ended = done.wait(TICK_SECONDS)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(TICK_SECONDS if ended else 0)
-            return "", False
+            return ""
         check_stop()
-        stopped = watch(process.pid)
-        if stopped or time.monotonic() > deadline:
-            return stopped, not stopped
+        if stopped := watch(process.pid):
+            return stopped
+        if time.monotonic() > start + timeout:
+            return f"it took longer than {timeout:g} s"
 
 
 def _terminate(process: subprocess.Popen[bytes]) -> None:
     """Ask the group to end, so that programs can tidy up."""
-    if os.name == "nt":
-        return
-    with contextlib.suppress(OSError):
-        os.killpg(process.pid, signal.SIGTERM)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(GRACE_SECONDS)
+    if os.name != "nt":
+        end_group(process.pid, hard=False)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE_SECONDS)
 
 
 def _kill(process: subprocess.Popen[bytes], token: str) -> None:
     """Kill the program and all that it started: its group, and what left the group.
     Windows knows the children of a program only while the program runs."""
-    if os.name == "nt":
-        if process.poll() is None:
-            subprocess.run(
-                ["taskkill", "/T", "/F", "/PID", str(process.pid)],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                check=False,
-            )
-            process.kill()
-        process.wait()
+    if os.name != "nt" or process.poll() is None:
+        end_group(process.pid, hard=True)
+        process.kill()
+    process.wait()
+    if token and os.name != "nt":
+        _kill_what_left(process.pid, token)
+
+
+def end_group(leader: int, *, hard: bool) -> None:
+    """End the leader of a process group, and the group."""
+    if sys.platform == "win32":
+        words = ["taskkill", "/T", "/F", "/PID", str(leader)]
+        subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False)
         return
     with contextlib.suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    if token:
-        _kill_what_left(process.pid, token)
+        os.killpg(leader, signal.SIGKILL if hard else signal.SIGTERM)
 
 
 def _kill_what_left(session: int, token: str) -> None:
@@ -308,6 +306,24 @@ def _counts_by_namespace() -> bool:
         return False
 
 
+def _all_threads() -> int:
+    try:
+        return int(Path("/proc/loadavg").read_text().split()[3].partition("/")[2])
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def _memory() -> tuple[int, int]:
+    """Available and total bytes of memory; zeros when the system does not tell."""
+    import psutil
+
+    try:
+        found = psutil.virtual_memory()
+    except (OSError, KeyError, psutil.Error):
+        return 0, 0
+    return found.available, found.total
+
+
 @dataclass(slots=True)
 class LimitWatch:
     """Watches the whole machine while a command runs: cheaply at first (number of threads, free
@@ -319,7 +335,7 @@ class LimitWatch:
 
     limits: CommandLimits
     folder: Path
-    _threads: int = field(default_factory=lambda: _all_threads())
+    _threads: int = field(default_factory=_all_threads)
     _memory: int = field(default_factory=lambda: _memory()[0])
     _free: int = 0
     _files: int = 0
@@ -348,24 +364,6 @@ class LimitWatch:
             self._free, self._files = free, files
             self._next = now + max(PAUSE_SECONDS, 20 * (time.monotonic() - now))
         return ""
-
-
-def _all_threads() -> int:
-    try:
-        return int(Path("/proc/loadavg").read_text().split()[3].partition("/")[2])
-    except (OSError, IndexError, ValueError):
-        return 0
-
-
-def _memory() -> tuple[int, int]:
-    """Available and total bytes of memory; zeros when the system does not tell."""
-    import psutil
-
-    try:
-        found = psutil.virtual_memory()
-    except (OSError, KeyError, psutil.Error):
-        return 0, 0
-    return found.available, found.total
 
 
 def count_written(folder: Path, since: float = 0.0) -> tuple[int, int]:
@@ -436,17 +434,11 @@ def _make_group(processes: int, root: Path) -> Path | None:
 def _remove_group(path: Path) -> None:
     """Wait until the last process has left, and remove the group."""
     until = time.monotonic() + LEAVING_SECONDS
-    while True:
+    while path.exists() and time.monotonic() < until:
         try:
             path.rmdir()
-        except FileNotFoundError:
-            return
         except OSError:
-            if time.monotonic() > until:
-                return
             time.sleep(0.002)
-        else:
-            return
 
 
 def posix_shell() -> str | None:
