@@ -23,7 +23,7 @@ from openclaw.errors import OpenclawError
 from openclaw.storage import atomic
 from openclaw.storage.merge import merge_bytes
 from openclaw.storage.readers import NotPlain, read_content, read_plain_file
-from openclaw.storage.safe_open import open_folder
+from openclaw.storage.safe_open import descend, open_folder
 from openclaw.storage.saving import save_over
 from openclaw.tools.shell import output, sandbox
 from openclaw.tools.shell.output import (
@@ -38,7 +38,6 @@ from openclaw.types import FileContent, TurnChanges
 
 _XATTRS = "user.overlay."
 _OPAQUE = f"{_XATTRS}opaque"
-_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
 @dataclass(slots=True)
@@ -205,9 +204,9 @@ class ChangeMover:
         for name, status in self.found.special.items():
             self._make_special(name, status.st_mode)
         for name, mode in reversed(self.found.folders.items()):  # last, as some become read-only
-            with contextlib.suppress(OSError), self._folder(f"{name}/x") as here:
-                if stat.S_IMODE(here.stat().st_mode) != mode:
-                    here.chmod(mode)
+            with contextlib.suppress(OSError), self._place(f"{name}/x") as inner:
+                if stat.S_IMODE(inner.parent.stat().st_mode) != mode:
+                    inner.parent.chmod(mode)
 
     def _differing(self) -> dict[str, None]:
         """The files whose content changed or that are gone, the new ones last. Of the other files
@@ -256,15 +255,14 @@ class ChangeMover:
         if not self._is_untouched(name):
             self._keep_theirs(name, "others changed it meanwhile, so it was not removed")
             return
-        with contextlib.suppress(FileNotFoundError), self._folder(name) as folder:
-            (folder / PurePosixPath(name).name).unlink()
+        with contextlib.suppress(FileNotFoundError), self._place(name) as path:
+            path.unlink()
 
     def _put_file(self, name: str) -> None:
         try:
-            with self._folder(name) as folder, self._temporary_copy(name, folder) as temp:
-                target = folder / PurePosixPath(name).name
-                if not (self._is_untouched(name) and _swap(temp, target)):
-                    self._merge(name, temp, folder)
+            with self._place(name) as path, self._temporary_copy(name, path.parent) as temp:
+                if not (self._is_untouched(name) and _swap(temp, path)):
+                    self._merge(name, temp, path.parent)
         except OSError as error:
             self._keep_theirs(name, f"it could not be written ({error.strerror or error})")
 
@@ -297,8 +295,7 @@ class ChangeMover:
 
     def _touch(self, name: str) -> None:
         made = self.found.files[name]
-        with contextlib.suppress(OSError), self._folder(name) as folder:
-            path = folder / PurePosixPath(name).name
+        with contextlib.suppress(OSError), self._place(name) as path:
             if self._is_untouched(name) and path.lstat().st_mtime_ns != made.st_mtime_ns:
                 os.utime(path, ns=(made.st_atime_ns, made.st_mtime_ns), follow_symlinks=False)
 
@@ -306,8 +303,7 @@ class ChangeMover:
         """Make a link or a pipe. A socket is of no use without its program."""
         made = self.found.upper / name
         try:
-            with self._folder(name) as folder:
-                path = folder / PurePosixPath(name).name
+            with self._place(name) as path:
                 if stat.S_ISLNK(kind):
                     leads = made.readlink()
                     if path.is_symlink() and self._is_untouched(name):
@@ -322,26 +318,18 @@ class ChangeMover:
 
     def _make_folder(self, name: str) -> None:
         try:
-            with self._folder(f"{name}/x"):
+            with self._place(f"{name}/x"):
                 pass
         except OSError:
             self.notes.append(f"{name}: something stands in the place of the folder")
 
     @contextlib.contextmanager
-    def _folder(self, name: str) -> Iterator[Path]:
-        """The folder of a file, as a path that stays valid when the folder is renamed. No link is
-        followed. A missing folder is made."""
-        number = os.open(self.found.root, _FOLDER)
-        try:
-            for part in PurePosixPath(name).parts[:-1]:
-                with contextlib.suppress(FileExistsError):
-                    os.mkdir(part, dir_fd=number)
-                inner = os.open(part, _FOLDER, dir_fd=number)
-                os.close(number)
-                number = inner
-            yield Path(f"/proc/self/fd/{number}")
-        finally:
-            os.close(number)
+    def _place(self, name: str) -> Iterator[Path]:
+        """The path of a file, which stays valid when its folder is renamed. No link is followed. A
+        missing folder is made."""
+        *folders, last = PurePosixPath(name).parts
+        with descend(str(self.found.root), folders, make=True) as folder:
+            yield Path(f"/proc/self/fd/{folder.number}", last)
 
     @contextlib.contextmanager
     def _temporary_copy(self, name: str, folder: Path) -> Iterator[Path]:
