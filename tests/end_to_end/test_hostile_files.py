@@ -16,7 +16,7 @@ import pytest
 from openclaw.errors import OpenclawError
 from openclaw.security.audit import Audit
 from openclaw.storage.home import Home
-from openclaw.tools.shell.sandbox import remove_leftovers, temporary_placeholders
+from openclaw.tools.shell.sandbox import SandboxOptions, placeholders, tidy_up
 from openclaw.types import CallRecord, Mode
 from tests.attacks.harm import files
 from tests.attacks.orders import Call
@@ -125,13 +125,13 @@ def test_the_record_of_actions_is_not_written_through_a_link(it: Talk) -> None:
 @pytest.mark.parametrize("name", ["sandbox.lock", ""])
 def test_the_lock_of_the_sandbox_empties_nothing_outside(it: Talk, name: str) -> None:
     outside = it.root.parent / "U" / "sandbox.lock"
-    outside.write_text("mine\n")
-    before = of_u(it)
+    outside.write_text("hooks\n")
+    home, before = it.app.home, of_u(it)
     place = it.root / ".openclaw" / "locks"
     replaced(place / name, outside if name else outside.parent)
-    with pytest.raises(OSError, match="is a link"), temporary_placeholders(it.root, ("hooks",), ()):
+    with pytest.raises(OSError, match="is a link"), placeholders(SandboxOptions(home)):
         pass
-    remove_leftovers(it.root, ("mine", "hooks"))
+    tidy_up(home)
     assert of_u(it) == before
 
 

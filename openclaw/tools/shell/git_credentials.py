@@ -1,8 +1,4 @@
-"""Finds credentials that git keeps in a home: in any commit, stash or index.
-
-`find_committed_credentials` looks through all repositories, `kept_by_git` does so for a line or a
-program that names git.
-"""
+"""Finds credentials that git keeps in a home: in any commit, stash or index."""
 
 from __future__ import annotations
 
@@ -14,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from openclaw.frozen import frozen
 from openclaw.security.credentials import find_credentials, why_name_denied
 from openclaw.storage.git import Git, GitError, environ, folder_of
 from openclaw.storage.home import Home
@@ -40,13 +35,6 @@ _NOTHING = (b"does not have any commits", b"not a git repository")
 _searched: dict[tuple[Path, bool], tuple[object, str | None]] = {}
 
 
-def kept_by_git(home: Home, text: str, *, confined: bool) -> str:
-    """The credentials that git is known to hold, for a line or a program that names git."""
-    if not NAMES_GIT.search(text):
-        return ""
-    return find_committed_credentials(home, confined=confined) or ""
-
-
 def find_committed_credentials(home: Home, *, confined: bool) -> str | None:
     """Find a path of credentials that git holds in any commit, stash or index of the home; "" for
     none, None when it cannot be told.
@@ -55,57 +43,49 @@ def find_committed_credentials(home: Home, *, confined: bool) -> str | None:
     promised object). So git runs in the sandbox; without one, under settings of ours, and not in a
     folder that poses as a repository.
     """
-    root = Path(os.path.realpath(home.root))
-    found = find_credentials(root)
-    look = _RepositorySearch(home, root, confined, time.monotonic() + SECONDS)
-    held = [look.search(place) for place in found.repositories]
+    found = find_credentials(Path(os.path.realpath(home.root)))
+    until = time.monotonic() + SECONDS
+    held = [_search(home, place, confined, until) for place in found.repositories]
     unknown = None in held or not found.whole
     return next(filter(None, held), None if unknown else "")
 
 
-@frozen
-class _RepositorySearch:
-    """One search through the repositories of a home, up to a deadline."""
+def _search(home: Home, place: Path, confined: bool, until: float) -> str | None:
+    """The same as `find_committed_credentials` for the repository in one folder."""
+    stamp = _repository_state(place)
+    known = _searched.get((place, confined))
+    if known and known[0] == stamp:
+        return known[1]
+    if not confined and folder_of(place) is None:
+        return None
+    inner = place.relative_to(os.path.realpath(home.root))
+    first: str | None = None
+    with suppress(OSError, subprocess.SubprocessError, GitError):
+        printed = [_run_git(home, place, words, confined, until) for words in _LISTINGS]
+        paths = {inner / name.strip("\n") for text in printed for name in text.split("\0")}
+        held = sorted(path.as_posix() for path in paths if why_name_denied(path.as_posix()))
+        first = held[0] if held else ""
+    _searched[place, confined] = stamp, first
+    return first
 
-    home: Home
-    root: Path
-    confined: bool
-    until: float
 
-    def search(self, place: Path) -> str | None:
-        """The same as `find_committed_credentials` for the repository in one folder."""
-        stamp = _repository_state(place)
-        known = _searched.get((place, self.confined))
-        if known and known[0] == stamp:
-            return known[1]
-        inner = place.relative_to(self.root)
-        if not self.confined and folder_of(place) is None:
-            return None
-        first: str | None = None
-        with suppress(OSError, subprocess.SubprocessError, GitError):
-            printed = [self._run_git(place, words) for words in _LISTINGS]
-            paths = {inner / name.strip("\n") for text in printed for name in text.split("\0")}
-            held = sorted(path.as_posix() for path in paths if why_name_denied(path.as_posix()))
-            first = held[0] if held else ""
-        _searched[place, self.confined] = stamp, first
-        return first
-
-    def _run_git(self, place: Path, words: str) -> str:
-        argv = Git(place).command(*_SETTINGS, *words.split())
-        if self.confined:
-            argv = wrap(argv, SandboxOptions(self.home, read_only=True))
-        env = environ() if self.confined else Git(place).environ()
-        done = subprocess.run(
-            argv,
-            env=env | {"GIT_CEILING_DIRECTORIES": str(place.parent), "GIT_ALLOW_PROTOCOL": "none"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=max(0.0, self.until - time.monotonic()),
-            check=False,
-        )
-        if done.returncode and not any(words in done.stderr for words in _NOTHING):
-            raise subprocess.SubprocessError(done.stderr[:200])
-        return done.stdout.decode("utf-8", "replace")
+def _run_git(home: Home, place: Path, words: str, confined: bool, until: float) -> str:
+    argv, env = Git(place).command(*_SETTINGS, *words.split()), environ()
+    if confined:
+        argv = wrap(argv, SandboxOptions(home, tried=True))
+    else:
+        env = Git(place).environ()
+    done = subprocess.run(
+        argv,
+        env=env | {"GIT_CEILING_DIRECTORIES": str(place.parent), "GIT_ALLOW_PROTOCOL": "none"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=max(0.0, until - time.monotonic()),
+        check=False,
+    )
+    if done.returncode and not any(words in done.stderr for words in _NOTHING):
+        raise subprocess.SubprocessError(done.stderr[:200])
+    return done.stdout.decode("utf-8", "replace")
 
 
 def _repository_state(place: Path) -> object:

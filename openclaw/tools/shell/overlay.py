@@ -74,18 +74,11 @@ def _layer_folder(root: Path) -> Path | None:
     """The folder for layers, None when none works."""
     if why_unavailable() is not None:
         return None
-    places = (
-        place
-        for place in _candidate_folders()
-        if place.is_absolute() and _overlay_works(place, root)
-    )
-    return next(places, None)
-
-
-def _candidate_folders() -> Iterator[Path]:
-    """The candidate folders. They are outside of homes: a layer cannot lie in what it covers."""
-    yield cache_folder() / "commands"
-    yield Path(f"/var/tmp/openclaw-{os.getuid()}")  # noqa: S108  checked to be ours
+    # Outside of homes: a layer cannot lie in what it covers. The second is checked to be ours.
+    for place in (cache_folder() / "commands", Path(f"/var/tmp/openclaw-{os.getuid()}")):  # noqa: S108
+        if place.is_absolute() and _overlay_works(place, root):
+            return place
+    return None
 
 
 def _overlay_works(place: Path, root: Path) -> bool:

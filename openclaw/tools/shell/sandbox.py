@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from openclaw.frozen import frozen
@@ -27,7 +27,6 @@ from openclaw.storage.safe_open import (
     appending,
     check_no_links,
     make_folder,
-    open_file,
     open_folder,
     remove,
 )
@@ -47,6 +46,7 @@ FIXED_FILES = (
     "workspace/HEARTBEAT.md",
     "memory/JOBS.md",
 )
+PLACEHOLDERS = (*FOLDERS, *FIXED_FILES)
 SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 PROGRAMS = ("/usr", "/nix/store", "/run/current-system/sw")
 # What programs need to start and to tell the time, and with the network to find names and check
@@ -65,13 +65,16 @@ class SandboxOptions:
     """What a command may see and do in the sandbox."""
 
     home: Home
-    read_only: bool = False
     keep_memory: bool = False
     network: bool = False
     hidden: tuple[Path, ...] = ()  # files and folders of the home that it does not see
     shown: tuple[tuple[Path, str], ...] = ()  # readable files elsewhere: (place outside, inside)
     layered: bool = False  # what it writes goes to a layer over the home
-    tried: bool = False  # the layer is thrown away, so no file in it has to be fixed
+    tried: bool = False  # nothing that it does is kept, so no file in a layer has to be fixed
+
+    @property
+    def read_only(self) -> bool:
+        return self.tried and not self.layered
 
 
 def why_unavailable() -> str | None:
@@ -103,18 +106,44 @@ def wrap(argv: Sequence[str], options: SandboxOptions) -> list[str]:
 @contextlib.contextmanager
 def placeholders(options: SandboxOptions) -> Iterator[None]:
     """Create empty files and folders for the missing fixed ones: only an existing path can be made
-    read-only. The last command over the home removes them again. Raises OSError."""
-    if options.read_only or options.layered:  # the layer has placeholders of its own
+    read-only. Afterwards the last command over this home removes those that are still empty.
+    Removed earlier, the kernel would drop the read-only mounts of the other commands. The lock file
+    lists what was created, so that the next command tidies up after a crash.
+
+    Raises OSError when the lock cannot be had.
+    """
+    if options.tried or options.layered:  # the layer has placeholders of its own
         yield
-    else:
-        root = Path(os.path.realpath(options.home.root))
-        with temporary_placeholders(root, FOLDERS, FIXED_FILES):
+        return
+    root = Path(os.path.realpath(options.home.root))
+    make_folder((root / LOCK).parent)
+    with appending(root / LOCK) as lock:
+        _lock_shared(lock.fileno())
+        try:
+            missing = [
+                name for name in (*FOLDERS, *FIXED_FILES) if not os.path.lexists(root / name)
+            ]
+            lock.write("".join(f"{name}\n" for name in missing).encode())
+            lock.flush()  # a kill may come next
+            for name in missing:
+                with contextlib.suppress(OSError), open_folder((root / name).parent) as folder:
+                    if name in FOLDERS:
+                        folder.make(name)
+                    else:
+                        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+                        os.close(folder.open(PurePosixPath(name).name, flags))
             yield
+        finally:
+            _remove_placeholders(lock, root)
 
 
 def tidy_up(home: Home) -> None:
-    """Remove the placeholders that a killed command has left."""
-    remove_leftovers(Path(os.path.realpath(home.root)), (*FOLDERS, *FIXED_FILES))
+    """Remove the placeholders that a killed command has left, unless a command runs."""
+    root = Path(os.path.realpath(home.root))
+    with contextlib.suppress(OSError):
+        if (root / LOCK).lstat().st_size:
+            with appending(root / LOCK) as lock:
+                _remove_placeholders(lock, root)
 
 
 # -------- the parts of a command line; a later mount covers an earlier one
@@ -250,49 +279,17 @@ LONGEST_WAIT = 5.0
 """Seconds; the exclusive lock is only held while a handful of files is removed."""
 
 
-@contextlib.contextmanager
-def temporary_placeholders(
-    root: Path, folders: Sequence[str], files: Sequence[str]
-) -> Iterator[None]:
-    """Create the missing ones of these folders and files for the time of the block. Afterwards the
-    last command over this home removes those that are still empty. Removed earlier, the kernel
-    would drop the read-only mounts of the other commands. The lock file lists what was created, so
-    that the next command tidies up after a crash.
+def _remove_placeholders(lock: BinaryIO, root: Path) -> None:
+    """Remove the placeholders on the list, unless another command holds the lock."""
+    import fcntl
 
-    Raises OSError when the lock cannot be had.
-    """
-    path = root / LOCK
-    make_folder(path.parent)
-    with appending(path) as lock:
-        _lock_shared(lock.fileno())
-        try:
-            missing = [name for name in (*folders, *files) if not os.path.lexists(root / name)]
-            lock.write("".join(f"{name}\n" for name in missing).encode())
-            lock.flush()  # a kill may come next
-            for name in missing:
-                (_make_folder if name in folders else _make_file)(root / name)
-            yield
-        finally:
-            if _lock_exclusive(lock.fileno()):
-                _remove_listed(lock, root, (*folders, *files))
-
-
-def remove_leftovers(root: Path, names: Sequence[str]) -> None:
-    """Remove what a killed command has left of these files and folders, unless a command runs."""
-    path = root / LOCK
-    with contextlib.suppress(OSError):
-        if path.lstat().st_size:
-            with appending(path) as lock:
-                if _lock_exclusive(lock.fileno()):
-                    _remove_listed(lock, root, names)
-
-
-def _remove_listed(lock: BinaryIO, root: Path, names: Sequence[str]) -> None:
-    lock.seek(0)
-    for name in reversed((lock.read() or b"").decode("utf-8", "replace").split("\n")):
-        if name in names:
-            _remove_empty(root / name)
-    lock.truncate(0)
+    with contextlib.suppress(BlockingIOError):
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock.seek(0)
+        for name in reversed((lock.read() or b"").decode("utf-8", "replace").split("\n")):
+            if name in PLACEHOLDERS:
+                _remove_empty(root / name)
+        lock.truncate(0)
 
 
 def _lock_shared(number: int) -> None:
@@ -306,26 +303,6 @@ def _lock_shared(number: int) -> None:
             if time.monotonic() > until:
                 raise BlockingIOError("another command over this home does not end") from None
             time.sleep(0.005)
-
-
-def _lock_exclusive(number: int) -> bool:
-    """Try to take the lock exclusively; on False, another command still holds it."""
-    import fcntl
-
-    with contextlib.suppress(OSError):
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
-    return False
-
-
-def _make_folder(path: Path) -> None:
-    with contextlib.suppress(OSError), open_folder(path.parent) as folder:
-        folder.make(path.name)
-
-
-def _make_file(path: Path) -> None:
-    with contextlib.suppress(OSError):
-        os.close(open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
 
 
 def _remove_empty(path: Path) -> None:

@@ -15,7 +15,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path, PurePosixPath
@@ -36,7 +36,7 @@ from openclaw.tools.paths import SPILL
 from openclaw.tools.results import DEFAULT_LIMITS, ResultLimits, as_data
 from openclaw.tools.shell import overlay, process, sandbox
 from openclaw.tools.shell.change_set import ChangeMover, has_changes, read_changes
-from openclaw.tools.shell.git_credentials import NAMES_GIT, find_committed_credentials, kept_by_git
+from openclaw.tools.shell.git_credentials import NAMES_GIT, find_committed_credentials
 from openclaw.tools.shell.named_files import named_files
 from openclaw.tools.shell.output import (
     MAX_CHANGES,
@@ -124,7 +124,7 @@ class ShellTools:
     def _closed_to(self, line: str) -> tuple[Path, ...] | None:
         """What a line does not see, beside credentials, when it runs unasked: the data of git,
         unless it names git and git holds no credentials. None when it may not run unasked."""
-        found = find_credentials(Path(os.path.realpath(self.runner.home.root)))
+        found = find_credentials(self.runner.root)
         if not found.whole:
             return None
         if NAMES_GIT.search(line):
@@ -138,7 +138,7 @@ class ShellTools:
     def _learn_secrets(self, line: str) -> None:
         """Let the masker learn the secrets of the first files of a line, of any file when it
         names none and may read one."""
-        root = Path(os.path.realpath(self.runner.home.root))
+        root = self.runner.root
         names = named_files(root, line) or ([""] if _READS_MORE.search(line) else [])
         files = chain.from_iterable(_files_below(root / name) for name in names)
         for path in islice(files, MAX_LEARNED):
@@ -156,8 +156,11 @@ class ShellTools:
         return Action("run_python", "run", "", self._warning(), code, self._kept_by_git(code))
 
     def _kept_by_git(self, text: str) -> str:
+        """The credentials that git is known to hold, for a line or a program that names git."""
         confined = self.runner.unconfined() is None
-        return kept_by_git(self.runner.home, text, confined=confined)
+        named = NAMES_GIT.search(text)
+        found = find_committed_credentials(self.runner.home, confined=confined) if named else ""
+        return found or ""
 
     def _warning(self) -> str:
         why = self.runner.unconfined()
@@ -232,12 +235,14 @@ class Runner:
     wants_more: ProgramCall | None = field(default=None, init=False)  # the newest that did
     _last: HomeFiles | None = field(default=None, init=False)
 
+    @property
+    def root(self) -> Path:
+        return Path(os.path.realpath(self.home.root))
+
     def run(self, order: ProgramCall) -> str:
         """Run it and report how it ended. Raises ToolProblem when it cannot be started."""
-        try:
+        with _report_failure("run"):
             return self._run(order, self.unconfined() is None)
-        except OSError as error:  # from a file that openclaw writes for it: the disk is full
-            raise ToolProblem(f"It could not be run: {error}.") from error
 
     def is_online(self) -> bool:
         """Return True when a command gets the network now."""
@@ -247,35 +252,29 @@ class Runner:
         """Run it in the sandbox without network, with the home read-only or below a layer that is
         thrown away, and without sight of the `closed` paths. Report how it ended; None when it
         wants to write or needs the network. Raises ToolProblem when it cannot be started."""
-        root = Path(os.path.realpath(self.home.root))
-        try:
-            with ExitStack() as stack:
-                layered = self.layered(root)
-                layer = (
-                    stack.enter_context(overlay.open_layer(root, tried=True)) if layered else None
-                )
-                before = HomeFiles() if layer else scan_home(self.home, contents=False)
-                options = SandboxOptions(
-                    self.home,
-                    read_only=layer is None,
-                    hidden=(*self._hidden(root, before, layer), *closed),
-                    layered=layer is not None,
-                    tried=True,
-                )
-                finished = self._execute(order, options, True, layer)
-                if _wants_more(order, finished, layer, sandbox.unchangeable_names(options)):
-                    if finished.spilled:
-                        finished.spilled.unlink(missing_ok=True)
-                    self.wants_more = order
-                    return None
-        except OSError as error:
-            raise ToolProblem(f"It could not be run: {error}.") from error
+        with _report_failure("run"), ExitStack() as stack:
+            layer = None
+            if self.layered(self.root):
+                layer = stack.enter_context(overlay.open_layer(self.root, tried=True))
+            before = HomeFiles() if layer else scan_home(self.home, contents=False)
+            options = SandboxOptions(
+                self.home,
+                hidden=(*self._hidden(before, layer), *closed),
+                layered=layer is not None,
+                tried=True,
+            )
+            finished = self._execute(order, options, True, layer)
+            if _wants_more(order, finished, layer, sandbox.unchangeable_names(options)):
+                if finished.spilled:
+                    finished.spilled.unlink(missing_ok=True)
+                self.wants_more = order
+                return None
         self.turn_changes.exit, self.turn_changes.only_read = finished.code, True
         finished = replace(finished, text=strip_hidden(finished.text))
         return describe_run(finished, self.home, True, ())
 
     def _run(self, order: ProgramCall, confined: bool) -> str:
-        root = Path(os.path.realpath(self.home.root))
+        root = self.root
         layered = confined and self.layered(root)
         fixed = sandbox.FIXED_FILES if confined else ()
         changed: list[str] = []
@@ -288,7 +287,7 @@ class Runner:
                 self.home,
                 keep_memory=self.turn_changes.tainted,
                 network=self.is_online(),
-                hidden=self._hidden(root, before, layer) if confined else (),
+                hidden=self._hidden(before, layer) if confined else (),
                 shown=order.shown,
                 layered=layer is not None,
             )
@@ -308,12 +307,10 @@ class Runner:
             printed = self._fence_output(printed, f"command: {order.name}", finished)
         return describe_run(replace(finished, text=printed), self.home, offline, changed, notes)
 
-    def _hidden(
-        self, root: Path, before: HomeFiles, layer: overlay.Layer | None
-    ) -> tuple[Path, ...]:
+    def _hidden(self, before: HomeFiles, layer: overlay.Layer | None) -> tuple[Path, ...]:
         """The paths that a command does not see. Sockets need no hiding in a layer."""
-        found = find_credentials(root)
-        if why := found.why_not_hidden(root):
+        found = find_credentials(self.root)
+        if why := found.why_not_hidden(self.root):
             raise ToolProblem(f"It was not run: {why}.")
         return (*found.paths, *(() if layer else before.special[:MAX_HIDDEN]))
 
@@ -331,38 +328,32 @@ class Runner:
             argv = sandbox.wrap(argv, options)
         if layer:
             argv = layer.over(argv)
-        root = Path(os.path.realpath(self.home.root))
         tried = options.tried
         named = () if tried else self.env
         env = environment(self.home, os.environ, named=named, confined=confined, trying=tried)
-        try:
-            with (
-                sandbox.placeholders(options) if confined else nullcontext(),
-                control_group(self.limits.processes) as made,
-            ):
-                return run(
-                    join_group(argv, made),
-                    cwd=root,
-                    env=env,
-                    timeout=self.timeout,
-                    max_chars=self.result_limits.page,
-                    spill=root / SPILL,
-                    watch=self._watch(root, layer, options, fixed=confined),
-                    show=self.show,
-                    contained=confined,
-                )
-        except (OSError, ValueError) as error:  # too long, or a NUL in it
-            raise ToolProblem(f"It could not be started: {error}.") from error
+        placed = sandbox.placeholders(options) if confined else nullcontext()
+        with _report_failure("started"), placed, control_group(self.limits.processes) as made:
+            return run(
+                join_group(argv, made),
+                cwd=self.root,
+                env=env,
+                timeout=self.timeout,
+                max_chars=self.result_limits.page,
+                spill=self.root / SPILL,
+                watch=self._watch(layer, options, fixed=confined),
+                show=self.show,
+                contained=confined,
+            )
 
     def _watch(
-        self, root: Path, layer: overlay.Layer | None, options: SandboxOptions, *, fixed: bool
+        self, layer: overlay.Layer | None, options: SandboxOptions, *, fixed: bool
     ) -> Callable[[int], str]:
         """What ends the command. The placeholders must stand already."""
-        watch = process.LimitWatch(self.limits, layer.upper if layer else root)
+        watch = process.LimitWatch(self.limits, layer.upper if layer else self.root)
         if options.tried:
             fixed_names = sandbox.unchangeable_names(options)
             return _watch_for_changes(layer, fixed_names, watch) if layer else watch
-        return watch if layer or not fixed else _watch_fixed_files(root, watch)
+        return watch if layer or not fixed else _watch_fixed_files(self.root, watch)
 
     def _fence_output(self, printed: str, source: str, finished: FinishedRun) -> str:
         """Fence what a command printed as data; the file with all of it counts as data too."""
@@ -417,6 +408,16 @@ class Runner:
         for name in bringing.changed:
             self.turn_changes.read.pop(name, None)
         return bringing.changed, bringing.notes
+
+
+@contextmanager
+def _report_failure(what: str) -> Iterator[None]:
+    """Turn an error of the system into a ToolProblem: of a command that is too long or has a NUL in
+    it, or of a full disk."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise ToolProblem(f"It could not be {what}: {error}.") from error
 
 
 def _is_below(places: Collection[str], name: str) -> bool:
