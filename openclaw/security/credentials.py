@@ -150,14 +150,16 @@ def _by_place(plain: str, user: str) -> str:
     return _reason(_AT_HOME, _compile(_AT_HOME, users, "(?:/|$)").match(plain))
 
 
+def fold_name(text: str) -> str:
+    """Return a name without case and hidden characters."""
+    shown = "".join(c for c in text if unicodedata.category(c) not in ("Cf", "Cc"))
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", shown).casefold())
+
+
 def _normalize(path: str) -> str:
     """Return a path as the most lenient file system compares it: without case, hidden characters,
     trailing blanks and dots, and without the name of a stream after a colon."""
-    text = path
-    if not text.isascii():
-        text = "".join(c for c in text if unicodedata.category(c) not in ("Cf", "Cc"))
-        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    text = text.lower().replace("\\", "/")
+    text = (path if path.isascii() else fold_name(path)).lower().replace("\\", "/")
     if ":" in text:
         text = _STREAM.sub("", text)
     text = _MARKS.sub("", text)

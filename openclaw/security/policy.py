@@ -7,12 +7,11 @@ the user turns "ask" into "allow" where no rule forbids that. docs/policy.md is 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from openclaw.frozen import frozen
-from openclaw.security.credentials import why_name_denied
+from openclaw.security.credentials import fold_name, why_name_denied
 from openclaw.security.grants import BY_TARGET, Grant, offered_grants
 from openclaw.types import Action, Change, Effect, Mode
 
@@ -282,10 +281,8 @@ def is_identity(path: str) -> bool:
 def plain_parts(path: str) -> tuple[str, ...]:
     """Split a path into names as the most lenient file system compares them: without case, hidden
     characters, trailing dots and blanks. Both slashes separate, `..` goes up."""
-    shown = "".join(c for c in path if unicodedata.category(c) not in ("Cf", "Cc"))
-    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", shown).casefold())
     parts: list[str] = []
-    for part in text.replace("\\", "/").split("/"):
+    for part in fold_name(path).replace("\\", "/").split("/"):
         name = part.strip()
         if name == "..":
             del parts[-1:]

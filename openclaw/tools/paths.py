@@ -64,8 +64,12 @@ def visible_files(
             ]
 
 
+def _root(home: Home) -> Path:
+    return Path(os.path.realpath(home.root))
+
+
 def _credentials(home: Home) -> Credentials:
-    return find_credentials(Path(os.path.realpath(home.root)))
+    return find_credentials(_root(home))
 
 
 def _is_readable(entry: os.DirEntry[str], root: str, closed: Credentials) -> bool:
@@ -134,7 +138,7 @@ def existing_folder(home: Home, folder: str) -> Path:
     """Find the folder that a model means, "" for the whole home. Raises ToolProblem."""
     text = tidy(folder).rstrip("/")
     if text in ("", "."):
-        return Path(os.path.realpath(home.root))
+        return _root(home)
     if (spilled := _spilled_path(home, text)) and spilled.is_dir():
         return spilled
     for candidate in (text, f"workspace/{text}"):
@@ -173,7 +177,7 @@ def check_open(home: Home, text: str, target: Path) -> Path:
 
 def _spilled_path(home: Home, text: str) -> Path | None:
     """The path of a spilled output, or of their folder, when the text names one and no link."""
-    path = Path(os.path.realpath(home.root), text)
+    path = _root(home) / text
     named = _SPILLED.fullmatch(text) is not None
     return path if named and os.path.realpath(path) == str(path) else None
 
@@ -188,7 +192,7 @@ def check_kept(home: Home, target: Path) -> None:
     """Raise ToolProblem for a file that only this program writes, or that is part of it."""
     if plain_parts(home.relative(target))[:1] == ("sessions",):
         raise ToolProblem("sessions/ holds the conversations; nothing is written there.")
-    root = Path(os.path.realpath(home.root))
+    root = _root(home)
     inner = [folder for folder in program_folders() if root in folder.parents]
     if any(target.is_relative_to(folder) for folder in inner):
         raise ToolProblem(f"{home.relative(target)} is a part of this program; it is not changed.")
@@ -239,7 +243,7 @@ def _list_names(home: Home, folder: Path) -> str:
 
 
 def _list_folders(home: Home) -> list[str]:
-    root = Path(os.path.realpath(home.root))
+    root = _root(home)
     return sorted(
         entry.name for entry in root.iterdir() if entry.is_dir() and _is_visible(entry.name)
     )
