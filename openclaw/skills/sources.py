@@ -23,6 +23,7 @@ from openclaw.skills.unpack import (
     refusal,
     write_new_file,
 )
+from openclaw.storage import git
 
 OriginKind = Literal["folder", "archive", "git"]
 KINDS = "a folder, a .zip, .skill or .tar.gz archive, or a git URL (https://, ssh://, git@)"
@@ -107,17 +108,14 @@ MAX_FILES = 20_000
 # Stronger than the repository's own attributes: no filter of the user's settings, no conversion.
 AS_STORED = b"* -filter -text -eol -ident -working-tree-encoding\n"
 OPTIONS = (
-    *("-c", "protocol.allow=never"),
-    *("-c", "protocol.ext.allow=never"),
-    *("-c", f"core.hooksPath={os.devnull}"),
-    *("-c", "core.fsmonitor=false"),
+    *git.OPTIONS,
     *("-c", "core.autocrlf=false"),
     *("-c", "core.protectHFS=true"),
     *("-c", "core.protectNTFS=true"),
-    *("-c", "submodule.recurse=false"),
     *("-c", "gc.auto=0"),
     *("-c", "maintenance.auto=false"),
 )
+KEPT_VARIABLES = ("GIT_SSH_VARIANT", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_PROXY_SSL_CAINFO")
 
 
 def fetch(origin: Origin, into: Path, seconds: float = TIMEOUT_SECONDS) -> str:
@@ -128,44 +126,32 @@ def fetch(origin: Origin, into: Path, seconds: float = TIMEOUT_SECONDS) -> str:
     """
     end = time.monotonic() + seconds
 
-    def git(*words: str) -> bytes:
+    def run(*words: str) -> bytes:
         return _run_git(words, into, origin, end)
 
     make_folder(into)
-    git("init", "--quiet", "--template=")
+    run("init", "--quiet", "--template=")
     write_new_file(into / ".git" / "info" / "attributes", AS_STORED, executable=False)
-    git(
+    run(
         *("fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"),
         *("--no-write-commit-graph", "--", origin.place, origin.ref or "HEAD"),
     )
     path = [origin.path] if origin.path else []
-    _check_listing(git("ls-tree", "-r", "-l", "-z", "FETCH_HEAD", "--", *path), origin.path)
-    git("checkout", "--quiet", "FETCH_HEAD", "--", *(path or ["."]))
-    return git("rev-parse", "FETCH_HEAD").decode().strip()
+    _check_listing(run("ls-tree", "-r", "-l", "-z", "FETCH_HEAD", "--", *path), origin.path)
+    run("checkout", "--quiet", "FETCH_HEAD", "--", *(path or ["."]))
+    return run("rev-parse", "FETCH_HEAD").decode().strip()
 
 
 def _git_environ(protocol: str) -> Mapping[str, str]:
     """Return an environment in which git ignores the caller's repository and never asks."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _KEPT_VARIABLES}
     return {
         "GIT_SSH_COMMAND": "ssh -o BatchMode=yes",
-        **kept,
-        "GIT_TERMINAL_PROMPT": "0",
+        **git.environ(),
+        **{name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ},
         "GIT_ASKPASS": "",
         "GIT_ALLOW_PROTOCOL": protocol,
         "GIT_LFS_SKIP_SMUDGE": "1",
-        "GIT_NO_LAZY_FETCH": "1",
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_LITERAL_PATHSPECS": "1",
-        "LC_ALL": "C",
     }
-
-
-_KEPT_VARIABLES = frozenset({
-    "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_EXEC_PATH", "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH",
-    "GIT_PROXY_SSL_CAINFO",
-})  # fmt: skip
 
 
 def _check_listing(listing: bytes, path: str) -> None:
