@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 from openclaw.config.settings import Settings, keys
@@ -132,19 +133,9 @@ def list_missing(
     lines += [
         f"the setting {shorten(name)} is not on"
         for name in needs.config
-        if not read_setting(settings, name)
+        if not (name in keys() and attrgetter(name)(settings))
     ]
     return lines
-
-
-def read_setting(settings: Settings, name: str) -> object:
-    """The value of a dotted key, None when there is no such key."""
-    if name not in keys():
-        return None
-    value: object = settings
-    for part in name.split("."):
-        value = getattr(value, part)
-    return value
 
 
 def shorten(name: str) -> str:
