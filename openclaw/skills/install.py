@@ -6,7 +6,6 @@ Nothing of a skill runs here. A process that dies leaves a hidden folder, which 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import re
 import unicodedata
@@ -25,18 +24,17 @@ from openclaw.skills.sources import Origin, fetch
 from openclaw.skills.staging import recording_change, staging
 from openclaw.skills.unpack import (
     SUFFIXES,
-    FolderChanges,
     compare_fingerprints,
     copy_folder,
     digest,
     fingerprints,
     make_folder,
     refusal,
+    sha256_of,
     unpack,
 )
 from openclaw.storage.home import Home, name_trouble
-from openclaw.storage.safe_open import reading
-from openclaw.storage.text import unwritable
+from openclaw.storage.text import report_unwritable
 from openclaw.types import UNRECORDED, Recorder
 
 MAX_LISTED = 30
@@ -101,16 +99,22 @@ def install_staged(
     read_source_records(home.skills)  # Damaged, before anything moves
     old = staged.folder.parent.parent / "old" / staged.name
     try:
-        with recording_change(home, recorder, target, old=target, new=staged.folder):
+        with (
+            report_unwritable(target),
+            recording_change(home, recorder, target, old=target, new=staged.folder),
+        ):
             if os.path.lexists(target):
                 make_folder(old.parent)
                 target.rename(old)
             staged.folder.rename(target)
             record(home.skills, staged.name, fields, recorder.keep)
-    except BaseException as error:
-        _undo(target, staged.folder, old)
-        if isinstance(error, OSError):
-            raise unwritable(target, error) from error
+    except BaseException:
+        with contextlib.suppress(OSError):
+            if not staged.folder.exists() and target.exists():
+                target.rename(staged.folder)
+        with contextlib.suppress(OSError):
+            if os.path.lexists(old):
+                old.rename(target)
         raise
     return target
 
@@ -128,15 +132,6 @@ def strict_name(name: str) -> str:
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:MAX_NAME].strip("-")
     return f"{slug}-skill" if slug and name_trouble(slug, windows=True) else slug
-
-
-def _undo(target: Path, folder: Path, old: Path) -> None:
-    with contextlib.suppress(OSError):
-        if not folder.exists() and target.exists():
-            target.rename(folder)
-    with contextlib.suppress(OSError):
-        if os.path.lexists(old):
-            old.rename(target)
 
 
 def _stage_skill(
@@ -184,21 +179,11 @@ def _fetch_source(origin: Origin, temporary: Path) -> tuple[Path, dict[str, str]
         return Path(origin.place), fields
     make_folder(top)
     if origin.kind == "archive":
-        fields["sha256"] = _sha256(Path(origin.place))
+        fields["sha256"] = sha256_of(Path(origin.place))
         unpack(Path(origin.place), top)
-        return top, fields
-    fields["commit"] = fetch(origin, top)
+    else:
+        fields["commit"] = fetch(origin, top)
     return top, fields
-
-
-def _sha256(path: Path) -> str:
-    try:
-        with reading(path) as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise OpenclawError(
-            f"cannot read {path}: {error.strerror}", "make it readable, then try again"
-        ) from error
 
 
 def _choose_skill_file(top: Path, choice: str) -> Path:
@@ -270,10 +255,8 @@ def remove(home: Home, folder: Path, recorder: Recorder = UNRECORDED) -> None:
         read_source_records(home.skills)  # Damaged, before anything moves
         away = temporary / "removed"
         with recording_change(home, recorder, folder, old=folder):
-            try:
+            with report_unwritable(folder):
                 folder.rename(away)
-            except OSError as error:
-                raise unwritable(folder, error) from error
             try:
                 if folder.parent == home.skills:
                     record(home.skills, folder.name, None, recorder.keep)
@@ -291,9 +274,6 @@ def _check_below(home: Home, folder: Path) -> None:
         raise UsageError(
             f"{folder} is not a folder of its own below {home.skills}", "delete it by hand"
         )
-
-
-UpdateState = Literal["unchanged", "changed", "edited"]
 
 
 def tracked_skills(home: Home, name: str = "") -> dict[str, dict[str, str]]:
@@ -316,13 +296,13 @@ def is_pinned(fields: Mapping[str, str]) -> bool:
 
 def check_update(
     home: Home, staged: StagedSkill, fields: Mapping[str, str]
-) -> tuple[UpdateState, FolderChanges]:
+) -> tuple[Literal["unchanged", "changed", "edited"], dict[str, list[str]]]:
     """Return the changes of a staged skill to the installed one of its name: `unchanged` when the
     source has what was installed, `edited` when the installed files were changed here since."""
     here = fingerprints(home.skills / staged.name)
     there = fingerprints(staged.folder)
     changes = compare_fingerprints(here, there)
     known = fields.get("contents", "")
-    if not changes or digest(there) == known:
+    if here == there or digest(there) == known:
         return "unchanged", changes
     return "changed" if digest(here) == known else "edited", changes

@@ -19,7 +19,7 @@ from openclaw.skills.staging import recording_change
 from openclaw.skills.unpack import make_folder
 from openclaw.storage.home import PROPOSED, Home, name_trouble
 from openclaw.storage.safe_open import check_no_links
-from openclaw.storage.text import read_text, unwritable, write_if_same
+from openclaw.storage.text import read_text, report_unwritable, write_if_same
 from openclaw.types import UNRECORDED, BeforeWrite, Recorder, record_no_write
 
 
@@ -73,12 +73,10 @@ def save_proposal(home: Home, staged: StagedSkill, recorder: Recorder = UNRECORD
     target = home.root / PROPOSED / staged.name
     if os.path.lexists(target):
         raise UsageError(f"a skill {staged.name} was proposed already", "openclaw skills review")
-    try:
+    with report_unwritable(target):
         make_folder(check_no_links(target.parent))
         with recording_change(home, recorder, target, new=staged.folder):
             staged.folder.rename(target)
-    except OSError as error:
-        raise unwritable(target, error) from error
     return target
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from openclaw.skills.unpack import make_folder
@@ -15,13 +14,13 @@ from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
 from openclaw.storage.readers import read_content
 from openclaw.storage.safe_open import check_no_links
-from openclaw.storage.text import unwritable
+from openclaw.storage.text import report_unwritable
 from openclaw.types import FileContent, Recorder
 
 PREFIX = ".staging-"
 
 
-@contextlib.contextmanager
+@contextmanager
 def staging(home: Home) -> Iterator[Path]:
     """A hidden folder beside the skills, gone after the with-block; one process at a time.
 
@@ -29,10 +28,8 @@ def staging(home: Home) -> Iterator[Path]:
     """
     made = not home.skills.exists()
     with hold_lock(home.private / "locks" / "skills.lock", what="the skills folder"):
-        try:
+        with report_unwritable(home.skills):
             check_no_links(home.skills)
-        except OSError as error:
-            raise unwritable(home.skills, error) from error
         for left in sorted(home.skills.glob(f"{PREFIX}*")):
             _restore(home.skills, left / "old")
             delete_quietly(left)
@@ -43,13 +40,13 @@ def staging(home: Home) -> Iterator[Path]:
         finally:
             delete_quietly(folder)
             if made:
-                with contextlib.suppress(OSError):
+                with suppress(OSError):
                     home.skills.rmdir()
 
 
 def _restore(skills: Path, old: Path) -> None:
     """Give a skill back that was taken away for a new one, which never came."""
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         for folder in [] if old.parent.is_symlink() else sorted(old.iterdir()):
             if not os.path.lexists(skills / folder.name):
                 folder.rename(skills / folder.name)
@@ -57,7 +54,7 @@ def _restore(skills: Path, old: Path) -> None:
 
 def delete_quietly(folder: Path) -> None:
     """Delete a folder as far as that is possible; a link goes without what it leads to."""
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         if folder.is_symlink() or not folder.is_dir():
             folder.unlink(missing_ok=True)
             return

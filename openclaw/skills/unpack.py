@@ -13,18 +13,15 @@ import unicodedata
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 from openclaw.errors import OpenclawError, Refused, UsageError
-from openclaw.frozen import frozen
 from openclaw.storage.home import name_trouble
 from openclaw.storage.safe_open import open_file, reading
-from openclaw.storage.text import unwritable
+from openclaw.storage.text import report_unwritable
 
 SUFFIXES = (".zip", ".skill", ".tar.gz", ".tgz")
-CHUNK = 64 * 1024
-
 MAX_ENTRIES = 1000
 MAX_BYTES = 50_000_000
 # A tar has a header, often two, and padding for each entry.
@@ -199,31 +196,20 @@ def check_parts(name: str) -> tuple[str, ...]:
     return parts
 
 
-def read_counted(data: IO[bytes], intake: IntakeCheck) -> bytes:
-    """All bytes, counted while they come."""
-    chunks = []
-    while chunk := data.read(CHUNK):
-        intake.add_bytes(len(chunk))
-        chunks.append(chunk)
-    return b"".join(chunks)
-
-
 def make_folder(path: Path) -> None:
-    try:
+    with report_unwritable(path):
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise unwritable(path, error) from error
 
 
 def write_new_file(path: Path, data: bytes, *, executable: bool) -> None:
     """Write a file that was not there before; no other bit of a mode is taken over."""
     make_folder(path.parent)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    try:
-        with os.fdopen(os.open(path, flags, 0o777 if executable else 0o666), "wb") as file:
-            file.write(data)
-    except OSError as error:
-        raise unwritable(path, error) from error
+    with (
+        report_unwritable(path),
+        os.fdopen(os.open(path, flags, 0o777 if executable else 0o666), "wb") as file,
+    ):
+        file.write(data)
 
 
 def refusal(reason: str) -> Refused:
@@ -242,18 +228,6 @@ SKIPPED_NAMES = frozenset({
 })  # fmt: skip
 
 
-@frozen
-class FolderChanges:
-    """Return the paths that differ between two folders, sorted, with slashes."""
-
-    added: tuple[str, ...]
-    changed: tuple[str, ...]
-    removed: tuple[str, ...]
-
-    def __bool__(self) -> bool:
-        return bool(self.added or self.changed or self.removed)
-
-
 def copy_folder(source: Path, target: Path) -> None:
     """Copy files and folders to the new folder `target`.
 
@@ -261,12 +235,18 @@ def copy_folder(source: Path, target: Path) -> None:
     read. What was written by then is left to the caller.
     """
     intake = IntakeCheck()
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
     for path, info in _files(source, source):
         name = path.relative_to(source).as_posix()
-        parts = intake.check_entry(name, folder=stat.S_ISDIR(info.st_mode))
-        if not stat.S_ISDIR(info.st_mode):
-            executable = os.name != "nt" and bool(info.st_mode & 0o111)
-            write_new_file(target.joinpath(*parts), _bytes(path, intake), executable=executable)
+        is_folder = stat.S_ISDIR(info.st_mode)
+        parts = intake.check_entry(name, folder=is_folder)
+        if is_folder:
+            continue
+        with _report_unreadable(path), os.fdopen(open_file(path, flags), "rb") as file:
+            data = file.read(MAX_BYTES + 1)
+        intake.add_bytes(len(data))
+        executable = os.name != "nt" and bool(info.st_mode & 0o111)
+        write_new_file(target.joinpath(*parts), data, executable=executable)
 
 
 def fingerprints(folder: Path) -> dict[str, str]:
@@ -275,14 +255,16 @@ def fingerprints(folder: Path) -> dict[str, str]:
     for path, info in _files(folder, folder, strict=False):
         name = path.relative_to(folder).as_posix()
         if stat.S_ISREG(info.st_mode):
-            try:
-                with reading(path) as file:
-                    found[name] = hashlib.file_digest(file, "sha256").hexdigest()
-            except OSError as error:
-                raise _unreadable(path, error) from error
+            found[name] = sha256_of(path)
         elif not stat.S_ISDIR(info.st_mode):
             found[name] = "no file"
     return found
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file; OpenclawError when it cannot be read."""
+    with _report_unreadable(path), reading(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def digest(prints: Mapping[str, str]) -> str:
@@ -293,14 +275,14 @@ def digest(prints: Mapping[str, str]) -> str:
     return hashlib.sha256(b"".join(lines)).hexdigest()
 
 
-def compare_fingerprints(old: Mapping[str, str], new: Mapping[str, str]) -> FolderChanges:
-    """What changed between the fingerprints of two folders."""
+def compare_fingerprints(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, list[str]]:
+    """The paths that were added, changed and removed between two folders."""
     both = old.keys() & new.keys()
-    return FolderChanges(
-        tuple(sorted(new.keys() - both)),
-        tuple(sorted(name for name in both if old[name] != new[name])),
-        tuple(sorted(old.keys() - both)),
-    )
+    return {
+        "added": sorted(new.keys() - both),
+        "changed": sorted(name for name in both if old[name] != new[name]),
+        "removed": sorted(old.keys() - both),
+    }
 
 
 def _files(
@@ -308,11 +290,9 @@ def _files(
 ) -> Iterator[tuple[Path, os.stat_result]]:
     """Everything below, folders before what is in them, by name; with `strict` Refused for links
     and whatever is neither file nor folder."""
-    try:
+    with _report_unreadable(folder):
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
         known = [(Path(entry.path), entry.stat(follow_symlinks=False)) for entry in entries]
-    except OSError as error:
-        raise _unreadable(folder, error) from error
     for path, info in known:
         if path.name in SKIPPED_NAMES:
             continue
@@ -326,16 +306,11 @@ def _files(
             yield from _files(path, top, strict=strict)
 
 
-def _bytes(path: Path, intake: IntakeCheck) -> bytes:
-    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+@contextmanager
+def _report_unreadable(path: Path) -> Iterator[None]:
     try:
-        with os.fdopen(open_file(path, flags), "rb") as file:
-            return read_counted(file, intake)
+        yield
     except OSError as error:
-        raise _unreadable(path, error) from error
-
-
-def _unreadable(path: Path, error: OSError) -> OpenclawError:
-    return OpenclawError(
-        f"cannot read {path}: {error.strerror or error}", "make it readable, then try again"
-    )
+        raise OpenclawError(
+            f"cannot read {path}: {error.strerror or error}", "make it readable, then try again"
+        ) from error

@@ -22,7 +22,7 @@ from openclaw.skills.proposals import save_proposal
 from openclaw.skills.skill import read_skill_file
 from openclaw.skills.skill_files import skill_files
 from openclaw.skills.sources import Origin
-from openclaw.skills.unpack import compare_fingerprints, fingerprints
+from openclaw.skills.unpack import fingerprints
 from openclaw.storage.home import PROPOSED
 
 MANIFEST = ".bundled_manifest"
@@ -60,7 +60,7 @@ def _plan(to: Transfer, item: SourceItem, file: Path, shipped: frozenset[str]) -
     prints = fingerprints(folder)
     for place in (target, f"{PROPOSED}/{name}"):
         if (there := to.home.root / place).exists():
-            if not compare_fingerprints(fingerprints(there), prints):
+            if fingerprints(there) == prints:
                 return item.step("known", place)
             return item.step("leave", place, f"there is another skill {name}")
     if closed := _credential_reason(folder, sorted(prints)):

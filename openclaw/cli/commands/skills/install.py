@@ -155,10 +155,9 @@ def _update_one(
         state, changes = check_update(home, staged, fields)
         if state == "unchanged":
             return {"name": name, "state": "unchanged"}
-        kinds = asdict(changes)
-        result = {"name": name, "state": "updated", **kinds}
+        result = {"name": name, "state": "updated", **changes}
         _show(staged, as_json)
-        _say([f"  {kind}: {one}" for kind, names in kinds.items() for one in names], as_json)
+        _say([f"  {kind}: {one}" for kind, names in changes.items() for one in names], as_json)
         if state == "edited" and not force:
             text = "it was changed here since; --force overwrites that"
             return {**result, "state": "edited", "message": text}
