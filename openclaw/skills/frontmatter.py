@@ -7,11 +7,10 @@ a frontmatter is read.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from openclaw.frozen import frozen
 from openclaw.storage.text import join_surrogates
 
 MAX_BYTES = 16 * 1024
@@ -45,7 +44,7 @@ def split_frontmatter(text: str) -> tuple[str, str]:
     return front, text[last.end() + 1 :]
 
 
-def parse_frontmatter(front: str) -> tuple[dict[str, Any], list[UnplacedProblem]]:
+def parse_frontmatter(front: str) -> tuple[dict[str, Any], list[Problem]]:
     """Return the fields (texts, lists and mappings of texts) and the problems that were overlooked.
 
     Raises SkillError when no part is YAML, and for anchors, aliases, merge keys and tags, which
@@ -62,7 +61,7 @@ def parse_frontmatter(front: str) -> tuple[dict[str, Any], list[UnplacedProblem]
             return fields, [warning("yaml-repaired", text)] if doubled else []
         reason = "it is no list of `key: value` lines"
     except yaml.YAMLError as error:
-        reason = _reason(error)
+        reason = yaml_reason(error, 1)
     repaired = _repair(front)
     if not repaired:
         raise SkillError("yaml-invalid", f"the frontmatter is not YAML: {reason}")
@@ -85,92 +84,61 @@ def read_yaml(text: str) -> tuple[Any, str]:
 
 
 def _read_document(text: str, loader: Any) -> tuple[Any, str]:
+    """Turn PyYAML's events into values, which costs half of composing nodes, and no stack."""
     import yaml
 
+    doubled = unsafe = ""
+    waiting: list[list[Any]] = [[]]  # the values of each collection that is not ended yet
     try:
-        return _YamlReader(text, loader).document()
+        for event in yaml.parse(text, Loader=loader):
+            if isinstance(event, yaml.DocumentStartEvent) and waiting[0]:
+                raise yaml.YAMLError("it holds a second document")
+            if isinstance(event, yaml.CollectionEndEvent):
+                values: Any = waiting.pop()
+                if isinstance(event, yaml.MappingEndEvent):
+                    keys = values[::2]
+                    if not all(isinstance(key, str) for key in keys):
+                        raise yaml.YAMLError("a key is no text")
+                    values = dict(zip(keys, values[1::2], strict=True))
+                    if len(values) < len(keys):
+                        doubled = doubled or Counter(keys).most_common(1)[0][0]
+                waiting[-1].append(values)
+            if not isinstance(event, yaml.NodeEvent):
+                continue
+            node: Any = event
+            if isinstance(event, yaml.AliasEvent):
+                unsafe = "an alias"
+            elif node.anchor or node.tag:
+                unsafe = "an anchor" if node.anchor else "a tag"
+            if isinstance(event, yaml.CollectionStartEvent):
+                if len(waiting) > MAX_DEPTH:
+                    raise _unsafe_error(f"more than {MAX_DEPTH} levels")
+                waiting.append([])
+                continue
+            value = getattr(event, "value", "")
+            if value == "<<" and not node.style:
+                unsafe = "a merge key"
+            waiting[-1].append(join_surrogates(value))
     except yaml.YAMLError as error:
         if "nesting depth" in str(error):  # libyaml, since PyYAML 6.0.4
             raise _unsafe_error(f"more than {MAX_DEPTH} levels") from error
         raise
     except (ValueError, OverflowError) as error:  # of PyYAML's own scanner
         raise yaml.YAMLError("an escape is no character") from error
-
-
-class _YamlReader:
-    """Turns PyYAML's events into values, which costs half of composing nodes, and no stack."""
-
-    def __init__(self, text: str, loader: Any) -> None:
-        import yaml
-
-        self.yaml = yaml
-        self.events: Iterator[Any] = yaml.parse(text, Loader=loader)
-        self.doubled = self.unsafe = ""
-
-    def document(self) -> tuple[Any, str]:
-        yaml = self.yaml
-        value: Any = ""
-        seen = False
-        for event in self.events:
-            if isinstance(event, yaml.NodeEvent):
-                value = self._value(event, 0)
-            elif isinstance(event, yaml.DocumentStartEvent):
-                if seen:
-                    raise yaml.YAMLError("it holds a second document")
-                seen = True
-        if self.unsafe:
-            raise _unsafe_error(self.unsafe)
-        return value, self.doubled
-
-    def _value(self, event: Any, depth: int) -> Any:
-        yaml = self.yaml
-        if isinstance(event, yaml.AliasEvent):
-            self.unsafe = "an alias"
-            return ""
-        if event.anchor or event.tag:
-            self.unsafe = "an anchor" if event.anchor else "a tag"
-        if isinstance(event, yaml.ScalarEvent):
-            return join_surrogates(event.value)
-        if depth == MAX_DEPTH:
-            raise _unsafe_error(f"more than {MAX_DEPTH} levels")
-        if isinstance(event, yaml.SequenceStartEvent):
-            return self._list(depth + 1)
-        return self._mapping(depth + 1)
-
-    def _list(self, depth: int) -> list[Any]:
-        items = []
-        for event in self.events:
-            if isinstance(event, self.yaml.SequenceEndEvent):
-                break
-            items.append(self._value(event, depth))
-        return items
-
-    def _mapping(self, depth: int) -> dict[str, Any]:
-        fields: dict[str, Any] = {}
-        for event in self.events:
-            if isinstance(event, self.yaml.MappingEndEvent):
-                break
-            key = self._value(event, depth)
-            if key == "<<" and not event.style:
-                self.unsafe = "a merge key"
-            value = self._value(next(self.events), depth)
-            if not isinstance(key, str):
-                raise self.yaml.YAMLError("a key is no text")
-            if key in fields:
-                self.doubled = self.doubled or key
-            fields[key] = value
-        return fields
+    if unsafe:
+        raise _unsafe_error(unsafe)
+    return (waiting[0] or [""])[0], doubled
 
 
 def _unsafe_error(what: str) -> SkillError:
     return SkillError("yaml-unsafe", f"the frontmatter uses {what}, which no skill needs")
 
 
-def _reason(error: Exception) -> str:
-    """PyYAML's complaint on one line."""
+def yaml_reason(error: Exception, before: int) -> str:
+    """PyYAML's complaint on one line; `before`: the lines of the file above the text."""
     mark = getattr(error, "problem_mark", None)
     what = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
-    where = f"line {mark.line + 2}: " if mark else ""  # the fence is line 1
+    where = f"line {mark.line + 1 + before}: " if mark else ""
     return where + " ".join(str(what).split())[:120]
 
 
@@ -252,23 +220,16 @@ def _unquote(value: str) -> str:
     return value
 
 
-ProblemLevel = Literal["error", "warning"]
-UnplacedProblem = tuple[ProblemLevel, str, str]
-"""A problem without its path: level, code, message."""
+class Problem(NamedTuple):
+    """Something wrong with a SKILL.md. An error means that it is not loaded."""
 
-
-@frozen
-class Problem:
-    """Something wrong with the SKILL.md at `path`. An error means that it is not loaded."""
-
-    path: Path
-    level: ProblemLevel
+    level: Literal["error", "warning"]
     code: str
     message: str
 
     def as_json(self) -> dict[str, str]:
         """Return it for programs."""
-        return {"level": self.level, "code": self.code, "message": self.message}
+        return self._asdict()
 
 
 class SkillError(Exception):
@@ -278,7 +239,11 @@ class SkillError(Exception):
         super().__init__(message)
         self.code = code
 
+    @property
+    def problem(self) -> Problem:
+        return Problem("error", self.code, str(self))
 
-def warning(code: str, message: str) -> UnplacedProblem:
+
+def warning(code: str, message: str) -> Problem:
     """A note that does not keep a skill from being loaded."""
-    return ("warning", code, message)
+    return Problem("warning", code, message)

@@ -9,9 +9,8 @@ import shutil
 import stat
 import time
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -24,14 +23,12 @@ from openclaw.frozen import frozen
 from openclaw.skills.frontmatter import (
     Problem,
     SkillError,
-    UnplacedProblem,
     parse_frontmatter,
     split_frontmatter,
     warning,
 )
 from openclaw.skills.requirements import (
     NO_REQUIREMENTS,
-    InstallHint,
     Requirements,
     list_missing,
     read_flag,
@@ -175,35 +172,51 @@ def list_skills(
     first: dict[str, Skill] = {}
     listed = []
     for root in roots:
-        for path, bad in skill_files(root.folder):
-            entry = (
-                _broken_row(Path(path), root.source, bad)
-                if bad
-                else _read_or_load(path, root, kept)
+        for found, bad in skill_files(root.folder):
+            path = Path(found)
+            skill, problems = (
+                (None, [bad.problem]) if bad else read_skill_file(path, root.source, kept.read)
             )
-            if skill := entry.skill:
-                better = first.setdefault(skill.name, skill)
-                if better is skill:
-                    reasons = blockers(skill)
-                else:
-                    text = f"hidden by {shown_path(better.path)}, which has the same name"
-                    reasons = [Problem(skill.path, "warning", "shadowed", text)]
-                if reasons:
-                    entry = replace(entry, eligible=False, problems=(*entry.problems, *reasons))
-            listed.append(entry)
+            if skill is None:
+                name, about, reasons = _folder_name(path), "", list[Problem]()
+            else:
+                name, about = skill.name, skill.about
+                better = first.setdefault(name, skill)
+                text = f"hidden by {shown_path(better.path)}, which has the same name"
+                hidden = [warning("shadowed", text)]
+                reasons = blockers(skill) if better is skill else hidden
+            eligible = skill is not None and not reasons
+            known = (*problems, *reasons)
+            listed.append(ListedSkill(name, about, path, root.source, eligible, known, skill))
     kept.save()
     return sorted(listed, key=lambda entry: (entry.name, not entry.eligible))
 
 
-def read_skill_file(path: Path, source: str = "home") -> tuple[Skill | None, list[Problem]]:
-    """Read one SKILL.md; return the skill and its problems. After an error there is no skill."""
+def read_skill_file(
+    path: Path, source: str = "home", read: Callable[[Path], ReadFields] | None = None
+) -> tuple[Skill | None, list[Problem]]:
+    """Read one SKILL.md; return the skill and its problems. After an error there is no skill.
+    `read` gives the fields, where these are kept."""
+    fields, problems = (read or _read_fields)(path)
+    if any(problem.level == "error" for problem in problems):
+        return None, problems
+    try:
+        skill, found = _make_skill(fields, path, source)
+    except SkillError as bad:
+        return None, [bad.problem]
+    return skill, [*problems, *found]
+
+
+def _read_fields(path: Path) -> ReadFields:
+    """Return the fields of a skill that count, its examples among them, and what is odd about its
+    file; an error means that there are none."""
     try:
         text, notes = read_source(path)
         fields, more = parse_frontmatter(split_frontmatter(text)[0])
-        skill, found = _make_skill(fields, path, source)
     except SkillError as bad:
-        return None, [Problem(path, "error", bad.code, str(bad))]
-    return skill, [Problem(path, *note) for note in (*notes, *more, *found)]
+        return {}, [bad.problem]
+    known = {name: fields[name] for name in FIELDS if name in fields}
+    return {**known, EXAMPLES: examples(path.parent)}, [*notes, *more]
 
 
 def find_skill(found: Iterable[ListedSkill], name: str) -> ListedSkill:
@@ -223,37 +236,11 @@ def shown_path(path: Path) -> str:
     return os.fsencode(path.as_posix()).decode("utf-8", "replace")
 
 
-def _read_or_load(path: str, root: Root, kept: SkillCache) -> ListedSkill:
-    known = kept.get(path)
-    if known is None:
-        found, problems = read_skill_file(Path(path), root.source)
-        if found:
-            found = replace(found, examples=examples(found.folder))
-        known = kept.put(path, found, problems)
-    skill, problems = known
-    if skill is None:
-        return ListedSkill(
-            _folder_name(Path(path)), "", Path(path), root.source, False, tuple(problems)
-        )
-    if skill.source != root.source:
-        skill = replace(skill, source=root.source)
-    return ListedSkill(
-        skill.name, skill.about, skill.path, skill.source, True, tuple(problems), skill
-    )
-
-
-def _broken_row(path: Path, source: str, bad: SkillError) -> ListedSkill:
-    problem = Problem(path, "error", bad.code, str(bad))
-    return ListedSkill(_folder_name(path), "", path, source, False, (problem,))
-
-
-def _make_skill(
-    fields: dict[str, Any], path: Path, source: str
-) -> tuple[Skill, list[UnplacedProblem]]:
+def _make_skill(fields: Mapping[str, Any], path: Path, source: str) -> tuple[Skill, list[Problem]]:
     about = _text(fields, "description")
     if not about:
         raise SkillError("description-missing", "the frontmatter has no description")
-    notes: list[UnplacedProblem] = []
+    notes: list[Problem] = []
     name = _text(fields, "name")
     folder = _folder_name(path)
     if not name:
@@ -282,11 +269,12 @@ def _make_skill(
         allowed_tools=tuple(_tools(fields.get("allowed-tools"))),
         compatibility=compatibility,
         about=about,
+        examples=tuple(fields.get(EXAMPLES, ())),
     )
     return skill, notes
 
 
-def _text(fields: dict[str, Any], key: str) -> str:
+def _text(fields: Mapping[str, Any], key: str) -> str:
     value = fields.get(key)
     text = value.strip() if isinstance(value, str) else ""
     return "" if text in _NO_VALUE else text
@@ -304,7 +292,7 @@ def _is_unsafe_name(name: str) -> bool:
     return control or "/" in name or "\\" in name or name in (".", "..") or len(name) > MAX_LABEL
 
 
-def _name_notes(name: str, folder: str) -> Iterator[UnplacedProblem]:
+def _name_notes(name: str, folder: str) -> Iterator[Problem]:
     if not NAME.fullmatch(name):
         yield warning("name-format", "a name has lowercase letters, digits and single hyphens")
     if len(name) > MAX_NAME:
@@ -317,49 +305,45 @@ def _folder_name(path: Path) -> str:
     return os.fsencode(path.parent.name).decode("utf-8", "replace") or "skill"
 
 
-VERSION = f"4 {__version__}"
-"""Raise the number when other things are read of a skill, or in another way."""
-
-ReadSkill = tuple["Skill | None", list[Problem]]
+VERSION = f"5 {__version__}"
+"""Raise the number when other fields of a skill count, or are read in another way."""
+EXAMPLES = "examples"
+FIELDS = (
+    "name", "description", "when_to_use", "metadata", "disable-model-invocation", "user-invocable",
+    "allowed-tools", "compatibility",
+)  # fmt: skip
+ReadFields = tuple[Mapping[str, Any], list[Problem]]
 
 
 class SkillCache:
-    """Keeps the skills that were read in a file (None: keeps nothing)."""
+    """Keeps the fields of the skills that were read in a file (None: keeps nothing)."""
 
     def __init__(self, file: Path | None) -> None:
         self._file = file
         rows = read_json_cache(file, VERSION).get("skills") if file else None
         self._old = rows if isinstance(rows, dict) else {}
         self._new: dict[str, Any] = {}
-        self._changed = False
 
-    def get(self, path: str) -> ReadSkill | None:
-        """Return the skill of a SKILL.md and its problems, None when it must be read."""
-        entry = self._old.get(path)
-        stamp = _stamp(path) if entry is not None else None
-        if entry is None or stamp is None:
-            return None
-        try:
-            if entry["stamp"] != stamp:
-                return None
-            read = _unpack(Path(path), entry)
-        except (LookupError, TypeError, ValueError, AttributeError):
-            return None
-        self._new[path] = entry
-        return read
-
-    def put(self, path: str, skill: Skill | None, problems: list[Problem]) -> ReadSkill:
-        """Keep a skill that was just read, unless the file could change without a new stamp."""
-        stamp = _stamp(path) if self._file else None
+    def read(self, path: Path) -> ReadFields:
+        """Return what `_read_fields` does. It is kept, unless the file could change without a new
+        stamp."""
+        name = str(path)
+        stamp = _stamp(name) if self._file else None
+        with suppress(LookupError, TypeError, ValueError):
+            entry = self._old[name]
+            if stamp and entry["stamp"] == stamp:
+                found = dict(entry["fields"]), [Problem(*row) for row in entry["problems"]]
+                self._new[name] = entry
+                return found
+        fields, problems = _read_fields(path)
         passing = any(problem.code == "unreadable" for problem in problems)
         if stamp and not passing and _is_settled(stamp):
-            self._new[path] = {"stamp": stamp, **_pack(skill, problems)}
-            self._changed = True
-        return skill, problems
+            self._new[name] = {"stamp": stamp, "fields": fields, "problems": problems}
+        return fields, problems
 
     def save(self) -> None:
         """Write the file if anything changed; where it cannot be written, do without."""
-        if self._file is None or not (self._changed or self._new.keys() != self._old.keys()):
+        if self._file is None or self._new == self._old:
             return
         text = json.dumps({"version": VERSION, "skills": self._new}, separators=(",", ":"))
         with suppress(OpenclawError):
@@ -395,31 +379,6 @@ def _is_settled(stamps: list[list[int]]) -> bool:
     return True
 
 
-def _pack(skill: Skill | None, problems: list[Problem]) -> dict[str, Any]:
-    entry: dict[str, Any] = {}
-    if problems:
-        entry["problems"] = [[p.level, p.code, p.message] for p in problems]
-    if skill is not None:
-        entry["skill"] = {**asdict(skill), "path": ""}
-    return entry
-
-
-def _unpack(path: Path, entry: dict[str, Any]) -> ReadSkill:
-    problems = [Problem(path, *problem) for problem in entry.get("problems", ())]
-    if "skill" not in entry:
-        return None, problems
-    fields = _with_tuples(entry["skill"])
-    needs = _with_tuples(fields["requirements"])
-    hints = tuple(InstallHint(**_with_tuples(hint)) for hint in needs["hints"])
-    requirements = Requirements(**{**needs, "hints": hints})
-    return Skill(**{**fields, "path": path, "requirements": requirements}), problems
-
-
-def _with_tuples(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a class that JSON gave back with lists."""
-    return {name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()}
-
-
 def list_installed(home: Home, settings: Settings) -> list[ListedSkill]:
     """Return all skills of a home by name. Quick enough for every turn: a file is read once."""
     return list_skills(
@@ -438,7 +397,7 @@ def check_skill(path: Path) -> list[Problem]:
     file = skill_file(path)
     if file is None:
         text = "there is no SKILL.md in this folder" if path.is_dir() else "there is no such file"
-        return [Problem(path, "error", "unreadable", text)]
+        return [Problem("error", "unreadable", text)]
     return read_skill_file(file)[1]
 
 
@@ -450,10 +409,10 @@ def make_blocker_check(settings: Settings) -> Callable[[Skill], list[Problem]]:
         reasons: list[Problem] = []
         if skill.name in settings.skills.off:
             text = f"switched off by you; to switch it on: openclaw skills enable {skill.name}"
-            reasons.append(Problem(skill.path, "warning", "off", text))
+            reasons.append(warning("off", text))
         if skill.requirements == NO_REQUIREMENTS:
             return reasons
         lines = list_missing(skill.requirements, settings, which)
-        return reasons + [Problem(skill.path, "warning", "requires", line) for line in lines]
+        return reasons + [warning("requires", line) for line in lines]
 
     return look

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from openclaw.skills.frontmatter import SkillError, UnplacedProblem, warning
+from openclaw.skills.frontmatter import Problem, SkillError, warning
 from openclaw.storage.safe_open import check_no_links, open_file
 from openclaw.storage.text import BOM, decode
 
@@ -104,22 +104,25 @@ _FLAGS = (
 )
 
 
-def read_source(path: Path) -> tuple[str, list[UnplacedProblem]]:
-    """Read a SKILL.md; return its text with plain newlines, and what was odd about the file.
-
-    Raises SkillError when it is not read: a link out of its folder, no regular file, larger than
-    MAX_BYTES, not UTF-8 text, or refused by the operating system.
-    """
+def read_source(path: Path) -> tuple[str, list[Problem]]:
+    """Read a SKILL.md; return its text with plain newlines, and what was odd about the file. Raises
+    SkillError when it is not read."""
     notes = []
     if path.name != "SKILL.md":
         notes.append(warning("filename-case", f"the file is called {path.name}, not SKILL.md"))
-    text, clean = _decode_source(_read_bytes(path))
+    text, clean = read_skill_text(path, MAX_BYTES)
     if not clean:
         notes.append(warning("encoding", "some bytes are not UTF-8 and were replaced"))
     return text, notes
 
 
-def _read_bytes(path: Path) -> bytes:
+def read_skill_text(path: Path, most: int) -> tuple[str, bool]:
+    """Read a text file of a skill; return it with plain newlines, and whether every byte of it was
+    UTF-8.
+
+    Raises SkillError when it is not read: a link out of its folder, no regular file, larger than
+    `most` bytes, no text, or refused by the operating system.
+    """
     try:
         info = path.lstat()
         target = path
@@ -130,12 +133,20 @@ def _read_bytes(path: Path) -> bytes:
         _check_regular(info)
         with os.fdopen(open_file(target, _FLAGS), "rb") as file:
             _check_regular(os.fstat(file.fileno()))
-            data = file.read(MAX_BYTES + 1)
+            data = file.read(most + 1)
     except OSError as error:
         raise SkillError("unreadable", f"cannot be read: {error.strerror or error}") from error
-    if len(data) > MAX_BYTES:
-        raise _too_large()
-    return data
+    if len(data) > most:
+        raise SkillError("file-too-large", f"the file is larger than {most // 1024} KiB")
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise SkillError("encoding", "the file is UTF-16, not UTF-8")
+    if b"\0" in data:
+        raise SkillError("encoding", "the file holds NUL bytes; it is no UTF-8 text")
+    try:
+        text, clean = data.removeprefix(BOM).decode(), True
+    except UnicodeDecodeError:
+        text, clean = decode(data), False
+    return text.replace("\r\n", "\n").replace("\r", "\n"), clean
 
 
 def _target_inside(path: Path) -> Path:
@@ -149,22 +160,3 @@ def _target_inside(path: Path) -> Path:
 def _check_regular(info: os.stat_result) -> None:
     if not stat.S_ISREG(info.st_mode):
         raise SkillError("not-a-file", "it is not a regular file")
-    if info.st_size > MAX_BYTES:
-        raise _too_large()
-
-
-def _too_large() -> SkillError:
-    return SkillError("file-too-large", f"the file is larger than {MAX_BYTES // 1024} KiB")
-
-
-def _decode_source(data: bytes) -> tuple[str, bool]:
-    """The text, and whether every byte of it was UTF-8."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise SkillError("encoding", "the file is UTF-16, not UTF-8")
-    if b"\0" in data:
-        raise SkillError("encoding", "the file holds NUL bytes; it is no UTF-8 text")
-    try:
-        text, clean = data.removeprefix(BOM).decode(), True
-    except UnicodeDecodeError:
-        text, clean = decode(data), False
-    return text.replace("\r\n", "\n").replace("\r", "\n"), clean

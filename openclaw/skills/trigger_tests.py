@@ -12,6 +12,7 @@ evals/triggers.yaml in the skill's folder:
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field
@@ -20,8 +21,8 @@ from typing import Any
 
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
-from openclaw.skills.frontmatter import SkillError, read_yaml
-from openclaw.storage.safe_open import reading
+from openclaw.skills.frontmatter import SkillError, read_yaml, yaml_reason
+from openclaw.skills.skill_files import read_skill_text
 
 FILE = "evals/triggers.yaml"
 MAX_BYTES = 64 * 1024
@@ -69,44 +70,25 @@ def _fields(path: Path) -> dict[str, Any]:
     """The mapping at the top of the file, its scalars as texts."""
     import yaml
 
-    text = _text(path)
+    if not os.path.lexists(path):
+        advice = f"write some into its {FILE}: {FORM}"
+        raise UsageError("the skill has no trigger tests", advice)
+    if path.parent.is_symlink():
+        raise _damaged("its folder is a link")
     try:
+        text, clean = read_skill_text(path, MAX_BYTES)
         fields, doubled = read_yaml(text)
     except SkillError as error:
         raise _damaged(str(error)) from error
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" in line {mark.line + 1}" if mark else ""
-        reason = getattr(error, "problem", "") or "it cannot be read"
-        raise _damaged(f"it is not YAML{where}: {reason}") from error
+        raise _damaged(f"it is not YAML: {yaml_reason(error, 0)}") from error
+    if not clean:
+        raise _damaged("it is not UTF-8")
     if doubled:
         raise _damaged(f"the key {doubled[:40]!r} is given twice")
     if not isinstance(fields, dict):
         raise _damaged("it has no should: and no should_not:")
     return fields
-
-
-def _text(path: Path) -> str:
-    """The file's text. Only a file of the skill itself is opened: a link may point anywhere, and a
-    pipe never ends."""
-    if path.is_symlink() or path.parent.is_symlink():
-        raise _damaged("it is a link")
-    if not path.exists():
-        advice = f"write some into its {FILE}: {FORM}"
-        raise UsageError("the skill has no trigger tests", advice)
-    if not path.is_file():
-        raise _damaged("it is not a file")
-    try:
-        with reading(path) as file:
-            data = file.read(MAX_BYTES + 1)
-        text = data.decode("utf-8-sig")
-    except OSError as error:
-        raise _damaged(f"it cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise _damaged("it is not UTF-8") from error
-    if len(data) > MAX_BYTES:
-        raise _damaged(f"it is larger than {MAX_BYTES // 1024} KiB")
-    return text
 
 
 def _prompts(key: str, items: Any, expected: dict[str, tuple[str, ...]]) -> tuple[str, ...]:

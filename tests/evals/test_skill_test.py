@@ -200,7 +200,7 @@ def test_without_a_model_none_is_asked(
         ("quiet", "the skill quiet is not for the model to choose"),
         ("broken", "the skill broken cannot be used"),
         ("bare", "the skill has no trigger tests"),
-        ("damaged", "evals/triggers.yaml: it is not YAML in line 3"),
+        ("damaged", "evals/triggers.yaml: it is not YAML: line 3"),
     ],
 )
 def test_what_cannot_be_tested_leaves_with_2(

@@ -313,7 +313,7 @@ def test_within_a_root_the_first_by_the_bytes_of_its_path_counts(tmp_path: Path)
 
 def test_a_broken_skill_hides_nothing_and_a_closed_one_does(tmp_path: Path) -> None:
     def closed(skill: Skill) -> list[Problem]:
-        return [Problem(skill.path, "warning", "requires", "x")] if "one" in str(skill.path) else []
+        return [Problem("warning", "requires", "x")] if "one" in str(skill.path) else []
 
     put(tmp_path / "one", "broken", "---\nname: broken\n---\n")
     put(tmp_path / "two", "broken")

@@ -67,10 +67,8 @@ def test_what_is_kept_is_what_was_read(tmp_path: Path, cache: Path) -> None:
 
 
 def test_a_kept_skill_is_not_read_again(tmp_path: Path, cache: Path) -> None:
-    path = old(put(tmp_path / "skills", "s"))
+    old(put(tmp_path / "skills", "s"))
     listed(tmp_path / "skills", cache)
-    entry = kept(cache)
-    entry[str(path)]["skill"][1] = "from the cache"
     text = cache.read_text(encoding="utf-8")
     cache.write_text(text.replace("Does s.", "from the cache"), encoding="utf-8")
     assert listed(tmp_path / "skills", cache)[0].description == "from the cache"
@@ -118,15 +116,17 @@ def test_an_unchanged_cache_is_not_written(tmp_path: Path, cache: Path) -> None:
         b'{"version": VERSION, "skills": []}',
         b'{"version": VERSION, "skills": {"PATH": 1}}',
         b'{"version": VERSION, "skills": {"PATH": {}}}',
-        b'{"version": VERSION, "skills": {"PATH": {"stamp": STAMP, "skill": [1]}}}',
-        b'{"version": VERSION, "skills": {"PATH": {"stamp": STAMP, "skill": null}}}',
-        b'{"version": VERSION, "skills": {"PATH": {"stamp": STAMP, "problems": [1]}}}',
+        b'ENTRY, "fields": [1], "problems": []}}}',
+        b'ENTRY, "fields": null, "problems": []}}}',
+        b'ENTRY, "fields": {}, "problems": [1]}}}',
     ],
 )  # fmt: skip
 def test_a_damaged_cache_is_as_good_as_none(tmp_path: Path, cache: Path, content: bytes) -> None:
     path = old(put(tmp_path / "skills", "s"))
     expected = listed(tmp_path / "skills", cache)
     whole = json.loads(cache.read_bytes())
+    begin = b'{"version": VERSION, "skills": {"PATH": {"stamp": STAMP'
+    content = content.replace(b"ENTRY", begin)
     content = content.replace(b"VERSION", json.dumps(whole["version"]).encode())
     content = content.replace(b"STAMP", json.dumps(whole["skills"][str(path)]["stamp"]).encode())
     cache.write_bytes(content.replace(b'"PATH"', json.dumps(str(path)).encode()))
@@ -155,7 +155,7 @@ def test_examples_are_the_first_of_a_skills_trigger_tests_and_count_as_they_are_
     tests.write_text("should: [Sail away, {prompt: Set sail}]\nshould_not: [Stay]\n", "utf-8")
     old(tests)
     assert examples() == ("Sail away", "Set sail") == examples()
-    assert kept(cache)[str(path)]["skill"]["examples"] == ["Sail away", "Set sail"]
+    assert kept(cache)[str(path)]["fields"]["examples"] == ["Sail away", "Set sail"]
     tests.write_text("should: [Row]\nshould_not: [\n", "utf-8")
     assert examples() == ()
     tests.write_text("should: [Row]\n", "utf-8")

@@ -95,10 +95,10 @@ def test_a_link_a_pipe_and_a_folder_are_not_opened(tmp_path: Path) -> None:
     assert "a link" in problem(tmp_path)
     file.unlink()
     os.mkfifo(file)
-    assert "not a file" in problem(tmp_path)
+    assert "not a regular file" in problem(tmp_path)
     file.unlink()
     file.mkdir()
-    assert "not a file" in problem(tmp_path)
+    assert "not a regular file" in problem(tmp_path)
 
 
 @pytest.mark.parametrize("folder", sorted(SHIPPED.iterdir()), ids=lambda path: path.name)
