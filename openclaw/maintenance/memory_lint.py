@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +25,6 @@ from openclaw.storage.lock import hold_lock
 from openclaw.storage.safe_open import bytes_or_none, check_no_links, is_folder, is_ordinary
 from openclaw.storage.saving import SaveConflict, save_over
 from openclaw.storage.text import BOM
-from openclaw.types import BeforeWrite
 
 ROUNDS = 4
 """Hidden characters, then the secrets they were in, then what is the same without them."""
@@ -61,44 +60,39 @@ def lint_home(home: Home, documents: Sequence[Document] | None = None) -> LintRe
 
 def read(home: Home) -> list[Document]:
     """The files of a memory, without links."""
-    paths = []
-    for folder, folders, names in os.walk(check_no_links(home.memory)):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        paths += [Path(folder, name) for name in names if name.endswith(".md")]
-    documents = (
-        Document(home.relative(path), read_markdown(path))
-        for path in sorted(paths)
-        if is_ordinary(path)
-    )
-    return [document for document in documents if document.path not in SKIPPED]
+    paths = (path for path in _files(check_no_links(home.memory)) if path.suffix == ".md")
+    named = ((home.relative(path), path) for path in sorted(filter(is_ordinary, paths)))
+    return [Document(name, read_markdown(path)) for name, path in named if name not in SKIPPED]
+
+
+def _files(top: Path) -> Iterator[Path]:
+    for folder, folders, names in os.walk(top):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (Path(folder, name) for name in names)
 
 
 def chosen_paths(home: Home, named: Sequence[str]) -> list[str]:
     """Resolve files and folders of the memory as the user names them: relative to the home, to
     memory/ or to the current folder. UsageError for a path that is none of these.
     """
-    return [_chosen(home, name) for name in named]
-
-
-def _chosen(home: Home, name: str) -> str:
     memory = os.path.realpath(home.memory)
-    for base in (home.root, home.memory, Path.cwd()):
-        real = os.path.realpath(base / name)
-        if Path(real).exists() and (real == memory or real.startswith(memory + os.sep)):
-            inner = os.path.relpath(real, memory).replace(os.sep, "/")
-            return "memory" if inner == "." else f"memory/{inner}"
-    raise UsageError(f"{name} is no file of this memory", "see them: openclaw memory list")
+    chosen = []
+    for name in named:
+        for base in (home.root, home.memory, Path.cwd()):
+            real = Path(os.path.realpath(base / name))
+            if real.exists() and real.is_relative_to(memory):
+                chosen.append(("memory" / real.relative_to(memory)).as_posix())
+                break
+        else:
+            raise UsageError(f"{name} is no file of this memory", "see them: openclaw memory list")
+    return chosen
 
 
 def _around(home: Home) -> LintContext:
     def files() -> list[str]:
         """The files that a link may name without their folder."""
-        found = []
-        for top in filter(is_folder, (home.memory, home.workspace, home.skills)):
-            for folder, folders, names in os.walk(top):
-                folders[:] = [name for name in folders if not name.startswith(".")]
-                found += [home.relative(Path(folder, name)) for name in names]
-        return found
+        tops = filter(is_folder, (home.memory, home.workspace, home.skills))
+        return [home.relative(path) for top in tops for path in _files(top)]
 
     def text(path: str) -> str:
         return read_markdown(home.root / path) if is_ordinary(home.root / path) else ""
@@ -165,28 +159,20 @@ def apply(
         return [], []
     old = {document.path: document.text for document in report.documents}
     lock = open_home.home.private / "locks" / "notes.lock"
+    left = []
     with command(open_home.home, "memory lint --fix") as turn, hold_lock(lock, LOCK_SECONDS):
-        left = _write(open_home.home, old, new, turn.keep)
+        for path in sorted(new):
+            file = open_home.home.root / path
+            mark = BOM if (bytes_or_none(file) or b"").startswith(BOM) else b""
+            before, after = (
+                mark + side[path].encode("utf-8", "surrogateescape") for side in (old, new)
+            )
+            try:
+                save_over(file, before, after, turn.keep)
+            except SaveConflict:
+                left.append(path)
     notices = [f"{path} was changed meanwhile, and left as it is" for path in left]
     return sorted({*new} - {*left}), [*notices, *turn.notices]
-
-
-def _write(
-    home: Home, old: Mapping[str, str], new: Mapping[str, str], keep: BeforeWrite
-) -> list[str]:
-    """Save the new texts. Return the paths of files in which others changed the same lines."""
-    left = []
-    for path in sorted(new):
-        file = home.root / path
-        mark = BOM if (bytes_or_none(file) or b"").startswith(BOM) else b""
-        before, after = (
-            mark + side[path].encode("utf-8", "surrogateescape") for side in (old, new)
-        )
-        try:
-            save_over(file, before, after, keep)
-        except SaveConflict:
-            left.append(path)
-    return left
 
 
 _HUNK = re.compile(rb"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
