@@ -13,9 +13,8 @@ from openclaw.sessions.session import Session
 from openclaw.sessions.store import SessionStore
 
 MEASURED = 64
-"""Tokens; the time of a shorter reading tells little of how long a longer one takes."""
 WRITTEN = 8
-"""Tokens; the same for writing."""
+"""Tokens of a reading, and of a writing, whose times tell its speed."""
 SUMMING = ("steps", "repeated", "full")
 """How a turn ends whose last message holds the sum of all its calls (see agent/loop.py)."""
 STOPPED = "I stopped: "
@@ -30,8 +29,7 @@ class TurnUsage:
     `number`: the turn's number in its conversation, from 1.
     `at`: ISO 8601 time.
     `usage`: the sum of the turn's calls.
-    `uncached`, `written`: tokens read in `read_seconds` and generated in `write_seconds`, only of
-    calls whose times are usable.
+    `calls`: the usage of each.
     """
 
     session: str
@@ -39,10 +37,7 @@ class TurnUsage:
     at: str
     model: str
     usage: Usage
-    uncached: int
-    read_seconds: float
-    written: int
-    write_seconds: float
+    calls: tuple[Usage, ...]
 
     @property
     def day(self) -> str:
@@ -78,6 +73,9 @@ def sum_turns(name: str, turns: Sequence[TurnUsage]) -> Sums:
     """Sum up turns under a name."""
     total = sum((turn.usage for turn in turns), Usage())
     waits = [turn.usage.first_token_seconds for turn in turns]
+    calls = [call for turn in turns for call in turn.calls]
+    reading = [c for c in calls if _uncached(c) >= MEASURED and c.read_seconds > 0]
+    writing = [c for c in calls if c.generated_tokens >= WRITTEN and _write_seconds(c) > 0]
     return Sums(
         name,
         len(turns),
@@ -87,8 +85,8 @@ def sum_turns(name: str, turns: Sequence[TurnUsage]) -> Sums:
         total.generated_tokens,
         median([wait for wait in waits if wait > 0] or [0.0]),
         total.total_seconds,
-        _rate(sum(t.uncached for t in turns), sum(t.read_seconds for t in turns)),
-        _rate(sum(t.written for t in turns), sum(t.write_seconds for t in turns)),
+        _rate(sum(map(_uncached, reading)), sum(c.read_seconds for c in reading)),
+        _rate(sum(c.generated_tokens for c in writing), sum(map(_write_seconds, writing))),
     )
 
 
@@ -155,8 +153,6 @@ def _turn(
     total = sum(usages[1:], usages[0])
     if _sums_up(replies[-1]):
         total, usages = usages[-1], usages[:-1] or usages
-    reading = [u for u in usages if _uncached(u) >= MEASURED and u.read_seconds > 0]
-    writing = [u for u in usages if u.generated_tokens >= WRITTEN and _write_seconds(u) > 0]
     yield TurnUsage(
         session.id,
         number,
@@ -167,10 +163,7 @@ def _turn(
             calls=max(total.calls, 1),
             cached_tokens=min(total.cached_tokens, total.prompt_tokens),
         ),
-        sum(map(_uncached, reading)),
-        sum(u.read_seconds for u in reading),
-        sum(u.generated_tokens for u in writing),
-        sum(map(_write_seconds, writing)),
+        tuple(usages),
     )
 
 
