@@ -3,7 +3,7 @@ that wrote each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from openclaw.errors import OpenclawError
@@ -12,8 +12,7 @@ from openclaw.history.blame import Line
 from openclaw.history.history import History
 from openclaw.history.turns import Turn
 from openclaw.home.open_home import OpenHome
-from openclaw.inspection.why import session_after
-from openclaw.messages import Entry
+from openclaw.inspection.why import why_of
 from openclaw.security.display import main_argument
 from openclaw.sessions.store import SessionStore
 
@@ -28,19 +27,18 @@ class Exchange:
 
 
 def find_exchange(turn: Turn, contents: History, store: SessionStore) -> Exchange:
-    """The prompt, answer and calls of a turn, whose number counts the user's messages of the
-    conversation. All are empty for an undo."""
-    if not (turn.session and turn.number):
-        return Exchange()
-    session = session_after(turn, contents)
-    if session is not None:
-        before = session.turns - sum(entry.role == "user" for entry in session.messages)
-        return _exchange_at(session.messages, turn.number - before)
+    """The prompt, answer and calls of a turn. All are empty for an undo, and where the conversation
+    is not kept."""
     try:
-        session = store.load(store.find(turn.session))
-        return _exchange_at([entry for _, entry in store.messages(session)], turn.number)
+        found = why_of(turn, contents, store)
     except OpenclawError:
         return Exchange()
+    calls = (
+        f"{call.tool} {main_argument(call.input)}".rstrip() + ("" if call.ok else " (failed)")
+        for step in found.steps
+        for call in step.calls
+    )
+    return Exchange(found.prompt, found.answer, tuple(calls))
 
 
 def writer_of(turn: Turn | None) -> str:
@@ -66,23 +64,3 @@ def blame_json(open_home: OpenHome, path: str, lines: Sequence[Line]) -> list[di
             told |= {"number": turn.number, "commit": turn.commit}
         found.append(told | {"prompt": prompts.get(turn.id, "") if turn else ""})
     return found
-
-
-def _exchange_at(messages: Sequence[Entry], number: int) -> Exchange:
-    """The exchange that begins with the user's message of this number, from 1; the last exchange
-    when there is no such number."""
-    starts = [at for at, entry in enumerate(messages) if entry.role == "user"]
-    if not starts:
-        return Exchange()
-    which = number - 1 if 0 < number <= len(starts) else len(starts) - 1
-    end = starts[which + 1] if which + 1 < len(starts) else len(messages)
-    exchange = messages[starts[which] : end]
-    answers = [e.content for e in exchange if e.role == "assistant" and not e.tool_calls]
-    return Exchange(exchange[0].content, answers[-1] if answers else "", tuple(_calls(exchange)))
-
-
-def _calls(exchange: Iterable[Entry]) -> Iterable[str]:
-    for entry in exchange:
-        for call in entry.tool_calls:
-            failed = "" if call.ok else " (failed)"
-            yield f"{call.tool} {main_argument(call.input)}".rstrip() + failed
