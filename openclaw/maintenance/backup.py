@@ -12,6 +12,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import secrets
 import stat
 import tarfile
@@ -33,8 +34,13 @@ from openclaw.storage.text import unwritable
 LEFT_OUT = (".openclaw/cache", ".openclaw/index", ".openclaw/locks", ".openclaw/spill",
             ".openclaw/skills.json")  # fmt: skip
 SECRETS = ".openclaw/secrets"
-ORDER = ("sessions", ".openclaw", ".git")
-"""Places in the order in which they are read; all others come before them."""
+UNFINISHED = re.compile(
+    r"(?:.*/)?\.openclaw-[^/]*\.tmp|\.git/.*\.lock|\.git/objects/(?:.*/)?tmp_[^/]*", re.DOTALL
+)
+"""Files that writers, and git, have not finished."""
+LATE = ("sessions", ".openclaw", ".git", ".git/packed-refs", ".git/objects")
+"""Places in the order in which they are read; what else is in their folder comes before them. A
+branch is packed before its own file goes: whoever reads in this order has one of them."""
 
 
 @dataclass(slots=True)
@@ -110,11 +116,20 @@ def _check_place(home: Home, target: Path, *, force: bool) -> None:
 def _write(home: Home, file: Any, own: set[Path], *, with_secrets: bool) -> Backup:
     made = Backup()
     with tarfile.open(fileobj=file, mode="w:gz", format=tarfile.PAX_FORMAT, compresslevel=6) as tar:
-        for path in _paths(home, own, made, with_secrets=with_secrets):
-            _add(tar, home, path, made)
-        for path in _objects(home):  # what was packed or written meanwhile
-            if home.relative(path) not in made.files:
+        for path in _walk(home, home.root):
+            name = home.relative(path)
+            if name == ".git" and path.is_file():
+                why = "it leads to a repository elsewhere, whose branch would be used"
+                made.left_out[name] = why
+            elif "secrets" in path.name and name.startswith(".openclaw/") and not with_secrets:
+                if name.startswith(SECRETS):
+                    made.left_out[name] = "secrets are only taken along with --secrets"
+            elif path not in own:
                 _add(tar, home, path, made)
+        if ".git" in made.folders:  # what came meanwhile
+            for path in _walk(home, home.root / ".git" / "objects"):
+                if home.relative(path) not in made.files:
+                    _add(tar, home, path, made)
         data = made.manifest(with_secrets=with_secrets)
         info = tarfile.TarInfo(MANIFEST)
         info.size, info.mode, info.mtime = len(data), 0o600, int(datetime.now().timestamp())
@@ -122,70 +137,29 @@ def _write(home: Home, file: Any, own: set[Path], *, with_secrets: bool) -> Back
     return made
 
 
-# -------- what belongs into it
+def _walk(home: Home, folder: Path) -> Iterator[Path]:
+    """Yield what lies in a folder of the home and below it, in the order of reading."""
 
+    def order(path: Path) -> tuple[int, bool, bool, str]:
+        # A folder after the files beside it, contents of a record after its lines: sessions name
+        # parts of the archive, lines contents.
+        name = home.relative(path)
+        late = LATE.index(name) if name in LATE else -1
+        return late, path.is_dir(), path.suffix != ".jsonl", path.name
 
-def _paths(home: Home, own: set[Path], made: Backup, *, with_secrets: bool) -> Iterator[Path]:
-    places = sorted(home.root.iterdir(), key=lambda path: (_rank(path.name), path.name))
-    for place in places:
-        if place.name == ".git" and place.is_file():
-            made.left_out[".git"] = "it leads to a repository elsewhere, whose branch would be used"
-            continue
-        for path in _walk(home, place):
-            relative = home.relative(path)
-            is_temporary = path.name.startswith(".openclaw-") and path.name.endswith(".tmp")
-            if path in own or is_temporary:
-                continue
-            if "secrets" in path.name and relative.startswith(".openclaw/") and not with_secrets:
-                if relative.startswith(SECRETS):
-                    made.left_out[relative] = "secrets are only taken along with --secrets"
-                continue
-            yield path
-
-
-def _rank(name: str) -> int:
-    return ORDER.index(name) + 1 if name in ORDER else 0
-
-
-def _walk(home: Home, path: Path) -> Iterator[Path]:
-    """Yield a file, link or folder of the home and all below it, in the order of reading."""
-    if path == home.root / ".git" and path.is_dir():
-        yield from _repository(home, path)
-        return
-    if home.relative(path) in LEFT_OUT:
-        return
-    if not path.is_dir() or (path.is_symlink() and not _is_place(home, path)):
-        yield path
-        return
-    yield path
-    # A folder after the files beside it, contents of a record after its lines: sessions name parts
-    # of the archive, lines contents.
     try:
-        entries = sorted(
-            path.iterdir(), key=lambda each: (each.is_dir(), each.suffix != ".jsonl", each.name)
-        )
-    except FileNotFoundError:
+        found = sorted(folder.iterdir(), key=order)
+    except (FileNotFoundError, NotADirectoryError):
         return  # it went away meanwhile
     except PermissionError as error:
-        raise _unreadable(path, error) from error
-    for each in entries:
-        yield from _walk(home, each)
-
-
-def _repository(home: Home, folder: Path) -> Iterator[Path]:
-    yield folder
-    # A branch is packed before its own file goes: whoever reads in this order has one of them.
-    for path in sorted(folder.iterdir(), key=lambda each: (each.name == "packed-refs", each.name)):
-        if path.name != "objects" and not path.name.endswith(".lock"):
-            yield from (each for each in _walk(home, path) if each.suffix != ".lock")
-    yield from _objects(home)
-
-
-def _objects(home: Home) -> Iterator[Path]:
-    """Yield commits and contents, without files that git has not finished."""
-    folder = home.root / ".git" / "objects"
-    if folder.is_dir():
-        yield from (each for each in _walk(home, folder) if not each.name.startswith("tmp_"))
+        raise _unreadable(folder, error) from error
+    for path in found:
+        name = home.relative(path)
+        if name in LEFT_OUT or UNFINISHED.fullmatch(name):
+            continue
+        yield path
+        if path.is_dir() and (not path.is_symlink() or _is_place(home, path)):
+            yield from _walk(home, path)
 
 
 # -------- one file after the other
@@ -233,36 +207,19 @@ def _add_link(tar: tarfile.TarFile, home: Home, path: Path, made: Backup) -> Non
 
 
 def _add_file(tar: tarfile.TarFile, path: Path, relative: str, made: Backup) -> None:
-    """Add a file as it is when opened; writers replace files, so an open one stays the same."""
+    """Add a file as it is when opened; writers replace files or add to their ends."""
     with reading(path) as file:
-        status = os.fstat(file.fileno())
-        info = _info(relative, status, tarfile.REGTYPE)
-        source = _Hashing(file)
-        if status.st_size <= BLOCK:  # one that grows or shrinks while it is read
-            data = file.read()
-            info.size, source = len(data), _Hashing(io.BytesIO(data))
+        made.files[relative] = hashlib.file_digest(file, "sha256").hexdigest()
+        info = _info(relative, os.fstat(file.fileno()), tarfile.REGTYPE)
+        info.size = file.tell()
+        file.seek(0)
         try:
-            tar.addfile(info, source)
+            tar.addfile(info, file)
         except OSError as error:
             raise OpenclawError(
                 f"{path} changed while it was read: {error}", "try again"
             ) from error
-    made.files[relative] = source.sha.hexdigest()
     made.size += info.size
-
-
-class _Hashing(io.RawIOBase):
-    """A file that is hashed while it is read."""
-
-    def __init__(self, file: Any) -> None:
-        super().__init__()
-        self._file = file
-        self.sha = hashlib.sha256()
-
-    def read(self, size: int = -1) -> bytes:
-        data: bytes = self._file.read(size)
-        self.sha.update(data)
-        return data
 
 
 def _info(relative: str, status: os.stat_result, kind: bytes) -> tarfile.TarInfo:
@@ -270,7 +227,6 @@ def _info(relative: str, status: os.stat_result, kind: bytes) -> tarfile.TarInfo
     info.type = kind
     info.mode = stat.S_IMODE(status.st_mode) & 0o777
     info.mtime = status.st_mtime
-    info.size = status.st_size if kind == tarfile.REGTYPE else 0
     return info
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-import secrets
-import shutil
 import tarfile
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from openclaw.errors import Damaged, UsageError
@@ -60,26 +58,29 @@ def restore(archive: Path, target: Path) -> Restored:
     _check_target(target)
     if not archive.is_file():
         raise UsageError(f"there is no archive {archive}", "name a file that `backup` has written")
-    beside = target.parent / f".openclaw-{secrets.token_hex(6)}.tmp"
-    home = beside / TOP
     try:
-        home.mkdir(parents=True, mode=0o700)
-        members = _unpack(archive, beside)
-        shape = _read_manifest(archive, beside / MANIFEST)
-        links = {path: info.linkname for path, info in members.items() if info.issym()}
-        _compare(archive, home, [path for path, i in members.items() if i.isreg()], links, shape)
-        missing = _make_links(archive, home, links)
-        if hasattr(os, "sync"):
-            os.sync()
-        _move_in_place(home, target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(
+            prefix=".openclaw-", suffix=".tmp", dir=target.parent, ignore_cleanup_errors=True
+        ) as folder:
+            beside = Path(folder)
+            home = beside / TOP
+            home.mkdir(mode=0o700)
+            members = _unpack(archive, beside)
+            shape = _read_manifest(archive, beside / MANIFEST)
+            links = {path: info.linkname for path, info in members.items() if info.issym()}
+            files = [path for path, info in members.items() if info.isreg()]
+            _compare(archive, home, files, links, shape)
+            missing = _make_links(archive, home, links)
+            if hasattr(os, "sync"):
+                os.sync()
+            _move_in_place(home, target)
         if own := hmac.compare_digest(str(shape.get("seal")), seal(shape["files"], links)):
             trust_home(Home(target), keep_id=True)
     except BROKEN as error:
         raise damaged(archive, f"it is cut off or damaged ({error})") from error
     except OSError as error:
         raise unwritable(target, error) from error
-    finally:
-        _remove(beside)
     notes = [f"{path} is not in it: {why}" for path, why in shape.get("left_out", {}).items()]
     size = sum(info.size for info in members.values())
     return Restored(target, len(shape["files"]), size, (*notes, *missing), own)
@@ -197,14 +198,3 @@ def _move_in_place(beside: Path, target: Path) -> None:
         _check_target(target)
         for path in list(beside.iterdir()):
             path.rename(target / path.name)
-
-
-def _remove(folder: Path) -> None:
-    """Remove what was unpacked; read-only files (git's objects) hinder that on Windows."""
-    if not folder.exists():
-        return
-    if os.name == "nt":
-        for path in folder.rglob("*"):
-            with suppress(OSError):
-                path.chmod(0o700)
-    shutil.rmtree(folder, ignore_errors=True)
