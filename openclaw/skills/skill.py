@@ -45,10 +45,9 @@ MAX_NAME = 64
 MAX_LABEL = 256
 MAX_DESCRIPTION = 1024
 MAX_COMPATIBILITY = 500
-SHIPPED = Path(__file__).parent / "shipped"
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-SOURCES = ("home", "agents", "user", "shipped")
+SOURCES = ("home", "agents", "user")
 """Where skills come from, the best first."""
 _NO_VALUE = frozenset(("null", "Null", "NULL", "~"))  # YAML's words for it
 _TOOLS = re.compile(r"[^\s,()]+(?:\([^()]*\))?")
@@ -59,7 +58,7 @@ class Skill:
     """A skill that can be read.
 
     path: its SKILL.md
-    source: home, agents, user or shipped
+    source: home, agents or user
     about: the description field as it stands
     description: for the catalogue: `about` and `when_to_use`
     examples: requests that the skill is for, from its trigger tests
@@ -152,8 +151,6 @@ def roots(home: Home, *, user: bool = False) -> list[Root]:
         own = Path("~/.agents/skills").expanduser()
         if os.path.realpath(own) != os.path.realpath(found[1].folder):
             found.append(Root(own, "user"))
-    if SHIPPED.is_dir():
-        found.append(Root(SHIPPED, "shipped"))
     return found
 
 
@@ -182,9 +179,11 @@ def list_skills(
             else:
                 name, about = skill.name, skill.about
                 better = first.setdefault(name, skill)
-                text = f"hidden by {shown_path(better.path)}, which has the same name"
-                hidden = [warning("shadowed", text)]
-                reasons = blockers(skill) if better is skill else hidden
+                if better is skill:
+                    reasons = blockers(skill)
+                else:
+                    text = f"hidden by {shown_path(better.path)}, which has the same name"
+                    reasons = [warning("shadowed", text)]
             eligible = skill is not None and not reasons
             known = (*problems, *reasons)
             listed.append(ListedSkill(name, about, path, root.source, eligible, known, skill))
