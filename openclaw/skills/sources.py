@@ -12,7 +12,6 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit, urlunsplit
 
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
@@ -24,6 +23,7 @@ from openclaw.skills.unpack import (
     write_new_file,
 )
 from openclaw.storage import git
+from openclaw.storage.git_remote import without_password
 
 OriginKind = Literal["folder", "archive", "git"]
 KINDS = "a folder, a .zip, .skill or .tar.gz archive, or a git URL (https://, ssh://, git@)"
@@ -79,19 +79,6 @@ def read_origin(text: str, cwd: Path) -> Origin:
     if local.is_file():
         return Origin("archive", str(local.resolve()))
     raise UsageError(f"there is no {text}", f"give {KINDS}")
-
-
-def without_password(place: str) -> str:
-    """The place without a user's name (https) or password (ssh) in its URL."""
-    try:
-        parts = urlsplit(place)
-    except ValueError:
-        return place
-    if not parts.scheme or "@" not in parts.netloc:
-        return place
-    user, _, host = parts.netloc.rpartition("@")
-    kept = f"{user.partition(':')[0]}@" if parts.scheme == "ssh" else ""
-    return urlunsplit(parts._replace(netloc=kept + host))
 
 
 def _git_origin(place: str, ref: str, path: str) -> Origin:

@@ -43,9 +43,7 @@ class Remote:
 
     @property
     def shown(self) -> str:
-        """The address without a password, and over https also without a name: it may be a token."""
-        pattern = r"^(https?://)[^/@]*@|^(\w+://[^/@:]*):[^/@]*(?=@)"
-        return re.sub(pattern, lambda found: found[1] or found[2], self.url)
+        return without_password(self.url)
 
     def fetch(self) -> str:
         """Get the branch; returns its commit, "" when there is none yet. OpenclawError when the
@@ -95,6 +93,12 @@ class Remote:
             f"no sync with {self.shown}: {what}",
             "what is here is committed here; say openclaw sync again when it can be reached",
         )
+
+
+def without_password(url: str) -> str:
+    """The address without a password, and over https also without a name: it may be a token."""
+    pattern = r"^(https?://)[^/]*@|^([\w+.-]+://[^/@:]*):[^/]*(?=@)"
+    return re.sub(pattern, lambda found: found[1] or found[2], url)
 
 
 def is_signed(root: Path, commit: str, keys: Sequence[str]) -> bool:
