@@ -22,6 +22,7 @@ _FENCE = re.compile(r"^---[^\S\n]*$", re.MULTILINE)
 _ONE_LINE = re.compile(r"(?P<key>[A-Za-z_][\w.-]*)[ \t]*:[ \t]+(?P<value>.*)")
 _MARGIN = re.compile(r"(?P<quote>[\"']?)(?P<key>[A-Za-z_][\w.-]*)(?P=quote)[ \t]*:(?P<value>.*)")
 _BLOCK_HEADER = re.compile(r"[|>][-+0-9]{0,2}(?:[ \t]+#.*)?")
+_QUOTED = re.compile(r"\A([\"'])(.*)\1\Z", re.DOTALL)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _RESERVED = frozenset("@`%*&!|>[]{},?-:#")
 
@@ -210,14 +211,8 @@ def _margin_fields(front: str) -> dict[str, Any]:
         elif line.strip():
             key = ""
     parts.pop("metadata", None)
-    return {key: _unquote(" ".join(filter(None, values))) for key, values in parts.items()}
-
-
-def _unquote(value: str) -> str:
-    """The value without the quotes around it."""
-    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
-        return value[1:-1]
-    return value
+    texts = {key: " ".join(filter(None, values)) for key, values in parts.items()}
+    return {key: _QUOTED.sub(r"\2", text) for key, text in texts.items()}
 
 
 class Problem(NamedTuple):

@@ -16,6 +16,7 @@ from typing import Literal
 
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
+from openclaw.security.display import count_of, some_lines
 from openclaw.skills.frontmatter import Problem
 from openclaw.skills.inspect import ReviewPoint, find_review_points, is_script
 from openclaw.skills.skill import MAX_NAME, NAME, Root, Skill, list_skills, read_skill_file
@@ -149,7 +150,12 @@ def _stage_skill(
     folder = temporary / "new" / folder_name
     make_folder(folder)
     copy_folder(found.parent, folder)
-    skill, problems = _read_staged(folder / found.name)
+    skill, problems = read_skill_file(folder / found.name)
+    if skill is None:
+        raise OpenclawError(
+            f"its SKILL.md cannot be used: {problems[0].message} ({problems[0].code})",
+            "the skill's author has to repair it; nothing was installed",
+        )
     prints = fingerprints(folder)
     names = sorted(prints)
     contents = digest(prints)
@@ -162,7 +168,7 @@ def _stage_skill(
         files=tuple((one, (folder / one).stat().st_size) for one in names),
         scripts=tuple(one for one in names if is_script(folder / one)),
         looks=tuple(find_review_points(folder, names)),
-        problems=problems,
+        problems=tuple(problems),
         provenance=fields | ({"chosen": choice} if choice else {}),
         replaces=os.path.lexists(home.skills / folder_name),
     )
@@ -199,30 +205,16 @@ def _choose_skill_file(top: Path, choice: str) -> Path:
         return found[0]
     if not names:
         raise UsageError("there is no SKILL.md in it", "a skill is a folder with a SKILL.md")
-    places = [f"{own}  ({_folder_label(path, top)})" for path, own in names.items()]
-    more = [f"and {len(places) - MAX_LISTED} more"] if len(places) > MAX_LISTED else []
-    listed = "\n".join(["choose one with --name:", *sorted(places)[:MAX_LISTED], *more])
-    if choice and len(found) > 1:
-        raise UsageError(f"{len(found)} skills in it are called {choice}", listed)
+    places = sorted(f"{own}  ({_folder_label(path, top)})" for path, own in names.items())
+    what = f"it holds {count_of(len(names), 'skill')}, none alone at its top"
     if choice:
-        raise UsageError(f"there is no skill {choice} in it", listed)
-    count = "one skill, but not at its top" if len(names) == 1 else f"{len(names)} skills"
-    raise UsageError(f"it holds {count}", listed)
+        what = f"{count_of(len(found), 'skill')} in it are called {choice}"
+    listed = ["choose one with --name:", *some_lines(places, MAX_LISTED)]
+    raise UsageError(what, "\n".join(listed))
 
 
 def _folder_label(path: Path, top: Path) -> str:
     return path.parent.relative_to(top).as_posix()
-
-
-def _read_staged(path: Path) -> tuple[Skill, tuple[Problem, ...]]:
-    """The staged skill and the warnings about it; OpenclawError when it cannot be used."""
-    skill, problems = read_skill_file(path)
-    if skill is None:
-        raise OpenclawError(
-            f"its SKILL.md cannot be used: {problems[0].message} ({problems[0].code})",
-            "the skill's author has to repair it; nothing was installed",
-        )
-    return skill, tuple(problems)
 
 
 def find_installed(home: Home, name: str) -> Path:

@@ -138,12 +138,11 @@ def create_skill(
             f"at most {MAX_DESCRIPTION:,}; the rest belongs into the body",
         )
     path = skills / name / "SKILL.md"
-    if os.path.lexists(path.parent):
-        raise UsageError(f"there is a skills/{name} already", "choose another name, or edit it")
     fields = {"name": name, "description": about}
     front = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=10_000)
     text = f"---\n{front}---\n{BODY.format(title=title.capitalize())}"
-    if not write_if_same(path, None, text.encode("utf-8", "replace"), keep):
+    data = text.encode("utf-8", "replace")
+    if os.path.lexists(path.parent) or not write_if_same(path, None, data, keep):
         raise UsageError(f"there is a skills/{name} already", "choose another name, or edit it")
     return path
 

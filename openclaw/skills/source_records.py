@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.errors import Damaged
-from openclaw.storage.readers import yaml_trouble
+from openclaw.skills.frontmatter import SkillError, read_yaml
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import decode, write_if_same
 from openclaw.types import BeforeWrite, record_no_write
@@ -60,18 +60,13 @@ def _read_or_none(path: Path) -> bytes | None:
 def _parse(path: Path, data: bytes | None) -> dict[str, Any]:
     import yaml
 
-    text = decode(data or b"")
-    if yaml_trouble(text)[1]:
-        raise _damaged(path)
     try:
-        found = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506 - plain text
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        found, _ = read_yaml(decode(data or b""))
+    except (yaml.YAMLError, SkillError) as error:
         raise _damaged(path) from error
-    if found in (None, ""):
-        return {}
-    if not isinstance(found, dict):
+    if found and not isinstance(found, dict):
         raise _damaged(path)
-    return {str(key): value for key, value in found.items()}
+    return found or {}
 
 
 def _damaged(path: Path) -> Damaged:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from openclaw.skills.unpack import make_folder
 from openclaw.storage.home import Home
@@ -32,13 +32,20 @@ def staging(home: Home) -> Iterator[Path]:
             check_no_links(home.skills)
         for left in sorted(home.skills.glob(f"{PREFIX}*")):
             _restore(home.skills, left / "old")
-            delete_quietly(left)
-        folder = home.skills / f"{PREFIX}{secrets.token_hex(6)}"
+            with suppress(OSError):
+                if left.is_symlink() or not left.is_dir():
+                    left.unlink()
+                else:
+                    shutil.rmtree(left, ignore_errors=True)
         try:
-            make_folder(folder)
-            yield folder
+            with report_unwritable(home.skills):
+                make_folder(home.skills)
+                temporary = TemporaryDirectory(
+                    prefix=PREFIX, dir=home.skills, ignore_cleanup_errors=True
+                )
+            with temporary as folder:
+                yield Path(folder)
         finally:
-            delete_quietly(folder)
             if made:
                 with suppress(OSError):
                     home.skills.rmdir()
@@ -50,19 +57,6 @@ def _restore(skills: Path, old: Path) -> None:
         for folder in [] if old.parent.is_symlink() else sorted(old.iterdir()):
             if not os.path.lexists(skills / folder.name):
                 folder.rename(skills / folder.name)
-
-
-def delete_quietly(folder: Path) -> None:
-    """Delete a folder as far as that is possible; a link goes without what it leads to."""
-    with suppress(OSError):
-        if folder.is_symlink() or not folder.is_dir():
-            folder.unlink(missing_ok=True)
-            return
-        shutil.rmtree(folder, ignore_errors=True)
-        if folder.exists():  # git's objects are read-only, which Windows does not delete
-            for path in [folder, *folder.rglob("*")]:
-                path.chmod(0o700)
-            shutil.rmtree(folder)
 
 
 @contextmanager

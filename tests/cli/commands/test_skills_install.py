@@ -185,7 +185,7 @@ def test_of_several_skills_one_has_to_be_named(claw: Claw, tmp_path: Path) -> No
     assert "it holds 3 skills" in claw.err
     assert "bee  (skills/b)" in claw.err
     claw("install", str(many), "--yes", "--name", "c", code=2)
-    assert "there is no skill c in it" in claw.err
+    assert "0 skills in it are called c" in claw.err
     claw("install", str(many), "--yes", "--name", "bee")
     claw("install", str(many), "--yes", "--name", "a")
     assert sorted(claw.skills()) == ["a/SKILL.md", "bee/SKILL.md"]
