@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 import hashlib
 import re
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import islice
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
 from openclaw import events
 from openclaw.agent import prompt
@@ -20,7 +20,7 @@ from openclaw.errors import UsageError
 from openclaw.frozen import frozen
 from openclaw.history.turns import Turn
 from openclaw.home.open_home import OpenHome
-from openclaw.messages import NO_RECORD, Entry, Material, Message, Prompt, TurnRecord
+from openclaw.messages import NO_RECORD, Entry, Material, Prompt, TurnRecord
 from openclaw.models import token_count
 from openclaw.models.base import Request
 from openclaw.models.token_count import compact_json
@@ -30,7 +30,6 @@ from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import decode
 from openclaw.types import Mode, TurnChanges
 
-T = TypeVar("T")
 END_OF_TAIL, FENCE = "</context>", "\n<<data "
 """Where the tail block of a message ends, and where in it the passages begin; see
 `openclaw.security.untrusted`."""
@@ -108,15 +107,8 @@ def context_report(
     masker.
     """
     seen = session or open_home.sessions.new(None, open_home.model_name)
-    prompt = Prompt(text, material, skill)
-    return report(open_home, prepare_turn(open_home, prompt, seen.copy(), ahead=False))
-
-
-def report(
-    open_home: OpenHome, preparing: Generator[events.Event, None, PreparedTurn]
-) -> ContextReport:
-    """Return the report on the first request of the prepared turn."""
-    made, happened = _run_to_end(preparing)
+    preparing = prepare_turn(open_home, Prompt(text, material, skill), seen.copy(), ahead=False)
+    made, notices = _prepare(preparing)
     builder, turn = made.builder, made.turn
     request, plan = builder.first_request(turn, made.loop.request(turn))
     parts = [_measured(p.name, p.path, p.text, p.cut) for p in builder.parts]
@@ -132,7 +124,11 @@ def report(
     if any(message.content for message in said):
         parts.append(_measured("history", path, token_count.request_text(said)))
     parts += _newest(turn.user, token_count.request_text(newest))
-    parts += (part for message in request.messages for part in _images(message))
+    images = [image for message in request.messages for image in message.images]
+    parts += [
+        RequestPart("image", each.path, token_count.IMAGE_TOKENS, len(each.data or b""), False)
+        for each in images
+    ]
     return ContextReport(
         builder.card.window,
         sum(part.tokens for part in parts),
@@ -140,7 +136,7 @@ def report(
         request,
         open_home.model.wire(request),
         plan.drop,
-        tuple(each.text for each in happened if isinstance(each, events.Notice)),
+        notices,
         turn.user.record,
     )
 
@@ -163,21 +159,18 @@ def _newest(user: Entry, text: str) -> list[RequestPart]:
     return [_measured(name, "", part) for name, part in found if part]
 
 
-def _images(message: Message) -> Iterator[RequestPart]:
-    for image in message.images:
-        yield RequestPart(
-            "image", image.path, token_count.IMAGE_TOKENS, len(image.data or b""), False
-        )
-
-
-def _run_to_end(preparing: Generator[events.Event, None, T]) -> tuple[T, list[events.Event]]:
-    """Run a generator to its end. Return its result and all that it yielded."""
-    happened: list[events.Event] = []
+def _prepare(
+    preparing: Generator[events.Event, None, PreparedTurn],
+) -> tuple[PreparedTurn, tuple[str, ...]]:
+    """Prepare a turn to its end; return it with its notices."""
+    notices: list[str] = []
     while True:
         try:
-            happened.append(next(preparing))
+            event = next(preparing)
         except StopIteration as end:
-            return end.value, happened
+            return end.value, tuple(notices)
+        if isinstance(event, events.Notice):
+            notices.append(event.text)
 
 
 def _measured(name: str, path: str, text: str, was_cut: bool = False) -> RequestPart:
@@ -258,8 +251,11 @@ def head_changes(
         return HeadChanges(session.id, session.turns, last.at, known=False)
     open_home = _as_recorded(open_home, last.record, given)
     fresh, specs = _fresh(open_home)
-    changes = tuple(_changes(open_home, old, fresh, _recorded_files(kept)))
-    described = _has_tools_changed(last, specs)
+    files = kept.get("files")
+    changes = tuple(_changes(open_home, old, fresh, files if isinstance(files, dict) else {}))
+    text = compact_json([dict(spec) for spec in specs])
+    sent = last.record.tools
+    described = bool(sent) and sent != hashlib.sha256(text.encode()).hexdigest()
     tools = _tools(kept, specs)
     return HeadChanges(session.id, session.turns, last.at, True, changes, tools, described)
 
@@ -310,21 +306,15 @@ def _changes(
             continue
         path = (now or was or prompt.HeadPart(name, "")).path
         is_told = path in sums and told.get(path) == sums[path]
-        yield HeadPartChange(
-            name, path, *texts, is_told, tuple(_writers(open_home, name, path, texts))
-        )
+        writers: Iterable[Turn | None] = ()
+        if name == "skills":
+            writers = _writers_of_skills(open_home, texts)
+        elif name in SOURCES and path:
+            writers = _writers_of(open_home, name, path, texts[0])
+        yield HeadPartChange(name, path, *texts, is_told, tuple(writers))
 
 
 # -------- who
-
-
-def _writers(
-    open_home: OpenHome, name: str, path: str, texts: tuple[str, str]
-) -> Iterator[Turn | None]:
-    if name in SOURCES and path:
-        yield from _writers_of(open_home, name, path, texts[0])
-    elif name == "skills":
-        yield from _writers_of_skills(open_home, texts)
 
 
 def _writers_of(open_home: OpenHome, name: str, path: str, sent: str) -> Iterator[Turn | None]:
@@ -370,14 +360,6 @@ def _writers_of_skills(open_home: OpenHome, texts: tuple[str, str]) -> Iterator[
             yield writer
 
 
-# -------- what was kept
-
-
-def _recorded_files(kept: Mapping[str, Any]) -> dict[str, str]:
-    files = kept.get("files")
-    return files if isinstance(files, dict) else {}
-
-
 def _tools(kept: Mapping[str, Any], specs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Return the tools added and removed, if the conversation's file names those that it had."""
     named = kept.get("tools")
@@ -386,10 +368,3 @@ def _tools(kept: Mapping[str, Any], specs: Sequence[Mapping[str, Any]]) -> tuple
     now = [str(spec["function"]["name"]) for spec in specs]
     added = [f"+{name}" for name in now if name not in named]
     return (*added, *(f"-{name}" for name in named if name not in now))
-
-
-def _has_tools_changed(last: Entry, specs: Sequence[Mapping[str, Any]]) -> bool:
-    """Tell whether the specs of the tools differ from those sent in the last turn."""
-    sent = last.record.tools
-    text = compact_json([dict(spec) for spec in specs])
-    return bool(sent) and sent != hashlib.sha256(text.encode()).hexdigest()

@@ -8,11 +8,6 @@ from openclaw.events import Done, Error, ToolEnd, ToolStart
 from openclaw.receipt import Receipt
 from openclaw.security.display import first_line, main_argument, one_line
 
-# Ends of a turn that the answer itself does not mention.
-_REASONS = {
-    "interrupted": "interrupted; what was done so far is kept",
-}
-
 # Text that others wrote stands between these lines (openclaw.security.untrusted).
 _FENCE = re.compile(r"^<</?data [0-9a-f]{8}(?: from .*)?>>$\n?", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
@@ -42,7 +37,8 @@ def source_line(done: Done) -> str:
 
 def verdict_lines(done: Done) -> list[str]:
     """What the user must know about an answer before trusting it."""
-    lines = [_REASONS[done.stop_reason]] if done.stop_reason in _REASONS else []
+    interrupted = done.stop_reason == "interrupted"
+    lines = ["interrupted; what was done so far is kept"] if interrupted else []
     lines += [f"not true, nothing of the kind happened: {one_line(c)}" for c in done.unbacked]
     unseen = [f"{c['path']}:{c['start_line']}" for c in done.citations if not c["verified"]]
     lines += [f"cited, but the model was not shown it: {one_line(where)}" for where in unseen]
