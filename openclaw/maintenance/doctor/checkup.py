@@ -69,8 +69,8 @@ def checkup(
         if any(result.fixed for result in results):
             view = View(home, deep)  # the files are not as they were
         yield from results or [Check(name, "ok")]
-    if kept.where:
-        yield Check("kept", "ok", f"copies of what was repaired: {kept.where}")
+    if kept.used:
+        yield Check("kept", "ok", f"copies of what was repaired: {home.relative(kept.folder)}")
 
 
 def _run(name: str, check: FileCheck, view: View, kept: RepairCopies | None) -> Iterator[Check]:

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cached_property
 from itertools import count, islice
 from pathlib import Path
@@ -41,13 +41,11 @@ class RepairCopies:
     """
 
     home: Home
-    now: Callable[[], datetime] = local_time
-    _folder: Path | None = field(default=None)
+    folder: Path = field(init=False)
+    used: bool = False
 
-    @property
-    def where(self) -> str:
-        """Return the folder relative to the home, "" as long as it has no copy."""
-        return self.home.relative(self._folder) if self._folder else ""
+    def __post_init__(self) -> None:
+        self.folder = self.home.private / PLACE / f"{local_time():%Y%m%d-%H%M%S}"
 
     def copy(self, path: Path) -> Path:
         """Copy a file, link or whole folder of the home as it is; return where the copy is.
@@ -55,7 +53,12 @@ class RepairCopies:
         OpenclawError when that cannot be done: then nothing may be repaired.
         """
         with report_unwritable(self.home.private / PLACE):
-            target = self._free(Path(place_in(self.home, path)))
+            make_folder(self.folder, 0o700)
+            self.used = True
+            wanted = self.folder / place_in(self.home, path)
+            names = (f"{wanted.name}-{number}" if number else wanted.name for number in count())
+            places = map(wanted.with_name, names)
+            target = next(place for place in places if not os.path.lexists(place))
             make_folder(target.parent)
             check_no_links(path.parent)
             if path.is_dir() and not path.is_symlink():
@@ -64,15 +67,16 @@ class RepairCopies:
                 shutil.copy2(path, target, follow_symlinks=False)
         return target
 
-    def move(self, path: Path) -> None:
-        """Copy a file or folder and remove the original."""
-        self.copy(path)
-        with report_unwritable(path):
-            check_no_links(path.parent)
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
+    def remove(self, *paths: Path) -> None:
+        """Copy the files and folders that are there, and remove them."""
+        for path in filter(os.path.lexists, paths):
+            self.copy(path)
+            with report_unwritable(path):
+                check_no_links(path.parent)
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink()
 
     def replace(self, path: Path, before: bytes | None, data: bytes) -> None:
         """Copy a file (`before` None: there is none) and write it anew. OpenclawError when it does
@@ -81,17 +85,6 @@ class RepairCopies:
             self.copy(path)
         if not write_if_same(path, before, data):
             raise OpenclawError(f"another program is changing {path.name}")
-
-    def _free(self, relative: Path) -> Path:
-        if self._folder is None:
-            name = f"{self.now():%Y%m%d-%H%M%S}"
-            names = (f"{name}-{number}" if number else name for number in count())
-            place = self.home.private / PLACE
-            self._folder = next(place / name for name in names if not (place / name).exists())
-            make_folder(self._folder, 0o700)
-        target = self._folder / relative
-        numbered = (target.with_name(f"{target.name}-{n}") if n else target for n in count())
-        return next(path for path in numbered if not os.path.lexists(path))
 
 
 def place_in(home: Home, path: Path) -> str:
@@ -110,15 +103,21 @@ Repair = Callable[[RepairCopies], str]
 
 @frozen
 class Finding:
-    """One thing that is not as it should be. `fix` says what `doctor --fix` does about it, "" for
-    nothing; `advice` what the user can do. `exit_code` is for a fault."""
+    """One thing that is not as it should be, or a fact without `advice` and `fix`. `fix` says what
+    `doctor --fix` does about it, "" for nothing; `advice` what the user can do. A fault has an
+    `exit_code`."""
 
     found: str
-    state: State = "warning"
     advice: str = ""
     fix: str = ""
     repair: Repair | None = None
     exit_code: int = 0
+
+    @property
+    def state(self) -> State:
+        if self.exit_code:
+            return "fault"
+        return "warning" if self.advice or self.fix else "ok"
 
 
 TEXTS = (".md", ".json", ".yaml", ".yml")
@@ -136,10 +135,6 @@ class HomeFile:
     path: str
     status: os.stat_result
     is_folder: bool = False
-
-    @property
-    def is_text(self) -> bool:
-        return not self.is_folder and self.path.lower().endswith(TEXTS)
 
 
 @dataclass
@@ -162,58 +157,47 @@ class View:
     @cached_property
     def texts(self) -> list[tuple[HomeFile, bytes]]:
         """The Markdown, JSON and YAML files that can be read, with their bytes."""
-        small = [each for each in self.seen if each.is_text and each.status.st_size <= LARGEST]
-        read = ((each, bytes_or_none(self.path(each))) for each in small)
+        texts = [
+            each
+            for each in self.seen
+            if not each.is_folder
+            if each.path.lower().endswith(TEXTS) and each.status.st_size <= LARGEST
+        ]
+        read = ((each, bytes_or_none(self.path(each))) for each in texts)
         return [(each, data) for each, data in read if data is not None]
 
     def path(self, seen: HomeFile) -> Path:
         return self.home.root / seen.path
 
     def _walk(self) -> Iterator[HomeFile]:
+        root, private = self.home.root, self.home.private
         for name in PLACES:
-            path = self.home.root / name
-            if is_folder(path):
-                yield from self._folder(str(path), name)
-            elif is_ordinary(path):
-                with suppress(OSError):
-                    yield HomeFile(name, path.stat())
-        yield from self._loose()
-
-    def _loose(self) -> Iterator[HomeFile]:
-        """Yield leftovers of a killed process beside the settings and in the private folder."""
-        for folder in (self.home.root, self.home.private):
-            for entry in _entries(str(folder)):
-                if not entry.name.endswith(".tmp"):
-                    continue
-                with suppress(OSError):
-                    if entry.is_file(follow_symlinks=False):
-                        yield HomeFile(self.home.relative(Path(entry.path)), entry.stat())
+            if is_folder(root / name):
+                yield from self._folder(root / name)
+            elif is_ordinary(root / name):
+                yield from self._status(root / name)
+        # What a killed process left beside the settings and in the private folder.
+        left = [*root.glob("*.tmp"), *private.glob("*.tmp")]
         for name in ("history", "index", "cache", "logs"):
-            if is_folder(self.home.private / name):
-                for seen in self._folder(str(self.home.private / name), f".openclaw/{name}"):
-                    if seen.path.endswith(".tmp"):
-                        yield seen
+            left += (private / name).rglob("*.tmp")
+        for path in filter(is_ordinary, left):
+            yield from self._status(path)
 
-    def _folder(self, folder: str, prefix: str) -> Iterator[HomeFile]:
-        try:
-            yield HomeFile(prefix, Path(folder).stat(), is_folder=True)
-        except OSError:
-            return
-        for entry in _entries(folder):
-            path = f"{prefix}/{entry.name}"
-            try:
-                if entry.is_dir(follow_symlinks=False):
-                    if entry.name not in PASSED_OVER and not os.path.lexists(f"{entry.path}/.git"):
-                        yield from self._folder(entry.path, path)
-                elif entry.is_file(follow_symlinks=False):
-                    yield HomeFile(path, entry.stat(follow_symlinks=False))
-            except OSError:
-                continue
+    def _folder(self, folder: Path) -> Iterator[HomeFile]:
+        yield from self._status(folder)
+        for top, folders, names in os.walk(folder):
+            folders[:] = sorted(
+                name
+                for name in folders
+                if name not in PASSED_OVER and not os.path.lexists(f"{top}/{name}/.git")
+            )
+            for name in (*sorted(names), *folders):
+                yield from self._status(Path(top, name))
 
-
-def _entries(folder: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
-    except OSError:
-        return []
+    def _status(self, path: Path) -> Iterator[HomeFile]:
+        """Yield the path unless it is a link, or neither file nor folder."""
+        with suppress(OSError):
+            status = path.stat() if path.parent == self.home.root else path.lstat()
+            is_dir = stat.S_ISDIR(status.st_mode)
+            if is_dir or stat.S_ISREG(status.st_mode):
+                yield HomeFile(self.home.relative(path), status, is_dir)

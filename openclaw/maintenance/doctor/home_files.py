@@ -10,6 +10,7 @@ import shutil
 import stat
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -25,6 +26,7 @@ from openclaw.memory.task_lines import read_task_page, write_ids
 from openclaw.security.display import some_of
 from openclaw.sessions.session import from_json
 from openclaw.sessions.session_search import last_updated
+from openclaw.skills.frontmatter import yaml_reason
 from openclaw.skills.skill import check_skill
 from openclaw.storage.git import Git, GitError, is_own
 from openclaw.storage.home import MARKS, Home
@@ -102,7 +104,7 @@ def space(free: int) -> Iterator[Finding]:
     found = f"{free / 1e6:.0f} MB are free on the home's disk"
     if free < FULL:
         advice = "free some space: nothing that is said can be saved without"
-        yield Finding(found, "fault", advice, exit_code=1)
+        yield Finding(found, advice, exit_code=1)
     elif free < LOW:
         yield Finding(found, advice="free some space")
 
@@ -241,9 +243,7 @@ def files(view: View) -> Iterator[Finding]:
 
 
 def _take_away(paths: list[Path], kept: RepairCopies) -> str:
-    for path in paths:
-        if path.exists():
-            kept.move(path)
+    kept.remove(*paths)
     return f"{len(paths)} removed"
 
 
@@ -270,8 +270,9 @@ def turns(view: View) -> Iterator[Finding]:
         yield Finding(found, fix=fix, repair=_recover)
     for folder in record.unreadable(place):
         finding = _unreadable(view.home, folder)
-        if not finding.repair or abs(_age(folder, view.now)) > YOUNG:
-            yield finding
+        with suppress(OSError):  # it is gone by now
+            if not finding.repair or abs(view.now - folder.stat().st_mtime) > YOUNG:
+                yield finding
 
 
 def _unreadable(home: Home, folder: Path) -> Finding:
@@ -289,15 +290,6 @@ def _unreadable(home: Home, folder: Path) -> Finding:
     return Finding(f"{where} {what}", fix=fix, repair=partial(_take_out, folder))
 
 
-def _age(folder: Path, now: float) -> float:
-    """Return the seconds since a record was last written, 0 for one that is gone."""
-    try:
-        paths = [folder, *folder.iterdir()]
-        return now - max(path.stat().st_mtime for path in paths)
-    except OSError:
-        return 0
-
-
 def _take_out(folder: Path, kept: RepairCopies) -> str:
     try:
         record.read(folder)
@@ -308,7 +300,7 @@ def _take_out(folder: Path, kept: RepairCopies) -> str:
     locks = sorted((kept.home.private / "locks").glob("*-*.lock"))
     if (folder / record.RUNNING).exists() and any(map(_is_held, locks)):
         raise OpenclawError("a conversation is in use, and the record may be of its turn")
-    kept.move(folder)
+    kept.remove(folder)
     return "taken out of the history"
 
 
@@ -323,7 +315,10 @@ def _recover(kept: RepairCopies) -> str:
 
 LOCK_SECONDS = 5.0
 _GIVEN = re.compile(r"\s\^[A-Za-z0-9-]+\s*$")
-_KEY = re.compile(r"[\w-]+[ \t]*:(?:\s|$)")
+_HEAD = re.compile(
+    r"---[^\S\n]*\n(?P<head>[\w-]+[ \t]*:(?:\s.*?)?)(?:^(?P<end>---|\.\.\.)[^\S\n]*$|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
 
 
 def encoding(view: View) -> Iterator[Finding]:
@@ -429,27 +424,20 @@ def _skill(file: Path, path: str) -> Iterator[Finding]:
 
 def _broken_head(data: bytes) -> str:
     """Return the fault in a Markdown file's front matter, "" for none."""
-    if not data[:8].lstrip(b"\xef\xbb\xbf").startswith(b"---"):
+    found = _HEAD.match(decode(data[:20_000]).replace("\r\n", "\n"))
+    if not found:
         return ""
-    lines = decode(data[:20_000]).splitlines()
-    if lines[0].rstrip() != "---" or len(lines) < 2 or not _KEY.match(lines[1]):
-        return ""
-    end = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), 0)
-    if not end:
+    if not found["end"]:
         return "is never closed" if len(data) < 20_000 else ""
     import yaml
 
-    head = "\n".join(lines[1:end])
-    line, trouble = yaml_trouble(head)
+    line, trouble = yaml_trouble(found["head"])
     if trouble:
         return f"is too much YAML in line {line + 1} ({trouble})"
     try:
-        yaml.safe_load(head)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 2 if error.problem_mark else 2
-        return f"is no YAML in line {line} ({error.problem or error.context})"
-    except (yaml.YAMLError, ValueError, RecursionError):
-        return "is no YAML"
+        yaml.safe_load(found["head"])
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        return f"is no YAML: {yaml_reason(error, 1)}"
     return ""
 
 

@@ -10,7 +10,6 @@ import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +30,7 @@ from openclaw.storage.safe_open import (
     remove,
 )
 from openclaw.storage.text import report_unwritable, write_private
+from openclaw.types import local_time
 
 if TYPE_CHECKING:
     from openclaw.config.hook_settings import Hook
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 LOCK_SECONDS = 5.0
 _SECRET = re.compile(r'"([a-z0-9-]{1,60})"\s*:\s*(?=\{)')
 SECRETS, LEARNED = "secrets.json", foreign_files.FILE
+CODE = Damaged.exit_code
 
 
 def files(view: View) -> Iterator[Finding]:
@@ -51,19 +52,19 @@ def _secrets(view: View) -> Iterator[Finding]:
     path = view.home.private / SECRETS
     data = bytes_or_none(path)
     trouble = "" if data is None else _trouble(_read_secrets, data)
-    repair, code = partial(_mend_secrets, path), Damaged.exit_code
+    repair = partial(_mend_secrets, path)
     if trouble.startswith("it has version"):
         advice = "install a newer openclaw: without the file nothing can be said"
-        yield Finding(f".openclaw/{SECRETS}: {trouble}", "fault", advice, exit_code=code)
+        yield Finding(f".openclaw/{SECRETS}: {trouble}", advice, exit_code=CODE)
     elif trouble:
         found, fix = f".openclaw/{SECRETS} does not load", "keeps the secrets that can be read"
-        yield Finding(f"{found}: {trouble}", "fault", "", fix, repair, code)
+        yield Finding(f"{found}: {trouble}", "", fix, repair, CODE)
     else:
         # A prompt moves a damaged file aside.
         known = _read_secrets(data) if data is not None else {}
         if lost := _aside(path).keys() - known.keys():
             found = f"{len(lost)} secrets are only in .openclaw/{path.stem}.damaged-*.json"
-            yield Finding(found, "fault", "", "puts them back", repair, code)
+            yield Finding(found, "", "puts them back", repair, CODE)
     if data is not None and os.name != "nt" and stat.S_IMODE(path.stat().st_mode) & 0o077:
         found, fix = f".openclaw/{SECRETS} may be read by others", "lets only this user read it"
         yield Finding(found, fix=fix, repair=partial(_close, path))
@@ -100,16 +101,12 @@ def _mend_secrets(path: Path, kept: RepairCopies) -> str:
             kept.copy(path)
         if data is not None and _trouble(_read_secrets, data):
             # The masker gives none of the names in it to another secret.
-            write_private(_free(path, f"{kept.now():%Y%m%d-%H%M%S}"), text)
+            aside = f"{path.stem}.damaged-{local_time():%Y%m%d-%H%M%S-%f}.json"
+            write_private(path.with_name(aside), text)
         found = _aside(path) | dict(_entries(text))
         shape = {"version": masking.VERSION, "secrets": found}
         write_private(path, json.dumps(shape, ensure_ascii=False, indent=1) + "\n")
     return f"{len(found)} secrets could be read; the others have no value now"
-
-
-def _free(path: Path, at: str) -> Path:
-    names = (f"{path.stem}.damaged-{at}{f'-{n}' if n else ''}.json" for n in count())
-    return next(path.with_name(name) for name in names if not path.with_name(name).exists())
 
 
 def _entries(text: str) -> Iterator[tuple[str, Any]]:
@@ -135,8 +132,7 @@ def _learned(view: View) -> Iterator[Finding]:
     trouble = _trouble(foreign_files.read_sources, data)
     if trouble.startswith("it has version"):
         advice = "install a newer openclaw: without the file nobody knows whose words files hold"
-        found = f".openclaw/{LEARNED}: {trouble}"
-        yield Finding(found, "fault", advice, exit_code=Damaged.exit_code)
+        yield Finding(f".openclaw/{LEARNED}: {trouble}", advice, exit_code=CODE)
     elif trouble:
         found, fix = f".openclaw/{LEARNED} does not load", "keeps the lines that can be read"
         yield Finding(f"{found}: {trouble}", fix=fix, repair=partial(_mend_learned, path, data))
@@ -171,7 +167,7 @@ def index(view: View) -> Iterator[Finding]:
     folder = view.home.private / "index"
     path = folder / "index.sqlite"
     if not path.is_file():
-        yield Finding("not built yet", "ok")
+        yield Finding("not built yet")
         return
     if reason := _index_trouble(path, view.deep):
         fix = "drops it; the next search builds it again"
@@ -180,7 +176,7 @@ def index(view: View) -> Iterator[Finding]:
         return
     files = [each for each in folder.rglob("*") if each.is_file()]
     size = sum(each.stat().st_size for each in files)
-    yield Finding(f"{len(files)} files, {size:,} bytes", "ok")
+    yield Finding(f"{len(files)} files, {size:,} bytes")
 
 
 def _index_trouble(path: Path, deep: bool) -> str:
@@ -268,6 +264,4 @@ def _program_of(hook: Hook) -> str:
 
 
 def _finding(found: str, advice: str, *, required: bool) -> Finding:
-    if required:
-        return Finding(found, "fault", advice, exit_code=Refused.exit_code)
-    return Finding(found, "warning", advice)
+    return Finding(found, advice, exit_code=Refused.exit_code if required else 0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
@@ -54,7 +53,7 @@ def _no_repository(home: Home) -> Iterator[Finding]:
     if top:
         where = top.decode("utf-8", "replace").strip()
         found = f"the home lies in the repository {where}; nothing is committed automatically"
-        yield Finding(found, "ok")
+        yield Finding(found)
     else:
         advice = f'openclaw init "{home.root}", or git init in it'
         yield Finding("the home is no repository", advice=advice)
@@ -70,7 +69,7 @@ def _state(view: View, folder: Path) -> Iterator[Finding]:
     own = "" if not is_source(home.root) else "; it is the program's source: nothing is committed"
     branch = program.says("symbolic-ref", "--quiet", "--short", "HEAD")
     on = f"on {branch}" if branch else "on no branch (detached HEAD): turns are committed there"
-    yield Finding(f"the home is a repository, {on}{own}", "ok")
+    yield Finding(f"the home is a repository, {on}{own}")
     yield from _locks(view, folder)
     yield from _unfinished(home, program, folder)
     yield from _ignored(home, program)
@@ -100,9 +99,7 @@ def _locks(view: View, folder: Path) -> Iterator[Finding]:
 def _unlock(paths: list[Path], kept: RepairCopies) -> str:
     if _git_runs(kept.home.root):
         raise OpenclawError("git is running")
-    for path in paths:
-        if path.exists():
-            kept.move(path)
+    kept.remove(*paths)
     return f"{', '.join(path.name for path in paths)} removed"
 
 
@@ -154,17 +151,11 @@ def _is_ignored(program: Git, path: str) -> bool:
     git refuses to answer with literal pathspecs, which all our calls use; this path means the same
     either way.
     """
+    words = ("check-ignore", "--quiet", "--no-index", path)
     try:
-        done = subprocess.run(
-            program.command("check-ignore", "--quiet", "--no-index", path),
-            env=program.environ() | {"GIT_LITERAL_PATHSPECS": "0"},
-            capture_output=True,
-            timeout=10,
-            check=False,
-        )
-    except (OSError, subprocess.SubprocessError):
+        return program.call(words, b"", {"GIT_LITERAL_PATHSPECS": "0"}, 10).returncode != 1
+    except GitError:
         return True
-    return done.returncode != 1
 
 
 def _untrack(home: Home, kept: RepairCopies) -> str:
@@ -201,41 +192,29 @@ def _broken_head(home: Home, folder: Path) -> Iterator[Finding]:
     """Find a broken HEAD: a power failure left it or its branch empty, or it names a missing
     commit. git's own log has the right value.
     """
-    broken = _broken_file(home, folder)
-    if broken is None:
-        return
-    path, why = broken
+    path = folder / "HEAD"
+    value = _read(path)
+    if value is not None and (ref := _REF.fullmatch(value)):
+        path = common_of(folder) / ref[1]
+        if (value := _read(path)) is None:
+            return  # there is no commit yet, or the branch is packed
+    if value is None:
+        why = "is missing"
+    elif not _NAME.fullmatch(value):
+        why = "holds no commit" if value.strip("\0") else "is empty"
+    else:
+        program = Git(home.root)
+        # Where git does not run at all, its answer about a commit means nothing.
+        is_commit = program.says("cat-file", "-t", value) == "commit"
+        if is_commit or not program.says("rev-parse", "--git-dir"):
+            return
+        why = "names a commit that is gone"
     found = f"{place_in(home, path)} {why}: git has no last commit"
-    if value := _text_from_log(home, folder, path):
-        fix = f"writes what git's log of it says was there ({value[:20].strip()})"
-        yield Finding(found, fix=fix, repair=partial(_mend_ref, path, value))
+    if text := _text_from_log(home, folder, path):
+        fix = f"writes what git's log of it says was there ({text[:20].strip()})"
+        yield Finding(found, fix=fix, repair=partial(_mend_ref, path, text))
     else:
         yield Finding(found, advice="git clone a copy of it, or restore a backup")
-
-
-def _broken_file(home: Home, folder: Path) -> tuple[Path, str] | None:
-    """Return the broken file and its fault; None for a sound HEAD, and for one without a commit
-    yet.
-    """
-    head = _read(folder / "HEAD")
-    if head is None:
-        return folder / "HEAD", "is missing"
-    ref = _REF.fullmatch(head)
-    if not ref and not _NAME.fullmatch(head):
-        return folder / "HEAD", "is empty" if not head.strip("\0") else "holds no commit"
-    path = common_of(folder) / ref[1] if ref else folder / "HEAD"
-    value = _read(path) if ref else head
-    if value is None:
-        return None
-    if not _NAME.fullmatch(value):
-        return path, "is empty" if not value.strip("\0") else "holds no commit"
-    says = Git(home.root).says("cat-file", "-t", value)
-    return None if says == "commit" or not _usable(home) else (path, "names a commit that is gone")
-
-
-def _usable(home: Home) -> bool:
-    """Tell whether git runs here at all; if not, its answer about a commit means nothing."""
-    return bool(Git(home.root).says("rev-parse", "--git-dir"))
 
 
 def _text_from_log(home: Home, folder: Path, path: Path) -> str:

@@ -46,9 +46,9 @@ def _both_sides(home: Home, where: str, case: BrokenFile) -> Finding:
     found = f"{where}: {case.reason}"
     advice = "choose one side in an editor, or by git checkout --ours|--theirs"
     if _mending(home).both(case.path) is None:
-        return Finding(found, "fault", advice, exit_code=CODE)
+        return Finding(found, advice, exit_code=CODE)
     fix = "joins both sides, message by message"
-    return Finding(found, "fault", advice, fix, partial(_join, home, case), CODE)
+    return Finding(found, advice, fix, partial(_join, home, case), CODE)
 
 
 def _join(home: Home, case: BrokenFile, kept: RepairCopies) -> str:
@@ -65,7 +65,7 @@ def _damaged(home: Home, where: str, case: BrokenFile) -> Finding:
     found = f"{where} does not load: {case.reason}"
     fix = "saves what can be read of it or of the last commit, or keeps it apart"
     repair = partial(_mend_part if case.path.parent != home.sessions else _mend, home, case)
-    return Finding(found, "fault", "", fix, repair, CODE)
+    return Finding(found, "", fix, repair, CODE)
 
 
 def _mend(home: Home, case: BrokenFile, kept: RepairCopies) -> str:
@@ -73,7 +73,7 @@ def _mend(home: Home, case: BrokenFile, kept: RepairCopies) -> str:
     with _writing(home, case.id):
         session = mending.better(case.path, case.id, _blob(home, case.path))
         if session is None:
-            kept.move(case.path)
+            kept.remove(case.path)
             return "no message of it could be read; it was taken out of sessions/"
         kept.copy(case.path)
         if not mending.put(case.path, session):
@@ -108,8 +108,7 @@ def _put_back(home: Home, stem: str, kept: RepairCopies) -> str:
         if session is None:
             session = mending.better(path, session_id, _earlier(home, session_id))
         if session is None:
-            for each in mending.files_of_aside(stem):
-                kept.move(each)
+            kept.remove(*mending.files_of_aside(stem))
             return "no message of it could be read; it was taken out of sessions/"
         for each in mending.files_of_aside(stem):
             kept.copy(each)

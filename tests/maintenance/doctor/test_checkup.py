@@ -107,7 +107,7 @@ def test_a_repair_that_fails_leaves_the_finding(home: Home) -> None:
         raise OpenclawError("it is in use")
 
     def check(view: View) -> Iterable[Finding]:
-        yield Finding("wrong", "fault", fix="mends it", repair=repair, exit_code=6)
+        yield Finding("wrong", fix="mends it", repair=repair, exit_code=6)
 
     (result,) = checkup(home, fix=True, checks={"x": check})
     assert (result.state, result.exit_code, result.fixed) == ("fault", 6, "")
@@ -221,8 +221,8 @@ def test_a_skill_that_is_not_loaded_is_told_with_the_reason(home: Home) -> None:
     ("text", "said"),
     [
         ("---\ntitle: x\nno end\n", "is never closed"),
-        ("---\ntitle: x\nmore: [1, 2\n---\ntext\n", "is no YAML in line"),
-        ("---\ntitle: a: b\n---\ntext\n", "is no YAML in line 2"),
+        ("---\ntitle: x\nmore: [1, 2\n---\ntext\n", "is no YAML: line"),
+        ("---\ntitle: a: b\n---\ntext\n", "is no YAML: line 2"),
     ],
 )
 def test_a_broken_head_of_a_memory_is_told(home: Home, text: str, said: str) -> None:
