@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import PurePosixPath
@@ -30,16 +30,17 @@ from openclaw.sessions.session import (
 )
 from openclaw.storage.readers import json_or_none
 from openclaw.storage.text import encode, read_text
+from openclaw.types import local_time
 
 
 def plan_conversation(to: Transfer, item: SourceItem) -> ImportStep:
     """Plan a file's import. One that is here already is never written again. OpenclawError when it
     cannot be read."""
     try:
-        found = _read(to.source, item)
+        session, unread = _read(to.source, item)
     except NotASession as error:
         return item.step("leave", detail=str(error))
-    target = f"sessions/{home_id(to.format, found.id)}.json"
+    target = f"sessions/{home_id(to.format, session.id)}.json"
     if target in to.planned:
         return item.step("known", target, f"the same conversation as {to.planned[target]}")
     to.planned[target] = item.path
@@ -47,25 +48,24 @@ def plan_conversation(to: Transfer, item: SourceItem) -> ImportStep:
         if _is_made_of(to, item, target):
             return item.step("known", target)
         return item.step("leave", target, "went on since it was imported")
-    told = f"{len(found.session.messages)} messages"
-    lost = f"; {found.unread} lines could not be read" if found.unread else ""
+    told = f"{len(session.messages)} messages"
+    lost = f"; {unread} lines could not be read" if unread else ""
     return item.step("write", target, told + lost)
 
 
 def take_conversation(to: Transfer, step: ImportStep) -> ImportStep:
     """Write the conversation. What its tools gave back is fenced, as results of our tools are."""
-    found = _read(to.source, step.item)
-    session = found.session
-    session.id = home_id(to.format, found.id)
+    session, _ = _read(to.source, step.item)
+    own, session.id = session.id, home_id(to.format, session.id)
     session.messages = [_without_marks(entry, to.label) for entry in session.messages]
-    now = to.now().isoformat(timespec="milliseconds")
+    now = local_time().isoformat(timespec="milliseconds")
     session.created_at = session.created_at or now
     session.updated_at = session.updated_at or session.created_at
     users = [at for at, entry in enumerate(session.messages) if entry.role == "user"]
     state = SessionState(
         imported_from={
             "agent": to.format,
-            "id": found.id,
+            "id": own,
             "path": step.item.path,
             "sha256": _sha256(to.source, step.item),
             "at": now,
@@ -77,12 +77,12 @@ def take_conversation(to: Transfer, step: ImportStep) -> ImportStep:
     return to.write(step, None, encode(to_json(session)))
 
 
-def _read(source: Source, item: SourceItem) -> ForeignConversation:
+def _read(source: Source, item: SourceItem) -> tuple[Session, int]:
     place = PurePosixPath(item.path)
-    found = read_foreign(source.text(item.path), place.stem)
-    title = _title_in(source, f"{place.parent}/sessions.json", found.id)
-    found.session.title = disarm_masks(title or found.session.title)
-    return found
+    session, unread = read_foreign(source.text(item.path), place.stem)
+    title = _title_in(source, f"{place.parent}/sessions.json", session.id)
+    session.title = disarm_masks(title or session.title)
+    return session, unread
 
 
 def _title_in(source: Source, path: str, own: str) -> str:
@@ -127,21 +127,10 @@ _NOT_IN_AN_ID = re.compile(r"[^A-Za-z0-9_]+")
 _HERMES_FILE = re.compile(r"session_(?P<id>.+)")
 
 
-@dataclass(slots=True)
-class ForeignConversation:
-    """A conversation as it was read.
-
-    `id`: the id that the other agent gave it.
-    `unread`: number of lines that were not JSON or not a message.
-    """
-
-    id: str
-    session: Session
-    unread: int = 0
-
-
-def read_foreign(text: str, name: str) -> ForeignConversation:
+def read_foreign(text: str, name: str) -> tuple[Session, int]:
     """Read a conversation from the text of a file; `name` is the file's name without its suffix.
+    Return it, under the id that the other agent gave it, and the number of lines that were not JSON
+    or not a message.
 
     Its messages have only texts, tool calls and their results. Raises NotASession when there is no
     message of a user or an assistant in it.
@@ -150,20 +139,22 @@ def read_foreign(text: str, name: str) -> ForeignConversation:
     entries = thread(messages)
     if not entries:
         raise NotASession("it holds no messages")
-    own = _text(head, "id", "session_id") or _own_id(name)
+    hermes = _HERMES_FILE.fullmatch(name)
+    answers = (item for item in reversed(messages) if item.get("role") == "assistant")
+    named = (_text(item, "model") for item in answers)
     times = [entry.at for entry in entries if entry.at]
     begun = iso_time(head.get("created_at") or head.get("session_start") or head.get("timestamp"))
     ended = iso_time(head.get("updated_at") or head.get("last_updated"))
     session = Session(
-        "",
+        _text(head, "id", "session_id") or (hermes["id"] if hermes else name),
         title=_text(_mapping(head.get("metadata")), "title") or _text(head, "title"),
         created_at=begun or (times[0] if times else ""),
         updated_at=(times[-1] if times else "") or ended or begun,
-        model=_text(head, "model") or _model(messages),
+        model=_text(head, "model") or next(filter(None, named), ""),
         messages=entries,
     )
     session.title = " ".join(session.title.split()) or title_of(entries)
-    return ForeignConversation(own, session, unread)
+    return session, unread
 
 
 def home_id(label: str, own: str) -> str:
@@ -224,17 +215,6 @@ def _branch(entries: list[_Mapping]) -> Iterable[_Mapping]:
         message = entry.get("message")
         if entry.get("type") == "message" and isinstance(message, dict):
             yield {"timestamp": entry.get("timestamp"), **message}
-
-
-def _own_id(name: str) -> str:
-    found = _HERMES_FILE.fullmatch(name)
-    return found["id"] if found else name
-
-
-def _model(messages: Iterable[_Mapping]) -> str:
-    """Return the model of the newest answer that names one."""
-    named = [_text(item, "model") for item in messages if item.get("role") == "assistant"]
-    return next((name for name in reversed(named) if name), "")
 
 
 def _mapping(value: Any) -> _Mapping:
@@ -305,32 +285,26 @@ def _at(item: _Mapping) -> str:
 def _part(part: Any) -> str:
     if isinstance(part, str):
         return part
-    if not isinstance(part, dict):
-        return ""
-    text = part.get("text")
-    if isinstance(text, str):
+    part = _mapping(part)
+    if isinstance(text := part.get("text"), str):
         return text
     kind = str(part.get("type") or "")
-    named = next((word for word in ("image", "audio", "file", "document") if word in kind), "")
-    return f"[{named}]" if named else ""
+    named = ("image", "audio", "file", "document")
+    return next((f"[{word}]" for word in named if word in kind), "")
 
 
 def _calls(item: _Mapping) -> tuple[ToolUse, ...]:
     """Return the calls of an assistant's message, none of them answered yet."""
-    content = item.get("content")
-    parts = content if isinstance(content, list) else []
-    found = [part for part in parts if isinstance(part, dict) and part.get("type") == "toolCall"]
-    listed = item.get("tool_calls")
-    found += [call for call in (listed if isinstance(listed, list) else []) if call]
-    return tuple(_call(call) for call in found if isinstance(call, dict))
-
-
-def _call(call: _Mapping) -> ToolUse:
-    function = call.get("function")
-    inner = function if isinstance(function, dict) else call
-    name = str(inner.get("name") or "tool")
-    own = str(call.get("id") or call.get("call_id") or "")
-    return ToolUse(own, name, _arguments(inner.get("arguments")), INTERRUPTED, False)
+    content, listed = item.get("content"), item.get("tool_calls")
+    parts = map(_mapping, content if isinstance(content, list) else [])
+    found = [part for part in parts if part.get("type") == "toolCall"]
+    found += filter(None, map(_mapping, listed if isinstance(listed, list) else []))
+    uses = []
+    for call in found:
+        inner = _mapping(call.get("function")) or call
+        name, given = _text(inner, "name") or "tool", _arguments(inner.get("arguments"))
+        uses.append(ToolUse(_text(call, "id", "call_id"), name, given, INTERRUPTED, False))
+    return tuple(uses)
 
 
 def _arguments(value: Any) -> _Mapping:

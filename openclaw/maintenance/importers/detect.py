@@ -142,10 +142,7 @@ def sort_items(source: Source, layout: Layout) -> Iterator[SourceItem]:
             apart |= set() if layout.workspace else {"agents", "cron", "media", *_TOP}
             for path in source.files(layout.workspace, but=frozenset(apart)):
                 name = path.removeprefix(inner)
-                if not layout.workspace and name in _TOP:
-                    continue
-                known = _known(path, name)
-                if known:
+                if known := _known(path, name):
                     yield known
                 elif "/" in name or not name.upper().endswith(_FIRST_START):
                     yield from _other(source, path, _agents_place(name))

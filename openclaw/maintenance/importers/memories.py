@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import date
 from pathlib import PurePosixPath
 
 from openclaw.errors import OpenclawError
@@ -66,10 +66,8 @@ def _safe_name(name: str) -> str:
     if not bare.strip("-") or bare.startswith(".") or name_trouble(bare, windows=True):
         bare = f"note-{bare.lstrip('.')}"
     if len(bare.encode()) > LONGEST_NAME:
-        suffix = PurePosixPath(bare).suffix[:12]
-        tail = hashlib.sha256(bare.encode()).hexdigest()[:8]
         head = bare.encode()[: LONGEST_NAME - 30].decode("utf-8", "ignore")
-        bare = f"{head}-{tail}{suffix}"
+        bare = head + PurePosixPath(bare).suffix[:12]
     return bare
 
 
@@ -293,7 +291,13 @@ def add_memory(to: Transfer, step: ImportStep) -> ImportStep:
     item = step.item
     text = text_of(to.source, item)
     left: list[str] = []
-    change = _add_todos(to, text, left) if item.kind == "to-dos" else _add_blocks(to, item, text)
+
+    def change(known: str) -> str:
+        if item.kind != "to-dos":
+            return _with_blocks(to, item, text, known)
+        left.clear()
+        return _with_todos(to, text, known, left)
+
     name = "todo.lock" if item.kind == "to-dos" else "notes.lock"
     with hold_lock(to.home.private / "locks" / name, LOCK_SECONDS):
         change_file(to.home.root / step.target, change, to.recorder.keep)
@@ -302,36 +306,28 @@ def add_memory(to: Transfer, step: ImportStep) -> ImportStep:
     return step
 
 
-def _add_blocks(to: Transfer, item: SourceItem, text: str) -> Callable[[str], str]:
+def _with_blocks(to: Transfer, item: SourceItem, text: str, known: str) -> str:
     title = "Memory" if item.kind == "memory" else item.name.removesuffix(".md")
-    heading = f"Imported from {to.label} ({to.now().date().isoformat()})"
-
-    def change(known: str) -> str:
-        masked = [
-            Block(to.masker.mask(one.heading), to.masker.mask(one.text))
-            for one in new_blocks(text, to.masker.reveal(known))
-        ]
-        return append_blocks(known or f"# {title}\n", masked, heading) if masked else known
-
-    return change
+    masked = [
+        Block(to.masker.mask(one.heading), to.masker.mask(one.text))
+        for one in new_blocks(text, to.masker.reveal(known))
+    ]
+    heading = f"Imported from {to.label} ({date.today().isoformat()})"
+    return append_blocks(known or f"# {title}\n", masked, heading) if masked else known
 
 
-def _add_todos(to: Transfer, text: str, left: list[str]) -> Callable[[str], str]:
-    def change(known: str) -> str:
-        left.clear()
-        fresh = new_todos(text, to.masker.reveal(known))
-        new = known or "# To-dos\n"
-        for item in fresh:
-            words = to.masker.mask(item.text)
-            try:
-                new, ids = add_todos(new, item.list, [words])
-            except ToolProblem:
-                left.append(words)
-                continue
-            new = mark_done(new, ids[0], done=True) if item.done else new
-        return new if fresh else known
-
-    return change
+def _with_todos(to: Transfer, text: str, known: str, left: list[str]) -> str:
+    """`left` gets those that are too long."""
+    new = known
+    for item in new_todos(text, to.masker.reveal(known)):
+        words = to.masker.mask(item.text)
+        try:
+            new, ids = add_todos(new or "# To-dos\n", item.list, [words])
+        except ToolProblem:
+            left.append(words)
+            continue
+        new = mark_done(new, ids[0], done=True) if item.done else new
+    return new
 
 
 def _target(item: SourceItem) -> str:

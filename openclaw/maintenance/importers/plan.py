@@ -26,7 +26,7 @@ from openclaw.maintenance.importers.skills import plan_skills, take_skill
 from openclaw.maintenance.importers.source import Source
 from openclaw.maintenance.importers.steps import DOES, Deed, ImportStep, SourceItem, Transfer
 from openclaw.storage.home import Home
-from openclaw.types import UNRECORDED, Recorder, ToolProblem, local_time
+from openclaw.types import UNRECORDED, Recorder, ToolProblem
 
 
 @frozen
@@ -48,10 +48,17 @@ def plan_import(home: Home, folder: Path, wanted: str = "") -> ImportPlan:
     root = Path(os.path.realpath(folder))
     if not root.is_dir():
         raise UsageError(f"there is no folder {folder}", "give the folder to import from")
-    _check_apart(root, Path(os.path.realpath(home.root)), folder)
+    own = Path(os.path.realpath(home.root))
+    if root.is_relative_to(own):
+        raise UsageError(f"{folder} lies in the home {own} already", "name another home: --home")
+    if own.is_relative_to(root):
+        raise UsageError(
+            f"the home {own} lies in {folder}",
+            "import a part of it, or name another home: --home DIR",
+        )
     source = Source(root)
     layout = detect_layout(source, wanted)
-    transfer = Transfer(source, home, layout.format, local_time)
+    transfer = Transfer(source, home, layout.format)
     steps = [step for item in sort_items(source, layout) for step in _plan(transfer, item)]
     left = [SourceItem("", path).step("leave", detail=why) for path, why in source.left.items()]
     return ImportPlan(transfer, (*steps, *left))
@@ -94,13 +101,3 @@ def _carry_out(to: Transfer, step: ImportStep) -> ImportStep:
         return add_memory(to, step) if step.deed == "append" else write_file(to, step)
     except (OpenclawError, ToolProblem, OSError, ValueError) as error:
         return replace(step, deed="failed", detail=str(error))
-
-
-def _check_apart(root: Path, home: Path, folder: Path) -> None:
-    if root == home or root.is_relative_to(home):
-        raise UsageError(f"{folder} lies in the home {home} already", "name another home: --home")
-    if home.is_relative_to(root):
-        raise UsageError(
-            f"the home {home} lies in {folder}",
-            "import a part of it, or name another home: --home DIR",
-        )

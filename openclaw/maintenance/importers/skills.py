@@ -7,6 +7,7 @@ at it; one that cannot be used stays where it is.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
@@ -109,11 +110,7 @@ def _credential_reason(folder: Path, names: list[str]) -> str:
 
 
 def _manifest_names(source: Source, folder: str) -> frozenset[str]:
-    path = f"{folder}/{MANIFEST}"
-    if not source.is_file(path):
-        return frozenset()
-    try:
-        lines = source.text(path).splitlines()
-    except OpenclawError:
-        return frozenset()
-    return frozenset(line.partition(":")[0].strip() for line in lines if line.strip())
+    with suppress(OpenclawError):
+        lines = source.text(f"{folder}/{MANIFEST}").splitlines()
+        return frozenset(line.partition(":")[0].strip() for line in lines if line.strip())
+    return frozenset()

@@ -54,7 +54,7 @@ class Source:
 
     def files(self, folder: str = "", *, but: frozenset[str] = frozenset()) -> Iterator[str]:
         """Return the files of a folder and of those below it that may be read, in their order.
-        `but` are paths of folders to leave out.
+        `but` are paths to leave out.
         """
         if folder and os.path.realpath(self.root / folder) != str(self.root / folder):
             self.leave(folder, "a link, which is not followed")
@@ -65,14 +65,14 @@ class Source:
             below = []
             for name in self.names(at):
                 path = f"{at}/{name}" if at else name
-                if name.startswith(".") or name in _SKIPPED:
+                if name.startswith(".") or name in _SKIPPED or path in but:
                     continue
                 if not self.is_folder(path):
                     if self.takes(path):
                         yield path
                 elif reason := why_name_denied(path):
                     self.leave(f"{path}/", f"not read: {reason}")
-                elif path not in but:
+                else:
                     below.append(path)
             waiting += reversed(below)
 

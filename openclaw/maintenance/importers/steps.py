@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Literal, get_args
 
@@ -83,13 +81,12 @@ class Transfer:
     source: Source
     home: Home
     format: Format
-    now: Callable[[], datetime]
     recorder: Recorder = UNRECORDED
     planned: dict[str, str] = field(default_factory=dict)
     masker: Masker = field(init=False)
 
     def __post_init__(self) -> None:
-        self.masker = Masker(self.home.private / "secrets.json", now=self.now)
+        self.masker = Masker(self.home.private / "secrets.json")
 
     @property
     def label(self) -> str:

@@ -156,8 +156,8 @@ def test_a_broken_tree_is_read_in_its_order() -> None:
             "message": {"role": "user", "content": "2"},
         },
     ]
-    found = read_foreign("\n".join(map(json.dumps, lines)), "s")
-    assert [entry.content for entry in found.session.messages] == ["1", "2"]
+    found, _ = read_foreign("\n".join(map(json.dumps, lines)), "s")
+    assert [entry.content for entry in found.messages] == ["1", "2"]
 
 
 def test_a_tree_whose_entries_go_round_ends() -> None:
@@ -175,8 +175,8 @@ def test_a_tree_whose_entries_go_round_ends() -> None:
             "message": {"role": "user", "content": "2"},
         },
     ]
-    found = read_foreign("\n".join(map(json.dumps, lines)), "s")
-    assert len(found.session.messages) == 2
+    found, _ = read_foreign("\n".join(map(json.dumps, lines)), "s")
+    assert len(found.messages) == 2
 
 
 def test_ids_are_the_same_each_time_and_never_two_of_one_name() -> None:
@@ -207,9 +207,9 @@ def test_ids_are_the_same_each_time_and_never_two_of_one_name() -> None:
 )
 def test_whatever_a_file_holds_becomes_a_session_or_is_none(value: Any) -> None:
     try:
-        found = read_foreign(json.dumps(value), "name")
+        found, _ = read_foreign(json.dumps(value), "name")
     except NotASession:
         return
-    found.session.id = "x"
-    again = from_json(to_json(found.session), "x")
-    assert [entry.role for entry in again.messages] == [e.role for e in found.session.messages]
+    found.id = "x"
+    again = from_json(to_json(found), "x")
+    assert [entry.role for entry in again.messages] == [e.role for e in found.messages]
