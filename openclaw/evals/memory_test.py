@@ -59,7 +59,7 @@ def read_cases(text: str) -> list[MemoryCase]:
 
 def has_table(text: str) -> bool:
     """Return True when there is a table of cases, even an empty one."""
-    return next(_rows(read_page(text)), None) is not None
+    return any(_rows(read_page(text)))
 
 
 def insert_case(text: str, question: str, expected: str) -> str:

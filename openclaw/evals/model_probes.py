@@ -10,15 +10,16 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from http.client import HTTPException
 from statistics import median
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
+from openclaw.agent.protocols.read_reply import read_step
 from openclaw.errors import ModelFailed
 from openclaw.frozen import frozen
-from openclaw.messages import Message, ToolCall, Waiting
+from openclaw.messages import Message, Waiting
 from openclaw.models.base import (
     Chunk,
     Model,
@@ -36,9 +37,6 @@ from openclaw.models.ollama_client import OllamaClient, base_url, field
 from openclaw.models.profile import full_name
 
 Found = dict[str, Any]
-FindCalls = Callable[[str, Mapping[str, Sequence[str]]], Sequence[ToolCall]]
-"""Finds the calls in a text, given the tools (names with their arguments)."""
-
 RUNS = 3
 WRITTEN = 32
 """Tokens of one run that measures the writing speed."""
@@ -176,7 +174,7 @@ def measure_speeds(listener: Listener, runs: int = RUNS) -> Iterator[Found]:
         yield dict(zip(("read_rate", "write_rate"), rates, strict=True))
 
 
-def tool_calls(listener: Listener, find_calls: FindCalls) -> Iterator[Found]:
+def tool_calls(listener: Listener) -> Iterator[Found]:
     """Test whether the model calls native tools, and in which shape."""
     names = {name: list(arguments) for name, (_, arguments) in _TOOLS.items()}
     native, of, shapes = 0, 0, list[str]()
@@ -193,7 +191,9 @@ def tool_calls(listener: Listener, find_calls: FindCalls) -> Iterator[Found]:
             call.name == wanted and {*names[wanted]} <= {*call.arguments}
             for call in reply.tool_calls
         )
-        if not reply.tool_calls and any(c.name == wanted for c in find_calls(reply.text, names)):
+        if not reply.tool_calls and any(
+            c.name == wanted for c in read_step(reply.text, names).calls
+        ):
             shapes.append(shape_of(reply.text))
         kind = "native" if native else "text" if shapes else "none"
         yield {
@@ -204,7 +204,7 @@ def tool_calls(listener: Listener, find_calls: FindCalls) -> Iterator[Found]:
     said = listener.ask(make_request(SMALL_TALK, 32, tools=TOOLS))
     reply = said.reply
     if listener.answered(said):
-        yield {"needless": bool(reply.tool_calls or find_calls(reply.text, names))}
+        yield {"needless": bool(reply.tool_calls or read_step(reply.text, names).calls)}
 
 
 def json_replies(listener: Listener) -> Iterator[Found]:
@@ -241,7 +241,11 @@ def probe_schema_enforcement(listener: Listener, think: bool | None = None) -> I
 def thinking(listener: Listener) -> Iterator[Found]:
     """Test whether and where the model thinks, whether that can be switched off, and whether it
     leaves tokens for an answer. A second call within a request means that it did not."""
-    said = listener.ask(make_request(COUNTING, THOUGHT), enough=_has_no_thought)
+    # A text that is so long, without a thought at its beginning, will have none.
+    said = listener.ask(
+        make_request(COUNTING, THOUGHT),
+        enough=lambda text: len(text) > SPOKEN and not text.lstrip().startswith("<think"),
+    )
     reply = said.reply
     if not (reply.text or reply.thinking or said.is_whole):
         return
@@ -255,11 +259,6 @@ def thinking(listener: Listener) -> Iterator[Found]:
     left = said.reply.thinking or "".join(_TAGS.findall(said.reply.text))
     if left.strip() or listener.answered(said):
         yield {"think_off": not left.strip()}
-
-
-def _has_no_thought(text: str) -> bool:
-    """Return True when a text is so long, without a thought at its beginning, that none comes."""
-    return len(text) > SPOKEN and not text.lstrip().startswith("<think")
 
 
 def shape_of(text: str) -> str:
@@ -376,18 +375,12 @@ class Bounded:
 
     def __init__(self, model: Model, until: float) -> None:
         self._model, self._until = model, until
-
-    @property
-    def reading_rate(self) -> float:
-        return self._model.reading_rate
-
-    @reading_rate.setter
-    def reading_rate(self, rate: float) -> None:
-        self._model.reading_rate = rate
+        self.reading_rate = model.reading_rate
 
     @property
     def card(self) -> ModelCard:
-        return card_of(self._model, self._until)
+        (card,) = _run_until(self._model, lambda: (self._model.card,), self._until)
+        return card
 
     def stream(self, request: Request) -> Generator[Chunk, None, None]:
         return _run_until(self._model, lambda: self._model.stream(request), self._until)
@@ -400,12 +393,6 @@ class Bounded:
 
     def close(self) -> None:
         pass
-
-
-def card_of(model: Model, until: float) -> ModelCard:
-    """Return the model's card. TooLate when it does not come until then."""
-    (card,) = _run_until(model, lambda: (model.card,), until)
-    return card
 
 
 def _run_until(

@@ -13,7 +13,6 @@ from openclaw.errors import OpenclawError
 from openclaw.messages import ToolCall, ToolUse
 from openclaw.security.masking import map_texts
 from openclaw.security.policy import EFFECTS
-from openclaw.tools.results import ResultLimits
 from openclaw.tools.toolbox import CallResult, Toolbox
 from openclaw.types import CHANGING, Action, Effect, ToolProblem
 
@@ -31,20 +30,13 @@ OUTSIDE: frozenset[Effect] = frozenset({"run", "get", "send", "read-elsewhere", 
 class CopyOnly:
     """Allows calls to change only the copy."""
 
-    def before(self, action: Action, arguments: Mapping[str, Any]) -> str:
+    def before(self, action: Action, *_: Any) -> str:
         """See `openclaw.tools.toolbox.CallHooks`."""
         if action.effect not in OUTSIDE:
             return ""
         return f"a replay does without {EFFECTS[action.effect]}"
 
-    def after(
-        self,
-        action: Action,
-        arguments: Mapping[str, Any],
-        output: str,
-        ok: bool,
-        room: ResultLimits,
-    ) -> str:
+    def after(self, *_: Any) -> str:
         """See `openclaw.tools.toolbox.CallHooks`."""
         return ""
 

@@ -48,9 +48,7 @@ class WindowTooSmall(OpenclawError):
 class FixedRequestBuilder(RequestBuilder):
     """A request builder that never compacts the recorded conversation."""
 
-    def compact(
-        self, upto: int, tools: Sequence[Any], focus: str | None = None, *, dry_run: bool = False
-    ) -> Iterator[events.Event]:
+    def compact(self, *_: Any, **more: Any) -> Iterator[events.Event]:
         raise WindowTooSmall(NO_ROOM, "raise `window`, or take a model with a larger one")
 
 
@@ -68,14 +66,12 @@ class Replay:
     def run(self, turns: Sequence[RecordedTurn]) -> Iterator[ReplayedTurn]:
         """Run these turns in order. Raises OpenclawError when the model is missing."""
         for turn in turns:
-            if turn.lost:
-                yield ReplayedTurn(turn, lost=turn.lost)
-                continue
             began = time.monotonic()
             try:
-                yield replace(self._replay_turn(turn), seconds=time.monotonic() - began)
+                made = ReplayedTurn(turn, lost=turn.lost) if turn.lost else self._replay_turn(turn)
             except (WindowTooSmall, ModelFailed) as error:
-                yield ReplayedTurn(turn, lost=str(error), seconds=time.monotonic() - began)
+                made = ReplayedTurn(turn, lost=str(error))
+            yield replace(made, seconds=time.monotonic() - began)
 
     def _replay_turn(self, recorded: RecordedTurn) -> ReplayedTurn:
         open_home, record = self.stage.open_home, recorded.record
@@ -86,9 +82,10 @@ class Replay:
         turn_changes.marker = record.marker or turn_changes.marker
         turn_skills = open_home.turn_skills(recorded.user.content)
         turn = self._restore_turn(recorded, turn_skills, turn_changes)
-        builder = self._restore_request(
-            recorded, self._protocol(record, other=other), turn_skills, turn_changes
-        )
+        named = record.protocol
+        known: Any = named if named in ("native", "json") and not other else None
+        protocol = choose_protocol(known or open_home.settings.protocol, open_home.model.card)
+        builder = self._restore_request(recorded, protocol, turn_skills, turn_changes)
         then = self.stage.heads.get(record.head or "", ())
         if then:
             builder.parts = with_memory_of(builder.parts, then)
@@ -135,14 +132,6 @@ class Replay:
         return FixedRequestBuilder(
             open_home, talk, protocol, turn_skills, box, meter, card.name, card
         )
-
-    def _protocol(self, record: TurnRecord, *, other: bool) -> StepProtocol:
-        """Return the recorded protocol; another model gets the one chosen for it."""
-        setting = self.stage.open_home.settings.protocol
-        known: Any = record.protocol
-        if known in ("native", "json") and not other:
-            setting = known
-        return choose_protocol(setting, self.stage.open_home.model.card)
 
     def _restore_session(self, recorded: RecordedTurn) -> Session:
         """Return the conversation before the turn."""

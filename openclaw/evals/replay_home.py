@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import cast, get_args
 
 from openclaw.agent import prompt
-from openclaw.agent.prompt import SOURCES
+from openclaw.agent.prompt import SOURCES, HeadCache
 from openclaw.agent.request import sha256_of
 from openclaw.config import Settings
 from openclaw.errors import ModelMissing
@@ -29,13 +29,11 @@ from openclaw.models.base import Model, ModelCard
 from openclaw.security.masking import Masker
 from openclaw.sessions.session import Session
 from openclaw.storage.home import Home
-from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import (
     bytes_or_none,
     is_folder,
     is_ordinary,
     make_folder,
-    read_bytes,
     reading,
     remove,
     writing,
@@ -101,11 +99,10 @@ class ReplayHome:
     def _start_times(self) -> dict[str, float]:
         """Return the start of each conversation of the home. Only the heads of files are read."""
         found = {}
-        with suppress(OSError):
-            for path in self.home.sessions.glob("*.json"):
-                with suppress(OSError), reading(path) as file:
-                    at = CREATED.search(file.read(4096))
-                    found[path.stem] = to_timestamp(at[1].decode("ascii", "replace") if at else "")
+        for path in self.home.sessions.glob("*.json"):
+            with suppress(OSError), reading(path) as file:
+                at = CREATED.search(file.read(4096))
+                found[path.stem] = to_timestamp(at[1].decode("ascii", "replace") if at else "")
         return {name: at for name, at in found.items() if "." not in name}
 
     def content_at(self, path: str, session: str, turn: RecordedTurn) -> bytes | None:
@@ -128,14 +125,11 @@ class ReplayHome:
     @cached_property
     def heads(self) -> dict[str, Parts]:
         """The parts of each head of which a copy is left, by the sum of its text."""
+        cache = HeadCache(self.home.private / "cache" / "heads")
         found: dict[str, Parts] = {}
-        with suppress(OSError):
-            for path in sorted((self.home.private / "cache" / "heads").glob("*.json")):
-                with suppress(OSError, ValueError, TypeError):
-                    parts = tuple(
-                        prompt.HeadPart(*part) for part in parse_foreign_json(read_bytes(path))
-                    )
-                    found[sha256_of(self.open_home.masker.mask(prompt.render_head(parts)))] = parts
+        for path in sorted(cache.folder.glob("*.json")):
+            if parts := cache.kept(path.stem):
+                found[sha256_of(self.open_home.masker.mask(prompt.render_head(parts)))] = parts
         return found
 
 
@@ -205,11 +199,10 @@ def temporary_home() -> Iterator[Home]:
 
 def remove_old_copies(folder: Path) -> None:
     """Remove copies that killed processes have left: they hold the user's texts."""
-    with suppress(OSError):
-        for path in folder.glob(f"{PREFIX}*"):
-            with suppress(OSError):
-                if not path.is_symlink() and time.time() - path.stat().st_mtime > LEFT:
-                    shutil.rmtree(path, ignore_errors=True)
+    for path in folder.glob(f"{PREFIX}*"):
+        with suppress(OSError):
+            if not path.is_symlink() and time.time() - path.stat().st_mtime > LEFT:
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def copy_folders(home: Home, copy: Home, names: Sequence[str]) -> None:

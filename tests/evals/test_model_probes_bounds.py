@@ -15,7 +15,7 @@ import pytest
 from openclaw.config import Settings
 from openclaw.errors import ModelFailed
 from openclaw.evals import model_probes
-from openclaw.evals.model_probes import Bounded, ProbeLimits, TooLate, card_of
+from openclaw.evals.model_probes import Bounded, ProbeLimits, TooLate
 from openclaw.evals.model_test import LATE, TASKS, ModelTest, make_home, run_task
 from openclaw.models.base import Chunk, Model, Reply, Request
 from openclaw.models.embedded import EmbeddedModel
@@ -229,5 +229,5 @@ def test_what_the_model_raises_comes_through() -> None:
 
 def test_a_card_is_told_within_its_time(fake_ollama: FakeOllama) -> None:
     model = _ollama(fake_ollama.url)
-    assert card_of(model, time.monotonic() + HOUR).name == "ollama/fake:1b"
+    assert Bounded(model, time.monotonic() + HOUR).card.name == "ollama/fake:1b"
     model.close()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from openclaw.agent.protocols.read_reply import read_step
 from openclaw.cli.commands.models.test import blocks
 from openclaw.evals import model_probes
 from openclaw.evals.model_probes import JSON_QUESTIONS, passage
@@ -24,10 +23,6 @@ CALLS = (
     ToolCall("2", "set_alarm", {"time": "06:30", "label": "ferry"}),
     ToolCall("3", "convert_money", {"amount": 250, "source": "NOK", "target": "EUR"}),
 )
-
-
-def _calls(text: str, tools: Mapping[str, Sequence[str]]) -> Sequence[ToolCall]:
-    return read_step(text, tools).calls
 
 
 def _last(found: Iterator[model_probes.Found]) -> dict[str, Any]:
@@ -57,7 +52,7 @@ def test_native_calls_are_counted_when_the_tool_and_its_arguments_are_right() ->
         Reply("", (CALLS[2],)),
         "Good morning!",
     ]
-    found = _last(model_probes.tool_calls(model_probes.Listener(ScriptedModel(*replies)), _calls))
+    found = _last(model_probes.tool_calls(model_probes.Listener(ScriptedModel(*replies))))
     expected = {"native": Score(2, 3), "calls": "native", "call_shape": "", "needless": False}
     assert found == expected
 
@@ -76,9 +71,7 @@ def test_calls_printed_as_text_are_told_with_their_shape(form: str, shape: str) 
         form.replace("{}", json.dumps({"name": call.name, "arguments": dict(call.arguments)}))
         for call in CALLS
     ]
-    found = _last(
-        model_probes.tool_calls(model_probes.Listener(ScriptedModel(*texts, texts[0])), _calls)
-    )
+    found = _last(model_probes.tool_calls(model_probes.Listener(ScriptedModel(*texts, texts[0]))))
     assert (found["calls"], found["call_shape"], found["needless"]) == ("text", shape, True)
     assert found["native"] == Score(0, 3)
 
@@ -207,7 +200,7 @@ def test_a_model_that_never_stops_is_broken_off_and_found_out() -> None:
 
 def test_a_reply_that_is_only_slow_tells_nothing_of_the_model() -> None:
     heard = model_probes.Listener(Endless(), model_probes.ProbeLimits(reply=0.0))
-    assert _last(model_probes.tool_calls(heard, _calls)) == {}
+    assert _last(model_probes.tool_calls(heard)) == {}
     assert _last(model_probes.json_replies(heard)) == {}
     assert not heard.endless
 
