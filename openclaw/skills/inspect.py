@@ -102,7 +102,7 @@ def _inspect_file(name: str, data: bytes) -> list[ReviewPoint]:
         data = data.decode("utf-16", "replace").encode()
     elif b"\0" in data and not (data.startswith(b"#!") or Path(name).suffix.lower() in SCRIPTS):
         return []
-    return _limit_each_kind(name, list(_inspect_text(name, data.decode("utf-8", "replace"))))
+    return _limit_each_kind(list(_inspect_text(name, data.decode("utf-8", "replace"))))
 
 
 def _inspect_text(name: str, text: str) -> Iterator[ReviewPoint]:
@@ -199,7 +199,7 @@ def _excerpt(line: str, at: int) -> str:
     return ("..." if start else "") + line[start : start + MAX_TEXT].strip() + "..."
 
 
-def _limit_each_kind(name: str, found: list[ReviewPoint]) -> list[ReviewPoint]:
+def _limit_each_kind(found: list[ReviewPoint]) -> list[ReviewPoint]:
     """Return the first findings of each kind, and how many more there are."""
     kinds: dict[str, list[ReviewPoint]] = {}
     for look in found:

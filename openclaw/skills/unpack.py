@@ -152,7 +152,7 @@ class IntakeCheck:
         if not parts and not folder:
             raise refusal("it has a file without a name")
         for depth in range(1, len(parts) + 1):
-            self._compare(parts[:depth], folder=folder or depth < len(parts), last=depth)
+            self._compare(parts[:depth], folder=folder or depth < len(parts))
         return parts
 
     def add_bytes(self, count: int) -> None:
@@ -161,7 +161,7 @@ class IntakeCheck:
         if self._bytes > MAX_BYTES:
             raise refusal(f"it holds more than {MAX_BYTES // 1_000_000} MB")
 
-    def _compare(self, path: tuple[str, ...], *, folder: bool, last: int) -> None:
+    def _compare(self, path: tuple[str, ...], *, folder: bool) -> None:
         key = tuple(_fold(part) for part in path)
         known, known_folder = self._seen.setdefault(key, (path, folder))
         if known is path:
