@@ -251,22 +251,22 @@ def hash_contents(archive: Path) -> Iterator[tuple[str, str]]:
             for info in tar:
                 file: Any = tar.extractfile(info) if info.isreg() else None
                 if file and info.name != MANIFEST:
-                    yield path_of(archive, info), hashlib.file_digest(file, "sha256").hexdigest()
+                    yield path_of(info), hashlib.file_digest(file, "sha256").hexdigest()
     except BROKEN as error:
-        raise damaged(archive, f"it is cut off or damaged ({error})") from error
+        raise damaged(archive, error) from error
 
 
 def opened(archive: Path) -> tarfile.TarFile:
     return tarfile.open(archive, "r:gz", errorlevel=1)
 
 
-def path_of(archive: Path, info: tarfile.TarInfo) -> str:
-    """Return the path in the home. Damaged for a path that leads out of it."""
+def path_of(info: tarfile.TarInfo) -> str:
+    """Return the path in the home. ReadError for a path that leads out of it."""
     name = info.name.rstrip("/")
     parts = name.split("/")
     wrong = parts[0] != TOP or len(parts) < 2 or "\\" in name or "\0" in name
     if wrong or any(part in ("", ".", "..") or _is_unfit(part) for part in parts):
-        raise damaged(archive, f"it holds {info.name!r}, which is no path of a home")
+        raise tarfile.ReadError(f"it holds {info.name!r}, which is no path of a home")
     return "/".join(parts[1:])
 
 
@@ -285,5 +285,8 @@ def is_inside(relative: str, target: str) -> bool:
     return there == "/home" or there.startswith("/home/")
 
 
-def damaged(archive: Path, why: str) -> Damaged:
-    return Damaged(f"{archive} cannot be used: {why}", "take another backup; nothing was changed")
+def damaged(archive: Path, why: Exception) -> Damaged:
+    return Damaged(
+        f"{archive} cannot be used, it is cut off or damaged: {why}",
+        "take another backup; nothing was changed",
+    )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-import tarfile
 from collections.abc import Mapping
 from pathlib import Path
+from tarfile import ReadError, TarInfo
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -67,18 +67,18 @@ def restore(archive: Path, target: Path) -> Restored:
             home = beside / TOP
             home.mkdir(mode=0o700)
             members = _unpack(archive, beside)
-            shape = _read_manifest(archive, beside / MANIFEST)
+            shape = _read_manifest(beside / MANIFEST)
             links = {path: info.linkname for path, info in members.items() if info.issym()}
             files = [path for path, info in members.items() if info.isreg()]
-            _compare(archive, home, files, links, shape)
-            missing = _make_links(archive, home, links)
+            _compare(home, files, links, shape)
+            missing = _make_links(home, links)
             if hasattr(os, "sync"):
                 os.sync()
             _move_in_place(home, target)
         if own := hmac.compare_digest(str(shape.get("seal")), seal(shape["files"], links)):
             trust_home(Home(target), keep_id=True)
     except BROKEN as error:
-        raise damaged(archive, f"it is cut off or damaged ({error})") from error
+        raise damaged(archive, error) from error
     except OSError as error:
         raise unwritable(target, error) from error
     notes = [f"{path} is not in it: {why}" for path, why in shape.get("left_out", {}).items()]
@@ -97,19 +97,19 @@ def _check_target(target: Path) -> None:
         )
 
 
-def _unpack(archive: Path, folder: Path) -> dict[str, tarfile.TarInfo]:
+def _unpack(archive: Path, folder: Path) -> dict[str, TarInfo]:
     """Unpack files and folders once all members are checked; return the members by path. Links come
     later, so that nothing is written through one."""
-    found: dict[str, tarfile.TarInfo] = {}
+    found: dict[str, TarInfo] = {}
     with opened(archive) as tar:
         for info in tar.getmembers():
-            path = path_of(archive, info) if info.name != MANIFEST else ""
+            path = path_of(info) if info.name != MANIFEST else ""
             if path in found and not info.isdir():
-                raise damaged(archive, f"it holds {path} twice")
+                raise ReadError(f"it holds {path} twice")
             if not (info.isreg() or (path and (info.isdir() or info.issym()))):
-                raise damaged(archive, f"{info.name} is neither file nor folder nor link")
+                raise ReadError(f"{info.name} is neither file nor folder nor link")
             if info.issym() and not is_inside(path, info.linkname):
-                raise damaged(archive, f"the link {path} leads out of the home")
+                raise ReadError(f"the link {path} leads out of the home")
             if path:
                 found[path] = info
             info.mode = info.mode & 0o777 | (0o700 if info.isdir() else 0o400)
@@ -126,23 +126,22 @@ def _unpack(archive: Path, folder: Path) -> dict[str, tarfile.TarInfo]:
     return found
 
 
-def _read_manifest(archive: Path, path: Path) -> dict[str, Any]:
+def _read_manifest(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        raise damaged(archive, "it is cut off: its list of files is missing")
+        raise ReadError("its list of files is missing")
     shape = json_or_none(path.read_bytes()) if path.stat().st_size < LARGEST_MANIFEST else None
     if not isinstance(shape, dict) or not isinstance(shape.get("files"), dict):
-        raise damaged(archive, "its list of files is damaged")
+        raise ReadError("its list of files is damaged")
     version = shape.get("version")
     if isinstance(version, int) and version > VERSION:
         raise Damaged(
-            f"{archive} has version {version}, this openclaw knows {VERSION}",
+            f"the archive has version {version}, this openclaw knows {VERSION}",
             "install a newer openclaw",
         )
     return shape
 
 
 def _compare(
-    archive: Path,
     home: Path,
     files: list[str],
     links: Mapping[str, str],
@@ -152,23 +151,23 @@ def _compare(
     listed = shape["files"]
     for path, sha in listed.items():
         if path not in files:
-            raise damaged(archive, f"{path} is missing")
+            raise ReadError(f"{path} is missing")
         with (home / path).open("rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() != sha:
-                raise damaged(archive, f"{path} was changed, or is one file with another here")
+                raise ReadError(f"{path} was changed, or is one file with another here")
     more = [*(path for path in files if path not in listed)]
     more += ["a link"] if links != shape.get("links") else []
     if more:
-        raise damaged(archive, f"{more[0]} is not on its list")
+        raise ReadError(f"{more[0]} is not on its list")
 
 
-def _make_links(archive: Path, home: Path, links: Mapping[str, str]) -> list[str]:
+def _make_links(home: Path, links: Mapping[str, str]) -> list[str]:
     """Make the links; return notes on those that the system does not make."""
     missing = []
     for path, target in links.items():
         place = home / path
         if any(parent in links for parent in map(str, Path(path).parents)):
-            raise damaged(archive, f"{path} lies behind a link")
+            raise ReadError(f"{path} lies behind a link")
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
             place.symlink_to(target)
@@ -179,7 +178,7 @@ def _make_links(archive: Path, home: Path, links: Mapping[str, str]) -> list[str
     root = Path(os.path.realpath(home))
     for path in links:  # one that leads through another may come out elsewhere
         if not Path(os.path.realpath(home / path)).is_relative_to(root):
-            raise damaged(archive, f"the link {path} leads out of the home")
+            raise ReadError(f"the link {path} leads out of the home")
     return missing
 
 
