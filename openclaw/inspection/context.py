@@ -183,7 +183,7 @@ MAX_VERSIONS = 100
 """Versions of a file that are looked at."""
 OPTIONS = ("mode", "asked", "memory")
 """The options of a turn on which its head depends, as its record names them."""
-SKILL_LINE = re.compile(r"^[+-]- ([a-z0-9][a-z0-9-]*):", re.MULTILINE)
+SKILL_LINE = re.compile(r"- ([a-z0-9][a-z0-9-]*):")
 
 
 @frozen
@@ -345,10 +345,10 @@ def _writers_of(open_home: OpenHome, name: str, path: str, sent: str) -> Iterato
 
 def _writers_of_skills(open_home: OpenHome, texts: tuple[str, str]) -> Iterator[Turn | None]:
     """Return who last changed the skills whose lines differ."""
-    before, after = (text.splitlines() for text in texts)
-    diff = "\n".join(difflib.unified_diff(before, after, lineterm="", n=0))
+    before, after = ({*text.splitlines()} for text in texts)
+    names = {found[1] for line in before ^ after if (found := SKILL_LINE.match(line))}
     seen: set[str] = set()
-    for name in dict.fromkeys(SKILL_LINE.findall(diff)):
+    for name in sorted(names):
         path = f"skills/{name}/SKILL.md"
         file = open_home.home.root / path
         now = read_bytes(file) if file.is_file() else None

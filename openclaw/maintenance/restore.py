@@ -155,7 +155,7 @@ def _compare(
         with (home / path).open("rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() != sha:
                 raise ReadError(f"{path} was changed, or is one file with another here")
-    more = [*(path for path in files if path not in listed)]
+    more = [path for path in files if path not in listed]
     more += ["a link"] if links != shape.get("links") else []
     if more:
         raise ReadError(f"{more[0]} is not on its list")

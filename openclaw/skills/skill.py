@@ -9,7 +9,7 @@ import shutil
 import stat
 import time
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import cache
@@ -218,16 +218,14 @@ def _read_fields(path: Path) -> ReadFields:
     return {**known, EXAMPLES: examples(path.parent)}, [*notes, *more]
 
 
-def find_skill(found: Iterable[ListedSkill], name: str) -> ListedSkill:
+def find_skill(found: Sequence[ListedSkill], name: str) -> ListedSkill:
     """Return the entry of this name, a usable one first; UsageError when there is none."""
-    by_name: dict[str, ListedSkill] = {}
     for entry in found:
-        by_name.setdefault(entry.name, entry)
-    if name not in by_name:
-        near = get_close_matches(name, by_name, n=1)
-        guess = f"did you mean {near[0]}? " if near else ""
-        raise UsageError(f"there is no skill {name}", f"{guess}see them all: openclaw skills list")
-    return by_name[name]
+        if entry.name == name:
+            return entry
+    near = get_close_matches(name, [entry.name for entry in found], n=1)
+    guess = f"did you mean {near[0]}? " if near else ""
+    raise UsageError(f"there is no skill {name}", f"{guess}see them all: openclaw skills list")
 
 
 def shown_path(path: Path) -> str:
