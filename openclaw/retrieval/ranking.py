@@ -20,7 +20,7 @@ from openclaw.frozen import frozen
 from openclaw.retrieval import snapshot
 from openclaw.retrieval.embedders import NAME as MINILM
 from openclaw.retrieval.question import Question, names_of, read_question, topic_words
-from openclaw.retrieval.snapshot import Floats, Rows, SnapshotView
+from openclaw.retrieval.snapshot import Floats, Mask, Rows, SnapshotView
 from openclaw.retrieval.tokens import words
 
 if TYPE_CHECKING:
@@ -100,8 +100,11 @@ Postings = Callable[[str], tuple[npt.NDArray[np.integer], npt.NDArray[np.floatin
 class RowScores:
     """Rows with their raw scores (BM25, or cosine), in any order; both arrays of shape [n]."""
 
-    rows: npt.NDArray[np.int64]
-    scores: npt.NDArray[np.float32]
+    rows: Rows
+    scores: Floats
+
+
+NONE_FOUND = RowScores(NO_ROWS, NO_ROWS.astype(np.float32))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +130,7 @@ def coverage(
     days: Rows = NO_ROWS,
     *,
     order: bool = False,
-) -> npt.NDArray[np.float32]:
+) -> Floats:
     """The share of the idf mass of the question's `RAREST` rarest known words that each row's
     context holds, float32[len(rows)]. `days` are the rows of days that the question names, see
     `with_days`.
@@ -168,7 +171,7 @@ def fuse(
     question: Question,
     by_words: RowScores,
     by_meaning: RowScores | None,
-    covered: npt.NDArray[np.float32],
+    covered: Floats,
     read: Callable[[Sequence[int]], Sequence[StoredChunk]],
     days: Rows = NO_ROWS,
     *,
@@ -184,104 +187,75 @@ def fuse(
 
     Struck rows come last; of equal rows the newer comes first.
     """
-    pool = _Pool(by_words, by_meaning, covered)
-    if not len(pool.rows):
+    near = by_meaning or NONE_FOUND
+    rows = snapshot.union(_best(by_words), _best(near))
+    if not len(rows):
         return []
-    chunks = read(pool.rows.tolist())
+    by_word = _align(rows, by_words.rows, by_words.scores)
+    cosines = _align(rows, near.rows, near.scores, -1.0)
+    covered = _align(rows, by_words.rows, covered)
+    chunks = read(rows.tolist())
     named = set(days.tolist())
     notes = [_notes(question, chunk, dated=chunk.row in named) for chunk in chunks]
     bonus = np.array([sum(found.values()) for found in notes], np.float32)
     dates = np.array([int(chunk.date.replace("-", "") or 0) for chunk in chunks])
     if question.wants_latest:
         bonus += BONUS * _recency(dates)
-    blended = pool.blended() + bonus
+    blended = _blend(by_word, cosines, MEANING if by_meaning else 0) + bonus
     struck = np.array([chunk.struck for chunk in chunks])
-    order = np.lexsort((pool.rows, -dates, -np.round(blended, 6), struck))
-    levels = pool.levels(bonus)
+    order = np.lexsort((rows, -dates, -np.round(blended, 6), struck))
+    levels = _rate(covered, cosines, bonus)
     best = float(levels[order[:FIRST]].max())
     if best < NOTHING and not whole:
         return []
     scores = best * _nearness(blended, order, struck)
-    ranks = pool.ranks()
-    return [
-        FusedRow(
-            int(pool.rows[at]), float(scores[at]), ranks[at], pool.reason(at, notes[at], chunks[at])
-        )
-        for at in order[: None if whole else POOL]
-        if scores[at] >= DROP_SCORE or whole
-    ]
+    ranks = _ranks(by_word, cosines)
+    found = []
+    for at in order[: None if whole else POOL]:
+        if scores[at] >= DROP_SCORE or whole:
+            said = [f"{covered[at]:.0%} of the words"] if covered[at] > 0 else []
+            said += [f"meaning {cosines[at]:.2f}"] if cosines[at] > 0 else []
+            said += [*notes[at], *(["struck through"] if struck[at] else [])]
+            found.append(FusedRow(int(rows[at]), float(scores[at]), ranks[at], ", ".join(said)))
+    return found
 
 
-class _Pool:
-    """The best rows of both rankings with their values; arrays of shape [n]."""
-
-    def __init__(
-        self, by_words: RowScores, by_meaning: RowScores | None, covered: npt.NDArray[np.float32]
-    ) -> None:
-        best_words = _best(by_words)
-        best_meaning = _best(by_meaning) if by_meaning is not None else by_words.rows[:0]
-        self.rows = snapshot.union(best_words, best_meaning)
-        self.words = _align(self.rows, by_words.rows, by_words.scores)
-        self.covered = _align(self.rows, by_words.rows, covered)
-        self.has_meaning = by_meaning is not None
-        self.cosine = (
-            _align(self.rows, by_meaning.rows, by_meaning.scores, -1.0)
-            if by_meaning is not None
-            else np.zeros(len(self.rows), np.float32)
-        )
-
-    def blended(self) -> npt.NDArray[np.float32]:
-        """Both scores scaled to 0..1 over the pool, and added by weight. The scales begin at no
-        word and cosine `UNRELATED`: in a small pool even the last row may answer."""
-        by_words = _scale(self.words, 0.0)
-        if not self.has_meaning:
-            return by_words
-        known = self.cosine > -1.0
-        low = float(self.cosine[known].min(initial=UNRELATED))
-        by_meaning = _scale(np.where(known, self.cosine, low), low)
-        return (1 - MEANING) * by_words + MEANING * by_meaning
-
-    def levels(self, bonus: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """How well each row answers, 0..1, by itself: its covered words and its meaning."""
-        near = np.clip((self.cosine - UNRELATED) / (EQUAL - UNRELATED), 0, 1)
-        alone = np.minimum(self.covered * COVERED_ALONE, 1)
-        both = np.maximum(np.sqrt(self.covered * near), NEAR_ALONE * near)
-        both = np.maximum(both, COVERED_BESIDE * self.covered)
-        levels = np.where(self.cosine > -1.0, both, alone) if self.has_meaning else alone
-        exact = np.where(bonus >= BONUS_KEY, EXACT_LEVEL, 0)
-        best: npt.NDArray[np.float32] = np.maximum(levels, exact).astype(np.float32)
-        return best
-
-    def reason(self, at: int, notes: Mapping[str, float], chunk: StoredChunk) -> str:
-        said = []
-        if self.covered[at] > 0:
-            said.append(f"{self.covered[at]:.0%} of the words")
-        if self.has_meaning and self.cosine[at] > 0:
-            said.append(f"meaning {self.cosine[at]:.2f}")
-        return ", ".join([*said, *notes, *(["struck through"] if chunk.struck else [])])
-
-    def ranks(self) -> list[dict[str, tuple[int, float]]]:
-        found: list[dict[str, tuple[int, float]]] = [{} for _ in self.rows]
-        for name, scores, least in (("words", self.words, 0.0), ("meaning", self.cosine, -1.0)):
-            if name == "meaning" and not self.has_meaning:
-                continue
-            for rank, at in enumerate(np.argsort(-scores, kind="stable").tolist(), 1):
-                if scores[at] > least:
-                    found[at][name] = (rank, float(scores[at]))
-        return found
+def _blend(by_word: Floats, cosines: Floats, share: float) -> Floats:
+    """Both scores scaled to 0..1 over the pool, and added by weight. The scales begin at no word
+    and cosine `UNRELATED`: in a small pool even the last row may answer."""
+    known = cosines > -1.0
+    low = float(cosines[known].min(initial=UNRELATED))
+    by_meaning = _scale(np.where(known, cosines, low), low)
+    return (1 - share) * _scale(by_word, 0.0) + share * by_meaning
 
 
-def _best(ranked: RowScores) -> npt.NDArray[np.int64]:
+def _rate(covered: Floats, cosines: Floats, bonus: Floats) -> Floats:
+    """How well each row answers, 0..1, by itself: its covered words and its meaning."""
+    near = np.clip((cosines - UNRELATED) / (EQUAL - UNRELATED), 0, 1)
+    alone = np.minimum(covered * COVERED_ALONE, 1)
+    both = np.maximum(np.sqrt(covered * near), NEAR_ALONE * near)
+    both = np.maximum(both, COVERED_BESIDE * covered)
+    exact = np.where(bonus >= BONUS_KEY, EXACT_LEVEL, 0)
+    best: Floats = np.maximum(np.where(cosines > -1.0, both, alone), exact).astype(np.float32)
+    return best
+
+
+def _ranks(by_word: Floats, cosines: Floats) -> list[dict[str, tuple[int, float]]]:
+    """The rank and score of each row in the rankings that have it."""
+    found: list[dict[str, tuple[int, float]]] = [{} for _ in by_word]
+    for name, scores, least in (("words", by_word, 0.0), ("meaning", cosines, -1.0)):
+        for rank, at in enumerate(np.argsort(-scores, kind="stable").tolist(), 1):
+            if scores[at] > least:
+                found[at][name] = (rank, float(scores[at]))
+    return found
+
+
+def _best(ranked: RowScores) -> Rows:
     """The rows of the `POOL` best scores above zero."""
     return ranked.rows[snapshot.best(ranked.scores, POOL, ranked.scores > 0)]
 
 
-def _align(
-    rows: npt.NDArray[np.int64],
-    known: npt.NDArray[np.int64],
-    values: npt.NDArray[np.float32],
-    missing: float = 0.0,
-) -> npt.NDArray[np.float32]:
+def _align(rows: Rows, known: Rows, values: Floats, missing: float = 0.0) -> Floats:
     """The value of each of `rows`, from the `values` of the rows `known`."""
     result = np.full(len(rows), missing, np.float32)
     if len(known):
@@ -292,7 +266,7 @@ def _align(
     return result
 
 
-def _scale(values: npt.NDArray[np.float32], low: float) -> npt.NDArray[np.float32]:
+def _scale(values: Floats, low: float) -> Floats:
     """The values as shares of the way from `low` to the highest."""
     high = float(values.max())
     if high <= low:
@@ -329,7 +303,7 @@ def _is_named(label: str, names: tuple[str, ...]) -> bool:
     return any(get_close_matches(word, names, 1, NEAR_SPELLING) for word in own)
 
 
-def _recency(days: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+def _recency(days: Rows) -> Floats:
     """The place of each day among all of them, 1 for the newest; 0 for a row without a day."""
     dated = days > 0
     places = np.zeros(len(days), np.float32)
@@ -338,11 +312,7 @@ def _recency(days: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
     return places
 
 
-def _nearness(
-    blended: npt.NDArray[np.float32],
-    order: npt.NDArray[np.int64],
-    struck: npt.NDArray[np.bool_],
-) -> npt.NDArray[np.float32]:
+def _nearness(blended: Floats, order: Rows, struck: Mask) -> Floats:
     """How near each row comes to the first, 0..1; never rises along `order`."""
     shares = np.clip(blended / max(float(blended[order[0]]), 1e-6), 0, 1)
     shares[struck] *= 0.5
@@ -351,21 +321,20 @@ def _nearness(
     return result
 
 
-ByMeaning = Callable[[Rows], RowScores | None]
-"""Gives the nearest rows and the given rows with their cosines; None without vectors."""
-
-
 def fused(
     view: SnapshotView,
     text: str,
     today: date,
     by_words: RowScores,
-    by_meaning: ByMeaning,
+    by_meaning: Callable[[Rows], RowScores | None],
     *,
     whole: bool = False,
     order: bool = False,
 ) -> list[FusedRow]:
-    """The ranked rows, best first, at most `POOL`; with `whole` all rows of both rankings."""
+    """The ranked rows, best first, at most `POOL`; with `whole` all rows of both rankings.
+
+    `by_meaning` gives the nearest rows and the given rows with their cosines; None without vectors.
+    """
     question = read_question(text, today)
     days = view.rows_of(question.dates)
     count = view.snapshot.count
