@@ -7,9 +7,10 @@ import sqlite3
 import stat
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -150,17 +151,28 @@ class Indexer:
         gone = known.keys() - scan.seen
         if gone or scan.memo != self._memo[1]:
             self._remove(gone, scan.memo)
+        left, counts = 0, Counter[str]()
         with ExitStack() as stack:
             if len(stale) > MANY:
                 try:
                     stack.enter_context(hold_lock(self._reading_lock, timeout=0))
                 except OpenclawError:  # held, or the folder cannot be written
                     if leave_many and owner(self._reading_lock):
-                        counts = {"added": 0, "changed": 0}
-                        report = self._report(counts, len(gone), scan.problems, started)
-                        return replace(report, left=len(stale))
-            counts = self._read_all(stale, force, on_progress)
-        return self._report(counts, len(gone), scan.problems, started)
+                        left, stale = len(stale), []
+            self._read_all(stale, force, on_progress, counts)
+        ((files, chunks),) = self.store.query("SELECT count(*), total(chunks) FROM files")
+        unread = self.store.query("SELECT path, problem FROM files WHERE problem <> ''")
+        added, changed = counts["added"], counts["changed"]
+        return IndexReport(
+            added,
+            changed,
+            len(gone),
+            files - len(unread) - added - changed,
+            sorted([*scan.problems, *unread]),
+            int(chunks),
+            time.perf_counter() - started,
+            left,
+        )
 
     def _last_cache(self) -> IgnoreCache:
         text = self.store.read_meta("scan")
@@ -176,55 +188,58 @@ class Indexer:
             _prune(writer)
 
     def _read_all(
-        self, stale: Sequence[FoundFile], force: bool, on_progress: Progress | None
-    ) -> dict[str, int]:
-        """Read files and write them in batches. Returns how many were added and changed."""
-        counts = {"added": 0, "changed": 0}
+        self,
+        stale: Sequence[FoundFile],
+        force: bool,
+        on_progress: Progress | None,
+        counts: Counter[str],
+    ) -> None:
+        """Read files and write them in batches. Counts how many were added and changed."""
         batch: list[_PreparedFile] = []
         begun, chunks = time.monotonic(), 0
         # Slow files come last, after all others are written: the next prompt may end this process.
         for done, found in enumerate(sorted(stale, key=_is_slow), 1):
-            if _is_slow(found):
+            full = chunks >= BATCH_CHUNKS or time.monotonic() - begun > BATCH_SECONDS
+            if full or _is_slow(found):
                 self._write(batch, counts)
-                batch, chunks = [], 0
-            prepared = self._prepare(found, force)
-            if prepared:
+                begun, chunks = time.monotonic(), 0
+            if prepared := self._prepare(found, force):
                 batch.append(prepared)
                 chunks += len(prepared.chunks or ())
-            full = chunks >= BATCH_CHUNKS or time.monotonic() - begun > BATCH_SECONDS
-            if full or done == len(stale):
-                self._write(batch, counts)
-                batch, begun, chunks = [], time.monotonic(), 0
             if on_progress:
                 on_progress(done, len(stale))
-        return counts
+        self._write(batch, counts)
 
     def _prepare(self, found: FoundFile, force: bool) -> _PreparedFile | None:
         """Read and split a file; None when it is gone or another process has just read it."""
-        now = self._clock()
+        now, stamp = self._clock(), Stamp.of(found.stat)
         old = self.store.known(found.path)
-        known = self.store.stamps(self._made_by, now).get(found.path)
-        if known == Stamp.of(found.stat) and not force:
+        if self.store.stamps(self._made_by, now).get(found.path) == stamp and not force:
             return None
+        digest, read_at_ns, problem = "", 0, ""  # without an MD5 it is tried again next time
+        chunks: Sequence[Chunk] | None = None
         try:
             content = read_file(found.name, self.options.max_bytes, now)
+            stamp, digest, read_at_ns = content.stamp, content.md5, content.read_at_ns
+            if old and (old.md5, old.recipe) == (digest, self._made_by) and not force:
+                problem = old.problem
+            elif _is_slow(found) and self._count_attempt(digest) > MAX_BREAKS and not force:
+                problem = BROKEN_OFF
+            else:
+                try:
+                    chunks = self._chunks(found.path, content)
+                finally:
+                    if _is_slow(found):
+                        self._remember_attempt("")
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             return None
-        except (OSError, Unreadable) as error:
-            return _PreparedFile(self._failed_reading(found, error), old)
-        same = old and old.md5 == content.md5 and old.recipe == self._made_by
-        if same and old and not force:
-            return _PreparedFile(self._reading(found, content, old.problem), old)
-        if _is_slow(found) and self._count_attempt(content.md5) > MAX_BREAKS and not force:
-            return _PreparedFile(self._reading(found, content, BROKEN_OFF), old)
-        try:
-            chunks = self._chunks(found.path, content)
+        except OSError as error:
+            problem = f"cannot be read: {error.strerror or error}"
         except Unreadable as error:
-            return _PreparedFile(self._reading(found, content, str(error)), old)
-        finally:
-            if _is_slow(found):
-                self._remember_attempt("")
-        reading = self._reading(found, content)
+            problem = str(error)
+        reading = FileReading(found.path, stamp, digest, read_at_ns, self._made_by, problem)
+        if chunks is None:
+            return _PreparedFile(reading, old)
         return _PreparedFile(reading, old, chunks, *postings(chunks))
 
     def _count_attempt(self, md5: str) -> int:
@@ -239,22 +254,12 @@ class Indexer:
         with self.store.write() as writer:
             writer.write_meta("begun", text)
 
-    def _failed_reading(self, found: FoundFile, error: OSError | Unreadable) -> FileReading:
-        """A file that could not be read. Without an MD5 it is tried again next time."""
-        reason = str(error)
-        if isinstance(error, OSError):
-            reason = f"cannot be read: {error.strerror or error}"
-        return FileReading(found.path, Stamp.of(found.stat), "", 0, self._made_by, reason)
-
-    def _reading(self, found: FoundFile, content: Content, problem: str = "") -> FileReading:
-        read = (content.stamp, content.md5, content.read_at_ns)
-        return FileReading(found.path, *read, self._made_by, problem)
-
     def _chunks(self, path: str, content: Content) -> Sequence[Chunk]:
         document = read_data(content.data, kind_by_name(path))
         return self._split(document.text, document.kind, path)
 
-    def _write(self, batch: Sequence[_PreparedFile], counts: dict[str, int]) -> None:
+    def _write(self, batch: list[_PreparedFile], counts: Counter[str]) -> None:
+        """Write and empty a batch."""
         if not batch:
             return
         with self.store.write() as writer:
@@ -262,25 +267,10 @@ class Indexer:
             for prepared in batch:
                 now = before.get(prepared.reading.path)
                 read_later = now and now.read_at_ns > prepared.reading.read_at_ns
-                if now != prepared.old and read_later:  # by another process
-                    continue
-                if kind := _write_one(writer, prepared, now):
-                    counts[kind] += 1
+                if now == prepared.old or not read_later:  # else by another process
+                    counts[_write_one(writer, prepared, now)] += 1
             _prune(writer)
-
-    def _report(
-        self,
-        counts: dict[str, int],
-        removed: int,
-        problems: list[tuple[str, str]],
-        started: float,
-    ) -> IndexReport:
-        ((files, chunks),) = self.store.query("SELECT count(*), total(chunks) FROM files")
-        unread = self.store.query("SELECT path, problem FROM files WHERE problem <> ''")
-        unchanged = files - len(unread) - sum(counts.values())
-        every = sorted([*problems, *unread])
-        values = (removed, unchanged, every, int(chunks), time.perf_counter() - started)
-        return IndexReport(counts["added"], counts["changed"], *values)
+        batch.clear()
 
 
 def _is_slow(found: FoundFile) -> bool:
