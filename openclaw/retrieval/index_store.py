@@ -152,7 +152,7 @@ class IndexStore:
             self._snapshot = Snapshot(self._open_view(), self._cache)
             return self._snapshot
 
-    def recover(self, error: sqlite3.Error) -> None:
+    def recover(self, error: OSError | sqlite3.Error) -> None:
         """Make the index usable again after an error: as a new file when it is damaged, else in
         memory."""
         if isinstance(error, IndexDeleted | sqlite3.ProgrammingError):
@@ -177,10 +177,7 @@ class IndexStore:
         try:
             self._open_file()
         except (OSError, sqlite3.Error) as error:
-            if reason := _write_obstacle(error):
-                self._to_memory(reason, seed=True)
-            else:
-                self._start_over()
+            self.recover(error)
 
     def _open_file(self) -> None:
         self._identity = _identity(self.path)
