@@ -75,9 +75,9 @@ class VectorFiller:
         self,
         seconds: float | None = None,
         on_progress: Callable[[int, int], None] | None = None,
-    ) -> int:
-        """Embed until all is done or `seconds` are over. Each batch is saved at once. Returns how
-        many contexts are left. Raises the OpenclawError of the embedder."""
+    ) -> None:
+        """Embed until all is done or `seconds` are over. Each batch is saved at once. When none is
+        left, the vectors of other embedders go. Raises the OpenclawError of the embedder."""
         end = None if seconds is None else time.monotonic() + seconds
 
         def is_over() -> bool:
@@ -97,7 +97,11 @@ class VectorFiller:
             pass
         except sqlite3.Error as error:
             self._store.recover(error)
-        return self._left()
+        name = self._embedder.name
+        others = self._store.query("SELECT 1 FROM embedders WHERE name <> ?", (name,))
+        if others and not missing(self._store.snapshot(), name):
+            with self._store.write() as writer:
+                drop(writer, "name <> ?", name)
 
     def _ask(self, do: Callable[[SharedVectors], T]) -> T | None:
         """What `do` gives for the vector store; None when there is none. Raises StoreFailed when
@@ -106,15 +110,6 @@ class VectorFiller:
         if given is None and not self._keeps:
             raise StoreFailed("the vector store is away")
         return given
-
-    def _left(self) -> int:
-        """How many contexts have no vector. When none is left, drop other embedders' vectors."""
-        name = self._embedder.name
-        left = _count_texts(missing(self._store.snapshot(), name))
-        if not left and self._store.query("SELECT 1 FROM embedders WHERE name <> ?", (name,)):
-            with self._store.write() as writer:
-                drop(writer, "name <> ?", name)
-        return left
 
     def _fill(self, waiting: Waiting, is_over: Callable[[], bool], *, waits: bool) -> Iterator[int]:
         """Embed in batches, and yield for how many texts each brought a vector.

@@ -17,7 +17,7 @@ from openclaw.retrieval.index_store import IndexStore
 from openclaw.retrieval.indexer import Indexer
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.snapshot import Snapshot
-from openclaw.retrieval.vector_upkeep import VectorFiller
+from openclaw.retrieval.vector_upkeep import VectorFiller, missing
 from openclaw.storage.home import Home
 
 
@@ -94,7 +94,9 @@ def plain_upkeep(home: Path, store: IndexStore, **how: Any) -> Indexer:
 
 def embed_pending(upkeep: Indexer, embedder: Embedder, **how: Any) -> int:
     """Embed what has no vector yet. Returns how many contexts are left."""
-    return VectorFiller(upkeep.store, embedder, upkeep.contexts).run(**how)
+    VectorFiller(upkeep.store, embedder, upkeep.contexts).run(**how)
+    left = missing(upkeep.store.snapshot(), embedder.name)
+    return len({context for _, contexts in left for context in contexts.tolist()})
 
 
 def matrix_of(
