@@ -45,7 +45,7 @@ class LiveIndex:
     """The index of a home with its files, words and vectors. Several threads may use it.
 
     notices     lines for the user, each added once; whoever shows them may empty the list
-    on_reading  called with the files read and all files, when a refresh has no other listener
+    on_reading  called with the files read and all files
     meaning     the embedder and the vectors it has still to make
     shared      the vector store that the settings name, if any
     """
@@ -79,48 +79,28 @@ class LiveIndex:
         self.refresh(leave_many=True)
         self._refreshed_ahead = began
 
-    def refresh(
-        self,
-        *,
-        force: bool = False,
-        on_progress: Progress | None = None,
-        leave_many: bool = False,
-    ) -> IndexReport:
-        """Read what changed since the last time; `force` reads all files anew. `on_progress` is
-        called with (files read, all files). With `leave_many` many new files are left to another
-        process that is reading them."""
+    def refresh(self, *, force: bool = False, leave_many: bool = False) -> IndexReport:
+        """Read what changed since the last time; `force` reads all files anew. With `leave_many`
+        many new files are left to another process that is reading them."""
         store, upkeep = self._open()
-        report = upkeep.refresh(
-            force=force, on_progress=on_progress or self.on_reading, leave_many=leave_many
-        )
+        report = upkeep.refresh(force=force, on_progress=self.on_reading, leave_many=leave_many)
         self._take_notices(store)
         if report.left:
             self.tell(LEFT, f"memory is still being read: {report.left:,} files are not known yet")
         return report
 
-    def embed(
-        self,
-        *,
-        seconds: float | None = None,
-        on_progress: Progress | None = None,
-    ) -> int:
+    def embed(self, *, seconds: float | None = None, on_progress: Progress | None = None) -> int:
         """Embed passages without a vector, for at most `seconds` (None: all of them), and bring
         the vector store up to date. A failure becomes a notice; vectors made before it are kept.
 
         Returns how many passages still have none; 0 also when none could be embedded.
         """
-        store, upkeep = self._open()
         try:
-            before, wanted = self.meaning.counts(store.snapshot())
-            if before < wanted or self._is_behind(store):
-                self.meaning.fill(store, upkeep, self.shared, seconds, on_progress)
-            have, wanted = self.meaning.counts(store.snapshot())
+            made = self._fill(seconds, on_progress)[1]
         except sqlite3.Error as error:
             self.recover(error)
             return 0
-        finally:
-            self._take_notices(store)
-        return wanted - have if have > before else 0
+        return self.missing if made else 0
 
     def embed_alone(self, on_progress: Progress | None = None) -> None:
         """Embed all that is missing, in place of a process that does so in the background: kills
@@ -140,22 +120,33 @@ class LiveIndex:
         with suppress(OpenclawError), hold_lock(self._folder / BACKGROUND, timeout=0):
             self.embed()
 
-    def current(self, seconds: float | None, on_progress: Progress | None = None) -> Snapshot:
+    def current(self, seconds: float) -> Snapshot:
         """Read changed files, embed passages for at most `seconds`, and return a snapshot.
         Raises sqlite3.Error, which the caller hands to `recover`."""
         ahead, self._refreshed_ahead = self._refreshed_ahead, float("-inf")
         if time.monotonic() - ahead > AHEAD_SECONDS:
             self.refresh(leave_many=True)
+        return self._fill(seconds)[0]
+
+    def _fill(
+        self, seconds: float | None, on_progress: Progress | None = None
+    ) -> tuple[Snapshot, bool]:
+        """Embed passages for at most `seconds`, and say how many have no vector then. Returns the
+        index then, and True when some got a vector."""
         store, upkeep = self._open()
         snapshot = store.snapshot()
-        have, wanted = self.meaning.counts(snapshot)
-        if have < wanted or self._is_behind(store):
+        before, wanted = self.meaning.counts(snapshot)
+        self.missing, made = wanted - before, False
+        if self.missing or self._is_behind(store):
             began = time.monotonic()
             self.meaning.fill(store, upkeep, self.shared, seconds, on_progress)
             self._take_notices(store)
             snapshot = store.snapshot()
-            self.missing = self.meaning.tell_missing(snapshot, have, time.monotonic() - began)
-        return snapshot
+            have, wanted = self.meaning.counts(snapshot)
+            self.missing, made = wanted - have, have > before
+            if self.missing and seconds is not None:
+                self.meaning.tell_missing(before, have, wanted, time.monotonic() - began)
+        return snapshot, made
 
     def files(self) -> dict[str, KnownFile]:
         """All files of the index by path, including those that could not be read."""
@@ -302,7 +293,7 @@ class LazyEmbedder:
     def question(self, text: str, snapshot: Snapshot) -> tuple[Embedder, list[float]] | None:
         """The embedder and the question's vector; None when the question or all passages lack a
         vector."""
-        embedder = self.embedder()
+        embedder = self.embedder() if text.strip() else None
         if embedder is None or not snapshot.vectors(embedder.name).known.any():
             return None
         try:
@@ -316,26 +307,23 @@ class LazyEmbedder:
         store: IndexStore,
         upkeep: Indexer,
         shared: LazyStore[SharedVectors],
-        seconds: float | None = None,
-        on_progress: Progress | None = None,
-    ) -> int:
-        """Embed passages without a vector, for at most `seconds` (None: all of them). Returns how
-        many are left; 0 when none can be embedded now.
+        seconds: float | None,
+        on_progress: Progress | None,
+    ) -> None:
+        """Embed passages without a vector, for at most `seconds` (None: all of them).
 
         When another thread is embedding already, only a call without a time limit waits for it.
         """
         embedder = self.embedder()
         if embedder is None or not self._filling.acquire(blocking=seconds is None):
-            return 0
+            return
         try:
             self._tell_model_change(store, embedder.name)
-            filler = VectorFiller(store, embedder, upkeep.contexts, shared)
-            return filler.run(seconds, on_progress)
+            VectorFiller(store, embedder, upkeep.contexts, shared).run(seconds, on_progress)
         except sqlite3.Error:
             raise
         except Exception as error:  # noqa: BLE001 - whatever an embedder raises: the words answer
             self.failed(error)
-            return 0
         finally:
             self._filling.release()
 
@@ -347,19 +335,16 @@ class LazyEmbedder:
         wanted = snapshot.contexts != 0
         return int((wanted & snapshot.vectors(embedder.name).known).sum()), int(wanted.sum())
 
-    def tell_missing(self, snapshot: Snapshot, before: int, seconds: float) -> int:
+    def tell_missing(self, before: int, have: int, wanted: int, seconds: float) -> None:
         """Say how many passages have no vector yet, and how long that will take by what was done in
-        the last `seconds`, `before` which so many had one. Returns how many have none."""
-        have, wanted = self.counts(snapshot)
-        if have < wanted:
-            minutes = seconds / 60 * (wanted - have) / max(have - before, 1)
-            took = f" in about {minutes:,.0f} min" if have > before and minutes >= 1 else ""
-            self._tell(
-                MISSING,
-                f"{have:,} of {wanted:,} passages have vectors, the others are found by their "
-                f"words only; all get one{took} in the background (now: openclaw memory index)",
-            )
-        return wanted - have
+        the last `seconds`, `before` which so many had one."""
+        minutes = seconds / 60 * (wanted - have) / max(have - before, 1)
+        took = f" in about {minutes:,.0f} min" if have > before and minutes >= 1 else ""
+        self._tell(
+            MISSING,
+            f"{have:,} of {wanted:,} passages have vectors, the others are found by their words "
+            f"only; all get one{took} in the background (now: openclaw memory index)",
+        )
 
     def failed(self, error: Exception) -> None:
         """Do not ask the embedder for `REST_SECONDS`, and tell the user why."""

@@ -31,7 +31,6 @@ from openclaw.retrieval import ranking
 from openclaw.retrieval.documents import Unreadable, read_document
 from openclaw.retrieval.embedder_choice import Embedder, EmbedderChoice, open_embedder
 from openclaw.retrieval.index import LiveIndex
-from openclaw.retrieval.indexer import Progress
 from openclaw.retrieval.passages import (
     ChosenPassages,
     Hit,
@@ -51,7 +50,7 @@ from openclaw.storage.readers import kind_by_name
 from openclaw.types import Shown, ToolProblem
 
 if TYPE_CHECKING:
-    from openclaw.retrieval.llamaindex import HybridRetriever
+    from openclaw.retrieval.llamaindex import FindWords, HybridRetriever
     from openclaw.retrieval.shared_vectors import SharedVectors
 
 
@@ -94,23 +93,20 @@ class Search(LiveIndex):
         path: str = "",
         since: str = "",
         today: date | None = None,
-        complete: bool = False,
-        on_progress: Progress | None = None,
     ) -> list[Passage]:
         """The best `k` passages, best first, of files whose path begins with `path`, dated `since`
         (ISO) or later.
 
-        Embeds passages without a vector first: for at most `EMBED_SECONDS`, with `complete` all.
-        Raises UsageError when `since` is no day.
+        Embeds passages without a vector first, for at most `EMBED_SECONDS`. Raises UsageError when
+        `since` is no day.
         """
         prefix = to_path_prefix(self._home, path)
         query = Query(shorten_question(question), today, prefix, day_of(since))
-        seconds = None if complete else EMBED_SECONDS
 
         def choose(look: _Lookup) -> ChosenPassages:
             return ChosenPassages([passage_of(*hit) for hit in distinct(look(query), k)])
 
-        return self._choose_hits(query, choose, seconds, on_progress).passages
+        return self._choose_hits(query, choose, EMBED_SECONDS).passages
 
     def chosen_for_prompt(
         self,
@@ -163,21 +159,21 @@ class Search(LiveIndex):
 
     def retriever(self, k: int = 5) -> HybridRetriever:
         """The same search as a LlamaIndex retriever; it refreshes before each question."""
-        made: HybridRetriever = load_llama().HybridRetriever(
-            lambda: SnapshotView(self.current(EMBED_SECONDS)),
-            self.meaning.embedder(),
-            nearest=self.nearest,
-            top_k=k,
-            on_trouble=self.meaning.failed,
-        )
+        made: HybridRetriever = load_llama().HybridRetriever(self.rank, k)
         return made
 
+    def rank(
+        self, question: str, vector: list[float] | None, find_words: FindWords
+    ) -> tuple[SnapshotView, list[FusedRow]]:
+        """The index as the files are now, and its rows for a question, best first. `vector` is the
+        question's, where it has one already."""
+        view, embedder = SnapshotView(self.current(EMBED_SECONDS)), self.meaning.embedder()
+        given = (embedder, vector) if embedder and vector else None
+        asked = given or self.meaning.question(question, view.snapshot)
+        return view, self._ranked(view, Query(question, None), asked, find_words)
+
     def _choose_hits(
-        self,
-        query: Query,
-        choose: Callable[[_Lookup], ChosenPassages],
-        seconds: float | None,
-        on_progress: Progress | None = None,
+        self, query: Query, choose: Callable[[_Lookup], ChosenPassages], seconds: float
     ) -> ChosenPassages:
         """Search and let `choose` pick passages. Searches again when a file changed meanwhile, and
         leaves out a file that keeps changing."""
@@ -185,7 +181,7 @@ class Search(LiveIndex):
         for attempt in range(ATTEMPTS):
             time.sleep(WAIT_SECONDS if attempt else 0)
             try:
-                found = choose(self._open_lookup(query.question, seconds, on_progress))
+                found = choose(self._open_lookup(query.question, seconds))
             except sqlite3.Error as error:
                 self.recover(error)
                 continue
@@ -194,22 +190,17 @@ class Search(LiveIndex):
         fresh = [passage for passage in found.passages if self.is_fresh(passage.path)]
         return ChosenPassages(fresh, found.left_out)
 
-    def _open_lookup(
-        self, question: str, seconds: float | None, on_progress: Progress | None = None
-    ) -> _Lookup:
+    def _open_lookup(self, question: str, seconds: float) -> _Lookup:
         """A function that ranks the chunks for a query in the index as the files are now."""
-        snapshot = self.current(seconds, on_progress)
-        asked = self.meaning.question(question, snapshot) if question.strip() else None
-        embedder, vector = asked or (None, None)
+        snapshot = self.current(seconds)
+        asked = self.meaning.question(question, snapshot)
         whole = SnapshotView(snapshot)
 
         def look(query: Query) -> list[Hit]:
             allowed = allowed_rows(snapshot, query.prefix, query.since, query.skip, query.only)
             view = whole.narrowed(allowed)
-            if not question.strip() or not (snapshot.count if allowed is None else allowed.any()):
-                return []
-            fused = self._ranked(view, query, embedder, vector)
-            return list(zip(fused, view.chunks([one.row for one in fused]), strict=True))
+            found = self._ranked(view, query, asked, ranking.by_words)
+            return list(zip(found, view.chunks([one.row for one in found]), strict=True))
 
         return look
 
@@ -217,16 +208,12 @@ class Search(LiveIndex):
         self,
         view: SnapshotView,
         query: Query,
-        embedder: Embedder | None,
-        vector: list[float] | None,
+        asked: tuple[Embedder, list[float]] | None,
+        find_words: FindWords,
     ) -> list[FusedRow]:
-        """The rows that `HybridRetriever.fused` gives, without LlamaIndex."""
-
         def by_meaning(others: Rows) -> RowScores | None:
-            if embedder is None or vector is None:
-                return None
             try:
-                return self.nearest(view, embedder, vector, others)
+                return self.nearest(view, *asked, others) if asked else None
             except ModelFailed as error:
                 self.meaning.failed(error)
                 return None
@@ -235,7 +222,7 @@ class Search(LiveIndex):
             view,
             query.question,
             query.today or date.today(),
-            ranking.by_words(view, query.question),
+            find_words(view, query.question),
             by_meaning,
             whole=query.whole,
             order=query.order,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from datetime import date
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +18,13 @@ from llama_index.core.settings import Settings
 
 from openclaw.errors import ModelFailed
 from openclaw.retrieval import ranking
-from openclaw.retrieval import ranking as direct
 from openclaw.retrieval.index_store import IndexStore
 from openclaw.retrieval.indexer import Indexer
-from openclaw.retrieval.llamaindex import (
-    HybridRetriever,
-    StoredBM25,
-    word_index,
-)
+from openclaw.retrieval.llamaindex import StoredBM25, word_index
 from openclaw.retrieval.ranking import UNRELATED
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.search import Search
-from openclaw.retrieval.snapshot import Rows, SnapshotView, best, question_vector
+from openclaw.retrieval.snapshot import SnapshotView, best, question_vector
 from openclaw.retrieval.tokens import words
 from openclaw.storage.home import Home
 from tests.fakes.embedder import WordEmbedder
@@ -133,7 +127,6 @@ def test_an_index_without_chunks_and_one_of_rules_only_find_nothing(tmp_path: Pa
     Indexer(Home(tmp_path), store, IndexOptions()).refresh()
     view = SnapshotView(store.snapshot())
     assert StoredBM25(view).retrieve("nothing") == []
-    assert HybridRetriever(lambda: view).retrieve("nothing") == []
     store.close()
 
 
@@ -232,23 +225,34 @@ def test_an_unusable_vector_of_a_question_is_an_error(spoilt: list[float]) -> No
 # -------- both
 
 
-def hybrid(view: SnapshotView, embedder: WordEmbedder | None, **how: Any) -> HybridRetriever:
-    return HybridRetriever(lambda: view, embedder, **how)
+@pytest.fixture
+def opened(home: Path) -> Iterator[Callable[..., Search]]:
+    """Opens the search of the home with an embedder, all passages embedded by another one."""
+    made: list[Search] = []
+
+    def open_with(embedder: WordEmbedder | None) -> Search:
+        made.append(Search(Home(home), IndexOptions(), lambda: embedder, home / "private"))
+        made[-1].refresh()
+        made[-1].embed()
+        return made[-1]
+
+    open_with(WordEmbedder())
+    yield open_with
+    for search in made:
+        search.close()
 
 
-def test_meaning_finds_what_no_word_finds(home: Path, store: IndexStore) -> None:
-    embedder = WordEmbedder()
-    view = embedded(home, store, embedder)
-    question = "when does the feline eat?"
-    assert "cat eats" not in " ".join(texts(hybrid(view, None).retrieve("feline")))
-    assert "cat eats" in texts(hybrid(view, embedder).retrieve(question))[0]
+def test_meaning_finds_what_no_word_finds(opened: Callable[..., Search]) -> None:
+    by_words = opened(None).retriever().retrieve("feline")
+    assert "cat eats" not in " ".join(texts(by_words))
+    found = opened(WordEmbedder()).retriever().retrieve("when does the feline eat?")
+    assert "cat eats" in texts(found)[0]
 
 
 def test_nodes_tell_where_they_stand_and_scores_are_between_0_and_1(
-    home: Path, store: IndexStore
+    opened: Callable[..., Search],
 ) -> None:
-    embedder = WordEmbedder()
-    found = hybrid(embedded(home, store, embedder), embedder).retrieve("the boiler pressure")
+    found = opened(WordEmbedder()).retriever().retrieve("the boiler pressure")
     first = found[0]
     assert first.metadata["path"] == "memory/2026-01-05.md"
     assert (first.metadata["start_line"], first.metadata["end_line"]) == (4, 4)
@@ -258,12 +262,11 @@ def test_nodes_tell_where_they_stand_and_scores_are_between_0_and_1(
     assert "headings" not in first.node.get_content(MetadataMode.LLM)
 
 
-def test_a_bundle_that_has_a_vector_is_not_embedded_again(home: Path, store: IndexStore) -> None:
+def test_a_bundle_that_has_a_vector_is_not_embedded_again(opened: Callable[..., Search]) -> None:
     embedder = WordEmbedder()
-    view = embedded(home, store, embedder)
-    vector = embedder.query("the cat").tolist()
-    hybrid(view, embedder).retrieve(QueryBundle("the feline", embedding=vector))
-    assert embedder.questions == ["the cat"]
+    bundle = QueryBundle("the feline", embedding=WordEmbedder().query("the cat").tolist())
+    assert opened(embedder).retriever().retrieve(bundle)
+    assert embedder.questions == []
 
 
 @pytest.mark.parametrize(
@@ -275,13 +278,12 @@ def test_a_bundle_that_has_a_vector_is_not_embedded_again(home: Path, store: Ind
     ],
 )
 def test_words_answer_alone_when_the_vector_fails(
-    home: Path, store: IndexStore, embedder: WordEmbedder
+    opened: Callable[..., Search], embedder: WordEmbedder
 ) -> None:
-    view = embedded(home, store, WordEmbedder())
-    troubles: list[Exception] = []
-    found = hybrid(view, embedder, on_trouble=troubles.append).retrieve("boiler")
-    assert texts(found) == texts(hybrid(view, None).retrieve("boiler"))
-    assert len(troubles) == 1
+    search = opened(embedder)
+    found = search.retriever().retrieve("boiler")
+    assert len(search.notices) == 1
+    assert texts(found) == texts(opened(None).retriever().retrieve("boiler"))
 
 
 def test_nothing_of_llama_index_is_set_or_printed(
@@ -323,24 +325,14 @@ def test_importing_the_search_loads_nothing_heavy_but_numpy(tmp_path: Path) -> N
 @pytest.mark.parametrize("question", ["boiler", "two bar zebra cat", "cat garden ferry door", ""])
 @pytest.mark.parametrize("allowed", [None, [0, 2, 3]])
 def test_without_llama_index_the_same_is_found(
-    home: Path, store: IndexStore, question: str, allowed: list[int] | None
+    store: IndexStore, question: str, allowed: list[int] | None
 ) -> None:
-    embedder, day = WordEmbedder(), date(2026, 1, 6)
-    snapshot = embedded(home, store, embedder).snapshot
+    snapshot = store.snapshot()
     mask = None if allowed is None else np.isin(np.arange(snapshot.count), allowed)
     view = SnapshotView(snapshot, mask)
-    vector = question_vector(embedder, question).tolist() if question else None
-
-    def by_meaning(others: Rows) -> ranking.RowScores | None:
-        return direct.nearest(view, embedder, vector, others) if vector else None
-
-    words = direct.by_words(view, question)
-    found = direct.fused(view, question, day, words, by_meaning)
-    retriever = HybridRetriever(lambda: view, embedder if vector else None, today=lambda: day)
-    assert found == retriever.fused(view, QueryBundle(question, embedding=vector))
-    alone = direct.fused(view, question, day, words, lambda others: None)
-    retriever = HybridRetriever(lambda: view, today=lambda: day)
-    assert alone == retriever.fused(view, QueryBundle(question))
+    ours, theirs = ranking.by_words(view, question), StoredBM25(view).find(question)
+    assert ours.rows.tolist() == theirs.rows.tolist()
+    assert ours.scores.tolist() == theirs.scores.tolist()
 
 
 @pytest.mark.parametrize("embedder", [WordEmbedder(), None])

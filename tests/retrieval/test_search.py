@@ -289,7 +289,8 @@ def test_a_file_that_changes_while_it_is_searched_is_searched_again(
 def test_many_threads_search_refresh_and_edit(home: Path, opened: Callable[..., Search]) -> None:
     search, faults, done = opened(WordEmbedder()), [], threading.Event()
     written = DAY + TRIP + "".join(f"- note{n} boiler\n" for n in range(20))
-    search.search("boiler", complete=True)
+    search.refresh()
+    search.embed()
 
     def keep(work: Callable[[int], None]) -> None:
         for step in range(10_000):
@@ -344,13 +345,14 @@ def test_a_server_that_dies_half_way_leaves_an_answer_and_one_notice(
     write(home, "memory/many.md", "".join(f"- item {n} of the list\n" for n in range(200)))
     embedder = WordEmbedder(left=150)  # the first batch and the lines around it
     search = opened(embedder)
-    assert places(search.search("boiler serviced", complete=True))[0] == "memory/2026-03-02.md:3"
+    search.refresh()
+    search.embed()
     assert 32 < len(embedder.texts) <= 150
     assert places(search.search("boiler serviced"))[0] == "memory/2026-03-02.md:3"
     assert search.notices == ["search goes by words only: the embedding server is away (start it)"]
     search.close()
     fresh = WordEmbedder()
-    opened(fresh).search("boiler", complete=True)
+    opened(fresh).embed()
     assert fresh.texts and len({*fresh.texts} & {*embedder.texts}) <= 2 * ELSEWHERE
 
 
@@ -414,8 +416,8 @@ def test_a_slow_model_holds_a_prompt_up_only_shortly_and_the_notice_counts(
     ]
     assert search.missing == 171
     seen: list[tuple[int, int]] = []
-    search.search("boiler", complete=True, on_progress=lambda *at: seen.append(at))
-    assert seen[-1] == (171, 171) and search.embed() == 0
+    assert search.embed(on_progress=lambda *at: seen.append(at)) == 0
+    assert seen[-1] == (171, 171)
     assert len(search.notices) == 1
 
 

@@ -39,7 +39,8 @@ home = Home(Path(sys.argv[1]))
 search = Search(home, IndexOptions(), lambda: WordEmbedder(sys.argv[2], seconds=0.01), home.private)
 print("begun", flush=True)
 tell = lambda done, total: time.sleep(0.002)
-search.refresh(on_progress=tell)
+search.on_reading = tell
+search.refresh()
 print("read", flush=True)
 search.embed(on_progress=tell)
 print("embedded", flush=True)
@@ -69,8 +70,10 @@ def answers(home: Path, private: Path) -> list[Any]:
     """What a process that starts now finds, with what it has to say. Scores are those of MiniLM,
     whose scale is fixed: with other models it is taken from the vectors that happen to be kept."""
     search = Search(Home(home), IndexOptions(), lambda: WordEmbedder(NAME), private)
+    search.refresh()
+    search.embed()
     found = [
-        [(p.path, p.start_line, p.text, round(p.score, 4)) for p in search.search(q, complete=True)]
+        [(p.path, p.start_line, p.text, round(p.score, 4)) for p in search.search(q)]
         for q in ("number7", "feline dwelling number31", "dog garden edited", '"time 3 of file55"')
     ]
     search.close()
