@@ -17,7 +17,7 @@ from openclaw.history.journal import Journal
 from openclaw.history.rollback import read_file_to_write, write_if_unchanged
 from openclaw.history.turns import TALK, TurnStep, is_program
 from openclaw.memory.pages import is_page, take_sums, with_sums
-from openclaw.memory.task_lines import TaskItem, read_task_page
+from openclaw.memory.task_lines import Todo, read_task_page
 from openclaw.memory.todos import move_todo
 from openclaw.sessions.repair import merge_devices
 from openclaw.storage.merge import Conflict, Merged, blocks, merge_bytes
@@ -183,7 +183,7 @@ def _same_todos(*texts: str) -> list[str]:
     return ["".join(page.lines) for page in pages]
 
 
-def _todo_line(line: str, item: TaskItem, done: bool, text: str) -> str:
+def _todo_line(line: str, item: Todo, done: bool, text: str) -> str:
     start = line.index("[")
     end = line[len(line.rstrip("\r\n")) :]
     return f"{line[:start]}[{'x' if done else ' '}] {text}{end}"

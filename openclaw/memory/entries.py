@@ -14,7 +14,14 @@ from functools import lru_cache
 from typing import get_args
 
 from openclaw.frozen import frozen
-from openclaw.memory.markdown import Bullet, Page, indent_width, line_ending, read_page
+from openclaw.memory.markdown import (
+    Bullet,
+    Page,
+    end_line,
+    indent_width,
+    insert_block,
+    read_page,
+)
 from openclaw.storage.text import comments, join_surrogates
 from openclaw.storage.text import without_comments as outside_comments
 from openclaw.types import Category, ToolProblem
@@ -204,9 +211,8 @@ def append_entry(text: str, line: str) -> tuple[str, int]:
 
     The part ends at the next heading; blank lines before that stay behind the item.
     """
-    page = read_page(text)
-    for at in _insertion_points(page):
-        new, number = _insert_item(page, at, line)
+    for at in _insertion_points(read_page(text)):
+        new, number = _insert_item(read_page(text), at, line)
         if _adds_only(text, new, number):
             return new, number
     raise ToolProblem("There is no place for a new line in this file; fix it in an editor.")
@@ -215,11 +221,10 @@ def append_entry(text: str, line: str) -> tuple[str, int]:
 def insert_below(text: str, entry: MemoryEntry, line: str) -> tuple[str, int]:
     """Return the text with a new item directly below an entry, with its bullet; and its line."""
     page = read_page(text)
-    lines = [*page.lines]
-    first = lines[entry.at].rstrip("\r\n")
-    lines[entry.below - 1] = _end_with_newline(lines[entry.below - 1], page.newline)
-    lines.insert(entry.below, f"{_bullet_of(first, entry)}{line}{page.newline}")
-    new, number = "".join(lines), entry.below + 1
+    first = page.lines[entry.at].rstrip("\r\n")
+    end_line(page, entry.below)
+    page.lines.insert(entry.below, f"{_bullet_of(first, entry)}{line}{page.newline}")
+    new, number = "".join(page.lines), entry.below + 1
     return (new, number) if _adds_only(text, new, number) else append_entry(text, line)
 
 
@@ -280,32 +285,14 @@ def _insertion_points(page: Page) -> Iterator[int]:
     yield 0
 
 
-def _insert_item(page: Page, end: int, line: str) -> tuple[str, int]:
-    """Insert an item before line index `end`, after the last line that is not blank."""
-    lines, newline = [*page.lines], page.newline
-    at = end
-    while at and not lines[at - 1].strip():
+def _insert_item(page: Page, at: int, line: str) -> tuple[str, int]:
+    """Insert an item before line index `at`, after the last line that is not blank."""
+    while at and not page.lines[at - 1].strip():
         at -= 1
-    if at:
-        lines[at - 1] = _end_with_newline(lines[at - 1], newline)
-    item, block = f"- {line}{newline}", []
     in_list = any(bullet.at == at - 1 for bullet in page.bullets)
-    if at and not in_list and not lines[at - 1].startswith((" ", "\t")):
-        if at < len(lines) and not lines[at].strip():
-            lines[at] = _end_with_newline(lines[at], newline)
-            at += 1
-        else:
-            block.append(newline)
-    number = at + len(block) + 1
-    block.append(item)
-    if at < len(lines) and lines[at].strip():
-        block.append(newline)
-    lines[at:at] = block
-    return "".join(lines), number
-
-
-def _end_with_newline(line: str, newline: str) -> str:
-    return line if line_ending(line) else line + newline
+    tight = in_list or (at > 0 and page.lines[at - 1].startswith((" ", "\t")))
+    at = insert_block(page, at, [f"- {line}{page.newline}"], tight=tight)
+    return "".join(page.lines), at + 1
 
 
 def _bullet_of(first: str, entry: MemoryEntry) -> str:

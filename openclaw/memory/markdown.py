@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
@@ -84,6 +85,24 @@ class Page:
 def line_ending(line: str) -> str:
     """The newline at a line's end, "" for a last line without one."""
     return line[len(line.rstrip("\r\n")) :]
+
+
+def end_line(page: Page, at: int) -> None:
+    """Give the line before index `at` a newline if it has none."""
+    if at and not line_ending(page.lines[at - 1]):
+        page.lines[at - 1] += page.newline
+
+
+def insert_block(page: Page, at: int, block: Sequence[str], *, tight: bool = False) -> int:
+    """Insert lines before index `at`, with a blank line below text and, unless `tight`, above it.
+    Returns the index of the first one."""
+    if at and not tight and at < len(page.lines) and not page.lines[at].strip():
+        at += 1
+    end_line(page, at)
+    above = [page.newline] if at and not tight and page.lines[at - 1].strip() else []
+    below = [page.newline] if at < len(page.lines) and page.lines[at].strip() else []
+    page.lines[at:at] = [*above, *block, *below]
+    return at + len(above)
 
 
 def indent_width(text: str) -> int:
@@ -227,6 +246,13 @@ def _decode(data: bytes | None) -> str:
     return (data or b"").removeprefix(BOM).decode("utf-8", "surrogateescape")
 
 
+class _HasText(Protocol):
+    @property
+    def text(self) -> str: ...
+
+
+T = TypeVar("T", bound=_HasText)
+
 _WORD = re.compile(r"\w+[+#]*")
 _SMALL_WORDS = frozenset(
     "a an the is are be to of in on at for my our your s really very quite also just"
@@ -250,6 +276,20 @@ def is_same_statement(left: str, right: str) -> bool:
     return len(first) == len(second) and all(
         _stem(a) == _stem(b) or _is_typo(a, b) for a, b in zip(first, second, strict=True)
     )
+
+
+def find_by_text(text: str, items: Iterable[T]) -> list[T]:
+    """The items of that text, but for case and a full stop, else those with all of its words."""
+    known, plain = [*items], _plain(text)
+    words = set(re.findall(r"\w+", plain))
+    exact = [item for item in known if _plain(item.text) == plain]
+    return exact or [
+        item for item in known if words and words <= set(re.findall(r"\w+", item.text.casefold()))
+    ]
+
+
+def _plain(text: str) -> str:
+    return text.casefold().strip(" .")
 
 
 def statement_stems(text: str) -> tuple[str, ...]:

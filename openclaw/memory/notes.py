@@ -25,7 +25,12 @@ from openclaw.memory.entries import (
     strike_through,
     strip_marks,
 )
-from openclaw.memory.markdown import change_file, is_same_statement, read_markdown
+from openclaw.memory.markdown import (
+    change_file,
+    find_by_text,
+    is_same_statement,
+    read_markdown,
+)
 from openclaw.nlp.category import guess_category
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
@@ -372,11 +377,7 @@ def find_notes(text: str, notes: Iterable[Note]) -> Sequence[Note]:
             for note in known
             if note.line == int(place["line"]) and note.path.parts[-len(tail) :] == tail
         ]
-    words = set(re.findall(r"\w+", wanted.casefold()))
-    exact = [note for note in known if _plain(note.text) == _plain(wanted)]
-    found = exact or [
-        note for note in known if words and words <= set(re.findall(r"\w+", note.text.casefold()))
-    ]
+    found = find_by_text(wanted, known)
     return [note for note in found if not note.superseded] or found
 
 
@@ -399,10 +400,6 @@ def find_candidates(waiting: Sequence[Note], word: str) -> Sequence[Note]:
 def typed_notes(home: Home) -> Notes:
     """Return the notes of a home; those that are added have the source "typed"."""
     return Notes(home.memory, source=lambda: "typed")
-
-
-def _plain(text: str) -> str:
-    return text.casefold().strip(" .")
 
 
 def read_pairs(path: Path) -> list[tuple[MemoryEntry, Note]]:

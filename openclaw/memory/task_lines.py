@@ -19,11 +19,12 @@ _DUE = re.compile(r"(?<![\w:-])due:(\d{4}-\d{2}-\d{2})(?![\w-])")
 
 
 @frozen
-class TaskItem:
+class Todo:
     """A task line.
 
     at: index of the line in the page
     indent: in columns
+    text: as written, with `due:...` and without the id
     given: the id stands in the text; else it is computed, and is the same while the text is
     """
 
@@ -36,14 +37,24 @@ class TaskItem:
     given: bool
     list: str
 
+    @property
+    def line(self) -> int:
+        """The number of its line, from 1."""
+        return self.at + 1
+
+    @property
+    def due(self) -> str | None:
+        """The date of `due:2026-12-01`, None without one or for no real date."""
+        return due_of(self.text)
+
 
 @dataclass(slots=True)
 class TaskPage(Page):
     """A page with its task lines."""
 
-    items: list[TaskItem] = field(default_factory=list)
+    items: list[Todo] = field(default_factory=list)
 
-    def items_of(self, section: Section) -> list[TaskItem]:
+    def items_of(self, section: Section) -> list[Todo]:
         return [item for item in self.items if section.start <= item.at < section.end]
 
 
@@ -72,9 +83,7 @@ def read_task_page(text: str) -> TaskPage:
         used.add(ident)
         taken.add(ident)
         done = box["mark"] != " "
-        items.append(
-            TaskItem(bullet.at, bullet.indent, bullet.mark, done, text, ident, given, name)
-        )
+        items.append(Todo(bullet.at, bullet.indent, bullet.mark, done, text, ident, given, name))
     return TaskPage(page.lines, page.bullets, page.sections, page.opaque, page.open_at, items)
 
 

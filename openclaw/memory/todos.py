@@ -19,12 +19,15 @@ from openclaw.memory.markdown import (
     DEFAULT_LIST,
     Section,
     change_file,
+    end_line,
+    find_by_text,
     indent_width,
+    insert_block,
     is_same_statement,
-    line_ending,
     read_markdown,
 )
-from openclaw.memory.task_lines import TaskItem, TaskPage, due_of, new_id, read_task_page, write_ids
+from openclaw.memory.task_lines import TaskPage, due_of, new_id, read_task_page, write_ids
+from openclaw.memory.task_lines import Todo as Todo  # for those who import it from here
 from openclaw.nlp.dates import read_leading_day
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
@@ -34,23 +37,6 @@ from openclaw.types import BeforeWrite, ToolProblem, record_no_write
 LOCK_SECONDS = 10.0
 
 _BOX = re.compile(r"^(?:[-*]\s+)?\[[ xX]\]\s*")
-
-
-@frozen
-class Todo:
-    """One to-do.
-
-    text: as written, with `due:...` and without the id
-    due: an ISO date or None
-    line: counted from 1
-    """
-
-    id: str
-    list: str
-    text: str
-    done: bool
-    due: str | None
-    line: int
 
 
 def is_overdue(todo: Todo, today: date) -> bool:
@@ -72,12 +58,7 @@ def match_todos(text: str, items: Sequence[Todo]) -> list[Todo]:
     by_id = [todo for todo in items if todo.id.casefold() == ident]
     if by_id:
         return by_id[:1]
-    folded = _folded_text(_BOX.sub("", wanted).partition(" ^")[0])
-    exact = [todo for todo in items if _folded_text(todo.text) == folded]
-    words = set(re.findall(r"\w+", folded))
-    return exact or [
-        todo for todo in items if words and words <= set(re.findall(r"\w+", todo.text.casefold()))
-    ]
+    return find_by_text(_BOX.sub("", wanted).partition(" ^")[0], items)
 
 
 @frozen
@@ -105,7 +86,7 @@ def todo_file(home: Home) -> TodoFile:
 @lru_cache(maxsize=2)  # a turn with tools asks several times
 def _parse(text: str) -> Todos:
     page = read_task_page(text)
-    return Todos(tuple(map(_to_todo, page.items)), tuple(list_names(page)))
+    return Todos(tuple(page.items), tuple(list_names(page)))
 
 
 class TodoFile:
@@ -228,8 +209,7 @@ class TodoFile:
         gone: list[Todo] = []
 
         def change(text: str) -> str:
-            new, items = without_list(text, name)
-            gone[:] = map(_to_todo, items)
+            new, gone[:] = without_list(text, name)
             return new
 
         self._change(change)
@@ -267,14 +247,6 @@ def resolve_due_dates(text: str, today: date) -> str:
         word = found["words"].split()[0]
         raise ToolProblem(f"due:{word} is no date; write due:{today.isoformat()} or due:friday.")
     return text
-
-
-def _to_todo(item: TaskItem) -> Todo:
-    return Todo(item.id, item.list, item.text, item.done, due_of(item.text), item.at + 1)
-
-
-def _folded_text(text: str) -> str:
-    return text.casefold().strip(" .")
 
 
 MAX_CHARS = 500
@@ -318,25 +290,27 @@ def mark_done(text: str, ident: str, done: bool) -> str:
 def set_due_date(text: str, ident: str, due: str) -> str:
     """The text with a to-do's date, an ISO one or "" for none, in place of one it had. Raises
     ToolProblem for an unknown id."""
-    page, item = _open_at(text, ident)
-    line = page.lines[item.at]
-    bare = _DUE.sub("", line)
-    at = bare.rindex(f" ^{item.id}")
     date = f" due:{due}" if due else ""
-    page.lines[item.at] = f"{bare[:at].rstrip(_BLANKS)}{date}{bare[at:]}"
-    return "".join(page.lines)
+    return _edit(text, ident, lambda item, body: _DUE.sub("", body).rstrip(_BLANKS) + date)
 
 
 def replace_text(text: str, ident: str, words: str) -> str:
     """The text with other words for a to-do, which keeps its date unless they have one. Raises
     ToolProblem for an unknown id, and for words that are none or too long."""
+    new = clean_text(words)
+
+    def replace(item: Todo, body: str) -> str:
+        return f" {new} due:{item.due}" if item.due and not due_of(new) else f" {new}"
+
+    return _edit(text, ident, replace)
+
+
+def _edit(text: str, ident: str, change: Callable[[Todo, str], str]) -> str:
+    """The text with another body, which is what stands between the box and the id of a to-do."""
     page, item = _open_at(text, ident)
-    body, due = clean_text(words), due_of(item.text)
-    if due and not due_of(body):
-        body += f" due:{due}"
     line = page.lines[item.at]
-    start, end = line.index("]") + 2, line.rindex(f" ^{item.id}")
-    page.lines[item.at] = f"{line[:start]}{body}{line[end:]}"
+    start, end = line.index("]") + 1, line.rindex(f" ^{item.id}")
+    page.lines[item.at] = line[:start] + change(item, line[start:end]) + line[end:]
     return "".join(page.lines)
 
 
@@ -346,7 +320,7 @@ def move_todo(text: str, ident: str, list_name: str) -> str:
     page, item = _open_at(text, ident)
     of = next(section for section in page.sections if section.start <= item.at < section.end)
     end = _block_end(page, item, of)
-    _end_line(page, end, page.newline)
+    end_line(page, end)
     first, *below = page.lines[item.at : end]
     del page.lines[item.at : end]
     page = read_task_page("".join(page.lines))
@@ -367,7 +341,7 @@ def remove_todo(text: str, ident: str) -> str:
     return "".join(page.lines)
 
 
-def without_list(text: str, list_name: str) -> tuple[str, list[TaskItem]]:
+def without_list(text: str, list_name: str) -> tuple[str, list[Todo]]:
     """The text without a list's to-dos, and these. The heading goes too, unless other text
     stands below it. Raises ToolProblem for an unknown list."""
     page = read_task_page(text)
@@ -407,7 +381,7 @@ def same_list(left: str, right: str) -> bool:
     return _plain_name(left) == _plain_name(right)
 
 
-def _open_at(text: str, ident: str) -> tuple[TaskPage, TaskItem]:
+def _open_at(text: str, ident: str) -> tuple[TaskPage, Todo]:
     """The page of a text, with all ids written into it, and the to-do of this id."""
     page = read_task_page(text)
     wanted = ident.strip().lstrip("^").casefold()
@@ -438,45 +412,18 @@ def _find_section(page: TaskPage, name: str) -> Section | None:
 
 def _append(page: TaskPage, section: Section | None, name: str, bodies: Sequence[str]) -> int:
     """Append items to a section, or to a new one of that name; returns the first one's line."""
+    newline = page.newline
+    plain = [f"- {body}{newline}" for body in bodies]
     if section is None:
-        return _append_section(page, name, bodies)
-    return _append_items(page, section, bodies)
-
-
-def _append_section(page: TaskPage, name: str, bodies: Sequence[str]) -> int:
-    newline = page.newline
-    at = len(page.lines) if page.open_at is None else page.open_at
-    before = _end_line(page, at, newline)
-    block = [f"## {name}{newline}", newline, *(f"- {body}{newline}" for body in bodies)]
-    if before:
-        block.insert(0, newline)
-    if at < len(page.lines):
-        block.append(newline)
-    page.lines[at:at] = block
-    return at + block.index(f"## {name}{newline}") + 2
-
-
-def _append_items(page: TaskPage, section: Section, bodies: Sequence[str]) -> int:
-    newline = page.newline
+        at = len(page.lines) if page.open_at is None else page.open_at
+        return insert_block(page, at, [f"## {name}{newline}", newline, *plain]) + 2
     items = page.items_of(section)
     if not items:
-        at = _first_item_line(page, section)
-        _end_line(page, at, newline)
-        block = [newline, *(f"- {body}{newline}" for body in bodies)]
-        following = page.lines[at] if at < len(page.lines) else ""
-        if following.strip():
-            block.append(newline)
-        elif following:
-            block = block[1:]
-            at += 1
-            if at < len(page.lines) and page.lines[at].strip():
-                block.append(newline)
-        page.lines[at:at] = block
-        return at + (not block[0].strip())
+        return insert_block(page, _first_item_line(page, section), plain)
     least = min(item.indent for item in items)
     last = [item for item in items if item.indent == least][-1]
     at = _block_end(page, last, section)
-    _end_line(page, at, newline)
+    end_line(page, at)
     line = page.lines[last.at]
     indent = line[: len(line) - len(line.lstrip(_BLANKS))]
     bullets = [_next_bullet(last.bullet, step) for step in range(1, len(bodies) + 1)]
@@ -503,7 +450,7 @@ def _next_bullet(bullet: str, step: int) -> str:
     return bullet if bullet in "-*+" else f"{int(bullet[:-1]) + step}{bullet[-1]}"
 
 
-def _block_end(page: TaskPage, item: TaskItem, section: Section) -> int:
+def _block_end(page: TaskPage, item: Todo, section: Section) -> int:
     """The line after an item and what is indented below it, without the blank lines at the end."""
     end = item.at + 1
     stop = section.end if page.open_at is None else min(section.end, max(page.open_at, end))
@@ -525,16 +472,7 @@ def _heading_lines(page: TaskPage, section: Section) -> int:
     return 1 if page.lines[section.start].lstrip().startswith("#") else 2
 
 
-def _end_line(page: TaskPage, at: int, newline: str) -> str:
-    """Give the line before `at` a newline if it has none; returns that line, "" at the top."""
-    if not at:
-        return ""
-    if not line_ending(page.lines[at - 1]):
-        page.lines[at - 1] += newline
-    return page.lines[at - 1]
-
-
-def _lift_children(page: TaskPage, item: TaskItem) -> None:
+def _lift_children(page: TaskPage, item: Todo) -> None:
     """Remove the extra indent of an item's own to-dos, so that they stay to-dos."""
     shift = None
     for child in page.items:

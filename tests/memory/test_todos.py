@@ -52,8 +52,8 @@ def texts(text: str) -> list[str]:
 def test_a_to_do_has_list_text_state_date_and_line() -> None:
     todos = parse_todos(PLAIN)
     assert todos[:2] == [
-        Todo("0a1b2c3d", "Groceries", "milk", False, None, 5),
-        Todo("11223344", "Groceries", "bread", True, None, 6),
+        Todo(4, 0, "-", False, "milk", "0a1b2c3d", True, "Groceries"),
+        Todo(5, 0, "-", True, "bread", "11223344", True, "Groceries"),
     ]
     third = todos[2]
     assert (third.list, third.due, third.line) == ("Work", "2026-12-01", 12)

@@ -16,7 +16,7 @@ from openclaw.maintenance.importers.source import Source
 from openclaw.maintenance.importers.steps import ImportStep, SourceItem, Transfer, plain
 from openclaw.memory.entries import break_comment_marks, entries_of, without_comments
 from openclaw.memory.markdown import Page, change_file, is_same_statement, read_markdown, read_page
-from openclaw.memory.task_lines import TaskItem, read_task_page
+from openclaw.memory.task_lines import Todo, read_task_page
 from openclaw.memory.todos import add_todos, mark_done, same_list
 from openclaw.security.display import count_of
 from openclaw.security.masking import disarm_masks
@@ -183,10 +183,10 @@ def append_blocks(known: str, fresh: Sequence[Block], heading: str) -> str:
     return known + (gap + body).replace("\n", page.newline if known else "\n")
 
 
-def new_todos(text: str, known: str) -> list[TaskItem]:
+def new_todos(text: str, known: str) -> list[Todo]:
     """Return the to-dos of a text that no list of `known` has, done or not."""
     have = read_task_page(known).items
-    fresh: list[TaskItem] = []
+    fresh: list[Todo] = []
     for item in read_task_page(text).items:
         alike = (one for one in [*have, *fresh] if same_list(one.list, item.list))
         if not any(is_same_statement(one.text, item.text) for one in alike):
