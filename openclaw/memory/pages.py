@@ -19,6 +19,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from openclaw.config import load_settings
@@ -71,25 +73,20 @@ _NO_PROSE = ("#", ">", "|", "<", "=", "---")
 
 @frozen
 class SourceLine:
-    """A line of the memory that may be gathered. `file`: its name without the ending."""
+    """A line of the memory that may be gathered, perhaps below a heading of a page. `file`: its
+    name without the ending."""
 
     file: str
     text: str
-
-
-@frozen
-class GatheredLine:
-    """A line of a page as the program writes it."""
-
-    source: SourceLine
     section: str = ""
 
     @property
     def sum(self) -> str:
-        return md5(f"{self.source.text} {self.source.file}".encode(errors="replace"))[:8]
+        return md5(f"{self.text} {self.file}".encode(errors="replace"))[:8]
 
     def __str__(self) -> str:
-        return f"- {self.source.text} [[{self.source.file}]]"
+        """As the program writes it on a page."""
+        return f"- {self.text} [[{self.file}]]"
 
 
 def gathered_lines(text: str) -> dict[int, SourceLine]:
@@ -98,7 +95,7 @@ def gathered_lines(text: str) -> dict[int, SourceLine]:
     for at, line in enumerate(text.splitlines() if sums else ()):
         if read := _LINE.fullmatch(line.strip()):
             source = SourceLine(read["link"][2:-2], read["text"])
-            if GatheredLine(source).sum in sums:
+            if source.sum in sums:
                 found[at] = source
     return found
 
@@ -172,7 +169,7 @@ def gather(home: Home, keep: BeforeWrite = record_no_write) -> list[Path]:
     for folder in (PEOPLE, BY_TOPIC):
         for path in sorted((home.memory / folder).glob("*.md")):
             pages.setdefault(path, [])
-    held = {GatheredLine(line).sum for block in _blocks(files) for line in block}
+    held = {line.sum for line in chain(*_blocks(files))}
     return [
         path
         for path, lines in pages.items()
@@ -220,19 +217,18 @@ def _is_own(entry: MemoryEntry) -> bool:
     return own and not (long or entry.superseded or _BOX.match(entry.text))
 
 
-def _people(home: Home, blocks: Sequence[Sequence[SourceLine]]) -> dict[Path, list[GatheredLine]]:
+def _people(home: Home, blocks: Sequence[Sequence[SourceLine]]) -> dict[Path, list[SourceLine]]:
     user = home.root / USER
     about = [entry.text for entry in entries_of(read_markdown(user))] if is_ordinary(user) else []
-    names = find_names([*about, *(line.text for block in blocks for line in block)])
-    pages: dict[Path, list[GatheredLine]] = {}
+    names = find_names([*about, *(line.text for line in chain(*blocks))])
+    pages: dict[Path, list[SourceLine]] = {}
     for block in blocks:
-        for line, persons in zip(
-            block, persons_of([line.text for line in block], names), strict=True
-        ):
+        persons_in = persons_of([line.text for line in block], names)
+        for line, persons in zip(block, persons_in, strict=True):
             topic = _topic_of(line.text, persons) if persons else ""
             for name in persons if topic else ():
                 path = home.memory / PEOPLE / f"{name.casefold()}.md"
-                pages.setdefault(path, []).append(GatheredLine(line, topic))
+                pages.setdefault(path, []).append(replace(line, section=topic))
     return pages
 
 
@@ -242,18 +238,16 @@ def _topic_of(line: str, persons: Iterable[str]) -> str:
     return TOPICS[told.best(*TOPICS)] if told.has("personal") else ""
 
 
-def _tagged(home: Home, blocks: Iterable[Sequence[SourceLine]]) -> dict[Path, list[GatheredLine]]:
-    pages: dict[Path, list[GatheredLine]] = {}
-    for block in blocks:
-        for line in block:
-            for tag in dict.fromkeys(map(str.casefold, _TAG.findall(line.text))):
-                path = home.memory / BY_TOPIC / f"{tag}.md"
-                pages.setdefault(path, []).append(GatheredLine(line))
+def _tagged(home: Home, blocks: Iterable[Sequence[SourceLine]]) -> dict[Path, list[SourceLine]]:
+    pages: dict[Path, list[SourceLine]] = {}
+    for line in chain(*blocks):
+        for tag in dict.fromkeys(map(str.casefold, _TAG.findall(line.text))):
+            pages.setdefault(home.memory / BY_TOPIC / f"{tag}.md", []).append(line)
     return {path: lines for path, lines in pages.items() if len(lines) >= FEWEST_TAGGED}
 
 
 def _write(
-    path: Path, wanted: Sequence[GatheredLine], keep: BeforeWrite, held: Collection[str]
+    path: Path, wanted: Sequence[SourceLine], keep: BeforeWrite, held: Collection[str]
 ) -> bool:
     try:
         check_no_links(path)
@@ -271,7 +265,7 @@ def _write(
 
 
 def update_page(
-    text: str, name: str, wanted: Sequence[GatheredLine], held: Collection[str] = ()
+    text: str, name: str, wanted: Sequence[SourceLine], held: Collection[str] = ()
 ) -> str:
     """Return a page with the wanted lines in their sections, and without those of the program that
     are not wanted; "" when nothing but headings is left.
@@ -284,7 +278,7 @@ def update_page(
     told = sums.keys() | known.intersection(held)
     gone, seen = set(), set[str]()
     for at, source in gathered_lines(text).items():
-        if (sum_ := GatheredLine(source).sum) in seen or sum_ not in told:
+        if (sum_ := source.sum) in seen or sum_ not in told:
             gone.add(at)
         seen.add(sum_)
     kept = [

@@ -7,7 +7,7 @@ import pytest
 from openclaw.memory.findings import Document, LintContext, LintFinding
 from openclaw.memory.lint import apply_fixes, format_diff, lint
 from openclaw.memory.lint_contradictions import first_relative_date
-from openclaw.memory.pages import GatheredLine, SourceLine, update_page
+from openclaw.memory.pages import SourceLine, update_page
 from tests.memory.test_corrections import BOTH_MAY_BE_TRUE, SAME_THING_OTHER_VALUE
 
 MEMORY = "memory/MEMORY.md"
@@ -37,7 +37,7 @@ def fixed_texts(*texts: str | tuple[str, str]) -> dict[str, str]:
 
 
 def test_what_is_gathered_on_a_page_is_checked_where_it_stands() -> None:
-    wanted = GatheredLine(SourceLine("2026-03-05", f"Lena's key is {TOKEN}"))
+    wanted = SourceLine("2026-03-05", f"Lena's key is {TOKEN}")
     page = update_page("", "lena", [wanted])
     day = f"- Lena's key is {TOKEN}\n"
     found = found_in(("memory/2026-03-05.md", day), ("memory/people/lena.md", page))
