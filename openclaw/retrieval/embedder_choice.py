@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 EMBEDDED = "all-minilm-l6-v2"
 PULL = f"openclaw models pull {EMBEDDED}"
+ONLY_WORDS = "search goes by words only"
 
 
 class Embedder(Protocol):
@@ -90,40 +91,26 @@ def choose_embedder(
     if setting in ("auto", "embedded", f"embedded/{EMBEDDED}"):
         if minilm:
             return EmbedderChoice(MiniLM(*minilm, threads))
-        if setting == "auto":
-            return _any_of_ollama(ollama_url)
-        why = "the embedding model is not installed, search goes by words only"
-        return EmbedderChoice(None, why, PULL)
-    if kind == "ollama" and name:
-        return _of_ollama(name, ollama_url)
-    if kind == "openai" and name:
+        if setting != "auto":
+            return EmbedderChoice(None, f"the embedding model is not installed, {ONLY_WORDS}", PULL)
+    elif kind == "openai" and name:
         return EmbedderChoice(OpenAIEmbedder(name, openai_url, api_key))
-    raise UsageError(
-        f"not an embedding: {setting!r}",
-        "set `embedding` in openclaw.yaml to auto, embedded, ollama/NAME, openai/NAME or none",
-    )
-
-
-def _any_of_ollama(url: str) -> EmbedderChoice:
+    elif kind != "ollama" or not name:
+        raise UsageError(
+            f"not an embedding: {setting!r}",
+            "set `embedding` in openclaw.yaml to auto, embedded, ollama/NAME, openai/NAME or none",
+        )
     try:
-        found = preferred(installed(url))
-    except ServerAway:
-        found = None
-    if found is None:
-        why = "no embedding model is installed, search goes by words only"
-        return EmbedderChoice(None, why, PULL)
-    return EmbedderChoice(OllamaEmbedder(found, url))
-
-
-def _of_ollama(name: str, url: str) -> EmbedderChoice:
-    try:
-        found = find(name, installed(url))
+        models = installed(ollama_url)
+        found = find(name, models) if name else preferred(models)
+        why, advice = f"Ollama has no model {name}", f"ollama pull {name}"
     except ServerAway as error:
-        return EmbedderChoice(None, f"{error}, search goes by words only", error.hint)
-    if found is None:
-        why = f"Ollama has no model {name}, search goes by words only"
-        return EmbedderChoice(None, why, f"ollama pull {name}")
-    return EmbedderChoice(OllamaEmbedder(found, url))
+        found, why, advice = None, str(error), error.hint
+    if found:
+        return EmbedderChoice(OllamaEmbedder(found, ollama_url))
+    if not name:
+        why, advice = "no embedding model is installed", PULL
+    return EmbedderChoice(None, f"{why}, {ONLY_WORDS}", advice)
 
 
 def open_embedder(settings: Settings) -> EmbedderChoice:
