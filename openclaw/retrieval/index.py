@@ -44,6 +44,9 @@ BACKGROUND = "vectors.lock"
 class LiveIndex:
     """The index of a home with its files, words and vectors. Several threads may use it.
 
+    embedder    called when a search first needs vectors; None or an `EmbedderChoice` without an
+                embedder means search by words only
+    private     the home's folder for derived files
     notices     lines for the user, each added once; whoever shows them may empty the list
     on_reading  called with the files read and all files
     meaning     the embedder and the vectors it has still to make
@@ -55,17 +58,18 @@ class LiveIndex:
         home: Home,
         options: IndexOptions,
         embedder: Callable[[], Embedder | EmbedderChoice | None],
-        folder: Path,
-        shared: LazyStore[SharedVectors],
+        private: Path,
+        *,
+        shared: LazyStore[SharedVectors] | None = None,
     ) -> None:
         self.notices: list[str] = []
         self.missing = 0  # passages that had no vector at the last look
         self.options = options
         self.on_reading: Progress | None = None
         self.meaning = LazyEmbedder(embedder, self.tell)
-        self.shared = shared
+        self.shared = shared or LazyStore()
         self.shared.tell = lambda error: self.tell(ENGINE, f"{ENGINE}: {to_line(error)}")
-        self._home, self._folder = home, folder
+        self._home, self._folder = home, private / "index"
         self._said_keys: set[str] = set()
         self._lock = threading.RLock()
         self._opened: tuple[IndexStore, Indexer] | None = None

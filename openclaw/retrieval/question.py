@@ -145,11 +145,18 @@ LONGEST_QUESTION = 2_000
 
 @frozen
 class Query:
-    """A question with the files and days that may answer it. An order names new things too: `order`
-    tells that words which no file holds do not count."""
+    """A question with the files and days that may answer it.
+
+    prefix  the beginning of the file's path
+    since   the first day (ISO); the day of a row is its own date, else its file's last change
+    skip    files to leave out
+    only    when not empty, the only files to search
+    whole   all rows are wanted, however few words they have in common with it
+    order   it names new things too: words that no file holds do not count
+    """
 
     question: str
-    today: date | None
+    today: date | None = None
     prefix: str = ""
     since: str = ""
     skip: frozenset[str] = frozenset()

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from openclaw.frozen import frozen
 from openclaw.retrieval import snapshot
 from openclaw.retrieval.embedders import NAME as MINILM
-from openclaw.retrieval.question import Question, names_of, read_question, topic_words
+from openclaw.retrieval.question import Query, Question, names_of, read_question, topic_words
 from openclaw.retrieval.snapshot import Floats, Mask, Rows, SnapshotView
 from openclaw.retrieval.tokens import words
 
@@ -323,33 +323,23 @@ def _nearness(blended: Floats, order: Rows, struck: Mask) -> Floats:
 
 def fused(
     view: SnapshotView,
-    text: str,
-    today: date,
+    query: Query,
     by_words: RowScores,
     by_meaning: Callable[[Rows], RowScores | None],
-    *,
-    whole: bool = False,
-    order: bool = False,
 ) -> list[FusedRow]:
-    """The ranked rows, best first, at most `POOL`; with `whole` all rows of both rankings.
-
-    `by_meaning` gives the nearest rows and the given rows with their cosines; None without vectors.
-    """
-    question = read_question(text, today)
+    """The ranked rows, best first, at most `POOL`; all rows of both rankings where the query is
+    `whole`. `by_meaning` gives the nearest rows and the given rows with their cosines; None without
+    vectors."""
+    text = query.question
+    question = read_question(text, query.today or date.today())
     days = view.rows_of(question.dates)
     count = view.snapshot.count
     by_words = with_days(by_words, days, count)
     near = by_meaning(by_words.rows)
     terms = respell(view, question.words or (() if len(days) else topic_words(text)), text)
-    return fuse(
-        question,
-        by_words,
-        near,
-        coverage(terms, view.postings, by_words.rows, count, days, order=order),
-        view.chunks,
-        days=days,
-        whole=whole,
-    )
+    rows = by_words.rows
+    covered = coverage(terms, view.postings, rows, count, days, order=query.order)
+    return fuse(question, by_words, near, covered, view.chunks, days, whole=query.whole)
 
 
 def by_words(view: SnapshotView, text: str) -> RowScores:

@@ -29,7 +29,7 @@ from openclaw.errors import ModelFailed
 from openclaw.frozen import frozen
 from openclaw.retrieval import ranking
 from openclaw.retrieval.documents import Unreadable, read_document
-from openclaw.retrieval.embedder_choice import Embedder, EmbedderChoice, open_embedder
+from openclaw.retrieval.embedder_choice import Embedder, open_embedder
 from openclaw.retrieval.index import LiveIndex
 from openclaw.retrieval.passages import (
     ChosenPassages,
@@ -42,7 +42,7 @@ from openclaw.retrieval.passages import (
 )
 from openclaw.retrieval.question import Query, day_of, shorten_question, to_path_prefix
 from openclaw.retrieval.ranking import ORDER_SCORE, RECALL_SCORE, FusedRow, RowScores
-from openclaw.retrieval.scan import IndexOptions, index_options
+from openclaw.retrieval.scan import index_options
 from openclaw.retrieval.shared_store import LazyStore, StoreFailed
 from openclaw.retrieval.snapshot import Rows, SnapshotView, allowed_rows
 from openclaw.storage.home import Home
@@ -66,24 +66,7 @@ _Lookup = Callable[[Query], "list[Hit]"]
 
 
 class Search(LiveIndex):
-    """The index of a home, asked for passages. Several threads may use it.
-
-    embedder  called when a search first needs vectors; None or an `EmbedderChoice` without an
-              embedder means search by words only
-    private   the home's folder for derived files
-    shared    the vector store that the settings name
-    """
-
-    def __init__(
-        self,
-        home: Home,
-        options: IndexOptions,
-        embedder: Callable[[], Embedder | EmbedderChoice | None],
-        private: Path,
-        *,
-        shared: LazyStore[SharedVectors] | None = None,
-    ) -> None:
-        super().__init__(home, options, embedder, private / "index", shared or LazyStore())
+    """The index of a home, asked for passages. Several threads may use it."""
 
     def search(
         self,
@@ -170,7 +153,7 @@ class Search(LiveIndex):
         view, embedder = SnapshotView(self.current(EMBED_SECONDS)), self.meaning.embedder()
         given = (embedder, vector) if embedder and vector else None
         asked = given or self.meaning.question(question, view.snapshot)
-        return view, self._ranked(view, Query(question, None), asked, find_words)
+        return view, self._ranked(view, Query(question), asked, find_words)
 
     def _choose_hits(
         self, query: Query, choose: Callable[[_Lookup], ChosenPassages], seconds: float
@@ -197,8 +180,7 @@ class Search(LiveIndex):
         whole = SnapshotView(snapshot)
 
         def look(query: Query) -> list[Hit]:
-            allowed = allowed_rows(snapshot, query.prefix, query.since, query.skip, query.only)
-            view = whole.narrowed(allowed)
+            view = whole.narrowed(allowed_rows(snapshot, query))
             found = self._ranked(view, query, asked, ranking.by_words)
             return list(zip(found, view.chunks([one.row for one in found]), strict=True))
 
@@ -218,15 +200,7 @@ class Search(LiveIndex):
                 self.meaning.failed(error)
                 return None
 
-        return ranking.fused(
-            view,
-            query.question,
-            query.today or date.today(),
-            find_words(view, query.question),
-            by_meaning,
-            whole=query.whole,
-            order=query.order,
-        )
+        return ranking.fused(view, query, find_words(view, query.question), by_meaning)
 
 
 @frozen

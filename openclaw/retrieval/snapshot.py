@@ -6,7 +6,7 @@ import json
 import sqlite3
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from datetime import date, datetime
 from functools import cache
@@ -27,6 +27,7 @@ from openclaw.retrieval.writer import ROW_TYPE, binary_codes
 
 if TYPE_CHECKING:
     from openclaw.retrieval.embedder_choice import Embedder
+    from openclaw.retrieval.question import Query
 
 
 Rows = npt.NDArray[np.int64]
@@ -201,24 +202,13 @@ class SnapshotView:
         return rows if self.allowed is None else rows[self.allowed[rows]]
 
 
-def allowed_rows(
-    snapshot: Snapshot,
-    prefix: str = "",
-    since: str = "",
-    skip: Collection[str] = (),
-    only: Collection[str] = (),
-) -> Mask | None:
-    """The rows (bool[count]) that a search may use; None when all are allowed.
-
-    prefix  the beginning of the file's path
-    since   the first day (ISO); the day of a row is its own date, else its file's last change
-    skip    files to leave out
-    only    when not empty, the only files to search
-    """
-    if not (prefix or since or skip or only):
+def allowed_rows(snapshot: Snapshot, query: Query) -> Mask | None:
+    """The rows (bool[count]) that a search may use; None when all are allowed."""
+    skip, only, since = query.skip, query.only, query.since
+    if not (query.prefix or since or skip or only):
         return None
     wanted = [
-        path.startswith(prefix) and path not in skip and (not only or path in only)
+        path.startswith(query.prefix) and path not in skip and (not only or path in only)
         for path in snapshot.paths
     ]
     mask = snapshot.rows_of_files(np.array(wanted, np.bool_))
