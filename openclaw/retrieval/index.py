@@ -72,13 +72,13 @@ class LiveIndex:
         self._home, self._folder = home, private / "index"
         self._said_keys: set[str] = set()
         self._lock = threading.RLock()
-        self._opened: tuple[IndexStore, Indexer] | None = None
+        self._opened: Indexer | None = None
         self._refreshed_ahead = float("-inf")
 
     def refresh_ahead(self) -> None:
         """Refresh before the first question, which follows in a moment and then needs not do so.
         Meanwhile a thread chooses the embedder, and loads it unless no passage has a vector yet."""
-        threading.Thread(target=self.meaning.load, args=self._open()[:1], daemon=True).start()
+        threading.Thread(target=self.meaning.load, args=(self._open().store,), daemon=True).start()
         began = time.monotonic()
         self.refresh(leave_many=True)
         self._refreshed_ahead = began
@@ -86,9 +86,9 @@ class LiveIndex:
     def refresh(self, *, force: bool = False, leave_many: bool = False) -> IndexReport:
         """Read what changed since the last time; `force` reads all files anew. With `leave_many`
         many new files are left to another process that is reading them."""
-        store, upkeep = self._open()
-        report = upkeep.refresh(force=force, on_progress=self.on_reading, leave_many=leave_many)
-        self._take_notices(store)
+        report = self._open().refresh(
+            force=force, on_progress=self.on_reading, leave_many=leave_many
+        )
         if report.left:
             self.tell(LEFT, f"memory is still being read: {report.left:,} files are not known yet")
         return report
@@ -137,14 +137,14 @@ class LiveIndex:
     ) -> tuple[Snapshot, bool]:
         """Embed passages for at most `seconds`, and say how many have no vector then. Returns the
         index then, and True when some got a vector."""
-        store, upkeep = self._open()
+        upkeep = self._open()
+        store = upkeep.store
         snapshot = store.snapshot()
         before, wanted = self.meaning.counts(snapshot)
         self.missing, made = wanted - before, False
         if self.missing or self._is_behind(store):
             began = time.monotonic()
-            self.meaning.fill(store, upkeep, self.shared, seconds, on_progress)
-            self._take_notices(store)
+            self.meaning.fill(upkeep, self.shared, seconds, on_progress)
             snapshot = store.snapshot()
             have, wanted = self.meaning.counts(snapshot)
             self.missing, made = wanted - have, have > before
@@ -154,15 +154,15 @@ class LiveIndex:
 
     def files(self) -> dict[str, KnownFile]:
         """All files of the index by path, including those that could not be read."""
-        return self._open()[0].files()
+        return self._open().store.files()
 
     def known(self, path: str) -> KnownFile | None:
         """One file of the index."""
-        return self._open()[0].known(path)
+        return self._open().store.known(path)
 
     def held(self) -> tuple[int, int, int]:
         """(files, passages, passages with a vector) in the index as it is, without a refresh."""
-        snapshot = self._open()[0].snapshot()
+        snapshot = self._open().store.snapshot()
         return len(self.files()), snapshot.count, self.meaning.counts(snapshot)[0]
 
     def real(self, path: str) -> Path:
@@ -190,7 +190,7 @@ class LiveIndex:
         found = ask(embedder, lambda shared: ranking.nearest_shared(shared, *given))
         scores, lost = found or (None, False)
         if lost:
-            with suppress(sqlite3.Error), self._open()[0].write() as writer:
+            with suppress(sqlite3.Error), self._open().store.write() as writer:
                 writer.execute("DELETE FROM shared")  # the next search looks for all
         return scores
 
@@ -203,9 +203,7 @@ class LiveIndex:
 
     def recover(self, error: sqlite3.Error) -> None:
         """Make the index usable again after SQLite failed."""
-        store, _ = self._open()
-        store.recover(error)
-        self._take_notices(store)
+        self._open().store.recover(error)
 
     def tell(self, key: str, line: str) -> None:
         """Add a notice for the user, unless one of the same `key` was added before."""
@@ -225,24 +223,19 @@ class LiveIndex:
             self.meaning.close()
             self.shared.close()
             if self._opened:
-                self._opened[0].close()
+                self._opened.store.close()
             self._opened = None
 
     def _is_behind(self, store: IndexStore) -> bool:
         embedder = self.meaning.embedder()
         return embedder is not None and is_behind(store, embedder.name, self.shared)
 
-    def _open(self) -> tuple[IndexStore, Indexer]:
+    def _open(self) -> Indexer:
         with self._lock:
             if self._opened is None:
-                store = IndexStore(self._folder / "index.sqlite")
-                self._opened = store, Indexer(self._home, store, self.options)
+                store = IndexStore(self._folder / "index.sqlite", notices=self.notices)
+                self._opened = Indexer(self._home, store, self.options)
             return self._opened
-
-    def _take_notices(self, store: IndexStore) -> None:
-        with self._lock:
-            while store.notices:
-                self.notices.append(store.notices.pop(0))
 
 
 # The embedder is not asked again for this long after a failure.
@@ -308,7 +301,6 @@ class LazyEmbedder:
 
     def fill(
         self,
-        store: IndexStore,
         upkeep: Indexer,
         shared: LazyStore[SharedVectors],
         seconds: float | None,
@@ -322,8 +314,8 @@ class LazyEmbedder:
         if embedder is None or not self._filling.acquire(blocking=seconds is None):
             return
         try:
-            self._tell_model_change(store, embedder.name)
-            VectorFiller(store, embedder, upkeep.contexts, shared).run(seconds, on_progress)
+            self._tell_model_change(upkeep.store, embedder.name)
+            VectorFiller(upkeep.store, embedder, upkeep.contexts, shared).run(seconds, on_progress)
         except sqlite3.Error:
             raise
         except Exception as error:  # noqa: BLE001 - whatever an embedder raises: the words answer

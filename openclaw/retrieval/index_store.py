@@ -51,14 +51,19 @@ class IndexStore:
 
     busy_seconds  how long a writer waits for another one
     max_pages     limits the size; 0 is no limit
-    notices       lines for the user, each added once
+    notices       where lines for the user are added, each once
     """
 
     def __init__(
-        self, path: Path, *, busy_seconds: float = BUSY_SECONDS, max_pages: int = 0
+        self,
+        path: Path,
+        *,
+        busy_seconds: float = BUSY_SECONDS,
+        max_pages: int = 0,
+        notices: list[str] | None = None,
     ) -> None:
         self.path = path
-        self.notices: list[str] = []
+        self.notices = [] if notices is None else notices
         self.in_memory = False
         self._busy = busy_seconds
         self._max_pages = max_pages

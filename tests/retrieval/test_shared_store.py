@@ -266,7 +266,7 @@ def test_a_sweep_removes_what_no_clone_has_named_for_thirty_days(
 
 
 def contexts(one: Clone, path: str) -> list[tuple[str, ...]]:
-    return one.search._open()[1].contexts(path)
+    return one.search._open().contexts(path)
 
 
 def found(one: Clone, keys: list[int]) -> Any:
