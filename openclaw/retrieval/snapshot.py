@@ -103,11 +103,13 @@ class Snapshot:
             for file, data in self._db.execute(select, (first, last)):
                 files.append(file)
                 blobs.append(data)
-        starts = self._start_of(np.array(files, np.int64))
+        at = np.searchsorted(self._files, files)
+        if (at >= len(self._files)).any() or not np.array_equal(self._files[at], files):
+            raise sqlite3.DatabaseError("postings of a file that is not in the index")
         sizes = np.fromiter(map(len, blobs), np.int64, len(blobs)) >> 2
         packed = np.frombuffer(b"".join(blobs), "<u4")
         del blobs  # a common word has megabytes of them
-        rows = np.repeat(starts, sizes)
+        rows = np.repeat(self._starts[at], sizes)
         rows += packed >> 8
         return rows, (packed & 255).astype(np.float32)
 
@@ -127,10 +129,16 @@ class Snapshot:
         at = np.searchsorted(self._starts, wanted, side="right") - 1
         keys = (self._files[at] * ORDINALS + wanted - self._starts[at]).tolist()
         found = self._read("SELECT * FROM chunks", keys)
-        return [
-            self._chunk(row, found[key], self.paths[file], int(self.mtimes[file]))
-            for row, key, file in zip(wanted.tolist(), keys, at.tolist(), strict=True)
-        ]
+        chunks = []
+        for row, key, file in zip(wanted.tolist(), keys, at.tolist(), strict=True):
+            start, end, text, headings, day, label, struck = found[key]
+            try:
+                above = tuple(json.loads(headings)) if headings else ()
+            except ValueError as error:
+                raise sqlite3.DatabaseError("headings that cannot be read") from error
+            line = (row, self.paths[file], start, end, text, above, day, label, bool(struck))
+            chunks.append(StoredChunk(*line, int(self.mtimes[file])))
+        return chunks
 
     def node_ids(self, rows: Sequence[int]) -> list[str]:
         """The ids of these rows' nodes, 16 hexadecimal digits each."""
@@ -148,23 +156,6 @@ class Snapshot:
         if not found.keys() >= set(keys):
             raise sqlite3.DatabaseError("a row is missing in the index")
         return found
-
-    def _chunk(self, row: int, columns: tuple[Any, ...], path: str, mtime_ns: int) -> StoredChunk:
-        start, end, text, headings, day, label, struck = columns
-        try:
-            above = tuple(json.loads(headings)) if headings else ()
-        except ValueError as error:
-            raise sqlite3.DatabaseError("headings that cannot be read") from error
-        line = (row, path, start, end, text, above, day, label)
-        return StoredChunk(*line, struck=bool(struck), mtime_ns=mtime_ns)
-
-    def _start_of(self, files: Rows) -> Rows:
-        """The first row of each of these files."""
-        at = np.searchsorted(self._files, files)
-        if (at >= len(self._files)).any() or not np.array_equal(self._files[at], files):
-            raise sqlite3.DatabaseError("postings of a file that is not in the index")
-        starts: Rows = self._starts[at]
-        return starts
 
 
 class SnapshotView:
