@@ -10,7 +10,7 @@ named attribute that one thing has once (name, deadline, e-mail) differs; the pl
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -51,12 +51,11 @@ def corrects(new: str, old: str) -> bool:
         return False
     if left[0].word in w.INDEFINITE or left[0].word in w.PRONOUNS:
         return False
-    rules: tuple[Callable[[Tokens, Tokens], bool], ...] = (
-        _has_other_value,
-        _has_other_attribute,
-        _has_other_place,
+    return (
+        _has_other_value(left, right)
+        or _has_other_attribute(left, right)
+        or _has_other_place(left, right)
     )
-    return any(rule(left, right) for rule in rules)
 
 
 def subject_keys(text: str) -> list[tuple[str, ...]]:
@@ -67,7 +66,7 @@ def subject_keys(text: str) -> list[tuple[str, ...]]:
     tokens = _tokens(text)
     words = _words_of_tokens(tokens)
     keys = [("like", *("#" if _is_value(token) else token.word for token in tokens))]
-    if at := next((n for n, word in enumerate(words) if word in ("be", ":", "=")), 0):
+    if at := _verb_at(tokens):
         keys.append(("of", *words[:at]))
     for at, (verb, preposition) in enumerate(pairwise(words)):
         if (verb, preposition) in w.PLACES or (verb, "") in w.PLACES:
@@ -179,16 +178,17 @@ def _is_comparable(left: _Token, right: _Token) -> bool:
 
 def _has_other_attribute(old: Tokens, new: Tokens) -> bool:
     """ "Anna's boss is Peter" and "... is Maria": one subject and attribute, two values."""
-    for at, token in enumerate(old):
-        if token.word not in ("be", ":", "="):
-            continue
-        at_new = next((n for n, other in enumerate(new) if other.word in ("be", ":", "=")), 0)
-        subject = old[:at]
-        if not subject or _words_of_tokens(subject) != _words_of_tokens(new[:at_new]):
-            return False
-        favourite = any(w.FAVOURITE.match(each.word) for each in subject)
-        return _same_shape(old[at + 1 :], new[at_new + 1 :], _head(subject), favourite)
-    return False
+    at, at_new = _verb_at(old), _verb_at(new)
+    subject = old[:at]
+    if not subject or _words_of_tokens(subject) != _words_of_tokens(new[:at_new]):
+        return False
+    favourite = any(w.FAVOURITE.match(each.word) for each in subject)
+    return _same_shape(old[at + 1 :], new[at_new + 1 :], _head(subject), favourite)
+
+
+def _verb_at(tokens: Tokens) -> int:
+    """The place of "is", a colon or an equals sign, 0 without one."""
+    return next((n for n, token in enumerate(tokens) if token.word in ("be", ":", "=")), 0)
 
 
 def _head(subject: Tokens) -> str:

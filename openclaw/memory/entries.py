@@ -73,13 +73,9 @@ class MemoryEntry:
     until: str = ""
 
 
-def entries_of(text: str) -> list[MemoryEntry]:
-    """The list items of a text outside of comments, code and front matter, in its order."""
-    return [*_entries(text)]
-
-
 @lru_cache(maxsize=8)  # each change of a file reads the same text several times
-def _entries(text: str) -> tuple[MemoryEntry, ...]:
+def entries_of(text: str) -> Sequence[MemoryEntry]:
+    """The list items of a text outside of comments, code and front matter, in its order."""
     page = read_page(text)
     starts = {bullet.at for bullet in page.bullets}
     starts.update(section.start for section in page.sections if section.level)

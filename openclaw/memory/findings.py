@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -93,7 +93,7 @@ class Document:
         return read_page(self.text)
 
     @cached_property
-    def entries(self) -> list[MemoryEntry]:
+    def entries(self) -> Sequence[MemoryEntry]:
         return entries_of(self.text)
 
     @cached_property

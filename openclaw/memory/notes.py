@@ -114,8 +114,15 @@ class Notes:
         path = self.target(where)
         with hold_lock(self._lock, LOCK_SECONDS):
             old = [self._find_replaced(replaces)] if replaces else self._find_corrected(fact, where)
-            for known in dict.fromkeys((path, self.target("lasting"))):
-                _refuse_known(fact, known, old)
+            self._refuse_known(
+                fact,
+                (
+                    note
+                    for known in dict.fromkeys((path, self.target("lasting")))
+                    for entry, note in read_pairs(known)
+                    if not (entry.superseded or entry.depth) and note not in old
+                ),
+            )
             return self._write(path, fact, full, old)
 
     def list(self, everything: bool = False) -> list[Note]:
@@ -158,9 +165,7 @@ class Notes:
         full = self._fill_meta(fact, replace(meta or Meta(), source=source))
         path = self.inbox()
         with hold_lock(self._lock, LOCK_SECONDS):
-            for known in (*self.candidates(), *self.list()):
-                if is_same_statement(known.text, fact):
-                    raise AlreadyKnownError(known, self.folder)
+            self._refuse_known(fact, (*self.candidates(), *self.list()))
             return self._add_line(path, f"# Inbox {day}\n\n", format_entry(fact, full))
 
     def candidates(self) -> Sequence[Note]:
@@ -213,6 +218,11 @@ class Notes:
             places = "\n".join(f"{note.place(home)}  {note.text}" for note in found)
             raise UsageError(f"{text} fits {len(found)} memories", f"give path and line:\n{places}")
         return found[0]
+
+    def _refuse_known(self, fact: str, notes: Iterable[Note]) -> None:
+        for note in notes:
+            if is_same_statement(note.text, fact):
+                raise AlreadyKnownError(note, self.folder)
 
     def _fill_meta(self, fact: str, meta: Meta) -> Meta:
         return Meta(
@@ -294,17 +304,6 @@ def to_one_line(text: str) -> str:
     if len(line) > MAX_CHARS:
         raise ToolProblem(f"Too long: a memory is one line of at most {MAX_CHARS} characters.")
     return line
-
-
-def _refuse_known(fact: str, path: Path, but: Sequence[Note]) -> None:
-    for entry, note in read_pairs(path):
-        if (
-            not entry.superseded
-            and not entry.depth
-            and note not in but
-            and is_same_statement(note.text, fact)
-        ):
-            raise AlreadyKnownError(note, path.parent)
 
 
 def _strike_all(text: str, gone: set[str], day: str) -> tuple[str, int]:
