@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from http.client import HTTPException
-from typing import Any
 
 from openclaw.errors import ServerAway
 from openclaw.frozen import frozen
@@ -78,13 +78,17 @@ class InstalledModel:
 
 def installed(url: str) -> list[InstalledModel]:
     """The models of the Ollama at `url`. Raises ServerAway when no Ollama answers quickly."""
+    seconds = LOOPBACK_SECONDS if is_loopback(url) else REMOTE_SECONDS
+    client = OllamaClient(url, seconds, LISTING_SECONDS)
     try:
-        listed = _ask(url)
+        with closing(client):
+            listed = client.ask("GET", "/api/tags")["models"] or ()
         return [
             InstalledModel(str(m["name"]), str(m.get("digest") or ""), int(m.get("size") or 0))
             for m in listed
+            if isinstance(m, Mapping)
         ]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (HTTPException, ServerRefusal, OSError, ValueError, KeyError, TypeError) as error:
         raise ServerAway(
             f"no Ollama answers at {url}", "start it with `ollama serve`, or set OLLAMA_HOST"
         ) from error
@@ -129,16 +133,3 @@ def cut(text: str, window: int) -> str:
         if thirds < 0:
             return text[:position]
     return text
-
-
-def _ask(url: str) -> list[Mapping[str, Any]]:
-    """Ask for the list of models. Raises OSError or ValueError when no Ollama answers."""
-    seconds = LOOPBACK_SECONDS if is_loopback(url) else REMOTE_SECONDS
-    client = OllamaClient(url, seconds, LISTING_SECONDS)
-    try:
-        models = client.ask("GET", "/api/tags")["models"]
-    except (HTTPException, ServerRefusal) as error:
-        raise OSError(str(error)) from error
-    finally:
-        client.close()
-    return [model for model in models or () if isinstance(model, Mapping)]

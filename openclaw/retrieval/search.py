@@ -8,13 +8,11 @@ the index first, so it never answers from old text.
 from __future__ import annotations
 
 import difflib
-import gc
 import json
 import os
 import re
 import secrets
 import sqlite3
-import sys
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -265,26 +263,10 @@ def _shorten_line(line: str) -> str:
     return f"{line[:LONGEST_LINE]} [cut: {len(line):,} characters in this line]"
 
 
-LLAMA = "openclaw.retrieval.llamaindex"
-
-
 def load_llama() -> ModuleType:
-    """`openclaw.retrieval.llamaindex`.
+    """`openclaw.retrieval.llamaindex`, whose import takes a second."""
+    from openclaw.retrieval import llamaindex
 
-    The import creates a million lasting objects, so the garbage collector is off meanwhile (17 %
-    less time, measured).
-    """
-    was_on = gc.isenabled()
-    first = LLAMA not in sys.modules
-    if first:
-        gc.disable()
-    try:
-        from openclaw.retrieval import llamaindex
-    finally:
-        if was_on:
-            gc.enable()
-    if first:
-        gc.freeze()
     return llamaindex
 
 
@@ -314,7 +296,6 @@ def choose_store(
                 "and digits",
                 f"openclaw config set index.id {secrets.token_hex(4)}, once for all clones",
             )
-        load_llama()
         from openclaw.retrieval.shared_vectors import open_shared
 
         return open_shared(given, home, embedder, os.environ)

@@ -62,12 +62,12 @@ class VectorFiller:
         store: IndexStore,
         embedder: Embedder,
         contexts: Callable[[str], list[Parts]],
-        shared: LazyStore[SharedVectors] | None = None,
+        shared: LazyStore[SharedVectors],
     ) -> None:
         self._store = store
         self._embedder = embedder
         self._contexts = contexts
-        self._shared = shared or LazyStore()
+        self._shared = shared
         self._keeps, self._today = self._shared.keeps, self._shared.today()
         self._parts: dict[str, npt.NDArray[np.float32]] = {}
 

@@ -16,6 +16,7 @@ from openclaw.retrieval.embedder_choice import Embedder
 from openclaw.retrieval.index_store import IndexStore
 from openclaw.retrieval.indexer import Indexer
 from openclaw.retrieval.scan import IndexOptions
+from openclaw.retrieval.shared_store import LazyStore
 from openclaw.retrieval.snapshot import Snapshot
 from openclaw.retrieval.vector_upkeep import VectorFiller, missing
 from openclaw.storage.home import Home
@@ -94,7 +95,7 @@ def plain_upkeep(home: Path, store: IndexStore, **how: Any) -> Indexer:
 
 def embed_pending(upkeep: Indexer, embedder: Embedder, **how: Any) -> int:
     """Embed what has no vector yet. Returns how many contexts are left."""
-    VectorFiller(upkeep.store, embedder, upkeep.contexts).run(**how)
+    VectorFiller(upkeep.store, embedder, upkeep.contexts, LazyStore()).run(**how)
     left = missing(upkeep.store.snapshot(), embedder.name)
     return len({context for _, contexts in left for context in contexts.tolist()})
 
