@@ -75,14 +75,14 @@ def _find_pairs(items: Sequence[LintItem]) -> Iterator[tuple[int, int, bool]]:
         for group in groups:
             for pair in combinations(group[:MAX_IN_GROUP], 2):
                 one, other = items[pair[0]], items[pair[1]]
-                if pair in told or not _may_be_same(one, other):
+                if pair in told or not may_be_one_thing(one, other):
                     continue
                 if sure or is_same_statement(one.entry.text, other.entry.text):
                     told.add(pair)
                     yield *pair, sure
 
 
-def _may_be_same(one: LintItem, other: LintItem) -> bool:
+def may_be_one_thing(one: LintItem, other: LintItem) -> bool:
     """Return False for two days, whose events differ, and for "likes tea" below two names."""
     days = {one.document.kind, other.document.kind} == {"daily"}
     if days and one.document.path != other.document.path:

@@ -13,6 +13,7 @@ from openclaw.memory.lint_checks import (
     MAX_IN_GROUP,
     LintItem,
     items_of,
+    may_be_one_thing,
     pair_finding,
     relation,
     share_heading,
@@ -66,15 +67,12 @@ def _are_of_one_time(one: LintItem, other: LintItem) -> bool:
     A day may be an exception from other days: its notes are compared with their own file and with
     lasting facts.
     """
-    both = {one.document.kind, other.document.kind}
-    if both == {"daily"} and one.document.path != other.document.path:
+    if not may_be_one_thing(one, other):
         return False
-    if relation(one, other) == "none":
-        return False
-    if both == {"daily", "lasting"}:
-        daily = one if one.document.kind == "daily" else other
-        return daily.date >= max(one.date, other.date)
-    return True
+    if not _is_exception((one, other)):
+        return True
+    daily = one if one.document.kind == "daily" else other
+    return daily.date >= max(one.date, other.date)
 
 
 def _disagree(one: LintItem, other: LintItem) -> bool:
