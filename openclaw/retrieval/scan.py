@@ -262,10 +262,11 @@ class Scan:
 
     def _configured_files(self, entry: str) -> Iterator[FoundFile]:
         """A file or folder of `index.paths`: relative to the home, absolute, or with ~."""
-        real = os.path.realpath(os.path.join(self._root, os.path.expanduser(entry)))
+        named = os.path.join(self._root, os.path.expanduser(entry))
+        real = os.path.realpath(named)
         path = self._path_of(real)
         trouble = _refusal_reason(path, self._root) or why_name_denied(path)
-        if os.path.isabs(path) and self._lies_within(entry):
+        if os.path.isabs(path) and os.path.abspath(named).startswith(self._root + os.sep):
             trouble = f"is a link out of the home; name what it leads to, {real}"
         if trouble:
             self._problem(entry, f"{trouble} (index.paths)")
@@ -279,11 +280,6 @@ class Scan:
             yield from self._walk(real, prefix, chain, self._root if inside else real)
         else:
             self._problem(entry, "there is no such file or folder (index.paths)")
-
-    def _lies_within(self, entry: str) -> bool:
-        """Return True when an entry is a path in the home, even if a link there leads elsewhere."""
-        named = os.path.abspath(os.path.join(self._root, os.path.expanduser(entry)))
-        return named.startswith(self._root + os.sep)
 
     def _chain_to(self, path: str) -> IgnoreRules:
         """The rules of the folders between the home and one of its folders, where the walk begins,
@@ -314,11 +310,9 @@ class Scan:
 
     def _path_of(self, real: str) -> str:
         """The path to show: relative to the home ("" for the home itself), else absolute."""
-        if real == self._root:
-            return ""
-        inside = real.startswith(self._root.rstrip(os.sep) + os.sep)
-        shown = real[len(self._root.rstrip(os.sep)) + 1 :] if inside else real
-        return shown.replace(os.sep, "/")
+        inside = (real + os.sep).startswith(self._root.rstrip(os.sep) + os.sep)
+        shown = os.path.relpath(real, self._root) if inside else real
+        return "" if shown == os.curdir else shown.replace(os.sep, "/")
 
     def _problem(self, path: str, reason: str) -> None:
         shown = path.encode("utf-8", "backslashreplace").decode("utf-8")
