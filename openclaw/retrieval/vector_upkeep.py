@@ -86,13 +86,14 @@ class VectorFiller:
         try:
             self._share(is_over)
             waiting = missing(self._store.snapshot(), self._embedder.name)
-            total, done = _count_texts(waiting), 0
+            texts = np.unique(np.concatenate([_NONE, *(contexts for _, contexts in waiting)]))
+            done = 0
             if seconds is None and self._shared.is_ready:
                 random.shuffle(waiting)
             for count in self._fill(waiting, is_over, waits=seconds is None):
                 done += count
                 if on_progress and count:
-                    on_progress(done, total)
+                    on_progress(done, len(texts))
         except StoreFailed:  # and there is no other place for vectors
             pass
         except sqlite3.Error as error:
@@ -239,7 +240,7 @@ class VectorFiller:
                 drop(writer, "name = ?", name)
         if not self._shared.is_ready:
             return
-        used = np.empty(0, np.int64)
+        used = _NONE
         while groups := due(self._store, name, self._shared, 8):
             used = used if len(used) else np.unique(self._store.snapshot().contexts)
             share = partial(self._share_groups, groups=groups, used=used)
@@ -279,6 +280,7 @@ class VectorFiller:
 LEAST_KEPT = 1000
 KEPT_SHARE = 5
 _SMALL = 16
+_NONE = np.empty(0, np.int64)
 
 
 def missing(snapshot: Snapshot, name: str) -> Waiting:
@@ -286,10 +288,6 @@ def missing(snapshot: Snapshot, name: str) -> Waiting:
     lacking = (snapshot.contexts != 0) & ~snapshot.vectors(name).known
     by_file = snapshot.by_file(np.flatnonzero(lacking))
     return [(path, snapshot.contexts[rows]) for path, rows in reversed(by_file)]
-
-
-def _count_texts(waiting: Waiting) -> int:
-    return len(np.unique(np.concatenate([each for _, each in waiting]))) if waiting else 0
 
 
 def due(
@@ -329,7 +327,13 @@ def add(
 ) -> list[int]:
     """Save the vectors (float[n, d]) of `contexts`, and return the ids of their groups. Drops
     earlier vectors of the embedder when they have another width."""
-    embedder = _embedder(writer, name, vectors.shape[1])
+    width = vectors.shape[1]
+    row = writer.execute("SELECT id, width FROM embedders WHERE name = ?", (name,)).fetchone()
+    if row and row[1] != width:
+        drop(writer, "name = ?", name)
+        row = None
+    insert = "INSERT INTO embedders VALUES (NULL, ?, ?)"
+    embedder = row[0] if row else writer.execute(insert, (name, width)).lastrowid or 0
     writer.changed()
     keys = np.asarray(contexts, np.int64)
     return add_vectors(writer.execute, embedder, keys, vectors.astype(np.float16))
@@ -357,16 +361,6 @@ def prune(writer: Writer) -> None:
 def _width(store: IndexStore, name: str) -> int | None:
     found = store.query("SELECT width FROM embedders WHERE name = ?", (name,))
     return int(found[0][0]) if found else None
-
-
-def _embedder(writer: Writer, name: str, width: int) -> int:
-    row = writer.execute("SELECT id, width FROM embedders WHERE name = ?", (name,)).fetchone()
-    if row and row[1] == width:
-        return int(row[0])
-    if row:
-        drop(writer, "name = ?", name)
-    cursor = writer.execute("INSERT INTO embedders VALUES (NULL, ?, ?)", (name, width))
-    return int(cursor.lastrowid or 0)
 
 
 def _groups(writer: Writer, which: str, value: str | int) -> list[tuple[int, bytes]]:
@@ -409,7 +403,7 @@ def _delete_numbers(writer: Writer, group: int) -> None:
 def _rewrite(writer: Writer, wanted: npt.NDArray[np.int64]) -> None:
     """Rewrite the groups with unwanted vectors, or with few vectors, without the unwanted ones."""
     for embedder, width in writer.execute("SELECT id, width FROM embedders").fetchall():
-        contexts, vectors = np.empty(0, np.int64), np.empty((0, width), np.float16)
+        contexts, vectors = _NONE, np.empty((0, width), np.float16)
         for group, listed in _groups(writer, "e.id = ?", embedder):
             keys = np.frombuffer(listed, "<i8")
             kept = np.isin(keys, wanted)
