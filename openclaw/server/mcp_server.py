@@ -15,10 +15,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
 
 from openclaw import __version__
 from openclaw.errors import OpenclawError
-from openclaw.server.access import ASGIScope, Receive, Send
 from openclaw.server.service import Service
 from openclaw.server.shared_tools import Caller, SharedTools, find_file
 from openclaw.server.wire import Problem
@@ -79,7 +79,7 @@ class McpEndpoint:
         self._manager: Any = None
         self._serving: asyncio.Task[None] | None = None
 
-    async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if find_spec("mcp") is None:
             said = {"error": "the MCP SDK is not installed", "hint": INSTALL}
             await JSONResponse(said, 501)(scope, receive, send)

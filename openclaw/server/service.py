@@ -15,7 +15,7 @@ from openclaw.history.history import Command
 from openclaw.home.command_turns import record_command
 from openclaw.models.base import Model
 from openclaw.security.audit import ACTIONS, Audit
-from openclaw.server.access import Tokens, tokens_file
+from openclaw.server.access_tokens import Tokens, tokens_file
 from openclaw.server.runs import Runs
 from openclaw.server.warm import WarmHome
 from openclaw.server.wire import Problem, PromptRequest
@@ -34,7 +34,7 @@ class Service:
 
     def __init__(self, home: Home, token: str = "", end: Callable[[], None] = lambda: None) -> None:
         self.home, self.end, self.port = home, end, 0
-        self.tokens = Tokens(tokens_file(home), token) if token else Tokens(tokens_file(home))
+        self.tokens = Tokens(tokens_file(home), token)
         self.warm = WarmHome(home)
         self.runs = Runs(self.warm)
         self.began_at = time.time()

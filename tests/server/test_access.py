@@ -14,7 +14,8 @@ import httpx
 import pytest
 
 from openclaw.errors import UsageError
-from openclaw.server.access import MAX_BODY, Tokens, add_token, remove_token, tokens_file
+from openclaw.server.access import MAX_BODY
+from openclaw.server.access_tokens import Tokens, add_token, remove_token, tokens_file
 from openclaw.server.routes import ENDPOINTS
 from openclaw.server.server_client import RunningServer
 from openclaw.storage.home import Home

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from openclaw.server.access import add_token, tokens_file
+from openclaw.server.access_tokens import add_token, tokens_file
 from openclaw.storage.home import Home
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from openclaw.config.mcp_settings import Server
-from openclaw.server.access import add_token, tokens_file
+from openclaw.server.access_tokens import add_token, tokens_file
 from openclaw.server.server_client import RunningServer
 from openclaw.storage.home import Home
 from tests.fakes.command import openclaw

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.server.access import Tokens, tokens_file
+from openclaw.server.access_tokens import Tokens, tokens_file
 from openclaw.server.server_client import RunningServer
 from openclaw.storage.home import Home
 from tests.fakes.command import openclaw

@@ -17,7 +17,7 @@ from openclaw.cli.options import make_group
 from openclaw.cli.questions import refuse_inside_agent, write_after_yes
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.security.display import one_line
-from openclaw.server.access import add_token, read_tokens, remove_token, tokens_file
+from openclaw.server.access_tokens import add_token, read_tokens, remove_token, tokens_file
 from openclaw.server.autostart import inherited_socket, make_files, start_command
 from openclaw.server.server_client import RunningServer, find_server
 from openclaw.storage.home import Home
