@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import traceback
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route as StarletteRoute
+from starlette.routing import Route
 
 from openclaw import __version__
 from openclaw.errors import Damaged, OpenclawError, Refused, UsageError
@@ -30,6 +31,8 @@ Scope = Literal["open", "read", "chat", "files", "owner", "terminal"]
 """Who may call a route: anybody; a token for reading, for chatting or for files; the owner; the
 user's terminal alone."""
 Schema = Mapping[str, Any]
+MAX_NUMBER = 1000
+_PARAMETER = re.compile(r"{(\w+)}")
 TEXT: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "integer"}
 TRUTH: Schema = {"type": "boolean"}
@@ -49,30 +52,32 @@ def a_list(items: Schema) -> Schema:
     return {"type": "array", "items": items}
 
 
+SCHEMAS: Mapping[str, Schema] = {
+    "str": TEXT,
+    "int": NUMBER,
+    "bool": TRUTH,
+    "float": {"type": "number"},
+    "Scope": TEXT,
+    "Sequence[str]": a_list(TEXT),
+    "str | None": {"type": ["string", "null"]},
+    "Mode | None": {"type": ["string", "null"]},
+    "int | None": {"type": ["integer", "null"]},
+    "bool | None": {"type": ["boolean", "null"]},
+    "Mapping[str, str] | None": {"type": ["object", "null"]},
+}
+"""The schema of each type that a key of a body has, as the type is written."""
+
+
 @frozen
 class Call:
-    """One call of a route: values from the path and the query, and the body as JSON."""
+    """One call of a route, for the function that answers it."""
 
     server: Service
-    path: Mapping[str, str] = field(default_factory=dict)
-    query: Mapping[str, str] = field(default_factory=dict)
-    body: Any = None
     headers: Mapping[str, str] = field(default_factory=dict)
     scopes: frozenset[str] = frozenset()
 
-    def number(self, name: str, default: int, most: int = 1000) -> int:
-        """Return a whole number of the query, 1 to `most`. Problem for anything else."""
-        said = self.query.get(name, str(default))
-        if not said.isdecimal() or not 1 <= int(said) <= most:
-            raise Problem(400, f"{name} is no number from 1 to {most}")
-        return int(said)
 
-    def flag(self, name: str) -> bool:
-        """Tell whether the query has this parameter, with another value than 0 or false."""
-        return self.query.get(name, "0").lower() not in ("", "0", "false", "no")
-
-
-Handler = Callable[[Call], Any]
+Handler = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +92,29 @@ class Endpoint:
     method: str
     path: str
     scope: Scope
-    about: str
     handle: Handler
-    query: Mapping[str, str] = field(default_factory=dict)
-    body: Schema | None = None
-    answer: Schema = field(default_factory=dict)
-    status: int = 200
+    query: Mapping[str, str]
+    body: Schema | None
+    answer: Schema
+    status: int
+
+    def read_query(self, given: Mapping[str, str]) -> dict[str, Any]:
+        """Return the values of the query, each of the type that its default has: a whole number is
+        1 to 1000, or to its default where that is more. Problem for another number."""
+        known = inspect.signature(self.handle).parameters
+        named = [name for name in self.query if name in given]
+        return {name: _read_value(name, given[name], known[name].default) for name in named}
+
+
+def _read_value(name: str, text: str, default: Any) -> Any:
+    if isinstance(default, bool):
+        return text.lower() not in ("", "0", "false", "no")
+    if not isinstance(default, int):
+        return text
+    most = max(MAX_NUMBER, default)
+    if not text.isdecimal() or not 1 <= int(text) <= most:
+        raise Problem(400, f"{name} is no number from 1 to {most}")
+    return int(text)
 
 
 class Routes:
@@ -102,19 +124,38 @@ class Routes:
         self.endpoints: list[Endpoint] = []
 
     def add(
-        self, method: str, path: str, scope: Scope, *, body: Schema | None = None, **more: Any
+        self,
+        method: str,
+        path: str,
+        scope: Scope,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Schema | None = None,
+        answer: Schema | None = None,
+        status: int = 200,
     ) -> Callable[[Handler], Handler]:
-        """Make the function an endpoint; its docstring says what it does. A method that changes
-        something takes a JSON object, an empty one when no body is named."""
-        if body is None and method != "GET":
-            body = an_object()
+        """Make the function an endpoint; its docstring says what it does. Behind the call it takes
+        what the path and the query name. Its other parameters are the keys of the JSON body, unless
+        `body` is another form of that; those without a default are required."""
 
         def register(handle: Handler) -> Handler:
-            about = " ".join((handle.__doc__ or "").split())
-            self.endpoints.append(Endpoint(method, path, scope, about, handle, body=body, **more))
+            elsewhere = ("call", *_PARAMETER.findall(path), *(query or ()))
+            form = None if method == "GET" else body or _body_schema(handle, elsewhere)
+            made = Endpoint(method, path, scope, handle, query or {}, form, answer or {}, status)
+            self.endpoints.append(made)
             return handle
 
         return register
+
+
+def _body_schema(handle: Handler, elsewhere: Sequence[str]) -> Schema:
+    parameters = inspect.signature(handle).parameters.values()
+    keys = [each for each in parameters if each.name not in elsewhere]
+    return {
+        "type": "object",
+        "properties": {each.name: SCHEMAS[each.annotation] for each in keys},
+        "required": [each.name for each in keys if each.default is each.empty],
+    }
 
 
 @contextmanager
@@ -127,39 +168,39 @@ def looking_up() -> Iterator[None]:
 
 
 _STATUSES: Sequence[tuple[type[Exception], int]] = (
+    (ToolProblem, 400),
     (UsageError, 400),
     (Refused, 403),
     (Damaged, 409),
     (OpenclawError, 503),
+    (Exception, 500),
 )
+
+
+def status_of(error: Exception) -> int:
+    if isinstance(error, Problem):
+        return error.status
+    return next(status for kind, status in _STATUSES if isinstance(error, kind))
 
 
 def to_response(error: Exception) -> Response:
     """Return the answer for an error of a call."""
+    status = status_of(error)
+    said: dict[str, Any] = {"error": str(error), "hint": getattr(error, "hint", "")}
     if isinstance(error, Problem):
-        said = {"error": str(error), "hint": error.hint, **error.more}
-        return JSONResponse(said, error.status)
-    if isinstance(error, ToolProblem):
-        return JSONResponse({"error": str(error), "hint": ""}, 400)
-    if isinstance(error, OpenclawError):
-        status = next(status for kind, status in _STATUSES if isinstance(error, kind))
-        said = {"error": str(error), "hint": error.hint, "exit_code": error.exit_code}
-        return JSONResponse(said, status)
-    said = {"error": f"{type(error).__name__}: {error}", "hint": "see what the server printed"}
-    return JSONResponse(said, 500)
+        said |= error.more
+    elif isinstance(error, OpenclawError):
+        said["exit_code"] = error.exit_code
+    elif status == 500:
+        said = {"error": f"{type(error).__name__}: {error}", "hint": "see what the server printed"}
+    return JSONResponse(said, status)
 
 
-def make_route(server: Service, endpoints: Sequence[Endpoint]) -> StarletteRoute:
-    """Return the route of some endpoints with the same path, one for each method."""
-    by_method = {each.method: each for each in endpoints}
-
+def make_route(server: Service, endpoint: Endpoint) -> Route:
     async def answer(request: Request) -> Response:
-        endpoint = by_method.get(request.method)
-        if endpoint is None:  # HEAD, which Starlette adds to GET
-            endpoint = by_method["GET"]
         return await _answer(server, endpoint, request)
 
-    return StarletteRoute(endpoints[0].path, answer, methods=[*by_method])
+    return Route(endpoint.path, answer, methods=[endpoint.method])
 
 
 async def _answer(server: Service, endpoint: Endpoint, request: Request) -> Response:
@@ -169,22 +210,21 @@ async def _answer(server: Service, endpoint: Endpoint, request: Request) -> Resp
         return to_response(Problem(403, f"this token may not do that ({endpoint.scope})"))
     try:
         body = await _read_body(endpoint, request)
-        call = Call(
-            server, request.path_params, request.query_params, body, request.headers, scopes
-        )
-        made = await run_in_threadpool(endpoint.handle, call)
+        given = {**request.path_params, **endpoint.read_query(request.query_params), **body}
+        call = Call(server, request.headers, scopes)
+        made = await run_in_threadpool(endpoint.handle, call, **given)
         if isinstance(made, Awaitable):
             made = await made
     except Exception as error:  # noqa: BLE001  the one exit point of all routes
-        if not isinstance(error, Problem | OpenclawError | ToolProblem):
+        if status_of(error) == 500:
             traceback.print_exception(error)
         return to_response(error)
     return made if isinstance(made, Response) else JSONResponse(made, endpoint.status)
 
 
-async def _read_body(endpoint: Endpoint, request: Request) -> Any:
+async def _read_body(endpoint: Endpoint, request: Request) -> dict[str, Any]:
     if endpoint.body is None:
-        return None
+        return {}
     raw = await request.body()
     body = None
     with suppress(ValueError, RecursionError):
@@ -195,10 +235,9 @@ async def _read_body(endpoint: Endpoint, request: Request) -> Any:
         known = ", ".join(endpoint.body.get("properties", {}))
         required = ", ".join(endpoint.body.get("required", ())) or "none"
         raise Problem(400, "the body has another form", f"keys: {known}; required: {required}")
-    return body
+    return dict(body)
 
 
-_PARAMETER = re.compile(r"{(\w+)}")
 ERROR = an_object("error hint")
 
 
@@ -220,7 +259,7 @@ def _describe(endpoint: Endpoint) -> dict[str, Any]:
     parameters = [_parameter(name, "path", "") for name in named]
     parameters += [_parameter(name, "query", about) for name, about in endpoint.query.items()]
     described: dict[str, Any] = {
-        "summary": endpoint.about,
+        "summary": " ".join((endpoint.handle.__doc__ or "").split()),
         "parameters": parameters,
         "responses": {
             str(endpoint.status): {"description": "done", **_content(endpoint.answer)},

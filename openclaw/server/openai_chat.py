@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
+from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
 
 from openclaw import events
+from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.inspection.turn_lines import missing_part, tool_line, verdict_lines
 from openclaw.messages import Material, Message, Usage
@@ -206,9 +208,7 @@ class Answer:
     def __init__(self, service: Service, request: ChatRequest, run: Run) -> None:
         self._service, self._request, self._run = service, request, run
         self._calls: dict[str, events.ToolStart] = {}
-        self._segment = self._told = ""
-        self.done: events.Done | None = None
-        self.error: events.Error | None = None
+        self._segment = self.text = ""
         self.usage = Usage()
 
     async def pieces(self) -> AsyncIterator[dict[str, str] | None]:
@@ -242,10 +242,8 @@ class Answer:
             case events.ToolEnd():
                 line = tool_line(self._calls.pop(event.id, None), event)
                 yield "reasoning_content", f"{line}\n"
-            case events.Error():
-                self.error = event
             case events.Done():
-                self.done, self.usage = event, event.usage
+                self.usage = event.usage
                 rest, anew = missing_part(self._segment, event.answer)
                 if anew:
                     self._segment = ""
@@ -257,38 +255,38 @@ class Answer:
     def _tell(self, text: str) -> Iterator[tuple[str, str]]:
         if not self._segment:
             text = text.lstrip("\n")
-            if text and self._told:
+            if text and self.text:
                 text = f"\n\n{text}"
         if text:
             self._segment += text
-            self._told += text
+            self.text += text
             yield "content", text
 
     def _keep(self) -> None:
         """Remember what the client was told, to find the conversation again."""
-        if self.done is None:
+        if self.error is not None:
             return
-        held = self._service.sessions.load(self.done.session_id)
+        held = self._service.sessions.load(self._run.session.id)
         request = self._request
-        told = (*request.earlier, ("user", request.prompt), ("assistant", self._told))
+        told = (*request.earlier, ("user", request.prompt), ("assistant", self.text))
         names = [f"name {request.named}"] if request.named else []
         count = held.archived + len(held.messages)
         note_talk(self._service.home, held.id, count, key_of(told), *names)
 
+    @property
+    def error(self) -> events.Error | None:
+        """Why it has not come, None for an answer."""
+        end = self._run.outcome
+        return None if isinstance(end, events.Done) else end or events.Error("no answer", "", 1)
+
     def describe(self) -> dict[str, Any]:
         """Return what OpenAI's form has no place for."""
-        done = self.done
-        shape: dict[str, Any] = {"run_id": self._run.id, "session_id": self._run.session.id}
-        shape |= {"warnings": list(self._request.warnings)}
-        if done is None:
-            return shape
+        run, done = self._run, self._run.outcome
+        assert isinstance(done, events.Done)  # noqa: S101  else there is no answer to describe
         names = ("stop_reason", "citations", "sources", "refused", "unbacked", "receipt")
         told = events.to_wire(done)
-        return shape | {name: told[name] for name in names}
-
-    @property
-    def text(self) -> str:
-        return self._told
+        shape = {"run_id": run.id, "session_id": run.session.id}
+        return {**shape, "warnings": self._request.warnings, **{name: told[name] for name in names}}
 
 
 class PlainAnswer:
@@ -297,18 +295,23 @@ class PlainAnswer:
     def __init__(self, model: Model, request: ChatRequest) -> None:
         self._model, self._request = model, request
         self.usage, self.text, self.finish_reason = Usage(), "", "stop"
+        self.error: events.Error | None = None
 
-    def pieces(self) -> Iterator[dict[str, str]]:
+    async def pieces(self) -> AsyncIterator[dict[str, str] | None]:
+        """Yield what is to be added to the message."""
         said = self._request.messages
         messages = [Message(_ROLES.get(role, "user"), text) for role, text in said]
         asked = Request(tuple(messages), max_tokens=self._request.max_tokens, think=False)
-        for chunk in self._model.stream(asked):
-            if isinstance(chunk, Text):
-                self.text += chunk.text
-                yield {"content": chunk.text}
-            elif isinstance(chunk, Reply):
-                self.usage = chunk.usage
-                self.finish_reason = "length" if chunk.stop_reason == "length" else "stop"
+        try:
+            async for chunk in iterate_in_threadpool(self._model.stream(asked)):
+                if isinstance(chunk, Text):
+                    self.text += chunk.text
+                    yield {"content": chunk.text}
+                elif isinstance(chunk, Reply):
+                    self.usage = chunk.usage
+                    self.finish_reason = "length" if chunk.stop_reason == "length" else "stop"
+        except OpenclawError as error:
+            self.error = events.Error(str(error), error.hint, error.exit_code)
 
 
 def usage_json(usage: Usage) -> dict[str, Any]:
@@ -321,6 +324,7 @@ def usage_json(usage: Usage) -> dict[str, Any]:
     }
 
 
-def head_json(name: str, kind: str, model: str) -> dict[str, Any]:
+def head_json(kind: str, model: str) -> dict[str, Any]:
     """Return the beginning of an answer, or of a piece of one."""
-    return {"id": f"chatcmpl-{name}", "object": kind, "created": int(time.time()), "model": model}
+    name = f"chatcmpl-{secrets.token_hex(8)}"
+    return {"id": name, "object": kind, "created": int(time.time()), "model": model}

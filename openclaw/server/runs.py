@@ -8,7 +8,7 @@ import threading
 import time
 import traceback
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any, Literal, cast
 
@@ -39,20 +39,25 @@ class Run:
     events    what has happened, as JSON objects; the number of an event is its place, from 1
     progress  what goes on until the next event, None for nothing
     question  the open question to the user, with its id
+    outcome   how the turn ended, None before
+    key       by which a client knows it, "" for none
     """
 
-    def __init__(self, request: PromptRequest, session: Session, agent: Agent) -> None:
-        self.id = secrets.token_hex(8)
+    def __init__(
+        self, request: PromptRequest, session: Session, agent: Agent, key: str = ""
+    ) -> None:
+        self.id, self.key = secrets.token_hex(8), key
         self.request, self.session, self.agent = request, session, agent
         self.events: list[dict[str, Any]] = []
         self.state: State = "preparing"
+        self.outcome: events.Done | events.Error | None = None
         self.began_at, self.ended_at = time.time(), 0.0
         self.progress: dict[str, Any] | None = None
         self.question: dict[str, Any] | None = None
         self.text = ""
         self._answers: dict[str, Mapping[str, Any]] = {}
-        self._changed = threading.Condition()
-        self._stop = threading.Event()
+        self._answered = threading.Condition()
+        self._stop, self._ended = threading.Event(), threading.Event()
         self._listeners: set[Callable[[], None]] = set()
         self.add({"event": "run", "id": self.id, "session_id": session.id, "state": self.state})
 
@@ -71,7 +76,7 @@ class Run:
 
     @property
     def ended(self) -> bool:
-        return bool(self.ended_at)
+        return self._ended.is_set()
 
     @property
     def stopping(self) -> bool:
@@ -79,11 +84,9 @@ class Run:
 
     def add(self, event: dict[str, Any]) -> None:
         """Add an event, and wake everybody who waits for one."""
-        with self._changed:
-            if len(self.events) < MAX_EVENTS or event["event"] in ("done", "error"):
-                self.events.append(event)
-            self.progress = None
-            self._changed.notify_all()
+        if len(self.events) < MAX_EVENTS or event["event"] in ("done", "error"):
+            self.events.append(event)
+        self.progress = None
         self._wake()
 
     def show_progress(self, progress: events.Progress) -> None:
@@ -98,11 +101,7 @@ class Run:
 
     def wait(self, seconds: float) -> bool:
         """Wait for the end; returns True when it has come."""
-        until = time.monotonic() + seconds
-        with self._changed:
-            while not self.ended and (left := until - time.monotonic()) > 0:
-                self._changed.wait(left)
-        return self.ended
+        return self._ended.wait(seconds)
 
     def stop(self) -> None:
         """Let the turn end as interrupted, soon."""
@@ -111,12 +110,12 @@ class Run:
     def answer(self, question: str, reply: Mapping[str, Any]) -> None:
         """Answer the open question; the first answer counts. `reply`: decision, instead, grant; see
         `_read_reply`. UsageError when the question is not open."""
-        with self._changed:
+        with self._answered:
             if self.question is None or self.question["id"] != question:
                 raise UsageError("this question is not open", "another client may have answered")
             self._answers[question] = reply
             self.question = None
-            self._changed.notify_all()
+            self._answered.notify_all()
 
     def _wake(self) -> None:
         for wake in tuple(self._listeners):
@@ -126,44 +125,35 @@ class Run:
 
     def drive(self) -> None:
         """Answer the prompt, and add each event. Never raises."""
+        seconds = self.agent.settings.serve.turn_timeout
+        clock = threading.Timer(seconds, self._stop_late)
+        if seconds:
+            clock.start()
         try:
-            with stopped_by(self._stop), self._clock():
+            with stopped_by(self._stop):
                 self._ask()
         except OpenclawError as error:
-            self.add(_error_to_json(str(error), error.hint, error.exit_code))
+            self._hear(events.Error(str(error), error.hint, error.exit_code))
         except KeyboardInterrupt:
-            self.add(_error_to_json("interrupted", "", 130))
+            self._hear(events.Error("interrupted", "", 130))
         except Exception as error:  # noqa: BLE001  a client has to be told of any end
             message, hint, exit_code = describe_unexpected(error)
             if hint is None:
                 traceback.print_exception(error)
-            self.add(_error_to_json(message, hint or "see what the server printed", exit_code))
+            self._hear(events.Error(message, hint or "see what the server printed", exit_code))
+        finally:
+            clock.cancel()
 
     def end(self) -> None:
         """Mark the run as ended, after its last event."""
-        with self._changed:
-            self.state, self.ended_at = "done", time.time()
-            self._changed.notify_all()
+        self.state, self.ended_at = "done", time.time()
+        self._ended.set()
         self._wake()
 
-    @contextmanager
-    def _clock(self) -> Iterator[None]:
-        """Stop the run when it takes longer than the settings allow."""
+    def _stop_late(self) -> None:
         seconds = self.agent.settings.serve.turn_timeout
-        if not seconds:
-            yield
-            return
-
-        def stop() -> None:
-            self._hear(events.Notice(f"stopped after {seconds:g} s (setting serve.turn_timeout)"))
-            self.stop()
-
-        clock = threading.Timer(seconds, stop)
-        clock.start()
-        try:
-            yield
-        finally:
-            clock.cancel()
+        self._hear(events.Notice(f"stopped after {seconds:g} s (setting serve.turn_timeout)"))
+        self.stop()
 
     def _ask(self) -> None:
         agent, request = self.agent, self.request
@@ -192,6 +182,8 @@ class Run:
                 self.state = "tool"
             case events.ToolEnd():
                 self.state = "reading"
+            case events.Done() | events.Error():
+                self.outcome = event
         self.add(event_to_json(event))
         if isinstance(event, events.Done) and event.receipt:
             paths = [change.path for change in event.receipt.files]
@@ -216,10 +208,10 @@ class Run:
 
     def _wait_for_answer(self, question: str) -> Mapping[str, Any]:
         until = time.monotonic() + (self.request.wait or float("inf"))
-        with self._changed:
+        with self._answered:
             while question not in self._answers and time.monotonic() < until:
                 check_stop()
-                self._changed.wait(POLL_SECONDS)
+                self._answered.wait(POLL_SECONDS)
             return self._answers.pop(question, {})
 
     def _read_reply(self, question: PermissionQuestion, reply: Mapping[str, Any]) -> str:
@@ -243,7 +235,6 @@ class Runs:
         self._warm = warm
         self._lock = threading.Lock()
         self._runs: dict[str, Run] = {}
-        self._by_key: dict[str, str] = {}
 
     def start(
         self,
@@ -258,7 +249,7 @@ class Runs:
         asked. A `key` that was used before returns the run that it began. Raises as opening the
         home, the session or the model does; a model that does not answer is told by the run."""
         with self._lock:
-            if key and (known := self._runs.get(self._by_key.get(key, ""))):
+            if known := self.find(key):
                 return known
             self._forget_old()
             agent = self._warm.open(request, settings)
@@ -267,19 +258,17 @@ class Runs:
                     request.latest, request.session, agent.model_name
                 )
                 prepare(agent)
-                run = Run(request, chosen, agent)
+                run = Run(request, chosen, agent, key)
             except BaseException:
                 self._warm.close(agent)
                 raise
             self._runs[run.id] = run
-            if key:
-                self._by_key[key] = run.id
         threading.Thread(target=self._drive, args=(run,), name=f"run {run.id}").start()
         return run
 
-    def began(self, key: str) -> bool:
-        """Return True when a run was begun with this key."""
-        return bool(key) and self._by_key.get(key, "") in self._runs
+    def find(self, key: str) -> Run | None:
+        """Return the run that was begun with this key."""
+        return next((run for run in list(self._runs.values()) if key and run.key == key), None)
 
     def get(self, run_id: str) -> Run | None:
         return self._runs.get(run_id)
@@ -319,7 +308,6 @@ class Runs:
         for run in list(self._runs.values()):
             if run.ended and run.ended_at < old:
                 del self._runs[run.id]
-        self._by_key = {key: name for key, name in self._by_key.items() if name in self._runs}
 
 
 async def follow(
@@ -369,7 +357,3 @@ def _until_stopped(
             event = happening.throw(KeyboardInterrupt())
         except StopIteration:
             return
-
-
-def _error_to_json(message: str, hint: str, exit_code: int) -> dict[str, Any]:
-    return event_to_json(events.Error(message, hint, exit_code))

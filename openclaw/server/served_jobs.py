@@ -21,7 +21,7 @@ from openclaw.jobs.unattended import (
 )
 from openclaw.security.display import harmless
 from openclaw.server.service import Service
-from openclaw.server.wire import PromptRequest, event_from_json
+from openclaw.server.wire import PromptRequest
 from openclaw.types import local_time
 
 LOOK_SECONDS = 30.0
@@ -98,13 +98,9 @@ class ServedJobs:
         if not run.wait(settings.heartbeat.timeout):
             run.stop()
             run.wait(STOP_SECONDS)
-        for event in reversed(run.events):
-            if event["event"] == "error":
-                return UnattendedResult(why=event["message"], code=1)
-            done = event_from_json(event)
-            if isinstance(done, Done):
-                return result_of(done, 0)
-        return UnattendedResult(why="it took too long", code=1)
+        if isinstance(end := run.outcome, Done):
+            return result_of(end, 0)
+        return UnattendedResult(why=end.message if end else "it took too long", code=1)
 
 
 def _say(text: str) -> None:

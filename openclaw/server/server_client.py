@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 
 from openclaw import __version__
 from openclaw.errors import ServerAway
-from openclaw.events import Error, Event
+from openclaw.events import Event
 from openclaw.frozen import frozen
 from openclaw.retrieval.passages import Passage, passage_from_json
 from openclaw.security.grants import Grant
@@ -40,10 +40,8 @@ class RunningServer:
 
     def call(self, method: str, path: str, body: object = None) -> Any:
         """Return the JSON answer of a call. Raises the error that the server tells."""
-        connection = self._connect()
-        with closing(connection):
-            response = self._send(connection, method, path, body)
-            return _read_answer(response)
+        with closing(self._connect()) as connection:
+            return _read_answer(self._send(connection, method, path, body))
 
     def search(
         self, question: str, k: int, path: str, since: str
@@ -144,8 +142,8 @@ class Answering:
 
     def _read(self) -> Generator[Event]:
         path = f"/api/runs/{self._run}/events"
-        connection = self._server._connect(SILENT_SECONDS)
-        with closing(connection):
+        lost = ServerAway("the openclaw server ended in mid-turn", BROKEN)
+        with closing(self._server._connect(SILENT_SECONDS)) as connection:
             response = self._server._send(
                 connection, "GET", path, None, Last_Event_ID=str(self._seen)
             )
@@ -158,30 +156,22 @@ class Answering:
                         self.session_id = data["session_id"]
                     elif data["event"] == "question":
                         self._reply(data)
-                    elif data["event"] == "end":
+                    elif data["event"] in ("end", "error"):
                         self._ended = True
+                        return _raise_error(data)
                     elif (event := event_from_json(data)) is not None:
-                        if isinstance(event, Error):
-                            self._ended = True
-                            if event.exit_code == 130:
-                                raise KeyboardInterrupt
-                            raise to_error(event.message, event.hint, event.exit_code)
                         yield event
-                    if self._ended:
-                        return
             except (OSError, HTTPException) as error:
-                raise ServerAway("the openclaw server ended in mid-turn", BROKEN) from error
-        if not self._ended:
-            raise ServerAway("the openclaw server ended in mid-turn", BROKEN)
+                raise lost from error
+        raise lost
 
     def _reply(self, data: Mapping[str, Any]) -> None:
         """Ask the user here, and send the reply. Another client may have been quicker."""
         if self._ask_user is None:
             return
-        values = {key: data[key] for key in data if key not in ("event", "id")}
         reply: dict[str, Any] = {}
         try:
-            reply["decision"] = self._ask_user(question_from_json(values)) or "no"
+            reply["decision"] = self._ask_user(question_from_json(data)) or "no"
         except Declined as declined:
             reply["instead"] = str(declined)
         if (grant := self._kept.take()) is not None:
@@ -206,6 +196,14 @@ def read_stream(response: HTTPResponse) -> Iterator[tuple[int, dict[str, Any]]]:
             number, data = 0, ""
 
 
+def _raise_error(data: Mapping[str, Any]) -> None:
+    """Raise the error that ended a run, if the event is one."""
+    if data["event"] == "error" and data["exit_code"] == 130:
+        raise KeyboardInterrupt
+    if data["event"] == "error":
+        raise to_error(data["message"], data["hint"], data["exit_code"])
+
+
 def find_server(home: Home) -> RunningServer | None:
     """Return the server that runs for a home, None without one of this very version. It must show
     that it knows the token before it gets it: another program may have the port by now."""
@@ -214,9 +212,8 @@ def find_server(home: Home) -> RunningServer | None:
         found = RunningServer(int(said["port"]), str(said["token"]), int(said["pid"]))
         if said["version"] != __version__:
             return None
-        connection = found._connect(CONNECT_SECONDS)
         nonce = secrets.token_hex(16)
-        with closing(connection):
+        with closing(found._connect(CONNECT_SECONDS)) as connection:
             connection.request("GET", f"/api/health?nonce={nonce}")
             answer = json.loads(connection.getresponse().read(10_000))
         proof = str(answer["proof"])

@@ -13,7 +13,6 @@ from openclaw.agent.agent import Agent
 from openclaw.config import load_settings
 from openclaw.history.history import Command
 from openclaw.home.command_turns import record_command
-from openclaw.models.base import Model
 from openclaw.security.audit import ACTIONS, Audit
 from openclaw.server.access_tokens import Tokens, tokens_file
 from openclaw.server.runs import Runs
@@ -76,12 +75,6 @@ class Service:
         if "owner" not in scopes and MODES.index(mode) > MODES.index(own):
             raise Problem(403, f"this token may not go beyond the mode {own}")
         return mode
-
-    def open_model(self) -> Model:
-        """Return the warm model of the settings. Raises as opening one does."""
-        with self.agent() as agent:
-            self.warm.share_model(agent)
-            return agent.model
 
     @contextmanager
     def changing(

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.errors import OpenclawError
+from openclaw.events import Done
 from openclaw.frozen import frozen
 from openclaw.memory.entries import Meta
 from openclaw.memory.notes import AlreadyKnownError, typed_notes
@@ -348,11 +349,10 @@ class SharedTools:
         if not run.wait(ASK_SECONDS):
             run.stop()
             raise ToolProblem(f"no answer within {ASK_SECONDS:.0f} s")
-        last = next(each for each in reversed(run.events) if each["event"] in ("done", "error"))
-        if last["event"] == "error":
-            raise ToolProblem(last["message"])
-        refused = "".join(f"\n[refused: {what}]" for what in last["refused"])
-        text = self.fenced(last["answer"] + refused, "the agent")
+        if not isinstance(done := run.outcome, Done):
+            raise ToolProblem(done.message if done else "no answer")
+        refused = "".join(f"\n[refused: {what}]" for what in done.refused)
+        text = self.fenced(done.answer + refused, "the agent")
         return Answer(f"session: {run.session.id}\n{text}")
 
 

@@ -44,30 +44,25 @@ class PromptRequest:
     changes: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "material": [_material_to_json(m) for m in self.material]}
+        shape = asdict(self)
+        for material in shape["material"]:
+            if material["image"] and material["image"]["data"] is not None:
+                material["image"]["data"] = base64.b64encode(material["image"]["data"]).decode()
+        return shape
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> PromptRequest:
-        material = tuple(_material_from_json(each) for each in data.get("material", ()))
+        material = tuple(_material_from_json(**each) for each in data.get("material", ()))
         return cls(**{**data, "material": material})
 
 
-def _material_to_json(material: Material) -> dict[str, Any]:
-    shape = asdict(material)
-    if material.image is not None and material.image.data is not None:
-        shape["image"]["data"] = base64.b64encode(material.image.data).decode("ascii")
-    if material.lines is None:
-        del shape["lines"]
-    return shape
-
-
-def _material_from_json(data: Mapping[str, Any]) -> Material:
-    image = data.get("image")
-    if image is not None:
-        held = image.get("data")
-        image = Image(**{**image, "data": None if held is None else base64.b64decode(held)})
-    lines = Shown(**data["lines"]) if "lines" in data else None
-    return Material(data["label"], data["text"], data.get("path", ""), image, lines)
+def _material_from_json(
+    image: Mapping[str, Any] | None = None, lines: Mapping[str, Any] | None = None, **rest: str
+) -> Material:
+    if image and image.get("data") is not None:
+        image = {**image, "data": base64.b64decode(image["data"])}
+    held, shown = Image(**image) if image else None, Shown(**lines) if lines else None
+    return Material(**rest, image=held, lines=shown)
 
 
 class Problem(Exception):

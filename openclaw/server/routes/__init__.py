@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from starlette.routing import Route as StarletteRoute
-from starlette.routing import Router
+from starlette.routing import Route, Router
 
 from openclaw import __version__
 from openclaw.server.api import (
@@ -87,8 +84,5 @@ ENDPOINTS: tuple[Endpoint, ...] = tuple(
 
 
 def make_router(server: Service) -> Router:
-    path = attrgetter("path")
-    by_path = groupby(sorted(ENDPOINTS, key=path), key=path)
-    routes = [make_route(server, list(endpoints)) for _, endpoints in by_path]
-    mcp = StarletteRoute("/mcp", McpEndpoint(server))
-    return Router([*page_routes.PAGE_ROUTES, mcp, *routes])
+    routes = [make_route(server, endpoint) for endpoint in ENDPOINTS]
+    return Router([*page_routes.PAGE_ROUTES, Route("/mcp", McpEndpoint(server)), *routes])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from starlette.responses import JSONResponse
@@ -44,19 +45,19 @@ def tree(call: Call) -> Any:
     return found
 
 
-def _asked_file(call: Call) -> tuple[str, bytes]:
-    """The path and the bytes of the file that a query names."""
-    path, data = read_file(call.server.home, call.query.get("path", ""))
+def _asked_file(call: Call, named: str) -> tuple[str, bytes]:
+    """The path and the bytes of the file of this name."""
+    path, data = read_file(call.server.home, named)
     if data is None:
         raise Problem(404, f"there is no file {path}", "GET /api/tree lists them")
     return path, data
 
 
 @ROUTES.add("GET", "/api/files", "read", query={"path": "its path in the home"}, answer=FILE)
-def read(call: Call) -> Any:
+def read(call: Call, path: str = "") -> Any:
     """A file as text, with its MD5 as ETag. One that holds secrets is shown with their names, and
     cannot be saved."""
-    path, data = _asked_file(call)
+    path, data = _asked_file(call, path)
     text = decode(data)
     with call.server.agent() as agent:
         shown = agent.masker.mask_for_display(text)
@@ -65,33 +66,27 @@ def read(call: Call) -> Any:
     return JSONResponse(answer, headers={"etag": f'"{tag}"'})
 
 
-@ROUTES.add(
-    "POST",
-    "/api/files",
-    "files",
-    body=an_object("path content", etag=TEXT, base=TEXT),
-    answer=SAVED,
-)
-def save(call: Call) -> Any:
+@ROUTES.add("POST", "/api/files", "files", answer=SAVED)
+def save(call: Call, path: str, content: str, etag: str = "", base: str | None = None) -> Any:
     """Save a file, as one step of the history. With the ETag of what was edited (`If-Match`, or
     `etag`), or its text (`base`), changes of others since are merged; 409 with both sides where
     they are in the same lines. Without them the text replaces what is there."""
     home = call.server.home
-    path, now = read_file(home, call.body["path"])
+    path, now = read_file(home, path)
     if is_identity(path) and "owner" not in call.scopes:
         raise Problem(403, f"this token may not write {path}", "it decides what the agent does")
-    edited = call.headers.get("if-match", call.body.get("etag", "")).strip().removeprefix("W/")
+    edited = call.headers.get("if-match", etag).strip().removeprefix("W/")
     with call.server.agent() as agent:
         if now is not None and agent.masker.mask_for_display(decode(now)) != decode(now):
             raise Problem(403, f"{path} holds secrets", "edit it on the machine itself")
-        base = _find_base(agent, path, now, edited.strip('"'), call.body.get("base"))
+        edited_from = _find_base(agent, path, now, edited.strip('"'), base)
     file = home.inside(path)
     with call.server.changing(f"files save {path}") as turn:
         try:
-            data = encode_like(base, call.body["content"], file)
-            saved = save_over(file, base, data, turn.keep)
+            data = encode_like(edited_from, content, file)
+            saved = save_over(file, edited_from, data, turn.keep)
         except SaveConflict as conflict:
-            raise _tell_conflict(path, read_bytes(file), call.body["content"]) from conflict
+            raise _tell_conflict(path, read_bytes(file), content) from conflict
     done = {"path": path, "etag": md5(saved.after), "merged": saved.merged, "turn": turn.turn}
     return JSONResponse(done, headers={"etag": f'"{done["etag"]}"'})
 
@@ -99,9 +94,9 @@ def save(call: Call) -> Any:
 @ROUTES.add(
     "GET", "/api/blame", "read", query={"path": "its path in the home"}, answer=a_list(OBJECT)
 )
-def show_writers(call: Call) -> Any:
+def show_writers(call: Call, path: str = "") -> Any:
     """The lines of a file, each with the turn that wrote it."""
-    path, data = _asked_file(call)
+    path, data = _asked_file(call, path)
     with call.server.agent() as agent:
         mask = agent.masker.mask_for_display
         found = blame_json(agent, path, blame(agent.history.versions(path), data))
@@ -114,18 +109,17 @@ def show_writers(call: Call) -> Any:
     "POST",
     "/api/tokens/files",
     "read",
-    body=an_object(required={"paths": a_list(TEXT)}),
     answer=an_object(required={"files": a_list(an_object("path", tokens=NUMBER, error=TEXT))}),
 )
-def count_tokens(call: Call) -> Any:
+def count_tokens(call: Call, paths: Sequence[str]) -> Any:
     """The tokens of files."""
-    return {"files": [_count(call.server.home, path) for path in call.body["paths"]]}
+    return {"files": [_count(call.server.home, path) for path in paths]}
 
 
-@ROUTES.add("POST", "/api/render", "read", body=an_object("text"), answer=an_object("html"))
-def render(call: Call) -> Any:
+@ROUTES.add("POST", "/api/render", "read", answer=an_object("html"))
+def render(call: Call, text: str) -> Any:
     """Markdown as HTML, as the page shows it."""
-    return {"html": to_html(call.body["text"])}
+    return {"html": to_html(text)}
 
 
 def _count(home: Home, named: str) -> dict[str, Any]:

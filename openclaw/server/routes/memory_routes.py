@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from openclaw.memory.entries import CATEGORIES, Meta
-from openclaw.memory.notes import AlreadyKnownError, SavedNote, find_candidates, typed_notes
+from openclaw.memory.notes import AlreadyKnownError, Where, find_candidates, typed_notes
 from openclaw.server.api import (
     NUMBER,
     OBJECT,
@@ -52,13 +53,13 @@ PASSAGE = an_object(
     },
     answer=an_object(required={"passages": a_list(PASSAGE), "notices": a_list(TEXT)}),
 )
-def search(call: Call) -> Any:
+def search(
+    call: Call, q: str = "", k: int = 5, path: str = "", since: str = "", explain: bool = False
+) -> Any:
     """The passages that a search of memory finds, as of now."""
-    asked, explain = call.query.get("q", ""), call.flag("explain")
-    if not asked.strip():
+    if not q.strip():
         raise Problem(400, "say what to look for: q")
-    where = {name: call.query.get(name, "") for name in ("path", "since")}
-    passages, notices = call.server.warm.search(asked, call.number("k", 5), **where)
+    passages, notices = call.server.warm.search(q, k, path, since)
     return {"passages": [each.as_json(explain=explain) for each in passages], "notices": notices}
 
 
@@ -69,51 +70,40 @@ def search(call: Call) -> Any:
     query={"all": "superseded ones too", "category": "only of this one"},
     answer=a_list(NOTE),
 )
-def list_notes(call: Call) -> Any:
+def list_notes(call: Call, all: bool = False, category: str = "") -> Any:
     """What is remembered: lasting facts, then the days, the newest first."""
-    home, category = call.server.home, call.query.get("category", "")
-    found = typed_notes(home).list(call.flag("all"))
+    home = call.server.home
+    found = typed_notes(home).list(all)
     return [note.as_json(home) for note in found if category in ("", note.category)]
 
 
-@ROUTES.add(
-    "POST",
-    "/api/memory",
-    "files",
-    body=an_object("text", today=TRUTH, category=TEXT, replaces=TEXT),
-    answer=NOTE,
-    status=201,
-)
-def remember(call: Call) -> Any:
+@ROUTES.add("POST", "/api/memory", "files", answer=NOTE, status=201)
+def remember(
+    call: Call, text: str, today: bool = False, category: str = "", replaces: str = ""
+) -> Any:
     """Remember a fact; one that it corrects is struck through."""
-    home, body = call.server.home, call.body
-    category = body.get("category", "")
+    home = call.server.home
     if category and category not in CATEGORIES:
         raise Problem(400, f"{category} is no category", f"take one of: {', '.join(CATEGORIES)}")
-    notes, where = typed_notes(home), "today" if body.get("today") else "lasting"
-    with call.server.changing(f"memory add {body['text']}", store=notes):
+    notes = typed_notes(home)
+    with call.server.changing(f"memory add {text}", store=notes):
         try:
-            kept = notes.remember(
-                body["text"],
-                where,  # type: ignore[arg-type]
-                meta=Meta(category),
-                replaces=body.get("replaces", ""),
-            )
+            where: Where = "today" if today else "lasting"
+            note = notes.remember(text, where, meta=Meta(category), replaces=replaces).note
         except AlreadyKnownError as known:
-            kept = SavedNote(known.note, known=True)
-    return kept.note.as_json(home)
+            note = known.note
+    return note.as_json(home)
 
 
 @ROUTES.add("DELETE", "/api/memory", "files", query={"note": "its text, or PATH:LINE"}, answer=NOTE)
-def forget(call: Call) -> Any:
+def forget(call: Call, note: str = "") -> Any:
     """Take one memory out."""
-    home, named = call.server.home, call.query.get("note", "")
-    notes = typed_notes(home)
+    home, notes = call.server.home, typed_notes(call.server.home)
     with looking_up():
-        note = notes.find_one(named, home)
-    with call.server.changing(f"memory forget {note.place(home)}", store=notes):
-        notes.forget(note)
-    return note.as_json(home)
+        found = notes.find_one(note, home)
+    with call.server.changing(f"memory forget {found.place(home)}", store=notes):
+        notes.forget(found)
+    return found.as_json(home)
 
 
 @ROUTES.add("GET", "/api/review", "read", answer=a_list(OBJECT))
@@ -124,21 +114,15 @@ def list_candidates(call: Call) -> Any:
     return [{"n": n, **note.as_json(home)} for n, note in enumerate(waiting, 1)]
 
 
-@ROUTES.add(
-    "POST",
-    "/api/review",
-    "owner",
-    body=an_object(accept=a_list(TEXT), reject=a_list(TEXT)),
-    answer=a_list(OBJECT),
-)
-def review(call: Call) -> Any:
+@ROUTES.add("POST", "/api/review", "owner", answer=a_list(OBJECT))
+def review(call: Call, accept: Sequence[str] = (), reject: Sequence[str] = ()) -> Any:
     """Remember candidates or take them out, each by its number, its text, or "all"."""
     home, notes = call.server.home, typed_notes(call.server.home)
     waiting = notes.candidates()
     chosen = [
         (note, yes)
-        for name, yes in (("accept", True), ("reject", False))
-        for word in call.body.get(name, ())
+        for words, yes in ((accept, True), (reject, False))
+        for word in words
         for note in find_candidates(waiting, word)
     ]
     if len({note for note, _ in chosen}) < len(chosen):

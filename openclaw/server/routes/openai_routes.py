@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import wraps
 from typing import Any
 
-from starlette.concurrency import iterate_in_threadpool
 from starlette.responses import JSONResponse, StreamingResponse
 
 from openclaw.errors import OpenclawError
-from openclaw.server.api import OBJECT, Call, Routes, to_response
+from openclaw.server.api import OBJECT, Call, Routes, status_of
 from openclaw.server.openai_chat import (
     AGENT,
     PLAIN,
@@ -31,30 +29,24 @@ PIECE, WHOLE = "chat.completion.chunk", "chat.completion"
 _KINDS: Mapping[int, str] = {401: "authentication_error", 403: "permission_error"}
 
 
-def _in_their_form(handle: Callable[[Call], Any]) -> Callable[[Call], Any]:
+def _in_their_form(handle: Callable[..., Any]) -> Callable[..., Any]:
     """Tell errors as OpenAI does."""
 
     @wraps(handle)
-    def handle_and_tell(call: Call) -> Any:
+    def handle_and_tell(call: Call, /, **given: Any) -> Any:
         try:
-            return handle(call)
+            return handle(call, **given)
         except (Problem, OpenclawError) as error:
-            return _tell_error(error)
+            status = status_of(error)
+            return JSONResponse(_error_json(str(error), error.hint, status), status)
 
     return handle_and_tell
 
 
-def _tell_error(error: Exception) -> JSONResponse:
-    status = to_response(error).status_code
-    return JSONResponse(
-        {"error": _error_json(str(error), getattr(error, "hint", ""), status)}, status
-    )
-
-
-def _error_json(message: str, hint: str, status: int) -> dict[str, Any]:
+def _error_json(message: str, hint: str, status: int = 503) -> dict[str, Any]:
     said = f"{message} ({hint})" if hint else message
     kind = _KINDS.get(status, "invalid_request_error" if status < 500 else "server_error")
-    return {"message": said, "type": kind, "param": None, "code": None}
+    return {"error": {"message": said, "type": kind, "param": None, "code": None}}
 
 
 def _model_json(name: str) -> dict[str, Any]:
@@ -69,34 +61,33 @@ def list_models(call: Call) -> Any:
 
 @ROUTES.add("GET", "/v1/models/{model}", "chat", answer=OBJECT)
 @_in_their_form
-def show_model(call: Call) -> Any:
+def show_model(call: Call, model: str) -> Any:
     """One of the two."""
-    if (name := call.path["model"]) not in (AGENT, PLAIN):
-        raise Problem(404, f"there is no model {name}", f"there are: {AGENT}, {PLAIN}")
-    return _model_json(name)
+    if model not in (AGENT, PLAIN):
+        raise Problem(404, f"there is no model {model}", f"there are: {AGENT}, {PLAIN}")
+    return _model_json(model)
 
 
 @ROUTES.add("POST", "/v1/chat/completions", "chat", body=OBJECT, answer=OBJECT)
 @_in_their_form
-def complete(call: Call) -> Any:
+def complete(call: Call, /, **body: Any) -> Any:
     """Ask the agent, in OpenAI's form."""
-    request = read_request(call.body, call.headers)
+    request = read_request(body, call.headers)
     server = call.server
     answer: Answer | PlainAnswer
     if request.is_plain:
-        answer = PlainAnswer(server.open_model(), request)
-        pieces: AsyncIterator[dict[str, str] | None] = iterate_in_threadpool(answer.pieces())
+        with server.agent(model=True) as agent:
+            answer = PlainAnswer(agent.model, request)
     else:
         mode = server.choose_mode(None, call.scopes)
         run = server.runs.start(make_prompt_request(server, request, mode))
         answer = Answer(server, request, run)
-        pieces = answer.pieces()
     if request.stream:
-        return StreamingResponse(_frames(answer, pieces, request), media_type="text/event-stream")
-    return _whole(answer, pieces, request)
+        return StreamingResponse(_frames(answer, request), media_type="text/event-stream")
+    return _whole(answer, request)
 
 
-def _absent(call: Call) -> Any:
+def _absent(call: Call, /, **body: Any) -> Any:
     """Not there; use /v1/chat/completions."""
     raise Problem(404, "this is not served here", "use /v1/chat/completions")
 
@@ -105,62 +96,42 @@ for _path in ("/v1/responses", "/v1/completions", "/v1/embeddings"):
     ROUTES.add("POST", _path, "chat", body=OBJECT, answer=OBJECT)(_in_their_form(_absent))
 
 
-async def _whole(
-    answer: Answer | PlainAnswer,
-    pieces: AsyncIterator[dict[str, str] | None],
-    request: ChatRequest,
-) -> JSONResponse:
+async def _whole(answer: Answer | PlainAnswer, request: ChatRequest) -> JSONResponse:
     thoughts = ""
-    try:
-        async for piece in pieces:
-            thoughts += (piece or {}).get("reasoning_content", "")
-    except OpenclawError as error:
-        return _tell_error(error)
-    if problem := _problem_of(answer):
-        return JSONResponse({"error": problem}, 503)
-    message: dict[str, Any] = {"role": "assistant", "content": answer.text}
+    async for piece in answer.pieces():
+        thoughts += (piece or {}).get("reasoning_content", "")
+    if error := answer.error:
+        return JSONResponse(_error_json(error.message, error.hint), 503)
+    message = {"role": "assistant", "content": answer.text}
     if thoughts:
         message["reasoning_content"] = thoughts
     choice = {"index": 0, "message": message, "finish_reason": answer.finish_reason}
-    more = {"openclaw": answer.describe()} if isinstance(answer, Answer) else {}
-    head = head_json(secrets.token_hex(8), WHOLE, request.model)
-    return JSONResponse(head | {"choices": [choice], "usage": usage_json(answer.usage)} | more)
+    head = head_json(WHOLE, request.model) | {"choices": [choice]}
+    return JSONResponse(head | {"usage": usage_json(answer.usage)} | _more(answer))
 
 
-async def _frames(
-    answer: Answer | PlainAnswer,
-    pieces: AsyncIterator[dict[str, str] | None],
-    request: ChatRequest,
-) -> AsyncIterator[str]:
-    head = head_json(secrets.token_hex(8), PIECE, request.model)
+async def _frames(answer: Answer | PlainAnswer, request: ChatRequest) -> AsyncIterator[str]:
+    head = head_json(PIECE, request.model)
 
     def chunk(delta: Mapping[str, str], end: str | None = None, **more: Any) -> str:
         choice = {"index": 0, "delta": delta, "finish_reason": end}
         return _frame(head | {"choices": [choice]} | more)
 
     yield chunk({"role": "assistant", "content": ""})
-    try:
-        async for piece in pieces:
-            yield ": still here\n\n" if piece is None else chunk(piece)
-        problem = _problem_of(answer)
-    except OpenclawError as error:
-        problem = _error_json(str(error), error.hint, 503)
-    if problem:
-        yield _frame({"error": problem})
+    async for piece in answer.pieces():
+        yield ": still here\n\n" if piece is None else chunk(piece)
+    if error := answer.error:
+        yield _frame(_error_json(error.message, error.hint))
     else:
-        more = {"openclaw": answer.describe()} if isinstance(answer, Answer) else {}
-        yield chunk({}, answer.finish_reason, **more)
+        yield chunk({}, answer.finish_reason, **_more(answer))
         if request.with_usage:
             yield _frame(head | {"choices": [], "usage": usage_json(answer.usage)})
     yield "data: [DONE]\n\n"
 
 
-def _problem_of(answer: Answer | PlainAnswer) -> dict[str, Any] | None:
-    """Return the error of a run that came to no answer."""
-    if isinstance(answer, PlainAnswer) or answer.done is not None:
-        return None
-    error = answer.error
-    return _error_json(error.message if error else "no answer", error.hint if error else "", 503)
+def _more(answer: Answer | PlainAnswer) -> dict[str, Any]:
+    """Return what OpenAI's form has no place for."""
+    return {"openclaw": answer.describe()} if isinstance(answer, Answer) else {}
 
 
 def _frame(value: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import fields
 from typing import Any
 
 from starlette.responses import StreamingResponse
@@ -16,7 +17,7 @@ from openclaw.home.attachments import attach, mentions
 from openclaw.home.model_names import known_models
 from openclaw.inspection.turn_lines import receipt_line, verdict_lines
 from openclaw.messages import Material, skill_prompt
-from openclaw.server.api import NUMBER, TEXT, TRUTH, Call, Routes, a_list, an_object
+from openclaw.server.api import NUMBER, SCHEMAS, TEXT, Call, Routes, a_list, an_object
 from openclaw.server.markup import to_html
 from openclaw.server.runs import Run, follow
 from openclaw.server.shared_tools import find_file
@@ -24,14 +25,13 @@ from openclaw.server.wire import Problem, PromptRequest, event_from_json
 from openclaw.types import ToolProblem
 
 ROUTES = Routes()
-_OR_NULL = {"type": ["string", "null"]}
 _MATERIAL = an_object(
-    "label text",
-    path=TEXT,
-    image={"type": ["object", "null"]},
-    lines=an_object("path", required={"start_line": NUMBER, "end_line": NUMBER}),
+    "label text", path=TEXT, image={"type": ["object", "null"]}, lines={"type": ["object", "null"]}
 )
-_GRANT = an_object("kind value", since=TEXT)
+_TYPES = {**SCHEMAS, "Sequence[Material]": a_list(_MATERIAL)}
+_PROMPT = an_object(
+    "message", **{each.name: _TYPES[str(each.type)] for each in fields(PromptRequest)}
+)
 RUN = an_object(
     "id session_id state",
     message=TEXT,
@@ -42,73 +42,41 @@ RUN = an_object(
 )
 
 
-@ROUTES.add(
-    "POST",
-    "/api/runs",
-    "terminal",
-    body=an_object(
-        "message",
-        latest=TRUTH,
-        session=_OR_NULL,
-        material=a_list(_MATERIAL),
-        skill=TEXT,
-        typed=TRUTH,
-        model=_OR_NULL,
-        mode=_OR_NULL,
-        use_memory=TRUTH,
-        max_steps={"type": ["integer", "null"]},
-        saving=TRUTH,
-        asks=TRUTH,
-        wait={"type": "number"},
-        changes=TRUTH,
-    ),
-    answer=RUN,
-    status=202,
-)
-def begin(call: Call) -> Any:
+@ROUTES.add("POST", "/api/runs", "terminal", body=_PROMPT, answer=RUN, status=202)
+def begin(call: Call, /, **options: Any) -> Any:
     """Ask a prompt, with the options of the command line."""
-    run = call.server.runs.start(PromptRequest.from_json(call.body))
-    return run.describe()
+    return call.server.runs.start(PromptRequest.from_json(options)).describe()
 
 
-@ROUTES.add(
-    "POST",
-    "/api/chat",
-    "chat",
-    body=an_object(
-        "message",
-        session_id=_OR_NULL,
-        skill=TEXT,
-        model=_OR_NULL,
-        mode=_OR_NULL,
-        queue=TRUTH,
-        stream=TRUTH,
-    ),
-    answer=RUN,
-)
-def chat(call: Call) -> Any:
+@ROUTES.add("POST", "/api/chat", "chat", answer=RUN)
+def chat(
+    call: Call,
+    message: str,
+    session_id: str | None = None,
+    skill: str = "",
+    model: str | None = None,
+    mode: str | None = None,
+    queue: bool = False,
+    stream: bool = True,
+) -> Any:
     """Ask a prompt. The answer is the stream of its run, or the run's state where `Accept` is
     application/json. Files of the home that `@path` names go along."""
-    body, message = call.body, call.body["message"].strip()
-    session = body.get("session_id") or None
-    mode = call.server.choose_mode(body.get("mode"), call.scopes)
-    key = call.headers.get("idempotency-key", "")
-    runs = call.server.runs
-    if session and not body.get("queue") and not runs.began(key) and runs.running(session):
-        running = runs.running(session)[0]
+    key, runs, message = call.headers.get("idempotency-key", ""), call.server.runs, message.strip()
+    if session_id and not queue and not runs.find(key) and runs.running(session_id):
         hint = "stop it, or send queue: true"
-        raise Problem(409, "this conversation is being answered", hint, run_id=running.id)
+        running = runs.running(session_id)[0].id
+        raise Problem(409, "this conversation is being answered", hint, run_id=running)
     request = PromptRequest(
-        message or (skill_prompt(body["skill"]) if body.get("skill") else ""),
-        session=session,
+        message or (skill_prompt(skill) if skill else ""),
+        session=session_id or None,
         material=_attach_files(call, message) if "owner" in call.scopes else (),
-        skill=body.get("skill", ""),
-        model=_choose_model(call, session),
-        mode=mode,
+        skill=skill,
+        model=_choose_model(call, model, session_id),
+        mode=call.server.choose_mode(mode, call.scopes),
         asks="owner" in call.scopes,
     )
     run = runs.start(request, key)
-    if body.get("stream") is False or call.headers.get("accept") == "application/json":
+    if not stream or call.headers.get("accept") == "application/json":
         return run.describe() | {"run_id": run.id}
     return _stream_run(run)
 
@@ -128,13 +96,13 @@ def _attach_files(call: Call, message: str) -> Sequence[Material]:
     return attach(message, "", home.root, home.root)
 
 
-def _choose_model(call: Call, session: str | None) -> str | None:
+def _choose_model(call: Call, asked: str | None, session: str | None) -> str | None:
     """Return the model that is asked for, else the one that last answered in the conversation, when
     it is installed here; None for that of the settings. Problem for a program that may not."""
-    if asked := call.body.get("model"):
+    if asked:
         if "owner" not in call.scopes:
             raise Problem(403, "this token may not choose a model")
-        return str(asked)
+        return asked
     home = call.server.home
     held = ""
     if session:
@@ -147,9 +115,9 @@ def _choose_model(call: Call, session: str | None) -> str | None:
 
 
 @ROUTES.add("GET", "/api/runs/{run}", "chat", answer=RUN)
-def show(call: Call) -> Any:
+def show(call: Call, run: str) -> Any:
     """The state of a run."""
-    return _find(call).describe()
+    return _find(call, run).describe()
 
 
 @ROUTES.add("GET", "/api/runs", "chat", answer=an_object(required={"runs": a_list(RUN)}))
@@ -161,37 +129,37 @@ def list_runs(call: Call) -> Any:
 @ROUTES.add(
     "GET", "/api/runs/{run}/events", "chat", query={"after": "the number of the last event seen"}
 )
-def stream(call: Call) -> Any:
+def stream_events(call: Call, run: str, after: str = "0") -> Any:
     """The events of a run as a stream, after the header Last-Event-ID."""
-    said = call.headers.get("last-event-id") or call.query.get("after", "0")
-    return _stream_run(_find(call), int(said) if said.isdigit() else 0)
+    said = call.headers.get("last-event-id") or after
+    return _stream_run(_find(call, run), int(said) if said.isdigit() else 0)
 
 
 @ROUTES.add("POST", "/api/runs/{run}/stop", "chat", answer=RUN)
-def stop(call: Call) -> Any:
+def stop(call: Call, run: str) -> Any:
     """End a run."""
-    run = _find(call)
-    run.stop()
-    return run.describe()
+    found = _find(call, run)
+    found.stop()
+    return found.describe()
 
 
-@ROUTES.add(
-    "POST",
-    "/api/runs/{run}/answer",
-    "owner",
-    body=an_object("question", decision=TEXT, instead=TEXT, grant=_GRANT),
-    answer=RUN,
-)
-def answer(call: Call) -> Any:
+@ROUTES.add("POST", "/api/runs/{run}/answer", "owner", answer=RUN)
+def answer(
+    call: Call,
+    run: str,
+    question: str,
+    decision: str = "",
+    instead: str = "",
+    grant: Mapping[str, str] | None = None,
+) -> Any:
     """Answer the question of a run; the first answer counts."""
-    reply = {key: value for key, value in call.body.items() if key != "question"}
-    run = _find(call)
-    run.answer(call.body["question"], reply)
-    return run.describe()
+    found = _find(call, run)
+    found.answer(question, {"decision": decision, "instead": instead, "grant": grant})
+    return found.describe()
 
 
-def _find(call: Call) -> Run:
-    run = call.server.runs.get(call.path["run"])
+def _find(call: Call, name: str) -> Run:
+    run = call.server.runs.get(name)
     if run is None:
         hint = "ten minutes after its end its messages are in the conversation only"
         raise Problem(404, "there is no such run", hint)

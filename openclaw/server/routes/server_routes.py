@@ -20,17 +20,16 @@ _OK = an_object(required={"ok": TRUTH})
     query={"nonce": "any text"},
     answer=an_object("version proof", required={"ok": TRUTH}),
 )
-def health(call: Call) -> Any:
+def health(call: Call, nonce: str = "") -> Any:
     """Whether the server lives, and a proof that it is this home's."""
-    nonce = call.query.get("nonce", "")
     proof = prove(call.server.tokens.terminal, nonce) if nonce else ""
     return {"ok": True, "version": __version__, "proof": proof}
 
 
-@ROUTES.add("POST", "/api/login", "open", body=an_object("code"), answer=an_object("token"))
-def log_in(call: Call) -> Any:
+@ROUTES.add("POST", "/api/login", "open", answer=an_object("token"))
+def log_in(call: Call, code: str) -> Any:
     """Exchange the code of a link, which works once, for the token."""
-    token = call.server.tokens.exchange(call.body["code"])
+    token = call.server.tokens.exchange(code)
     if not token:
         call.server.log_refusal("", "a code that is used or too old")
         raise Problem(401, "this link is used or too old", "openclaw serve --link prints a new one")

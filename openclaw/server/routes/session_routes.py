@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
@@ -29,6 +31,7 @@ from openclaw.server.markup import to_html
 from openclaw.server.wire import Problem
 from openclaw.sessions.export import export_markdown
 from openclaw.sessions.session import Session, entry_to_json, title_of
+from openclaw.sessions.store import SessionStore
 
 ROUTES = Routes()
 ONE = "/api/sessions/{session}"
@@ -56,10 +59,10 @@ def list_sessions(call: Call) -> Any:
     return [asdict(summary) for summary in call.server.sessions.list()]
 
 
-@ROUTES.add("POST", "/api/sessions", "chat", body=an_object(title=TEXT), answer=SUMMARY, status=201)
-def create(call: Call) -> Any:
+@ROUTES.add("POST", "/api/sessions", "chat", answer=SUMMARY, status=201)
+def create(call: Call, title: str = "") -> Any:
     """Begin a conversation, which is empty until its first prompt."""
-    store, title = call.server.sessions, " ".join(call.body.get("title", "").split())
+    store, title = call.server.sessions, " ".join(title.split())
     with call.server.changing(f"sessions new {title}".strip(), store=store):
         session = store.new(None, "")
         session.title = title
@@ -69,19 +72,18 @@ def create(call: Call) -> Any:
 
 @ROUTES.add("GET", ONE, "read", query=SHOWN, answer=CONVERSATION)
 @ROUTES.add("GET", f"{ONE}/history", "read", query=SHOWN, answer=CONVERSATION)
-def show(call: Call) -> Any:
+def show(call: Call, session: str, last: int = sys.maxsize, html: bool = False) -> Any:
     """A conversation with its messages, archived ones too, and the run that answers it."""
-    store, running = call.server.sessions, call.server.runs.running(call.path["session"])
+    store, running = call.server.sessions, call.server.runs.running(session)
     begins = running and not store.exists(running[0].session.id)  # its first prompt is being read
-    session = running[0].session if begins else store.load(_find(call))
-    said = [*store.messages(session)]
-    last = call.number("last", len(said) or 1, sys.maxsize)
+    found = running[0].session if begins else store.load(_find(call, session))
+    said = [*store.messages(found)]
     shown = [{"number": number, **entry_to_json(entry)} for number, entry in said[-last:]]
-    for message in shown if call.flag("html") else ():
+    for message in shown if html else ():
         message["html"] = to_html(message["content"])
-    running = running or call.server.runs.running(session.id)
-    return _describe(session) | {
-        "compressed_context": session.compressed_context,
+    running = running or call.server.runs.running(found.id)
+    return _describe(found) | {
+        "compressed_context": found.compressed_context,
         "messages": shown,
         "left_out": len(said) - len(shown),
         "run": running[0].describe() if running else None,
@@ -89,20 +91,18 @@ def show(call: Call) -> Any:
     }
 
 
-@ROUTES.add("PUT", ONE, "owner", body=an_object("title"), answer=NAMED)
-def rename(call: Call) -> Any:
+@ROUTES.add("PUT", ONE, "owner", answer=NAMED)
+def rename(call: Call, session: str, title: str) -> Any:
     """Give a conversation another title."""
-    store, ref, title = call.server.sessions, _find(call), call.body["title"]
-    with call.server.changing(f"sessions rename {ref} {title}", ref, store=store):
-        session = store.rename(ref, title)
-    return {"id": session.id, "title": session.title}
+    with _changing(call, "rename", session, title) as (store, ref):
+        renamed = store.rename(ref, title)
+    return {"id": ref, "title": renamed.title}
 
 
 @ROUTES.add("DELETE", ONE, "owner", answer=an_object("id", required={"ok": TRUTH}))
-def delete(call: Call) -> Any:
+def delete(call: Call, session: str) -> Any:
     """Remove a conversation; undo puts it back."""
-    store, ref = call.server.sessions, _find(call)
-    with call.server.changing(f"sessions delete {ref}", ref, store=store):
+    with _changing(call, "delete", session) as (store, ref):
         store.delete(ref)
     return {"id": ref, "ok": True}
 
@@ -113,57 +113,46 @@ def delete(call: Call) -> Any:
     "read",
     answer=an_object("id", required={"messages": a_list(OBJECT)}, raw=TEXT),
 )
-def messages(call: Call) -> Any:
+def messages(call: Call, session: str) -> Any:
     """What the next prompt would send: all messages, and the request byte for byte."""
     with call.server.agent(model=True) as agent:
-        session = agent.sessions.load(_find(call))
-        report = context_report(agent, session, "")
+        found = agent.sessions.load(_find(call, session))
+        report = context_report(agent, found, "")
     return {
-        "id": session.id,
+        "id": found.id,
         "messages": [{"role": m.role, "content": m.content} for m in report.request.messages],
         "raw": report.raw.decode(errors="replace"),
     }
 
 
-@ROUTES.add(
-    "POST",
-    f"{ONE}/generate-title",
-    "owner",
-    body=an_object(with_model=TRUTH),
-    answer=an_object("session_id title"),
-)
-def generate_title(call: Call) -> Any:
+@ROUTES.add("POST", f"{ONE}/generate-title", "owner", answer=an_object("session_id title"))
+def generate_title(call: Call, session: str, with_model: bool = False) -> Any:
     """A title from the first words of a conversation, on request by the model; it is kept."""
-    store, ref = call.server.sessions, _find(call)
-    session = store.load(ref)
-    title = title_of(session.messages)
+    found = call.server.sessions.load(_find(call, session))
+    title = title_of(found.messages)
     if not title:
         raise Problem(409, "nothing was said in it yet")
-    if call.body.get("with_model"):
+    if with_model:
         with call.server.agent(model=True) as agent:
-            title = _make_title(agent.model, session) or title
-    if title != session.title:
-        with call.server.changing(f"sessions rename {ref} {title}", ref, store=store):
-            title = store.rename(ref, title).title
-    return {"session_id": ref, "title": title}
+            title = _make_title(agent.model, found) or title
+    if title != found.title:
+        title = rename(call, found.id, title)["title"]
+    return {"session_id": found.id, "title": title}
 
 
 @ROUTES.add(
     "POST",
     f"{ONE}/compress",
     "owner",
-    body=an_object(focus=TEXT, dry_run=TRUTH),
     answer=an_object("id summary", notices=a_list(TEXT)),
 )
-def compress(call: Call) -> Any:
+def compress(call: Call, session: str, focus: str = "", dry_run: bool = False) -> Any:
     """Put all but the last two exchanges into the archive, a summary in their place; with `dry_run`
     only show the summary."""
-    ref = _find(call)
+    ref = _find(call, session)
     call.server.check_idle(ref)
     with call.server.agent(model=True) as agent:
-        session = agent.sessions.load(ref)
-        dry_run = bool(call.body.get("dry_run"))
-        told = [*agent.compact(session, call.body.get("focus", ""), dry_run=dry_run)]
+        told = [*agent.compact(agent.sessions.load(ref), focus, dry_run=dry_run)]
     notices = [event.text for event in told if isinstance(event, Notice)]
     done = next(event for event in reversed(told) if isinstance(event, Compaction))
     return {"id": ref, **to_wire(done), "notices": notices}
@@ -181,57 +170,58 @@ def _make_title(model: Model, session: Session) -> str:
 @ROUTES.add(
     "POST", f"{ONE}/restore", "owner", answer=an_object("id", required={"messages": NUMBER})
 )
-def restore(call: Call) -> Any:
+def restore(call: Call, session: str) -> Any:
     """Undo the last compaction of a conversation."""
-    store, ref = call.server.sessions, _find(call)
-    with call.server.changing(f"sessions restore {ref}", ref, store=store), store.writing(ref, 1.0):
+    with _changing(call, "restore", session) as (store, ref), store.writing(ref, 1.0):
         count = store.restore(store.load(ref))
     return {"id": ref, "messages": count}
 
 
-@ROUTES.add(
-    "POST",
-    f"{ONE}/fork",
-    "owner",
-    body=an_object(at={"type": ["integer", "null"]}),
-    answer=NAMED,
-    status=201,
-)
-def fork(call: Call) -> Any:
+@ROUTES.add("POST", f"{ONE}/fork", "owner", answer=NAMED, status=201)
+def fork(call: Call, session: str, at: int | None = None) -> Any:
     """Begin a new conversation with the first messages of another, up to number `at`."""
-    store, ref = call.server.sessions, _find(call)
-    with call.server.changing(f"sessions fork {ref}", ref, store=store):
-        session = store.fork(ref, call.body.get("at"))
-    return {"id": session.id, "title": session.title}
+    with _changing(call, "fork", session) as (store, ref):
+        made = store.fork(ref, at)
+    return {"id": made.id, "title": made.title}
 
 
 @ROUTES.add("GET", f"{ONE}/why", "read", query={"turn": "its number; else the last"}, answer=OBJECT)
-def why(call: Call) -> Any:
+def why(call: Call, session: str, turn: str = "") -> Any:
     """What an answer is made of; see docs/why.md."""
     with call.server.agent() as agent:
-        return find_why(agent, call.query.get("turn", ""), _find(call)).as_json()
+        return find_why(agent, turn, _find(call, session)).as_json()
 
 
 @ROUTES.add("GET", f"{ONE}/usage", "read", answer=OBJECT)
-def usage(call: Call) -> Any:
+def usage(call: Call, session: str) -> Any:
     """Tokens and seconds of its turns."""
-    store, ref = call.server.sessions, _find(call)
+    store, ref = call.server.sessions, _find(call, session)
     return usage_json(turns_of(store, store.load(ref)), ref)
 
 
 @ROUTES.add("GET", f"{ONE}/export", "read")
-def export(call: Call) -> Any:
+def export(call: Call, session: str) -> Any:
     """The conversation as Markdown."""
     store = call.server.sessions
-    session = store.load(_find(call))
-    text = export_markdown(session, store.archived(session))
+    found = store.load(_find(call, session))
+    text = export_markdown(found, store.archived(found))
     return PlainTextResponse(text, media_type="text/markdown")
 
 
-def _find(call: Call) -> str:
-    """Return the id of the conversation that the path names. Problem when there is none."""
+def _find(call: Call, named: str) -> str:
+    """Return the id of the conversation of this name. Problem when there is none."""
     with looking_up():
-        return call.server.sessions.find(call.path["session"])
+        return call.server.sessions.find(named)
+
+
+@contextmanager
+def _changing(
+    call: Call, verb: str, named: str, words: str = ""
+) -> Iterator[tuple[SessionStore, str]]:
+    """Change the conversation of this name in one step of the history; yields store and id."""
+    store, ref = call.server.sessions, _find(call, named)
+    with call.server.changing(f"sessions {verb} {ref} {words}".strip(), ref, store=store):
+        yield store, ref
 
 
 def _describe(session: Session) -> dict[str, Any]:

@@ -42,13 +42,13 @@ def show(call: Call) -> Any:
 
 
 @ROUTES.add("PATCH", "/api/config", "owner", body=OBJECT, answer=OBJECT)
-def change(call: Call) -> Any:
+def change(call: Call, /, **values: Any) -> Any:
     """Set some settings, as {KEY: VALUE}; comments and other lines of openclaw.yaml stay."""
-    for name in call.body:
+    for name in values:
         if find_key(name).asks:
             hint = f"openclaw config set {name} VALUE"
             raise Problem(403, f"{name} is changed at the terminal only", hint)
-    return _set(call, call.body)
+    return _set(call, values)
 
 
 @ROUTES.add("GET", "/api/config/rag-mode", "read", answer=RAG)
@@ -58,19 +58,13 @@ def show_rag_mode(call: Call) -> Any:
     return {"rag_mode": recall == "auto", "recall": recall}
 
 
-@ROUTES.add(
-    "PUT",
-    "/api/config/rag-mode",
-    "owner",
-    body=an_object(enabled=TRUTH, rag_mode=TRUTH),
-    answer=RAG,
-)
-def change_rag_mode(call: Call) -> Any:
+@ROUTES.add("PUT", "/api/config/rag-mode", "owner", answer=RAG)
+def change_rag_mode(call: Call, enabled: bool | None = None, rag_mode: bool | None = None) -> Any:
     """Look up each prompt in memory, or only when the model asks."""
-    said = [call.body[name] for name in ("enabled", "rag_mode") if name in call.body]
-    if not said:
+    chosen = rag_mode if enabled is None else enabled
+    if chosen is None:
         raise Problem(400, "say enabled: true or false")
-    _set(call, {"recall": "auto" if said[0] else "tool"})
+    _set(call, {"recall": "auto" if chosen else "tool"})
     return show_rag_mode(call)
 
 
@@ -92,9 +86,9 @@ def policy(call: Call) -> Any:
 
 
 @ROUTES.add("GET", "/api/usage", "read", query={"since": "an ISO day"}, answer=OBJECT)
-def usage(call: Call) -> Any:
+def usage(call: Call, since: str = "") -> Any:
     """Tokens and seconds in all, by model and by day."""
-    return usage_json(all_turns(call.server.sessions, call.query.get("since", "")))
+    return usage_json(all_turns(call.server.sessions, since))
 
 
 @ROUTES.add(
@@ -115,11 +109,11 @@ def plot_usage(call: Call) -> Any:
     query={"session": "its conversation; else a new one", "message": "the prompt"},
     answer=OBJECT,
 )
-def context(call: Call) -> Any:
+def context(call: Call, session: str = "", message: str = "") -> Any:
     """What a prompt would send, part by part."""
     with call.server.agent(model=True) as agent:
-        session = agent.sessions.choose(False, call.query.get("session"), agent.model_name)
-        return context_report(agent, session, call.query.get("message", "")).as_json()
+        chosen = agent.sessions.choose(False, session or None, agent.model_name)
+        return context_report(agent, chosen, message).as_json()
 
 
 @ROUTES.add(
@@ -131,11 +125,10 @@ def context(call: Call) -> Any:
         window=NUMBER,
     ),
 )
-def count_session(call: Call) -> Any:
+def count_session(call: Call, session: str) -> Any:
     """The tokens that the next prompt of a conversation would send besides its own."""
     with call.server.agent(model=True) as agent:
-        session = agent.sessions.load(call.path["session"])
-        report = context_report(agent, session, "")
+        report = context_report(agent, agent.sessions.load(session), "")
     said = sum(part.tokens for part in report.parts if part.name in ("history", "earlier"))
     return {
         "system_tokens": report.used - said,

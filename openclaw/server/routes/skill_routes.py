@@ -33,9 +33,9 @@ def list_skills(call: Call) -> Any:
 
 
 @ROUTES.add("GET", "/api/skills/{name}", "read", answer=SKILL)
-def show(call: Call) -> Any:
+def show(call: Call, name: str) -> Any:
     """A skill with its instructions."""
     home = call.server.home
     with looking_up():
-        entry = find_skill(list_installed(home, load_settings(home)), call.path["name"])
+        entry = find_skill(list_installed(home, load_settings(home)), name)
     return entry.as_json(home, whole=True)

@@ -27,53 +27,48 @@ def list_todos(call: Call) -> Any:
     return file.as_json(file.items())
 
 
-@ROUTES.add(
-    "POST",
-    "/api/todos",
-    "files",
-    body=an_object("text", list=TEXT, due=TEXT),
-    answer=TODO,
-    status=201,
-)
-def add(call: Call) -> Any:
+@ROUTES.add("POST", "/api/todos", "files", answer=TODO, status=201)
+def add(call: Call, text: str, list: str = "", due: str = "") -> Any:
     """Add a to-do; `due` is a date in words or digits."""
-    body = call.body
-    words = f"{body['text']} due:{body['due']}" if body.get("due") else body["text"]
-    return _change(call, f"add {words}", lambda file: file.add(body.get("list", ""), [words])[0])
+    words = f"{text} due:{due}" if due else text
+    return _change(call, f"add {words}", lambda file: file.add(list, [words])[0])
 
 
-@ROUTES.add(
-    "PATCH", ONE, "files", body=an_object(done=TRUTH, due=TEXT, text=TEXT, list=TEXT), answer=TODO
-)
-def change(call: Call) -> Any:
+@ROUTES.add("PATCH", ONE, "files", answer=TODO)
+def change(
+    call: Call,
+    todo: str,
+    done: bool | None = None,
+    due: str | None = None,
+    text: str | None = None,
+    list: str | None = None,
+) -> Any:
     """Mark a to-do as done or open, change its date or its words, or move it to another list."""
 
     def apply(file: TodoFile) -> Todo:
-        todo, body = _find(call, file), call.body
-        if "text" in body:
-            todo = file.set_text(todo.id, body["text"])
-        if "due" in body:
-            todo = file.set_due(todo.id, body["due"])
-        if "done" in body:
-            file.set_done(todo.id, body["done"])
-            todo = replace(todo, done=body["done"])
-        if "list" in body:
-            todo = file.move(todo.id, body["list"])
-        return todo
+        found = _find(file, todo)
+        if text is not None:
+            found = file.set_text(found.id, text)
+        if due is not None:
+            found = file.set_due(found.id, due)
+        if done is not None:
+            file.set_done(found.id, done)
+            found = replace(found, done=done)
+        return found if list is None else file.move(found.id, list)
 
-    return _change(call, f"change {call.path['todo']}", apply)
+    return _change(call, f"change {todo}", apply)
 
 
 @ROUTES.add("DELETE", ONE, "files", answer=TODO)
-def remove(call: Call) -> Any:
+def remove(call: Call, todo: str) -> Any:
     """Remove a to-do."""
 
     def apply(file: TodoFile) -> Todo:
-        todo = _find(call, file)
-        file.remove(todo.id)
-        return todo
+        found = _find(file, todo)
+        file.remove(found.id)
+        return found
 
-    return _change(call, f"rm {call.path['todo']}", apply)
+    return _change(call, f"rm {todo}", apply)
 
 
 def _change(call: Call, words: str, apply: Callable[[TodoFile], Todo]) -> Any:
@@ -84,6 +79,6 @@ def _change(call: Call, words: str, apply: Callable[[TodoFile], Todo]) -> Any:
     return file.as_json([todo])[0]
 
 
-def _find(call: Call, file: TodoFile) -> Todo:
+def _find(file: TodoFile, named: str) -> Todo:
     with looking_up():
-        return file.find_one(call.path["todo"])
+        return file.find_one(named)
