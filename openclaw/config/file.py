@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Union, get_args, get_origin
 
@@ -257,22 +258,21 @@ def line_of(text: str, path: Sequence[str | int]) -> int:
     _, node = compose(text)
     line = 1
     for step in path:
-        found = _inner_nodes(node, step)
+        found = _inner_nodes(node).get(step)
         if found is None:
             return line
         line, node = found[0].start_mark.line + 1, found[1]
     return line
 
 
-def _inner_nodes(node: Any, step: str | int) -> tuple[Any, Any] | None:
-    """The nodes that name and hold what `step` leads to."""
-    if node is None:
-        return None
-    if isinstance(step, int):
-        items = node.value if node.tag.endswith(":seq") else ()
-        return (items[step], items[step]) if step < len(items) else None
-    pairs = node.value if node.tag.endswith(":map") else ()
-    return next((pair for pair in pairs if step in (pair[0].value, ALSO.get(pair[0].value))), None)
+def _inner_nodes(node: Any) -> dict[str | int, tuple[Any, Any]]:
+    """The nodes that name and hold each value of a mapping, by its key as it is written and as we
+    call it, or each item of a list, by its number."""
+    if node is not None and node.tag.endswith(":seq"):
+        return {number: (item, item) for number, item in enumerate(node.value)}
+    pairs = node.value if node is not None and node.tag.endswith(":map") else ()
+    named: dict[str | int, tuple[Any, Any]] = {str(pair[0].value): pair for pair in pairs}
+    return named | {ours: named[theirs] for theirs, ours in ALSO.items() if theirs in named}
 
 
 PLAIN = re.compile(r"[A-Za-z_][\w./-]*(:[\w./-]+)*|[0-9]+(ms|s|m|h)")
@@ -307,12 +307,10 @@ def set_value(home: Home, name: str, text: str, keep: BeforeWrite = record_no_wr
     the file is written. Raises UsageError for an unknown key, a value that does not fit, or a file
     too unusual to be changed by a program.
     """
-    key = find_key(name)
-    value = parse_value(key, text)
-    with _lock_settings(home):
-        old = settings_text(home)
-        wanted = _plain_values(old) | {name: value}
-        _write(home, name, _set_key(old, name, render(value)), wanted, keep)
+    value = parse_value(find_key(name), text)
+    with _changing(home, name, keep) as change:
+        change.value = value
+        change.text = _set_key(change.text, name, render(value))
     return value
 
 
@@ -321,10 +319,9 @@ def add_line(home: Home, name: str, line: str, keep: BeforeWrite = record_no_wri
 
     Raises UsageError for a file too unusual to be changed by a program.
     """
-    with _lock_settings(home):
-        old, lines = _read_list(home, name)
-        wanted = _plain_values(old) | {name: (*lines, line)}
-        _write(home, name, _add_item(old, name, lines, line), wanted, keep)
+    with _changing(home, name, keep) as change:
+        change.text = _add_item(change.text, name, change.value, line)
+        change.value = (*change.value, line)
 
 
 def drop_line(home: Home, name: str, line: str, keep: BeforeWrite = record_no_write) -> None:
@@ -332,81 +329,71 @@ def drop_line(home: Home, name: str, line: str, keep: BeforeWrite = record_no_wr
 
     Raises UsageError when it is not there, or for a file too unusual to be changed by a program.
     """
-    with _lock_settings(home):
-        old, lines = _read_list(home, name)
-        if line not in lines:
+    with _changing(home, name, keep) as change:
+        if line not in change.value:
             raise UsageError(f"{name} has no entry '{line}'", f"openclaw config get {name}")
-        number = lines.index(line)
-        left = lines[:number] + lines[number + 1 :]
-        wanted = _plain_values(old) | {name: left}
-        _write(home, name, _drop_item(old, name, number, left), wanted, keep)
+        number = change.value.index(line)
+        change.value = change.value[:number] + change.value[number + 1 :]
+        change.text = _drop_item(change.text, name, number, change.value)
+
+
+@dataclass(slots=True)
+class _Change:
+    """The text of the settings file, and the value of one key in it."""
+
+    text: str
+    value: Any
 
 
 @contextmanager
-def _lock_settings(home: Home) -> Iterator[None]:
-    """Keep other processes from changing the settings between reading and writing."""
+def _changing(home: Home, name: str, keep: BeforeWrite) -> Iterator[_Change]:
+    """Write what a key and the text are changed to in here, but only if reading the new text gives
+    exactly that value, and all others as before. Other processes wait meanwhile."""
     with hold_lock(home.private / "locks" / "settings.lock", what=FILE):
-        yield
-
-
-def _read_list(home: Home, name: str) -> tuple[str, tuple[str, ...]]:
-    """The text of the settings file, and what the list of this key holds in it."""
-    key, text = find_key(name), settings_text(home)
-    return text, tuple(read_values(text).get(name, (key.default, 0))[0])
+        text = settings_text(home)
+        before = _plain_values(text)
+        change = _Change(text, before.get(name, find_key(name).default))
+        yield change
+        with suppress(UsageError):
+            if _plain_values(change.text) == before | {name: change.value}:
+                write_text(home.settings, change.text, keep)
+                return
+        raise UsageError(
+            f"{FILE} is written in a way that '{name}' cannot be changed in by a command",
+            f"edit {home.settings} by hand: {name.replace('.', ': {')}: {render(change.value)}"
+            + ("}" if "." in name else ""),
+        )
 
 
 def _plain_values(text: str) -> dict[str, Any]:
     return {known: given for known, (given, _) in read_values(text).items()}
 
 
-def _write(home: Home, name: str, text: str, wanted: dict[str, Any], keep: BeforeWrite) -> None:
-    """Write the settings, but only if reading the new text gives exactly `wanted`."""
-    try:
-        got = _plain_values(text)
-    except UsageError:
-        got = {}
-    if got != wanted:
-        raise UsageError(
-            f"{FILE} is written in a way that '{name}' cannot be changed in by a command",
-            f"edit {home.settings} by hand: {name.replace('.', ': {')}: {render(wanted[name])}"
-            + ("}" if "." in name else ""),
-        )
-    write_text(home.settings, text, keep)
-
-
 def _add_item(text: str, name: str, lines: tuple[str, ...], line: str) -> str:
     """The file with one more item in the list of a top key: below the others, or as a new list."""
-    pair = _pairs(compose(text)[1]).get(name)
-    if pair and pair[1].tag.endswith(":seq") and pair[1].flow_style and lines:
-        return _set_key(text, name, render((*lines, line)))
-    rows = text.splitlines()
-    if pair and lines:
-        last = pair[1].value[-1]
-        indent = " " * pair[1].start_mark.column
-        rows.insert(last.end_mark.line + 1, f"{indent}- {_item(line)}")
+    indent = 2
+    if lines:
+        value = _inner_nodes(compose(text)[1])[name][1]
+        if value.flow_style:
+            return _set_key(text, name, render((*lines, line)))
+        indent, at = value.start_mark.column, value.value[-1].end_mark.line
     else:
-        if pair:
-            _replace(rows, *pair, "")
-            at = pair[0].start_mark.line
-            rows[at] = rows[at].replace(": ", ":", 1).rstrip()
-        else:
-            at = _place(rows, name)
-            rows.insert(at, f"{name}:")
-        rows.insert(at + 1, f"  - {_item(line)}")
-    newline = "\r\n" if "\r\n" in text else "\n"
-    return newline.join(rows) + newline
+        text = _set_key(text, name, "")
+        at = line_of(text, [name]) - 1
+    rows = text.splitlines()
+    rows.insert(at + 1, f"{' ' * indent}- {_item(line)}")
+    return "\n".join(rows) + "\n"
 
 
 def _drop_item(text: str, name: str, number: int, left: tuple[str, ...]) -> str:
     """The file without one item of the list of a top key."""
-    value = _pairs(compose(text)[1])[name][1]
+    value = _inner_nodes(compose(text)[1])[name][1]
     if value.flow_style or not left:
         return _set_key(text, name, render(left))
     rows = text.splitlines()
     item = value.value[number]
     del rows[item.start_mark.line : item.end_mark.line + 1]
-    newline = "\r\n" if "\r\n" in text else "\n"
-    return newline.join(rows) + newline
+    return "\n".join(rows) + "\n"
 
 
 def _item(line: str) -> str:
@@ -449,28 +436,20 @@ def render(value: Any) -> str:
 def _set_key(text: str, name: str, written: str) -> str:
     """The file with `name` set to `written`: replaced where it stands, else added."""
     section, _, leaf = name.rpartition(".")
-    _, root = compose(text)
-    newline = "\r\n" if "\r\n" in text else "\n"
     lines = text.splitlines()
-    pairs = _pairs(root)
-    head = pairs.get(section)
-    inner = _pairs(head[1]) if head else {}
-    if leaf in (inner if section else pairs):
-        _replace(lines, *(inner if section else pairs)[leaf], written)
+    nodes = _inner_nodes(compose(text)[1])
+    head = nodes.get(section)
+    inner = _inner_nodes(head[1]) if head else nodes if not section else {}
+    line = f"{leaf}: {written}".rstrip()
+    if leaf in inner:
+        _replace(lines, *inner[leaf], written)
     elif head:
-        _add_to_section(lines, *head, f"{leaf}: {written}")
+        _add_to_section(lines, *head, line)
     elif section:
-        lines += [f"{section}:", f"  {leaf}: {written}"]
+        lines += [f"{section}:", f"  {line}"]
     else:
-        lines.insert(_place(lines, leaf), f"{leaf}: {written}")
-    return newline.join(lines) + newline
-
-
-def _pairs(node: Any) -> dict[str, tuple[Any, Any]]:
-    """Key and value node of each pair of a mapping, by the key's text."""
-    if node is None or not node.tag.endswith(":map"):
-        return {}
-    return {str(key.value): (key, value) for key, value in node.value}
+        lines.insert(_place(lines, leaf), line)
+    return "\n".join(lines) + "\n"
 
 
 def _replace(lines: list[str], key: Any, value: Any, written: str) -> None:
@@ -480,7 +459,7 @@ def _replace(lines: list[str], key: Any, value: Any, written: str) -> None:
     while last.tag.endswith(":seq") and not last.flow_style and last.value:
         last = last.value[-1]
     start, end = value.start_mark, last.end_mark
-    head = lines[first][:column] + ": " + written
+    head = f"{lines[first][:column]}: {written}".rstrip()
     if start.line == end.line == first:
         lines[first] = head + lines[first][end.column :]
         return
@@ -507,7 +486,5 @@ def _add_to_section(lines: list[str], key: Any, value: Any, pair: str) -> None:
 
 def _place(lines: list[str], leaf: str) -> int:
     """Below the commented default of the key, else at the end."""
-    for number, line in enumerate(lines):
-        if re.match(rf"#\s?{leaf}:", line):
-            return number + 1
-    return len(lines)
+    found = (number for number, line in enumerate(lines, 1) if re.match(rf"#\s?{leaf}:", line))
+    return next(found, len(lines))
