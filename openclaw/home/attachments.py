@@ -60,24 +60,68 @@ def attach(prompt: str, piped: str, cwd: Path, home: Path) -> tuple[Material, ..
 
 def attach_mention(mention: Mention, home: Path) -> Material:
     """The material of a file or folder. Raises UsageError for one that cannot be read."""
-    inside = path_in_home(home, mention.path)
-    return _read_image(mention, inside) or _read_mention(mention, inside)
+    path, name = mention.path, mention.name
+    _check_open(path, name)
+    inside = path_in_home(home, path)
+    try:
+        if path.is_dir():
+            return Material(f"folder {name}", _listing(path), inside)
+        if not path.is_file():
+            raise UsageError(f"'{name}' is neither a file nor a folder")
+        with path.open("rb") as file:
+            return _read_material(file, name, path, inside, mention.first, mention.last)
+    except OSError as error:
+        raise UsageError(f"cannot read '{name}': {error.strerror or error}") from error
 
 
 def attach_data(name: str, data: bytes, path: Path | None, home: Path, first: int = 1) -> Material:
-    """The material of a file whose content another program gives: an image or a text, from line
-    `first` on. `path` says where it lies, None for nowhere. Raises UsageError for other data, and
+    """The material of a file whose content another program gives, from line `first` on. `path` says
+    where it lies, None for nowhere. Raises UsageError for what is neither an image nor a text, and
     for a file that holds credentials by its name."""
-    if path is not None and (reason := why_denied(path)):
+    if path is not None:
+        _check_open(path, name)
+    inside = path_in_home(home, path) if path else ""
+    return _read_material(io.BytesIO(data), name, path, inside, at=first)
+
+
+def _check_open(path: Path, name: str) -> None:
+    if reason := why_denied(path):
         raise UsageError(f"'{name}' is not attached: {reason}", HOLDS_CREDENTIALS)
-    inside = path_in_home(home, path) if path is not None else ""
-    kind = kind_of(data[:BEGINNING])
-    if kind not in IMAGES:
-        text, count = _ends_as_text(*_read_ends(io.BytesIO(data)), f"'{name}'")
-        lines = Shown(inside, first, first + count - 1) if inside else None
-        return Material(f"file {name}", text, inside, lines=lines)
-    where = inside or (Path(os.path.realpath(path)).as_posix() if path is not None else name)
-    return Material(f"image {name}", "", inside, _make_image(name, where, kind, data))
+
+
+def _read_material(
+    stream: BinaryIO,
+    name: str,
+    path: Path | None,
+    inside: str,
+    first: int = 0,
+    last: int = 0,
+    at: int = 1,
+) -> Material:
+    """The material of an open file, or of its lines `first` to `last`; `inside` is its path in the
+    home, `at` the number of the line with which the stream begins."""
+    kind = kind_of(stream.read(BEGINNING))
+    stream.seek(0)
+    if kind in IMAGES:
+        if first:
+            raise UsageError(f"'{name}' is an image, which has no lines", "attach all of it")
+        data = stream.read(MAX_IMAGE_BYTES + 1)
+        _check_size(f"the image '{name}'", data, MAX_IMAGE_BYTES, "attach a smaller copy of it")
+        where = inside or (Path(os.path.realpath(path)).as_posix() if path else name)
+        image = Image(where, kind, hashlib.sha256(data).hexdigest(), data)
+        return Material(f"image {name}", "", inside, image)
+    if kind == "pdf":
+        stream = _open_pdf(stream, name)
+    label, ends = _read_lines(stream, name, first, last) if first else (name, _read_ends(stream))
+    text, count = _ends_as_text(*ends, f"'{name}'")
+    at = first or at
+    lines = Shown(inside or name, at, at + count - 1) if path else None
+    return Material(f"file {label}", text, inside, lines=lines)
+
+
+def _check_size(name: str, data: bytes, most: int, hint: str) -> None:
+    if len(data) > most:
+        raise UsageError(f"{name} is larger than {most // 1_000_000} MB", hint)
 
 
 def path_in_home(home: Path, path: Path) -> str:
@@ -187,73 +231,15 @@ def _find_existing(folder: Path, name: str) -> Path | None:
         return None
 
 
-def _read_mention(mention: Mention, inside: str) -> Material:
-    """One attachment; `inside` is its path in the home."""
-    path = mention.path
-    if reason := why_denied(path):
-        raise UsageError(f"'{mention.name}' is not attached: {reason}", HOLDS_CREDENTIALS)
-    try:
-        if path.is_dir():
-            return Material(f"folder {mention.name}", _listing(path), inside)
-        if not path.is_file():
-            raise UsageError(f"'{mention.name}' is neither a file nor a folder")
-        with path.open("rb") as file:
-            stream = _open_as_text(mention, file)
-            if mention.first:
-                label, (text, count) = _read_lines(mention, stream)
-            else:
-                label = f"file {mention.name}"
-                text, count = _ends_as_text(*_read_ends(stream), f"'{mention.name}'")
-            first = mention.first or 1
-            lines = Shown(inside or mention.name, first, first + count - 1)
-            return Material(label, text, inside, lines=lines)
-    except OSError as error:
-        raise UsageError(f"cannot read '{mention.name}': {error.strerror or error}") from error
-
-
-def _read_image(mention: Mention, inside: str) -> Material | None:
-    """The material of an image; None for a file that is no image or cannot be read."""
-    path = mention.path
-    try:
-        if not path.is_file() or why_denied(path):
-            return None
-        with path.open("rb") as file:
-            kind = kind_of(file.read(BEGINNING))
-            file.seek(0)
-            data = file.read(MAX_IMAGE_BYTES + 1) if kind in IMAGES else b""
-    except OSError:
-        return None
-    if not data:
-        return None
-    if mention.first:
-        raise UsageError(f"'{mention.name}' is an image, which has no lines", "attach all of it")
-    where = inside or Path(os.path.realpath(path)).as_posix()
-    image = _make_image(mention.name, where, kind, data)
-    return Material(f"image {mention.name}", "", inside, image)
-
-
-def _make_image(name: str, where: str, kind: str, data: bytes) -> Image:
-    if len(data) > MAX_IMAGE_BYTES:
-        most = f"larger than {MAX_IMAGE_BYTES // 1_000_000} MB"
-        raise UsageError(f"the image '{name}' is {most}", "attach a smaller copy of it")
-    return Image(where, kind, hashlib.sha256(data).hexdigest(), data)
-
-
-def _open_as_text(mention: Mention, file: BinaryIO) -> BinaryIO:
-    """The file; for a PDF a stream of its text instead."""
-    beginning = file.read(BEGINNING)
-    file.seek(0)
-    if kind_of(beginning) != "pdf":
-        return file
+def _open_pdf(file: BinaryIO, name: str) -> BinaryIO:
+    """A stream of the text of a PDF."""
     data = file.read(MAX_DOCUMENT + 1)
-    if len(data) > MAX_DOCUMENT:
-        most = f"larger than {MAX_DOCUMENT // 1_000_000} MB"
-        raise UsageError(f"'{mention.name}' is {most}", "attach a smaller part of it")
+    _check_size(f"'{name}'", data, MAX_DOCUMENT, "attach a smaller part of it")
     try:
         return io.BytesIO(paged_text(data).encode())
     except NoText as error:
         hint = "attach its pages as images, or text that was made of it"
-        raise UsageError(f"'{mention.name}' is {error}", hint) from error
+        raise UsageError(f"'{name}' is {error}", hint) from error
 
 
 def _listing(folder: Path) -> str:
@@ -263,13 +249,14 @@ def _listing(folder: Path) -> str:
     return "\n".join(names) or "[the folder is empty]"
 
 
-def _read_lines(mention: Mention, stream: BinaryIO) -> tuple[str, tuple[str, int]]:
-    """Heading of the lines `first` to `last`, and `_ends_as_text` of them; the file is read only as
+def _read_lines(
+    stream: BinaryIO, name: str, first: int, last: int
+) -> tuple[str, tuple[bytes, bytes, int]]:
+    """The name of the lines `first` to `last`, and `_read_ends` of them; the file is read only as
     far as needed."""
-    first, last = mention.first, mention.last
     if first < 1 or last < first:
         shown = f"{max(first, 0)}-{last}"
-        raise UsageError(f"'{mention.name}:{shown}' is no range of lines", "write @path:10-20")
+        raise UsageError(f"'{name}:{shown}' is no range of lines", "write @path:10-20")
     taken: list[bytes] = []
     size = number = 0
     for number, line in enumerate(stream, 1):
@@ -280,9 +267,9 @@ def _read_lines(mention: Mention, stream: BinaryIO) -> tuple[str, tuple[str, int
         if number >= last:
             break
     if not taken:
-        raise UsageError(f"'{mention.name}' has {number} lines, so no line {first}")
-    text = _ends_as_text(b"".join(taken)[:MAX_BYTES], b"", size, f"'{mention.name}'")
-    return f"file {mention.name}, lines {first}-{min(last, number)}", text
+        raise UsageError(f"'{name}' has {number} lines, so no line {first}")
+    named = f"{name}, lines {first}-{min(last, number)}"
+    return named, (b"".join(taken)[:MAX_BYTES], b"", size)
 
 
 def read_stdin(stream: BinaryIO) -> str:
@@ -294,16 +281,12 @@ def read_stdin(stream: BinaryIO) -> str:
 def _read_ends(stream: BinaryIO) -> tuple[bytes, bytes, int]:
     """The first and the last 100 KB of a stream, and its size in bytes. A stream of up to 200 KB is
     wholly in the first value."""
-    head, tail, size = b"", b"", 0
+    head, tail, size, half = b"", b"", 0, MAX_BYTES // 2
     while block := stream.read(65_536):
         room = MAX_BYTES - len(head)
-        head, tail = head + block[:room], (tail + block[room:])[-MAX_BYTES // 2 :]
+        head, tail = head + block[:room], (tail + block[room:])[-half:]
         size += len(block)
-    if not tail:
-        return head, b"", size
-    joined = head + tail if size <= len(head) + len(tail) else b""
-    tail = joined[-MAX_BYTES // 2 :] or tail[-MAX_BYTES // 2 :]
-    return head[: MAX_BYTES // 2], tail, size
+    return (head[:half], (head + tail)[-half:], size) if tail else (head, b"", size)
 
 
 def _ends_as_text(head: bytes, tail: bytes, size: int, name: str) -> tuple[str, int]:
