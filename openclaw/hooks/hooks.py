@@ -140,22 +140,23 @@ class Hooks:
     ) -> list[str]:
         """Fence the texts of hooks for the model. The output of a program may have anybody's words,
         so it counts as text of others unless the user says otherwise."""
-        return [self._fence_text(hook, text, turn_changes, limits) for hook, text in texts]
-
-    def _fence_text(
-        self, hook: Hook, text: str, turn_changes: TurnChanges, limits: ResultLimits
-    ) -> str:
-        source = f"hook {hook.label}"
-        if not hook.trusted:
-            return as_data(text, source, turn_changes, limits)
-        kept = cut_to_limits(text, limits)
-        return fence(kept.text, source, turn_changes.marker, own=True) + kept.note
+        fenced = []
+        for hook, text in texts:
+            source, kept = f"hook {hook.label}", cut_to_limits(text, limits)
+            if hook.trusted:
+                fenced.append(fence(kept.text, source, turn_changes.marker, own=True) + kept.note)
+            else:
+                fenced.append(as_data(text, source, turn_changes, limits))
+        return fenced
 
     # -------- running
 
-    def tool(self, event: Event, name: str, facts: Mapping[str, Any]) -> HookAnswer:
-        place = {key: self._turn.get(key) for key in ("session", "turn")}
-        return self._fire(event, {**place, **facts}, name)
+    def tool(
+        self, event: Event, action: Action, arguments: Mapping[str, Any], **result: Any
+    ) -> HookAnswer:
+        facts = {key: self._turn.get(key) for key in ("session", "turn")}
+        facts |= {"tool": action.tool, "effect": action.effect, "target": action.target}
+        return self._fire(event, {**facts, "input": dict(arguments), **result}, action.tool)
 
     def _fire(self, event: Event, facts: Mapping[str, Any], tool: str = "") -> HookAnswer:
         """Run the hooks of an event one after the other, until one refuses."""
@@ -182,37 +183,29 @@ class Hooks:
             self._report_once([f"hooks of this home do not run: {why} ({TRUST})"])
             if self._ran and hook.event in REFUSING:  # text of others may be behind the change
                 return HookReply(refused=f"it ran when this turn began, and now may not: {why}")
-            return HookReply(
-                refused=f"it is required and may not run: {why}" if hook.required else ""
-            )
+            why = f"it is required and may not run: {why}" if hook.required else ""
+            return HookReply(refused=why)
         reply = self.try_one(hook, facts, now)
         if reply.notice:
             self._notices.append(f"hook {hook.label}: {reply.notice}")
-        if not reply.failed:
-            return reply
-        self._notices.append(f"hook {hook.label} failed: {reply.failed}")
-        return HookReply(
-            refused=f"it is required and failed: {reply.failed}" if hook.required else ""
-        )
+        if reply.failed:
+            self._notices.append(f"hook {hook.label} failed: {reply.failed}")
+            why = f"it is required and failed: {reply.failed}" if hook.required else ""
+            return HookReply(refused=why)
+        return reply
 
     def try_one(self, hook: Hook, facts: Mapping[str, Any], now: TrustRequest) -> HookReply:
         """Run a hook to which the user has said yes. A refusal that comes too late is a failure."""
         if missing := now.missing(hook):
             return HookReply(failed=f"{safe_line(missing)} is not there")
-        reply = self._mask_reply(run_hook(self.home, hook, facts, now.programs.held))
+        reply = run_hook(self.home, hook, facts, now.programs.held)
+        texts = ("text", "notice", "refused", "failed")
+        masked: dict[str, Any] = {name: self.mask(getattr(reply, name)) for name in texts}
+        reply = replace(reply, **masked)
         if reply.refused and hook.event not in REFUSING:
             failed = f"{hook.event} comes too late to refuse: {reply.refused}"
             return replace(reply, refused="", failed=failed)
         return reply
-
-    def _mask_reply(self, reply: HookReply) -> HookReply:
-        return replace(
-            reply,
-            text=self.mask(reply.text),
-            notice=self.mask(reply.notice),
-            refused=self.mask(reply.refused),
-            failed=self.mask(reply.failed),
-        )
 
     def _report_once(self, lines: Iterable[str]) -> None:
         new = [text for text in lines if text not in self._reported]
@@ -228,7 +221,7 @@ class ToolHooks:
     turn_changes: TurnChanges
 
     def before(self, action: Action, arguments: Mapping[str, Any]) -> str:
-        return self.hooks.tool("before_tool", action.tool, _call_facts(action, arguments)).refused
+        return self.hooks.tool("before_tool", action, arguments).refused
 
     def after(
         self,
@@ -238,9 +231,8 @@ class ToolHooks:
         ok: bool,
         limits: ResultLimits,
     ) -> str:
-        facts = {**_call_facts(action, arguments), "output": output, "ok": ok}
-        texts = self.hooks.tool("after_tool", action.tool, facts).texts
-        return "\n".join(self.hooks.shown(texts, self.turn_changes, limits))
+        made = self.hooks.tool("after_tool", action, arguments, output=output, ok=ok)
+        return "\n".join(self.hooks.shown(made.texts, self.turn_changes, limits))
 
 
 def open_hooks(home: Home, settings: Settings, mask: Callable[[str], str] = str) -> Hooks:
@@ -254,12 +246,3 @@ def open_hooks(home: Home, settings: Settings, mask: Callable[[str], str] = str)
 def common_facts(event: Event, home: Home) -> dict[str, Any]:
     """The facts that every hook gets first."""
     return {"version": VERSION, "event": event, "home": os.path.realpath(home.root)}
-
-
-def _call_facts(action: Action, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "tool": action.tool,
-        "effect": action.effect,
-        "target": action.target,
-        "input": dict(arguments),
-    }

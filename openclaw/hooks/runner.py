@@ -6,6 +6,7 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -78,7 +79,8 @@ def run_hook(
             said = plain(errors.read(MAX_CHARS).decode("utf-8", "replace"))
     except (OSError, ValueError) as error:
         return HookReply(failed=f"it could not be started: {safe_line(str(error))}")
-    return _parse_reply(finished, said)
+    reply = _parse_reply(finished, said)
+    return replace(reply, code=finished.code, seconds=round(finished.seconds, 3))
 
 
 def argv_of(hook: Hook, copies: FileCopies) -> Sequence[str]:
@@ -119,33 +121,30 @@ def _output_excess(errors: BinaryIO) -> str:
 
 def _parse_reply(finished: FinishedRun, errors: str) -> HookReply:
     """A hook's reply: one JSON object with keys of ours, or plain text."""
-    seconds, code = round(finished.seconds, 3), finished.code
+    code = finished.code
     if code is None:
-        return HookReply(failed=safe_line(finished.stopped), seconds=seconds)
+        return HookReply(failed=safe_line(finished.stopped))
     text = strip_hidden(finished.text).strip()
     reply = _parse_object(text) if len(text) <= MAX_CHARS else {}
     if not reply and len(text) > MAX_CHARS:
         text = f"{text[:MAX_CHARS]}\n[Cut: a hook may say {MAX_CHARS:,} characters]"
     if code == REFUSES:
-        why = reply.get("refuse") or errors or text
-        return HookReply(refused=_refusal_text(why), code=code, seconds=seconds)
+        return HookReply(refused=_refusal_text(reply.get("refuse") or errors or text))
     if code != 0:
         end = f"it ended with exit code {code}" if code > 0 else f"it ended by signal {-code}"
         why = safe_line(errors.strip().rpartition("\n")[2])
-        return HookReply(failed=f"{end}: {why}" if why else end, code=code, seconds=seconds)
+        return HookReply(failed=f"{end}: {why}" if why else end)
     if not reply:
-        return HookReply(text, code=code, seconds=seconds)
+        return HookReply(text)
     wrong = [key for key in reply if key not in KEYS]
     wrong += [key for key in KEYS[1:] if not isinstance(reply.get(key, ""), str)]
     if wrong:
         named = safe_line(", ".join(dict.fromkeys(wrong)))
-        return HookReply(failed=f"its reply has keys that mean nothing: {named}", code=0)
+        return HookReply(failed=f"its reply has keys that mean nothing: {named}")
     return HookReply(
         (reply.get("context") or reply.get("focus") or "").strip(),
         safe_line(reply.get("notice", "")),
         _refusal_text(reply["refuse"]) if reply.get("refuse") else "",
-        code=0,
-        seconds=seconds,
     )
 
 
