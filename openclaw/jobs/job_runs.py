@@ -28,13 +28,17 @@ from openclaw.jobs.unattended import (
 from openclaw.memory.todos import is_overdue, todo_file
 from openclaw.security.display import one_line
 from openclaw.storage.home import Home
-from openclaw.storage.text import read_text, write_text
+from openclaw.storage.text import text_or_none, write_text
 
 LATE_BY = timedelta(minutes=15)
 """Later than this a run says that it is late."""
 TOO_LATE = timedelta(days=1)
 LOOK_BACK = timedelta(days=31)
 LONGEST_NOTE = 2000
+NOTIFY = """\
+on run argv
+display notification (item 2 of argv) with title (item 1 of argv)
+end run"""
 MAX_TOLD = 3
 """Missed moments that are named; of more the number is told."""
 TODO_DUE = "todo due"
@@ -177,38 +181,28 @@ def _tell_lateness(due: Due, now: datetime) -> str:
 def _note(home: Home, job: Job, text: str, now: datetime) -> None:
     """Append a line to workspace/jobs/NAME.md, as one step of the history."""
     file = home.workspace / "jobs" / f"{job.name}.md"
-    file.parent.mkdir(exist_ok=True)
-    before = file.read_bytes() if file.exists() else None
-    old = read_text(file) if before is not None else f"# Job {job.name}\n\n"
-    line = f"- {now:%Y-%m-%d %H:%M} {one_line(' '.join(text.split()), LONGEST_NOTE)}"
-    new = f"{old.rstrip()}\n{line}\n" if before is not None else f"{old}{line}\n"
+    old = text_or_none(file)
+    above = f"# Job {job.name}\n\n" if old is None else f"{old.rstrip()}\n"
+    line = f"- {now:%Y-%m-%d %H:%M} {one_line(' '.join(text.split()), LONGEST_NOTE)}\n"
     with command(home, note_subject(job.name)) as turn:
-        undo = turn.keep(file, before, new.encode())
-        try:
-            write_text(file, new)
-        except OSError:
-            undo()
-            raise
+        write_text(file, above + line, turn.keep)
 
 
 def tell(home: Home, result: JobResult, write: Callable[[str], object]) -> None:
     """Tell the user what a job found: on the desktop, in its file, or by `write`."""
-    text = result.text
+    job, text = result.job, result.text
     if not text:
         return
-    if result.job.tell == "file" and result.job.do.casefold() == TODO_DUE:
-        return  # it stands there already
-    if result.job.tell == "file":
-        _note(home, result.job, text, datetime.now())
-    elif result.job.tell != "desktop" or not _show_on_desktop(result.job.name, text):
-        write(f"{result.job.name}: {text}")
+    if job.tell == "file":
+        if job.do.casefold() != TODO_DUE:  # else it stands there already
+            _note(home, job, text, datetime.now())
+    elif job.tell != "desktop" or not _show_on_desktop(job.name, text):
+        write(f"{job.name}: {text}")
 
 
 def _show_on_desktop(title: str, text: str) -> bool:
     if sys.platform == "darwin":
-        words = ["osascript", "-e", "on run argv", "-e"]
-        words += ["display notification (item 2 of argv) with title (item 1 of argv)", "-e"]
-        words += ["end run", title, text]
+        words = ["osascript", "-e", NOTIFY, title, text]
     else:
         words = ["notify-send", "--", title, text]
     program = shutil.which(words[0])

@@ -29,9 +29,10 @@ SHIFT = timedelta(hours=2)
 FAR = timedelta(days=5 * 366)
 """A schedule without a moment for so long has none."""
 DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
+_WEEKDAYS = {name: n for n, day in enumerate(DAYS) for name in (day, f"{day}s", day[:3])}
 _GROUPS = {"daily": "*", "day": "*", "weekdays": "1-5", "weekday": "1-5"}
 _GROUPS |= {"weekends": "0,6", "weekend": "0,6"}
-_ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
+_ORDINALS = {"first": "#1", "second": "#2", "third": "#3", "fourth": "#4", "last": "L"}
 _CRON = re.compile(r"\S+(?:\s+\S+){4}")
 _CRON_START = re.compile(r"[\d*]")
 _ONCE = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{1,2}:\d{2})")
@@ -150,26 +151,19 @@ def _read_days(words: str) -> list[str]:
 
 def _day_fields(days: Sequence[str]) -> str:
     """The last three fields of cron for days in words; "" for other words."""
-    if not days:
-        return "* * *"
-    if days == ["last", "day"]:
-        return "L * *"
-    if len(days) == 1 and (nth := _NTH_DAY.fullmatch(days[0])):
-        return f"{int(nth[1])} * *"
-    if len(days) == 1 and days[0] in _GROUPS:
-        return f"* * {_GROUPS[days[0]]}"
-    if len(days) == 2 and days[0] in (*_ORDINALS, "last"):
-        number = _weekday(days[1])
-        which = "L" if days[0] == "last" else f"#{_ORDINALS[days[0]]}"
-        return "" if number is None else f"* * {number}{which}"
-    numbers = [_weekday(day) for day in days]
+    match days:
+        case []:
+            return "* * *"
+        case ["last", "day"]:
+            return "L * *"
+        case [word] if nth := _NTH_DAY.fullmatch(word):
+            return f"{int(nth[1])} * *"
+        case [word] if word in _GROUPS:
+            return f"* * {_GROUPS[word]}"
+        case [which, day] if which in _ORDINALS and day in _WEEKDAYS:
+            return f"* * {_WEEKDAYS[day]}{_ORDINALS[which]}"
+    numbers = [_WEEKDAYS.get(day) for day in days]
     return "" if None in numbers else f"* * {','.join(map(str, numbers))}"
-
-
-def _weekday(word: str) -> int | None:
-    """The number of a day of the week, also of its first three letters or its plural."""
-    found = [n for n, day in enumerate(DAYS) if word in (day, f"{day}s", day[:3])]
-    return found[0] if found else None
 
 
 Tell = Literal["print", "desktop", "file"]

@@ -13,7 +13,7 @@ import re
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from datetime import time
 from typing import TYPE_CHECKING
@@ -100,14 +100,16 @@ def read_tasks(home: Home) -> str:
 
 def prompt_of(tasks: str, job: str = HEARTBEAT) -> str:
     """Return the prompt for the tasks of a job."""
-    what = "Heartbeat" if job == HEARTBEAT else f"Job {job}"
-    return PROMPT.format(what=what, tasks=tasks, nothing=NOTHING)
+    return PROMPT.format(what=_name_of(job), tasks=tasks, nothing=NOTHING)
+
+
+def _name_of(job: str) -> str:
+    return "Heartbeat" if job == HEARTBEAT else f"Job {job}"
 
 
 def text_for_user(answer: str) -> str:
     """Return the part of an answer that is for the user; "" when it is the word for nothing."""
-    text = answer.strip()
-    text = _AT_FRONT.sub("", text)
+    text = _AT_FRONT.sub("", answer.strip())
     if found := _AT_END.search(text):
         text = text[: found.start()].rstrip(" ,;:-")
     return text.strip() if re.search(r"\w", text) else ""
@@ -130,23 +132,20 @@ def session_prefix(job: str) -> str:
 
 def todays_session(agent: Agent, job: str = HEARTBEAT) -> Session:
     """Return the conversation of today's runs of a job; a new one when there is none."""
-    name = f"{session_prefix(job)}{agent.now().date().isoformat()}"
-    with suppress(UsageError):
-        if agent.sessions.find(name) == name:
-            return agent.sessions.load(name)
+    day = agent.now().date().isoformat()
+    name = f"{session_prefix(job)}{day}"
+    if agent.sessions.exists(name):
+        return agent.sessions.load(name)
     session = agent.sessions.new(name, agent.model_name)
-    what = "Heartbeat" if job == HEARTBEAT else f"Job {job}"
-    session.title = f"{what} {agent.now().date().isoformat()}"
+    session.title = f"{_name_of(job)} {day}"
     return session
 
 
-@contextmanager
-def run_lock(home: Home, job: str = HEARTBEAT) -> Iterator[bool]:
-    """Lock a job of this home; yield False when it runs in another process. OpenclawError when the
-    lock fails."""
+def run_lock(home: Home, job: str = HEARTBEAT) -> AbstractContextManager[bool]:
+    """Lock a job of this home; False within it when it runs in another process. OpenclawError when
+    the lock fails."""
     name = HEARTBEAT if job == HEARTBEAT else f"job-{job}"
-    with try_lock(home.private / "locks" / f"{name}.lock") as held:
-        yield held
+    return try_lock(home.private / "locks" / f"{name}.lock")
 
 
 @contextmanager

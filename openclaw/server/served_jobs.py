@@ -11,7 +11,7 @@ from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
 from openclaw.events import Done
 from openclaw.jobs.job_runs import run_due, tell
-from openclaw.jobs.schedule import FILE, read_jobs
+from openclaw.jobs.schedule import Job, read_jobs
 from openclaw.jobs.unattended import (
     UnattendedResult,
     result_of,
@@ -35,7 +35,7 @@ class ServedJobs:
         self._service = service
         self._ended = threading.Event()
         self._told: list[str] = []
-        self._seen: object = None
+        self._read: tuple[list[Job], list[str]] = ([], [])
         self._looked = local_time()
         self._failed = False
 
@@ -64,17 +64,12 @@ class ServedJobs:
             traceback.print_exception(error, file=sys.stderr)
 
     def _may_be_due(self) -> bool:
-        """Whether the history has to be read: the file has changed, a time has come since the last
+        """Whether the history has to be read: the jobs have changed, a time has come since the last
         look, or a job has failed."""
-        home, before, self._looked = self._service.home, self._looked, local_time()
-        try:
-            stat = (home.root / FILE).stat()
-        except OSError:
-            return False
-        known, self._seen = self._seen, (stat.st_mtime_ns, stat.st_size)
-        jobs, _ = read_jobs(home)
-        came = any(job.schedule.between(before, self._looked) for job in jobs)
-        return came or self._failed or known != self._seen
+        before, self._looked = self._looked, local_time()
+        known, self._read = self._read, read_jobs(self._service.home)
+        came = any(job.schedule.between(before, self._looked) for job in self._read[0])
+        return came or self._failed or known != self._read
 
     def _say_once(self, faults: list[str]) -> None:
         for fault in faults if faults != self._told else ():
