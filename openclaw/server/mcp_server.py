@@ -131,8 +131,7 @@ def make_server(
     logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)  # its warnings are not for the terminal
     bus = InMemorySubscriptionBus()
     heard = ListenHandler(bus)
-    files = _WatchedFiles(tools)
-
+    files, named_skills = _WatchedFiles(tools.home), tools.service.user_skills
     preparing: list[Any] = []
 
     async def list_tools(context: Any, _: Any) -> Any:
@@ -202,12 +201,11 @@ def make_server(
 
     async def list_prompts(context: Any, _: Any) -> Any:
         words = types.PromptArgument(name="words", description="what it is about", required=False)
-        skills = await asyncio.to_thread(files.skills) if caller_of(context).may else []
+        skills = await asyncio.to_thread(named_skills) if caller_of(context).may else []
         return types.ListPromptsResult(
             prompts=[
                 types.Prompt(name=each.name, description=each.description, arguments=[words])
                 for each in skills
-                if each.user_invocable
             ]
         )
 
@@ -215,7 +213,7 @@ def make_server(
         if not caller_of(context).may:
             raise MCPError(types.INVALID_PARAMS, "this token may not do that")
         try:
-            skill = find_user_skill(await asyncio.to_thread(files.skills), params.name)
+            skill = find_user_skill(await asyncio.to_thread(named_skills), params.name)
         except OpenclawError as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from error
         text = fill_instructions(skill, (params.arguments or {}).get("words", ""))
@@ -254,8 +252,8 @@ def make_server(
 class _WatchedFiles:
     """The resources of a home, and who wants to hear of changes."""
 
-    def __init__(self, tools: SharedTools) -> None:
-        self._tools, self._home = tools, tools.home
+    def __init__(self, home: Home) -> None:
+        self._home = home
         self._stamps: dict[str, object] = {}
         self._sessions: dict[str, list[Any]] = {}
 
@@ -280,10 +278,6 @@ class _WatchedFiles:
         """Return True for a named resource whose file does not exist yet, as today's notes before
         the first of them."""
         return uri in (named := self.named()) and not (self._home.root / named[uri][1]).exists()
-
-    def skills(self) -> Any:
-        with self._tools.service.agent() as agent:
-            return agent.skills()
 
     def watch(self, uri: str, session: Any = None) -> None:
         """Look for changes of a resource from now on, and tell a session of them."""

@@ -19,6 +19,7 @@ from openclaw.server.runs import Runs
 from openclaw.server.warm import WarmHome
 from openclaw.server.wire import Problem, PromptRequest
 from openclaw.sessions.store import SessionStore, open_store
+from openclaw.skills.skill import Skill
 from openclaw.storage.home import Home
 from openclaw.types import CallRecord, KeepsWrites, Mode
 
@@ -61,6 +62,11 @@ class Service:
             yield agent
         finally:
             self.warm.close(agent)
+
+    def user_skills(self) -> list[Skill]:
+        """Return the skills that the user may name."""
+        with self.agent() as agent:
+            return [skill for skill in agent.skills() if skill.user_invocable]
 
     def choose_mode(self, asked: str | None, scopes: frozenset[str]) -> Mode | None:
         """Return the mode of a turn over HTTP, None for that of the settings; never `full`. Problem

@@ -13,7 +13,7 @@ from openclaw import events
 from openclaw.events import Event
 from openclaw.messages import Entry, ToolUse, Usage
 from openclaw.receipt import Receipt
-from openclaw.server.acp.updates import TurnUpdates, replay
+from openclaw.server.acp.updates import TurnUpdates, replay, stop_reason
 from openclaw.server.wire import event_to_json
 from openclaw.storage.home import Home
 
@@ -57,9 +57,7 @@ def test_found_passages_are_a_search_with_their_places() -> None:
     ],
 )
 def test_the_end_of_a_turn_has_its_reason(ended: str, reason: str) -> None:
-    updates = TurnUpdates(HOME, "run")
-    read(updates, done(stop_reason=ended))
-    assert updates.stop_reason == reason
+    assert stop_reason(done(stop_reason=ended)) == reason
 
 
 def test_what_was_not_streamed_is_told_at_the_end() -> None:

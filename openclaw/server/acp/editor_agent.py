@@ -39,6 +39,7 @@ from openclaw import __version__
 from openclaw.agent.agent import Agent
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError, UsageError
+from openclaw.events import Done, Error
 from openclaw.messages import skill_prompt
 from openclaw.security.grants import Grant
 from openclaw.security.trust import find_trusted_home
@@ -47,7 +48,6 @@ from openclaw.server.acp.slash_commands import list_commands, read_command, run_
 from openclaw.server.acp.updates import (
     MODES,
     TurnUpdates,
-    Update,
     commands,
     lasting_offer,
     modes,
@@ -55,6 +55,7 @@ from openclaw.server.acp.updates import (
     permission_options,
     read_permission,
     replay,
+    stop_reason,
     tell,
     think,
 )
@@ -64,7 +65,7 @@ from openclaw.server.wire import PromptRequest, question_from_json
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import UNATTENDED
 from openclaw.stopping import stopped_by
-from openclaw.storage.home import Home, nearest_home
+from openclaw.storage.home import nearest_home
 from openclaw.types import Mode
 
 Made = TypeVar("Made")
@@ -83,7 +84,7 @@ def serve_editor(named: str | None) -> None:
         # Not every method of the SDK's agent is there. Resume and close are stable by now.
         await run_agent(cast(Any, agent), writer, reader, use_unstable_protocol=True)
 
-    agent = EditorAgent(lambda cwd: find_home_at(named, cwd))
+    agent = EditorAgent(named)
     try:
         asyncio.run(serve())
     finally:
@@ -100,13 +101,6 @@ async def _open_streams() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     if os.name != "nt":  # there the SDK writes to sys.stdout itself
         sys.stdout = sys.stderr
     return streams
-
-
-def find_home_at(named: str | None, cwd: Path) -> Home:
-    """Return the home that is named, else the one that this folder is or lies in, else the user's.
-    Raises as `find_trusted_home`."""
-    near = nearest_home(cwd)
-    return find_trusted_home(named or (str(near) if near else None), cwd)
 
 
 @dataclass(slots=True)
@@ -158,10 +152,11 @@ class EditorSession:
 
 
 class EditorAgent:
-    """What an editor may ask, in the SDK's words (`acp.interfaces.Agent`)."""
+    """What an editor may ask, in the SDK's words (`acp.interfaces.Agent`). `named` is the home that
+    the user has named."""
 
-    def __init__(self, find: Callable[[Path], Home]) -> None:
-        self._find_home = find
+    def __init__(self, named: str | None) -> None:
+        self._named = named
         self._services: dict[Path, Service] = {}
         self._sessions: dict[str, EditorSession] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -197,24 +192,15 @@ class EditorAgent:
 
     async def new_session(self, cwd: str, **_: Any) -> NewSessionResponse:
         """Begin a conversation, which is saved with its first prompt."""
-
-        def begin() -> EditorSession:
-            service = self._open(cwd)
-            return _open_session(service, service.sessions.new(), Path(cwd))
-
-        talk = await _in_thread(begin)
+        talk = await _in_thread(self._open_session, cwd)
         self._keep(talk)
         return NewSessionResponse(session_id=talk.session.id, modes=modes(talk.mode))
 
     async def load_session(self, cwd: str, session_id: str, **_: Any) -> LoadSessionResponse:
         """Open a stored conversation, and tell it again from its beginning."""
         talk = await self._load(cwd, session_id)
-
-        def tell_again() -> list[Update]:
-            store = talk.service.sessions
-            return list(replay(talk.service.home, store.messages(talk.session)))
-
-        for update in await _in_thread(tell_again):
+        said = talk.service.sessions.messages(talk.session)
+        for update in await _in_thread(lambda: [*replay(talk.service.home, said)]):
             await self._client.session_update(session_id, update)
         self._keep(talk)
         return LoadSessionResponse(modes=modes(talk.mode))
@@ -233,19 +219,22 @@ class EditorAgent:
 
     async def _load(self, cwd: str, session_id: str) -> EditorSession:
         """Open a stored conversation of the home of a folder."""
-
-        def load() -> EditorSession:
-            service = self._open(cwd)
-            if not service.sessions.exists(session_id):
-                raise UsageError(
-                    f"there is no conversation {session_id} in {service.home.root}",
-                    "openclaw sessions list",
-                )
-            return _open_session(service, service.sessions.load(session_id), Path(cwd))
-
         if session_id in self._sessions and self._sessions[session_id].busy:
             raise RequestError(-32600, BUSY)
-        return await _in_thread(load)
+        return await _in_thread(self._open_session, cwd, session_id)
+
+    def _open_session(self, cwd: str, session_id: str = "") -> EditorSession:
+        """Open a conversation of the home of a folder, a new one when none is named."""
+        service = self._open(cwd)
+        store = service.sessions
+        if session_id and not store.exists(session_id):
+            raise UsageError(
+                f"there is no conversation {session_id} in {service.home.root}",
+                "openclaw sessions list",
+            )
+        session = store.load(session_id) if session_id else store.new()
+        mode = load_settings(service.home).mode or "ask"  # as in a chat
+        return EditorSession(service, session, Path(os.path.realpath(cwd)), mode)
 
     async def list_sessions(
         self, cwd: str | None = None, cursor: str | None = None, **_: Any
@@ -290,15 +279,10 @@ class EditorAgent:
         """Answer a prompt, or run the /command that it is."""
         talk = self._find(session_id)
         with talk.answering():
-            asked = await _in_thread(lambda: _read_prompt_request(talk, prompt))
+            asked = await _in_thread(_read_prompt_request, talk, prompt)
             if isinstance(asked, PromptRequest):
-                run = await _in_thread(
-                    lambda: talk.service.runs.start(
-                        asked, session=talk.session, prepare=talk.prepare
-                    )
-                )
-                return await self._follow(talk, run)
-            said = await _in_thread(lambda: _run_stoppable(talk, *asked))
+                return await self._follow(talk, await _in_thread(_start, talk, asked))
+            said = await _in_thread(_run_stoppable, talk, *asked)
             if said is None:
                 return PromptResponse(stop_reason="cancelled")
             await self._client.session_update(session_id, tell(said))
@@ -326,14 +310,14 @@ class EditorAgent:
         finally:
             if asking is not None:
                 asking.cancel()
-        return await self._end(talk, updates)
+        return await self._end(talk, run.outcome)
 
-    async def _end(self, talk: EditorSession, updates: TurnUpdates) -> PromptResponse:
-        error = updates.error
-        if talk.stop.is_set() or (error and error.exit_code == INTERRUPTED):
+    async def _end(self, talk: EditorSession, error: Done | Error | None) -> PromptResponse:
+        cancelled = isinstance(error, Error) and error.exit_code == INTERRUPTED
+        if talk.stop.is_set() or cancelled:
             return PromptResponse(stop_reason="cancelled")
-        if error is None:
-            return PromptResponse(stop_reason=updates.stop_reason)
+        if not isinstance(error, Error):
+            return PromptResponse(stop_reason=stop_reason(error))
         messages = talk.session.messages
         if error.exit_code == REFUSED or (messages and messages[-1].record.refused):
             said = f"{error.message} ({error.hint})" if error.hint else error.message
@@ -343,8 +327,7 @@ class EditorAgent:
 
     async def _ask(self, talk: EditorSession, run: Run, call: str, data: Mapping[str, Any]) -> None:
         """Ask a question of a run, and hand the answer on. Whatever is no yes is a no."""
-        values = {key: data[key] for key in data if key not in ("event", "id", "call")}
-        question = question_from_json(values)
+        question = question_from_json(data)
         elsewhere = question.action.effect == "read-elsewhere"
         folder = str(talk.cwd) if elsewhere else ""
         options = permission_options(data["id"], question.offers, folder)
@@ -369,9 +352,11 @@ class EditorAgent:
 
     def _open(self, cwd: str) -> Service:
         """Return what serves the home of a folder."""
-        if not Path(cwd).is_absolute():
+        folder = Path(cwd)
+        if not folder.is_absolute():
             raise UsageError(f"the folder {cwd!r} is no whole path", "send the whole path as cwd")
-        home = self._find_home(Path(cwd))
+        named = self._named or nearest_home(folder)
+        home = find_trusted_home(str(named) if named else None, folder)
         with self._opening:
             if home.root not in self._services:
                 service = self._services[home.root] = Service(home)
@@ -393,15 +378,14 @@ class EditorAgent:
 
     async def _tell_news(self, talk: EditorSession) -> None:
         with suppress(RequestError, ConnectionError):
-            listed = await _in_thread(lambda: list_commands(talk.service))
+            listed = await _in_thread(list_commands, talk.service)
             await self._client.session_update(talk.session.id, commands(listed))
             while self._news:
                 await self._client.session_update(talk.session.id, think(f"{self._news.pop(0)}\n"))
 
 
-def _open_session(service: Service, session: Session, cwd: Path) -> EditorSession:
-    mode = load_settings(service.home).mode or "ask"  # as in a chat
-    return EditorSession(service, session, Path(os.path.realpath(cwd)), mode)
+def _start(talk: EditorSession, request: PromptRequest) -> Run:
+    return talk.service.runs.start(request, session=talk.session, prepare=talk.prepare)
 
 
 def _read_prompt_request(
@@ -439,10 +423,10 @@ async def _keep_grant(run: Run, offers: Sequence[Grant]) -> bool:
     return True
 
 
-async def _in_thread(work: Callable[[], Made]) -> Made:
+async def _in_thread(work: Callable[..., Made], *given: Any) -> Made:
     """Return what slow work makes. RequestError for its OpenclawError."""
     try:
-        return await asyncio.to_thread(work)
+        return await asyncio.to_thread(work, *given)
     except OpenclawError as error:
         raise _to_request_error(str(error), error.hint, error.exit_code) from error
 

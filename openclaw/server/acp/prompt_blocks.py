@@ -71,9 +71,9 @@ def _attach_embedded(block: EmbeddedResourceContentBlock, home: Path) -> tuple[s
     first, last = _lines_of(held.uri)
     name = path.name if path else held.uri
     named = f"{name}, lines {first}-{last}" if first else name
-    if isinstance(held, TextResourceContents):
-        return name, attach_data(named, held.text.encode(), path, home, first or 1)
-    return name, attach_data(named, _decode(held.blob), path, home, first or 1)
+    is_text = isinstance(held, TextResourceContents)
+    data = held.text.encode() if is_text else _decode(held.blob)
+    return name, attach_data(named, data, path, home, first or 1)
 
 
 def _path_of(uri: str) -> Path | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from openclaw.agent.agent import Agent
 from openclaw.agent.undo import UndoResult
@@ -13,7 +13,6 @@ from openclaw.memory.todos import todo_file
 from openclaw.security.display import one_line
 from openclaw.server.service import Service
 from openclaw.sessions.session import Session
-from openclaw.skills.skill import Skill
 
 FOUND = 5
 COMMANDS: Mapping[str, tuple[str, str]] = {
@@ -29,7 +28,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 def list_commands(service: Service) -> list[tuple[str, str, str]]:
     """Return the name of each command and skill, what it does, and the hint at its words."""
     own = [(name, about, hint) for name, (about, hint) in COMMANDS.items()]
-    return own + [(skill.name, skill.description, "words") for skill in _user_skills(service)]
+    return own + [(skill.name, skill.description, "words") for skill in service.user_skills()]
 
 
 def read_command(service: Service, words: str) -> tuple[str, str, bool]:
@@ -41,7 +40,7 @@ def read_command(service: Service, words: str) -> tuple[str, str, bool]:
         return "", words, False
     if name in COMMANDS:
         return name, after, False
-    if any(skill.name == name for skill in _user_skills(service)):
+    if any(skill.name == name for skill in service.user_skills()):
         return name, after, True
     known = ", ".join(f"/{each}" for each in COMMANDS)
     raise UsageError(f"there is no command /{name}", f"there are: {known}, and your skills")
@@ -50,16 +49,18 @@ def read_command(service: Service, words: str) -> tuple[str, str, bool]:
 def run_command(service: Service, session: Session, name: str, words: str) -> tuple[str, Session]:
     """Run a command; return what it says, and the conversation to go on with. Raises OpenclawError
     as the same command in the shell does, and KeyboardInterrupt when the user has stopped it."""
-    if name in ("undo", "redo"):
-        with service.agent() as agent:
-            return _take(agent, session, name)
-    if name == "compact":
-        with service.agent(model=True) as agent:
-            told = [*agent.compact(session, words)]
-        made = next(event for event in told if isinstance(event, Compaction))
-        return compaction_line(made.before_tokens, made.after_tokens), session
-    tell: Callable[[Service, str], str] = _todo if name == "todo" else _search
-    return tell(service, words), session
+    match name:
+        case "todo":
+            return _todo(service, words), session
+        case "memory":
+            return _search(service, words), session
+        case "compact":
+            with service.agent(model=True) as agent:
+                told = [*agent.compact(session, words)]
+            made = next(event for event in told if isinstance(event, Compaction))
+            return compaction_line(made.before_tokens, made.after_tokens), session
+    with service.agent() as agent:
+        return _take(agent, session, name)
 
 
 def _take(agent: Agent, session: Session, name: str) -> tuple[str, Session]:
@@ -105,8 +106,3 @@ def _search(service: Service, words: str) -> str:
     found, notices = service.warm.search(words, FOUND, "", "")
     lines = [f"- {p.path}:{p.start_line}: {one_line(p.text, 200)}" for p in found]
     return "\n".join([*map(one_line, notices), *(lines or ["Nothing was found."])])
-
-
-def _user_skills(service: Service) -> list[Skill]:
-    with service.agent() as agent:
-        return [skill for skill in agent.skills() if skill.user_invocable]

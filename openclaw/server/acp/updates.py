@@ -18,6 +18,7 @@ from acp.schema import (
     AvailableCommandInput,
     AvailableCommandsUpdate,
     PermissionOption,
+    PermissionOptionKind,
     RequestPermissionResponse,
     SessionInfoUpdate,
     SessionMode,
@@ -94,27 +95,23 @@ def think(text: str) -> Update:
     return helpers.update_agent_thought_text(_shown(text))
 
 
+def stop_reason(end: events.Done | None) -> StopReason:
+    return STOPS.get(end.stop_reason, "end_turn") if end else "end_turn"
+
+
 class TurnUpdates:
     """The updates of one turn.
 
     prefix  makes ids of calls and messages unique in the conversation
     call    the id of the call that runs, "" for none
-    done    how the turn ended, None before
-    error   why it failed
     """
 
     def __init__(self, home: Home, prefix: str) -> None:
         self._home, self._prefix = home, prefix
         self.call = ""
-        self.done: events.Done | None = None
-        self.error: events.Error | None = None
         self._said, self._message, self._found = "", 0, 0
         self._input: Mapping[str, Any] = {}
         self._changes: dict[str, Change] = {}
-
-    @property
-    def stop_reason(self) -> StopReason:
-        return STOPS.get(self.done.stop_reason, "end_turn") if self.done else "end_turn"
 
     def read(self, data: Mapping[str, Any]) -> Iterator[Update]:
         """Yield the updates of an event of a run."""
@@ -150,10 +147,7 @@ class TurnUpdates:
             case events.Title(title):
                 yield SessionInfoUpdate(session_update="session_info_update", title=_shown(title))
             case events.Done():
-                self.done = event
                 yield from self._end(event)
-            case events.Error():
-                self.error = event
 
     def _begin_message(self) -> None:
         self._said, self._message = "", self._message + 1
@@ -294,17 +288,20 @@ def permission_options(
 ) -> list[PermissionOption]:
     """Return the answers to a question; `folder` is the one that it asks to read in. Their ids hold
     its id, so that the answer to one question is none to another."""
-    options = [_option("once", question_id, "Allow once", "allow_once")]
+    options: list[tuple[str, PermissionOptionKind, str]] = [("once", "allow_once", "Allow once")]
     if folder:
         name = f"Allow reading {one_line(folder, 80)} in this conversation"
-        options.append(_option("session", question_id, name, "allow_once"))
+        options.append(("session", "allow_once", name))
     if offers:
         name = f"Allow in this conversation: {_describe_grant(offers[0])}"
-        options.append(_option("session", question_id, name, "allow_once"))
+        options.append(("session", "allow_once", name))
     if lasting := lasting_offer(offers):
-        name = f"Always allow: {_describe_grant(lasting)}"
-        options.append(_option("always", question_id, name, "allow_always"))
-    return [*options, _option("reject", question_id, "Do not allow", "reject_once")]
+        options.append(("always", "allow_always", f"Always allow: {_describe_grant(lasting)}"))
+    options.append(("reject", "reject_once", "Do not allow"))
+    return [
+        PermissionOption(option_id=f"{how}:{question_id}", name=name, kind=kind)
+        for how, kind, name in options
+    ]
 
 
 def read_permission(
@@ -319,10 +316,6 @@ def read_permission(
 def lasting_offer(offers: Sequence[Grant]) -> Grant | None:
     """Return the narrowest permission that can be kept for good."""
     return next(filter(find_lasting_facts, offers), None)
-
-
-def _option(how: str, question_id: str, name: str, kind: Any) -> PermissionOption:
-    return PermissionOption(option_id=f"{how}:{question_id}", name=name, kind=kind)
 
 
 def _describe_grant(grant: Grant) -> str:
