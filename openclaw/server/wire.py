@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
-from typing import Any, get_args
+from dataclasses import asdict, fields, is_dataclass
+from functools import cache
+from types import NoneType
+from typing import Any, get_args, get_origin, get_type_hints
 
 from openclaw import errors, events
 from openclaw.frozen import frozen
-from openclaw.messages import Image, Material, Usage
-from openclaw.receipt import FileChange, Receipt
-from openclaw.security.grants import Grant
+from openclaw.messages import Material
 from openclaw.security.policy import PermissionQuestion
-from openclaw.types import Action, Change, Mode, Shown
+from openclaw.types import Mode
 
 
 @frozen
@@ -52,17 +52,27 @@ class PromptRequest:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> PromptRequest:
-        material = tuple(_material_from_json(**each) for each in data.get("material", ()))
-        return cls(**{**data, "material": material})
+        made: PromptRequest = value_from_json(cls, data)
+        return made
 
 
-def _material_from_json(
-    image: Mapping[str, Any] | None = None, lines: Mapping[str, Any] | None = None, **rest: str
-) -> Material:
-    if image and image.get("data") is not None:
-        image = {**image, "data": base64.b64decode(image["data"])}
-    held, shown = Image(**image) if image else None, Shown(**lines) if lines else None
-    return Material(**rest, image=held, lines=shown)
+def value_from_json(hint: Any, value: Any) -> Any:
+    """Return a JSON value as the type that `asdict` made it of; keys of no field are left out."""
+    inner = get_args(hint)
+    if value is None:
+        return None
+    if NoneType in inner:
+        return value_from_json(inner[0], value)
+    if get_origin(hint) in (tuple, Sequence):
+        return tuple(value_from_json(inner[0], each) for each in value)
+    if is_dataclass(hint):
+        make: Any = hint
+        hints, names = _hints_of(make), [each.name for each in fields(hint) if each.name in value]
+        return make(**{name: value_from_json(hints[name], value[name]) for name in names})
+    return base64.b64decode(value) if hint is bytes else value
+
+
+_hints_of = cache(get_type_hints)
 
 
 class Problem(Exception):
@@ -86,34 +96,9 @@ def event_to_json(event: events.Event) -> dict[str, Any]:
 
 def event_from_json(data: Mapping[str, Any]) -> events.Event | None:
     """Return the event of a JSON object; None for one of the server's own, such as `run`."""
-    values = dict(data)
-    name = values.pop("event", "")
-    kind = events.Trouble if values.pop("trouble", False) else KINDS.get(name)
-    if kind is None:
-        return None
-    if "receipt" in values:
-        values["receipt"] = _receipt_from_json(values["receipt"])
-    if "usage" in values:
-        values["usage"] = Usage(**values["usage"])
-    known = {field.name for field in fields(kind)}  # a stream has other names beside them
-    taken = {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in values.items()
-        if key in known
-    }
-    make: Any = kind
-    made: events.Event = make(**taken)
+    kind = events.Trouble if data.get("trouble") else KINDS.get(data.get("event", ""))
+    made: events.Event | None = value_from_json(kind, data) if kind else None
     return made
-
-
-def _receipt_from_json(data: Mapping[str, Any]) -> Receipt:
-    return Receipt(
-        tuple(FileChange(**each) for each in data["files"]),
-        tuple((what, text) for what, text in data["todos"]),
-        tuple(data["memories"]),
-        tuple(data["searches"]),
-        tuple(data["sent"]),
-    )
 
 
 _ERRORS: Mapping[int, type[errors.OpenclawError]] = {
@@ -138,12 +123,5 @@ def to_error(message: str, hint: str, exit_code: int) -> errors.OpenclawError:
 
 
 def question_from_json(data: Mapping[str, Any]) -> PermissionQuestion:
-    change = data["change"]
-    return PermissionQuestion(
-        Action(**data["action"]),
-        data["arguments"],
-        data["reason"],
-        tuple(Grant(**each) for each in data["offers"]),
-        tuple(data["sources"]),
-        None if change is None else Change(**change),
-    )
+    made: PermissionQuestion = value_from_json(PermissionQuestion, data)
+    return made
