@@ -19,14 +19,20 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from openclaw.config.file import FILE, line_of
-from openclaw.config.mcp_settings import WrongValueError, read_switch
+from openclaw.config.mcp_settings import (
+    WrongValueError,
+    read_entry,
+    read_switch,
+    read_text,
+    seconds_up_to,
+)
 from openclaw.frozen import frozen
 
 Event = Literal["before_turn", "after_turn", "before_tool", "after_tool", "before_compact"]
 EVENTS: tuple[Event, ...] = get_args(Event)
 REFUSING = frozenset({"before_turn", "before_tool", "before_compact"})
 """Events whose hooks may refuse what is about to happen."""
-SECONDS, LONGEST_SECONDS = 10.0, 600.0
+SECONDS = 10.0
 LONGEST_LABEL = 60
 
 
@@ -118,19 +124,14 @@ def _each(name: str, value: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
 def _hook(event: Event, value: Any) -> Hook:
     if isinstance(value, str):
         value = {"run": value}
-    if not isinstance(value, Mapping):
-        raise WrongValueError("", "expected keys and values, such as 'run: ./hooks/check.sh'")
-    known = {str(key): each for key, each in value.items() if each is not None}
-    for key in known:
-        if key not in _READ:
-            raise WrongValueError(key, f"unknown key; a hook takes {', '.join(_READ)}")
+    known = read_entry(value, _READ, "hook", "run: ./hooks/check.sh")
     if "run" not in known:
         raise WrongValueError("", "it has no 'run', the command")
     if "match" in known and not event.endswith("_tool"):
         raise WrongValueError("match", "has a meaning for before_tool and after_tool only")
     if known.get("required") and event not in REFUSING:
         raise WrongValueError("required", f"{event} comes too late to refuse anything")
-    return Hook(event, **{key: _READ[key](key, each) for key, each in known.items()})
+    return Hook(event, **known)
 
 
 def _is_required(value: Any) -> bool:
@@ -149,26 +150,20 @@ def _requires(key: str, value: Any) -> bool:
 
 def _command(key: str, value: Any) -> str | tuple[str, ...]:
     if isinstance(value, list):
-        words = tuple(_text(key, each) for each in value)
+        words = tuple(read_text(key, each) for each in value)
         if words and words[0].strip():
             return words
-    elif (text := _text(key, value)).strip():
+    elif (text := read_text(key, value)).strip():
         return text
     raise WrongValueError(key, "expected a command")
 
 
-def _text(key: str, value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int | float) or "\0" in str(value):
-        raise WrongValueError(key, "expected text")
-    return str(value)
-
-
 def _texts(key: str, value: Any) -> tuple[str, ...]:
-    return tuple(_text(key, each) for each in (value if isinstance(value, list) else [value]))
+    return tuple(read_text(key, each) for each in (value if isinstance(value, list) else [value]))
 
 
 def _folder(key: str, value: Any) -> str:
-    text = _text(key, value)
+    text = read_text(key, value)
     if text != "." and not Path(text).is_absolute():
         raise WrongValueError(
             key, "expected '.', the home, or the whole path of a folder elsewhere"
@@ -176,17 +171,10 @@ def _folder(key: str, value: Any) -> str:
     return text
 
 
-def _seconds(key: str, value: Any) -> float:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not 0 < value <= LONGEST_SECONDS:
-        raise WrongValueError(key, f"expected seconds, at most {LONGEST_SECONDS:g}")
-    return float(value)
-
-
 _READ: dict[str, Callable[[str, Any], Any]] = {
     "run": _command,
     "match": _texts,
-    "timeout": _seconds,
+    "timeout": seconds_up_to(600),
     "required": read_switch,
     "trusted": read_switch,
     "env": _texts,

@@ -23,7 +23,6 @@ NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_. -]{0,38}[A-Za-z0-9])?")
 NAMED = "a server's name is made of letters, digits, '-', '_', '.' and blanks; at most 40, no '__'"
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 CALL_SECONDS = 60.0
-LONGEST_SECONDS = 3600.0
 TRANSPORTS = ("stdio", "http", "streamable-http", "streamable_http")
 IGNORED = frozenset({"autoApprove", "alwaysAllow", "description", "icon"})
 """Keys of other programs that would take away a question, or are only for show."""
@@ -109,15 +108,25 @@ def _server(name: str, value: Any, taken: set[str]) -> Server:
         raise WrongValueError("", NAMED)
     if tool_name_part(name) in taken:
         raise WrongValueError("", "another server has nearly the same name")
-    if not isinstance(value, Mapping):
-        raise WrongValueError("", "expected keys and values, such as 'command: npx'")
-    known = {key: value[key] for key in value if key not in IGNORED and value[key] is not None}
-    for key in known:
-        if key not in READ and key not in ("type", "transport"):
-            raise WrongValueError(str(key), f"unknown key; a server takes {', '.join(READ)}")
-    server = Server(name, **{key: READ[key](key, known[key]) for key in known if key in READ})
-    _check(server, str(known.get("type") or known.get("transport") or ""))
+    known = read_entry(value, READ, "server", "command: npx")
+    kinds = [known.pop(key, "") for key in ("type", "transport")]
+    server = Server(name, **known)
+    _check(server, kinds[0] or kinds[1])
     return server
+
+
+def read_entry(
+    value: Any, readers: Mapping[str, Callable[[str, Any], Any]], what: str, example: str
+) -> dict[str, Any]:
+    """The values of a server or a hook by key, each read by its reader; null counts as left out.
+    Raises WrongValueError."""
+    if not isinstance(value, Mapping):
+        raise WrongValueError("", f"expected keys and values, such as '{example}'")
+    known = {str(key): each for key, each in value.items() if each is not None}
+    for key in known:
+        if key not in readers and key not in IGNORED:
+            raise WrongValueError(key, f"unknown key; a {what} takes {', '.join(readers)}")
+    return {key: readers[key](key, each) for key, each in known.items() if key in readers}
 
 
 def _check(server: Server, kind: str) -> None:
@@ -132,11 +141,9 @@ def _check(server: Server, kind: str) -> None:
         if getattr(server, key):
             beside = "command" if server.command else "url"
             raise WrongValueError(key, f"has no meaning beside '{beside}'")
-    if not 0 < server.timeout <= LONGEST_SECONDS:
-        raise WrongValueError("timeout", f"expected seconds, at most {LONGEST_SECONDS:g}")
 
 
-def _text(key: str, value: Any) -> str:
+def read_text(key: str, value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, str | int | float) or "\0" in str(value):
@@ -147,13 +154,13 @@ def _text(key: str, value: Any) -> str:
 def _texts(key: str, value: Any) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise WrongValueError(key, "expected a list of texts")
-    return tuple(_text(key, each) for each in value)
+    return tuple(read_text(key, each) for each in value)
 
 
 def _pairs(key: str, value: Any) -> dict[str, str]:
     if not isinstance(value, Mapping):
         raise WrongValueError(key, "expected names and texts")
-    return {_text(key, name): _text(key, each) for name, each in value.items()}
+    return {read_text(key, name): read_text(key, each) for name, each in value.items()}
 
 
 def read_switch(key: str, value: Any) -> bool:
@@ -162,21 +169,29 @@ def read_switch(key: str, value: Any) -> bool:
     return value
 
 
-def _seconds(key: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise WrongValueError(key, "expected seconds")
-    return float(value)
+def seconds_up_to(most: float) -> Callable[[str, Any], float]:
+    """The reader of a time in seconds."""
+
+    def read(key: str, value: Any) -> float:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not 0 < value <= most:
+            raise WrongValueError(key, f"expected seconds, at most {most:g}")
+        return float(value)
+
+    return read
 
 
 READ: dict[str, Callable[[str, Any], Any]] = {
-    "command": _text,
+    "command": read_text,
     "args": _texts,
     "env": _pairs,
-    "cwd": _text,
-    "url": _text,
+    "cwd": read_text,
+    "url": read_text,
     "headers": _pairs,
     "tools": _texts,
     "trusted": read_switch,
     "disabled": read_switch,
-    "timeout": _seconds,
+    "timeout": seconds_up_to(3600),
+    "type": read_text,
+    "transport": read_text,
 }
