@@ -50,19 +50,12 @@ class Preloader:
 
     def _read(self, make: Callable[[], tuple[Model, Request]]) -> None:
         try:
-            with without_retries():
+            with suppress(OpenclawError, OSError), without_retries():
                 model, request = make()
                 if self._stopped.is_set():
                     return
-                waiting = model.warm(request)
-                try:
-                    for _ in waiting:
-                        if self._stopped.is_set():
-                            return
-                finally:
-                    if close := getattr(waiting, "close", None):
-                        close()
-        except (OpenclawError, OSError):
-            pass
+                for _ in model.warm(request):
+                    if self._stopped.is_set():
+                        return  # which closes the iterator, and so ends the request
         except BaseException as error:  # noqa: BLE001 - raised again by `end`
             self._failure = error

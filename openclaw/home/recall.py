@@ -36,10 +36,10 @@ class SearchProcess(Protocol):
     """A running search: one request a line in, one reply a line out."""
 
     @property
-    def stdin(self) -> IO[str] | None: ...
+    def stdin(self) -> IO[str]: ...
 
     @property
-    def stdout(self) -> IO[str] | None: ...
+    def stdout(self) -> IO[str]: ...
 
     def kill(self) -> None: ...
 
@@ -48,7 +48,7 @@ class SearchProcess(Protocol):
 
 def launch(root: Path) -> SearchProcess:
     """Start the search process of the home at `root`."""
-    return subprocess.Popen(
+    started: Any = subprocess.Popen(
         python_command("openclaw.home.recall_worker", str(root)),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -56,6 +56,8 @@ def launch(root: Path) -> SearchProcess:
         encoding="utf-8",
         start_new_session=True,  # it may outlive the terminal, see `Recall.close`
     )
+    process: SearchProcess = started
+    return process
 
 
 @dataclass(slots=True)
@@ -145,12 +147,12 @@ class Recall:
         process, self._process = self._process, None
         if process is not None and (self._reading or self._missing):
             with suppress(OSError):
-                _pipe(process.stdin).close()
+                process.stdin.close()
             _left.append(process)
         elif process is not None:
             process.kill()
             with suppress(OSError):
-                _pipe(process.stdin).close()
+                process.stdin.close()
             # It takes ten milliseconds to end, for which no prompt waits.
             threading.Thread(target=process.wait, daemon=True).start()
 
@@ -167,9 +169,8 @@ class Recall:
         for _ in range(2):  # again when the process has died meanwhile
             process = self._process or self._start()
             try:
-                stdin = _pipe(process.stdin)
-                stdin.write(line)
-                stdin.flush()
+                process.stdin.write(line)
+                process.stdin.flush()
             except OSError:
                 self.close()
             else:
@@ -178,9 +179,7 @@ class Recall:
     def _start(self) -> SearchProcess:
         self._replies = queue.Queue()
         process = self.launch(self.home.root)
-        reader = threading.Thread(
-            target=_read, args=(_pipe(process.stdout), self._replies), daemon=True
-        )
+        reader = threading.Thread(target=_read, args=(process.stdout, self._replies), daemon=True)
         reader.start()
         self._process = process
         return process
@@ -227,7 +226,7 @@ def _is_too_slow(began: tuple[float, int], done: int, total: int, end: float) ->
 def finish_index(home: Home) -> None:
     """Start a process that makes the missing vectors, and do not wait for it."""
     process = launch(home.root)
-    _pipe(process.stdin).close()
+    process.stdin.close()
     _left.append(process)
 
 
@@ -258,14 +257,16 @@ def _read_early(prompt: str, search: Recall | None) -> None:
 
 def too_late(seconds: float, reading: tuple[int, int] | None) -> str:
     """The notice for the user when a search took too long: why, and what helps."""
-    told = f"memory search was not ready in {seconds:g} s; answered without it"
     if reading:
         done, total = reading
         return (
             f"memory is still being read ({done:,} of {total:,} new files), in the background;"
             " answered without it"
         )
-    return f"{told} (to wait longer: openclaw config set recall_wait {max(10, 2 * seconds):g})"
+    return (
+        f"memory search was not ready in {seconds:g} s; answered without it"
+        f" (to wait longer: openclaw config set recall_wait {max(10, 2 * seconds):g})"
+    )
 
 
 def _read(stream: IO[str], replies: queue.Queue[Mapping[str, Any]]) -> None:
@@ -273,9 +274,3 @@ def _read(stream: IO[str], replies: queue.Queue[Mapping[str, Any]]) -> None:
         for line in stream:
             replies.put(json.loads(line))
     replies.put({})
-
-
-def _pipe(stream: IO[str] | None) -> IO[str]:
-    if stream is None:
-        raise AssertionError("the process was started with pipes")
-    return stream

@@ -346,14 +346,12 @@ def _until_stopped(
     happening: Generator[events.Event], stop: threading.Event
 ) -> Iterator[events.Event]:
     """Yield the events; a stop between two of them reaches the turn as a Ctrl-C does."""
-    event = next(happening, None)
-    while event is not None:
-        yield event
-        if not stop.is_set() or isinstance(event, events.Done):
-            event = next(happening, None)
-            continue
-        stop.clear()
-        try:
-            event = happening.throw(KeyboardInterrupt())
-        except StopIteration:
-            return
+    with suppress(StopIteration):
+        event = next(happening)
+        while True:
+            yield event
+            if stop.is_set() and not isinstance(event, events.Done):
+                stop.clear()
+                event = happening.throw(KeyboardInterrupt())
+            else:
+                event = next(happening)

@@ -342,9 +342,8 @@ def test_a_question_about_a_long_file_is_looked_up_in_that_file(noted: Talk) -> 
 
 def test_it_ends_with_the_app(beside: Talk) -> None:
     beside.say("When does the plumber come?", answer("On Thursday."))
-    process = beside.app.recall._process
+    process: Any = beside.app.recall._process
     beside.app.close()
-    assert isinstance(process, subprocess.Popen)
     assert process.wait(timeout=10) is not None
 
 
