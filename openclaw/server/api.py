@@ -140,7 +140,7 @@ class Routes:
 
         def register(handle: Handler) -> Handler:
             elsewhere = ("call", *_PARAMETER.findall(path), *(query or ()))
-            form = None if method == "GET" else body or _body_schema(handle, elsewhere)
+            form = None if method == "GET" else body or schema_of_parameters(handle, elsewhere)
             made = Endpoint(method, path, scope, handle, query or {}, form, answer or {}, status)
             self.endpoints.append(made)
             return handle
@@ -148,7 +148,9 @@ class Routes:
         return register
 
 
-def _body_schema(handle: Handler, elsewhere: Sequence[str]) -> Schema:
+def schema_of_parameters(handle: Handler, elsewhere: Sequence[str]) -> Schema:
+    """Return the schema of an object whose keys are the parameters of a function, but for those
+    that come from `elsewhere`."""
     parameters = inspect.signature(handle).parameters.values()
     keys = [each for each in parameters if each.name not in elsewhere]
     return {

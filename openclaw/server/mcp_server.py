@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 from openclaw import __version__
 from openclaw.errors import OpenclawError
 from openclaw.server.service import Service
-from openclaw.server.shared_tools import Caller, SharedTools, find_file
+from openclaw.server.shared_tools import Answer, Caller, SharedTools, find_file
 from openclaw.server.wire import Problem
 from openclaw.storage.home import Home
 from openclaw.tools.skill_tools import fill_instructions, find_user_skill
@@ -150,15 +150,13 @@ def make_server(
         )
 
     async def call_tool(context: Any, params: Any) -> Any:
+        given, failed = (caller_of(context), params.name, params.arguments or {}), False
         try:
-            answer = await asyncio.to_thread(
-                tools.call, caller_of(context), params.name, params.arguments or {}
-            )
+            answer = await asyncio.to_thread(tools.call, *given)
         except ToolProblem as problem:
-            said = types.TextContent(type="text", text=str(problem))
-            return types.CallToolResult(content=[said], is_error=True)
+            answer, failed = Answer(str(problem)), True
         said = types.TextContent(type="text", text=answer.text)
-        return types.CallToolResult(content=[said], structured_content=answer.data)
+        return types.CallToolResult(content=[said], structured_content=answer.data, is_error=failed)
 
     async def list_resources(context: Any, _: Any) -> Any:
         known = files.named() if "read" in caller_of(context).may else {}

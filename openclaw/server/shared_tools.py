@@ -28,7 +28,7 @@ from openclaw.security.audit import ACTIONS, Audit
 from openclaw.security.masking import Masker
 from openclaw.security.policy import plain_parts
 from openclaw.security.untrusted import fence, plain_source
-from openclaw.server.api import NUMBER, TEXT
+from openclaw.server.api import schema_of_parameters
 from openclaw.server.service import Service
 from openclaw.server.wire import Problem, PromptRequest
 from openclaw.storage.home import Home
@@ -127,15 +127,12 @@ TOOLS: dict[str, SharedTool] = {}
 """All tools by name, in the order in which they are offered."""
 
 
-def shared(
-    name: str, needs: str, required: str = "", optional: str = ""
-) -> Callable[[RunTool], RunTool]:
-    """Make a method a tool; its docstring is what other programs read of it."""
-    names = [*required.split(), *optional.split()]
-    shape = {each: NUMBER if each == "k" else TEXT for each in names}
-    schema = {"type": "object", "properties": shape, "required": required.split()}
+def shared(name: str, needs: str) -> Callable[[RunTool], RunTool]:
+    """Make a method a tool; its docstring is what other programs read of it, its parameters behind
+    the caller are the arguments."""
 
     def register(run: RunTool) -> RunTool:
+        schema = schema_of_parameters(run, ("self", "caller", "_"))
         TOOLS[name] = SharedTool(name, run.__doc__ or "", needs, schema, run)
         return run
 
@@ -187,7 +184,7 @@ class SharedTools:
         if len(json.dumps(arguments)) > LONGEST_ARGUMENTS:
             raise ToolProblem(f"arguments may have {LONGEST_ARGUMENTS:,} characters in all")
         _check(arguments, tool.schema)
-        return tool.run(self, caller, arguments)
+        return tool.run(self, caller, **arguments)
 
     def fenced(self, text: str, source: str) -> str:
         """Return a text of the home for another program."""
@@ -195,13 +192,11 @@ class SharedTools:
 
     # -------- files and memory
 
-    @shared("search", "read", "query", "k path since")
-    def search(self, _: Caller, given: Mapping[str, Any]) -> Answer:
+    @shared("search", "read")
+    def search(self, _: Caller, query: str, k: int = 5, path: str = "", since: str = "") -> Answer:
         """Search the user's notes and memory. Returns passages with path and lines."""
-        where = {name: str(given.get(name, "")) for name in ("path", "since")}
-        most = max(1, min(int(given.get("k", 5)), MAX_PASSAGES))
-        found, notices = self.service.warm.search(given["query"], most, **where)
-        found = [each for each in found if not each.path.startswith("sessions/")]
+        most = max(1, min(k, MAX_PASSAGES))
+        found, notices = self.service.warm.search(query, most, path, since)
         results = [
             {
                 "id": f"{each.path}:{each.start_line}-{each.end_line}",
@@ -210,19 +205,20 @@ class SharedTools:
                 "text": self.fenced(each.text, each.path),
             }
             for each in found
+            if not each.path.startswith("sessions/")
         ]
         return _as_json({"results": results, "notices": notices})
 
-    @shared("fetch", "read", "id")
-    def fetch(self, _: Caller, given: Mapping[str, Any]) -> Answer:
+    @shared("fetch", "read")
+    def fetch(self, _: Caller, id: str) -> Answer:
         """Get one result of search by its id."""
-        place = _PLACE.fullmatch(given["id"])
+        place = _PLACE.fullmatch(id)
         if place is None:
             raise ToolProblem("an id is a path, or path:line")
         path, text, first, last = self.read_lines(place["path"], place["lines"] or "")
         return _as_json(
             {
-                "id": given["id"],
+                "id": id,
                 "title": path,
                 "text": self.fenced(text, path),
                 "url": f"openclaw://{path}",
@@ -230,10 +226,10 @@ class SharedTools:
             }
         )
 
-    @shared("read", "read", "path", "lines")
-    def read(self, _: Caller, given: Mapping[str, Any]) -> Answer:
+    @shared("read", "read")
+    def read(self, _: Caller, path: str, lines: str = "") -> Answer:
         """Read a file of workspace/, memory/ or skills/, or one that search finds. lines: 3-9."""
-        path, text, first, last = self.read_lines(given["path"], given.get("lines", ""))
+        path, text, first, last = self.read_lines(path, lines)
         return Answer(self.fenced(text, f"{path} lines {first}-{last}"))
 
     def read_lines(self, named: str, lines: str = "") -> tuple[str, str, int, int]:
@@ -270,10 +266,10 @@ class SharedTools:
             return path, self.service.warm.read_indexed(path)
         return path, decode(data).replace("\r\n", "\n").replace("\r", "\n")
 
-    @shared("remember", "write", "text")
-    def remember(self, caller: Caller, given: Mapping[str, Any]) -> Answer:
+    @shared("remember", "write")
+    def remember(self, caller: Caller, text: str) -> Answer:
         """Propose one fact about the user to be remembered."""
-        notes, text = typed_notes(self.home), given["text"]
+        notes = typed_notes(self.home)
         with self.service.changing(f"{caller.label}: remember {text}", store=notes):
             try:
                 if caller.trusted:
@@ -289,38 +285,34 @@ class SharedTools:
 
     # -------- to-dos
 
-    @shared("todos", "read", "", "list")
-    def list_todos(self, _: Caller, given: Mapping[str, Any]) -> Answer:
+    @shared("todos", "read")
+    def list_todos(self, _: Caller, list: str = "") -> Answer:
         """List the open to-dos."""
-        wanted = given.get("list", "").casefold()
-        todos = [
-            todo
+        lines = [
+            f"{todo.id}  {todo.list}: {todo.text}"
             for todo in todo_file(self.home).items()
-            if not todo.done and wanted in ("", todo.list.casefold())
+            if not todo.done and list.casefold() in ("", todo.list.casefold())
         ]
-        lines = [f"{todo.id}  {todo.list}: {todo.text}" for todo in todos]
         return Answer(self.fenced("\n".join(lines) or "nothing is open", "memory/TODO.md"))
 
-    @shared("todo_add", "write", "text", "list due")
-    def add_todo(self, caller: Caller, given: Mapping[str, Any]) -> Answer:
+    @shared("todo_add", "write")
+    def add_todo(self, caller: Caller, text: str, list: str = "", due: str = "") -> Answer:
         """Add a to-do. due: a date."""
-        text = given["text"]
-        if due := given.get("due"):
-            text = f"{text} due:{due}"
-        name = given.get("list", "") if caller.trusted else f"From {caller.label}"
+        text = f"{text} due:{due}" if due else text
+        name = list if caller.trusted else f"From {caller.label}"
         todo = self._change(caller, f"add {text}", lambda file: file.add(name, [text])[0])
         return Answer(f"added to {todo.list}: {todo.text} ({todo.id})")
 
-    @shared("todo_done", "write", "id")
-    def finish_todo(self, caller: Caller, given: Mapping[str, Any]) -> Answer:
+    @shared("todo_done", "write")
+    def finish_todo(self, caller: Caller, id: str) -> Answer:
         """Mark a to-do as done."""
 
         def mark(file: TodoFile) -> Todo:
-            todo = file.find_one(given["id"], done=True)
+            todo = file.find_one(id, done=True)
             file.set_done(todo.id, True)
             return todo
 
-        todo = self._change(caller, f"done {given['id']}", mark)
+        todo = self._change(caller, f"done {id}", mark)
         return Answer(f"done: {todo.text}")
 
     def _change(self, caller: Caller, words: str, change: Callable[[TodoFile], Todo]) -> Todo:
@@ -330,22 +322,20 @@ class SharedTools:
 
     # -------- conversations and the agent
 
-    @shared("sessions_search", "sessions", "words")
-    def search_sessions(self, _: Caller, given: Mapping[str, Any]) -> Answer:
+    @shared("sessions_search", "sessions")
+    def search_sessions(self, _: Caller, words: str) -> Answer:
         """Search what was said in earlier conversations."""
-        hits = self.service.sessions.search(given["words"])[:MAX_HITS]
+        hits = self.service.sessions.search(words)[:MAX_HITS]
         lines = [f"{hit.at[:10]} {hit.title or hit.id} ({hit.role}): {hit.snippet}" for hit in hits]
         return Answer(self.fenced("\n".join(lines) or "nothing found", "earlier conversations"))
 
-    @shared("ask", "ask", "prompt", "session")
-    def ask(self, caller: Caller, given: Mapping[str, Any]) -> Answer:
+    @shared("ask", "ask")
+    def ask(self, _: Caller, prompt: str, session: str = "") -> Answer:
         """Have the user's own agent do or answer something. session: to go on with one."""
         # Nobody is there for its questions, so what needs a yes is refused.
         mode = self.service.choose_mode(None, frozenset())
-        session = given.get("session") or None
-        run = self.service.runs.start(
-            PromptRequest(given["prompt"], session=session, typed=False, mode=mode, asks=False)
-        )
+        request = PromptRequest(prompt, session=session or None, typed=False, mode=mode, asks=False)
+        run = self.service.runs.start(request)
         if not run.wait(ASK_SECONDS):
             run.stop()
             raise ToolProblem(f"no answer within {ASK_SECONDS:.0f} s")
