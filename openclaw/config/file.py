@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from types import UnionType
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args, get_origin
 
 from openclaw.config.settings import (
     UNTRUSTED,
@@ -155,7 +154,7 @@ def convert(loader: Any, node: yaml.Node, key: Key) -> Any:
     """The value of a node as the key's type; MismatchError when it does not fit."""
     import yaml
 
-    kinds = get_args(key.type) if get_origin(key.type) in (Union, UnionType) else (key.type,)
+    kinds = key.kinds
     if node.tag.endswith(":null") and type(None) in kinds:
         return None
     if key.form == "grants":
@@ -229,9 +228,8 @@ def expected(key: Key) -> str:
         return "a time such as 30m, 2h or -1s (for ever)"
     if get_origin(key.type) is tuple:
         return "a list of texts"
-    kinds = get_args(key.type) if get_origin(key.type) in (Union, UnionType) else (key.type,)
     words: list[str] = []
-    for kind in kinds:
+    for kind in key.kinds:
         named = "keys and values" if get_origin(kind) is Mapping else NAMES.get(kind, "null")
         words += get_args(kind) if get_origin(kind) is Literal else [named]
     text = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"

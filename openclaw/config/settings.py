@@ -8,10 +8,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import field, fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache
-from typing import Any, Literal, get_type_hints
+from ipaddress import ip_address
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
 from openclaw.config.mcp_settings import VARIABLE, read_servers
@@ -201,18 +204,20 @@ class Key:
     form: str
     asks: bool
 
+    @property
+    def kinds(self) -> tuple[Any, ...]:
+        """The types of which a value is one."""
+        return get_args(self.type) if get_origin(self.type) in (Union, UnionType) else (self.type,)
+
 
 def build(values: dict[str, Any]) -> Settings:
     """Settings from values by dotted key."""
-    nested: dict[str, Any] = {}
+    inner: dict[str, dict[str, Any]] = {}
     for name, value in values.items():
         section, _, leaf = name.rpartition(".")
-        if section:
-            nested.setdefault(section, {})[leaf] = value
-        else:
-            nested[name] = value
-    types = sections()
-    return Settings(**{k: types[k](**v) if k in types else v for k, v in nested.items()})
+        inner.setdefault(section, {})[leaf] = value
+    outer = inner.pop("", {})
+    return Settings(**outer, **{name: sections()[name](**given) for name, given in inner.items()})
 
 
 @cache
@@ -268,7 +273,6 @@ def find_key(name: str, where: str = "") -> Key:
 
 OWN_KEY, OLLAMA_KEY = "OPENAI_API_KEY", "OLLAMA_API_KEY"
 HOSTED = "https://api.openai.com"
-LOOPBACK = ("localhost", "::1")
 UNTRUSTED = Settings(
     mode="read-only",
     preload=False,
@@ -361,9 +365,9 @@ def address_of(url: str) -> str:
 
 def _is_loopback(address: str) -> bool:
     host = urlsplit(address).hostname or ""
-    quad = host.split(".")
-    is_quad = len(quad) == 4 and all(part.isdigit() for part in quad)
-    return host in LOOPBACK or (is_quad and quad[0] == "127")
+    with suppress(ValueError):
+        return ip_address(host).is_loopback
+    return host == "localhost"
 
 
 def _kind(target: Target) -> str:
