@@ -47,11 +47,12 @@ class RemoteAgent(Agent):
             use_memory=self.use_memory,
             max_steps=self.settings.max_steps,
         )
-        answering = self.server.ask(request, self._ask_here(kept) if self.ask_user else None, kept)
+        ask_user = self._ask_here(kept) if self.ask_user else None
+        run = self.server.begin(request, asks=ask_user is not None)
         try:
-            yield from answering
+            yield from self.server.follow(run["id"], ask_user, kept)
         finally:
-            session.id = answering.session_id or session.id
+            session.id = run["session_id"]
             self.sessions.refresh(session)
 
     def compact(

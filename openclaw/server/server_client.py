@@ -27,6 +27,7 @@ from openclaw.storage.text import read_text
 CONNECT_SECONDS = 0.5
 SILENT_SECONDS = 60.0
 """A stream says something every 15 seconds."""
+ENDED = "the openclaw server ended in mid-turn"
 BROKEN = "openclaw log shows how far it went; without a server: --no-server"
 
 
@@ -51,10 +52,69 @@ class RunningServer:
         found = self.call("GET", f"/api/search?{urlencode(asked)}")
         return [passage_from_json(each) for each in found["passages"]], found["notices"]
 
-    def ask(self, request: PromptRequest, ask_user: Ask | None, kept: KeptGrants) -> Answering:
-        """Begin a run. `ask_user` answers its questions; `kept` has the grants of its replies."""
-        run = self.call("POST", "/api/runs", {**request.to_json(), "asks": ask_user is not None})
-        return Answering(self, run["id"], ask_user, kept)
+    def begin(self, request: PromptRequest, *, asks: bool) -> dict[str, Any]:
+        """Begin a run, and return its state. `asks`: somebody answers its questions."""
+        run: dict[str, Any] = self.call("POST", "/api/runs", {**request.to_json(), "asks": asks})
+        return run
+
+    def ask(
+        self, request: PromptRequest, ask_user: Ask | None, kept: KeptGrants
+    ) -> Generator[Event]:
+        """Begin a run, and return its events; see `follow`."""
+        run = self.begin(request, asks=ask_user is not None)
+        return self.follow(run["id"], ask_user, kept)
+
+    def follow(self, run: str, ask_user: Ask | None, kept: KeptGrants) -> Generator[Event]:
+        """Yield the events of a run, as `Agent.ask` does. `ask_user` answers its questions, `kept`
+        has the grants of the replies. A KeyboardInterrupt, raised while an event is waited for or
+        thrown in, stops the run, whose last events still come. Who leaves it leaves it alone."""
+        seen, ended = 0, False
+        while not ended:
+            try:
+                for number, data in self._read(f"/api/runs/{run}/events", seen):
+                    seen = number or seen
+                    ended = data["event"] in ("end", "error")
+                    if data["event"] == "end":
+                        break
+                    if data["event"] == "question" and ask_user:
+                        self._reply(run, data, ask_user, kept)
+                    elif data["event"] == "error":
+                        if data["exit_code"] == 130:
+                            raise KeyboardInterrupt
+                        raise to_error(data["message"], data["hint"], data["exit_code"])
+                    elif (event := event_from_json(data)) is not None:
+                        yield event
+                if not ended:
+                    raise ServerAway(ENDED, BROKEN)
+            except KeyboardInterrupt:
+                if ended:
+                    raise
+                self.call("POST", f"/api/runs/{run}/stop", {})
+
+    def _read(self, path: str, seen: int) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the events of a stream behind number `seen`."""
+        with closing(self._connect(SILENT_SECONDS)) as connection:
+            response = self._send(connection, "GET", path, None, Last_Event_ID=str(seen))
+            if response.status != 200:
+                _read_answer(response)
+            try:
+                yield from read_stream(response)
+            except (OSError, HTTPException) as error:
+                raise ServerAway(ENDED, BROKEN) from error
+
+    def _reply(
+        self, run: str, question: Mapping[str, Any], ask_user: Ask, kept: KeptGrants
+    ) -> None:
+        """Ask the user here, and send the reply. Another client may have been quicker."""
+        reply: dict[str, Any] = {"question": question["id"]}
+        try:
+            reply["decision"] = ask_user(question_from_json(question)) or "no"
+        except Declined as declined:
+            reply["instead"] = str(declined)
+        if (grant := kept.take()) is not None:
+            reply["grant"] = asdict(Grant(grant.kind, grant.value))
+        with suppress(Exception):
+            self.call("POST", f"/api/runs/{run}/answer", reply)
 
     def _connect(self, seconds: float | None = None) -> HTTPConnection:
         return HTTPConnection("127.0.0.1", self.port, timeout=seconds)
@@ -95,92 +155,6 @@ class KeptGrants:
         return newest
 
 
-class Answering:
-    """The events of a run, as `Agent.ask` yields them. A KeyboardInterrupt, raised while an event
-    is waited for or thrown in, stops the run, whose last events still come."""
-
-    def __init__(
-        self,
-        server: RunningServer,
-        run: str,
-        ask_user: Ask | None,
-        kept: KeptGrants,
-    ) -> None:
-        self._server, self._run = server, run
-        self._ask_user, self._kept = ask_user, kept
-        self._seen = 0
-        self._ended = False
-        self._events = self._read()
-        self.session_id = ""
-
-    def __iter__(self) -> Answering:
-        return self
-
-    def __next__(self) -> Event:
-        while not self._ended:
-            try:
-                return next(self._events)
-            except KeyboardInterrupt:
-                if self._ended:
-                    raise
-                self._stop()
-        raise StopIteration
-
-    def throw(self, interrupt: KeyboardInterrupt) -> Event:
-        """Stop the run, and return its next event."""
-        self._stop()
-        return next(self)
-
-    def close(self) -> None:
-        """Leave the run alone: it goes on without us."""
-        self._events.close()
-
-    def _stop(self) -> None:
-        self._server.call("POST", f"/api/runs/{self._run}/stop", {})
-        self._events.close()
-        self._events = self._read()  # what was cut off is read again, from the number seen last
-
-    def _read(self) -> Generator[Event]:
-        path = f"/api/runs/{self._run}/events"
-        lost = ServerAway("the openclaw server ended in mid-turn", BROKEN)
-        with closing(self._server._connect(SILENT_SECONDS)) as connection:
-            response = self._server._send(
-                connection, "GET", path, None, Last_Event_ID=str(self._seen)
-            )
-            if response.status != 200:
-                _read_answer(response)
-            try:
-                for number, data in read_stream(response):
-                    self._seen = number or self._seen
-                    if data["event"] == "run":
-                        self.session_id = data["session_id"]
-                    elif data["event"] == "question":
-                        self._reply(data)
-                    elif data["event"] in ("end", "error"):
-                        self._ended = True
-                        return _raise_error(data)
-                    elif (event := event_from_json(data)) is not None:
-                        yield event
-            except (OSError, HTTPException) as error:
-                raise lost from error
-        raise lost
-
-    def _reply(self, data: Mapping[str, Any]) -> None:
-        """Ask the user here, and send the reply. Another client may have been quicker."""
-        if self._ask_user is None:
-            return
-        reply: dict[str, Any] = {}
-        try:
-            reply["decision"] = self._ask_user(question_from_json(data)) or "no"
-        except Declined as declined:
-            reply["instead"] = str(declined)
-        if (grant := self._kept.take()) is not None:
-            reply["grant"] = asdict(Grant(grant.kind, grant.value))
-        with suppress(Exception):
-            path = f"/api/runs/{self._run}/answer"
-            self._server.call("POST", path, {"question": data["id"], **reply})
-
-
 def read_stream(response: HTTPResponse) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield number and data of the events of a stream; the number is 0 for one without."""
     number, data = 0, ""
@@ -194,14 +168,6 @@ def read_stream(response: HTTPResponse) -> Iterator[tuple[int, dict[str, Any]]]:
         elif not text and data:
             yield number, json.loads(data)
             number, data = 0, ""
-
-
-def _raise_error(data: Mapping[str, Any]) -> None:
-    """Raise the error that ended a run, if the event is one."""
-    if data["event"] == "error" and data["exit_code"] == 130:
-        raise KeyboardInterrupt
-    if data["event"] == "error":
-        raise to_error(data["message"], data["hint"], data["exit_code"])
 
 
 def find_server(home: Home) -> RunningServer | None:
