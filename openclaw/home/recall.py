@@ -242,17 +242,16 @@ def start_early(home: Home) -> Recall:
 
 def read_early(prompt: str, search: Recall | None) -> None:
     """Read a prompt while the agent is still being loaded, and end its search when it turns out to
-    be small talk, which nothing is looked up for."""
-    threading.Thread(target=_read_early, args=(prompt, search), daemon=True).start()
+    be small talk, which nothing is looked up for. The turn then has done it: most of it is
+    unpacking in C, beside which other threads run."""
 
+    def read() -> None:
+        from openclaw.nlp import classifier, intent
 
-def _read_early(prompt: str, search: Recall | None) -> None:
-    """Read a prompt, which the turn then has done: most of it is unpacking in C, beside which other
-    threads run."""
-    from openclaw.nlp import classifier, intent
+        if intent.is_small_talk(classifier.read_message(prompt)) and search:
+            search.close()
 
-    if intent.is_small_talk(classifier.read_message(prompt)) and search:
-        search.close()
+    threading.Thread(target=read, daemon=True).start()
 
 
 def too_late(seconds: float, reading: tuple[int, int] | None) -> str:

@@ -8,13 +8,14 @@ elsewhere, and no answer to that question is ever given.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
-from openclaw.server.access_tokens import Tokens
+from openclaw.server.routes import is_open, make_router
+from openclaw.server.service import Service
 
 MAX_BODY = 20_000_000
 """Bytes of a request."""
@@ -37,23 +38,19 @@ class Access:
     """An ASGI app that lets a call through to `app` or refuses it.
 
     hosts     what the header `Host` may be, exactly
-    is_open   tells whether a method and path need no token
-    refused   called with the address and the reason of each refusal
     origins   sites whose pages may call `/v1/`
+    touched   called for each call that is let through
     """
 
     def __init__(
         self,
-        app: ASGIApp,
-        tokens: Tokens,
-        hosts: frozenset[str],
-        is_open: Callable[[str, str], bool],
-        refused: Callable[[str, str], None],
+        service: Service,
+        hosts: Collection[str],
+        origins: Collection[str],
         touched: Callable[[], None],
-        origins: frozenset[str],
     ) -> None:
-        self._app, self._tokens, self._hosts, self._origins = app, tokens, hosts, origins
-        self._is_open, self._refused, self._touched = is_open, refused, touched
+        self._app, self._service = make_router(service), service
+        self._hosts, self._origins, self._touched = hosts, origins, touched
         self._failures = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -93,15 +90,15 @@ class Access:
     async def _check_token(self, scope: Scope, headers: Headers) -> Response | None:
         """Note what the token of a call may do; return the answer when it has no right one."""
         token = headers.get("authorization", "").removeprefix("Bearer").strip()
-        scopes = self._tokens.scopes_of(token) if token else frozenset()
-        if scopes or self._is_open(scope["method"], scope["path"]):
+        scopes = self._service.tokens.scopes_of(token) if token else frozenset()
+        if scopes or is_open(scope["method"], scope["path"]):
             self._failures = 0 if scopes else self._failures
             self._touched()
             scope["openclaw.scopes"] = scopes
             return None
         if token:
             self._failures += 1
-            self._refused(str((scope.get("client") or "?")[0]), "wrong token")
+            self._service.log_refusal(str((scope.get("client") or "?")[0]), "wrong token")
             await asyncio.sleep(min(MAX_DELAY, 0.01 * 2 ** min(self._failures, 10)))
         answer = _refuse(
             401, "a token is needed", "openclaw serve --link prints a new link to the page"

@@ -57,7 +57,7 @@ SCHEMAS: Mapping[str, Schema] = {
     "int": NUMBER,
     "bool": TRUTH,
     "float": {"type": "number"},
-    "Scope": TEXT,
+    "Scope": {"type": "string", "enum": ["all", "files", "talk"]},
     "Sequence[str]": a_list(TEXT),
     "str | None": {"type": ["string", "null"]},
     "Mode | None": {"type": ["string", "null"]},

@@ -67,29 +67,21 @@ PLIST = """\
 
 def make_files(home: Home, port: int, idle: str, user: Path, platform: str) -> dict[Path, str]:
     """Return the files, by their paths below the user's folder, that start the server."""
-    words = _words(home, "serve", "--port", str(port))
+    words = ["serve", "--port", str(port)]
     if platform == "darwin":
-        return _launchd(user, "openclaw.serve", words, "<key>RunAtLoad</key><true/>")
-    folder = user / ".config" / "systemd" / "user"
-    command = " ".join(_quote(word) for word in [*words, "--idle", idle])
-    return {
-        folder / "openclaw.socket": SOCKET.format(port=port),
-        folder / "openclaw.service": SERVICE.format(command=command),
-    }
+        return _launchd(home, user, "openclaw.serve", words, "<key>RunAtLoad</key><true/>")
+    units = {"openclaw.socket": SOCKET.format(port=port), "openclaw.service": SERVICE}
+    return _systemd(home, user, [*words, "--idle", idle], units)
 
 
 def make_timer_files(home: Home, user: Path, platform: str) -> dict[Path, str]:
     """Return the files, by their paths below the user's folder, that start the jobs."""
-    words = _words(home, "jobs", "run")
+    words = ["jobs", "run"]
     if platform == "darwin":
         when = "<key>StartInterval</key><integer>300</integer>"
-        return _launchd(user, "openclaw.jobs", words, when)
-    folder = user / ".config" / "systemd" / "user"
-    command = " ".join(map(_quote, words))
-    return {
-        folder / "openclaw-jobs.timer": TIMER,
-        folder / "openclaw-jobs.service": JOBS_SERVICE.format(command=command),
-    }
+        return _launchd(home, user, "openclaw.jobs", words, when)
+    units = {"openclaw-jobs.timer": TIMER, "openclaw-jobs.service": JOBS_SERVICE}
+    return _systemd(home, user, words, units)
 
 
 def start_command(platform: str, *, jobs: bool = False) -> str:
@@ -100,12 +92,22 @@ def start_command(platform: str, *, jobs: bool = False) -> str:
     return f"systemctl --user daemon-reload && systemctl --user enable --now {unit}"
 
 
-def _words(home: Home, *words: str) -> list[str]:
+def _command(home: Home, words: Sequence[str]) -> list[str]:
     return [sys.executable, "-m", "openclaw", "--home", str(home.root), *words]
 
 
-def _launchd(user: Path, label: str, words: Sequence[str], when: str) -> dict[Path, str]:
-    rows = "\n".join(f"    <string>{escape(word)}</string>" for word in words)
+def _systemd(
+    home: Home, user: Path, words: Sequence[str], units: Mapping[str, str]
+) -> dict[Path, str]:
+    folder = user / ".config" / "systemd" / "user"
+    command = " ".join(map(_quote, _command(home, words)))
+    return {folder / name: text.format(command=command) for name, text in units.items()}
+
+
+def _launchd(
+    home: Home, user: Path, label: str, words: Sequence[str], when: str
+) -> dict[Path, str]:
+    rows = "\n".join(f"    <string>{escape(word)}</string>" for word in _command(home, words))
     file = user / "Library" / "LaunchAgents" / f"{label}.plist"
     return {file: PLIST.format(label=label, words=rows, when=when)}
 

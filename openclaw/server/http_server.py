@@ -17,8 +17,6 @@ import uvicorn
 from openclaw import __version__
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.server.access import Access
-from openclaw.server.routes import ENDPOINTS, make_router
-from openclaw.server.routes.page_routes import is_page
 from openclaw.server.runs import Runs
 from openclaw.server.served_jobs import ServedJobs
 from openclaw.server.service import Service
@@ -39,23 +37,15 @@ class HttpServer:
     def __init__(
         self, home: Home, *, token: str = "", idle: float = 0.0, origins: Sequence[str] = ()
     ) -> None:
-        self._idle, self._origins = idle, frozenset(origins)
+        self._idle, self._origins = idle, origins
         self.service = Service(home, token, self.stop)
         self._touched_at = time.monotonic()
         self._uvicorn: _Uvicorn | None = None
 
     def app(self, hosts: Sequence[str]) -> Access:
         """Return the ASGI app, which goes by these hosts ("name:port")."""
-        is_open = {(each.method, each.path) for each in ENDPOINTS if each.scope == "open"}
-        return Access(
-            make_router(self.service),
-            self.service.tokens,
-            frozenset(host.lower() for host in hosts),
-            lambda method, path: (method, path) in is_open or is_page(method, path),
-            self.service.log_refusal,
-            self._touch,
-            self._origins,
-        )
+        names = [host.lower() for host in hosts]
+        return Access(self.service, names, self._origins, self._touch)
 
     def run(self, sockets: Sequence[socket.socket], hosts: Sequence[str]) -> None:
         """Serve until a signal, `stop` or idleness ends it. The first socket is loopback's."""

@@ -83,6 +83,12 @@ ENDPOINTS: tuple[Endpoint, ...] = tuple(
 )
 
 
+def is_open(method: str, path: str) -> bool:
+    """Tell whether a call needs no token."""
+    opened = any(e.scope == "open" and (e.method, e.path) == (method, path) for e in ENDPOINTS)
+    return opened or page_routes.is_page(method, path)
+
+
 def make_router(server: Service) -> Router:
     routes = [make_route(server, endpoint) for endpoint in ENDPOINTS]
     return Router([*page_routes.PAGE_ROUTES, Route("/mcp", McpEndpoint(server)), *routes])

@@ -15,7 +15,6 @@ from openclaw.server.api import MAX_NUMBER, OBJECT, Call, Routes, a_list, an_obj
 from openclaw.server.wire import Problem
 
 ROUTES = Routes()
-SCOPES: tuple[Scope, ...] = ("all", "files", "talk")
 TAKEN = an_object(required={"turn": {"type": ["string", "null"]}, "of": a_list(OBJECT)})
 
 
@@ -54,8 +53,6 @@ def undo(
 ) -> Any:
     """Take back the newest turns. 409 with both sides where others changed the same lines since;
     `keep` takes back the rest."""
-    if scope not in SCOPES:
-        raise Problem(400, f"there is no scope '{scope}'", f"there are: {', '.join(SCOPES)}")
     return _take(call, count, session, lambda agent, ref: agent.undo(count, scope, ref, keep))
 
 
