@@ -94,11 +94,7 @@ def read_values(text: str) -> dict[str, tuple[Any, int]]:
     if not any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines()):
         return {}
     loader, root = compose(text)
-    if root is None:
-        return {}
-    found: dict[str, tuple[Any, int]] = {}
-    _read_mapping(loader, root, "", found)
-    return found
+    return dict(_read_mapping(loader, root)) if root is not None else {}
 
 
 def compose(text: str) -> tuple[Any, yaml.Node | None]:
@@ -125,9 +121,10 @@ def compose(text: str) -> tuple[Any, yaml.Node | None]:
 
 
 def _read_mapping(
-    loader: Any, node: yaml.Node, prefix: str, found: dict[str, tuple[Any, int]]
-) -> None:
-    if not prefix and node.tag.endswith(":null"):
+    loader: Any, node: yaml.Node, prefix: str = ""
+) -> Iterator[tuple[str, tuple[Any, int]]]:
+    """Yield the values of the file, or of one section, by dotted key, each with its line."""
+    if node.tag.endswith(":null"):
         return
     if not node.tag.endswith(":map"):
         name = f"{prefix.rstrip('.')}: " if prefix else ""
@@ -140,12 +137,11 @@ def _read_mapping(
             _refuse(line, f"'{name}' is given twice")
         seen.add(name)
         if not prefix and name in sections():
-            if not value.tag.endswith(":null"):
-                _read_mapping(loader, value, f"{name}.", found)
+            yield from _read_mapping(loader, value, f"{name}.")
             continue
         key = find_key(name, f"{FILE} line {line}: ")
         try:
-            found[name] = (convert(loader, value, key), line)
+            yield name, (convert(loader, value, key), line)
         except MismatchError as error:
             _refuse(line, f"{name}: expected {error}, not {_describe_node(value)}")
 

@@ -112,8 +112,7 @@ class _Uvicorn(uvicorn.Server):
         self._runs = runs
 
     def end(self) -> None:
-        for run in self._runs.running():
-            run.stop()
+        self._runs.stop_all(0)
         self.should_exit = True
 
     def handle_exit(self, sig: int, frame: Any) -> None:

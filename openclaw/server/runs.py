@@ -305,9 +305,8 @@ class Runs:
 
     def _forget_old(self) -> None:
         old = time.time() - KEPT_SECONDS
-        for run in list(self._runs.values()):
-            if run.ended and run.ended_at < old:
-                del self._runs[run.id]
+        kept = [run for run in self._runs.values() if not run.ended or run.ended_at >= old]
+        self._runs = {run.id: run for run in kept}
 
 
 async def follow(
