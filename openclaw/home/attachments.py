@@ -203,24 +203,18 @@ def _advice(name: str, folders: tuple[Path, ...]) -> str:
 def _find_mention(words: str, folders: tuple[Path, ...]) -> Mention | None:
     """Try the words as they are, then without closing punctuation, each with and without range."""
     while words:
-        for name, first, last in _spellings(words):
+        tries = [(words, 0, 0)]
+        if (found := _RANGE.search(words)) and found.start():
+            first, last = int(found[1]), int(found[2] or found[1])
+            tries.append((words[: found.start()], first or -1, last))
+        for name, first, last in tries:
             for folder in folders:
-                path = _find_existing(folder, name)
-                if path:
+                if path := _find_existing(folder, name):
                     return Mention(path, name, first, last)
         if words[-1] not in _CLOSING:
             return None
         words = words[:-1]
     return None
-
-
-def _spellings(words: str) -> list[tuple[str, int, int]]:
-    whole = [(words, 0, 0)]
-    match = _RANGE.search(words)
-    if not match or match.start() == 0:
-        return whole
-    first = int(match[1])
-    return [*whole, (words[: match.start()], first or -1, int(match[2] or first))]
 
 
 def _find_existing(folder: Path, name: str) -> Path | None:

@@ -62,10 +62,8 @@ def chat(
     """Ask a prompt. The answer is the stream of its run, or the run's state where `Accept` is
     application/json. Files of the home that `@path` names go along."""
     key, runs, message = call.headers.get("idempotency-key", ""), call.server.runs, message.strip()
-    if session_id and not queue and not runs.find(key) and runs.running(session_id):
-        hint = "stop it, or send queue: true"
-        running = runs.running(session_id)[0].id
-        raise Problem(409, "this conversation is being answered", hint, run_id=running)
+    if session_id and not queue and not runs.find(key):
+        call.server.check_idle(session_id)
     request = PromptRequest(
         message or (skill_prompt(skill) if skill else ""),
         session=session_id or None,
