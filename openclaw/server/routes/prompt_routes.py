@@ -12,7 +12,7 @@ from starlette.responses import StreamingResponse
 
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
-from openclaw.events import Done
+from openclaw.events import Done, Error
 from openclaw.home.attachments import attach, mentions
 from openclaw.home.model_names import known_models
 from openclaw.inspection.turn_lines import receipt_line, verdict_lines
@@ -21,7 +21,7 @@ from openclaw.server.api import NUMBER, SCHEMAS, TEXT, Call, Routes, a_list, an_
 from openclaw.server.markup import to_html
 from openclaw.server.runs import Run, follow
 from openclaw.server.shared_tools import find_file
-from openclaw.server.wire import Problem, PromptRequest, event_from_json
+from openclaw.server.wire import Problem, PromptRequest
 from openclaw.types import ToolProblem
 
 ROUTES = Routes()
@@ -174,35 +174,28 @@ def _stream_run(run: Run, after: int = 0) -> StreamingResponse:
 
 async def _frames(run: Run, after: int) -> AsyncIterator[str]:
     async for item in follow(run, after):
-        yield ": still here\n\n" if item is None else _frame(*item)
+        yield ": still here\n\n" if item is None else _frame(*item, run.outcome)
     yield _frame(0, {"event": "end"})
 
 
-def _frame(number: int, data: Mapping[str, Any]) -> str:
-    """Return one event as the stream has it; 0 is no number."""
+def _frame(number: int, data: Mapping[str, Any], end: Done | Error | None = None) -> str:
+    """Return one event as the stream has it; 0 is no number. `end` is how the run ended."""
     head = f"id: {number}\n" if number else ""
-    body = json.dumps({**data, **_aliases(data)}, ensure_ascii=False, default=str)
+    body = json.dumps({**data, **_aliases(data, end)}, ensure_ascii=False, default=str)
     return f"{head}event: {data['event']}\ndata: {body}\n\n"
 
 
-def _aliases(data: Mapping[str, Any]) -> dict[str, Any]:
+def _aliases(data: Mapping[str, Any], end: Done | Error | None) -> dict[str, Any]:
     """Return the names that clients of another server of this kind read beside ours, and what the
     page shows."""
     match data["event"]:
         case "token":
             return {"content": data["text"]}
-        case "done":
-            return {"content": data["answer"], "html": to_html(data["answer"])} | _lines(data)
+        case "done" if isinstance(end, Done):
+            lines = {"receipt_line": receipt_line(end.receipt), "verdicts": verdict_lines(end)}
+            return {"content": end.answer, "html": to_html(end.answer), **lines}
         case "retrieval":
             return {"results": data["passages"]}
         case "error":
             return {"error": data["message"]}
     return {}
-
-
-def _lines(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what there is to say of an answer, in words."""
-    done = event_from_json(data)
-    if not isinstance(done, Done):
-        return {}
-    return {"receipt_line": receipt_line(done.receipt), "verdicts": verdict_lines(done)}
