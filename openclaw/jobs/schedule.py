@@ -92,38 +92,25 @@ class Schedule:
 def parse_schedule(text: str, zone: str = "") -> Schedule:
     """Read plain words, a line of cron, or a day and a time. UsageError for anything else."""
     words = " ".join(text.split())
-    place = _find_zone(zone)
-    if once := _ONCE.fullmatch(words):
-        return Schedule(once=_read_once(*once.groups()), zone=place)
     lower = words.casefold()
-    if _CRON.fullmatch(words) and _CRON_START.match(words) and not _NTH_DAY.match(lower):
-        crons = [words]
-    else:
-        crons = _read_step(lower) or _read_days(lower)
     try:
+        place = ZoneInfo(zone) if zone else None
+    except (KeyError, ValueError, OSError) as error:
+        raise UsageError(f"there is no time zone '{zone}'", "like Europe/Berlin") from error
+    try:
+        if once := _ONCE.fullmatch(words):
+            return Schedule(once=datetime.fromisoformat(f"{once[1]} {once[2]:0>5}"), zone=place)
+        if _CRON.fullmatch(words) and _CRON_START.match(words) and not _NTH_DAY.match(lower):
+            crons = [words]
+        else:
+            crons = _read_step(lower) or _read_days(lower)
         for line in crons:
             CronSim(line, datetime(2024, 1, 1))
-    except CronSimError as error:
+    except (ValueError, CronSimError) as error:
         raise UsageError(f"'{words}' is no time: {error}", HINT) from error
     if not crons:
         raise UsageError(f"'{words}' is no time", HINT)
     return Schedule(tuple(crons), zone=place)
-
-
-def _find_zone(name: str) -> ZoneInfo | None:
-    if not name:
-        return None
-    try:
-        return ZoneInfo(name)
-    except (KeyError, ValueError, OSError) as error:
-        raise UsageError(f"there is no time zone '{name}'", "like Europe/Berlin") from error
-
-
-def _read_once(day: str, time: str) -> datetime:
-    try:
-        return datetime.fromisoformat(f"{day} {time.rjust(5, '0')}")
-    except ValueError as error:
-        raise UsageError(f"'{day} {time}' is no time", HINT) from error
 
 
 def _read_step(words: str) -> list[str]:
