@@ -13,7 +13,7 @@ from threading import Barrier
 import pytest
 
 from benchmarks import pages
-from benchmarks.capture import ALL, messages
+from benchmarks.capture import ALL, by_code, messages, score
 from openclaw.nlp import classifier
 from openclaw.nlp.classifier import (
     features,
@@ -184,6 +184,12 @@ def test_no_library_is_needed_to_read_a_message() -> None:
 def test_the_file_belongs_to_the_data_and_is_small() -> None:
     assert train.check() == ""
     assert classifier.FILE.stat().st_size <= 1_500_000
+
+
+def test_the_file_keeps_what_its_weights_find() -> None:
+    """Weights in fewer steps once lost four of these 285 lines, and no test failed."""
+    kept = score([one for name in ALL for one in messages(name)], by_code)
+    assert kept.precision >= 0.92 and kept.recall >= 0.79
 
 
 def test_every_line_of_the_data_can_be_read() -> None:
