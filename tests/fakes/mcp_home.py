@@ -7,8 +7,11 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from openclaw.config.mcp_settings import Server
 from openclaw.storage.home import Home
@@ -18,6 +21,7 @@ from openclaw.tools.mcp.start import ServerStarter
 from openclaw.tools.mcp.tools import McpServers
 
 HERE = Path(__file__).parent
+needs_mcp = pytest.mark.skipif(not find_spec("mcp"), reason="the SDK of MCP is not installed")
 
 
 def bare(how: str, *words: str, name: str = "bare", **more: Any) -> Server:

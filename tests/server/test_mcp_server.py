@@ -19,9 +19,9 @@ from openclaw.server.access_tokens import add_token, tokens_file
 from openclaw.server.server_client import RunningServer
 from openclaw.storage.home import Home
 from tests.fakes.command import openclaw
-from tests.fakes.mcp_home import used
+from tests.fakes.mcp_home import needs_mcp, used
 
-pytest.importorskip("mcp")
+pytestmark = needs_mcp
 
 Talk = Callable[[Any], Awaitable[Any]]
 

@@ -9,10 +9,10 @@ import pytest
 
 from openclaw.cli.main import run
 from openclaw.config.mcp_settings import Server
-from tests.fakes.mcp_home import as_settings, bare
+from tests.fakes.mcp_home import as_settings, bare, needs_mcp
 from tests.fakes.talk import new_home
 
-pytest.importorskip("mcp")
+pytestmark = needs_mcp
 
 
 @pytest.fixture

@@ -24,9 +24,9 @@ from openclaw.tools.mcp.tools import McpServers
 from openclaw.tools.tool import Tool
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import ForeignProblem, ToolProblem, TurnChanges
-from tests.fakes.mcp_home import HERE, bare, described, listed, real, used
+from tests.fakes.mcp_home import HERE, bare, described, listed, needs_mcp, real, used
 
-pytest.importorskip("mcp")
+pytestmark = needs_mcp
 
 
 def by_name(servers: McpServers) -> dict[str, Tool]:

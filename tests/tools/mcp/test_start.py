@@ -26,10 +26,10 @@ from openclaw.tools.mcp.schema import read_cache
 from openclaw.tools.mcp.start import KIND, ServerStarter
 from openclaw.tools.mcp.tools import McpServers
 from tests.data.sample import sample
-from tests.fakes.mcp_home import HERE, as_settings
+from tests.fakes.mcp_home import HERE, as_settings, needs_mcp
 from tests.fakes.talk import call, new_home, results, talk
 
-pytest.importorskip("mcp")
+pytestmark = needs_mcp
 
 BARE = HERE / "bare_mcp_server.py"
 TELLING = f"""
@@ -322,7 +322,7 @@ def test_a_yes_to_hooks_is_none_to_servers(home: Home) -> None:
     ], 3),
 )  # fmt: skip
 def test_the_agent_asks_before_it_writes_what_a_server_runs(
-    home: Home, mode: Any, args: list[str], path: str
+    home: Home, mode: Any, args: list[str], path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("tools/server.py", "workspace/srv/server.py"):
         put(home, name)
@@ -336,6 +336,11 @@ def test_the_agent_asks_before_it_writes_what_a_server_runs(
     )
     assert "Refused" in results(written)[-1]
     spoken.app.close()
+    npx = home.root.parent / "bin" / "npx"  # a real one would ask its registry
+    npx.parent.mkdir()
+    npx.write_text("#!/bin/sh\n", "utf-8")
+    npx.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{npx.parent}{os.pathsep}{os.environ['PATH']}")
     free = talk(home.root, mode=mode, mcp=as_settings(Server("x", command="npx", args=("-y", "x"))))
     done = free.say("Write it.", call("write_file", path="build/a.mk", content="x"), "Done.")
     assert "Refused" not in results(done)[-1]

@@ -19,10 +19,10 @@ from openclaw.tools.mcp.tools import split_tools
 from openclaw.tools.tool import CallForm, Tool
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import ToolProblem, TurnChanges
-from tests.fakes.mcp_home import as_settings, bare, described, listed, real, used
+from tests.fakes.mcp_home import as_settings, bare, described, listed, needs_mcp, real, used
 from tests.fakes.talk import Protocol, Talk, answer, call, calls, done, notices, results, talk
 
-pytest.importorskip("mcp")
+pytestmark = needs_mcp
 
 TEXT = {"type": "string"}
 
