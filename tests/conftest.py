@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import importlib
 import itertools
 import os
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +54,29 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def pytest_xdist_auto_num_workers() -> int:
     """Of `-n auto`: one more than there are cores, as many a test waits for a server or a lock."""
     return (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    gc.disable()  # what collecting makes stays to the end
+    _compile_share(session.config)
+    found = yield
+    gc.freeze()
+    gc.enable()
+    return found
+
+
+def _compile_share(config: pytest.Config) -> None:
+    """In a new clone each worker would compile all test files. So each imports a share of its own
+    first, and then finds the shares of the others compiled."""
+    worker = getattr(config, "workerinput", None)
+    if worker is None or config.args != config.getini("testpaths"):
+        return
+    top = Path(__file__).parent
+    files = [path.relative_to(top.parent) for path in sorted(top.rglob("test_*.py"))]
+    for file in files[int(worker["workerid"].removeprefix("gw")) :: worker["workercount"]]:
+        with suppress(Exception, pytest.skip.Exception):  # which the collection tells
+            importlib.import_module(".".join(file.with_suffix("").parts))
 
 
 @pytest.fixture(scope="session")
