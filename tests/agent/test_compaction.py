@@ -77,9 +77,10 @@ def test_older_exchanges_give_way_to_a_summary_and_stay_whole_in_the_archive(
     tmp_path: Path, protocol: Protocol
 ) -> None:
     it = begin(tmp_path, protocol)
-    happened = go_on(it, 20, protocol)
-    assert len(compactions(happened)) >= 2
-    for each in compactions(happened):
+    happened = [go_on_once(it, number, protocol) for number in range(20)]
+    cuts = [number for number, events in enumerate(happened) if compactions(events)]
+    assert len(cuts) >= 2 and min(b - a for a, b in pairwise(cuts)) > 1
+    for each in (each for number in cuts for each in compactions(happened[number])):
         assert each.after_tokens < each.before_tokens and each.messages >= 2
     said = [entry.content for entry in whole(it)]
     assert said == [words for n in range(20) for words in (f"Go on {n}.", story(n))]
@@ -87,31 +88,18 @@ def test_older_exchanges_give_way_to_a_summary_and_stay_whole_in_the_archive(
     assert "tell stories of cats" in it.stored["compressed_context"]
     first = it.requests[-1].messages[1]
     assert first.role == "user" and first.content.startswith("<earlier>")
-
-
-def test_no_request_is_larger_than_its_share_and_the_last_two_exchanges_are_in_it(
-    tmp_path: Path, protocol: Protocol
-) -> None:
-    it = begin(tmp_path, protocol)
-    go_on(it, 20, protocol)
+    # Between two compactions the beginning stays byte for byte.
+    for number in set(range(1, 20)) - set(cuts):
+        before, after = (r.messages for r in it.requests[number - 1 : number + 1])
+        assert after[: len(before)] == before
+    # No request is larger than its share, and the last two exchanges are in it.
     for number, request in enumerate(it.requests):
         ratio = sum(len(m.content) for m in request.messages) / 4 / cost(request.messages)
         size = cost(request.messages, request.tools) * ratio
         assert size <= WINDOW * INPUT_SHARE * 1.1
-        for before in range(max(0, number - KEPT), number):
-            assert f"on day {before} the story" in text(request)
+        for known in range(max(0, number - KEPT), number):
+            assert f"on day {known} the story" in text(request)
         assert "You are Claw" in text(request) and f"Go on {number}." in text(request)
-
-
-def test_between_two_compactions_the_beginning_stays_byte_for_byte(
-    tmp_path: Path, protocol: Protocol
-) -> None:
-    it = begin(tmp_path, protocol)
-    cuts = [n for n in range(20) if compactions(go_on_once(it, n, protocol))]
-    assert len(cuts) >= 2 and min(b - a for a, b in pairwise(cuts)) > 1
-    for number in set(range(1, 20)) - set(cuts):
-        before, after = (r.messages for r in it.requests[number - 1 : number + 1])
-        assert after[: len(before)] == before
 
 
 def go_on_once(it: Talk, number: int, protocol: Protocol) -> list[Event]:

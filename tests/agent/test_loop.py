@@ -360,7 +360,7 @@ def test_a_failed_write_backs_no_claim(it: Talk) -> None:
 
 def test_an_answer_comes_in_pieces(it: Talk) -> None:
     happened = it.say("Tell me.", "The soup is hot and the bread is fresh.")
-    assert len([event for event in happened if isinstance(event, Token)]) > 3
+    assert len([event for event in happened if isinstance(event, Token)]) > 2
 
 
 def test_thoughts_before_a_call_are_no_part_of_the_history(it: Talk) -> None:
@@ -410,12 +410,13 @@ class Interrupted(ScriptedModel):
 
 def test_an_interrupt_keeps_text_and_finished_calls(tmp_path: Path) -> None:
     it = talk(tmp_path / "home")
-    it.app.model = Interrupted(WRITE, "Once upon a time.", card=CARD)
+    it.app.model = Interrupted(WRITE, "Once upon a time there was a cat in a castle.", card=CARD)
     happened = it.say("Write new.md and tell a story.")
-    assert (done(happened).stop_reason, done(happened).answer) == ("interrupted", "Once upo")
+    said = "Once upon a time there was a cat"
+    assert (done(happened).stop_reason, done(happened).answer) == ("interrupted", said)
     assert done(happened).receipt.files[0].path == "workspace/new.md"
     loaded = it.app.sessions.load(it.session.id)
-    assert [e.content for e in loaded.messages][-1] == "Once upo"
+    assert [e.content for e in loaded.messages][-1] == said
     assert loaded.messages[1].tool_calls[0].tool == "write_file"
 
 

@@ -12,7 +12,7 @@ from openclaw.models.base import Chunk, ModelCard, Reply, Request, Text, Thinkin
 
 Line = str | Reply | Exception | Callable[[Request], "str | Reply"]
 
-PIECE = 4  # characters
+PIECE = 16  # characters
 CARD = ModelCard(name="scripted/model", window=8192, tools=True, family="scripted", parameters=1.5)
 
 

@@ -74,7 +74,7 @@ def test_a_plain_answer_is_one_model_call(it: Talk) -> None:
 
 def test_the_answer_streams_while_its_step_is_still_being_made(it: Talk) -> None:
     happened = it.say("Tell me.", answer("The soup is hot and the bread is fresh."))
-    assert len([e for e in happened if type(e).__name__ == "Token"]) > 3
+    assert len([e for e in happened if type(e).__name__ == "Token"]) > 2
 
 
 def test_a_call_is_run_and_its_result_goes_back_with_the_question(it: Talk) -> None:
@@ -277,7 +277,7 @@ def test_an_interrupt_keeps_the_part_of_the_answer(tmp_path: Path) -> None:
     class Interrupted(ScriptedModel):
         def stream(self, request: Request) -> Iterator[Chunk]:
             for number, chunk in enumerate(super().stream(request)):
-                if number == 12 and isinstance(chunk, Text):
+                if number == 3 and isinstance(chunk, Text):
                     raise KeyboardInterrupt
                 yield chunk
 
