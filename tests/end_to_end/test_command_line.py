@@ -21,6 +21,7 @@ from openclaw.cli.main import run
 from openclaw.errors import UsageError
 from openclaw.storage.new_home import create_home
 from tests.fakes.command import Result, openclaw
+from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import Answer, FakeOllama, last_words
 
 LISTING = [each for each in DEFAULT_COMMANDS.items() if each[0] != "serve"]
@@ -44,9 +45,7 @@ def started(*words: str, stdin: bytes = b"", **environ: str) -> Result:
 @pytest.fixture
 def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
     """A new home that talks to the fake model with native tool calls."""
-    settings = f"model: ollama/fake:1b\nprotocol: native\nollama:\n  host: {fake_ollama.url}\n"
-    create_home(tmp_path / "home", settings)
-    return tmp_path / "home"
+    return copy_home(tmp_path / "home", "model: ollama/fake:1b\nprotocol: native\n")
 
 
 def events(text: str) -> list[dict[str, Any]]:

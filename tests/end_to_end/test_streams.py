@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.storage.new_home import create_home
 from tests.data.sample import sample
 from tests.fakes.command import openclaw
+from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import FakeOllama, last_words
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="lines for a POSIX shell")
@@ -22,9 +22,7 @@ FULL = "openclaw: standard output cannot be written: No space left on device\n"
 
 @pytest.fixture
 def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
-    settings = f"model: ollama/fake:1b\nprotocol: native\nollama:\n  host: {fake_ollama.url}\n"
-    create_home(tmp_path / "home", settings)
-    return tmp_path / "home"
+    return copy_home(tmp_path / "home", "model: ollama/fake:1b\nprotocol: native\n")
 
 
 def shell(line: str, cwd: Path, stdin: int | None = subprocess.DEVNULL) -> tuple[int, str, str]:

@@ -89,9 +89,15 @@ class GitTalk:
 def git_talk(folder: Path, **settings: Any) -> GitTalk:
     """A talk in a new home that is a repository, as `openclaw init` makes it."""
     if not folder.exists():
-        shutil.copytree(_starter(), folder, symlinks=True)
-        trust_home(Home(folder))
+        copy_home(folder)
     return GitTalk(talk(folder, **settings))
+
+
+def copy_home(folder: Path, settings: str = "") -> Path:
+    """The home that `create_home` makes, copied from one that it made for another test."""
+    shutil.copytree(_made(settings), folder, symlinks=True)
+    trust_home(Home(folder))
+    return folder
 
 
 def git(folder: Path, *words: str, fails: bool = False) -> str:
@@ -141,12 +147,11 @@ def _state(path: Path) -> tuple[int, bytes]:
 
 
 @cache
-def _starter() -> Path:
-    """A home with its first commit, made once and copied from then on."""
+def _made(settings: str) -> Path:
     import atexit
     import tempfile
 
     top = tempfile.TemporaryDirectory()
     atexit.register(top.cleanup)
-    create_home(Path(top.name) / "home")
+    create_home(Path(top.name) / "home", settings)
     return Path(top.name) / "home"

@@ -22,8 +22,7 @@ from openclaw.history.rollback import write_if_unchanged
 from openclaw.history.turns import Kind, TurnStep
 from openclaw.security.untrusted import private_key
 from openclaw.storage.home import Home, is_inside
-from openclaw.storage.new_home import create_home
-from tests.fakes.git_home import GitTalk, git_talk, identity, needs_git, snapshot
+from tests.fakes.git_home import GitTalk, copy_home, git_talk, identity, needs_git, snapshot
 
 DATA = b"pwned\n"
 NAME = hashlib.sha256(DATA).hexdigest()
@@ -40,7 +39,7 @@ KINDS: list[Kind] = ["turn", "undo", "redo"]
 
 @pytest.fixture(params=["git", "no git"])
 def home(request: pytest.FixtureRequest, tmp_path: Path) -> Home:
-    create_home(tmp_path / "home")
+    copy_home(tmp_path / "home")
     if request.param == "no git":
         shutil.rmtree(tmp_path / "home" / ".git", ignore_errors=True)
     return Home(tmp_path / "home")

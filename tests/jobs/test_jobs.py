@@ -17,8 +17,8 @@ from openclaw.jobs.schedule import read_jobs
 from openclaw.jobs.unattended import run_lock
 from openclaw.server.served_jobs import ServedJobs
 from openclaw.storage.home import Home
-from openclaw.storage.new_home import create_home
 from tests.fakes.command import openclaw
+from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import Answer, FakeOllama
 from tests.fakes.serving import serving
 
@@ -28,9 +28,8 @@ WRITE = Answer(calls=[("write_file", {"path": "workspace/a.md", "content": "one\
 
 @pytest.fixture
 def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
-    settings = f"model: ollama/fake:1b\nprotocol: native\nollama:\n  host: {fake_ollama.url}\n"
-    create_home(tmp_path / "home", f"{settings}recall: tool\n")
-    return tmp_path / "home"
+    settings = "model: ollama/fake:1b\nprotocol: native\nrecall: tool\n"
+    return copy_home(tmp_path / "home", settings)
 
 
 def write(home: Path, *rows: str, ago: timedelta = timedelta(minutes=61)) -> None:
@@ -118,10 +117,10 @@ def test_what_needs_a_yes_is_refused(home: Path, fake_ollama: FakeOllama) -> Non
     assert not (home / "workspace/a.md").exists()
 
 
-def test_a_model_that_is_away_is_told_and_the_job_stays_due(home: Path, closed_port: int) -> None:
-    file = home / "openclaw.yaml"
-    host = file.read_text().partition("host: ")[2].split()[0]
-    file.write_text(file.read_text().replace(host, f"http://127.0.0.1:{closed_port}"))
+def test_a_model_that_is_away_is_told_and_the_job_stays_due(
+    home: Path, closed_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", f"127.0.0.1:{closed_port}")
     write(home, HOURLY, "| list | hourly | todo due | file |\n")
     done = openclaw("--home", str(home), "jobs", "run")
     assert done.returncode == 4

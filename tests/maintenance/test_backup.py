@@ -24,8 +24,8 @@ from openclaw.security.masking import Masker
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.git import Git
 from openclaw.storage.home import Home
-from openclaw.storage.new_home import create_home
 from openclaw.storage.safe_open import follow
+from tests.fakes.git_home import copy_home
 from tests.fakes.git_home import git as run_git
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="links and modes of POSIX")
@@ -34,8 +34,7 @@ Change = Callable[[dict[str, bytes], dict[str, tarfile.TarInfo]], None]
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    create_home(tmp_path / "home")
-    home = Home(tmp_path / "home")
+    home = Home(copy_home(tmp_path / "home"))
     store = SessionStore(home.sessions)
     session = store.new("talk")
     session.messages += [Entry("user", "hello"), Entry("assistant", "good day")]

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from openclaw.server.server_client import RunningServer
-from openclaw.storage.new_home import create_home
+from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import FakeOllama
 from tests.fakes.serving import serving
 
@@ -17,12 +17,8 @@ from tests.fakes.serving import serving
 @pytest.fixture
 def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
     """A new home that talks to the fake model with native tool calls."""
-    settings = (
-        "model: ollama/fake:1b\nprotocol: native\nembedding: none\n"
-        f"ollama:\n  host: {fake_ollama.url}\n"
-    )
-    create_home(tmp_path / "home", settings)
-    return tmp_path / "home"
+    settings = "model: ollama/fake:1b\nprotocol: native\nembedding: none\n"
+    return copy_home(tmp_path / "home", settings)
 
 
 @pytest.fixture

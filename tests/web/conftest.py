@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from openclaw.server.server_client import RunningServer
-from openclaw.storage.new_home import create_home
+from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import FakeOllama
 from tests.fakes.serving import serving
 
@@ -107,12 +107,8 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
-    settings = (
-        "model: ollama/fake:1b\nprotocol: native\nembedding: none\n"
-        f"ollama:\n  host: {fake_ollama.url}\n"
-    )
-    create_home(tmp_path / "home", settings)
-    return tmp_path / "home"
+    settings = "model: ollama/fake:1b\nprotocol: native\nembedding: none\n"
+    return copy_home(tmp_path / "home", settings)
 
 
 @pytest.fixture

@@ -19,14 +19,13 @@ from openclaw.storage import program
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import create_home
 from tests.cli.test_render import Terminal
+from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama
 
 
 @pytest.fixture
 def home(tmp_path: Path, fake_ollama: FakeOllama) -> Home:
-    settings = f"model: ollama/fake:1b\nollama:\n  host: {fake_ollama.url}\n"
-    create_home(tmp_path / "home", settings)
-    return Home(tmp_path / "home")
+    return Home(copy_home(tmp_path / "home", "model: ollama/fake:1b\n"))
 
 
 def checks(home: Home, model: str | None = None) -> dict[str, Check]:

@@ -17,6 +17,7 @@ from openclaw.sessions.store import SessionStore
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import create_home
 from tests.fakes.command import openclaw
+from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import FakeOllama
 
 SAMPLES = Path(__file__).parents[2] / "imports"
@@ -32,8 +33,7 @@ def heading(name: str) -> str:
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     """A new home, which OPENCLAW_HOME names in every test."""
-    create_home(tmp_path / "home", starter_text())
-    return Home(tmp_path / "home")
+    return Home(copy_home(tmp_path / "home", starter_text()))
 
 
 @pytest.fixture

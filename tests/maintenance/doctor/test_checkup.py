@@ -22,7 +22,7 @@ from openclaw.retrieval.database import connect
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.masking import Masker
 from openclaw.storage.home import Home
-from openclaw.storage.new_home import create_home
+from tests.fakes.git_home import copy_home
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="modes and paths of POSIX")
 YEAR = 366 * 24 * 3600.0
@@ -30,8 +30,7 @@ YEAR = 366 * 24 * 3600.0
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    create_home(tmp_path / "home")
-    return Home(tmp_path / "home")
+    return Home(copy_home(tmp_path / "home"))
 
 
 def look(home: Home, name: str, *, fix: bool = False, deep: bool = False) -> list[Check]:

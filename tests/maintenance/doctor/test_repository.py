@@ -11,8 +11,7 @@ import pytest
 
 from openclaw.storage.git import Git
 from openclaw.storage.home import Home
-from openclaw.storage.new_home import create_home
-from tests.fakes.git_home import git
+from tests.fakes.git_home import copy_home, git
 from tests.maintenance.doctor.test_checkup import kept, look, put, repaired
 
 pytestmark = pytest.mark.skipif(not shutil.which("git"), reason="no git here")
@@ -21,8 +20,7 @@ WHO = ("-c", "user.name=a", "-c", "user.email=a@b.test")
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    create_home(tmp_path / "home")
-    return Home(tmp_path / "home")
+    return Home(copy_home(tmp_path / "home"))
 
 
 def troubles(home: Home, *, fix: bool = False, deep: bool = False) -> list[str]:

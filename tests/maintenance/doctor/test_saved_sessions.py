@@ -22,7 +22,7 @@ from openclaw.sessions.store import SessionStore
 from openclaw.storage.git import Git
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
-from openclaw.storage.new_home import create_home
+from tests.fakes.git_home import copy_home
 from tests.maintenance.doctor.test_checkup import kept, look, one, put, repaired
 
 needs_git = pytest.mark.skipif(not shutil.which("git"), reason="no git here")
@@ -30,8 +30,7 @@ needs_git = pytest.mark.skipif(not shutil.which("git"), reason="no git here")
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    create_home(tmp_path / "home")
-    return Home(tmp_path / "home")
+    return Home(copy_home(tmp_path / "home"))
 
 
 def store(home: Home) -> SessionStore:

@@ -16,18 +16,17 @@ from openclaw.maintenance.importers.plan import ImportPlan, carry_out, plan_impo
 from openclaw.maintenance.importers.source import MAX_BYTES
 from openclaw.maintenance.importers.steps import ImportStep
 from openclaw.storage.home import Home
-from openclaw.storage.new_home import create_home
 from openclaw.types import Unrecorded
 from tests.cli.commands.test_import import SAMPLES, sample, state
 from tests.end_to_end.test_faults import common, limited, posix, started
+from tests.fakes.git_home import copy_home
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs names of bytes, with case")
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    create_home(tmp_path / "home", starter_text())
-    return Home(tmp_path / "home")
+    return Home(copy_home(tmp_path / "home", starter_text()))
 
 
 @pytest.fixture
@@ -256,8 +255,7 @@ def broken_off(plan: ImportPlan, after: int) -> None:
 def test_an_import_that_was_broken_off_is_completed_by_the_next(
     home: Home, tmp_path: Path, after: int
 ) -> None:
-    create_home(tmp_path / "whole", starter_text())
-    whole = Home(tmp_path / "whole")
+    whole = Home(copy_home(tmp_path / "whole", starter_text()))
     taken(whole, SAMPLES / "openclaw")
     broken_off(plan_import(home, SAMPLES / "openclaw"), after)
     taken(home, SAMPLES / "openclaw")
