@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.storage.home import Home
-from openclaw.storage.new_home import create_home
 from openclaw.storage.trust_store import trust_home
 from tests.fakes.command import Result, openclaw
-from tests.fakes.git_home import git
+from tests.fakes.git_home import copy_home, git
 
 
 @dataclass(frozen=True)
@@ -66,8 +65,7 @@ def hub(folder: Path) -> Path:
 def devices(folder: Path, count: int = 2, *, own: bool = True) -> list[Device]:
     """Devices with the same home; with `own` each was told that the remote is the user's."""
     shared = hub(folder / "hub.git")
-    create_home(folder / "device0")
-    first = Device(folder / "device0")
+    first = Device(copy_home(folder / "device0"))
     first.git("remote", "add", "origin", str(shared))
     first.git("push", "--quiet", "origin", "main")
     found = [first]
