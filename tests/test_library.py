@@ -8,7 +8,7 @@ import pytest
 
 from openclaw.errors import OpenclawError
 from openclaw.library import open_home
-from openclaw.storage.new_home import create_home
+from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import Answer, FakeOllama
 
 WRITE = Answer(calls=[("write_file", {"path": "workspace/a.md", "content": "one\n"})])
@@ -16,12 +16,8 @@ WRITE = Answer(calls=[("write_file", {"path": "workspace/a.md", "content": "one\
 
 @pytest.fixture
 def folder(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
-    settings = (
-        "model: ollama/fake:1b\nprotocol: native\nembedding: none\n"
-        f"ollama:\n  host: {fake_ollama.url}\n"
-    )
-    create_home(tmp_path / "home", settings)
-    return tmp_path / "home"
+    settings = "model: ollama/fake:1b\nprotocol: native\nembedding: none\n"
+    return copy_home(tmp_path / "home", settings)
 
 
 def test_a_program_asks_goes_on_and_searches(folder: Path, fake_ollama: FakeOllama) -> None:

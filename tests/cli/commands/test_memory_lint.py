@@ -20,6 +20,7 @@ from openclaw.config import Settings
 from openclaw.maintenance.memory_lint import apply, apply_fixes_to_texts, lint_home
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import create_home
+from tests.fakes.git_home import copy_home
 
 TOKEN = "ghp_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 MEMORY = f"""\
@@ -69,8 +70,7 @@ class Claw:
 
 @pytest.fixture
 def claw(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Claw:
-    create_home(tmp_path / "home")
-    it = Claw(tmp_path / "home", capsys)
+    it = Claw(copy_home(tmp_path / "home"), capsys)
     it.put("memory/TODO.md", "## Tasks\n\n- [ ] water the plants\n")  # `make run` adds to ours
     return it
 

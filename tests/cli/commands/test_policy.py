@@ -13,8 +13,8 @@ import pytest
 from openclaw.cli.main import run
 from openclaw.security.policy import EFFECTS, TABLE
 from openclaw.storage.home import Home
-from openclaw.storage.new_home import create_home
 from openclaw.storage.trust_store import trust_home
+from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import Answer, FakeOllama
 
 
@@ -155,9 +155,7 @@ def test_a_damaged_line_is_shown_with_its_fault_and_may_be_taken_away(
 def talking(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
     """A home that talks to the fake model with native tool calls."""
     settings = "model: ollama/fake:1b\nprotocol: native\nrecall: tool\n"
-    settings += f"ollama:\n  host: {fake_ollama.url}\n"
-    create_home(tmp_path / "home", settings)
-    return tmp_path / "home"
+    return copy_home(tmp_path / "home", settings)
 
 
 def typed(*replies: str) -> tuple[int, str]:
