@@ -18,7 +18,7 @@ from openclaw.evals.replay_suite import (
     read_expectations,
 )
 from openclaw.messages import Entry, ToolUse
-from openclaw.storage.new_home import create_home
+from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import Answer, FakeOllama
 
 LIST_FILES = Answer(calls=[("list_files", {"path": "workspace"})])
@@ -139,9 +139,8 @@ def suite(
 ) -> Path:
     """A folder with a recorded conversation, `one`: a turn with a call, and one without."""
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
-    settings = f"model: ollama/fake:1b\nprotocol: native\nollama:\n  host: {fake_ollama.url}\n"
-    settings += "git:\n  auto_commit: false\nrecall: tool\n"
-    create_home(tmp_path / "home", settings)
+    settings = "model: ollama/fake:1b\nprotocol: native\nrecall: tool\n"
+    copy_home(tmp_path / "home", f"{settings}git:\n  auto_commit: false\n")
     fake_ollama.say(LIST_FILES, "Three files.", "You are welcome.")
     for words in ("What is there?", "Thanks."):
         assert run(["ask", "--quiet", "--session", "one", words]) == 0

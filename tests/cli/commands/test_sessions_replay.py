@@ -11,16 +11,14 @@ from typing import Any
 import pytest
 
 from openclaw.cli.main import run
-from openclaw.storage.new_home import create_home
+from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import Answer, FakeOllama
 
 
 @pytest.fixture
 def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
-    settings = f"model: ollama/fake:1b\nprotocol: native\nollama:\n  host: {fake_ollama.url}\n"
-    settings += "git:\n  auto_commit: false\nrecall: tool\n"
-    create_home(tmp_path / "home", settings)
-    return tmp_path / "home"
+    settings = "model: ollama/fake:1b\nprotocol: native\nrecall: tool\n"
+    return copy_home(tmp_path / "home", f"{settings}git:\n  auto_commit: false\n")
 
 
 def sum_of(body: dict[str, Any]) -> str:
