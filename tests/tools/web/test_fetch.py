@@ -22,7 +22,7 @@ from openclaw.security.network import Resolve, read_url
 from openclaw.security.policy import Policy
 from openclaw.tools.toolbox import Toolbox
 from openclaw.tools.web.http_get import FetchOptions, check_redirect, fetch
-from openclaw.tools.web.web_tools import MAX_PAGES, PAGE_CHARS, SeenPages, WebPages, parts_of
+from openclaw.tools.web.web_tools import PAGE_CHARS, SeenPages, WebPages, parts_of
 from openclaw.types import ForeignProblem, ToolProblem, TurnChanges
 from tests.fakes.web_server import Asked, FakeSite, Said, to
 
@@ -316,12 +316,13 @@ def test_a_long_page_names_the_next_step_and_is_fetched_once() -> None:
         assert site.connections == 1
 
 
-def test_the_last_ten_pages_are_kept() -> None:
-    with FakeSite({f"/{n}": Said(b"<p>x</p>") for n in range(MAX_PAGES + 1)}) as site:
+def test_the_last_pages_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("openclaw.tools.web.web_tools.MAX_PAGES", 3)
+    with FakeSite({f"/{n}": Said(b"<p>x</p>") for n in range(4)}) as site:
         web = pages_of(site)
-        for n in (*range(MAX_PAGES), 0, MAX_PAGES, 0, 1):
+        for n in (0, 1, 2, 0, 3, 0, 1):
             web.fetch_url(site.url(f"/{n}"))
-        assert site.connections == MAX_PAGES + 2
+        assert site.connections == 5
 
 
 @given(st.text(alphabet="ab \n", max_size=300), st.integers(5, 50))
