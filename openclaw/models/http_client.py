@@ -18,7 +18,7 @@ import threading
 import time
 from base64 import b64encode
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any, TypeVar, cast
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
@@ -85,9 +85,9 @@ def run_beside(
     """The value of `attempt()`, which a thread runs, with a beat every 0.05 s; once it lasts some
     seconds, a beat says `silent`. Closing the generator calls `cut`, which ends the attempt."""
     due, found = time.monotonic() + SILENT_SECONDS, None
-    call = BackgroundCall(lambda feed: feed((attempt(),)), cut, name="server")
-    with closing(call.pieces()) as pieces:
-        for piece in pieces:  # its last piece is the value
+    try:  # Ctrl-C may come while the thread starts
+        call = BackgroundCall(lambda feed: feed((attempt(),)), name="server")
+        for piece in call.pieces():  # its last piece is the value
             if piece:
                 found = piece
             elif time.monotonic() > due:
@@ -95,6 +95,9 @@ def run_beside(
                 yield Waiting(silent)
             else:
                 yield Waiting("")
+    except (KeyboardInterrupt, GeneratorExit):
+        cut()
+        raise
     return cast("tuple[T]", found)[0]
 
 

@@ -111,7 +111,7 @@ class Snapshot:
         del blobs  # a common word has megabytes of them
         rows = np.repeat(self._starts[at], sizes)
         rows += packed >> 8
-        return rows, (packed & 255).astype(np.float32)
+        return rows, (packed & 255).astype(np.uint8)
 
     def vectors(self, embedder: str) -> Vectors:
         """The vectors of an embedder."""
@@ -232,7 +232,9 @@ def best(scores: npt.NDArray[Any], most: int, allowed: Mask | None = None) -> Ro
     """The positions of the `most` highest scores, best first; equal scores in their order."""
     wanted = np.ones(len(scores), np.bool_) if allowed is None else allowed
     if np.count_nonzero(wanted) > most:
-        wanted = wanted & (scores >= np.partition(scores[wanted], -most)[-most])
+        high = scores[wanted]
+        high.partition(-most)
+        wanted = wanted & (scores >= high[-most])
     positions = np.flatnonzero(wanted)
     return positions[np.argsort(-scores[positions], kind="stable")[:most]]
 
@@ -530,6 +532,8 @@ def _merge_rows(db: sqlite3.Connection, revision: int, former: _Rows) -> _Rows:
     begin[~is_new] = former.starts[np.searchsorted(former.files, files[~is_new])]
     at = np.repeat(begin - starts, counts) + np.arange(counts.sum())
 
-    contexts = np.append(former.contexts, new["context"])[at]
-    lengths = np.append(former.lengths, new["length"].astype(np.float32))[at]
-    return _Rows(revision, paths, mtimes, files, starts, contexts, lengths)
+    contexts, lengths = new["context"], new["length"].astype(np.float32)
+    if former.revision:
+        contexts = np.append(former.contexts, contexts)[at]
+        lengths = np.append(former.lengths, lengths)[at]
+    return _Rows(revision, paths, mtimes, files, starts, contexts.copy(), lengths)

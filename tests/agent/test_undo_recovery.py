@@ -147,7 +147,7 @@ def test_an_undo_that_was_broken_off_is_completed(it: GitTalk) -> None:
     turn = next(it.talk.app.history.turns())
     (it.root / "workspace" / "b.md").write_bytes(b"old\n")
     journal = kill_after_begin(it, "undo", (turn.id,))
-    journal.intend(A, (b"one\n", False), (None, False))
+    journal.intend(A, (b"one\n", False), None)
     journal.intend("workspace/b.md", (b"old\n", False), (b"new\n", False))
     journal.record.seal()
     (it.root / A).unlink()
@@ -160,7 +160,7 @@ def test_files_that_the_user_saved_after_the_kill_stay(it: GitTalk) -> None:
     it.write(A, "one\n")
     turn = next(it.talk.app.history.turns())
     journal = kill_after_begin(it, "undo", (turn.id,))
-    journal.intend(A, (b"one\n", False), (None, False))
+    journal.intend(A, (b"one\n", False), None)
     journal.record.seal()
     (it.root / A).write_bytes(b"mine\n")
     again(it).recover()
@@ -230,7 +230,7 @@ def test_an_undo_that_had_written_nothing_is_dropped(it: GitTalk) -> None:
     it.write(A, "one\n")
     turn = next(it.talk.app.history.turns())
     journal = kill_after_begin(it, "undo", (turn.id,))
-    journal.intend(A, (b"one\n", False), (None, False))
+    journal.intend(A, (b"one\n", False), None)
     assert again(it).recover() == []
     assert (it.root / A).read_bytes() == b"one\n"
     assert next(it.talk.app.history.turns()).undone is None

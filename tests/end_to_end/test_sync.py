@@ -429,7 +429,7 @@ def kill_before_the_files_are_written(device: Device) -> None:
     journal = Journal.begin(Home(device.root), turn, device.git("rev-parse", "HEAD"))
     for path in device.git("diff", "--name-only", "HEAD...origin/main").splitlines():
         after = device.git("show", f"origin/main:{path}") + "\n"
-        journal.intend(path, (None, False), (after.encode(), False))
+        journal.intend(path, None, (after.encode(), False))
     journal.record.seal()
 
 

@@ -99,7 +99,7 @@ def test_a_place_that_no_tool_may_write_is_none_in_a_record_either(
     (tmp_path / "U").mkdir()
     before = files(home.root, tmp_path / "U")
     journal = Journal.begin(home, new_turn("", "undo", of=("11111111",)))
-    journal.intend(path, (None, False), (DATA, True))
+    journal.intend(path, None, (DATA, True))
     journal.record.seal()
     assert not is_inside(path) and read(journal.record.folder).turn.steps == ()
     opened(home).recover()
@@ -137,7 +137,7 @@ def test_ordinary_names_are_places_of_the_home(path: str) -> None:
 def ours(home: Home) -> Path:
     """A record of our own that a kill has broken off: it would write a file."""
     journal = Journal.begin(home, new_turn("", "undo", of=("11111111",)))
-    journal.intend("workspace/new.md", (None, False), (DATA, False))
+    journal.intend("workspace/new.md", None, (DATA, False))
     journal.record.seal()
     return journal.record.folder
 
