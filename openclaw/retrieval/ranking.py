@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from difflib import get_close_matches
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -93,7 +93,7 @@ NEAR_SPELLING = 0.84
 SHORTEST_NAME = 4
 TITLES = frozenset("mr mrs ms miss dr prof herr frau mme".split())
 NO_ROWS = np.empty(0, np.int64)
-Postings = Callable[[str], tuple[npt.NDArray[np.integer], npt.NDArray[np.floating]]]
+Postings = Callable[[str], tuple[npt.NDArray[np.integer], npt.NDArray[Any]]]
 
 
 @frozen

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 Rows = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
+Counts = npt.NDArray[np.uint8]
 
 
 class Snapshot:
@@ -79,8 +80,8 @@ class Snapshot:
         parts = np.split(rows, begin[1:])
         return [(self.paths[at], part) for at, part in zip(found, parts, strict=False)]
 
-    def postings(self, term: str) -> tuple[Rows, Floats]:
-        """The rows (int64[n], ascending) whose context has a word, and how often (float32[n])."""
+    def postings(self, term: str) -> tuple[Rows, Counts]:
+        """The rows (int64[n], ascending) whose context has a word, and how often (uint8[n])."""
         return self._read_postings(term, term)
 
     def words_like(self, beginning: str) -> list[str]:
@@ -95,7 +96,7 @@ class Snapshot:
         of one, which may come twice."""
         return self._read_postings(mark + first, mark + last)[0]
 
-    def _read_postings(self, first: str, last: str) -> tuple[Rows, Floats]:
+    def _read_postings(self, first: str, last: str) -> tuple[Rows, Counts]:
         """The postings of all words from the first to the last."""
         select = "SELECT file, data FROM postings WHERE term BETWEEN ? AND ? ORDER BY term, file"
         files, blobs = [], []
@@ -438,9 +439,12 @@ class SnapshotCache:
             contexts = np.concatenate(new)
             order = np.argsort(contexts).astype(np.int32)
             contexts = contexts[order]
-            at = np.searchsorted(self._sorted, contexts)
-            self._sorted = np.insert(self._sorted, at, contexts) if begin else contexts
-            self._order = np.insert(self._order, at, order + begin) if begin else order
+            if begin:
+                at = np.searchsorted(self._sorted, contexts)
+                self._sorted = np.insert(self._sorted, at, contexts)
+                self._order = np.insert(self._order, at, order + begin)
+            else:  # of a million vectors each array has 8 MB
+                self._sorted, self._order = contexts, order
             if self._used * self._width > IN_MEMORY:
                 self._matrix = None
             elif self._matrix is not None:
