@@ -225,9 +225,8 @@ def is_too_large(text: str) -> bool:
 def to_broken_stream(server: str, pieces: int, why: str = "") -> ModelFailed:
     """The error for a stream that ended before the reply did."""
     reason = f" ({one_line(why)})" if why else ""
-    return ModelFailed(
-        f"{server} broke the reply off after {pieces} pieces{reason}", "ask again; see its log"
-    )
+    what = f"broke the reply off after {pieces} pieces" if pieces else "gave no answer"
+    return ModelFailed(f"{server} {what}{reason}", "ask again; see its log")
 
 
 def _has_input(line: socket.socket) -> bool:
