@@ -85,5 +85,5 @@ def describe_unexpected(error: Exception) -> tuple[str, str | None, int]:
         return said, "look at what is there and who may use it; --debug shows the trace", 1
     if isinstance(error, UnicodeEncodeError):  # whose text may hold a key
         what = f"a text holds what {error.encoding} cannot say, and can be neither sent nor kept"
-        return what, "look at the words of the command and at variables such as OPENAI_API_KEY", 2
+        return what, "look at the words of the command and at OPENAI_API_KEY and OLLAMA_API_KEY", 2
     return f"{type(error).__name__}: {error}", None, 1

@@ -155,7 +155,7 @@ def _walk(home: Home, folder: Path) -> Iterator[Path]:
         raise _unreadable(folder, error) from error
     for path in found:
         name = home.relative(path)
-        if name in LEFT_OUT or UNFINISHED.fullmatch(name):
+        if name in LEFT_OUT or (UNFINISHED.fullmatch(name) and not path.is_dir()):
             continue
         yield path
         if path.is_dir() and (not path.is_symlink() or _is_place(home, path)):

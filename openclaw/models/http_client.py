@@ -24,7 +24,14 @@ from typing import Any, TypeVar, cast
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from openclaw import __version__
-from openclaw.errors import ModelFailed, OpenclawError, PromptTooLarge, ServerAway
+from openclaw.errors import (
+    ModelFailed,
+    OpenclawError,
+    PromptTooLarge,
+    ServerAway,
+    UsageError,
+    describe_unexpected,
+)
 from openclaw.messages import Waiting
 from openclaw.models.base import (
     MAX_ERROR,
@@ -370,8 +377,9 @@ class ServerModel:
             raise self._to_openclaw_error(error) from error
         except ConnectFailed as error:
             raise to_server_away(self._server, error, self.advice) from error
-        except UnicodeEncodeError:
-            raise
+        except UnicodeEncodeError as error:
+            said, hint, _ = describe_unexpected(error)
+            raise UsageError(said, hint or "") from error
         except (OSError, HTTPException) as error:
             pieces = heard.pieces if heard else 0
             raise to_broken_stream(self._server, pieces, str(error)) from error

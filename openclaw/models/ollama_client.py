@@ -96,8 +96,10 @@ def base_url(host: str) -> str:
         scheme, rest = "http", scheme
     try:
         given.encode("utf-8")  # a variable may hold any bytes
-        if scheme not in ("http", "https") or re.search(r"\s", given.strip()):
-            raise ValueError("no URL")
+        if re.search(r"\s", given.strip()):
+            raise ValueError("it holds a blank")
+        if scheme not in ("http", "https"):
+            raise ValueError("neither http nor https")
         parts = urlsplit(f"{scheme}://{rest}")
         port = parts.port or (DEFAULT_PORT if not separator else 443 if scheme == "https" else 80)
     except ValueError as error:

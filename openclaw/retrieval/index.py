@@ -35,9 +35,6 @@ from openclaw.storage.lock import hold_lock, owner
 if TYPE_CHECKING:
     from openclaw.retrieval.shared_vectors import SharedVectors
 
-if TYPE_CHECKING:
-    pass
-
 AHEAD_SECONDS = 1.0
 """A refresh ahead of the first question counts for so long."""
 BACKGROUND = "vectors.lock"

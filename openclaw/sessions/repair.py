@@ -16,6 +16,7 @@ from openclaw.sessions.session import (
     ARCHIVED,
     FOREIGN,
     HEAD_KEYS,
+    MESSAGE_KEYS,
     NOTED,
     OF_THE_REQUEST,
     PART_FILE,
@@ -40,7 +41,8 @@ from openclaw.storage.text import BOM, encode, pieces, write_if_same
 from openclaw.types import to_timestamp
 
 _MESSAGES = re.compile(r'"messages"\s*:\s*\[|\A\s*\[')
-_BEGIN = r'\{\s*"'
+_BEGIN = rf'\{{\s*"(?:{"|".join(MESSAGE_KEYS)})"\s*:'
+_CLOSED = re.compile(r'\s*\]\s*(?:,\s*"|\}|\Z)')
 _BLANKS = re.compile(r"\s*")
 _WHOLE = re.compile(r"[\s\]]*\}\s*\Z")
 UNKNOWN = "a damaged conversation"
@@ -182,7 +184,7 @@ def _read_messages(text: str, start: re.Match[str] | None) -> tuple[list[dict[st
         begin = place.start()
         try:
             item, end = _DECODER.raw_decode(text, begin)
-            place = pattern.search(text, end)
+            place = None if _CLOSED.match(text, end) else pattern.search(text, end)
         except (ValueError, RecursionError):
             place = pattern.search(text, begin + 1)
             item = _read_partial(text[begin : place.start() if place else len(text)])

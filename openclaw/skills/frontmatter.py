@@ -117,7 +117,7 @@ def _read_document(text: str, loader: Any) -> tuple[Any, str]:
                 waiting.append([])
                 continue
             value = getattr(event, "value", "")
-            if value == "<<" and not node.style:
+            if value == "<<" and not node.style and len(waiting[-1]) % 2 == 0:
                 unsafe = "a merge key"
             waiting[-1].append(join_surrogates(value))
     except yaml.YAMLError as error:

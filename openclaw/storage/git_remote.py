@@ -96,8 +96,8 @@ class Remote:
 
 
 def without_password(url: str) -> str:
-    """The address without a password, and over https also without a name: it may be a token."""
-    pattern = r"^(https?://)[^/]*@|^([\w+.-]+://[^/@:]*):[^/]*(?=@)"
+    """The address without a password, and but for ssh without a name: it may be a token."""
+    pattern = r"(?i)^((?!\w*\+?ssh)[\w+.-]+://)[^/?#]*@|^([\w+.-]+://[^/@:]*):[^/]*(?=@)"
     return re.sub(pattern, lambda found: found[1] or found[2], url)
 
 

@@ -195,6 +195,7 @@ def test_a_yaml_bomb_is_refused_at_once() -> None:
 
 def test_a_merge_sign_in_quotes_is_a_key_like_others() -> None:
     assert fields("'<<': a\n") == {"<<": "a"}
+    assert fields("a: <<\n") == {"a": "<<"}
 
 
 @pytest.mark.parametrize("front", ["- a\n", "just text\n", "{", '"', "\t\n:", "%YAML\n", "\x01"])

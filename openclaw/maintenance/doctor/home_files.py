@@ -271,7 +271,8 @@ def turns(view: View) -> Iterator[Finding]:
     for folder in record.unreadable(place):
         finding = _unreadable(view.home, folder)
         with suppress(OSError):  # it is gone by now
-            if not finding.repair or abs(view.now - folder.stat().st_mtime) > YOUNG:
+            written = max(path.stat().st_mtime for path in (folder, *folder.iterdir()))
+            if not finding.repair or abs(view.now - written) > YOUNG:
                 yield finding
 
 

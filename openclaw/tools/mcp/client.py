@@ -111,7 +111,11 @@ class Connection:
 
     def open(self) -> None:
         self._task = self._door.run(self._run_session())
-        self._wait_for(self._ready, self._door.start_seconds)
+        try:
+            self._wait_for(self._ready, self._door.start_seconds)
+        except BaseException:  # Ctrl-C too: it would run on beside the next one
+            self.close()
+            raise
         self.alive = True
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> Any:

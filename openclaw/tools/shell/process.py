@@ -200,7 +200,8 @@ def _kill(process: subprocess.Popen[bytes], token: str) -> None:
     Windows knows the children of a program only while the program runs."""
     if os.name != "nt" or process.poll() is None:
         end_group(process.pid, hard=True)
-        process.kill()
+        with contextlib.suppress(OSError):  # it may have become another user's
+            process.kill()
     process.wait()
     if token and os.name != "nt":
         _kill_what_left(process.pid, token)

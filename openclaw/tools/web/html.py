@@ -388,7 +388,7 @@ def feed_page(body: bytes, url: str) -> Page | None:
 
 def _named(root: etree._Element, *names: str) -> list[etree._Element]:
     """The elements with these names, in any namespace."""
-    return [each for each in root.iter("{*}*") if etree.QName(each).localname in names]
+    return [each for each in root.iter("{*}*") if each.tag.rpartition("}")[2] in names]
 
 
 def _child(element: etree._Element, name: str) -> str:

@@ -259,7 +259,7 @@ RSS = b"""<?xml version="1.0"?><!DOCTYPE rss [<!ENTITY x SYSTEM "file:///etc/pas
 <rss><channel><title>The Feed</title><link>https://f.example/</link>
 <item><title>One &amp; only &x;</title><link>/1</link><pubDate>Mon, 2 Nov 2026</pubDate></item>
 <item><title><![CDATA[<b>Two</b>]]></title><link>https://f.example/2</link></item>
-<item><link>javascript:alert(1)</link></item></channel></rss>"""
+<item><link>javascript:alert(1)</link><media:no-namespace/></item></channel></rss>"""
 ATOM = b"""<feed xmlns="http://www.w3.org/2005/Atom"><title>Atom</title><entry><title>One</title>
 <link rel="self" href="/self"/><link href="/1"/><updated>2026-11-02</updated></entry></feed>"""
 
