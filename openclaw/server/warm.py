@@ -196,13 +196,14 @@ class WarmHome:
 
     def recover(self) -> list[str]:
         """Finish the work of killed processes; return notices for the user."""
-        agent = self.open(PromptRequest(""))
         try:
-            return agent.recover()
-        except OpenclawError as error:
+            agent = self.open(PromptRequest(""))
+            try:
+                return agent.recover()
+            finally:
+                self.close(agent)
+        except OpenclawError as error:  # of wrong settings too, which each prompt names
             return [str(error)]
-        finally:
-            self.close(agent)
 
     def end(self) -> None:
         """Close everything."""

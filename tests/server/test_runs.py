@@ -20,10 +20,12 @@ from openclaw.messages import Material
 from openclaw.security.grants import Grant
 from openclaw.security.policy import Declined, PermissionQuestion
 from openclaw.server.server_client import KeptGrants, RunningServer, find_server
+from openclaw.server.warm import WarmHome
 from openclaw.server.wire import PromptRequest
 from openclaw.storage.home import Home
 from openclaw.types import Shown
 from tests.data.sample import sample
+from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import Answer, FakeOllama
 from tests.fakes.serving import serving
 
@@ -47,6 +49,12 @@ def test_attached_lines_of_a_file_reach_a_server_as_they_are() -> None:
         "Sum it up", material=(Material("file a.md", "x\ny", "memory/a.md", lines=lines),)
     )
     assert PromptRequest.from_json(json.loads(json.dumps(request.to_json()))) == request
+
+
+def test_wrong_settings_do_not_end_a_server_that_starts(tmp_path: Path) -> None:
+    home = Home(copy_home(tmp_path / "home", "modle: x\n"))
+    (told,) = WarmHome(home).recover()
+    assert "modle" in told
 
 
 def end_of(happened: list[Event]) -> Done:
