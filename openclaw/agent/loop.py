@@ -413,18 +413,22 @@ def timestamp() -> str:
 
 SMALLEST, LARGEST = 20, 200
 """Characters of a repeated piece."""
+FEW_BYTES = 5
+"""Different bytes of a piece that draws a rule."""
 
 
 def is_stuck(text: str) -> bool:
     """Return True when a text ends in the same 20 to 200 characters, words among them, four times:
     a small model that has fallen into a loop goes on to the last token. A rule of a table has few
-    different bytes, a word of two Chinese characters has six."""
+    different bytes, a word of two Chinese characters has six; no rule has 800 characters."""
     tail = text[-4 * LARGEST :]
+    if len(tail) == 4 * LARGEST and len(set(tail.encode())) <= FEW_BYTES:
+        return True
     last = tail[-SMALLEST:]
     at = tail.rfind(last, 0, -SMALLEST)  # cheap, as it runs after every piece of the reply
     while at >= 0 and len(tail) - SMALLEST - at <= LARGEST:
         piece = tail[at + SMALLEST :]
-        if len(set(piece.encode())) > 5 and tail.endswith(piece * 4):
+        if len(set(piece.encode())) > FEW_BYTES and tail.endswith(piece * 4):
             return True
         at = tail.rfind(last, 0, at + SMALLEST - 1)
     return False

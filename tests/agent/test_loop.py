@@ -273,6 +273,11 @@ def test_the_same_words_four_times_over_are_a_circle(piece: str) -> None:
     assert not is_stuck("It begins. " + piece * 2 + "And then it ends.")
 
 
+def test_a_row_of_few_signs_that_does_not_end_is_a_circle() -> None:
+    """A small model wrote the bars of a front matter to its last token."""
+    assert is_stuck('{"content": "name: garden' + r"\n---" * 170)
+
+
 ROWS = "".join(f"| item {n} | {n * 7} EUR | in stock | ships on day {n % 9} |\n" for n in range(80))
 
 
