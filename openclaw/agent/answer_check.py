@@ -8,7 +8,7 @@ be sure, not complete: a good answer that is asked for again costs the user seco
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import date
 from pathlib import PurePosixPath
 
@@ -22,8 +22,16 @@ from openclaw.nlp.invented import left_blanks
 from openclaw.nlp.sentences import sentences
 from openclaw.nlp.words import content_words
 from openclaw.tools.toolbox import Toolbox
+from openclaw.types import CHANGING
 
-__all__ = ["Fault", "count_releasable", "find_fault"]
+__all__ = [
+    "Fault",
+    "begin_of_answer",
+    "clean_answer",
+    "count_releasable",
+    "find_fault",
+    "hint_sentences",
+]
 
 UNBACKED = (
     'Nothing was changed in this turn, yet you wrote: "{claim}". '
@@ -58,6 +66,7 @@ FEWEST_DIGITS, LEAST_UNDIVIDED = 7, 9
 """Digits of a telephone number with and without marks between them; shorter figures are computed
 and rounded in many ways."""
 SHORTEST_HINT = 12
+LONGEST_RESULT = 600
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 _CLOCK = re.compile(r"^Now: [^\n]*?(\d{4}-\d\d-\d\d)", re.MULTILINE)
 """The line of the tail that tells the time (`openclaw.agent.prompt.make_tail`)."""
@@ -81,6 +90,42 @@ class Fault:
     form: str = ""
 
 
+def hint_sentences(turn: RunningTurn) -> frozenset[str]:
+    """Return the sentences that stand in the hints to the model alone."""
+    results = (use.output for entry in turn.entries for use in entry.tool_calls)
+    known = " ".join("\n".join([turn.user.content, turn.skill, *results]).split())
+    hints = (each for entry in turn.entries for each in sentences(entry.hint))
+    return frozenset(h for h in hints if len(h) >= SHORTEST_HINT and h.rstrip(".") not in known)
+
+
+def begin_of_answer(text: str, hints: Collection[str]) -> str:
+    """Return what can be shown of an unfinished answer: no hint, nor the beginning of one."""
+    text = _without(text, hints)
+    begun = (n for hint in hints for n in range(1, len(hint)) if text.endswith(hint[:n]))
+    return text[: len(text) - max(begun, default=0)]
+
+
+def clean_answer(answer: str, turn: RunningTurn, toolbox: Toolbox) -> str:
+    """Return an answer without hints of this program, which a small model repeats. When nothing is
+    left: what was done, else what the last call brought."""
+    if said := _without(answer, hint_sentences(turn)).strip():
+        return said
+    uses = [use for entry in turn.entries for use in entry.tool_calls]
+    deeds: dict[str, str] = {}  # the first result of a call, which may have come again
+    for use in uses:
+        if use.ok and toolbox.effect(to_call(use)) in CHANGING:
+            deeds.setdefault(f"{use.tool} {use.input}", first_line(use.output))
+    if deeds:
+        return "\n".join(deeds.values())
+    return uses[-1].output[:LONGEST_RESULT] if uses else answer
+
+
+def _without(text: str, hints: Collection[str]) -> str:
+    for hint in hints:
+        text = text.replace(hint, "")
+    return text
+
+
 def find_fault(answer: str, turn: RunningTurn, toolbox: Toolbox, *, changed: bool) -> Fault | None:
     """Return the first thing that is wrong with an answer, None for a good one. `changed` tells
     that the turn has changed something."""
@@ -95,7 +140,7 @@ def find_fault(answer: str, turn: RunningTurn, toolbox: Toolbox, *, changed: boo
     if repeats and not changed:  # "The bill is paid." is true when it was ticked
         kind = "" if read_message(answer).lacks("orders") else "change"
         return Fault("the reply only repeated the request; asking again", ECHO, kind=kind)
-    if _is_ours(answer, turn) or (changed and _tells_nothing(answer)):
+    if changed and _tells_nothing(answer):
         return Fault("the reply was no answer; asking again", OWN_WORDS)
     if not changed and _gives_up_unlooked(answer, turn):
         return Fault("the reply gave up without a look; asking again", NOT_LOOKED, kind="look")
@@ -113,15 +158,6 @@ def find_fault(answer: str, turn: RunningTurn, toolbox: Toolbox, *, changed: boo
         told = "the reply named today's date without need; asking again"
         return Fault(told, ONLY_TODAY.format(day=day))
     return None
-
-
-def _is_ours(answer: str, turn: RunningTurn) -> bool:
-    """Return True for an answer that repeats a hint of this program and says nothing else."""
-    uses = [use for entry in turn.entries for use in entry.tool_calls]
-    results = {first_line(use.output) for use in uses}  # a true sentence, if a dry one
-    own = {line.strip() for entry in turn.entries for line in entry.hint.splitlines()} - results
-    said = [line.strip() for line in answer.splitlines() if line.strip()]
-    return bool(said) and all(len(line) >= SHORTEST_HINT and line in own for line in said)
 
 
 def _untouched_file(answer: str, turn: RunningTurn, toolbox: Toolbox) -> str:

@@ -118,6 +118,9 @@ class Loop:
         if reply.stop_reason == "length":
             yield events.Notice(f"the reply was cut at {request.max_tokens} tokens (max_tokens)")
         step = self.protocol.read(reply, turn, self.toolbox)
+        if step.answer and not step.calls and _has_hints(turn):
+            answer = _load_check().clean_answer(step.answer, turn, self.toolbox)
+            step = replace(step, answer=answer)
         state.thought = step.thought or reply.thinking
         if step.thought:
             yield events.Thought(step.thought)
@@ -149,6 +152,7 @@ class Loop:
         """Return the reply; yield its answer as it comes, but hold back unchecked claims."""
         heard, state.partial, state.streamed = "", "", ""
         backed = None
+        hints = _load_check().hint_sentences(turn) if _has_hints(turn) else ()
         stream = self.model.stream(request)
         try:
             for chunk in stream:
@@ -164,6 +168,8 @@ class Loop:
                         yield events.Notice("the model repeats itself; this reply was stopped")
                         return Reply("")
                     state.partial = self.protocol.spoken(heard, turn)
+                    if hints:
+                        state.partial = _load_check().begin_of_answer(state.partial, hints)
                     streamed = len(state.streamed)
                     end = len(state.partial)
                     if backed is None:  # the request did not wait for it
@@ -357,6 +363,10 @@ class Loop:
 def _call_end(call: ToolCall, outcome: CallResult) -> events.ToolEnd:
     seconds = round(outcome.seconds, 3)
     return events.ToolEnd(call.id, call.name, outcome.text, outcome.ok, seconds, outcome.said)
+
+
+def _has_hints(turn: RunningTurn) -> bool:
+    return any(entry.hint for entry in turn.entries)
 
 
 def _load_check() -> ModuleType:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.talk import Talk, answer, call, done, notices, talk
+from tests.fakes.talk import Talk, answer, call, done, notices, shown, talk
 
 
 @pytest.fixture
@@ -65,16 +65,17 @@ def test_a_deed_that_may_be_about_a_to_do_is_asked_for_by_the_tools_name(it: Tal
     assert "- [x] Bread" in (it.root / "memory" / "TODO.md").read_text("utf-8")
 
 
-def test_the_programs_own_hint_is_no_answer(tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", ["", "I keep that. "])
+def test_the_programs_own_hint_is_no_part_of_an_answer(tmp_path: Path, before: str) -> None:
     it = talk(tmp_path / "home", protocol="json")
-    hint = "Tell the user so in one plain sentence."
     happened = it.say(
         "Remember that I like tea",
         call("remember", fact="I like tea", where="lasting", protocol="json"),
-        answer(hint, "json"),
-        answer("I will remember that you like tea.", "json"),
+        answer(f"{before}Tell the user so in one plain sentence.", "json"),
     )
-    assert done(happened).answer == "I will remember that you like tea."
+    told = before.strip() or "Remembered in memory/MEMORY.md, line 7."
+    assert done(happened).answer == told
+    assert "Tell the user" not in shown(happened)
 
 
 def test_the_users_own_words_are_no_answer(it: Talk) -> None:

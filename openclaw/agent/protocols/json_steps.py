@@ -61,10 +61,10 @@ It was run. With this result, answer the user. The user asked:
 (If a part is still to do: {{"kind":"more"}})"""
 CHANGED_TELL = "Done. With this result, answer the user. The user asked:\n{request}"
 OUTSIDE = """\
-It was not done. {done}
-Tell the user so in one sentence, with that reason and no other. The user asked:
+{done}
+Tell the user in one sentence that it was not done, with that reason and no other. The user asked:
 {request}"""
-NO_FILE = "There is no such file. Tell the user so. The user asked:\n{request}"
+NO_FILE = "Tell the user that there is no such file. The user asked:\n{request}"
 CORRECT_LINE = """\
 Take one of these lines as "find", and write the same line, corrected, as "replace".
 The user asked: {request}"""

@@ -345,7 +345,7 @@ def test_a_question_about_a_missing_file_reads_no_other_in_its_place(root: Path)
     case = Case(root, "What does budget-2031.md say about travel?")
     assert case.values("read_file", "path") == ["budget-2031.md"]
     case.play("read_file", path="budget-2031.md", from_line=1)
-    assert "There is no such file" in case.turn.entries[-1].hint
+    assert "there is no such file" in case.turn.entries[-1].hint
 
 
 def test_after_a_try_to_leave_the_home_only_an_answer_is_left(root: Path) -> None:
