@@ -24,7 +24,7 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOP))  # for `python benchmarks/pages.py`
 
-from benchmarks.recall import opened  # noqa: E402
+from benchmarks.recall import kind, opened  # noqa: E402
 from benchmarks.recall_score import Corpus, Line, Question, Score, mean, score  # noqa: E402
 from openclaw.memory.pages import PEOPLE, gather, gathered_lines  # noqa: E402
 from openclaw.models.catalog import embedding_files  # noqa: E402
@@ -131,7 +131,7 @@ def ask_all(home: Home, choice: EmbedderChoice, year: HalfYear) -> tuple[list[Sc
             for q in year.questions
         ]
         given = [
-            search.chosen_for_prompt(q.text, (), 3, 400, count, TODAY).passages
+            search.chosen_for_prompt(q.text, (), 3, 400, count, TODAY, kind=kind(q)).passages
             for q in year.questions
         ]
     finally:

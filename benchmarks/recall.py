@@ -38,8 +38,10 @@ from benchmarks.recall_score import (  # noqa: E402
     mean,
     score,
 )
+from openclaw.agent.memory_lookup import kind_of_prompt  # noqa: E402
 from openclaw.models.catalog import embedding_files  # noqa: E402
 from openclaw.models.token_count import count  # noqa: E402
+from openclaw.nlp.intent import read_cues  # noqa: E402
 from openclaw.retrieval.embedder_choice import (  # noqa: E402
     Embedder,
     EmbedderChoice,
@@ -49,6 +51,7 @@ from openclaw.retrieval.passages import Passage  # noqa: E402
 from openclaw.retrieval.scan import IndexOptions  # noqa: E402
 from openclaw.retrieval.search import Search  # noqa: E402
 from openclaw.storage.home import Home  # noqa: E402
+from openclaw.types import PromptKind  # noqa: E402
 
 DATA = Path(__file__).resolve().parent / "recall_data"
 TODAY = date(2026, 6, 14)
@@ -178,7 +181,8 @@ def unasked(
         for name, search in ours.items():
             empty = share(not search.search(q.text, SHOWN, today=TODAY) for q in questions)
             given = [
-                search.chosen_for_prompt(q.text, (), 3, 400, count).passages for q in questions
+                search.chosen_for_prompt(q.text, (), 3, 400, count, kind=kind(q)).passages
+                for q in questions
             ]
             told = [covered(q, found) for q, found in zip(questions, given, strict=True)]
             evidence = share(told) if questions is answered else "-"
@@ -186,6 +190,10 @@ def unasked(
                 f"| {label} | {len(questions)} | {name} | {empty} | {share(map(bool, given))} "
                 f"| {evidence} |"
             )
+
+
+def kind(question: Question) -> PromptKind:
+    return kind_of_prompt(question.text, read_cues(question.text, ()))
 
 
 def covered(question: Question, passages: Sequence[Passage]) -> float:

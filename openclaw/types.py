@@ -13,6 +13,8 @@ from openclaw.frozen import frozen
 
 Effect = Literal["read", "write", "read-elsewhere", "write-elsewhere", "run", "get", "send"]
 Mode = Literal["read-only", "ask", "edit", "full"]
+PromptKind = Literal["", "own", "order"]
+"""A question that is likely about the user's own things, an order, or anything else ("")."""
 
 CHANGING: frozenset[Effect] = frozenset({"write", "write-elsewhere", "run", "send"})
 """Effects that may change something."""

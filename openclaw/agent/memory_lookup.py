@@ -10,9 +10,11 @@ from openclaw.agent.prompt import SOURCES, TODOS
 from openclaw.agent.request import RequestBuilder
 from openclaw.agent.window import page_chars
 from openclaw.home.open_home import OpenHome
+from openclaw.nlp.classifier import read_message
 from openclaw.nlp.intent import Cues
 from openclaw.retrieval.scan import find_files, index_options
 from openclaw.storage.home import Home
+from openclaw.types import PromptKind
 
 
 def needs_recall(
@@ -44,6 +46,15 @@ def find_long_files(home: Home, cues: Cues, page: int) -> list[str]:
     return [path for path in named if (home.root / path).stat().st_size > page * 4 // 3]
 
 
+def kind_of_prompt(text: str, cues: Cues) -> PromptKind:
+    """Return what decides how near a passage must be to go into the prompt."""
+    if cues.orders:
+        return "order"
+    read = read_message(text)
+    general = max(read.probabilities["know"], read.probabilities["web"])
+    return "own" if read.has("asks") and read.probabilities["recall"] > general else ""
+
+
 def find_passages(
     builder: RequestBuilder,
     text: str,
@@ -66,7 +77,7 @@ def find_passages(
         return [], []
     recall = open_home.recall
     long_files = find_long_files(open_home.home, cues, page_chars(builder.card.window))
-    recall.send_question(question, known, long_files, order=cues.orders)
+    recall.send_question(question, known, long_files, kind=kind_of_prompt(text, cues))
     if ahead and not recall.has_answered:
         for waiting in open_home.model.warm(builder.beginning(text)):
             if waiting.message:

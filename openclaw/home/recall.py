@@ -19,7 +19,7 @@ from typing import IO, Any, Protocol
 
 from openclaw.storage.home import Home
 from openclaw.storage.program import python_command
-from openclaw.types import Shown, ToolProblem
+from openclaw.types import PromptKind, Shown, ToolProblem
 
 TOOL_SECONDS = 60.0
 LEAST_READING_SECONDS = 0.5
@@ -97,13 +97,13 @@ class Recall:
         skip: Collection[str],
         only: Sequence[str] = (),
         *,
-        order: bool = False,
+        kind: PromptKind = "",
     ) -> None:
-        """Start a search for a prompt, which may be an `order`. `skip` are files that the prompt
-        holds already; with `only` the search is limited to these files."""
+        """Start a search for a prompt of this kind. `skip` are files that the prompt holds already;
+        with `only` the search is limited to these files."""
         self.left_out = []
         text = question[:MAX_CHARACTERS]
-        self._send("recall", question=text, skip=sorted(skip), only=list(only), order=order)
+        self._send("recall", question=text, skip=sorted(skip), only=list(only), kind=kind)
 
     def wait_for_passages(self, patience: float) -> list[dict[str, Any]]:
         """The passages for the question that was sent; none when they take longer than `patience`

@@ -142,7 +142,7 @@ def _recall(search: Search, request: Mapping[str, Any]) -> dict[str, Any]:
         most=MAX_PASSAGES,
         tokens=MAX_TOKENS,
         count=at_most_tokens,
-        order=request["order"],
+        kind=request["kind"],
     )
     return _to_json(found.passages, found.left_out)
 

@@ -39,13 +39,13 @@ from openclaw.retrieval.passages import (
     passage_of,
 )
 from openclaw.retrieval.question import Query, day_of, shorten_question, to_path_prefix
-from openclaw.retrieval.ranking import ORDER_SCORE, RECALL_SCORE, FusedRow, RowScores
+from openclaw.retrieval.ranking import PROMPT_SCORES, FusedRow, RowScores
 from openclaw.retrieval.scan import index_options
 from openclaw.retrieval.shared_store import LazyStore, StoreFailed
 from openclaw.retrieval.snapshot import Rows, SnapshotView, allowed_rows
 from openclaw.storage.home import Home
 from openclaw.storage.readers import kind_by_name
-from openclaw.types import Shown, ToolProblem
+from openclaw.types import PromptKind, Shown, ToolProblem
 
 if TYPE_CHECKING:
     from openclaw.retrieval.llamaindex import FindWords, HybridRetriever
@@ -98,15 +98,16 @@ class Search(LiveIndex):
         count: Callable[[str], int],
         today: date | None = None,
         *,
-        order: bool = False,
+        kind: PromptKind = "",
     ) -> ChosenPassages:
         """Passages good enough to show the model unasked: at most `most`, at most `tokens` in all,
         none from the files `skip`, which the prompt holds already. And the best of the others, with
         the reason why each is left out."""
-        query = Query(shorten_question(question), today, skip=frozenset(skip), order=order)
+        query = Query(
+            shorten_question(question), today, skip=frozenset(skip), order=kind == "order"
+        )
         in_head = replace(query, skip=frozenset(), only=query.skip)
-        least = ORDER_SCORE if order else RECALL_SCORE
-        limits = PassageLimits(most, tokens, least, count)
+        limits = PassageLimits(most, tokens, PROMPT_SCORES[kind], count)
 
         def choose(look: _Lookup) -> ChosenPassages:
             return choose_passages(look(query), limits, look(in_head) if in_head.only else ())

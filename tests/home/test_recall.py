@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.agent.memory_lookup import worth_looking_up
+from openclaw.agent.memory_lookup import kind_of_prompt, worth_looking_up
 from openclaw.cli.common import HOME, SEARCH
 from openclaw.cli.open_agent import open_agent
 from openclaw.config import load_settings
@@ -422,6 +422,21 @@ def test_a_passage_is_shown_without_what_concerns_its_keeping() -> None:
 )
 def test_only_what_may_be_about_something_remembered_is_looked_up(prompt: str, worth: bool) -> None:
     assert worth_looking_up(prompt, read_cues(prompt, [], lists=["Shopping"])) is worth
+
+
+@pytest.mark.parametrize(
+    ("prompt", "kind"),
+    [
+        ("What's the phone number of the garage?", "own"),
+        ("Wann kommt der Klempner?", "own"),
+        ("What is the capital of France?", ""),
+        ("what will the weather be tomorrow", ""),
+        ("Good morning!", ""),
+        ("Put milk on my shopping list.", "order"),
+    ],
+)
+def test_a_question_about_own_things_is_told_from_others(prompt: str, kind: str) -> None:
+    assert kind_of_prompt(prompt, read_cues(prompt, [])) == kind
 
 
 def test_a_passage_cannot_end_its_fence(noted: Talk) -> None:

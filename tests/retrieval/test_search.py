@@ -559,13 +559,23 @@ def test_recall_gives_what_answers_and_skips_what_the_prompt_holds(
     assert recalled(search, "quantum chromodynamics") == []
 
 
+def test_a_question_about_own_things_is_shown_what_is_less_near(
+    opened: Callable[..., Search],
+) -> None:
+    search = opened()
+    asked = "Which ferry company did we book?"
+    assert recalled(search, asked) == []
+    (found,) = search.chosen_for_prompt(asked, (), 3, 400, len, kind="own").passages
+    assert found.text == "The ferry to Bergen leaves at noon."
+
+
 def test_an_order_finds_the_line_of_which_it_names_only_the_old_part(
     opened: Callable[..., Search],
 ) -> None:
     search = opened()
     asked = "move the ferry to quarter past seven"
     assert recalled(search, asked) == []
-    (found,) = search.chosen_for_prompt(asked, (), 3, 400, len, order=True).passages
+    (found,) = search.chosen_for_prompt(asked, (), 3, 400, len, kind="order").passages
     assert found.text == "The ferry to Bergen leaves at noon."
 
 
