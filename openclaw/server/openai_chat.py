@@ -210,6 +210,7 @@ class Answer:
         self._calls: dict[str, events.ToolStart] = {}
         self._segment = self.text = ""
         self.usage = Usage()
+        self.error: events.Error | None = None
 
     async def pieces(self) -> AsyncIterator[dict[str, str] | None]:
         """Yield what is to be added to the message, and None when nothing has come for a while.
@@ -227,7 +228,10 @@ class Answer:
         finally:
             if not self._run.ended:
                 self._run.stop()
-        await run_in_threadpool(self._keep)
+        try:
+            await run_in_threadpool(self._keep)
+        except OpenclawError as error:
+            self.error = events.Error(str(error), error.hint, error.exit_code)
 
     def _hear(self, event: events.Event) -> Iterator[tuple[str, str]]:
         match event:
@@ -264,7 +268,9 @@ class Answer:
 
     def _keep(self) -> None:
         """Remember what the client was told, to find the conversation again."""
-        if self.error is not None:
+        end = self._run.outcome
+        if not isinstance(end, events.Done):
+            self.error = end or events.Error("no answer", "", 1)
             return
         held = self._service.sessions.load(self._run.session.id)
         request = self._request
@@ -272,12 +278,6 @@ class Answer:
         names = [f"name {request.named}"] if request.named else []
         count = held.archived + len(held.messages)
         note_talk(self._service.home, held.id, count, key_of(told), *names)
-
-    @property
-    def error(self) -> events.Error | None:
-        """Why it has not come, None for an answer."""
-        end = self._run.outcome
-        return None if isinstance(end, events.Done) else end or events.Error("no answer", "", 1)
 
     def describe(self) -> dict[str, Any]:
         """Return what OpenAI's form has no place for."""

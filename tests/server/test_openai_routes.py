@@ -242,6 +242,19 @@ def test_a_model_server_that_is_away_is_an_error_of_the_answer(
         list(ask(client, "Are you still there?", stream=True))
 
 
+def test_an_answer_that_cannot_be_remembered_is_an_error_of_their_form(
+    client: openai.OpenAI, fake_ollama: FakeOllama, home: Path
+) -> None:
+    (home / ".openclaw" / "cache" / "talks.json").mkdir(parents=True)
+    fake_ollama.say("Yes.", "Yes.")
+    with pytest.raises(openai.InternalServerError, match="cannot write") as told:
+        ask(client, "Are you there?")
+    assert isinstance(told.value.body, dict)
+    assert told.value.body["type"] == "server_error"
+    with pytest.raises(openai.APIError, match="cannot write"):
+        list(ask(client, "Are you still there?", stream=True))
+
+
 def test_what_is_not_served_says_so(client: openai.OpenAI) -> None:
     with pytest.raises(openai.NotFoundError, match="use /v1/chat/completions"):
         client.responses.create(model="openclaw", input="x", previous_response_id="y")
