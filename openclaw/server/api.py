@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from starlette.concurrency import run_in_threadpool
@@ -214,7 +215,7 @@ async def _answer(server: Service, endpoint: Endpoint, request: Request) -> Resp
         body = await _read_body(endpoint, request)
         given = {**request.path_params, **endpoint.read_query(request.query_params), **body}
         call = Call(server, request.headers, scopes)
-        made = await run_in_threadpool(endpoint.handle, call, **given)
+        made = await run_in_threadpool(partial(endpoint.handle, call, **given))
         if isinstance(made, Awaitable):
             made = await made
     except Exception as error:  # noqa: BLE001  the one exit point of all routes

@@ -35,6 +35,12 @@ def test_what_belongs_to_the_terminal_is_not_set(http: httpx.Client, home: Path,
     assert (home / "openclaw.yaml").read_bytes() == before
 
 
+@pytest.mark.parametrize("key", ["func", "call", "self", "nothing"])
+def test_a_key_of_no_setting_is_refused_whatever_its_name(http: httpx.Client, key: str) -> None:
+    refused = http.patch("/api/config", json={key: 1})
+    assert (refused.status_code, refused.json()["error"]) == (400, f"unknown key '{key}'")
+
+
 def test_a_wrong_value_is_refused_with_what_was_expected(http: httpx.Client) -> None:
     refused = http.patch("/api/config", json={"temperature": "hot"})
     assert (refused.status_code, "expected a number" in refused.json()["error"]) == (400, True)
