@@ -28,7 +28,8 @@ from openclaw.jobs.unattended import (
 from openclaw.memory.todos import is_overdue, todo_file
 from openclaw.security.display import one_line
 from openclaw.storage.home import Home
-from openclaw.storage.text import text_or_none, write_text
+from openclaw.storage.text import decode, read_current, write_over
+from openclaw.types import local_time
 
 LATE_BY = timedelta(minutes=15)
 """Later than this a run says that it is late."""
@@ -129,7 +130,7 @@ def try_job(home: Home, job: Job, ask: Ask) -> JobResult:
     with run_lock(home, job.name) as mine:
         if not mine:
             raise OpenclawError(f"the job {job.name} runs already")
-        return JobResult(job, "", _do(home, job, ask))
+        return JobResult(job, "", _do(home, job, ask, "", local_time()))
 
 
 def note_subject(name: str) -> str:
@@ -139,25 +140,24 @@ def note_subject(name: str) -> str:
 
 def _run(home: Home, due: Due, ask: Ask, now: datetime) -> JobResult:
     job, told = due.job, _tell_lateness(due, now)
-    done = UnattendedResult(why=told)
-    if due.runs:
-        try:
-            done = _do(home, job, ask)
-        except OpenclawError as error:
-            done = UnattendedResult(why=str(error), code=error.exit_code)
-    result = JobResult(job, told, done)
-    if not due.runs or job.do.casefold() == TODO_DUE:  # no turn of a model says that it ran
-        parts = (told if due.runs else "", done.answer or done.why)
-        _note(home, job, "; ".join(filter(None, parts)), now)
-    return result
+    try:
+        if due.runs:
+            return JobResult(job, told, _do(home, job, ask, told, now))
+        _note(home, job, told, now)
+        return JobResult(job, told, UnattendedResult(why=told))
+    except OpenclawError as error:  # the other jobs run nevertheless
+        return JobResult(job, told, UnattendedResult(why=str(error), code=error.exit_code))
 
 
-def _do(home: Home, job: Job, ask: Ask) -> UnattendedResult:
+def _do(home: Home, job: Job, ask: Ask, told: str, now: datetime) -> UnattendedResult:
     if job.do.casefold() == TODO_DUE:
         today = datetime.now().date()
         todos = [t for t in todo_file(home).items() if not t.done and t.due]
         due = [t.text for t in todos if t.due == today.isoformat() or is_overdue(t, today)]
-        return UnattendedResult("; ".join(due), "" if due else "nothing is due")
+        done = UnattendedResult("; ".join(due), "" if due else "nothing is due")
+        # No turn of a model says that it ran.
+        _note(home, job, "; ".join(filter(None, (told, done.answer or done.why))), now)
+        return done
     tasks = job.do or read_tasks(home)
     if not tasks:
         return UnattendedResult(why="workspace/HEARTBEAT.md is not there or names no task")
@@ -181,11 +181,11 @@ def _tell_lateness(due: Due, now: datetime) -> str:
 def _note(home: Home, job: Job, text: str, now: datetime) -> None:
     """Append a line to workspace/jobs/NAME.md, as one step of the history."""
     file = home.workspace / "jobs" / f"{job.name}.md"
-    old = text_or_none(file)
-    above = f"# Job {job.name}\n\n" if old is None else f"{old.rstrip()}\n"
+    before = read_current(file)
+    above = f"# Job {job.name}\n\n" if before is None else f"{decode(before).rstrip()}\n"
     line = f"- {now:%Y-%m-%d %H:%M} {one_line(' '.join(text.split()), LONGEST_NOTE)}\n"
     with command(home, note_subject(job.name)) as turn:
-        write_text(file, above + line, turn.keep)
+        write_over(file, before, above + line, turn.keep)
 
 
 def tell(home: Home, result: JobResult, write: Callable[[str], object]) -> None:
@@ -194,9 +194,14 @@ def tell(home: Home, result: JobResult, write: Callable[[str], object]) -> None:
     if not text:
         return
     if job.tell == "file":
-        if job.do.casefold() != TODO_DUE:  # else it stands there already
+        if job.do.casefold() == TODO_DUE:
+            return  # it stands there already
+        try:
             _note(home, job, text, datetime.now())
-    elif job.tell != "desktop" or not _show_on_desktop(job.name, text):
+            return
+        except OpenclawError as error:
+            text = f"{text} ({error})"
+    if job.tell != "desktop" or not _show_on_desktop(job.name, text):
         write(f"{job.name}: {text}")
 
 

@@ -129,6 +129,28 @@ def test_a_model_that_is_away_is_told_and_the_job_stays_due(
     assert [each["state"] for each in jobs(home, "list")] == ["due", ""]
 
 
+@pytest.mark.parametrize("tell", ["print", "file"])
+def test_a_line_that_cannot_be_written_keeps_no_other_job_from_running(
+    home: Path, fake_ollama: FakeOllama, tell: str
+) -> None:
+    (home / "workspace/jobs").mkdir()
+    (home / "workspace/jobs/list.md").write_bytes(b"caf\xe9\n")
+    (home / "workspace/jobs/dues.md").mkdir()
+    write(home, f"| list | hourly | todo due | {tell} |\n", "| dues | hourly | Say it. | file |\n")
+    fake_ollama.say("The rent.")
+    done = openclaw("--home", str(home), "jobs", "run")
+    assert done.returncode == 1
+    assert "list.md is not UTF-8 text" in done.stderr
+    assert "The rent. (cannot write " in done.stdout
+
+
+def test_a_list_that_is_tried_stands_in_its_file(home: Path) -> None:
+    write(home, "| list | hourly | todo due | file |\n")
+    jobs(home, "try", "list")
+    assert "nothing is due" in (home / "workspace/jobs/list.md").read_text()
+    assert jobs(home, "run") == []
+
+
 def test_rows_that_are_wrong_are_named_and_the_others_count(home: Path) -> None:
     write(
         home,
