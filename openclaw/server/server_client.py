@@ -182,10 +182,10 @@ def find_server(home: Home) -> RunningServer | None:
         with closing(found._connect(CONNECT_SECONDS)) as connection:
             connection.request("GET", f"/api/health?nonce={nonce}")
             answer = json.loads(connection.getresponse().read(10_000))
-        proof = str(answer["proof"])
+        is_ours = hmac.compare_digest(str(answer["proof"]), prove(found.token, nonce))
     except (OSError, HTTPException, ValueError, KeyError, TypeError):
         return None
-    return found if hmac.compare_digest(proof, prove(found.token, nonce)) else None
+    return found if is_ours else None
 
 
 def prove(token: str, nonce: str) -> str:

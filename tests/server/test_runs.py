@@ -388,12 +388,13 @@ def test_another_version_is_left_alone(server: RunningServer, home: Path) -> Non
     assert find_server(Home(home)) is None
 
 
+@pytest.mark.parametrize("token", ["x" * 43, "\ud800"])
 def test_a_program_that_does_not_know_the_token_is_no_server(
-    server: RunningServer, home: Path
+    server: RunningServer, home: Path, token: str
 ) -> None:
     file = Home(home).server_file
     said = json.loads(file.read_text("utf-8"))
-    file.write_text(json.dumps({**said, "token": "x" * 43}), "utf-8")
+    file.write_text(json.dumps({**said, "token": token}), "utf-8")
     assert find_server(Home(home)) is None
 
 
