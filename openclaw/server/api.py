@@ -113,7 +113,7 @@ def _read_value(name: str, text: str, default: Any) -> Any:
     if not isinstance(default, int):
         return text
     most = max(MAX_NUMBER, default)
-    if not text.isdecimal() or not 1 <= int(text) <= most:
+    if not (text.isdecimal() and len(text) < 20 and 1 <= int(text) <= most):
         raise Problem(400, f"{name} is no number from 1 to {most}")
     return int(text)
 

@@ -78,8 +78,8 @@ LONGEST_ANSWER = 30_000
 MAX_PASSAGES = 20
 MAX_HITS = 20
 ASK_SECONDS = 600.0
-_LINES = re.compile(r"(\d+)(?:-(\d+))?")
-_PLACE = re.compile(r"(?P<path>.+?)(?::(?P<lines>\d+(?:-\d+)?))?")
+_LINES = re.compile(r"(\d{1,19})(?:-(\d{1,19}))?")
+_PLACE = re.compile(r"(?P<path>.+?)(?::(?P<lines>\d{1,19}(?:-\d{1,19})?))?")
 
 
 @frozen

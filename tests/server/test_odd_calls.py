@@ -74,3 +74,14 @@ def test_no_call_fails_in_a_way_that_nobody_expected(
     assert failed == []
     assert "Traceback" not in capfd.readouterr().err
     assert http.get("/api/health").json()["ok"]
+
+
+@pytest.mark.parametrize("number", ["\u00b2", "9" * 5000])
+def test_a_number_that_python_does_not_read_is_none(
+    http: httpx.Client, fake_ollama: FakeOllama, number: str
+) -> None:
+    assert http.get("/api/log", params={"n": number}).status_code == 400
+    fake_ollama.say("Yes.")
+    run = http.post("/api/chat", json={"message": "Are you there?", "stream": False}).json()["id"]
+    events = http.get(f"/api/runs/{run}/events", params={"after": number}).text
+    assert events.startswith("id: 1\n")

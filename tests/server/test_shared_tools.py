@@ -175,6 +175,8 @@ def test_a_program_asks_the_agent_where_nobody_answers_questions(
         ("read", {"path": "sessions/one.json"}),
         ("read", {"path": ".openclaw/server.json"}),
         ("read", {"path": "memory/TODO.md", "lines": "0-99999999999999999999"}),
+        ("read", {"path": "memory/TODO.md", "lines": "9" * 5000}),
+        ("fetch", {"id": "memory/TODO.md:" + "9" * 5000}),
         ("fetch", {"id": "openclaw.yaml"}),
         ("fetch", {"id": "\x00"}),
         ("search", {"query": "x" * 30_000}),

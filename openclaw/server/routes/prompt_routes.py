@@ -130,7 +130,7 @@ def list_runs(call: Call) -> Any:
 def stream_events(call: Call, run: str, after: str = "0") -> Any:
     """The events of a run as a stream, after the header Last-Event-ID."""
     said = call.headers.get("last-event-id") or after
-    return _stream_run(_find(call, run), int(said) if said.isdigit() else 0)
+    return _stream_run(_find(call, run), int(said) if said.isdecimal() and len(said) < 20 else 0)
 
 
 @ROUTES.add("POST", "/api/runs/{run}/stop", "chat", answer=RUN)
