@@ -77,9 +77,7 @@ def trust_programs(
     refuse_inside_agent(what)
     now = programs.asked()
     if not (now.hooks or now.servers):
-        raise UsageError(
-            f"there are no {what} to allow", "hooks need it, and servers that run files of the home"
-        )
+        raise UsageError(f"there are no {what} to allow", f"docs/{kind}.md tells which need it")
     if trouble := now.programs.trouble:
         raise Refused(
             f"these {what} cannot be allowed: {trouble}",

@@ -108,7 +108,8 @@ def test_without_hooks_the_list_says_where_to_name_one(
     out, err = said(capsys, "list")
     assert (out, err) == ("", "no hooks yet: name one below `hooks:` in openclaw.yaml\n")
     assert json.loads(said(capsys, "list", "--json")[0]) == []
-    assert "no hooks to allow" in said(capsys, "trust", "--yes", code=2)[1]
+    refused = said(capsys, "trust", "--yes", code=2)[1]
+    assert "no hooks to allow" in refused and "docs/hooks.md" in refused
 
 
 def test_a_hook_waits_is_allowed_changes_and_is_taken_back(

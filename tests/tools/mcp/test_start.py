@@ -397,7 +397,8 @@ def test_where_no_server_runs_a_file_of_the_home_there_is_nothing_to_say(
     home: Home, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (home.root / "openclaw.yaml").write_text("mcp: {x: {command: npx, args: [x]}}\n", "utf-8")
-    assert "no MCP servers to allow" in said(capsys, "trust", "--yes", code=2)[1]
+    refused = said(capsys, "trust", "--yes", code=2)[1]
+    assert "no MCP servers to allow" in refused and "docs/mcp.md" in refused
 
 
 @pytest.mark.skipif(os.name == "nt", reason="files in use")
