@@ -213,8 +213,10 @@ def _show_on_desktop(title: str, text: str) -> bool:
     program = shutil.which(words[0])
     if program is None:
         return False
-    done = subprocess.run([program, *words[1:]], capture_output=True, check=False, timeout=20)
-    return done.returncode == 0
+    with suppress(OSError, subprocess.SubprocessError):
+        subprocess.run([program, *words[1:]], capture_output=True, check=True, timeout=20)
+        return True
+    return False
 
 
 def _moment_of(at: str) -> datetime | None:

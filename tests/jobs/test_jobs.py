@@ -144,6 +144,20 @@ def test_a_line_that_cannot_be_written_keeps_no_other_job_from_running(
     assert "The rent. (cannot write " in done.stdout
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="macOS has another program")
+@pytest.mark.parametrize("program", ["no program", "#!/bin/sh\nexit 1\n"])
+def test_what_the_desktop_does_not_show_is_printed(
+    home: Path, tmp_path: Path, program: str
+) -> None:
+    write(home, "| list | hourly | todo due | desktop |\n", ago=timedelta(hours=5, minutes=1))
+    (tmp_path / "notify-send").write_text(program)
+    (tmp_path / "notify-send").chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    done = openclaw("--home", str(home), "jobs", "run", environ={"PATH": path})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("list: ") and "missed before: " in done.stdout
+
+
 def test_a_list_that_is_tried_stands_in_its_file(home: Path) -> None:
     write(home, "| list | hourly | todo due | file |\n")
     jobs(home, "try", "list")
