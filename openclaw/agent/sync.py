@@ -27,6 +27,7 @@ from openclaw.storage.home import is_inside
 from openclaw.storage.lock import hold_lock
 from openclaw.storage.readers import LARGEST_KEPT, NotPlain, parse_foreign_json
 from openclaw.storage.text import decode
+from openclaw.types import FileContent
 
 LOCK_SECONDS = 2.0
 ATTEMPTS = 8
@@ -60,27 +61,19 @@ class SyncResult:
 
 
 @frozen
-class _Version:
-    """What a file holds, None for no file, and whether it can be run."""
-
-    data: bytes | None
-    program: bool
-
-
-@frozen
 class _Plan:
     """What files hold and are to hold, by path, and what the other device has of them."""
 
-    now: Mapping[str, _Version]
-    wanted: Mapping[str, _Version]
+    now: Mapping[str, FileContent]
+    wanted: Mapping[str, FileContent]
     theirs: Mapping[str, tuple[bytes | None, bytes | None]]
     conflicts: tuple[SyncConflict, ...]
 
     @property
     def changes(self) -> list[str]:
         """The paths that become different, those first that go: a folder may become a file."""
-        found = [path for path, version in self.wanted.items() if version != self.now[path]]
-        return sorted(found, key=lambda path: self.wanted[path].data is not None)
+        found = [path for path, wanted in self.wanted.items() if wanted != self.now[path]]
+        return sorted(found, key=lambda path: self.wanted[path] is not None)
 
 
 def sync(
@@ -173,8 +166,7 @@ def _bring_in(open_home: OpenHome, plan: _Plan, other: str) -> None:
     turn = new_turn("Sync with another device", "sync", of=(other,))
     journal = Journal.begin(open_home.home, turn, open_home.history.head())
     for path in plan.changes:
-        was, new = plan.now[path], plan.wanted[path]
-        journal.intend(path, (was.data, was.program), (new.data, new.program))
+        journal.intend(path, plan.now[path], plan.wanted[path])
     journal.record.seal()
     bring_in(open_home.history, journal)
 
@@ -200,9 +192,9 @@ def _plan(git: Git, theirs: Mapping[str, tuple[Blob, Blob]], keep: Keep) -> _Pla
         base, other = (contents.get(blob.oid) for blob in (old, new))
         merged = merge_file(path, base, mine, other, keep)
         conflicts += merged.conflicts
-        here[path], versions[path] = _Version(mine, program), (base, other)
+        here[path], versions[path] = found, (base, other)
         program = new.mode == PROGRAM if new.mode not in ("", old.mode) else program
-        wanted[path] = _Version(merged.data, program and merged.data is not None)
+        wanted[path] = None if merged.data is None else (merged.data, program)
     return _Plan(here, wanted, versions, tuple(conflicts))
 
 
@@ -252,10 +244,11 @@ def _check_gives_no_orders(plan: _Plan, remote: str) -> None:
         )
 
 
-def _is_note(path: str, version: _Version) -> bool:
+def _is_note(path: str, wanted: FileContent) -> bool:
     """Return True for Markdown that gives no orders: those files have names in capitals."""
     pure = PurePosixPath(path)
-    plain = pure.suffix == ".md" and not version.program and not pure.stem.isupper()
+    program = wanted is not None and wanted[1]
+    plain = pure.suffix == ".md" and not program and not pure.stem.isupper()
     return plain and pure.parts[0] in ("memory", "workspace")
 
 
@@ -264,7 +257,8 @@ def _marks(plan: _Plan, result: SyncResult) -> Iterator[tuple[str, str, str]]:
     for path in plan.changes:
         base, other = plan.theirs[path]
         if other is not None:  # what is here already is not of others: a page repeats it
-            known = b"\n".join((base or b"", plan.now[path].data or b""))
+            mine, _ = plan.now[path] or (None, False)
+            known = b"\n".join((base or b"", mine or b""))
             yield path, f"git {result.remote}", _new_lines(known, other)
 
 

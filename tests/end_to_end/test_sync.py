@@ -244,6 +244,20 @@ def test_the_history_shows_what_came_in(two: list[Device]) -> None:
     assert shown["kind"] == "sync" and [each["path"] for each in shown["files"]] == [DAY]
 
 
+def test_the_history_shows_which_files_came_and_went(two: list[Device]) -> None:
+    one, other = two
+    one.write("workspace/old.md", "old\n")
+    both_sync(one, other)
+    (one.root / "workspace/old.md").unlink()
+    one.write("workspace/new.md", "new\n")
+    one.sync()
+    other.run("todo", "add", "Buy milk")
+    other.sync()
+    files = json.loads(other.run("show", "--json").stdout)["files"]
+    told = {each["path"]: (each["action"], each["known"]) for each in files}
+    assert told == {"workspace/new.md": ("created", True), "workspace/old.md": ("deleted", True)}
+
+
 # -------- the same line
 
 
