@@ -365,7 +365,7 @@ def _plain_values(text: str) -> dict[str, Any]:
 
 def _add_item(text: str, name: str, lines: tuple[str, ...], line: str) -> str:
     """The file with one more item in the list of a top key: below the others, or as a new list."""
-    indent = 2
+    indent, at = 2, 0
     if lines:
         value = _inner_nodes(compose(text)[1])[name][1]
         if value.flow_style:
@@ -373,7 +373,8 @@ def _add_item(text: str, name: str, lines: tuple[str, ...], line: str) -> str:
         indent, at = value.start_mark.column, value.value[-1].end_mark.line
     else:
         text = _set_key(text, name, "")
-        at = line_of(text, [name]) - 1
+        with suppress(UsageError):  # then it is no YAML any more, and is not written
+            at = line_of(text, [name]) - 1
     rows = text.splitlines()
     rows.insert(at + 1, f"{' ' * indent}- {_item(line)}")
     return "\n".join(rows) + "\n"
@@ -449,9 +450,12 @@ def _set_key(text: str, name: str, written: str) -> str:
 def _replace(lines: list[str], key: Any, value: Any, written: str) -> None:
     """Put `written` after the key; of a value on lines of its own only the comments stay."""
     first, column = key.end_mark.line, key.end_mark.column
-    last = value
-    while last.tag.endswith(":seq") and not last.flow_style and last.value:
-        last = last.value[-1]
+    last, begin = value, -1
+    while last.value and getattr(last, "flow_style", None) is False:
+        if last.start_mark.index <= begin:  # an alias leads back
+            break
+        begin = last.start_mark.index
+        last = last.value[-1] if last.tag.endswith(":seq") else last.value[-1][1]
     start, end = value.start_mark, last.end_mark
     head = f"{lines[first][:column]}: {written}".rstrip()
     if start.line == end.line == first:
@@ -460,9 +464,9 @@ def _replace(lines: list[str], key: Any, value: Any, written: str) -> None:
     if getattr(last, "style", "") in ("|", ">"):  # ends where the next line begins
         lines[first : end.line] = [head]
         return
-    colon = lines[first].index(":", column)
+    colon = lines[first].find(":", column)
     comment = lines[first][colon + 1 :].strip() if start.line > first else ""
-    after = lines[end.line][end.column :].strip()
+    after = "".join(lines[end.line : end.line + 1])[end.column :].strip()
     kept = [line for line in lines[first + 1 : end.line] if line.lstrip().startswith("#")]
     tail = "  ".join(part for part in (comment, after) if part.startswith("#"))
     lines[first : end.line + 1] = [f"{head}  {tail}" if tail else head, *kept]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.config import Settings, load_settings, origins, render, set_value, starter_text
+from openclaw.config import (
+    Settings,
+    add_line,
+    load_settings,
+    origins,
+    render,
+    set_value,
+    starter_text,
+)
 from openclaw.config.file import parse_value, read_values
 from openclaw.config.settings import keys
 from openclaw.errors import Damaged, UsageError
@@ -183,6 +192,15 @@ def test_setting_a_value_keeps_comments_and_other_lines(home: Home) -> None:
             'language: "f\u00fc\u00df: #x"\n',
         ),
         ("model: a", "think", "null", "model: a\nthink: null\n"),
+        ("mcp:\n  a: {url: b}\n", "mcp", "null", "mcp: null\n"),
+        ("mcpServers:\n  a:\n    url: b\n# x\nseed: 1\n", "mcp", "{}", None),
+        (
+            "hooks:  # mine\n  before_turn:\n    - run: a  # b\n# c\nseed: 1\n",
+            "hooks",
+            "null",
+            "hooks: null  # mine  # b\n# c\nseed: 1\n",
+        ),
+        ("grants: &a\n- *a\n", "grants", "", "grants: []\n"),
     ],
 )
 def test_one_value_is_changed_in_place(
@@ -197,12 +215,23 @@ def test_one_value_is_changed_in_place(
         assert home.settings.read_bytes().decode() == after
 
 
-def test_a_file_that_a_program_cannot_change_safely_is_left_alone(home: Home) -> None:
-    put(home, "{model: a}\n")
+@pytest.mark.parametrize(
+    ("text", "change"),
+    [
+        ("{model: a}\n", set_value),
+        ("{model: a}\n", add_line),
+        ("model: a\n...\n", add_line),
+        ("? links\n: - a\n", set_value),
+    ],
+)
+def test_a_file_that_a_program_cannot_change_safely_is_left_alone(
+    home: Home, text: str, change: Callable[[Home, str, str], Any]
+) -> None:
+    put(home, text)
     with pytest.raises(UsageError, match="cannot be changed") as caught:
-        set_value(home, "window", "4096")
+        change(home, "links", "b")
     assert "by hand" in caught.value.hint
-    assert home.settings.read_text(encoding="utf-8") == "{model: a}\n"
+    assert home.settings.read_text(encoding="utf-8") == text
 
 
 @pytest.mark.parametrize(
