@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from tarfile import ReadError, TarInfo
 from tempfile import TemporaryDirectory
@@ -69,7 +69,7 @@ def restore(archive: Path, target: Path) -> Restored:
             members = _unpack(archive, beside)
             shape = _read_manifest(beside / MANIFEST)
             links = {path: info.linkname for path, info in members.items() if info.issym()}
-            files = [path for path, info in members.items() if info.isreg()]
+            files = dict.fromkeys(path for path, info in members.items() if info.isreg())
             _compare(home, files, links, shape)
             missing = _make_links(home, links)
             if hasattr(os, "sync"):
@@ -143,7 +143,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
 
 def _compare(
     home: Path,
-    files: list[str],
+    files: Collection[str],
     links: Mapping[str, str],
     shape: Mapping[str, Any],
 ) -> None:
