@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from difflib import get_close_matches
@@ -74,8 +75,9 @@ def resolve_model(name: str) -> str:
     Ollama and OpenAI servers are not asked."""
     if name == "auto" or name.startswith(("openai/", "ollama/")):
         return name
-    if (path := Path(name).expanduser()).is_file():
-        return str(path.resolve())
+    path = os.path.expanduser(name)  # noqa: PTH111  that of pathlib may raise
+    if os.path.isfile(path):  # noqa: PTH113  likewise, for a long name
+        return str(Path(path).resolve())
     if found := catalog.find_installed(name):
         entry = catalog.find_entry(name)
         return f"embedded/{entry.name if entry else found.stem.lower()}"

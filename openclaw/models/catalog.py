@@ -10,6 +10,7 @@ import errno
 import hashlib
 import http.client
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
@@ -108,10 +109,10 @@ def default_installed() -> Path | None:
 def gguf_path(name: str) -> Path:
     """The file of an embedded model: a path, or the name of an installed one."""
     if name.lower().endswith(".gguf"):
-        path = Path(name).expanduser()
-        if not path.is_file():
+        path = os.path.expanduser(name)  # noqa: PTH111  that of pathlib may raise
+        if not os.path.isfile(path):  # noqa: PTH113  likewise, for a long name
             raise ModelMissing(f"no such model file: {path}", "look at the path after --model")
-        return path
+        return Path(path)
     found = find_installed(name)
     if found is None:
         hint = f"openclaw models pull {name}" if find_entry(name) else "openclaw models list"

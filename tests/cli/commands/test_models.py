@@ -13,6 +13,8 @@ from openclaw.errors import ModelMissing
 from openclaw.home.model_names import known_models, resolve_installed_model
 from openclaw.models import catalog
 from openclaw.storage import program
+from openclaw.storage.home import Home
+from openclaw.storage.trust_store import trust_home
 from tests.fakes.command import Result, openclaw
 from tests.fakes.gguf import chat_model
 from tests.fakes.ollama_server import NO_NETWORK, FakeModel, FakeOllama
@@ -104,6 +106,16 @@ def test_use_of_a_model_that_is_not_here_names_the_command(home: Path) -> None:
     assert done.returncode == 5
     assert "openclaw models pull qwen2.5-coder-0.5b-instruct" in done.stderr
     assert "model:" not in (home / "openclaw.yaml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["~nobody-here/own.gguf", "x" * 300 + ".gguf"])
+def test_a_path_that_cannot_be_is_one_of_no_model(home: Path, name: str) -> None:
+    done = _models("use", name, home=home)
+    assert done.returncode == 5 and f"there is no model {name}" in done.stderr
+    (home / "openclaw.yaml").write_text(f'model: "{name}"\n', encoding="utf-8")
+    trust_home(Home(home))
+    done = openclaw("--home", str(home), "doctor")
+    assert done.returncode == 5 and f"no such model file: {name}" in done.stdout
 
 
 def test_a_model_that_is_not_there_is_refused_and_the_nearest_named(
