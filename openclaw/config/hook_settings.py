@@ -150,20 +150,26 @@ def _requires(key: str, value: Any) -> bool:
 
 def _command(key: str, value: Any) -> str | tuple[str, ...]:
     if isinstance(value, list):
-        words = tuple(read_text(key, each) for each in value)
+        words = tuple(_text(key, each) for each in value)
         if words and words[0].strip():
             return words
-    elif (text := read_text(key, value)).strip():
+    elif (text := _text(key, value)).strip():
         return text
     raise WrongValueError(key, "expected a command")
 
 
+def _text(key: str, value: Any) -> str:
+    if isinstance(value, bool):  # YAML's yes and no name no program, tool or variable
+        raise WrongValueError(key, "expected text")
+    return read_text(key, value)
+
+
 def _texts(key: str, value: Any) -> tuple[str, ...]:
-    return tuple(read_text(key, each) for each in (value if isinstance(value, list) else [value]))
+    return tuple(_text(key, each) for each in (value if isinstance(value, list) else [value]))
 
 
 def _folder(key: str, value: Any) -> str:
-    text = read_text(key, value)
+    text = _text(key, value)
     if text != "." and not Path(text).is_absolute():
         raise WrongValueError(
             key, "expected '.', the home, or the whole path of a folder elsewhere"

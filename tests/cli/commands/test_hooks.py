@@ -70,6 +70,8 @@ def test_hooks_are_read_in_their_order_with_what_they_say() -> None:
         ({"run": ""}, "run", "expected a command"),
         ({"run": []}, "run", "expected a command"),
         ({"run": {"a": 1}}, "run", "expected text"),
+        ({"run": True}, "run", "expected text"),
+        ({"run": "x", "env": False}, "env", "expected text"),
         ({"run": "x", "timeout": 0}, "timeout", "at most 600"),
         ({"run": "x", "timeout": True}, "timeout", "expected seconds"),
         ({"run": "x", "trusted": "yes"}, "trusted", "true or false"),
