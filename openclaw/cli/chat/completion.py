@@ -146,8 +146,8 @@ def _paths(start: str, folders: Sequence[Path]) -> Iterator[str]:
     """Existing paths that begin with `start`, in each folder; hidden ones only after a dot."""
     parent, _, name = start.rpartition("/")
     for folder in folders:
-        base = folder / Path(f"{parent}/" if parent or "/" in start else "").expanduser()
         try:
+            base = folder / Path(f"{parent}/" if parent or "/" in start else "").expanduser()
             with os.scandir(base) as found:
                 entries = sorted(found, key=lambda entry: entry.name)
         except (OSError, RuntimeError, ValueError):

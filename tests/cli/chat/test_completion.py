@@ -46,6 +46,7 @@ def test_commands_skills_modes_and_paths_are_completed(tmp_path: Path) -> None:
     assert found("see @", folder) == ['@"a b.md"', "@memory/", "@notes.md"]
     assert found("see @memory/T", folder) == ["@memory/TODO.md"]
     assert found("see memory", folder) == found("a /mo") == []
+    assert found("see @~nobody-here/n", folder) == []
 
 
 def test_a_command_comes_with_its_meaning() -> None:
