@@ -35,7 +35,7 @@ HOLDS_CREDENTIALS = "the agent must not see it; copy what it needs into another 
 _MENTION = re.compile(
     r'(?<![\w@.+-])@(?:"(?P<quoted>[^"\n]+)"(?P<after>:\d+(?:-\d+)?)?|(?P<bare>\S+))'
 )
-_RANGE = re.compile(r":(\d+)(?:-(\d+))?$")
+_RANGE = re.compile(r":(\d{1,9})(?:-(\d{1,9}))?$")
 _FILE_LIKE = re.compile(r"(?:\.\w{1,5}|:\d+-\d+)$")
 _CLOSING = ".,;:!?)]}>'\""
 

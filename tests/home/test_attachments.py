@@ -83,7 +83,16 @@ def test_a_folder_that_may_not_be_read_is_no_help(folders: tuple[Path, Path]) ->
 
 
 @pytest.mark.parametrize(
-    "prompt", ["mail ann@notes.md now", "ask @bob", "a@b.de", "@", "x@", "pip install x@notes.md"]
+    "prompt",
+    [
+        "mail ann@notes.md now",
+        "ask @bob",
+        "a@b.de",
+        "@",
+        "x@",
+        "pip install x@notes.md",
+        f"@id:{'9' * 5000}",
+    ],
 )
 def test_addresses_and_names_stay_text(prompt: str, folders: tuple[Path, Path]) -> None:
     assert attached(prompt, folders) == ""
