@@ -234,6 +234,7 @@ else:
 
         def _release(self) -> None:
             """Let the thread hand over what has come already, then restore the terminal."""
+            self._signals.leave()  # first, as a signal from now on would begin to read again
             reader, self._reader = self._reader, None
             try:
                 if reader:
@@ -241,7 +242,6 @@ else:
                     reader.join()
             finally:
                 self._restore()
-                self._signals.leave()
 
         def _read(self, end: int) -> None:
             """Read until the other end of the pipe `end` is closed and no input is waiting."""

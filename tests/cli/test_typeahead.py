@@ -168,6 +168,34 @@ def test_control_c_at_the_very_beginning_leaves_the_terminal_as_it_was() -> None
     terminal.expect("left 0 times")
 
 
+SIGNALLED = """
+import os, signal, termios, threading, time
+from openclaw.cli.typeahead import KeyReader
+before, leaving = termios.tcgetattr(0), threading.Event()
+signal.signal(signal.SIGHUP, lambda *_: None)
+def hear(text):
+    leaving.wait()
+    time.sleep(0.1)  # now the reader is being left
+    os.kill(os.getpid(), signal.SIGHUP)
+with KeyReader(hear, lambda: None):
+    print("busy", flush=True)
+    time.sleep(1)
+    leaving.set()
+print("same", termios.tcgetattr(0) == before, threading.active_count(), flush=True)
+"""
+
+
+@terminals
+def test_a_signal_while_it_is_left_does_not_begin_it_again() -> None:
+    import pexpect
+
+    given = ["-c", SIGNALLED]
+    terminal: Any = pexpect.spawn(sys.executable, given, encoding="utf-8", timeout=20)
+    terminal.expect("busy")
+    terminal.send("x")
+    terminal.expect("same True 1")
+
+
 @terminals
 def test_control_z_gives_the_terminal_back_and_fg_goes_on(tmp_path: Path) -> None:
     import pexpect
