@@ -181,10 +181,9 @@ def _fuzzy_matches(part: str, paths: Iterable[str]) -> list[str]:
 
 def _files(home: Home) -> Iterator[Choice]:
     """The files of the home, without hidden ones and conversations."""
-    for path in islice(visible_files(home), MAX_FILES):
-        name = home.relative(path)
-        if not name.startswith(SESSIONS_PREFIX):
-            yield name, ""
+    names = map(home.relative, visible_files(home))
+    shown = (name for name in names if not name.startswith(SESSIONS_PREFIX))
+    return ((name, "") for name in islice(shown, MAX_FILES))
 
 
 MODES: tuple[Mode, ...] = get_args(Mode)

@@ -9,6 +9,7 @@ import pytest
 from openclaw.cli.chat.completion import (
     ARGUMENTS,
     COMMANDS,
+    MAX_FILES,
     MODES,
     Choice,
     CompletionSources,
@@ -90,3 +91,11 @@ def test_an_open_home_tells_what_its_commands_take(tmp_path: Path, fake_ollama: 
     assert "memory/TODO.md" in offered["blame"]
     assert not [path for path in offered["blame"] if path.startswith(("sessions", "workspace/."))]
     assert "@workspace/AGENTS.md" in [word for word, *_ in completions("@agents", home)]
+
+
+def test_conversations_do_not_use_up_the_files_that_are_offered(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home")
+    it.app.home.sessions.mkdir(exist_ok=True)
+    for number in range(MAX_FILES):
+        (it.app.home.sessions / f"{number}.json").touch()
+    assert "workspace/AGENTS.md" in sources_of(it.app).files()
