@@ -124,7 +124,7 @@ MAX_CHOICES = 10
 QUESTION = "Number or part of the name, Enter for none: "
 Choice = tuple[str, str]
 """The value that is chosen, and the line that shows it."""
-LETTERS = {"yes": "y", "no": "n", "quit": "q"}
+LETTERS = {"yes": "y", "no": "n", "skip": "s", "quit": "q", "view": "v"}
 YES_WORDS = frozenset("yes y yes,please yesplease ja ja,bitte jabitte oui sí si sì".split())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from openclaw.cli.questions import read_letter
 from openclaw.storage.new_home import create_home
 from tests.fakes.ollama_server import Answer, FakeOllama
 
@@ -133,6 +135,16 @@ def test_what_is_piped_in_is_read_as_it_comes() -> None:
         input="y\nmore\n", capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout == "busy\nSure? got ['y']\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "letter"), [("\n", "n"), ("what\nSkip\n", "s"), ("view\n", "v"), ("y\n", "y")]
+)
+def test_a_letter_or_its_word_chooses(
+    typed: str, letter: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+    assert read_letter("[y]es [v]iew [s]kip [N]o ", "yvsn", "n") == letter
 
 
 # -------- where it matters
