@@ -319,8 +319,10 @@ def mark_before(text: str) -> str:
 
 
 def welcome_line(model: str, home: Path, width: int) -> str:
-    """The first line of a conversation on a terminal."""
-    return join_to_width((f"openclaw {__version__}", model, _shorten_path(home), HELP_HINT), width)
+    """The first line of a conversation on a terminal; the hint is the last to be shortened."""
+    where = (f"openclaw {__version__}", model, _shorten_path(home))
+    front = join_to_width(where, max(1, width - len(HELP_HINT) - 2))
+    return one_line(f"{front}  {HELP_HINT}", width)
 
 
 def toolbar_line(session: Session, model: str, mode: str, used: str, width: int) -> str:

@@ -92,6 +92,8 @@ def test_the_first_line_names_program_model_home_help_and_the_way_out(tmp_path: 
         "embedded/qwen2.5-coder-1.5b-instruct", tmp_path / ("a" * 60), 80
     )
     assert len(long) == 80 and long.endswith("Ctrl-D leaves")
+    both = prompt_line.welcome_line("embedded/qwen3-4b-instruct-2507", Path("/srv/agents/home"), 80)
+    assert len(both) == 80 and both.endswith("Ctrl-D leaves")
 
 
 def test_the_bar_gives_up_the_title_first() -> None:
