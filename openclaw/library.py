@@ -26,6 +26,7 @@ from openclaw.retrieval.passages import Passage
 from openclaw.retrieval.search import Search, open_search
 from openclaw.security.trust import find_trusted_home
 from openclaw.storage.home import Home
+from openclaw.storage.program import expand_tilde
 from openclaw.types import Mode
 
 __all__ = ["Answer", "Passage", "PublicHome", "open_home"]
@@ -126,5 +127,5 @@ def open_home(
 
     OpenclawError when there is no home, and for one from elsewhere that is not trusted yet.
     """
-    named = str(Path(path).expanduser()) if path else ""
+    named = str(expand_tilde(path)) if path else ""
     return PublicHome(find_trusted_home(named or None, Path.cwd()), model, mode)

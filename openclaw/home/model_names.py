@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from difflib import get_close_matches
-from pathlib import Path
 from textwrap import fill
 from typing import Any
 
@@ -15,6 +14,7 @@ from openclaw.models import catalog
 from openclaw.models.ollama_client import chat_models, find_chat_model, list_models, may_chat
 from openclaw.models.registry import split_name
 from openclaw.retrieval.embedding_models import embeds
+from openclaw.storage.program import expand_tilde
 
 HINT_WIDTH = 76
 
@@ -75,9 +75,9 @@ def resolve_model(name: str) -> str:
     Ollama and OpenAI servers are not asked."""
     if name == "auto" or name.startswith(("openai/", "ollama/")):
         return name
-    path = os.path.expanduser(name)  # noqa: PTH111  that of pathlib may raise
-    if os.path.isfile(path):  # noqa: PTH113  likewise, for a long name
-        return str(Path(path).resolve())
+    path = expand_tilde(name)
+    if os.path.isfile(path):  # noqa: PTH113  that of pathlib raises for a long name
+        return str(path.resolve())
     if found := catalog.find_installed(name):
         entry = catalog.find_entry(name)
         return f"embedded/{entry.name if entry else found.stem.lower()}"

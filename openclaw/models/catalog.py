@@ -22,7 +22,7 @@ from typing import Any, Literal
 from openclaw.errors import ModelMissing, OpenclawError, UsageError
 from openclaw.frozen import frozen
 from openclaw.storage.lock import hold_lock
-from openclaw.storage.program import models_folder, python_command
+from openclaw.storage.program import expand_tilde, models_folder, python_command
 
 Kind = Literal["chat", "test", "embedding"]
 
@@ -109,10 +109,10 @@ def default_installed() -> Path | None:
 def gguf_path(name: str) -> Path:
     """The file of an embedded model: a path, or the name of an installed one."""
     if name.lower().endswith(".gguf"):
-        path = os.path.expanduser(name)  # noqa: PTH111  that of pathlib may raise
-        if not os.path.isfile(path):  # noqa: PTH113  likewise, for a long name
+        path = expand_tilde(name)
+        if not os.path.isfile(path):  # noqa: PTH113  that of pathlib raises for a long name
             raise ModelMissing(f"no such model file: {path}", "look at the path after --model")
-        return Path(path)
+        return path
     found = find_installed(name)
     if found is None:
         hint = f"openclaw models pull {name}" if find_entry(name) else "openclaw models list"

@@ -24,6 +24,7 @@ from openclaw.skills.unpack import (
 )
 from openclaw.storage import git
 from openclaw.storage.git_remote import without_password
+from openclaw.storage.program import expand_tilde
 
 OriginKind = Literal["folder", "archive", "git"]
 KINDS = "a folder, a .zip, .skill or .tar.gz archive, or a git URL (https://, ssh://, git@)"
@@ -69,9 +70,9 @@ def read_origin(text: str, cwd: Path) -> Origin:
         return _git_origin(place, ref, path)
     if _SCHEME.match(place):
         raise UsageError(f"{without_password(text)} is not a source of skills", f"give {KINDS}")
-    local = cwd / Path(text).expanduser()
+    local = cwd / expand_tilde(text)
     if not local.exists() and "#" in text:
-        local = cwd / Path(place).expanduser()
+        local = cwd / expand_tilde(place)
     if local.is_dir() and local.name.endswith(".git"):
         return _git_origin(str(local.resolve()), ref, path)
     if local.is_dir():

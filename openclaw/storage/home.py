@@ -13,6 +13,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from openclaw.errors import Damaged
+from openclaw.storage.program import expand_tilde
 from openclaw.storage.safe_open import guard
 from openclaw.types import ToolProblem
 
@@ -123,7 +124,7 @@ def find_home(
     """
     named = flag or environ.get("OPENCLAW_HOME")
     if named:
-        return _check_home(cwd / Path(named).expanduser())
+        return _check_home(cwd / expand_tilde(named))
     last = default_folder(environ)
     found = nearest_home(cwd)
     if notes and not found and not last.is_dir() and any((cwd / "memory").glob("*.md")):

@@ -61,10 +61,15 @@ def _user_folder(kind: str, variable: str, below_home: str) -> Path:
     return path
 
 
+def expand_tilde(path: str | Path) -> Path:
+    """The path with ~ as this user's own folder. ~name stays as it is for an unknown user."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111  that of pathlib raises for such a user
+
+
 def models_folder() -> Path:
     """OPENCLAW_MODELS, else a folder in this user's data folder. It may not exist yet."""
     if named := os.environ.get("OPENCLAW_MODELS"):
-        return Path(named).expanduser()
+        return expand_tilde(named)
     return data_folder() / "models"
 
 

@@ -308,3 +308,9 @@ def test_a_folder_of_notes_is_known_by_its_files(
         (tmp_path / name).touch()
     assert holds_notes(tmp_path) is holds
     assert not holds_notes(tmp_path / "missing")
+
+
+@pytest.mark.parametrize("named", ["~nobody-of-this-name", "~nobody-of-this-name/home"])
+def test_the_folder_of_an_unknown_user_is_no_home(named: str, tmp_path: Path) -> None:
+    with pytest.raises(Damaged, match=r"no openclaw home at .*~nobody"):
+        find_home(named, tmp_path, {})

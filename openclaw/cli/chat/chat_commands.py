@@ -43,6 +43,7 @@ from openclaw.sessions.export import export_markdown
 from openclaw.sessions.session import Session
 from openclaw.sessions.session_search import SessionSummary
 from openclaw.sessions.store import SessionStore
+from openclaw.storage.program import expand_tilde
 from openclaw.storage.text import read_text
 from openclaw.tools.paths import SPILL
 
@@ -256,7 +257,7 @@ def export(agent: Agent, session: Session, name: str, say: Say) -> None:
     """Write this conversation as Markdown to a new file."""
     if not session.messages:
         raise UsageError("there is nothing to export yet", "ask something first")
-    path = Path(name or f"{session.id}.md").expanduser()
+    path = expand_tilde(name or f"{session.id}.md")
     text = export_markdown(session, agent.sessions.archived(session))
     try:
         with path.open("x", encoding="utf-8", errors="replace", newline="\n") as file:

@@ -13,6 +13,7 @@ from openclaw.cli.options import Replace
 from openclaw.errors import UsageError
 from openclaw.maintenance.backup import back_up
 from openclaw.maintenance.restore import restore as put_back
+from openclaw.storage.program import expand_tilde
 
 
 def backup(
@@ -29,7 +30,7 @@ def backup(
     for it.
     """
     home = current_home(ctx)
-    made = back_up(home, Path.cwd() / file.expanduser(), with_secrets=with_secrets, force=force)
+    made = back_up(home, Path.cwd() / expand_tilde(file), with_secrets=with_secrets, force=force)
     warn(f"{path} is not in it: {why}" for path, why in made.left_out.items())
     typer.echo(f"{file}: {len(made.files):,} files, {_size(made.size)}, read back and verified")
     if with_secrets:
@@ -50,7 +51,7 @@ def restore(
     named = directory or ctx.obj
     if not named:
         raise UsageError("where to? a folder is missing", f"openclaw restore {file} DIR")
-    made = put_back(Path.cwd() / file.expanduser(), Path.cwd() / Path(named).expanduser())
+    made = put_back(Path.cwd() / expand_tilde(file), Path.cwd() / expand_tilde(named))
     warn(made.notes)
     typer.echo(f"{made.root}: {made.files:,} files, {_size(made.size)}, verified")
     typer.echo(f'next: openclaw --home "{made.root}" {"doctor" if made.own else "trust"}')

@@ -19,6 +19,7 @@ from openclaw.maintenance.importers.plan import ImportPlan, carry_out, plan_impo
 from openclaw.maintenance.importers.steps import ImportStep
 from openclaw.security.display import one_line
 from openclaw.storage.home import Home
+from openclaw.storage.program import expand_tilde
 
 MAX_ALIKE = 8
 """Steps of one kind that are listed; of more the first ones stand for all. --json lists all."""
@@ -50,7 +51,7 @@ def import_(
     as_json: AsJson = False,
 ) -> None:
     """Take over another agent's files, or notes. DIR is only read; nothing here is overwritten."""
-    folder = Path.cwd() / directory.expanduser()
+    folder = Path.cwd() / expand_tilde(directory)
     plan = plan_import(_home(ctx), folder, format_)
     if not as_json or not (yes or dry_run):
         for line in _plan_lines(plan):

@@ -19,6 +19,7 @@ from openclaw.retrieval.search import open_search
 from openclaw.storage.git import is_own
 from openclaw.storage.home import MARKS, Home, default_folder, find_home, holds_notes, nearest_home
 from openclaw.storage.new_home import check_names, create_home
+from openclaw.storage.program import expand_tilde
 from openclaw.storage.trust_store import is_trusted
 
 NO_CONTENT = frozenset({".git", ".gitignore", ".gitattributes", ".DS_Store"})
@@ -103,7 +104,7 @@ def chosen_folder(directory: Path | None, flag: str | None) -> Path:
     """
     cwd = Path.cwd()
     if named := directory or flag or os.environ.get("OPENCLAW_HOME"):
-        return cwd / Path(named).expanduser()
+        return cwd / expand_tilde(named)
     default = default_folder(os.environ)
     return nearest_home(cwd) or (default if cwd == default.parent else cwd)
 

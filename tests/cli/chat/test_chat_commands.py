@@ -218,6 +218,12 @@ def test_an_export_never_overwrites(here: Conversation, tmp_path: Path) -> None:
     assert path.read_text("utf-8") == "mine"
 
 
+def test_the_folder_of_an_unknown_user_is_an_error_and_the_chat_goes_on(here: Conversation) -> None:
+    here.type("hello", lines=("Hi.",))
+    assert "cannot be written" in here.type("/export ~nobody-of-this-name/talk.md")
+    assert "there is no model" in here.type("/model ~nobody-of-this-name/small.gguf")
+
+
 def test_resume_without_a_name_lets_the_user_choose(here: Conversation) -> None:
     here.type("/new rome", "to Rome", "/new oslo", "to Oslo", "/new", lines=("Hi.", "Hi."))
     shown = here.type("/resume", replies=("to r",))
