@@ -23,6 +23,7 @@ from openclaw.frozen import frozen
 from openclaw.messages import MAX_IMAGE_BYTES, Image, Material
 from openclaw.security.credentials import why_denied
 from openclaw.storage.foreign_readers import NoText, paged_text
+from openclaw.storage.program import expand_tilde
 from openclaw.storage.readers import BEGINNING, IMAGES, SUFFIXES, kind_of
 from openclaw.types import Shown
 
@@ -219,9 +220,9 @@ def _find_mention(words: str, folders: tuple[Path, ...]) -> Mention | None:
 
 def _find_existing(folder: Path, name: str) -> Path | None:
     try:
-        path = folder / Path(name).expanduser()
+        path = folder / expand_tilde(name)
         return path if path.exists() else None
-    except (OSError, ValueError, RuntimeError):
+    except (OSError, ValueError):
         return None
 
 

@@ -17,6 +17,7 @@ from openclaw.frozen import frozen
 from openclaw.history.differences import SESSIONS_PREFIX
 from openclaw.security.display import one_line
 from openclaw.storage.home import Home
+from openclaw.storage.program import expand_tilde
 from openclaw.tools.paths import visible_files
 from openclaw.types import Mode
 
@@ -147,10 +148,10 @@ def _paths(start: str, folders: Sequence[Path]) -> Iterator[str]:
     parent, _, name = start.rpartition("/")
     for folder in folders:
         try:
-            base = folder / Path(f"{parent}/" if parent or "/" in start else "").expanduser()
+            base = folder / expand_tilde(f"{parent}/" if parent or "/" in start else "")
             with os.scandir(base) as found:
                 entries = sorted(found, key=lambda entry: entry.name)
-        except (OSError, RuntimeError, ValueError):
+        except (OSError, ValueError):
             continue
         for entry in entries:
             if entry.name.startswith(name) and (name or not entry.name.startswith(".")):
