@@ -44,7 +44,7 @@ AIMS = {"files": 45, "functions": 250, "moves": 350, "opened": 1}
 GENERATED = "openclaw/frozen.py"
 OPENER = "Folder.open"
 POLICY = ("Policy.decide", "Policy.refuses")
-SCHEMAS = ("call_schema", "step_schema")
+SCHEMAS = ("closed_object", "step_schema")
 PEERS: Mapping[str, tuple[str, Sequence[str]]] = {
     "llm": ("llm", ("-m", MODEL, PROMPT)),
 }

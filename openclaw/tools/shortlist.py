@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from openclaw.messages import ToolCall
 from openclaw.security.display import some_of
-from openclaw.tools.tool import CallForm, Tool, signature_text
+from openclaw.tools.tool import CallForm, Tool, tool_line
 from openclaw.types import ToolProblem
 
 MAX_LISTED = 12
@@ -104,10 +104,6 @@ class Shortlist:
         self._found += found[:MAX_FOUND]
         self.show(found[:MAX_FOUND], "")
         return "\n".join(map(tool_line, found[:MAX_FOUND]))
-
-
-def tool_line(tool: Tool) -> str:
-    return f"{signature_text(tool.name, tool.parameters)}: {tool.description}"
 
 
 def _plain(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -113,21 +113,33 @@ def tool(
     )
 
 
-def call_schema(
-    tool: Tool, form: CallForm, legal: Mapping[str, Sequence[str]]
-) -> dict[str, Any] | None:
-    properties: dict[str, Any] = {"tool": {"const": tool.name}}
-    properties |= {key: {"const": value} for key, value in form.fixed.items()}
-    for argument in (*form.arguments, *form.optional):
-        keys = [f"{value}.{argument}" for value in form.fixed.values()] + [argument]
-        values = next((legal[key] for key in keys if key in legal), None)
-        if values is not None and not values:
-            return None
-        properties[argument] = _constrain(tool.parameters["properties"][argument], values)
+def legal_shapes(tool: Tool) -> Iterator[tuple[Effect, dict[str, Any]]]:
+    """Yield effect and JSON schema of each form of a call that is legal now; a form with an
+    argument that has no legal value is left out."""
+    legal = tool.legal()
+    for form in tool.forms:
+        properties: dict[str, Any] = {"tool": {"const": tool.name}}
+        properties |= {key: {"const": value} for key, value in form.fixed.items()}
+        for argument in (*form.arguments, *form.optional):
+            keys = [f"{value}.{argument}" for value in form.fixed.values()] + [argument]
+            values = next((legal[key] for key in keys if key in legal), None)
+            if values is not None and not values:
+                break
+            properties[argument] = _constrain(tool.parameters["properties"][argument], values)
+        else:
+            required = [name for name in properties if name not in form.optional]
+            yield form.effect, closed_object(properties, required)
+
+
+def closed_object(
+    properties: Mapping[str, Any], required: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """Return the JSON schema of an object with these properties and no others. All are required
+    unless it is said which ones are."""
     return {
         "type": "object",
         "properties": properties,
-        "required": [name for name in properties if name not in form.optional],
+        "required": list(properties) if required is None else list(required),
         "additionalProperties": False,
     }
 
@@ -238,6 +250,11 @@ def signature_text(name: str, parameters: Mapping[str, Any]) -> str:
         choices = "=" + "|".join(schema["enum"]) if "enum" in schema else ""
         parts.append(f"{argument}{many}{optional}{choices}")
     return f"{name}({', '.join(parts)})"
+
+
+def tool_line(tool: Tool) -> str:
+    """Describe a tool to a model in one line."""
+    return f"{signature_text(tool.name, tool.parameters)}: {tool.description}"
 
 
 def parse_arguments(name: str, parameters: Mapping[str, Any], given: Any) -> dict[str, Any]:

@@ -39,13 +39,14 @@ from openclaw.tools.results import (
     fence_cut,
     to_tool_problem,
 )
-from openclaw.tools.shortlist import Shortlist, tool_line
+from openclaw.tools.shortlist import Shortlist
 from openclaw.tools.tool import (
     Tool,
     action_of,
-    call_schema,
     effect_of,
+    legal_shapes,
     parse_arguments,
+    tool_line,
     worst_of,
 )
 from openclaw.types import (
@@ -176,21 +177,19 @@ class Toolbox:
         """Return these tools with the calls that are legal now, so that one schema is made of one
         look at the files and one question to the policy for each tool and effect."""
         now = copy(self)
-        now._frozen_forms = [*self._forms()]
+        now._frozen_forms = self._forms()
         return now
 
-    def _forms(self) -> Iterator[LegalForm]:
-        """Yield the forms of calls that are legal now."""
-        refuses = cache(self._policy.refuses)
-        for each in self._callable():
-            if not each.listed or not allows(self._changes.allowed, each.name):
-                continue
-            legal = each.legal()
-            for form in each.forms:
-                shape = call_schema(each, form, legal)
-                if shape is not None:
-                    does = each.does or Action(each.name, form.effect)
-                    yield LegalForm(each.name, form.effect, shape, refuses(does.effect, does.tool))
+    def _forms(self) -> list[LegalForm]:
+        """Return the forms of calls that are legal now."""
+        allowed, refuses = self._changes.allowed, cache(self._policy.refuses)
+        tools = [each for each in self._callable() if each.listed and allows(allowed, each.name)]
+        legal = [(each, *form) for each in tools for form in legal_shapes(each)]
+        doing = [(form, form[0].does or Action(form[0].name, form[1])) for form in legal]
+        return [
+            LegalForm(tool.name, effect, shape, refuses(does.effect, does.tool))
+            for (tool, effect, shape), does in doing
+        ]
 
     def invented_values(self, text: str) -> Sequence[str]:
         """Return the figures, dates and addresses of an answer that nobody has said."""

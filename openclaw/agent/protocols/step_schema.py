@@ -15,11 +15,13 @@ from openclaw.nlp.intent import FILE
 from openclaw.nlp.invented import BLANK
 from openclaw.nlp.words import content_words
 from openclaw.receipt import TODO_FILE
+from openclaw.tools.tool import closed_object
 from openclaw.tools.toolbox import COPIED, NOT_SAID, Toolbox
 from openclaw.types import CHANGING, Effect
 
 READING: frozenset[Effect] = frozenset({"read", "read-elsewhere", "get"})
 ALL: frozenset[Effect] = READING | CHANGING
+CHANGES: frozenset[Effect] = frozenset({"write"})
 WRITING = frozenset({"write_file", "append_file", "edit_file"})
 PROGRAMS = frozenset({"run_shell", "run_python"})
 READERS = frozenset({"read_file", "fetch_url"})
@@ -40,7 +42,7 @@ def step_schema(turn: RunningTurn, toolbox: Toolbox) -> Schema:
     (`openclaw.nlp.intent`) come first.
     """
     if turn.closing != "no":
-        more = [_object(kind="more")] * (turn.closing == "may")
+        more = [closed_object({"kind": {"const": "more"}})] * (turn.closing == "may")
         return {"anyOf": [_answer("answer", turn.form), *more]}
     toolbox = toolbox.at_this_moment()
     begins = len(turn.entries) <= turn.order_began
@@ -106,28 +108,35 @@ def _errand(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     """Return the call that the request asks for by name, even one that will be refused: the user
     must learn that."""
     wanted = turn.cues.errands
+    if not wanted.tools:
+        return []
     calls = _calls("change" if turn.cues.orders else "look", ALL, toolbox, asked=wanted.tools)
     narrow: Mapping[str, Mapping[str, Sequence[str]]]
     narrow = {"fetch_url": {"url": wanted.urls}, "run_shell": {"command": (wanted.command,)}}
-    first = [call for call in calls if _tool(call) in wanted.tools[:1]]
-    return [_narrow(call, narrow.get(_tool(call), {})) for call in first]
+    first = wanted.tools[0]
+    return [_narrow(call, narrow.get(first, {})) for call in calls if _tool(call) == first]
 
 
 def _server_calls(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     """Return the calls of a server's tools when the request names the server."""
     said = {word.casefold() for word in re.findall(r"\w+", turn.request)}
     tools = [name for name in toolbox.near if said.issuperset(name.split("__")[0].split("_"))]
-    looks = _calls("look", READING, toolbox)
-    calls = looks if turn.cues.asks else looks + _calls("change", CHANGING, toolbox)
+    if not tools:
+        return []
+    calls = _calls("look", READING, toolbox)
+    calls += [] if turn.cues.asks else _calls("change", CHANGING, toolbox)
     return [call for call in calls if _tool(call) in tools]
 
 
+NO_CALL = ToolUse("", "", {}, "", ok=True)
+
+
 def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
-    last = turn.entries[-1].tool_calls[-1:]
+    used = turn.entries[-1].tool_calls
+    last = used[-1] if used else NO_CALL
     if turn.skill:
-        begun = any(use.tool != "read_skill" for use in turn.entries[-1].tool_calls)
         forms = skill_calls(turn.skill, toolbox)
-        if begun:
+        if any(use.tool != "read_skill" for use in used):
             return [_answer("answer"), *_without_blanks(_from_offered(forms, last), last)]
         first = first_tools(turn.skill, {_tool(form) for form in forms})
         return [form for form in forms if _tool(form) in first]
@@ -136,52 +145,48 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     kind = "change" if may_change and not turn.cues.asks else "look"
     calls = _from_offered(_calls(kind, READING if kind == "look" else ALL, toolbox), last)
     unread = _reads(calls, unread_names(turn, ()))
-    to_dos = last and str(last[0].input.get("path")).endswith(TODO_FILE)
-    if unread and last and not last[0].ok and NOT_SAID in last[0].output:
+    if unread and not last.ok and NOT_SAID in last.output:
         return unread  # what it made up may stand in a file that the request names
     if kind == "look" or (unread and turn.kind == "look"):
         return unread or [_answer(kind), *calls]
-    if turn.cues.takes_out and last and last[0].tool == "read_file" and last[0].ok:
-        lines = [line for line in last[0].output.splitlines()[1:] if line.strip()]
+    if turn.cues.takes_out and last.tool == "read_file" and last.ok:
+        lines = [line for line in last.output.splitlines()[1:] if line.strip()]
         said = {*content_words(FILE.sub(" ", turn.request))}
         lines = [line for line in lines if said.intersection(content_words(line))] or lines
         if taking := _only(calls, "edit_file", find=lines, replace=[""]):
             return taking
-    if turn.kind != "look" and last and last[0].tool in READERS and last[0].ok:
-        return [*unread, *_calls(kind, frozenset({"write"}), toolbox)]
-    if last and not last[0].ok and last[0].tool in WRITING and to_dos:
-        # What is appended to the list becomes a to-do.
-        barred = ("edit_file", "write_file", last[0].tool)
-        return [_answer(kind), *(call for call in calls if _tool(call) not in barred)]
-    if last and last[0].tool == "edit_file" and (lines := NEAREST.findall(last[0].output)):
+    if turn.kind != "look" and last.tool in READERS and last.ok:
+        return [*unread, *_calls(kind, CHANGES, toolbox)]
+    failed = {last.tool} if not last.ok and last.tool in WRITING else set()
+    if failed and str(last.input.get("path")).endswith(TODO_FILE):
+        failed |= {"edit_file", "write_file"}  # what is appended to the list becomes a to-do
+    elif last.tool == "edit_file" and (lines := NEAREST.findall(last.output)):
         # The text to find was not in the file: it can only be one of the lines shown.
         rows = [line for line in lines if line.startswith("|") and line.endswith("|")]
         others = [line for line in lines if line not in rows]
-        edits = [_kept_as_row(step, row) for row in rows for step in _edits(calls, [row])]
-        return [_answer(kind), *_edits(calls, others), *edits]
-    if last and not last[0].ok and last[0].tool in WRITING:  # a small model would do the same again
-        calls = [call for call in calls if _tool(call) != last[0].tool]
-    return [_answer(kind), *calls]
+        edits = [
+            _kept_as_row(step, row)
+            for row in rows
+            for step in _only(calls, "edit_file", find=[row])
+        ]
+        return [_answer(kind), *_only(calls, "edit_file", find=others), *edits]
+    # A small model would do what has failed again.
+    return [_answer(kind), *(call for call in calls if _tool(call) not in failed)]
 
 
-def _from_offered(calls: Sequence[Schema], last: Sequence[ToolUse]) -> list[Schema]:
+def _from_offered(calls: Sequence[Schema], last: ToolUse) -> list[Schema]:
     """Return the calls, where the last one read a file that does not exist with the files that the
     result offers in its place: a small model would name the same one again."""
-    offered = OFFERED.search(last[0].output) if last and not last[0].ok else None
+    offered = None if last.ok else OFFERED.search(last.output)
     files = offered[1].split(", ") if offered else []
     return [_narrow(call, {"path": files} if _tool(call) == "read_file" else {}) for call in calls]
 
 
-def _without_blanks(calls: Sequence[Schema], last: Sequence[ToolUse]) -> list[Schema]:
+def _without_blanks(calls: Sequence[Schema], last: ToolUse) -> list[Schema]:
     """Return the calls, where the last one was refused for a blank of the skill with texts that
     cannot hold one: a small model would write it again."""
-    refused = last and not last[0].ok and COPIED in last[0].output
+    refused = not last.ok and COPIED in last.output
     return [_with_pattern(call, UNBLANKED) if refused else call for call in calls]
-
-
-def _edits(calls: list[Schema], lines: Sequence[str]) -> list[Schema]:
-    """Return the calls that replace one of these lines."""
-    return _only(calls, "edit_file", find=lines) if lines else []
 
 
 def _kept_as_row(call: Schema, row: str) -> Schema:
@@ -189,15 +194,14 @@ def _kept_as_row(call: Schema, row: str) -> Schema:
     none: a small model goes on with the words of the request behind the new value."""
     cell = CELL if "," in row else CELL.replace("^", "^,")
     form = rf"^\|{cell * (row.count('|') - 1)}$"
-    properties = call["properties"]
-    return {**call, "properties": {**properties, "replace": {"type": "string", "pattern": form}}}
+    return _constrained(call, {"replace": {"type": "string", "pattern": form}})
 
 
 def _with_pattern(call: Schema, form: str) -> Schema:
     """Constrain the text that a call writes."""
     properties = call["properties"]
-    texts = {name: {**properties[name], "pattern": form} for name in TEXTS & properties.keys()}
-    return {**call, "properties": {**properties, **texts}}
+    texts = TEXTS & properties.keys()
+    return _constrained(call, {name: {**properties[name], "pattern": form} for name in texts})
 
 
 def unread_names(turn: RunningTurn, uses: Sequence[ToolUse]) -> list[str]:
@@ -215,9 +219,14 @@ def skill_calls(skill: str, toolbox: Toolbox) -> list[Schema]:
     if WRITES_FILES.search(skill) and not named & WRITING:
         named |= WRITING | {"read_file"}
     forms = [s for s in _calls("change", ALL, toolbox) if _tool(s) in named - {"read_skill"}]
-    spoken = [s for s in forms if (action := _action(s)) and re.search(rf"`{action}`", skill)]
-    chosen = [s for s in forms if not _action(s)] + (spoken or [s for s in forms if _action(s)])
-    return [_in_line_form(step, skill) for step in chosen]
+    acting = [s for s in forms if _action(s)]
+    spoken = [s for s in acting if re.search(rf"`{_action(s)}`", skill)] or acting
+    form = line_form(skill)
+    # A small model reads "LOG <what> / <who>" and leaves the slash out.
+    return [
+        _with_pattern(step, form) if form and _tool(step) == "append_file" else step
+        for step in [*(s for s in forms if not _action(s)), *spoken]
+    ]
 
 
 def only_shapes_answer(skill: str, toolbox: Toolbox) -> bool:
@@ -230,59 +239,27 @@ def _tools_named(skill: str, toolbox: Toolbox) -> set[str]:
 
 
 def skill_goes_on(skill: str, uses: Sequence[ToolUse], toolbox: Toolbox) -> bool:
-    """Return True when the skill has further steps with tools after these reading calls."""
-    tools = {_tool(form) for form in skill_calls(skill, toolbox)}
-    return skill_writes(skill, toolbox) or bool(
-        later_tools(skill, tools, {use.tool for use in uses})
-    )
-
-
-def _in_line_form(step: Schema, skill: str) -> Schema:
-    """Constrain a step that appends text to the one line with blanks that a skill prescribes: a
-    small model reads "LOG <what> / <who>" and leaves the slash out."""
-    form = line_form(skill)
-    if not form or _tool(step) != "append_file":
-        return step
-    return _with_pattern(step, form)
-
-
-def skill_writes(skill: str, toolbox: Toolbox) -> bool:
-    """Return True when the skill's instructions name a call that changes something."""
-    changing = _calls("change", frozenset({"write"}), toolbox)
-    return any(form in changing for form in skill_calls(skill, toolbox))
+    """Return True when the skill has further steps with tools after these reading calls, or names
+    a call that changes something."""
+    forms, changing = skill_calls(skill, toolbox), _calls("change", CHANGES, toolbox)
+    later = later_tools(skill, {*map(_tool, forms)}, {use.tool for use in uses})
+    return bool(later) or any(form in changing for form in forms)
 
 
 # -------- schemas
 
 
-def _object(**constants: str) -> Schema:
-    properties: Schema = {name: {"const": value} for name, value in constants.items()}
-    return _closed_object(properties)
-
-
-def _closed_object(properties: Schema) -> Schema:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
 def _answer(kind: str, form: str = "") -> Schema:
     text = {"pattern": form} if form else {"minLength": 1}
-    return _closed_object({"kind": {"const": kind}, "answer": {"type": "string", **text}})
+    return closed_object({"kind": {"const": kind}, "answer": {"type": "string", **text}})
 
 
 def _calls(
     kind: str, effects: frozenset[Effect], toolbox: Toolbox, asked: Sequence[str] = ()
 ) -> list[Schema]:
+    first = {"kind": {"const": kind}}
     return [
-        {
-            **shape,
-            "properties": {"kind": {"const": kind}, **shape["properties"]},
-            "required": ["kind", *shape["required"]],
-        }
+        closed_object({**first, **shape["properties"]}, ["kind", *shape["required"]])
         for shape in toolbox.shapes(effects, asked)
     ]
 
@@ -296,14 +273,18 @@ def _only(steps: list[Schema], tool: str, **values: Sequence[str]) -> list[Schem
         fits = all(_allows(properties.get(name), given) for name, given in values.items())
         if _tool(step) == tool and fits:
             narrow = {name: {"enum": list(given)} for name, given in values.items()}
-            found.append(_closed_object({**properties, **narrow}))
+            found.append(closed_object({**properties, **narrow}))
     return found
 
 
 def _narrow(step: Schema, values: Mapping[str, Sequence[str]]) -> Schema:
     """Return the step with arguments limited to these values, where there are any."""
     narrow = {name: {"enum": list(given)} for name, given in values.items() if any(given)}
-    return {**step, "properties": {**step["properties"], **narrow}}
+    return _constrained(step, narrow)
+
+
+def _constrained(step: Schema, schemas: Schema) -> Schema:
+    return {**step, "properties": {**step["properties"], **schemas}}
 
 
 def _reads(calls: Sequence[Schema], names: Sequence[str]) -> list[Schema]:
@@ -346,7 +327,7 @@ SIGNS = frozenset("!#%*+/=@_|~")
 def line_form(skill: str) -> str:
     """Return a regular expression for the only piece of code with blanks in a skill's instructions;
     "" when there are several or none, and when the code goes on in the next line."""
-    found = [piece.strip().strip("`") for piece in CODE.findall(skill) if BLANK.search(piece)]
+    found = [piece for piece in _code_in(skill) if BLANK.search(piece)]
     if len(found) != 1 or _goes_on(skill, found[0]):
         return ""
     first, *rest = BLANK.split(found[0])
@@ -357,9 +338,12 @@ def answer_form(skill: str) -> str:
     """Return the pieces of code in a skill's instructions that form the answer, one a line: with
     blanks, or a beginning such as `So: `. Small models follow a form that is repeated at the end.
     """
-    told = skill.partition("\n## Example")[0]
-    pieces = [piece.strip().strip("`") for piece in CODE.findall(told)]
+    pieces = _code_in(skill.partition("\n## Example")[0])
     return "\n".join(p for p in pieces if BLANK.search(p) or p.rstrip().endswith(":"))
+
+
+def _code_in(skill: str) -> list[str]:
+    return [piece.strip().strip("`") for piece in CODE.findall(skill)]
 
 
 def first_tools(skill: str, tools: Collection[str]) -> frozenset[str]:
