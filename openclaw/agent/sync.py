@@ -12,10 +12,9 @@ from typing import Any
 from openclaw.agent.merge_devices import Keep, SyncConflict, bring_in, merge_file
 from openclaw.agent.undo import recover, session_of, undo_lock
 from openclaw.errors import OpenclawError, Refused, UsageError
-from openclaw.frozen import frozen
 from openclaw.history.git_log import Blob, changed_blobs, turns
 from openclaw.history.journal import Journal, new_turn
-from openclaw.history.rollback import read_home_file
+from openclaw.history.rollback import Plan, read_home_file
 from openclaw.history.turns import FILE, PROGRAM, TALK, Turn
 from openclaw.home.open_home import OpenHome
 from openclaw.security.foreign_files import ForeignFiles
@@ -60,20 +59,8 @@ class SyncResult:
         return asdict(self)
 
 
-@frozen
-class _Plan:
-    """What files hold and are to hold, by path, and what the other device has of them."""
-
-    now: Mapping[str, FileContent]
-    wanted: Mapping[str, FileContent]
-    theirs: Mapping[str, tuple[bytes | None, bytes | None]]
-    conflicts: tuple[SyncConflict, ...]
-
-    @property
-    def changes(self) -> list[str]:
-        """The paths that become different, those first that go: a folder may become a file."""
-        found = [path for path, wanted in self.wanted.items() if wanted != self.now[path]]
-        return sorted(found, key=lambda path: self.wanted[path] is not None)
+Versions = Mapping[str, tuple[bytes | None, bytes | None]]
+"""What the common commit and the other device have of each file."""
 
 
 def sync(
@@ -145,24 +132,27 @@ def _merge(
             locks.enter_context(undo_lock(open_home, LOCK_SECONDS))
             for name in sorted({session_of(path) for path in theirs} - {""}):
                 locks.enter_context(open_home.sessions.writing(name, LOCK_SECONDS))
-        plan = _plan(git, theirs, keep)
+        plan, versions, conflicts = _plan(git, theirs, keep)
         if not result.own:
             _check_gives_no_orders(plan, result.remote)
-        result.conflicts = plan.conflicts
+        result.conflicts = tuple(conflicts)
         result.received += _count(git, base, other)
         result.files += [path for path in plan.changes if path not in result.files]
-        if dry_run or plan.conflicts:
+        if dry_run or conflicts:
             return
         incoming = [*turns(git.root, within=f"{base}..{other}")]
         open_home.history.note_elsewhere(incoming)
-        marks = _marks_of_sessions(git, incoming, other) if result.own else _marks(plan, result)
-        ForeignFiles(open_home.home).note_all(marks)
+        ForeignFiles(open_home.home).note_all(
+            _marks_of_sessions(git, incoming, other)
+            if result.own
+            else _marks(plan, versions, f"git {result.remote}")
+        )
         _bring_in(open_home, plan, other)
     if notice := open_home.history.publish():
         raise OpenclawError(notice, "then sync again: nothing was sent yet")
 
 
-def _bring_in(open_home: OpenHome, plan: _Plan, other: str) -> None:
+def _bring_in(open_home: OpenHome, plan: Plan, other: str) -> None:
     turn = new_turn("Sync with another device", "sync", of=(other,))
     journal = Journal.begin(open_home.home, turn, open_home.history.head())
     for path in plan.changes:
@@ -171,7 +161,9 @@ def _bring_in(open_home: OpenHome, plan: _Plan, other: str) -> None:
     bring_in(open_home.history, journal)
 
 
-def _plan(git: Git, theirs: Mapping[str, tuple[Blob, Blob]], keep: Keep) -> _Plan:
+def _plan(
+    git: Git, theirs: Mapping[str, tuple[Blob, Blob]], keep: Keep
+) -> tuple[Plan, Versions, list[SyncConflict]]:
     """What becomes of the files here that differ between the base and the other commit."""
     plain = {
         path: pair
@@ -179,8 +171,7 @@ def _plan(git: Git, theirs: Mapping[str, tuple[Blob, Blob]], keep: Keep) -> _Pla
         if is_inside(path) and all(blob.mode in ("", FILE, PROGRAM) for blob in pair)
     }
     contents = _contents(git, plain)
-    here, wanted, versions = {}, {}, {}
-    conflicts: list[SyncConflict] = []
+    plan, versions, conflicts = Plan(), {}, list[SyncConflict]()
     for path, (old, new) in plain.items():
         try:
             found = read_home_file(git.root, path)
@@ -192,10 +183,10 @@ def _plan(git: Git, theirs: Mapping[str, tuple[Blob, Blob]], keep: Keep) -> _Pla
         base, other = (contents.get(blob.oid) for blob in (old, new))
         merged = merge_file(path, base, mine, other, keep)
         conflicts += merged.conflicts
-        here[path], versions[path] = found, (base, other)
+        plan.now[path], versions[path] = found, (base, other)
         program = new.mode == PROGRAM if new.mode not in ("", old.mode) else program
-        wanted[path] = None if merged.data is None else (merged.data, program)
-    return _Plan(here, wanted, versions, tuple(conflicts))
+        plan.wanted[path] = None if merged.data is None else (merged.data, program)
+    return plan, versions, conflicts
 
 
 def _contents(git: Git, files: Mapping[str, tuple[Blob, Blob]]) -> dict[str, bytes]:
@@ -233,7 +224,7 @@ def _check_nothing_private(git: Git, head: str, other: str) -> None:
 # -------- whose words these are
 
 
-def _check_gives_no_orders(plan: _Plan, remote: str) -> None:
+def _check_gives_no_orders(plan: Plan, remote: str) -> None:
     """Raise Refused where a remote that is not the user's changes more than notes."""
     paths = [path for path in plan.changes if not _is_note(path, plan.wanted[path])]
     if paths:
@@ -244,22 +235,22 @@ def _check_gives_no_orders(plan: _Plan, remote: str) -> None:
         )
 
 
-def _is_note(path: str, wanted: FileContent) -> bool:
+def _is_note(path: str, content: FileContent) -> bool:
     """Return True for Markdown that gives no orders: those files have names in capitals."""
     pure = PurePosixPath(path)
-    program = wanted is not None and wanted[1]
+    program = content is not None and content[1]
     plain = pure.suffix == ".md" and not program and not pure.stem.isupper()
     return plain and pure.parts[0] in ("memory", "workspace")
 
 
-def _marks(plan: _Plan, result: SyncResult) -> Iterator[tuple[str, str, str]]:
+def _marks(plan: Plan, versions: Versions, source: str) -> Iterator[tuple[str, str, str]]:
     """What another's repository brings counts as text of others."""
     for path in plan.changes:
-        base, other = plan.theirs[path]
+        base, other = versions[path]
         if other is not None:  # what is here already is not of others: a page repeats it
-            mine, _ = plan.now[path] or (None, False)
-            known = b"\n".join((base or b"", mine or b""))
-            yield path, f"git {result.remote}", _new_lines(known, other)
+            now = plan.now[path]
+            known = b"\n".join((base or b"", (now and now[0]) or b""))
+            yield path, source, _new_lines(known, other)
 
 
 def _marks_of_sessions(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -66,15 +67,17 @@ class UndoResult:
         return asdict(self) | turns
 
 
-def undoable(open_home: OpenHome, scope: Scope, session: str) -> Iterator[Turn]:
-    """Return the turns that can be undone, the newest first; only those of `session` if given, and
-    none of another device."""
+def undoable(
+    open_home: OpenHome, scope: Scope, session: str, kind: Kind = "turn"
+) -> Iterator[Turn]:
+    """Return the turns that can be undone, or of the kind "undo" those that can be redone, the
+    newest first; only those of `session` if given, and none of another device."""
     elsewhere = open_home.history.elsewhere()
     return (
         turn
         for turn in open_home.history.turns()
-        if turn.kind == "turn" and turn.leaves(scope) and session in ("", turn.session)
-        and turn.state != "running" and turn.id not in elsewhere
+        if turn.kind == kind and (turn.leaves(scope) if kind == "turn" else not turn.undone)
+        and session in ("", turn.session) and turn.state != "running" and turn.id not in elsewhere
     )  # fmt: skip
 
 
@@ -87,29 +90,15 @@ def undo(open_home: OpenHome, count: int, scope: Scope, session: str, keep: bool
     recover(open_home)
     with undo_lock(open_home, LOCK_SECONDS):
         turns = tuple(islice(undoable(open_home, scope, session), count))
-        if not turns:
-            raise _nothing_error(open_home, "undo", session)
-        return _apply(open_home, "undo", turns, scope, keep)
+        return _apply(open_home, "undo", turns, scope, session, keep)
 
 
 def redo(open_home: OpenHome, count: int, session: str, keep: bool) -> UndoResult:
     """Redo the newest `count` undos that are not redone yet."""
     recover(open_home)
     with undo_lock(open_home, LOCK_SECONDS):
-        elsewhere = open_home.history.elsewhere()
-        able = (
-            turn
-            for turn in open_home.history.turns()
-            if turn.kind == "undo"
-            and not turn.undone
-            and session in ("", turn.session)
-            and turn.state != "running"
-            and turn.id not in elsewhere
-        )
-        undos = tuple(islice(able, count))
-        if not undos:
-            raise _nothing_error(open_home, "redo", session)
-        return _apply(open_home, "redo", undos, "all", keep)
+        undos = tuple(islice(undoable(open_home, "all", session, "undo"), count))
+        return _apply(open_home, "redo", undos, "all", session, keep)
 
 
 def _nothing_error(open_home: OpenHome, kind: Kind, session: str) -> UsageError:
@@ -119,29 +108,27 @@ def _nothing_error(open_home: OpenHome, kind: Kind, session: str) -> UsageError:
     return UsageError(f"there is nothing to {kind}{where}", "see what was done: openclaw log")
 
 
-@frozen
-class _UndoTask:
-    """The turns to undo, and how."""
-
-    turns: tuple[Turn, ...]
-    scope: Scope
-    undoing: Undo
-
-
 def _apply(
-    open_home: OpenHome, kind: Kind, turns: tuple[Turn, ...], scope: Scope, keep: bool
+    open_home: OpenHome,
+    kind: Kind,
+    turns: tuple[Turn, ...],
+    scope: Scope,
+    session: str,
+    keep: bool,
 ) -> UndoResult:
+    if not turns:
+        raise _nothing_error(open_home, kind, session)
     history = open_home.history
     root = Path(os.path.realpath(open_home.home.root))
-    undoing = Undo(root, history.reader(turns), _merge)
+    make_plan = partial(Undo(root, history.reader(turns), _merge).plan, turns, scope)
     with ExitStack() as locks:
         for name in sorted(_sessions(turns, scope)):
             locks.enter_context(open_home.sessions.writing(name, LOCK_SECONDS))
-        plan = undoing.plan(turns, scope)
+        plan = make_plan()
         if plan.conflicts and not keep:
             return _to_result(None, turns, plan)
         journal = Journal.begin(open_home.home, _history_entry(kind, turns, scope), history.head())
-        _write(_UndoTask(turns, scope, undoing), journal, plan)
+        _write(make_plan, journal, plan)
         journal.finish("done")
     return _to_result(journal.record.turn, turns, plan, history.publish())
 
@@ -175,7 +162,7 @@ def _history_entry(kind: Kind, turns: Sequence[Turn], scope: Scope) -> Turn:
     )
 
 
-def _write(taking: _UndoTask, journal: Journal, plan: Plan) -> None:
+def _write(make_plan: Callable[..., Plan], journal: Journal, plan: Plan) -> None:
     """Write all files as planned. When one cannot be written, restore those before it and drop the
     record; when that fails too (the disk is still full), the record stays and the next start
     completes it."""
@@ -184,7 +171,7 @@ def _write(taking: _UndoTask, journal: Journal, plan: Plan) -> None:
     done: list[str] = []
     try:
         for path, number in steps.items():
-            _write_one(taking, journal, plan, path, number)
+            _write_one(make_plan, journal, plan, path, number)
             done.append(path)
     except (OpenclawError, OSError):
         with contextlib.suppress(OpenclawError, OSError):
@@ -194,12 +181,14 @@ def _write(taking: _UndoTask, journal: Journal, plan: Plan) -> None:
         raise
 
 
-def _write_one(taking: _UndoTask, journal: Journal, plan: Plan, path: str, number: int) -> None:
+def _write_one(
+    make_plan: Callable[..., Plan], journal: Journal, plan: Plan, path: str, number: int
+) -> None:
     """Write one file. When another program saves it at this moment, plan anew with its content."""
     for _ in range(ATTEMPTS):
         if write_if_unchanged(journal.root, path, plan.now[path], plan.wanted[path]):
             return
-        again = taking.undoing.plan(taking.turns, taking.scope, only=path)
+        again = make_plan(only=path)
         plan.now[path], plan.wanted[path] = again.now[path], again.wanted[path]
         journal.replace(number, path, again.now[path], again.wanted[path])
     raise OpenclawError(
