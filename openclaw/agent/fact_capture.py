@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openclaw import events
+from openclaw.agent.toolset import open_notes
 from openclaw.memory.entries import Meta, entries_of
 from openclaw.memory.markdown import is_same_statement, read_markdown
-from openclaw.memory.notes import Notes
 from openclaw.nlp.statements import FactCandidate, find_candidates
 from openclaw.nlp.words import has_negation, significant_words
 from openclaw.security.untrusted import defuse, plain_source
-from openclaw.sessions.session import Session, SessionState
+from openclaw.sessions.session import SessionState
 from openclaw.storage.safe_open import NotOrdinary, check_no_links, is_ordinary
 from openclaw.storage.text import text_or_none
 from openclaw.types import ToolProblem
@@ -44,30 +44,30 @@ def capture(open_home: OpenHome, provenance: Provenance) -> Iterator[events.Even
     foreign text was read, and from a prompt that may be pasted, it goes to the inbox. Nothing is
     saved in mode read-only, without memory, with the setting `capture: off`, or from a prompt that
     the user did not type."""
-    if (
-        open_home.settings.capture == "off"
-        or open_home.mode == "read-only"
-        or not open_home.use_memory
-    ):
-        return
     session, turn_changes = provenance.session, provenance.turn_changes
-    if not turn_changes.typed:
-        return
     had = max(0, session.state.captured or 0)
-    if had >= MOST:
+    off = open_home.settings.capture == "off" or open_home.mode == "read-only"
+    if off or not open_home.use_memory or not turn_changes.typed or had >= MOST:
         return
     found = find_candidates(turn_changes.request)
     if not found:
         return
-    keeping = _FactWriter(open_home, session, turn_changes)
+    source = f"session {session.id} turn {session.turns}"
+    notes = open_notes(open_home, source, turn_changes.keep)
+    saved = _new_lines(open_home, turn_changes)
     for candidate in found:
-        if had >= MOST:
-            return
-        notice = "" if keeping.is_known(candidate) else keeping.keep(candidate)
+        waits = turn_changes.tainted or not candidate.sure  # for the user's yes
+        if waits and candidate.relative:
+            continue  # "tomorrow" in the inbox is another day at the user's yes
+        if _is_known(open_home, notes, candidate.text, saved):
+            continue
+        notice = _keep(open_home, notes, turn_changes, candidate, plain_source(source) * waits)
         if notice:
             had += 1
             session.update_state(SessionState(captured=had))
             yield events.Notice(notice)
+        if had >= MOST:
+            return
 
 
 def why_not_writable(home: Home, path: Path) -> str:
@@ -80,70 +80,55 @@ def why_not_writable(home: Home, path: Path) -> str:
     return f"{name} is a folder" if path.is_dir() else ""
 
 
-class _FactWriter:
-    """Writes the candidates of one turn into the memory folder."""
+def _is_known(open_home: OpenHome, notes: Notes, text: str, saved: Sequence[str]) -> bool:
+    """Return True for a text with a secret, or that memory holds, or one of the lines that the
+    turn's own calls have just saved."""
+    masked = open_home.masker.mask(text) != text
+    return masked or _is_said(text, saved) or any(_is_same(x, text) for x in _near(notes, text))
 
-    def __init__(self, open_home: OpenHome, session: Session, turn_changes: TurnChanges) -> None:
-        self._open_home, self._turn_changes = open_home, turn_changes
-        self._source = f"session {session.id} turn {session.turns}"
-        self._notes = Notes(
-            open_home.home.memory,
-            today=lambda: open_home.now().date(),
-            source=lambda: self._source,
-            keep=turn_changes.keep,
-        )
-        self._saved = _new_lines(open_home, turn_changes)
 
-    def _waits(self, candidate: FactCandidate) -> bool:
-        """Return True when a candidate needs the user's yes."""
-        return self._turn_changes.tainted or not candidate.sure
+def _keep(
+    open_home: OpenHome,
+    notes: Notes,
+    turn_changes: TurnChanges,
+    candidate: FactCandidate,
+    source: str,
+) -> str:
+    """Write the candidate, with a source into the inbox; return a notice for the user, "" when it
+    was known after all."""
+    meta = Meta(category=candidate.category)
+    path = notes.inbox() if source else notes.target("today")
+    if reason := why_not_writable(open_home.home, path):
+        raise ToolProblem(f"nothing was kept: {reason}")
+    before = text_or_none(path)
+    try:
+        if source:
+            notes.propose(defuse(candidate.text), source, meta=meta)
+        else:
+            notes.remember(candidate.text, "today", meta=meta)
+    except ToolProblem:
+        return ""
+    name = open_home.home.relative(path)
+    turn_changes.before.setdefault(name, before)
+    if source:
+        return f"for your memory: {_short(candidate.text)} (openclaw memory review)"
+    return f"kept in {name}: {_short(candidate.text)} (openclaw undo takes it back)"
 
-    def is_known(self, candidate: FactCandidate) -> bool:
-        """Return True when memory holds the candidate, when the turn's own calls have just saved
-        it, or when it cannot wait: "tomorrow" in the inbox is another day at the user's yes."""
-        if self._waits(candidate) and candidate.relative:
-            return True
-        text = self._open_home.masker.mask(candidate.text)
-        if text != candidate.text or _is_said(candidate.text, self._saved):
-            return True
-        return any(_is_same(known, candidate.text) for known in self._near(candidate.text))
 
-    def keep(self, candidate: FactCandidate) -> str:
-        """Write the candidate; return a notice for the user, "" when it was known after all."""
-        meta = Meta(category=candidate.category)
-        home, notes, waits = self._open_home.home, self._notes, self._waits(candidate)
-        path = notes.inbox() if waits else notes.target("today")
-        if reason := why_not_writable(home, path):
-            raise ToolProblem(f"nothing was kept: {reason}")
-        before = text_or_none(path)
-        try:
-            if waits:
-                source = plain_source(self._source)
-                notes.propose(defuse(candidate.text), source, meta=meta)
-            else:
-                notes.remember(candidate.text, "today", meta=meta)
-        except ToolProblem:
-            return ""
-        name = home.relative(path)
-        self._turn_changes.before.setdefault(name, before)
-        if waits:
-            return f"for your memory: {_short(candidate.text)} (openclaw memory review)"
-        return f"kept in {name}: {_short(candidate.text)} (openclaw undo takes it back)"
-
-    def _near(self, text: str) -> Iterator[str]:
-        """Yield the lines of memory and of the head's files that may say the same: not too long,
-        and with the longest words of the text, which are probably its rarest."""
-        words = sorted(significant_words(text), key=len)
-        clues = [word[:4] for word in words[: -CLUES - 1 : -1]] or [""]
-        most = LONGER * len(text.split()) + LONGER
-        for path in _files(self._open_home, self._notes):
-            held = read_markdown(path)
-            if not _has_near(held, clues, most):
-                continue
-            for entry in entries_of(held):
-                folded = entry.text.casefold()
-                if not entry.superseded and all(clue in folded for clue in clues):
-                    yield entry.text
+def _near(notes: Notes, text: str) -> Iterator[str]:
+    """Yield the lines of memory and of the head's files that may say the same: not too long, and
+    with the longest words of the text, which are probably its rarest."""
+    words = sorted(significant_words(text), key=len)
+    clues = [word[:4] for word in words[: -CLUES - 1 : -1]] or [""]
+    most = LONGER * len(text.split()) + LONGER
+    for path in _files(notes):
+        held = read_markdown(path)
+        if not _has_near(held, clues, most):
+            continue
+        for entry in entries_of(held):
+            folded = entry.text.casefold()
+            if not entry.superseded and all(clue in folded for clue in clues):
+                yield entry.text
 
 
 def _has_near(held: str, clues: Sequence[str], most: int) -> bool:
@@ -165,13 +150,11 @@ def _has_near(held: str, clues: Sequence[str], most: int) -> bool:
     return False
 
 
-def _files(open_home: OpenHome, notes: Notes) -> Iterator[Path]:
-    folder, workspace = notes.folder, open_home.home.root / "workspace"
-    paths = sorted(folder.glob("*.md"), reverse=True) if folder.is_dir() else []
-    inbox = notes.inbox().parent
-    paths += sorted(inbox.glob("*.md")) if inbox.is_dir() else []
-    paths += (workspace / name for name in HEAD_FILES)
-    yield from (path for path in paths if is_ordinary(path))
+def _files(notes: Notes) -> Iterator[Path]:
+    paths = sorted(notes.folder.glob("*.md"), reverse=True)
+    paths += sorted(notes.inbox().parent.glob("*.md"))
+    paths += (notes.folder.parent / "workspace" / name for name in HEAD_FILES)
+    yield from filter(is_ordinary, paths)
 
 
 def _new_lines(open_home: OpenHome, turn_changes: TurnChanges) -> Sequence[str]:

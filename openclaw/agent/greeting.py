@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -42,12 +43,11 @@ def greeting(open_home: OpenHome, *, offering: bool = True) -> Greeting:
     made with `offering`: when somebody is there to read it."""
     if open_home.settings.proactive == "off" or not open_home.use_memory:
         return Greeting()
-    try:
-        todos = [todo for todo in open_home.todos.items() if not todo.done]
-    except OSError:
-        todos = []
+    todos: list[Todo] = []
+    with suppress(OSError):
+        todos += (todo for todo in open_home.todos.items() if not todo.done)
     found = (_due_line(todos, open_home.now().date()), _inbox_line(open_home.home))
-    lines = tuple(line for line in found if line)
+    lines = tuple(filter(None, found))
     if not offering:
         return Greeting(lines)
     offer = offer_at_start(open_home, todos, SHORT_PROMPT if len(lines) > 1 else LONGEST_PROMPT)
@@ -91,26 +91,19 @@ def _inbox_line(home: Home) -> str:
 
 
 def _count_candidates(home: Home) -> int:
-    folder = home.memory / "inbox"
-    if not folder.is_dir():
-        return 0
-
     count = 0
-    for path in folder.glob("*.md"):
-        try:
+    for path in (home.memory / "inbox").glob("*.md"):
+        with suppress(OSError):
             count += sum(not entry.superseded for entry in entries_of(read_text(path)))
-        except OSError:
-            continue
     return count
 
 
 def _count_proposals(home: Home) -> int:
-    try:
+    with suppress(OSError):
         return sum(
             each.is_dir() and not each.is_symlink() for each in (home.root / PROPOSED).iterdir()
         )
-    except OSError:
-        return 0
+    return 0
 
 
 def _plural(count: int) -> str:

@@ -9,10 +9,10 @@ day, the to-do's id, the conversation, the words.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from datetime import date
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openclaw import events
@@ -33,7 +33,6 @@ from openclaw.types import ToolProblem, TurnChanges
 if TYPE_CHECKING:
     from openclaw.home.open_home import OpenHome
     from openclaw.memory.todos import Todo
-    from openclaw.receipt import Receipt
     from openclaw.sessions.session import Session
 
 
@@ -87,45 +86,16 @@ class TodoOffer:
             yield from map(events.Notice, recording.close("done"))
 
 
-class OfferLog:
-    """The file of earlier offers. A missing file counts as empty."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def read(self) -> tuple[Collection[str], Collection[str]]:
-        """Return the ids of the to-dos, and the conversations."""
-        try:
-            text = decode(read_bytes(self._path))
-        except OSError:
-            return frozenset(), frozenset()
-        rows = [line.split("\t") for line in text.splitlines()]
-        rows = [row for row in rows if len(row) >= 3]
-        return frozenset(row[1] for row in rows), frozenset(row[2] for row in rows)
-
-    def add(self, day: date, todo: str, session: str, words: str) -> bool:
-        """Note an offer; False when that fails: the offer would be made again and again."""
-        row = "\t".join((day.isoformat(), todo, session, " ".join(words.split())))
-        try:
-            make_folder(self._path.parent)
-            with appending(self._path) as file:
-                file.write(f"{row}\n".encode("utf-8", "replace"))
-        except OSError:
-            return False
-        return True
-
-
 def offer_at_start(
     open_home: OpenHome, todos: Sequence[Todo], most: int = LONGEST_PROMPT
 ) -> TodoOffer | None:
     """Return the offer for the start of a conversation: the first open to-do, due ones first, that
     can be done and was not offered before. `most`: characters of its prompt."""
-    offered, _ = _offer_log(open_home).read()
+    offered, _ = _read_offers(open_home)
     for todo in sorted(todos, key=lambda todo: todo.due or "9999"):
         if todo.done or todo.id in offered:
             continue
-        prompt = _prompt(open_home, todo)
-        if prompt and len(prompt) <= most:
+        if prompt := _prompt(open_home, todo, most):
             line = f'Shall I do this to-do: "{prompt}"? (yes)'
             return _note_offer(open_home, todo, AT_START, TodoOffer(line, prompt))
     return None
@@ -133,43 +103,41 @@ def offer_at_start(
 
 def offer_after(open_home: OpenHome, session: Session, end: events.Done) -> TodoOffer | None:
     """Return the offer after a turn, about a to-do that it added or what its answer promises."""
+    if open_home.settings.proactive == "off" or not open_home.use_memory:
+        return None
     if end.receipt.todos:
-        return _offer_after_change(open_home, session, end.receipt)
-    return _offer_promised(open_home, session, end.answer)
+        new = {text for what, text in end.receipt.todos if what == "added"}
+        return _offer_after_change(open_home, session, new) if new else None
+    # After text of others the words may be theirs.
+    return None if session.is_foreign else _offer_promised(open_home, end.answer)
 
 
 def _offer_after_change(
-    open_home: OpenHome, session: Session, receipt: Receipt
+    open_home: OpenHome, session: Session, new: Collection[str]
 ) -> TodoOffer | None:
-    """Return the offer after a turn that added to-dos: a date for one whose words name a day, else
-    to do one that can be done at once."""
-    if open_home.settings.proactive == "off" or not open_home.use_memory:
-        return None
-    new = {text for what, text in receipt.todos if what == "added"}
-    if not new:
-        return None
-    ids, sessions = _offer_log(open_home).read()
+    """Return the offer after a turn that added these to-dos: a date for one whose words name a day,
+    else to do one that can be done at once."""
+    offered, sessions = _read_offers(open_home)
     if session.id in sessions:
         return None
     try:
-        todos = [todo for todo in open_home.todos.items() if todo.text in new and not todo.done]
+        todos = open_home.todos.items()
     except OSError:
         return None
-    for todo in (todo for todo in todos if todo.id not in ids):
+    for todo in todos:
+        if todo.text not in new or todo.done or todo.id in offered:
+            continue
         if offer := _offer_date(open_home, todo) or _offer_to_do(open_home, todo):
             return _note_offer(open_home, todo, session.id, offer)
     return None
 
 
-def _offer_promised(open_home: OpenHome, session: Session, answer: str) -> TodoOffer | None:
+def _offer_promised(open_home: OpenHome, answer: str) -> TodoOffer | None:
     """Return the offer to note what an answer has announced for a day to come. Nothing runs on that
-    day unless it is a to-do. After text of others the words may be theirs: nothing is offered."""
-    if open_home.settings.proactive == "off" or not open_home.use_memory or session.is_foreign:
-        return None
+    day unless it is a to-do."""
     today = open_home.now().date()
     for sentence in sentences(answer[-MAX_SEARCHED:]):
-        named = find_named_day(sentence)
-        day = parse_day(named, today) if named else None
+        day = _day_named(sentence, today)
         if day and day > today and read_answer(sentence).has("announces"):
             text = " ".join(strip_hidden(sentence).split())[:LONGEST_PROMPT]
             line = f'Shall I note this for {day.isoformat()}: "{text}"? (yes)'
@@ -177,57 +145,73 @@ def _offer_promised(open_home: OpenHome, session: Session, answer: str) -> TodoO
     return None
 
 
-def _offer_log(open_home: OpenHome) -> OfferLog:
-    return OfferLog(open_home.home.private / FILE)
+def _day_named(text: str, today: date) -> date | None:
+    named = find_named_day(text)
+    return parse_day(named, today) if named else None
+
+
+# -------- earlier offers
+
+
+def _read_offers(open_home: OpenHome) -> tuple[Collection[str], Collection[str]]:
+    """Return the ids of the to-dos about which offers were made, and the conversations."""
+    rows: list[list[str]] = []
+    with suppress(OSError):
+        text = decode(read_bytes(open_home.home.private / FILE))
+        rows = [row for line in text.splitlines() if len(row := line.split("\t")) >= 3]
+    return {row[1] for row in rows}, {row[2] for row in rows}
 
 
 def _note_offer(
     open_home: OpenHome, todo: Todo, session: str, offer: TodoOffer
 ) -> TodoOffer | None:
-    words = offer.prompt or offer.line
-    kept = _offer_log(open_home).add(open_home.now().date(), todo.id, session, words)
-    return offer if kept else None
+    """Note an offer; return None when that fails: it would be made again and again."""
+    path, words = open_home.home.private / FILE, " ".join((offer.prompt or offer.line).split())
+    row = "\t".join((open_home.now().date().isoformat(), todo.id, session, words))
+    with suppress(OSError):
+        make_folder(path.parent)
+        with appending(path) as file:
+            file.write(f"{row}\n".encode("utf-8", "replace"))
+        return offer
+    return None
 
 
-def _prompt(open_home: OpenHome, todo: Todo) -> str:
-    if not plain_text(todo.text).isprintable() or "@" in todo.text:  # which would attach a file
+# -------- what can be offered
+
+
+def _prompt(open_home: OpenHome, todo: Todo, most: int) -> str:
+    """Return the prompt that does a to-do, in at most so many characters, "" without one."""
+    words = plain_text(todo.text)
+    if not words.isprintable() or "@" in todo.text:  # which would attach a file
         return ""
-    if _LINK.search(todo.text) or len([*sentences(plain_text(todo.text))]) > 1:
+    if _LINK.search(todo.text) or len([*sentences(words)]) > 1:
         return ""  # somebody else may have written it, and users say yes without much thought
     found = suggest_prompt(todo.text)
     if found.lower().startswith("find out where") and _LIST_OF_SHOPPING.search(todo.list):
         return ""
-    name = "" if found else person_named(todo.text)
-    return notes_prompt(todo.text) if name and _is_known(open_home, name) else found
+    if not found and (name := person_named(todo.text)) and _is_known(open_home, name):
+        found = f"Look in my notes for what I need to {_lower(words)}"
+    return found if len(found) <= most else ""
 
 
 def _is_known(open_home: OpenHome, name: str) -> bool:
     """Return True when the notes on people mention a name."""
-    return any(re.search(rf"\b{name}\b", text) for text in _read_texts(open_home, PEOPLE))
-
-
-def _read_texts(open_home: OpenHome, names: Iterable[str]) -> Iterator[str]:
-    for name in names:
-        try:
-            yield read_text(open_home.home.root / name, MAX_BYTES)
-        except OSError:
-            continue
+    for path in PEOPLE:
+        with suppress(OSError):
+            if re.search(rf"\b{name}\b", read_text(open_home.home.root / path, MAX_BYTES)):
+                return True
+    return False
 
 
 def _offer_to_do(open_home: OpenHome, todo: Todo) -> TodoOffer | None:
-    prompt = _prompt(open_home, todo)
-    if not prompt or len(prompt) > LONGEST_PROMPT:
-        return None
-    return TodoOffer(f'Shall I do that now: "{prompt}"? (yes)', prompt)
+    prompt = _prompt(open_home, todo, LONGEST_PROMPT)
+    return TodoOffer(f'Shall I do that now: "{prompt}"? (yes)', prompt) if prompt else None
 
 
 def _offer_date(open_home: OpenHome, todo: Todo) -> TodoOffer | None:
     """Return the offer of a date for a to-do that has none but names a day to come."""
-    named = find_named_day(todo.text)
-    if todo.due or "due:" in todo.text or named is None:
-        return None
     today = open_home.now().date()
-    day = parse_day(named, today)
+    day = None if todo.due or "due:" in todo.text else _day_named(todo.text, today)
     if day is None or day < today:
         return None
     text = todo.text if len(todo.text) <= LONGEST_PROMPT else f"{todo.text[:LONGEST_PROMPT]}..."
@@ -301,11 +285,6 @@ def person_named(text: str) -> str:
     """Return the name of the person whom a to-do says to call, write to or meet; "" for none."""
     found = _CALLS.match(text[:1].lower() + text[1:])
     return found["who"] if found else ""
-
-
-def notes_prompt(text: str) -> str:
-    """Return the prompt that prepares a to-do about a person."""
-    return f"Look in my notes for what I need to {_lower(plain_text(text))}"
 
 
 @cache
