@@ -76,14 +76,14 @@ _CLOCK = re.compile(r"^Now: [^\n]*?(\d{4}-\d\d-\d\d)", re.MULTILINE)
 class Fault:
     """What is wrong with an answer.
 
-    notice: a line for the user
+    what: the end of "the reply ...", for the user
     hint: what the model is told
     claims: sentences that say something was done
     kind: the kind of step that may mend it, "" for another answer
     form: a regular expression for the next answer, "" for none
     """
 
-    notice: str
+    what: str
     hint: str
     claims: tuple[str, ...] = ()
     kind: str = ""
@@ -130,41 +130,37 @@ def find_fault(answer: str, turn: RunningTurn, toolbox: Toolbox, *, changed: boo
     """Return the first thing that is wrong with an answer, None for a good one. `changed` tells
     that the turn has changed something."""
     if not changed and (claims := find_claims(answer, turn.user.content)):
-        told = "the reply claimed a change that did not happen; asking again"
         tool = "the tool `todo`" if turn.cues.todos or turn.cues.unclear else "a tool"
-        return Fault(told, UNBACKED.format(claim=claims[0], tool=tool), claims, "change")
+        hint = UNBACKED.format(claim=claims[0], tool=tool)
+        return Fault("claimed a change that did not happen", hint, claims, "change")
     if name := _untouched_file(answer, turn, toolbox):
-        told = f"the reply left {name} out; asking again"
-        return Fault(told, UNTOUCHED.format(name=name), kind="change")
+        return Fault(f"left {name} out", UNTOUCHED.format(name=name), kind="change")
     repeats = len(answer) >= SHORTEST_HINT and answer.strip() == turn.user.content.strip()
     if repeats and not changed:  # "The bill is paid." is true when it was ticked
         kind = "" if read_message(answer).lacks("orders") else "change"
-        return Fault("the reply only repeated the request; asking again", ECHO, kind=kind)
+        return Fault("only repeated the request", ECHO, kind=kind)
     if changed and _tells_nothing(answer):
-        return Fault("the reply was no answer; asking again", OWN_WORDS)
+        return Fault("was no answer", OWN_WORDS)
     if not changed and _gives_up_unlooked(answer, turn):
-        return Fault("the reply gave up without a look; asking again", NOT_LOOKED, kind="look")
+        return Fault("gave up without a look", NOT_LOOKED, kind="look")
     if path := _denied_file(answer, turn):
-        return Fault(f"the reply denied what {path} holds; asking again", DENIED.format(path=path))
+        return Fault(f"denied what {path} holds", DENIED.format(path=path))
     if fault := _find_form_fault(answer, turn, toolbox):
         return fault
     if value := next(_invented_contacts(answer, turn, toolbox), ""):
-        told = "the reply holds a number or address that nobody has said; asking again"
-        return Fault(told, INVENTED.format(value=value), kind="look")
+        hint = INVENTED.format(value=value)
+        return Fault("holds a number or address that nobody has said", hint, kind="look")
     if language := _wanted_language(answer, turn.user.content):
-        told = f"the reply was not in {language}; asking again"
-        return Fault(told, OTHER_LANGUAGE.format(language=language))
+        return Fault(f"was not in {language}", OTHER_LANGUAGE.format(language=language))
     if day := _only_todays_date(answer, turn):
-        told = "the reply named today's date without need; asking again"
-        return Fault(told, ONLY_TODAY.format(day=day))
+        return Fault("named today's date without need", ONLY_TODAY.format(day=day))
     return None
 
 
 def _untouched_file(answer: str, turn: RunningTurn, toolbox: Toolbox) -> str:
     """Return the new file that an order names when no call has tried more than to read, though a
     file may be written, and the answer does not name it; else ""."""
-    calls = (to_call(use) for entry in turn.entries for use in entry.tool_calls)
-    tried = any(toolbox.effect(call) not in READING for call in calls)
+    tried = any(toolbox.effect(to_call(use)) not in READING for use in turn.uses)
     if tried or not turn.cues.orders or not toolbox.shapes(frozenset({"write"})):
         return ""
     return next((name for name in turn.cues.missing if name not in answer), "")
@@ -192,7 +188,7 @@ def _gives_up_unlooked(answer: str, turn: RunningTurn) -> bool:
 def _denied_file(answer: str, turn: RunningTurn) -> str:
     """Return the file that was read last when a short answer says that what the file is named
     after is not there, else ""."""
-    last = next((use for entry in reversed(turn.entries) for use in entry.tool_calls), None)
+    last = next(reversed(turn.uses), None)
     if not last or not last.ok or last.tool != "read_file" or len(answer) > LONGEST_REFUSAL:
         return ""
     name = PurePosixPath(str(last.input.get("path", "")))
@@ -211,17 +207,17 @@ def _refusals(answer: str) -> Iterator[str]:
 def _find_form_fault(answer: str, turn: RunningTurn, toolbox: Toolbox) -> Fault | None:
     """Return what is wrong when an answer leaves a blank of the skill open, or when no line of it
     is in the form of a skill that only shapes the answer."""
-    uses = (use for entry in reversed(turn.entries) for use in entry.tool_calls if use.ok)
-    skill = turn.skill or next((use.output for use in uses if use.tool == "read_skill"), "")
+    read = [use.output for use in turn.uses if use.ok and use.tool == "read_skill"]
+    skill = turn.skill or "".join(read[-1:])
     form, told = line_form(skill), answer_form(skill)
     hint = IN_FORM.format(form=f":\n{told}\n", request=turn.request)
     if left_blanks(answer, skill):
-        return Fault("the reply left a blank of the skill open; asking again", hint)
+        return Fault("left a blank of the skill open", hint)
     if not (form and only_shapes_answer(skill, toolbox)) or answer.rstrip().endswith("?"):
         return None
     if any(re.fullmatch(form, line.strip(" `")) for line in answer.splitlines()):
         return None
-    return Fault("the reply was not in the form of the skill; asking again", hint, form=form)
+    return Fault("was not in the form of the skill", hint, form=form)
 
 
 def _invented_contacts(answer: str, turn: RunningTurn, toolbox: Toolbox) -> Iterator[str]:
@@ -271,5 +267,4 @@ def _read_texts(turn: RunningTurn) -> Iterator[str]:
     """Yield what the model has read in this turn, without the line that tells the time."""
     yield turn.user.content
     yield turn.user.context.partition("Now: ")[2].partition("\n")[2]
-    for entry in turn.entries:
-        yield from (use.output for use in entry.tool_calls)
+    yield from (use.output for use in turn.uses)

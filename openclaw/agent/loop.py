@@ -12,7 +12,7 @@ from openclaw import events
 from openclaw.agent.protocols.base import ModelStep, RunningTurn, StepProtocol
 from openclaw.errors import OpenclawError, PromptTooLarge
 from openclaw.frozen import frozen
-from openclaw.messages import NO_RECORD, Entry, ToolCall, ToolUse, TurnRecord, Usage, Waiting
+from openclaw.messages import Entry, ToolCall, ToolUse, TurnRecord, Usage, Waiting
 from openclaw.models.base import Model, Reply, Request, Text, Thinking
 from openclaw.models.token_count import Meter
 from openclaw.receipt import Receipt
@@ -30,16 +30,16 @@ BuildRequest = Callable[[RunningTurn, Request], Generator[events.Event, None, Re
 
 @frozen
 class TurnLimits:
-    """max_steps: model calls a turn
-    max_tokens: tokens of one reply
-    temperature, think, seed: sampler options; with a seed every run draws the same
+    """max_tokens: tokens of one reply
+    max_steps: model calls a turn
+    temperature, seed, think: sampler options; with a seed every run draws the same
     """
 
-    max_steps: int = 12
-    max_tokens: int = 1024
     temperature: float = 0.0
-    think: bool | None = None
+    max_tokens: int = 1024
+    max_steps: int = 12
     seed: int | None = None
+    think: bool | None = None
 
 
 @dataclass(slots=True)
@@ -58,7 +58,7 @@ class Loop:
     limits: TurnLimits = TurnLimits()
     meter: Meter = field(default_factory=Meter)
 
-    def run(self, turn: RunningTurn) -> Iterator[TurnOutput]:
+    def run(self, turn: RunningTurn) -> Generator[TurnOutput, None, None]:
         """Yield the events, and each new session entry as soon as it is complete.
 
         The last event is Done. Errors of the model or the home (OpenclawError) are raised after
@@ -94,14 +94,13 @@ class Loop:
 
     def request(self, turn: RunningTurn, least_temperature: float = 0.0) -> Request:
         """Return the next request of the turn, without its messages."""
-        demand, limits = self.protocol.demand(turn, self.toolbox), self.limits
-        temperature = max(limits.temperature, least_temperature)
+        limits = self.limits
         return Request(
             (),
-            demand.tools,
-            demand.schema,
+            self.protocol.tools(self.toolbox),
+            self.protocol.schema(turn, self.toolbox),
             limits.max_tokens,
-            temperature,
+            max(limits.temperature, least_temperature),
             seed=limits.seed,
             think=limits.think,
         )
@@ -167,7 +166,7 @@ class Loop:
                     if is_stuck(heard):
                         yield events.Notice("the model repeats itself; this reply was stopped")
                         return Reply("")
-                    state.partial = self.protocol.spoken(heard, turn)
+                    state.partial = self.protocol.spoken(heard)
                     if hints:
                         state.partial = _load_check().begin_of_answer(state.partial, hints)
                     streamed = len(state.streamed)
@@ -200,7 +199,10 @@ class Loop:
                 given = dict(call.arguments)
                 uses.append(ToolUse(call.id, call.name, given, outcome.text, outcome.ok))
                 shown += outcome.shown
-                yield _call_end(call, outcome)
+                seconds = round(outcome.seconds, 3)
+                yield events.ToolEnd(
+                    call.id, call.name, outcome.text, outcome.ok, seconds, outcome.said
+                )
                 if outcome.declined and self.protocol.ends_at_no:
                     state.stopped = "declined"
                     break
@@ -220,32 +222,23 @@ class Loop:
         """Run a call unless it repeats an earlier one without need: a write that was done, a read
         or command with no write since, a failure with no success since."""
         effect = self.toolbox.effect(call)
-        once = effect in CHANGING and effect != "run"
         key = json.dumps([call.name, dict(call.arguments)], sort_keys=True, default=str)
         known = state.past_calls.get(key)
-        if known and known.at < turn.forgotten:
-            known = None  # its result is no longer shown, so the call may run again
-        if known and (
-            (once and known.outcome.ok)
-            or (not once and known.outcome.ok and known.writes == state.writes)
-            or (not known.outcome.ok and known.successes == state.successes)
-        ):
-            return self._repeat_result(known, state)
+        # A result that is no longer shown may be asked for again.
+        if known and known.at >= turn.forgotten and known.holds(state):
+            known.count += 1
+            state.repeats += 1
+            state.stopped = "repeated" if known.count > 3 else state.stopped
+            text = REPEATED if known.outcome.ok else FAILED_BEFORE
+            return CallResult(text.format(result=known.outcome.text[:400]), known.outcome.ok)
         outcome = self.toolbox.run(call, share)
         state.writes += (outcome.effect or effect) in CHANGING and outcome.ok
         state.successes += outcome.ok
-        state.past_calls[key] = PastCall(outcome, state.writes, state.successes, len(turn.entries))
-        return outcome
-
-    def _repeat_result(self, known: PastCall, state: TurnState) -> CallResult:
-        known.count += 1
-        state.repeats += 1
-        if known.count > 3:
-            state.stopped = "repeated"
-        text = (REPEATED if known.outcome.ok else FAILED_BEFORE).format(
-            result=known.outcome.text[:400]
+        once = effect in CHANGING and effect != "run"
+        state.past_calls[key] = PastCall(
+            outcome, once, state.writes, state.successes, len(turn.entries)
         )
-        return CallResult(text, known.outcome.ok)
+        return outcome
 
     # -------- ends
 
@@ -266,16 +259,14 @@ class Loop:
             turn.kind, turn.form = fault.kind or turn.kind, fault.form
             if fault.claims:  # with all tools in reach
                 turn.cues = replace(turn.cues, asks=False)
-            yield events.Notice(fault.notice)
+            yield events.Notice(f"the reply {fault.what}; asking again")
             yield from self._add(turn, self._entry(answer, state, hint=fault.hint))
             return False
-        unbacked: tuple[str, ...] = fault.claims if fault else ()
         if len(answer) > len(state.streamed) and answer.startswith(state.streamed):
             yield events.Token(answer[len(state.streamed) :])
-        reason = "answer" if step.answer else "empty"
-        record = end_record(reason, receipt, unbacked)
-        yield from self._add(turn, self._entry(answer, state, record=record))
-        yield from self._done(answer, reason, state, unbacked)
+        state.stopped = "answer" if step.answer else "empty"
+        said = self._entry(answer, state)
+        yield from self._end(turn, state, said, fault.claims if fault else ())
         return True
 
     def _handle_empty(self, turn: RunningTurn, state: TurnState) -> Iterator[TurnOutput]:
@@ -292,41 +283,35 @@ class Loop:
             "repeated": "the same call came again and again",
             "full": "what this turn has brought no longer fits the window (setting window)",
         }
-        if state.stopped == "declined":
-            declined = DECLINED.format(tool=turn.entries[-1].tool_calls[-1].tool)
-            yield from self._end(turn, state, declined)
-            return
         steps = f"{self.limits.max_steps} steps were used up (max_steps)"
         why = reasons.get(state.stopped, steps)
         said = [entry.content for entry in turn.entries[1:] if entry.content and not entry.hint]
-        known = [use.output for entry in turn.entries for use in entry.tool_calls if use.ok]
-        parts = [*said[-1:], f"I stopped: {why}."]
-        if known:
-            parts.append(f"The last result was:\n{known[-1][:1500]}")
-        yield from self._end(turn, state, "\n".join(parts))
-
-    def _end(self, turn: RunningTurn, state: TurnState, answer: str) -> Iterator[TurnOutput]:
-        """End the turn with words of the program."""
+        known = [f"The last result was:\n{use.output[:1500]}" for use in turn.uses if use.ok]
+        answer = "\n".join((*said[-1:], f"I stopped: {why}.", *known[-1:]))
+        if state.stopped == "declined":
+            answer = DECLINED.format(tool=turn.uses[-1].tool)
+        state.stopped = state.stopped or "steps"
         yield events.Token(answer)
-        reason = state.stopped or "steps"
-        record = end_record(reason, self.receipt())
-        said_last = Entry("assistant", answer, usage=state.usage, at=timestamp())
-        yield from self._add(turn, said_last.with_record(record))
-        yield from self._done(answer, reason, state, ())
+        yield from self._end(
+            turn, state, Entry("assistant", answer, usage=state.usage, at=timestamp())
+        )
 
     def _interrupted(self, turn: RunningTurn, state: TurnState) -> Iterator[TurnOutput]:
-        if state.partial and turn.entries[-1].content != state.partial:
-            record = end_record("interrupted", self.receipt())
-            said = Entry("assistant", state.partial, at=timestamp())
-            yield from self._add(turn, said.with_record(record))
-        yield from self._done(state.partial, "interrupted", state, ())
+        state.stopped = "interrupted"
+        yield from self._end(turn, state, Entry("assistant", state.partial, at=timestamp()))
 
-    def _done(
-        self, answer: str, reason: str, state: TurnState, unbacked: tuple[str, ...]
+    def _end(
+        self, turn: RunningTurn, state: TurnState, said: Entry, unbacked: tuple[str, ...] = ()
     ) -> Iterator[TurnOutput]:
+        """End the turn with this message, unless it is empty or already there."""
         receipt = self.receipt()
+        if state.stopped != "interrupted" or said.content not in ("", turn.entries[-1].content):
+            changed = [*(file.path for file in receipt.files), *receipt.sent]
+            record = TurnRecord(stop=state.stopped, unbacked=list(unbacked), changed=changed)
+            yield from self._add(turn, said.with_record(record))
         yield events.ReceiptMade(receipt, unbacked)
-        yield events.Done(answer, state.usage, reason, "", self.model.card.name, receipt, unbacked)
+        name = self.model.card.name
+        yield events.Done(said.content, state.usage, state.stopped, "", name, receipt, unbacked)
 
     # -------- entries
 
@@ -337,10 +322,7 @@ class Loop:
         uses: Sequence[ToolUse] = (),
         shown: Sequence[Shown] = (),
         hint: str = "",
-        record: TurnRecord = NO_RECORD,
     ) -> Entry:
-        if uses:
-            record = TurnRecord(shown=[*map(asdict, shown)])
         last = state.last
         raw = last.text if last.text != content else ""
         return Entry(
@@ -352,17 +334,12 @@ class Loop:
             raw=raw,
             hint=hint,
             thought=state.thought,
-            record_json=record.as_json(),
+            record_json={"shown": [*map(asdict, shown)]} if uses else {},
         )
 
     def _add(self, turn: RunningTurn, entry: Entry) -> Iterator[TurnOutput]:
         turn.entries.append(entry)
         yield entry
-
-
-def _call_end(call: ToolCall, outcome: CallResult) -> events.ToolEnd:
-    seconds = round(outcome.seconds, 3)
-    return events.ToolEnd(call.id, call.name, outcome.text, outcome.ok, seconds, outcome.said)
 
 
 def _has_hints(turn: RunningTurn) -> bool:
@@ -380,15 +357,23 @@ def _load_check() -> ModuleType:
 class PastCall:
     """A call that was made.
 
+    once: what it did is not to be done again
     writes, successes, at: writes, successful calls and entries of the turn at that time
     count: how often the model asked for it
     """
 
     outcome: CallResult
+    once: bool
     writes: int
     successes: int
     at: int
     count: int = 1
+
+    def holds(self, state: TurnState) -> bool:
+        """Return True when the call would have the same result now."""
+        if self.outcome.ok:
+            return self.once or self.writes == state.writes
+        return self.successes == state.successes
 
 
 @dataclass(slots=True)
@@ -408,12 +393,6 @@ class TurnState:
     empty: bool = False
     corrected: bool = False
     stopped: str = ""
-
-
-def end_record(reason: str, receipt: Receipt, unbacked: Sequence[str] = ()) -> TurnRecord:
-    """Return the record of a turn's end, for its last message."""
-    changed = [*(file.path for file in receipt.files), *receipt.sent]
-    return TurnRecord(stop=reason, unbacked=list(unbacked), changed=changed)
 
 
 def timestamp() -> str:

@@ -47,18 +47,15 @@ class RunningTurn:
     order_began: int = 1
 
     @property
+    def uses(self) -> list[ToolUse]:
+        """The calls that were made."""
+        return [use for entry in self.entries for use in entry.tool_calls]
+
+    @property
     def request(self) -> str:
         """The user's words, short enough to be repeated after an observation."""
         text = " ".join(self.user.content.split())
         return text if len(text) <= 600 else text[:450] + " ... " + text[-140:]
-
-
-@frozen
-class Demand:
-    """The constraints on the next reply: tools to offer, or a JSON schema."""
-
-    tools: tuple[Mapping[str, Any], ...] = ()
-    schema: Mapping[str, Any] | None = None
 
 
 @frozen
@@ -91,11 +88,13 @@ class StepProtocol(Protocol):
         """Return the tools that go with each request, none where the head lists them."""
         ...
 
-    def demand(self, turn: RunningTurn, toolbox: Toolbox) -> Demand: ...
+    def schema(self, turn: RunningTurn, toolbox: Toolbox) -> Mapping[str, Any] | None:
+        """Return the JSON schema of the next reply, None where tools are called natively."""
+        ...
 
     def read(self, reply: Reply, turn: RunningTurn, toolbox: Toolbox) -> ModelStep: ...
 
-    def spoken(self, text: str, turn: RunningTurn) -> str:
+    def spoken(self, text: str) -> str:
         """Return the answer in an unfinished reply, to be shown as it comes."""
         ...
 

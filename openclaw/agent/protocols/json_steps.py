@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from openclaw.agent.protocols.base import Demand, ModelStep, RunningTurn, to_call
+from openclaw.agent.protocols.base import ModelStep, RunningTurn, to_call
 from openclaw.agent.protocols.read_reply import partial_answer, read_step
 from openclaw.agent.protocols.step_schema import (
     NEAREST,
@@ -105,8 +105,8 @@ class JsonSteps:
     def tools(self, toolbox: Toolbox) -> tuple[Mapping[str, Any], ...]:
         return ()
 
-    def demand(self, turn: RunningTurn, toolbox: Toolbox) -> Demand:
-        return Demand(schema=step_schema(turn, toolbox))
+    def schema(self, turn: RunningTurn, toolbox: Toolbox) -> Mapping[str, Any]:
+        return step_schema(turn, toolbox)
 
     def read(self, reply: Reply, turn: RunningTurn, toolbox: Toolbox) -> ModelStep:
         if turn.closing == "may" and MORE.fullmatch(reply.text.strip()):
@@ -122,7 +122,7 @@ class JsonSteps:
             turn.kind = step.kind
         return step
 
-    def spoken(self, text: str, turn: RunningTurn) -> str:
+    def spoken(self, text: str) -> str:
         return partial_answer(text)
 
     def hint(self, turn: RunningTurn, uses: Sequence[ToolUse], toolbox: Toolbox) -> str:
@@ -131,7 +131,7 @@ class JsonSteps:
         rules = "".join(f"\nRule: {rule}" for rule in turn.rules) if turn.closing != "no" else ""
         done = first_line(uses[-1].output) if uses else ""
         form = f":\n{told}\n" if (told := answer_form(turn.skill)) else ""
-        every = _all_done(turn, uses) if text is ALL_DONE else ""
+        every = "\n".join(first_line(use.output) for use in (*turn.uses, *uses) if use.ok)
         return text.format(request=turn.request, done=done, form=form, part=part, all=every) + rules
 
     def _hint(
@@ -149,9 +149,10 @@ class JsonSteps:
         if last.tool == "read_skill":
             turn.skill = last.output
             return (FOLLOW, "no") if skill_calls(turn.skill, toolbox) else (IN_FORM, "must")
-        if turn.skill and toolbox.effect(to_call(last)) != "write":
+        effect = toolbox.effect(to_call(last))
+        if turn.skill and effect != "write":
             return (FOLLOW, "no") if skill_goes_on(turn.skill, uses, toolbox) else (IN_FORM, "must")
-        if toolbox.effect(to_call(last)) == "write":
+        if effect == "write":
             if turn.orders_left:
                 turn.cues, turn.order_began = turn.orders_left.pop(0)[1], len(turn.entries) + 1
                 return NEXT_PART, "no"
@@ -160,7 +161,7 @@ class JsonSteps:
             if turn.cues.parts:
                 return CHANGED_PART, "may"
             return (CHANGED_TELL if turn.cues.tells and not turn.skill else CHANGED), "must"
-        if toolbox.effect(to_call(last)) == "send":
+        if effect == "send":
             return (CHANGED_PART, "may") if turn.cues.parts else (CHANGED_TELL, "must")
         if last.tool in PROGRAMS and turn.kind == "change":
             return RAN, "may"
@@ -175,23 +176,14 @@ def first_line(output: str) -> str:
     return f"{line[:-1]}." if line.endswith(":") else line
 
 
-def _all_done(turn: RunningTurn, uses: Sequence[ToolUse]) -> str:
-    """Return a line for each change that the turn has made."""
-    every = [*(use for entry in turn.entries for use in entry.tool_calls), *uses]
-    return "\n".join(first_line(use.output) for use in every if use.ok)
-
-
 def _after_failure(last: ToolUse, turn: RunningTurn) -> tuple[str, str]:
     if OUTSIDE_HOME in last.output or last.output.startswith("Refused"):
         return OUTSIDE, "must"
     cues = turn.cues
     if last.tool == "read_file" and cues.asks and cues.missing and not cues.similar:
         return NO_FILE, "must"
-    if last.input.get("path") == TODO_FILE:
-        return FAILED, "no"
-    if last.tool == "edit_file" and NEAREST.search(last.output):
-        return CORRECT_LINE, "no"
-    return FAILED, "no"
+    in_file = last.tool == "edit_file" and last.input.get("path") != TODO_FILE
+    return CORRECT_LINE if in_file and NEAREST.search(last.output) else FAILED, "no"
 
 
 def _to_json_steps(entry: Entry) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from openclaw.agent.protocols.base import Demand, ModelStep, RunningTurn, to_call
+from openclaw.agent.protocols.base import ModelStep, RunningTurn, to_call
 from openclaw.agent.protocols.read_reply import THINK, read_step
 from openclaw.messages import Entry, Message, ToolUse, with_context
 from openclaw.models.base import Reply
@@ -51,8 +51,8 @@ class Native:
     def tools(self, toolbox: Toolbox) -> tuple[Mapping[str, Any], ...]:
         return toolbox.specs()
 
-    def demand(self, turn: RunningTurn, toolbox: Toolbox) -> Demand:
-        return Demand(tools=self.tools(toolbox))
+    def schema(self, turn: RunningTurn, toolbox: Toolbox) -> None:
+        return None
 
     def read(self, reply: Reply, turn: RunningTurn, toolbox: Toolbox) -> ModelStep:
         if reply.tool_calls:
@@ -60,7 +60,7 @@ class Native:
             return ModelStep(answer=THINK.sub("", reply.text).strip(), calls=reply.tool_calls)
         return read_step(reply.text, toolbox.arguments)
 
-    def spoken(self, text: str, turn: RunningTurn) -> str:
+    def spoken(self, text: str) -> str:
         # Text from where a call may begin is held back until it is clear that it is none.
         begin = CALL_BEGINS.search(text)
         return text[: begin.start()] if begin else text

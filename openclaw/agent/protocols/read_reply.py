@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from openclaw.agent.protocols.base import ModelStep
@@ -36,10 +35,9 @@ def read_step(text: str, tools: Mapping[str, Collection[str]]) -> ModelStep:
         steps = [(s, span) for value, span in found if (s := _from_value(value, tools))]
         called = [(s, span) for s, span in steps if s.calls]
         if called:
-            first, calls = called[0][0], [call for s, _ in called for call in s.calls]
-            numbered = tuple(replace(c, id=f"call_{n}") for n, c in enumerate(calls, 1))
+            first, calls = called[0][0], tuple(call for s, _ in called for call in s.calls)
             rest = _without(text, [span for _, span in called])
-            return ModelStep(rest, numbered, first.thought, first.kind)
+            return ModelStep(rest, calls, first.thought, first.kind)
         if len(steps) == 1 and not _without(text, [steps[0][1]]):
             return steps[0][0]
     return ModelStep(answer=text)
@@ -81,15 +79,14 @@ def _load(text: str) -> Any:
 
 def _from_value(value: Any, tools: Mapping[str, Collection[str]]) -> ModelStep | None:
     if isinstance(value, list):
-        calls = [c for i, v in enumerate(value) if (c := _call(v, tools, i))]
-        return ModelStep(calls=tuple(calls)) if calls else None
+        calls = tuple(call for each in value if (call := _call(each, tools)))
+        return ModelStep(calls=calls) if calls else None
     if not isinstance(value, dict):
         return None
     if isinstance(value.get("tool_calls"), list):
         return _from_value(value["tool_calls"], tools)
     thought, kind = str(value.get("thought") or ""), str(value.get("kind") or "")
-    call = _call(value, tools, 0)
-    if call:
+    if call := _call(value, tools):
         return ModelStep(calls=(call,), thought=thought, kind=kind)
     given = next((v for k in ANSWER_KEYS if (v := value.get(k)) not in (None, "")), None)
     if isinstance(given, str):
@@ -101,7 +98,8 @@ def _from_value(value: Any, tools: Mapping[str, Collection[str]]) -> ModelStep |
     return ModelStep(text, thought=thought, kind=kind)
 
 
-def _call(value: Any, tools: Mapping[str, Collection[str]], index: int) -> ToolCall | None:
+def _call(value: Any, tools: Mapping[str, Collection[str]]) -> ToolCall | None:
+    """Return the call in a value. It has no id: the loop numbers the calls of a turn."""
     if not isinstance(value, dict):
         return None
     if isinstance(value.get("function"), dict):
@@ -113,12 +111,13 @@ def _call(value: Any, tools: Mapping[str, Collection[str]], index: int) -> ToolC
     known = tools.get(name, ())
     given = next((value[k] for k in ARGUMENT_KEYS if k in value), None)
     if isinstance(given, str):
-        loaded = _load(given)
-        given = loaded if isinstance(loaded, dict) else _single(given, known)
+        text, given = given, _load(given)
+        if not isinstance(given, dict):  # only one string: it is the tool's first argument
+            given = dict.fromkeys([*known][:1], text) if text else {}
     if not isinstance(given, dict):
         given = {k: v for k, v in value.items() if k not in STEP_KEYS or k in known}
         given.pop("action" if value.get("action") == name else "", None)
-    return ToolCall(f"call_{index + 1}", name, given)
+    return ToolCall("", name, given)
 
 
 def _unknown(value: Mapping[str, Any]) -> str:
@@ -130,12 +129,6 @@ def _unknown(value: Mapping[str, Any]) -> str:
     if "action_input" in value and isinstance(action, str) and not value.get("answer"):
         return "" if action.strip().lower() in NO_ACTION else action
     return ""
-
-
-def _single(text: str, arguments: Collection[str]) -> dict[str, Any]:
-    """Return the arguments of a call with only one string: it is the tool's first argument."""
-    first = next(iter(arguments), None)
-    return {first: text} if first and text else {}
 
 
 def partial_answer(text: str) -> str:

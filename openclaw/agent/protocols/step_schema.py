@@ -206,7 +206,7 @@ def _with_pattern(call: Schema, form: str) -> Schema:
 
 def unread_names(turn: RunningTurn, uses: Sequence[ToolUse]) -> list[str]:
     """Return the files and pages that the request names and this turn has not read."""
-    done = [*(use for entry in turn.entries for use in entry.tool_calls), *uses]
+    done = (*turn.uses, *uses)
     outputs = [use.output for use in done if use.ok and use.tool == "read_file"]
     fetched = {use.input.get("url") for use in done if use.ok and use.tool == "fetch_url"}
     files = [p for p in turn.cues.named if not any(text.startswith(p) for text in outputs)]

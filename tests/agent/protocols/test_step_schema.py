@@ -77,7 +77,7 @@ class Case:
     @property
     def options(self) -> list[dict[str, Any]]:
         schema = step_schema(self.turn, self.box)
-        assert schema == self.steps.demand(self.turn, self.box).schema
+        assert schema == self.steps.schema(self.turn, self.box)
         return [step["properties"] for step in schema["anyOf"]]
 
     @property
@@ -473,7 +473,7 @@ def test_a_reply_that_is_cut_in_the_middle_is_never_shown_as_json(
     case = Case(root, "Tell me.")
     step = case.steps.read(Reply(text, stop_reason="length"), case.turn, case.box)
     assert (step.answer, step.calls) == (said, ())
-    assert case.steps.spoken(text, case.turn) == said
+    assert case.steps.spoken(text) == said
 
 
 def test_a_cut_call_reaches_neither_the_screen_nor_the_session(tmp_path: Path) -> None:
@@ -489,7 +489,7 @@ def test_plain_words_and_braces_in_an_answer_stay(root: Path) -> None:
     text = 'Use {"a": 1} as the body.'
     assert case.steps.read(Reply(text), case.turn, case.box).answer == text
     whole = json.dumps({"kind": "answer", "answer": '{"a": 1}'})
-    assert case.steps.spoken(whole, case.turn) == '{"a": 1}'
+    assert case.steps.spoken(whole) == '{"a": 1}'
 
 
 def test_a_call_of_a_talk_with_native_calls_stays_readable(root: Path) -> None:
