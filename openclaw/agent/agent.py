@@ -11,7 +11,7 @@ from openclaw import events
 from openclaw.agent.memory_lookup import needs_recall
 from openclaw.agent.protocols.protocol_choice import choose_protocol
 from openclaw.agent.recording import record_turn
-from openclaw.agent.request import RequestBuilder, make_request_builder
+from openclaw.agent.request import RequestBuilder
 from openclaw.agent.turn import run_turn, update_working_notes
 from openclaw.agent.window import KEPT
 from openclaw.errors import UsageError
@@ -129,7 +129,7 @@ class Agent(OpenHome):
     def _request_builder(self, session: Session) -> RequestBuilder:
         mask_session(self.masker, session)
         protocol = choose_protocol(self.settings.protocol, self.model.card)
-        return make_request_builder(self, session, protocol, self.turn_skills(), TurnChanges())
+        return RequestBuilder.make(self, session, protocol, self.turn_skills(), TurnChanges())
 
 
 def _load_undo() -> ModuleType:

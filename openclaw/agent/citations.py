@@ -118,11 +118,16 @@ def check_citations(places: Iterable[Place], given: SeenTexts, look: ReadLines) 
     found = {}
     for path, first, last in places:
         name = _full_path(path, known)
-        if not _is_path(path, known) or not _is_of_a_file(name, first, known, look):
+        if not _is_path(path, known):
             continue
+        lines = look(name)
+        if lines is None and name not in known and not name.startswith(_TOP):
+            continue
+        if lines and first > len(lines) and name.rpartition(".")[2].lower() not in _PROSE:
+            continue  # `compose.yml:8080` names a port
         spans = [(each.start_line, each.end_line) for each in given.shown if each.path == name]
         shown = _is_shown(first, last, spans, given.head.get(name, ()))
-        right = shown and _has_line(name, last, look)
+        right = shown and not (lines and last > len(lines))
         if not shown and name not in named:
             texts = given.named if name.startswith("memory/") else (*given.named, *given.printed)
             named[name] = _named_lines(name, texts)
@@ -184,15 +189,6 @@ def _is_path(path: str, known: Collection[str]) -> bool:
     return path.rpartition(".")[2].lower() in _EXTENSIONS
 
 
-def _is_of_a_file(name: str, first: int, known: Collection[str], look: ReadLines) -> bool:
-    """Return True when a place is in a file: a shown file, an existing one, or one below a folder
-    of the home. `compose.yml:8080` names a port."""
-    lines = look(name)
-    if lines and first > len(lines) and name.rpartition(".")[2].lower() not in _PROSE:
-        return False
-    return name in known or lines is not None or name.startswith(_TOP)
-
-
 def _full_path(path: str, known: Collection[str]) -> str:
     """Return the path of the shown file when its name is cited without its folder."""
     path = path.removeprefix("./")
@@ -212,12 +208,6 @@ def _is_shown(
         if begin <= first <= end:
             first = end + 1
     return first > last
-
-
-def _has_line(path: str, last: int, look: ReadLines) -> bool:
-    """Return True when a file of the home has the line, or when its lines are unknown."""
-    lines = look(path)
-    return not lines or last <= len(lines)
 
 
 def _named_lines(path: str, texts: Iterable[str]) -> frozenset[int]:

@@ -8,24 +8,27 @@ import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from openclaw import events
-from openclaw.agent.window import SentConversation, Wire, make_messages
+from openclaw.agent.toolset import open_notes
+from openclaw.agent.window import make_messages
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
-from openclaw.memory.notes import Notes
-from openclaw.messages import Entry, Message, Waiting
-from openclaw.models.base import Model, Reply, Request
-from openclaw.models.token_count import Meter
+from openclaw.home.open_home import OpenHome
+from openclaw.messages import Message, Waiting
+from openclaw.models.base import Reply, Request
 from openclaw.nlp.identifiers import has_identifier, identifiers
 from openclaw.nlp.statements import lasting_facts
 from openclaw.nlp.words import has_negation, missing_words, significant_words
 from openclaw.sessions.session import Session
 from openclaw.sessions.session_files import notes_path
-from openclaw.sessions.store import SessionStore
 from openclaw.sessions.working_notes import WorkingNotes
+from openclaw.tools.tool import closed_object
 from openclaw.types import ToolProblem
+
+if TYPE_CHECKING:
+    from openclaw.agent.request import RequestBuilder
 
 OUTLINE_SHARE = 0.4
 """The part of a summary that the model's words may take; the rest is for the working notes."""
@@ -36,90 +39,51 @@ LEAST_EXCHANGES = 3
 """
 
 
-@frozen
-class PlannedCompaction:
-    """A planned compaction: the summary that will replace the first `upto` messages, and candidates
-    for the memory."""
-
-    upto: int
-    summary: str
-    facts: tuple[str, ...]
-
-
-@frozen
-class Compaction:
-    """Compacts conversations of one home. `memory` is None when nothing may be remembered; `mask`
-    replaces secrets, which the user may have written into the notes, by their names."""
-
-    sessions: SessionStore
-    asking: Summarizer
-    memory: Notes | None
-    mask: Callable[[str], str] = str
-
-    def prepare(
-        self,
-        session: Session,
-        upto: int,
-        talk: SentConversation,
-        room: int,
-        focus: str | None = None,
-    ) -> Generator[events.Event, None, PlannedCompaction]:
-        """Make the summary of the first `upto` messages, in at most `room` tokens; change nothing
-        yet. `focus` is None unless the user ordered the compaction."""
-        yield events.Notice(f"summing up the older {upto} messages of this conversation")
-        old = session.messages[:upto]
-        many = sum(entry.role == "user" for entry in old) >= LEAST_EXCHANGES
-        asked = talk if many or focus is not None else None
-        facts = yield from self.facts(old, asked)
-        summary = yield from self.summary(session, asked, room, focus or "")
-        return PlannedCompaction(upto, summary, facts)
-
-    def put_away(self, session: Session, prepared: PlannedCompaction) -> Iterator[events.Event]:
-        """Propose the facts to the user, archive the messages and put the summary in their place.
-        All is on the disk at the end."""
-        proposed = self._propose(prepared.facts, session.id)
-        self.sessions.compact(session, prepared.upto, prepared.summary)
-        if proposed:
-            yield events.Notice(f"for your memory: {proposed} (openclaw memory review)")
-
-    def summary(
-        self, session: Session, talk: SentConversation | None, room: int, focus: str
-    ) -> Generator[events.Event, None, str]:
-        """Return the summary of the older part: the outline, merged with the one before it, and the
-        working notes. Without a talk the model is not asked."""
-        new = (yield from self.asking.summary(talk, focus)) if talk else Outline()
-        old = parse_outline(session.compressed_context)
-        count = self.asking.meter.count
-        made = shorten_outline(merge_outlines(old, new), int(room * OUTLINE_SHARE), count)
-        frame = count(render_outline(made, "x"))
-        notes = WorkingNotes.read(notes_path(self.sessions.folder, session.id))
-        brief = self.mask(notes.brief(max(0, room - frame), count, lasting_facts))
-        found = WHERE if self.memory is not None else ""
-        return self.mask(render_outline(without_known(made, brief), brief, found))
-
-    def facts(
-        self, entries: Sequence[Entry], talk: SentConversation | None
-    ) -> Generator[events.Event, None, tuple[str, ...]]:
-        """Return candidates for the memory: by pattern from the user's own words, then from the
-        model, which is not asked without a talk."""
-        if self.memory is None:
-            return ()
-        said = [entry.content for entry in entries if entry.role == "user"]
+def summarize(
+    builder: RequestBuilder, upto: int, tools: Sequence[Any], room: int, focus: str | None
+) -> Generator[events.Event, None, tuple[str, tuple[str, ...]]]:
+    """Return the summary of the first `upto` messages, in at most `room` tokens, and candidates for
+    the memory; change nothing yet. The summary is the outline, merged with the one before it, and
+    the working notes. `focus` is None unless the user ordered the compaction."""
+    yield events.Notice(f"summing up the older {upto} messages of this conversation")
+    open_home, session, count = builder.open_home, builder.session, builder.meter.count
+    mask, remembers = open_home.masker.mask, open_home.use_memory and open_home.saving
+    said = [entry.content for entry in session.messages[:upto] if entry.role == "user"]
+    asks = focus is not None or len(said) >= LEAST_EXCHANGES
+    facts, new = list[str](), Outline()
+    if remembers:  # by pattern from the user's own words, then from the model
         found = dict.fromkeys(fact for words in said for fact in lasting_facts(words))
-        asked = (yield from self.asking.facts(talk)) if talk else ()
-        known = [*found][:MAX_PROPOSED]
-        return tuple(map(self.mask, dict.fromkeys((*known, *asked))))
+        facts += [*found][:MAX_PROPOSED]
+    if remembers and asks:
+        facts += yield from _ask_facts(builder, tools)
+    if asks:
+        new = yield from _ask_outline(builder, tools, focus or "")
+    both = merge_outlines(parse_outline(session.compressed_context), new)
+    made = shorten_outline(both, int(room * OUTLINE_SHARE), count)
+    frame = count(render_outline(made, "x"))
+    notes = WorkingNotes.read(notes_path(open_home.sessions.folder, session.id))
+    # The user may have written secrets into the notes.
+    brief = mask(notes.brief(max(0, room - frame), count, lasting_facts))
+    block = render_outline(without_known(made, brief), brief, WHERE if remembers else "")
+    return mask(block), tuple(map(mask, dict.fromkeys(facts)))
 
-    def _propose(self, facts: Sequence[str], session_id: str) -> int:
-        """Put facts that are not known yet into the inbox; return their number."""
-        if self.memory is None:
-            return 0
-        proposed = 0
-        for fact in facts:
-            with suppress(ToolProblem):
-                self.memory.propose(fact, f"session {session_id}")
-                proposed += 1
-        return proposed
+
+def put_away(
+    open_home: OpenHome, session: Session, upto: int, summary: str, facts: Sequence[str]
+) -> Iterator[events.Event]:
+    """Propose the facts to the user, archive the messages and put the summary in their place. All
+    is on the disk at the end."""
+    proposed = 0
+    for fact in facts:
+        with suppress(ToolProblem):  # it is known
+            open_notes(open_home).propose(fact, f"session {session.id}")
+            proposed += 1
+    open_home.sessions.compact(session, upto, summary)
+    if proposed:
+        yield events.Notice(f"for your memory: {proposed} (openclaw memory review)")
+
+
+# -------- questions to the model
 
 
 SUMMARY_TOKENS = 400
@@ -145,82 +109,91 @@ with one JSON object: "facts": a list of at most 4, each with "fact", one senten
 the user's own words for it. An empty list when there are none. No tasks, no questions."""
 
 
-@frozen
-class Summarizer:
-    """Asks a model about a conversation, in requests that fit its window."""
+def _ask_outline(
+    builder: RequestBuilder, tools: Sequence[Any], focus: str
+) -> Generator[events.Event, None, Outline]:
+    """Return the outline from the model, checked; an empty one when it fails."""
+    session = builder.session
+    words = ASK_SUMMARY + (FOCUS.format(focus=focus) if focus else "")
+    text = yield from _ask(builder, tools, words, outline_schema(), SUMMARY_TOKENS)
+    contents = (entry.content for entry in session.messages)
+    said = "\n".join((session.compressed_context, *contents, focus))
+    uses = (f"{dict(use.input)}\n{use.output}" for e in session.messages for use in e.tool_calls)
+    shown = "\n".join((*(entry.context for entry in session.messages), *uses))
+    return keep_supported(read_outline(text), said, shown)
 
-    model: Model
-    wire: Wire
-    meter: Meter
-    constrained: bool
 
-    def summary(
-        self, talk: SentConversation, focus: str = ""
-    ) -> Generator[events.Event, None, Outline]:
-        """Return the outline from the model, checked; an empty one when it fails."""
-        words = ASK_SUMMARY + (FOCUS.format(focus=focus) if focus else "")
-        text = yield from self._ask(talk, words, outline_schema(), SUMMARY_TOKENS)
-        said = "\n".join((talk.earlier, *(entry.content for entry in talk.entries), focus))
-        return keep_supported(read_outline(text), said, _tool_texts(talk.entries))
+def _ask_facts(
+    builder: RequestBuilder, tools: Sequence[Any]
+) -> Generator[events.Event, None, tuple[str, ...]]:
+    """Return lasting facts that the user stated, each proved by a quotation of his words."""
+    text = yield from _ask(builder, tools, ASK_FACTS, _facts_schema(), FACTS_TOKENS)
+    messages = builder.session.messages
+    return find_proven_facts(text, "\n".join(e.content for e in messages if e.role == "user"))
 
-    def facts(self, talk: SentConversation) -> Generator[events.Event, None, tuple[str, ...]]:
-        """Return lasting facts that the user stated, each proved by a quotation of his words."""
-        text = yield from self._ask(talk, ASK_FACTS, _facts_schema(), FACTS_TOKENS)
-        said = "\n".join(entry.content for entry in talk.entries if entry.role == "user")
-        return find_proven_facts(text, said)
 
-    def _ask(
-        self, talk: SentConversation, words: str, wanted: dict[str, Any], tokens: int
-    ) -> Generator[events.Event, None, str]:
-        """Return the text of the reply, "" when there is none."""
-        window = self.model.card.window
-        tokens = min(tokens, int(window * SHARE_OF_REPLY))
-        request = Request(
-            self._messages(talk, words, window - tokens - MARGIN),
-            talk.tools,
-            wanted if self.constrained else None,
-            tokens,
-            think=False if self.model.card.thinking else None,
-            session=talk.session,
-        )
-        try:
-            for chunk in self.model.stream(request):
-                if isinstance(chunk, Waiting):
-                    yield events.waiting_event(chunk)
-                elif isinstance(chunk, Reply):
-                    return chunk.text
-        except OpenclawError as error:
-            yield events.Notice(f"the model gave no summary ({error}); the notes serve alone")
-        return ""
+def _ask(
+    builder: RequestBuilder, tools: Sequence[Any], words: str, wanted: dict[str, Any], tokens: int
+) -> Generator[events.Event, None, str]:
+    """Ask the model about the conversation; return the text of the reply, "" when there is none."""
+    card = builder.card
+    tokens = min(tokens, int(card.window * SHARE_OF_REPLY))
+    request = Request(
+        _fitting_messages(builder, tools, words, card.window - tokens - MARGIN),
+        tuple(tools),
+        wanted if builder.protocol.name != "native" else None,
+        tokens,
+        think=False if card.thinking else None,
+        session=builder.session.id,
+    )
+    try:
+        for chunk in builder.open_home.model.stream(request):
+            if isinstance(chunk, Waiting):
+                yield events.waiting_event(chunk)
+            elif isinstance(chunk, Reply):
+                return chunk.text
+    except OpenclawError as error:
+        yield events.Notice(f"the model gave no summary ({error}); the notes serve alone")
+    return ""
 
-    def _messages(self, talk: SentConversation, words: str, most: int) -> tuple[Message, ...]:
-        """Return the conversation and the question in at most `most` tokens: as it was sent, else
-        with all results in one line, else without its oldest exchanges."""
-        system, asked = Message("system", talk.head), Message("user", words)
-        most -= self.meter.cost([system, asked]) + self.meter.tools(talk.tools)
-        entries, short = talk.entries, talk.short
-        while True:
-            said = make_messages(entries, short, talk.earlier, self.wire)
-            if not entries or self.meter.cost(said) <= most:
-                return (system, *_with_question(said, asked))
-            if short < len(entries):
-                short = len(entries)
-            else:
-                starts = [at for at, entry in enumerate(entries) if at and entry.role == "user"]
-                entries = entries[starts[len(starts) // 4] :] if starts else ()
-                short = len(entries)
+
+def _fitting_messages(
+    builder: RequestBuilder, tools: Sequence[Any], words: str, most: int
+) -> tuple[Message, ...]:
+    """Return the conversation and the question in at most `most` tokens: as it was sent, else with
+    all results in one line, else without its oldest exchanges."""
+    session, meter = builder.session, builder.meter
+    system, asked = Message("system", builder.head), Message("user", words)
+    most -= meter.cost([system, asked]) + meter.tools(tools)
+    entries, short = session.messages, session.shortened
+    while True:
+        said = make_messages(entries, short, session.compressed_context, builder.protocol.wire)
+        if not entries or meter.cost(said) <= most:
+            break
+        if short >= len(entries):
+            starts = [at for at, entry in enumerate(entries) if at and entry.role == "user"]
+            entries = entries[starts[len(starts) // 4] :] if starts else []
+        short = len(entries)
+    if said and said[-1].role == "user":  # templates of some models want both roles by turns
+        last = said.pop()
+        asked = replace(last, content=f"{last.content}\n\n{words}")
+    return (system, *said, asked)
+
+
+def _read_json(reply: str) -> dict[str, Any]:
+    """Return the JSON object in a reply, the complete part of one that was cut off; else {}."""
+    from pydantic_core import from_json
+
+    with suppress(ValueError):
+        data = from_json(reply[reply.index("{") :], allow_partial=True)
+        if isinstance(data, dict):
+            return data
+    return {}
 
 
 def find_proven_facts(reply: str, said: str) -> tuple[str, ...]:
     """Return the facts of a reply that quote the user and add nothing to his words."""
-    from pydantic_core import from_json
-
-    begin = reply.find("{")
-    try:
-        data = from_json(reply[begin:], allow_partial=True) if begin >= 0 else {}
-    except ValueError:
-        return ()
-    items = data.get("facts") if isinstance(data, dict) else None
+    items = _read_json(reply).get("facts")
     found = [_proven_fact(item, said) for item in items] if isinstance(items, list) else []
     return tuple(dict.fromkeys(filter(None, found)))[:MAX_FACTS]
 
@@ -247,37 +220,14 @@ def _plain_words(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
-def _with_question(said: Sequence[Message], asked: Message) -> tuple[Message, ...]:
-    """Append the question; templates of some models want user and assistant by turns."""
-    if said and said[-1].role == "user":
-        last = said[-1]
-        return (*said[:-1], replace(last, content=f"{last.content}\n\n{asked.content}"))
-    return (*said, asked)
-
-
-def _tool_texts(entries: Sequence[Entry]) -> str:
-    """Return the contexts of the messages, and the inputs and outputs of their tool calls."""
-    uses = (f"{dict(use.input)}\n{use.output}" for e in entries for use in e.tool_calls)
-    return "\n".join((*(entry.context for entry in entries), *uses))
-
-
 def _facts_schema() -> dict[str, Any]:
-    fact = {
-        "type": "object",
-        "properties": {
-            "fact": {"type": "string", "minLength": SHORTEST_FACT, "maxLength": 200},
-            "quote": {"type": "string", "minLength": SHORTEST_QUOTE, "maxLength": 200},
-        },
-        "required": ["fact", "quote"],
-        "additionalProperties": False,
-    }
-    return {
-        "type": "object",
-        "properties": {"facts": {"type": "array", "items": fact, "maxItems": MAX_FACTS}},
-        "required": ["facts"],
-        "additionalProperties": False,
-    }
+    fact = {"type": "string", "minLength": SHORTEST_FACT, "maxLength": 200}
+    quote = {"type": "string", "minLength": SHORTEST_QUOTE, "maxLength": 200}
+    items = closed_object({"fact": fact, "quote": quote})
+    return closed_object({"facts": {"type": "array", "items": items, "maxItems": MAX_FACTS}})
 
+
+# -------- the outline
 
 LONGEST_LINE = 140
 """Characters of a line."""
@@ -285,13 +235,6 @@ LONGEST_LINE = 140
 LISTS: Mapping[str, int] = {"done": 6, "decisions": 6, "open": 3, "identifiers": 8}
 """The lists of an outline and how many lines each keeps."""
 
-TITLES = {
-    "goal": "Goal",
-    "done": "Done",
-    "decisions": "Decisions",
-    "open": "Open",
-    "identifiers": "Identifiers",
-}
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 OPENING = "<earlier>"
 CLOSING = "</earlier>"
@@ -312,7 +255,7 @@ class Outline:
     identifiers: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.goal or self.done or self.decisions or self.open or self.identifiers)
+        return self != Outline()
 
 
 def outline_schema() -> dict[str, Any]:
@@ -322,26 +265,13 @@ def outline_schema() -> dict[str, Any]:
     properties: dict[str, Any] = {"goal": {**line, "minLength": 3}}
     for name, most in LISTS.items():
         properties[name] = {"type": "array", "items": line, "maxItems": most}
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return closed_object(properties)
 
 
 def read_outline(text: str) -> Outline:
     """Read the outline in a model's reply; an empty one when there is none. A reply that was cut
     off gives its complete part."""
-    from pydantic_core import from_json
-
-    begin = text.find("{")
-    try:
-        data = from_json(text[begin:], allow_partial=True) if begin >= 0 else {}
-    except ValueError:
-        return Outline()
-    if not isinstance(data, dict):
-        return Outline()
+    data = _read_json(text)
     lists = {name: _clean_lines(data.get(name), most) for name, most in LISTS.items()}
     goal = _clean_lines([data.get("goal")], 1)
     return Outline(goal[0] if goal else "", **lists)
@@ -404,17 +334,15 @@ def render_outline(outline: Outline, notes: str, found: str = WHERE) -> str:
 
 def parse_outline(text: str) -> Outline:
     """Read the outline of a rendered block, which an editor may have changed."""
-    body = text.partition(NOTES)[0]
-    found: dict[str, list[str]] = {name: [] for name in TITLES}
-    by_title = {title: name for name, title in TITLES.items()}
-    current = ""
-    for line in body.splitlines():
-        title, colon, rest = line.partition(":")
-        if colon and title in by_title:
-            current = by_title[title]
-            found[current] += [rest.strip()] if rest.strip() else []
-        elif current and line.startswith("- "):
-            found[current].append(line[2:].strip())
+    found: dict[str, list[str]] = {name: [] for name in ("goal", *LISTS)}
+    lines: list[str] = []
+    for line in text.partition(NOTES)[0].splitlines():
+        title, _, rest = line.partition(":")
+        if line.startswith("- "):
+            lines.append(line[2:].strip())
+        elif title.istitle() and title.lower() in found and ":" in line:
+            lines = found[title.lower()]
+            lines += [rest.strip()] if rest.strip() else []
     lists = {name: tuple(found[name]) for name in LISTS}
     return Outline(" ".join(found["goal"]), **lists)
 
@@ -437,11 +365,10 @@ def without_known(outline: Outline, notes: str) -> Outline:
 
 
 def _outline_lines(outline: Outline) -> list[str]:
-    lines = [f"{TITLES['goal']}: {outline.goal}"] if outline.goal else []
+    lines = [f"Goal: {outline.goal}"] if outline.goal else []
     for name in LISTS:
-        items: Sequence[str] = getattr(outline, name)
-        if items:
-            lines += [f"{TITLES[name]}:", *(f"- {item}" for item in items)]
+        if items := getattr(outline, name):
+            lines += [f"{name.capitalize()}:", *(f"- {item}" for item in items)]
     return lines
 
 

@@ -6,12 +6,13 @@ from collections.abc import Collection, Generator, Mapping
 from typing import Any
 
 from openclaw import events
-from openclaw.agent.prompt import SOURCES, TODOS
+from openclaw.agent.prompt import SOURCES
 from openclaw.agent.request import RequestBuilder
 from openclaw.agent.window import page_chars
 from openclaw.home.open_home import OpenHome
 from openclaw.nlp.classifier import read_message
 from openclaw.nlp.intent import Cues
+from openclaw.receipt import TODO_FILE
 from openclaw.retrieval.scan import find_files, index_options
 from openclaw.storage.home import Home
 from openclaw.types import PromptKind
@@ -28,7 +29,7 @@ def needs_recall(
         return True
     if not worth_looking_up(text, seen):
         return False
-    known = {TODOS, *known}
+    known = {TODO_FILE, *known}
     files = find_files(open_home.home, index_options(open_home.settings))
     return any(found.path not in known and found.stat.st_size for found in files)
 

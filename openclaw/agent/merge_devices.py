@@ -19,6 +19,7 @@ from openclaw.history.turns import TALK, TurnStep, is_program
 from openclaw.memory.pages import is_page, take_sums, with_sums
 from openclaw.memory.task_lines import Todo, read_task_page
 from openclaw.memory.todos import move_todo
+from openclaw.receipt import TODO_FILE
 from openclaw.sessions.repair import merge_devices
 from openclaw.storage.merge import Conflict, Merged, blocks, merge_bytes
 from openclaw.storage.readers import kind_by_name
@@ -27,7 +28,6 @@ from openclaw.types import ToolProblem
 
 Keep = Literal["", "mine", "theirs", "both"]
 """What stays where both sides changed the same line; "" to be told of it."""
-TODOS = "memory/TODO.md"
 ATTEMPTS = 5
 
 
@@ -69,7 +69,7 @@ def merge_file(
     markdown = kind_by_name(path) == "markdown"
     texts = [_ended(_text(side)) if markdown else _text(side) for side in sides]
     sums: set[str] = set()
-    if path == TODOS:
+    if path == TODO_FILE:
         texts = _same_todos(*texts)
     elif is_page(path):
         texts, sums = take_sums(*texts)
@@ -81,7 +81,7 @@ def merge_file(
     text = "".join(lines)
     if sums:
         text = with_sums(text, sums)
-    elif path == TODOS:
+    elif path == TODO_FILE:
         text = _in_their_lists(_with_own_ids(text), *texts)
     return MergedFile(_bytes(text), found)
 

@@ -67,7 +67,6 @@ SOURCES = {
 REQUIRED = ("soul", "agents", "user")
 REMEMBERED = "memory"
 """The part of the head that is memory; the others are instructions."""
-TODOS = "memory/TODO.md"
 MAX_BYTES = 1_000_000
 """Bytes read of a file of the head; a window holds far less."""
 
@@ -258,11 +257,9 @@ def read_sources(open_home: OpenHome) -> tuple[Mapping[str, str], Mapping[str, s
         if name == "memory" and not open_home.use_memory:
             continue
         try:
-            text = read_text(open_home.home.root / path, MAX_BYTES)
+            texts[name] = read_text(open_home.home.root / path, MAX_BYTES)
         except FileNotFoundError:
             continue
         except OSError as error:
             unreadable[path] = error.strerror or str(error)
-        else:
-            texts[name] = open_home.masker.mask(text)
-    return texts, unreadable
+    return {name: open_home.masker.mask(text) for name, text in texts.items()}, unreadable

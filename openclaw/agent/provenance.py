@@ -24,6 +24,7 @@ from openclaw.nlp.classifier import language_of, read_message
 from openclaw.nlp.intent import LIST_WORDS, TODO_LABELS
 from openclaw.nlp.invented import Said, invented_names, invented_values, left_blanks
 from openclaw.nlp.words import missing_words, significant_words
+from openclaw.receipt import TODO_FILE
 from openclaw.security.audit import Audit
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.policy import is_identity
@@ -34,7 +35,7 @@ from openclaw.storage.home import PROPOSED, Home
 from openclaw.storage.new_home import starter_files
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import decode, md5, read_text
-from openclaw.tools.results import CutText, ResultLimits, as_data, cut_to_limits, fence_cut
+from openclaw.tools.results import ResultLimits, as_data, cut_to_limits, fence_cut
 from openclaw.tools.shell.named_files import hides_names, named_files, split_words
 from openclaw.tools.skill_tools import FOLLOW
 from openclaw.tools.tool import Tool
@@ -52,10 +53,9 @@ MAX_IN_A_PATH = 2
 """The same for any other file; a name with more is foreign text in a list of files."""
 FEWEST_WORDS = 4
 """A text of so many words that also stands in a skill is its example, not something of its own."""
-TODO_FILE = "TODO.md"
 HEAD_PATHS = (
     *(f"workspace/{name}.md" for name in ("SOUL", "USER", "AGENTS")),
-    *("memory/MEMORY.md", f"memory/{TODO_FILE}"),
+    *("memory/MEMORY.md", TODO_FILE),
 )
 _EMPTY = md5(b"")
 _TEXTS = frozenset((".md", ".txt", ".csv", ""))
@@ -123,38 +123,38 @@ class Provenance:
         self.turn_changes.inherited = tuple(dict.fromkeys((*self.turn_changes.inherited, *sources)))
 
     def save(self) -> None:
-        """Write the foreign sources of this turn into the session."""
-        kept = dict.fromkeys(self.turn_changes.inherited, self.at) | _foreign_sources(self.session)
-        kept |= dict.fromkeys(self.turn_changes.foreign, self.at)
+        """Write into the session which files this turn has read, and its foreign sources."""
+        changes = self.turn_changes
+        kept = dict.fromkeys(changes.inherited, self.at) | _foreign_sources(self.session)
+        kept |= dict.fromkeys(changes.foreign, self.at)
         names = self._names if kept else []
-        self.session.update_state(SessionState(foreign=kept or None, named=names or None))
-        self.session.forget(*(key for key, v in ((FOREIGN, kept), (NAMED, names)) if not v))
+        self.session.forget(FOREIGN, NAMED)
+        self.session.update_state(
+            SessionState(read=dict(changes.read), foreign=kept or None, named=names or None)
+        )
 
     # -------- attachments and passages
 
     def fence_material(self, materials: Sequence[Material]) -> tuple[str, list[Shown]]:
         """Return the attachments of a prompt, fenced, and the lines of files that they show. All
         but the user's own files are foreign, also standard input: nobody knows who wrote it."""
-        fenced = [(*self._material(each), each.lines) for each in materials]
-        shown = [line for _, cut, lines in fenced if lines for line in cut.still_shown({0: lines})]
-        return "\n\n".join(text for text, _, _ in fenced), shown
-
-    def _material(self, material: Material) -> tuple[str, CutText]:
-        """Return an attachment fenced, and how it was cut."""
-        if not material.path:
-            return self._foreign_material(material, material.label)
-        # The model sees only both ends of a longer one.
-        ends = f"{material.text[:MAX_CHARS]}\n{material.text[MAX_CHARS:][-MAX_CHARS:]}"
-        if source := self.learned.source(material.path) or self.learned.known(ends):
-            return self._foreign_material(material, f"{material.label}, {source}")
-        self._note_own_file(material.path)
-        cut = cut_to_limits(material.text, self.limits)
-        text = fence(cut.text, material.label, self.turn_changes.marker, own=True)
-        return text + cut.note, cut
-
-    def _foreign_material(self, material: Material, source: str) -> tuple[str, CutText]:
-        cut = cut_to_limits(strip_hidden(material.text), self.limits, source)
-        return fence_cut(cut, source, self.turn_changes), cut
+        texts: list[str] = []
+        shown: list[Shown] = []
+        for each in materials:
+            # The model sees only both ends of a longer one.
+            ends = f"{each.text[:MAX_CHARS]}\n{each.text[MAX_CHARS:][-MAX_CHARS:]}"
+            source = each.path and (self.learned.source(each.path) or self.learned.known(ends))
+            if source or not each.path:
+                source = f"{each.label}, {source}" if source else each.label
+                cut = cut_to_limits(strip_hidden(each.text), self.limits, source)
+                texts.append(fence_cut(cut, source, self.turn_changes))
+            else:
+                self._note_own_file(each.path)
+                cut = cut_to_limits(each.text, self.limits)
+                marker = self.turn_changes.marker
+                texts.append(fence(cut.text, each.label, marker, own=True) + cut.note)
+            shown += cut.still_shown({0: each.lines}) if each.lines else []
+        return "\n\n".join(texts), shown
 
     def note_images(self, images: Sequence[Image]) -> None:
         """Note the images of a prompt. An image that is not the user's own is foreign."""
@@ -175,13 +175,17 @@ class Provenance:
                 own.append(text)
                 self.seen += [] if _is_own(path) else [(path, text)]
         blocks = [fence("\n".join(own), OWN_FILES, self.turn_changes.marker)] if own else []
-        return blocks + [self._fence_foreign("\n".join(texts), by) for by, texts in others.items()]
+        limits = ResultLimits(MAX_CHARS)  # from here on the turn is tainted
+        return blocks + [
+            as_data("\n".join(texts), by, self.turn_changes, limits) for by, texts in others.items()
+        ]
 
     def fence_archived(self, lines: Sequence[str]) -> list[str]:
         """Return lines of the archived part of the conversation as a fenced block."""
-        text = "\n".join(lines)
-        self.seen += [(HERE, text)] if text else []
-        return [fence(text, HERE, self.turn_changes.marker)] if text else []
+        if not lines:
+            return []
+        self.seen.append((HERE, "\n".join(lines)))
+        return [fence("\n".join(lines), HERE, self.turn_changes.marker)]
 
     def fence_tools(self, tools: Sequence[Tool], text: str = "") -> str:
         """Return the tool descriptions of servers, fenced. They are foreign, but nobody asked for
@@ -192,23 +196,15 @@ class Provenance:
         self._inherit(sources)
         return fence(text, ", ".join(sources), self.turn_changes.marker) if text else ""
 
-    def _fence_foreign(self, text: str, source: str) -> str:
-        """Return a foreign text, fenced; from here on the turn is tainted."""
-        return as_data(text, source, self.turn_changes, ResultLimits(MAX_CHARS))
-
     # -------- the source of words
 
     def origin(self, text: str) -> str:
         """Return the source of the words of a text, "" when they may count as the user's."""
-        if self.turn_changes.foreign:
-            return _join_sources(self.turn_changes.foreign)
-        missing = missing_words(text, self.turn_changes.request)
-        if not missing:
-            return ""
-        if self.turn_changes.inherited:
-            return _join_sources(self.turn_changes.inherited)
-        if self.data:
-            return _join_sources(self.data)
+        changes = self.turn_changes
+        missing = missing_words(text, changes.request)
+        sources = changes.foreign or ((changes.inherited or self.data) if missing else ())
+        if sources or not missing:
+            return _join_sources(sources)
         said = self._user_words()
         missing = {word for word in missing if missing_words(word, said)}
         return next((by for by, seen in self.seen if missing & significant_words(seen)), "")
@@ -239,7 +235,7 @@ class Provenance:
             return name or str(arguments.get("item") or "")
         known: list[str] = []
         with suppress(OSError):
-            known = list_names(read_task_page(read_text(self.home.memory / TODO_FILE)))
+            known = list_names(read_task_page(read_text(self.home.root / TODO_FILE)))
         return "" if any(not missing_words(name, each) for each in known) else self._new_name(name)
 
     def _new_file(self, path: str) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from openclaw import events
 from openclaw.agent.loop import TurnLimits
@@ -22,12 +22,11 @@ from openclaw.agent.prompt import (
 )
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
 from openclaw.agent.provenance import Provenance
-from openclaw.agent.toolset import make_toolbox, open_notes
+from openclaw.agent.toolset import make_toolbox, result_limits
 from openclaw.agent.window import (
     INPUT_SHARE,
     MAX_SHARE,
     CutPlan,
-    SentConversation,
     make_messages,
     measure_entries,
     plan_cuts,
@@ -49,31 +48,8 @@ from openclaw.tools.skill_tools import TurnSkills
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import TurnChanges
 
-if TYPE_CHECKING:
-    from openclaw.agent.compaction import Compaction
-
-
 MAX_COMPACTIONS = 3
 Parts = tuple[HeadPart, ...]
-
-
-def make_request_builder(
-    open_home: OpenHome,
-    session: Session,
-    protocol: StepProtocol,
-    turn_skills: TurnSkills,
-    turn_changes: TurnChanges,
-    provenance: Provenance | None = None,
-) -> RequestBuilder:
-    """Make the request builder for a turn of this session, with its tools, head and meter."""
-    model = open_home.model
-    card = model.card
-    name = f"{card.name} {protocol.name}"
-    meter = open_home.meters.meter(name)
-    model.reading_rate = model.reading_rate or meter.rate
-    source = f"session {session.id} turn {session.turns + 1}"
-    toolbox = make_toolbox(open_home, turn_changes, turn_skills, source, provenance, meter)
-    return RequestBuilder(open_home, session, protocol, turn_skills, toolbox, meter, name, card)
 
 
 MAX_BYTES_A_TOKEN = 6
@@ -86,7 +62,6 @@ CLEARLY = 0.75
 class RequestBuilder:
     """Builds the requests of one turn.
 
-    meter_name: the meter's name in the store
     card: the model's
     sources: the texts of the files of the head
     unreadable: the reason for each file of the head that cannot be read
@@ -104,7 +79,6 @@ class RequestBuilder:
     turn_skills: TurnSkills
     toolbox: Toolbox
     meter: Meter
-    meter_name: str
     card: ModelCard
     sources: Mapping[str, str] = field(default_factory=dict)
     unreadable: Mapping[str, str] = field(default_factory=dict)
@@ -115,6 +89,26 @@ class RequestBuilder:
     tools: tuple[Mapping[str, Any], ...] = ()
     limit: int = 0
     most: int = 0
+
+    @classmethod
+    def make(
+        cls,
+        open_home: OpenHome,
+        session: Session,
+        protocol: StepProtocol,
+        turn_skills: TurnSkills,
+        turn_changes: TurnChanges,
+        provenance: Provenance | None = None,
+    ) -> Self:
+        """Make the request builder for a turn of this session, with its tools, head and meter."""
+        model = open_home.model
+        card = model.card
+        meter = open_home.meters.meter(f"{card.name} {protocol.name}")
+        model.reading_rate = model.reading_rate or meter.rate
+        limits = result_limits(open_home.home, meter, card.window)
+        source = f"session {session.id} turn {session.turns + 1}"
+        toolbox = make_toolbox(open_home, turn_changes, turn_skills, source, provenance, limits)
+        return cls(open_home, session, protocol, turn_skills, toolbox, meter, card)
 
     def __post_init__(self) -> None:
         window = self.card.window
@@ -141,7 +135,7 @@ class RequestBuilder:
     def keep_learned(self) -> None:
         """Save the measured token factor and reading rate of the model for the next process."""
         self.meter.rate = self.open_home.model.reading_rate
-        self.open_home.meters.keep(self.meter_name, self.meter)
+        self.open_home.meters.keep(f"{self.card.name} {self.protocol.name}", self.meter)
 
     def beginning(self, text: str) -> Request:
         """Return the beginning of the next request, for the model to read it ahead."""
@@ -150,12 +144,11 @@ class RequestBuilder:
         cuts = self.plan([*session.messages, user], self.tools)
         kept = [] if cuts.drop else session.messages  # a compaction changes all after the head
         said = self._messages([*kept, user], cuts.short)
-        demand = self.protocol.demand(RunningTurn(user), self.toolbox)
         think = reply_limits(self.open_home.settings, self.card)[1]
         return Request(
             (Message("system", self.head), *said),
-            demand.tools,
-            demand.schema,
+            self.tools,
+            self.protocol.schema(RunningTurn(user), self.toolbox),
             think=think,
             session=session.id,
         )
@@ -243,40 +236,28 @@ class RequestBuilder:
         """Return the tokens of head and tools."""
         return self.meter.cost([Message("system", self.head)]) + self.meter.tools(tools)
 
-    def conversation(self, tools: Sequence[Any]) -> SentConversation:
-        """Return the conversation as it was last sent."""
-        session = self.session
-        return SentConversation(
-            self.head,
-            tuple(session.messages),
-            session.shortened,
-            session.compressed_context,
-            tuple(tools),
-            session.id,
-        )
-
     def compact(
         self, upto: int, tools: Sequence[Any], focus: str | None = None, *, dry_run: bool = False
     ) -> Iterator[events.Event]:
         """Archive the first `upto` messages. The last event is Compaction; with `dry_run` it is a
         preview and nothing is changed."""
-        session, compaction = self.session, self.compaction()
+        from openclaw.agent import compaction
+
+        session = self.session
         if hooks := self.open_home.hooks:
             focus = hooks.before_compact(session.id, session.turns, upto, focus, dry_run=dry_run)
             yield from map(events.Trouble, hooks.take_notices())
         room = summary_room(self.limit - self.count_head(tools))
         before = self._tokens(tools)
-        prepared = yield from compaction.prepare(
-            session, upto, self.conversation(tools), room, focus
-        )
+        summary, facts = yield from compaction.summarize(self, upto, tools, room, focus)
         if dry_run:
-            self.session = session.compacted(upto, prepared.summary)
-            yield from (events.Notice(f"for your memory: {fact}") for fact in prepared.facts)
+            self.session = session.compacted(upto, summary)
+            yield from (events.Notice(f"for your memory: {fact}") for fact in facts)
         else:
-            yield from compaction.put_away(session, prepared)
+            yield from compaction.put_away(self.open_home, session, upto, summary, facts)
             self.messages_before -= upto
             self.read_head()
-        yield events.Compaction(before, self._tokens(tools), upto, prepared.summary)
+        yield events.Compaction(before, self._tokens(tools), upto, summary)
         self.session = session
 
     def _tokens(self, tools: Sequence[Any]) -> int:
@@ -286,15 +267,6 @@ class RequestBuilder:
     def _messages(self, entries: Sequence[Entry], short: int) -> list[Message]:
         earlier, wire = self.session.compressed_context, self.protocol.wire
         return make_messages(entries, short, earlier, wire)
-
-    def compaction(self) -> Compaction:
-        from openclaw.agent.compaction import Compaction, Summarizer
-
-        open_home = self.open_home
-        constrained = self.protocol.name != "native"
-        asking = Summarizer(open_home.model, self.protocol.wire, self.meter, constrained)
-        memory = open_notes(open_home) if open_home.use_memory and open_home.saving else None
-        return Compaction(open_home.sessions, asking, memory, open_home.masker.mask)
 
     def _too_large(self, turn: RunningTurn, tools: Sequence[Any], tokens: int) -> str:
         parts = [(part.path or part.name, self.meter.count(part.text)) for part in self.parts]
@@ -326,13 +298,7 @@ def request_record(builder: RequestBuilder, limits: TurnLimits) -> TurnRecord:
         digest=builder.card.digest,
         protocol=builder.protocol.name,
         window=builder.card.window,
-        options={
-            "temperature": limits.temperature,
-            "max_tokens": limits.max_tokens,
-            "max_steps": limits.max_steps,
-            "seed": limits.seed,
-            "think": limits.think,
-        },
+        options=asdict(limits),
         tools=sha256_of(token_count.compact_json([dict(spec) for spec in builder.tools])),
     )
 
@@ -408,12 +374,10 @@ def reload_images(root: Path, session: Session, card: ModelCard) -> Iterator[str
         images = []
         for image in entry.images:
             images.append(_reload_image(root, image) if card.vision else replace(image, data=b""))
-            if image.data == b"" or images[-1].data:
-                continue
-            if card.vision:
-                yield f"{image.path} is gone or has changed; the model does not see it again"
-            else:
-                yield f"{card.name} cannot see images; {image.path} is not sent"
+            if image.data != b"" and not images[-1].data:
+                gone = f"{image.path} is gone or has changed; the model does not see it again"
+                blind = f"{card.name} cannot see images; {image.path} is not sent"
+                yield gone if card.vision else blind
         session.messages[at] = replace(entry, images=tuple(images))
 
 

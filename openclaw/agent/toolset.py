@@ -25,7 +25,7 @@ from openclaw.tools.file_tools import FileTools
 from openclaw.tools.folders_elsewhere import with_folders
 from openclaw.tools.memory_tools import KnowledgeTools, RecallTools, SessionTools
 from openclaw.tools.paths import SPILL
-from openclaw.tools.results import MAX_CHARS, ResultLimits, spill
+from openclaw.tools.results import DEFAULT_LIMITS, MAX_CHARS, ResultLimits, spill
 from openclaw.tools.shell.process import ShowOutput
 from openclaw.tools.shell.sandbox import why_unavailable
 from openclaw.tools.shell.shell import Runner, ShellTools
@@ -48,10 +48,10 @@ def make_toolbox(
     turn_skills: TurnSkills,
     source: str = "",
     provenance: Provenance | None = None,
-    meter: Meter | None = None,
+    limits: ResultLimits = DEFAULT_LIMITS,
 ) -> Toolbox:
     """Return the tools under the policy. `source` is noted with each memory, `provenance` watches
-    the calls, `meter` decides which results fit the window."""
+    the calls, `limits` are those of a result."""
     settings = open_home.settings
     programs: tuple[bool, Sequence[str]] = (False, ())
     if settings.hooks or settings.mcp:  # they may run files of the home
@@ -61,16 +61,6 @@ def make_toolbox(
     policy = Policy(
         open_home.mode, open_home.ask_user, open_home.grants, why_unavailable, _denied, *programs
     )
-    limits = ResultLimits()
-    if meter:
-        tokens = result_tokens(window := open_home.model.card.window)
-        limits = ResultLimits(
-            chars=min(MAX_CHARS, tokens * 4),
-            tokens=tokens,
-            within=meter.fits,
-            keep=lambda text, source: spill_text(open_home.home, text, source),
-            page=page_chars(window),
-        )
     tools = _home_tools(open_home, turn_changes, turn_skills, source, provenance, limits)
     listed, shortlist = tools, None
     if served := open_home.mcp_tools:
@@ -88,6 +78,18 @@ def make_toolbox(
         watch=provenance,
         masking=open_home.masker,
         hooks=open_home.hooks.tool_hooks(turn_changes) if open_home.hooks else None,
+    )
+
+
+def result_limits(home: Home, meter: Meter, window: int) -> ResultLimits:
+    """Return the limits of a result; the meter decides which one fits a window of these tokens."""
+    tokens = result_tokens(window)
+    return ResultLimits(
+        chars=min(MAX_CHARS, tokens * 4),
+        tokens=tokens,
+        within=meter.fits,
+        keep=lambda text, source: spill_text(home, text, source),
+        page=page_chars(window),
     )
 
 

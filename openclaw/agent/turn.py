@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from importlib import import_module
 from threading import Timer
 from types import ModuleType
@@ -13,7 +14,7 @@ from openclaw import events
 from openclaw.agent.loop import Loop, TurnLimits, timestamp
 from openclaw.agent.memory_lookup import find_passages, needs_recall, worth_looking_up
 from openclaw.agent.past_conversations import find_archived
-from openclaw.agent.prompt import REMEMBERED, REQUIRED, SOURCES, TODOS, hard_rules, make_tail
+from openclaw.agent.prompt import REMEMBERED, REQUIRED, SOURCES, hard_rules, make_tail
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
 from openclaw.agent.protocols.protocol_choice import choose_protocol
 from openclaw.agent.provenance import Provenance
@@ -22,7 +23,6 @@ from openclaw.agent.request import (
     RequestBuilder,
     check_images,
     head_share,
-    make_request_builder,
     reload_images,
     renew_fit_record,
     request_record,
@@ -39,13 +39,12 @@ from openclaw.messages import NO_RECORD, Entry, Material, Prompt
 from openclaw.models.base import ModelCard
 from openclaw.models.profile import reply_limits, window_notice
 from openclaw.nlp.intent import FILE, QUESTION_MARK, Cues, read_cues, split_request
-from openclaw.receipt import Receipt, make_receipt
+from openclaw.receipt import TODO_FILE, Receipt, make_receipt
 from openclaw.security.audit import ACTIONS, Audit
 from openclaw.security.masking import disarm_masks, masked_names
 from openclaw.security.untrusted import draw_nonce
 from openclaw.sessions.session import (
     Session,
-    SessionState,
     mask_entry,
     mask_session,
     newest_turn,
@@ -139,7 +138,8 @@ def prepare_turn(
     looks_up = any(needs_recall(open_home, *each) for each in ((text, cues), *questions))
     if looks_up:
         open_home.recall.start_process()
-    card = open_home.model.card
+    model = open_home.model
+    card = model.card
     protocol = choose_protocol(open_home.settings.protocol, card)
     yield from _start_events(open_home, session, card, protocol, notice)
 
@@ -155,7 +155,7 @@ def prepare_turn(
 
     # 5. Tools, the head of the prompt, and the conversation so far.
     yield from map(events.Notice, reload_images(open_home.home.root, session, card))
-    builder = make_request_builder(
+    builder = RequestBuilder.make(
         open_home, session, protocol, turn_skills, provenance.turn_changes, provenance
     )
     yield from _head_notices(builder, {**builder.unreadable, **unreadable})
@@ -207,7 +207,8 @@ def prepare_turn(
     turn = RunningTurn(user, rules, cues, has_passages=bool(fenced), skill=instructions)
     if orders:  # one after the other, each by the words that are about it
         turn.cues, turn.orders_left = orders[0][1], orders[1:]
-    loop = _make_loop(builder, provenance.turn_changes, limits)
+    receipt = partial(_make_receipt, open_home, provenance.turn_changes)
+    loop = Loop(model, protocol, builder.toolbox, builder.fit, receipt, limits, builder.meter)
     return PreparedTurn(turn, loop, builder, provenance, passages, commit)
 
 
@@ -230,7 +231,7 @@ def _run_and_save(prepared: PreparedTurn, recording: Recording) -> Iterator[even
                 recording.hear(happening)
                 yield happening
         except KeyboardInterrupt as interrupt:
-            if not isinstance(run, Generator) or isinstance(happening, events.Done):
+            if isinstance(happening, events.Done):
                 raise
             happening = run.throw(interrupt)
         else:
@@ -244,15 +245,14 @@ def _save_message(
     its citations and sources, if any, in its record."""
     builder, turn_changes = prepared.builder, prepared.provenance.turn_changes
     open_home, session = builder.open_home, builder.session
-    if "stop" in message.record_json and _may_cite(builder, message.content):
+    is_last = "stop" in message.record_json
+    if is_last and _may_cite(builder, message.content):
         message = _load_after_answer().add_sources(builder, message, prepared.passages)
     session.messages.append(mask_entry(open_home.masker, message))
     if message.role == "assistant":  # a compaction may have come before it
         renew_fit_record(builder)
-    session.update_state(SessionState(read=dict(turn_changes.read)))
     prepared.provenance.save()
     try:
-        is_last = message.role == "assistant" and not message.tool_calls and not message.hint
         if is_last:  # notes first: the session says how far they go
             yield from map(events.Notice, update_working_notes(open_home, session, turn_changes))
     finally:
@@ -369,7 +369,7 @@ def read_todos(open_home: OpenHome) -> tuple[Todos, Mapping[str, str]]:
         return open_home.todos.read(), {}
     except OSError as error:
         reason = error.strerror or str(error)
-        return Todos(), {TODOS: reason} if open_home.use_memory else {}
+        return Todos(), {TODO_FILE: reason} if open_home.use_memory else {}
 
 
 def find_cues(open_home: OpenHome, text: str, turn_skills: TurnSkills, todos: Todos) -> Cues:
@@ -467,17 +467,12 @@ def _make_limits(settings: Settings, card: ModelCard, seed: int) -> TurnLimits:
     """Return the limits of a turn; `seed` counts where the settings name none."""
     most, think = reply_limits(settings, card)
     chosen = seed if settings.seed is None else settings.seed
-    return TurnLimits(settings.max_steps, most, settings.temperature, think, chosen)
+    return TurnLimits(settings.temperature, most, settings.max_steps, chosen, think)
 
 
-def _make_loop(builder: RequestBuilder, turn_changes: TurnChanges, limits: TurnLimits) -> Loop:
-    model, toolbox = builder.open_home.model, builder.toolbox
-
-    def receipt() -> Receipt:
-        changed = list_changes(builder.open_home, turn_changes)
-        return make_receipt(changed, parse_todos, turn_changes.searches, turn_changes.sent)
-
-    return Loop(model, builder.protocol, toolbox, builder.fit, receipt, limits, builder.meter)
+def _make_receipt(open_home: OpenHome, turn_changes: TurnChanges) -> Receipt:
+    changed = list_changes(open_home, turn_changes)
+    return make_receipt(changed, parse_todos, turn_changes.searches, turn_changes.sent)
 
 
 def _sums_beside(open_home: OpenHome, passage: Mapping[str, Any]) -> str:

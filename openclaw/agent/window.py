@@ -45,24 +45,6 @@ Wire = Callable[[Entry], list[Message]]
 
 
 @frozen
-class SentConversation:
-    """A conversation as it was last sent.
-
-    short: results before this entry are in one line
-    earlier: the summary of archived messages
-    tools: the tools of native calls
-    session: the id of the session
-    """
-
-    head: str
-    entries: tuple[Entry, ...]
-    short: int
-    earlier: str
-    tools: tuple[Any, ...] = ()
-    session: str = ""
-
-
-@frozen
 class Size:
     """The size of an entry in tokens.
 

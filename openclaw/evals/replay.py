@@ -20,7 +20,6 @@ from openclaw.agent.protocols.base import RunningTurn, StepProtocol
 from openclaw.agent.protocols.protocol_choice import choose_protocol
 from openclaw.agent.provenance import Provenance
 from openclaw.agent.request import RequestBuilder
-from openclaw.agent.toolset import make_toolbox
 from openclaw.agent.turn import find_cues, list_changes, read_todos
 from openclaw.config.file import parse_value
 from openclaw.config.settings import Settings, keys
@@ -120,18 +119,13 @@ class Replay:
     ) -> RequestBuilder:
         """Restore head, tools and conversation of that time, except the parts under test."""
         open_home, talk = self.stage.open_home, self._restore_session(recorded)
-        card = open_home.model.card
         audit = Audit(open_home.home.private / "logs" / ACTIONS, talk.id, recorded.number)
         watch = Provenance(open_home.home, turn_changes, talk, audit)
         watch.inherit()
-        meter = open_home.meters.meter(f"{card.name} {protocol.name}")
         open_home.ask_user = None
         if not self.live and recorded.record.asked is not False:
             open_home.ask_user = lambda question: "once"  # the recorded calls were allowed then
-        box = make_toolbox(open_home, turn_changes, turn_skills, "", watch, meter)
-        return FixedRequestBuilder(
-            open_home, talk, protocol, turn_skills, box, meter, card.name, card
-        )
+        return FixedRequestBuilder.make(open_home, talk, protocol, turn_skills, turn_changes, watch)
 
     def _restore_session(self, recorded: RecordedTurn) -> Session:
         """Return the conversation before the turn."""

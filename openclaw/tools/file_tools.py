@@ -35,7 +35,7 @@ from openclaw.tools.paths import (
     visible_files,
 )
 from openclaw.tools.results import DEFAULT_LIMITS, ResultLimits
-from openclaw.tools.tool import Act, Tool, tool
+from openclaw.tools.tool import Tool, tool
 from openclaw.types import Action, Change, Effect, Shown, ToolProblem, TurnChanges
 
 PAGE_LINES = 200
@@ -83,13 +83,17 @@ class FileTools:
     def tools(self) -> list[Tool]:
         return [
             tool(self.list_files, masks="own"),
-            tool(self.read_file, action=self._act("read_file", "read", existing_file), masks="own"),
+            tool(
+                self.read_file,
+                action=partial(self._act, "read_file", "read", existing_file),
+                masks="own",
+            ),
             tool(self.search_files, masks="own"),
             *(
                 tool(
                     function,
                     effect="write",
-                    action=self._act(function.__name__, "write", find),
+                    action=partial(self._act, function.__name__, "write", find),
                     masks="own",
                     preview=partial(self._preview, plan),
                 )
@@ -101,20 +105,22 @@ class FileTools:
             ),
         ]
 
-    def _act(self, name: str, effect: Effect, find: Callable[[Home, str], Path]) -> Act:
-        """Make a function that gives the action of a call, with the file that is really meant: for
-        the policy too, a bare `soul` or a link is SOUL.md."""
-
-        def act(arguments: Mapping[str, Any]) -> Action:
-            try:
-                target = find(self.home, str(arguments["path"]))
-            except DeniedFile as problem:  # let the policy refuse it, so that it is recorded
-                target = problem.path
-            if effect == "write":
-                check_kept(self.home, target)
-            return Action(name, effect, self.home.relative(target))
-
-        return act
+    def _act(
+        self,
+        name: str,
+        effect: Effect,
+        find: Callable[[Home, str], Path],
+        arguments: Mapping[str, Any],
+    ) -> Action:
+        """The action of a call, with the file that is really meant: for the policy too, a bare
+        `soul` or a link is SOUL.md."""
+        try:
+            target = find(self.home, str(arguments["path"]))
+        except DeniedFile as problem:  # let the policy refuse it, so that it is recorded
+            target = problem.path
+        if effect == "write":
+            check_kept(self.home, target)
+        return Action(name, effect, self.home.relative(target))
 
     def list_files(self, folder: str = "") -> str:
         """List the files."""

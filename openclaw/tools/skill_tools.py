@@ -41,7 +41,7 @@ class SkillTools:
         forms = [CallForm("read", arguments=("name",))]
         run = self.read_skill
         more = len(self.turn_skills.skills) > len(self.turn_skills.listed)
-        if more or any(_files(skill.folder) for skill in self.turn_skills.skills):
+        if more or any(_files(skill.path.parent) for skill in self.turn_skills.skills):
             forms.append(CallForm("read", arguments=("name", "file")))
             run = self.read_skill_or_file
         read = tool(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.agent.protocols.protocol_choice import choose_protocol
-from openclaw.agent.request import RequestBuilder, make_request_builder
+from openclaw.agent.request import RequestBuilder
 from openclaw.messages import Entry
 from openclaw.types import TurnChanges
 from tests.fakes.scripted import CARD, ScriptedModel
@@ -27,7 +27,7 @@ def it(tmp_path: Path) -> Talk:
 
 def builder(it: Talk) -> RequestBuilder:
     protocol = choose_protocol("native", it.app.model.card)
-    return make_request_builder(
+    return RequestBuilder.make(
         it.app, it.session, protocol, it.app.turn_skills("more"), TurnChanges()
     )
 
