@@ -203,19 +203,19 @@ class RequestBuilder:
 
     def plan(self, entries: Sequence[Entry], tools: Sequence[Any]) -> CutPlan:
         """Plan the cuts. The plan's `tokens` are 0 when all surely fits and was not counted."""
-        earlier, wire = self.session.compressed_context, self.protocol.wire
-        said = self._messages(entries, self.session.shortened)
+        earlier, short = self.session.compressed_context, self.session.shortened
+        said = self._messages(entries, short)
         most = (
             self.limit - token_count.count_overhead((Message("system", ""), *said))
         ) / self.meter.factor
         whole = "\n".join((self.head, token_count.request_text(said, tools)))
         if token_count.surely_fits(whole, int(most)) or self._fits_as_measured(entries, whole):
-            return CutPlan(0, self.session.shortened, 0)
+            return CutPlan(0, short, 0)
         base = self.count_head(tools)
         known = self.meter.count(earlier) if earlier else 0
         more = max(0, summary_room(self.limit - base) - known)
-        sizes = measure_entries(entries, wire, self.meter)
-        return plan_cuts(sizes, self.session.shortened, base + known, self.card.window, more)
+        sizes = measure_entries(entries, self.protocol.wire, self.meter)
+        return plan_cuts(sizes, short, base + known, self.card.window, more)
 
     def _fits_as_measured(self, entries: Sequence[Entry], whole: str) -> bool:
         """Return True when the request fits by the server's own count of the one before: a long

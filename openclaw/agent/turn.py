@@ -73,7 +73,7 @@ def run_turn(open_home: OpenHome, prompt: Prompt, session: Session) -> Iterator[
     shown, and commit. The caller holds the lock of `session`. See `Agent.ask`."""
     prepared = yield from prepare_turn(open_home, prompt, session)
     turn, turn_changes = prepared.turn, prepared.provenance.turn_changes
-    number, new_title = 1 + session.turns, not session.title
+    number, new_title = prepared.provenance.audit.turn, not session.title
     # The modules that follow the request are loaded while the model reads it.
     loading = Timer(SENT_SECONDS, lambda: [import_module(name) for name in AFTER_REQUEST])
     loading.daemon = True
@@ -149,7 +149,7 @@ def prepare_turn(
     hook_texts: Sequence[tuple[Any, str]] = ()
     if hooks := open_home.hooks:
         labels = [each.label for each in prompt.material]
-        hook_texts = hooks.before_turn(session.id, 1 + session.turns, text, labels)
+        hook_texts = hooks.before_turn(session.id, provenance.audit.turn, text, labels)
         yield from map(events.Trouble, hooks.take_notices())
         todos, unreadable = read_todos(open_home)
 
@@ -349,8 +349,8 @@ def _start_provenance(
     """Return the sources of the turn's words, and a seed for the model. Both the marker that fences
     foreign text and the seed are drawn from what no outsider can guess."""
     key = open_home.home.private / "cache" / "key"
-    minute = open_home.now().replace(second=0, microsecond=0).isoformat()
-    drawn = draw_nonce(key, session.turns, len(session.messages), minute, prompt.text)
+    minute, turns = open_home.now().replace(second=0, microsecond=0).isoformat(), session.turns
+    drawn = draw_nonce(key, turns, len(session.messages), minute, prompt.text)
     turn_changes = TurnChanges(
         read=dict(session.state.read or {}),
         request=prompt.text,
@@ -358,7 +358,7 @@ def _start_provenance(
         typed=prompt.typed,
     )
     log = open_home.home.private / "logs" / ACTIONS
-    audit = Audit(log, session.id, 1 + session.turns, open_home.masker.mask, open_home.now)
+    audit = Audit(log, session.id, 1 + turns, open_home.masker.mask, open_home.now)
     seed = int.from_bytes(drawn[4:8], "big") & LARGEST_SEED
     return Provenance(open_home.home, turn_changes, session, audit), seed
 

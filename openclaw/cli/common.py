@@ -23,6 +23,7 @@ from openclaw.types import KeepsWrites, ToolProblem
 if TYPE_CHECKING:
     from openclaw.config import Settings
     from openclaw.history.history import Command
+    from openclaw.home.recall import Recall
 
 
 Item = TypeVar("Item")
@@ -40,8 +41,9 @@ def current_home(ctx: typer.Context, *, notes: bool = False, reading: bool = Fal
     found: Home | None = ctx.meta.get(HOME)
     if found is not None:
         return found
-    home = find_named_home(ctx, notes=notes)
-    if is_trusted(home):
+    search: Recall | None = ctx.meta.get(SEARCH)  # begun only in a trusted home
+    home = search.home if search else find_named_home(ctx, notes=notes)
+    if search or is_trusted(home):
         ctx.meta[HOME] = home
     else:
         from openclaw.cli.home_trust import ensure_trusted
