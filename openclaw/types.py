@@ -214,6 +214,11 @@ class TurnChanges:
         return self.keeper(path, before, after)
 
     @property
+    def sources(self) -> tuple[str, ...]:
+        """Who else may be behind what the model asks for."""
+        return tuple(dict.fromkeys((*self.foreign, *self.inherited)))
+
+    @property
     def tainted(self) -> bool:
         """True when somebody other than the user may be behind what the model asks for."""
         return bool(self.foreign or self.inherited)

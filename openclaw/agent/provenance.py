@@ -223,9 +223,7 @@ class Provenance:
             return True
         # A server's description may be behind a call of its own tool: that is its purpose.
         own = self._listed.get(action.tool.partition(".")[0])
-        return any(
-            source != own for source in (*self.turn_changes.foreign, *self.turn_changes.inherited)
-        )
+        return any(source != own for source in self.turn_changes.sources)
 
     def _new_list(self, arguments: Mapping[str, Any]) -> str:
         """Return the name of a list that a call of `todo` removes, or creates with a name that says
@@ -394,8 +392,9 @@ class Provenance:
         was: dict[str, str] = {}
         for path, before in self.turn_changes.before.items():
             old = self._sums.get(path, md5((before or "").encode(errors="replace")))
-            self._sums[path] = now = self._sum(path)
-            if now != old:
+            file = self.home.root / path
+            self._sums[path] = md5(file) if file.is_file() else ""
+            if self._sums[path] != old:
                 was[path] = old
         find = self._new_text if self.turn_changes.tainted else self._moved_text
         if found := [*find(was)]:
@@ -404,21 +403,25 @@ class Provenance:
     def _new_text(self, was: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
         """Yield the changed files with new text, in a turn that has seen foreign text: path,
         sources and text."""
-        by = _join_sources((*self.turn_changes.foreign, *self.turn_changes.inherited))
-        own = dict(self._own_lines())
+        changes, by = self.turn_changes, _join_sources(self.turn_changes.sources)
+        own = {  # the user's files that were read or written in this turn
+            path: decode(changes.held[mark]).splitlines()
+            for path, mark in changes.read.items()
+            if mark in changes.held and not self._source_of(path)
+        }
         for path in was:
             if _HEAD.match(path) or not self._sums[path]:
                 continue
-            before = self.turn_changes.before[path]
+            before = changes.before[path]
             others = (lines for name, lines in own.items() if name != path)
             known = {*(before or "").splitlines()}.union(*others)
             text = read_text(self.home.root / path)
             new = [line for line in text.splitlines() if line not in known]
-            missing = missing_words("\n".join(new), self.turn_changes.request)
+            missing = missing_words("\n".join(new), changes.request)
             theirs = [line for line in new if missing & significant_words(line)]
             if before is None and self._is_telling_name(path):
                 theirs += [path, Path(path).name]
-            if self.turn_changes.foreign or theirs:
+            if changes.foreign or theirs:
                 yield path, by, "\n".join(theirs)
 
     def _is_telling_name(self, path: str) -> bool:
@@ -432,12 +435,6 @@ class Provenance:
             names.append(folder.name)
         missing = missing_words(" ".join(names), self._user_words())
         return len([word for word in missing if not word.isdigit()]) > MAX_IN_A_PATH
-
-    def _own_lines(self) -> Iterator[tuple[str, list[str]]]:
-        """Yield the user's files that were read or written in this turn, with their lines."""
-        for path, mark in self.turn_changes.read.items():
-            if mark in self.turn_changes.held and not self._source_of(path):
-                yield path, decode(self.turn_changes.held[mark]).splitlines()
 
     def _moved_text(self, was: Mapping[str, str]) -> Iterator[tuple[str, str, None]]:
         """Yield the changed files with foreign text that stood elsewhere before, and its source.
@@ -461,10 +458,6 @@ class Provenance:
             values = ", ".join(dict.fromkeys(each for row in self.refused_values for each in row))
             told.append(f"not written, as nobody has said it: {values}")
         return told
-
-    def _sum(self, path: str) -> str:
-        file = self.home.root / path
-        return md5(file) if file.is_file() else ""
 
 
 def _is_own(path: str) -> bool:

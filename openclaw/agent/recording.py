@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 
 from openclaw import events
 from openclaw.history.journal import Journal, new_turn
@@ -13,7 +13,7 @@ from openclaw.home.open_home import OpenHome
 from openclaw.security.masking import map_texts
 from openclaw.sessions.session import Session
 from openclaw.storage.text import decode
-from openclaw.types import Change, FileContent, TurnChanges
+from openclaw.types import Change, TurnChanges
 
 SHOWN = 3
 NOT_SAVED = "(a prompt that was not saved)"
@@ -78,7 +78,7 @@ def record_turn(
     journal = Journal.begin(open_home.home, turn, commit)
     turn_changes.keeper, turn_changes.altered = journal.writes, journal.changed
     if open_home.on_change is not None:
-        _show_changes(open_home, open_home.on_change, turn_changes)
+        journal.show = partial(_show_change, open_home, open_home.on_change)
     recording = Recording(open_home, session, journal)
     try:
         journal.talk(open_home.sessions.files_of(session.id))
@@ -87,38 +87,18 @@ def record_turn(
         recording.close("interrupted")
 
 
-def _show_changes(
-    open_home: OpenHome, show: Callable[[Change], None], turn_changes: TurnChanges
+def _show_change(
+    open_home: OpenHome,
+    show: Callable[[Change], None],
+    name: str,
+    before: bytes | None,
+    after: bytes | None,
 ) -> None:
-    """Call `show` with the change of each file, in text without secrets, before it is recorded."""
-    keeper, altered = turn_changes.keeper, turn_changes.altered
-
-    def show_text(name: str, before: bytes | None, after: bytes | None) -> None:
-        whole = (before or b"") + (after or b"")
-        if len(whole) > MAX_SHOWN or b"\0" in whole or name.startswith(".openclaw/"):
-            return
-        mask = open_home.masker.mask_for_display
-        was, new = (data if data is None else mask(decode(data)) for data in (before, after))
-        if was != new:
-            show(Change(name, was, new))
-
-    def write(path: Path, before: bytes | None, after: bytes | None) -> Callable[[], None]:
-        name = str(path)
-        with suppress(ValueError):  # a file elsewhere keeps its whole path
-            name = open_home.home.relative(path)
-        show_text(name, before, after)
-        return keeper(path, before, after)
-
-    def alter(
-        names: Iterable[str],
-        before: Callable[[str], FileContent],
-        after: Callable[[str], FileContent],
-    ) -> Callable[[str], None]:
-        listed = list(names)
-        for name in listed:
-            was, new = before(name), after(name)
-            if None not in (was and was[0], new and new[0]) or None in (was, new):
-                show_text(name, was and was[0], new and new[0])
-        return altered(listed, before, after)
-
-    turn_changes.keeper, turn_changes.altered = write, alter
+    """Call `show` with the change of a file, in text without secrets."""
+    whole = (before or b"") + (after or b"")
+    if len(whole) > MAX_SHOWN or b"\0" in whole:
+        return
+    mask = open_home.masker.mask_for_display
+    was, new = (data if data is None else mask(decode(data)) for data in (before, after))
+    if was != new:
+        show(Change(name, was, new))

@@ -220,7 +220,7 @@ def shorten(entry: Entry) -> Entry:
     """Shorten the results and long arguments of an entry's calls to one line; drop the material of
     a user's message. Return the same entry when that would not make it shorter."""
     if entry.role == "user":
-        return _without_material(_without_images(entry))
+        return _without_material(entry)
     if not entry.tool_calls:
         return entry
     uses = tuple(_short_use(use) for use in entry.tool_calls)
@@ -255,16 +255,14 @@ def _short_value(value: Any) -> Any:
     return f"{text[:LONGEST_ARGUMENT]} [{len(text):,} characters]"
 
 
-def _without_images(entry: Entry) -> Entry:
-    if not any(image.data for image in entry.images):
-        return entry
-    return replace(entry, images=tuple(replace(image, data=None) for image in entry.images))
-
-
 def _without_material(entry: Entry) -> Entry:
-    """Shorten the material of a message: the text behind its context block."""
-    block, end, material = entry.context.partition("</context>")
-    if len(material) <= LONGEST_ARGUMENT:
-        return entry
-    note = f"\n\n[{len(material):,} characters that came with this message are no longer shown]"
-    return replace(entry, context=f"{block}{end}{note}")
+    """Drop the images of a message, and shorten its material: the text behind its context block."""
+    context, images = entry.context, entry.images
+    block, end, material = context.partition("</context>")
+    if len(material) > LONGEST_ARGUMENT:
+        note = f"[{len(material):,} characters that came with this message are no longer shown]"
+        context = f"{block}{end}\n\n{note}"
+    if any(image.data for image in images):
+        images = tuple(replace(image, data=None) for image in images)
+    same = context == entry.context and images is entry.images
+    return entry if same else replace(entry, context=context, images=images)

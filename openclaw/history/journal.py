@@ -35,12 +35,14 @@ def new_turn(words: str, kind: Kind = "turn", **given: Any) -> Turn:
 
 
 class Journal:
-    """The record of one running turn. `unknown` are files of which not all is kept."""
+    """The record of one running turn. `unknown` are files of which not all is kept; `show` is told
+    of each change that a tool makes, also elsewhere, before it is recorded."""
 
     def __init__(self, home: Home, record: Record) -> None:
         self.home, self.record = home, record
         self.root = Path(os.path.realpath(home.root))
         self.unknown: list[str] = []
+        self.show: Callable[[str, bytes | None, bytes | None], object] = _show_nothing
         self._tools = {call.tool: None for call in record.calls}
 
     @classmethod
@@ -58,9 +60,11 @@ class Journal:
         try:
             name = path.relative_to(self.root).as_posix()
         except ValueError:
+            self.show(str(path), before, after)
             return _nothing
         if name.startswith((".openclaw/", ".git/")):
             return _nothing
+        self.show(name, before, after)
         mode = is_executable(path)
         step = TurnStep(
             name,
@@ -92,7 +96,10 @@ class Journal:
         """A command changes these files. What is returned is called with one that it did not."""
         steps = []
         for name in names:
-            was, new = self._keep(before(name)), self._keep(after(name))
+            held = before(name), after(name)
+            if not any(each and each[0] is None for each in held):  # their bytes are known
+                self.show(name, *(each and each[0] for each in held))
+            was, new = map(self._keep, held)
             if was != new or was == UNKNOWN:
                 steps.append(TurnStep(name, was, new))
                 self.unknown += [name] if UNKNOWN in (was, new) else []
@@ -184,4 +191,8 @@ def is_executable(path: Path) -> bool:
 
 
 def _nothing() -> None:
+    return
+
+
+def _show_nothing(name: str, before: bytes | None, after: bytes | None) -> None:
     return
