@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -76,20 +77,22 @@ def update_notes(
     does not come back.
     """
     start = max(0, (session.state.noted or 0) - session.archived)
-    talk = exchanges(session.messages)
     notes = WorkingNotes.read(notes_path(sessions, session.id))
-    for at, (first, exchange) in enumerate(talk):
-        if first + len(exchange) <= start:
-            continue
-        said, *after = exchange
-        answer = after[-1].content if after else ""
-        found = find_additions(said.content, answer, changes if at == len(talk) - 1 else ())
-        previous = talk[at - 1][1][0].content if at else None
-        notes.add(**map_texts(_to_lines(found, previous), mask))
-    notice = _save(notes)
-    if not notice:
-        session.update_state(SessionState(noted=session.archived + len(session.messages)))
-    return [notice] if notice else []
+    messages, previous = session.messages, None
+    starts = [at for at, entry in enumerate(messages) if entry.role == "user"]
+    for first, end in pairwise((*starts, len(messages))):
+        said = messages[first].content
+        if end > start:
+            answer = messages[end - 1].content if end - 1 > first else ""
+            found = find_additions(said, answer, changes if end == len(messages) else ())
+            notes.add(**map_texts(_to_lines(found, previous), mask))
+        previous = said
+    try:
+        notes.save()
+    except OpenclawError as error:
+        return [f"the working notes were not kept: {error}"]
+    session.update_state(SessionState(noted=session.archived + len(session.messages)))
+    return []
 
 
 def _to_lines(found: NoteAdditions, previous: str | None) -> dict[str, Any]:
@@ -101,21 +104,6 @@ def _to_lines(found: NoteAdditions, previous: str | None) -> dict[str, Any]:
         "questions": _defuse_lines(found.questions),
         "previous": None if previous is None else shorten_request(previous),
     }
-
-
-def _save(notes: WorkingNotes) -> str:
-    try:
-        notes.save()
-    except OpenclawError as error:
-        return f"the working notes were not kept: {error}"
-    return ""
-
-
-def exchanges(messages: Sequence[Entry]) -> list[tuple[int, Sequence[Entry]]]:
-    """Split a conversation into exchanges, each with the index of its first message, the user's."""
-    starts = [at for at, entry in enumerate(messages) if entry.role == "user"]
-    ends = [*starts[1:], len(messages)]
-    return [(start, messages[start:end]) for start, end in zip(starts, ends, strict=True)]
 
 
 def _defuse_lines(lines: Sequence[str]) -> list[str]:

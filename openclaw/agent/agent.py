@@ -92,8 +92,7 @@ class Agent(OpenHome):
                 builder.keep_learned()
                 return
             request, session.model = f"/compact {focus}".strip(), self.model.card.name
-            commit = self.history.head()
-            with record_turn(self, session, TurnChanges(), request, 0, commit) as recording:
+            with record_turn(self, session, TurnChanges(), request) as recording:
                 yield from map(events.Notice, update_working_notes(self, session))
                 yield from builder.compact(starts[-KEPT], builder.tools, focus)
                 builder.keep_learned()

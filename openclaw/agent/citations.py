@@ -60,16 +60,6 @@ MAX_LINES = 1000
 
 
 @frozen
-class Citation:
-    """Lines of a file that an answer names. `verified`: the model was shown them."""
-
-    path: str
-    start_line: int
-    end_line: int
-    verified: bool = False
-
-
-@frozen
 class SeenTexts:
     """What a model was shown.
 
@@ -96,10 +86,6 @@ class ShownLine:
     text: str
     around: str = ""
 
-    @property
-    def place(self) -> str:
-        return f"{self.path}:{self.line}"
-
 
 # -------- citations
 
@@ -110,12 +96,14 @@ def cited_places(answer: str) -> list[Place]:
     return list(dict.fromkeys(_find_citations(answer))) if any(map(str.isdigit, answer)) else []
 
 
-def check_citations(places: Iterable[Place], given: SeenTexts, look: ReadLines) -> list[Citation]:
-    """Return the citations among the places. A place that was not shown but somebody named is left
-    out: it is neither verified nor the model's own invention."""
+def check_citations(
+    places: Iterable[Place], given: SeenTexts, look: ReadLines
+) -> dict[Place, bool]:
+    """Return the citations among the places, and whether the model was shown their lines. A place
+    that was not shown but somebody named is left out: it is not the model's own invention."""
     known = {*(each.path for each in given.shown), *given.head}
     named: dict[str, frozenset[int]] = {}
-    found = {}
+    found: dict[Place, bool] = {}
     for path, first, last in places:
         name = _full_path(path, known)
         if not _is_path(path, known):
@@ -132,8 +120,8 @@ def check_citations(places: Iterable[Place], given: SeenTexts, look: ReadLines) 
             texts = given.named if name.startswith("memory/") else (*given.named, *given.printed)
             named[name] = _named_lines(name, texts)
         if right or not (shown or given.more or first in named[name]):
-            found[name, first, last] = Citation(name, first, last, right)
-    return list(found.values())
+            found[name, first, last] = right
+    return found
 
 
 def lines_in(text: str, head: str) -> set[int]:
@@ -314,13 +302,14 @@ def home_lines(home: Home, mask: Callable[[str], str]) -> ReadLines:
 def find_sources(said: AnswerContext) -> TurnRecord:
     """Return the `citations` of an answer and its other `sources`, None without any."""
     places = cited_places(said.answer)
-    cited = check_citations(places, _seen_texts(said), said.look) if places else []
+    cited = check_citations(places, _seen_texts(said), said.look) if places else {}
     turn = newest_turn(said.messages)
     question = turn[0].content if turn else ""
     used = find_repeated_lines(said.answer, question, _candidate_lines(said, turn))
-    own = {(each.path, each.start_line) for each in cited if each.verified}
-    rest = [line.place for line in used if (line.path, line.line) not in own]
-    return TurnRecord(citations=list(map(asdict, cited)) or None, sources=rest or None)
+    own = {place[:2] for place, is_verified in cited.items() if is_verified}
+    rest = [f"{line.path}:{line.line}" for line in used if (line.path, line.line) not in own]
+    rows = [{**asdict(Shown(*place)), "verified": right} for place, right in cited.items()]
+    return TurnRecord(citations=rows or None, sources=rest or None)
 
 
 def _seen_texts(said: AnswerContext) -> SeenTexts:

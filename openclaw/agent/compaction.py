@@ -317,10 +317,10 @@ def _is_supported(
 def merge_outlines(old: Outline, new: Outline) -> Outline:
     """Merge an older and a newer outline: done, decisions and identifiers add up, the oldest lines
     go first; goal and open items are those of the newer one."""
-    lists = {
-        name: _merge_lines(getattr(old, name), getattr(new, name), LISTS[name])
-        for name in ("done", "decisions", "identifiers")
-    }
+    lists = {}
+    for name in ("done", "decisions", "identifiers"):
+        lines = {line.casefold(): line for line in (*getattr(old, name), *getattr(new, name))}
+        lists[name] = tuple(lines.values())[-LISTS[name] :]
     return Outline(new.goal or old.goal, open=new.open or old.open, **lists)
 
 
@@ -382,8 +382,3 @@ def _clean_lines(value: Any, most: int) -> tuple[str, ...]:
         if line:
             found.setdefault(line.casefold(), line)
     return tuple(found.values())[:most]
-
-
-def _merge_lines(old: Sequence[str], new: Sequence[str], most: int) -> tuple[str, ...]:
-    lines = {line.casefold(): line for line in (*old, *new)}
-    return tuple(lines.values())[-most:]

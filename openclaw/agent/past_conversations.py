@@ -45,7 +45,8 @@ class PastConversations:
         here = self.provenance.session.id if self.provenance else ""
         asked = ALIKE * most
         hits = search(self._talks(), words, length, first=here, any_word=True, most=asked)
-        hits = _unique_texts(hits)[:most]
+        best = {hit.snippet.casefold(): hit for hit in reversed(hits)}  # each text once
+        hits = list(best.values())[::-1][:most]
         if self.provenance and OTHER_CONVERSATIONS not in self.provenance.data:
             foreign = any(hit.id != here or hit.tool for hit in hits)
             self.provenance.data += [OTHER_CONVERSATIONS] if foreign else []
@@ -77,11 +78,6 @@ def find_archived(open_home: OpenHome, session: Session, text: str) -> list[str]
         for hit in hits
         if len(telling) <= MAX_TERMS or 2 * len(set(telling) & set(hit.missing)) <= len(telling)
     ]
-
-
-def _unique_texts(hits: Sequence[SessionHit]) -> list[SessionHit]:
-    """Return each text once, with its best hit."""
-    return list({hit.snippet.casefold(): hit for hit in reversed(hits)}.values())[::-1]
 
 
 def _format_hit(hit: SessionHit, here: str) -> str:

@@ -204,21 +204,20 @@ class HeadCache:
         """
         sums = sums_of(sources)
         now = {"files": sums, "tools": list(tools)}
-        kept = session.state.head if session.messages else None
-        if kept and kept.get("protocol") == protocol:
-            old = self.kept(str(kept.get("sha256", "")))
-            if old is not None:
-                files = kept.get("files")
-                told = files if isinstance(files, dict) else {}
-                changed = [path for path, value in sums.items() if told.get(path) != value]
-                fresh = make() if changed else ()
-                notes = [_head_diff(path, old, fresh) for path in changed]
-                session.update_state(SessionState(head={**kept, **now}))
-                return old, [note for note in notes if note]
-        fresh = make()
-        key = self._save(fresh)
-        session.update_state(SessionState(head={"sha256": key, "protocol": protocol, **now}))
-        return fresh, []
+        kept = (session.state.head if session.messages else None) or {}
+        same = kept.get("protocol") == protocol
+        old = self.kept(str(kept.get("sha256", ""))) if same else None
+        if old is None:
+            fresh = make()
+            head = {"sha256": self._save(fresh), "protocol": protocol, **now}
+            session.update_state(SessionState(head=head))
+            return fresh, []
+        files = kept.get("files")
+        told = files if isinstance(files, dict) else {}
+        changed = [path for path, value in sums.items() if told.get(path) != value]
+        fresh = make() if changed else ()
+        session.update_state(SessionState(head={**kept, **now}))
+        return old, [*filter(None, (_head_diff(path, old, fresh) for path in changed))]
 
     def _save(self, parts: Sequence[HeadPart]) -> str:
         data = json.dumps([[p.name, p.text, p.path, p.cut] for p in parts], ensure_ascii=False)

@@ -64,18 +64,18 @@ def record_turn(
     session: Session,
     turn_changes: TurnChanges,
     request: str,
-    number: int,
-    commit: str,
+    number: int = 0,
+    commit: str = "",
 ) -> Iterator[Recording]:
     """Record the work inside as one turn of `session`, whose lock the caller holds; `commit` is the
-    home's newest commit. A recording that is not closed at the end was interrupted."""
+    home's newest commit, if known. A recording that is not closed at the end was interrupted."""
     turn = new_turn(
         request if open_home.saving else NOT_SAVED,
         session=session.id,
         number=number,
         model=session.model,
     )
-    journal = Journal.begin(open_home.home, turn, commit)
+    journal = Journal.begin(open_home.home, turn, commit or open_home.history.head())
     turn_changes.keeper, turn_changes.altered = journal.writes, journal.changed
     if open_home.on_change is not None:
         journal.show = partial(_show_change, open_home, open_home.on_change)

@@ -68,9 +68,7 @@ class TodoOffer:
         request = f"yes: due:{self.due}"
         with (
             open_home.sessions.writing(session.id, timeout=2.0),
-            record_turn(
-                open_home, session, turn_changes, request, 0, open_home.history.head()
-            ) as recording,
+            record_turn(open_home, session, turn_changes, request) as recording,
         ):
             todos = open_home.todos
             todos.keep = turn_changes.keep
@@ -127,7 +125,10 @@ def _offer_after_change(
     for todo in todos:
         if todo.text not in new or todo.done or todo.id in offered:
             continue
-        if offer := _offer_date(open_home, todo) or _offer_to_do(open_home, todo):
+        offer = _offer_date(open_home, todo)
+        if not offer and (prompt := _prompt(open_home, todo, LONGEST_PROMPT)):
+            offer = TodoOffer(f'Shall I do that now: "{prompt}"? (yes)', prompt)
+        if offer:
             return _note_offer(open_home, todo, session.id, offer)
     return None
 
@@ -201,11 +202,6 @@ def _is_known(open_home: OpenHome, name: str) -> bool:
             if re.search(rf"\b{name}\b", read_text(open_home.home.root / path, MAX_BYTES)):
                 return True
     return False
-
-
-def _offer_to_do(open_home: OpenHome, todo: Todo) -> TodoOffer | None:
-    prompt = _prompt(open_home, todo, LONGEST_PROMPT)
-    return TodoOffer(f'Shall I do that now: "{prompt}"? (yes)', prompt) if prompt else None
 
 
 def _offer_date(open_home: OpenHome, todo: Todo) -> TodoOffer | None:

@@ -330,17 +330,20 @@ def list_changes(open_home: OpenHome, turn_changes: TurnChanges) -> list[Change]
 def _mask_prompt(open_home: OpenHome, prompt: Prompt, session: Session) -> tuple[Prompt, str]:
     """Return the prompt without secrets, and a notice about the new ones. In a foreign text nothing
     may look like a mask."""
-    masker, material = open_home.masker, prompt.material
-    given = [prompt.text, *(each.text for each in material)]
-    safe = [each.text if each.path else disarm_masks(each.text) for each in material]
-    text, *texts = (masker.mask(each) for each in (prompt.text, *safe))
-    mask_session(masker, session)
-    known = masked_names("\n".join(given))
-    names = [name for name in masked_names("\n".join((text, *texts))) if name not in known]
-    notice = f"kept apart: {', '.join(names)} (the model sees only the name)" if names else ""
-    parts = zip(material, texts, strict=True)
-    masked = [replace(each, text=inner) for each, inner in parts]
-    return replace(prompt, text=text, material=masked), notice
+    mask = open_home.masker.mask
+    text = mask(prompt.text)
+    material = [
+        replace(each, text=mask(each.text if each.path else disarm_masks(each.text)))
+        for each in prompt.material
+    ]
+    masked = replace(prompt, text=text, material=material)
+    mask_session(open_home.masker, session)
+    known, found = (
+        masked_names("\n".join((each.text, *(part.text for part in each.material))))
+        for each in (prompt, masked)
+    )
+    names = ", ".join(name for name in found if name not in known)
+    return masked, f"kept apart: {names} (the model sees only the name)" if names else ""
 
 
 def _start_provenance(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict
 from functools import partial
@@ -122,7 +122,8 @@ def _apply(
     root = Path(os.path.realpath(open_home.home.root))
     make_plan = partial(Undo(root, history.reader(turns), _merge).plan, turns, scope)
     with ExitStack() as locks:
-        for name in sorted(_sessions(turns, scope)):
+        names = {session_of(step.path) for turn in turns for step in turn.within(scope)}
+        for name in sorted(name for name in names if name and "/" not in name):
             locks.enter_context(open_home.sessions.writing(name, LOCK_SECONDS))
         plan = make_plan()
         if plan.conflicts and not keep:
@@ -221,11 +222,6 @@ def session_of(path: str) -> str:
     if name.startswith("archive/"):
         return name.split("/")[1]
     return name.removesuffix(".json").removesuffix(".notes.md")
-
-
-def _sessions(turns: Iterable[Turn], scope: Scope) -> set[str]:
-    paths = (step.path for turn in turns for step in turn.within(scope))
-    return {name for name in map(session_of, paths) if name and "/" not in name}
 
 
 COMMANDS = frozenset({"run_shell", "run_python"})

@@ -37,7 +37,7 @@ def checks(
 ) -> dict[str, bool]:
     seen = SeenTexts(shown, head or {}, **given)
     found = check_citations(cited_places(text), seen, (files or {}).get)
-    return {f"{c.path}:{c.start_line}-{c.end_line}": c.verified for c in found}
+    return {f"{path}:{first}-{last}": right for (path, first, last), right in found.items()}
 
 
 # -------- how citations are written

@@ -137,7 +137,11 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     if turn.skill:
         forms = skill_calls(turn.skill, toolbox)
         if any(use.tool != "read_skill" for use in used):
-            return [_answer("answer"), *_without_blanks(_from_offered(forms, last), last)]
+            forms = _from_offered(forms, last)
+            # Where a blank of the skill was refused, a small model would write it again.
+            blank = not last.ok and COPIED in last.output
+            forms = [_with_pattern(form, UNBLANKED) if blank else form for form in forms]
+            return [_answer("answer"), *forms]
         first = first_tools(turn.skill, {_tool(form) for form in forms})
         return [form for form in forms if _tool(form) in first]
     # A model takes "could you ...?" for a question: allow changes after it has looked.
@@ -180,13 +184,6 @@ def _from_offered(calls: Sequence[Schema], last: ToolUse) -> list[Schema]:
     offered = None if last.ok else OFFERED.search(last.output)
     files = offered[1].split(", ") if offered else []
     return [_narrow(call, {"path": files} if _tool(call) == "read_file" else {}) for call in calls]
-
-
-def _without_blanks(calls: Sequence[Schema], last: ToolUse) -> list[Schema]:
-    """Return the calls, where the last one was refused for a blank of the skill with texts that
-    cannot hold one: a small model would write it again."""
-    refused = not last.ok and COPIED in last.output
-    return [_with_pattern(call, UNBLANKED) if refused else call for call in calls]
 
 
 def _kept_as_row(call: Schema, row: str) -> Schema:
@@ -270,7 +267,10 @@ def _only(steps: list[Schema], tool: str, **values: Sequence[str]) -> list[Schem
     found = []
     for step in steps:
         properties = step["properties"]
-        fits = all(_allows(properties.get(name), given) for name, given in values.items())
+        fits = all(
+            given and name in properties and properties[name].get("const") in (None, *given)
+            for name, given in values.items()
+        )
         if _tool(step) == tool and fits:
             narrow = {name: {"enum": list(given)} for name, given in values.items()}
             found.append(closed_object({**properties, **narrow}))
@@ -301,10 +301,6 @@ def _reads(calls: Sequence[Schema], names: Sequence[str]) -> list[Schema]:
 
 def _tool(step: Schema) -> str:
     return str(step["properties"].get("tool", {}).get("const", ""))
-
-
-def _allows(schema: Schema | None, values: Sequence[str]) -> bool:
-    return schema is not None and bool(values) and schema.get("const") in (None, *values)
 
 
 def _action(step: Schema) -> str:
