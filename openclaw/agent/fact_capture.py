@@ -12,6 +12,7 @@ from openclaw.memory.entries import Meta, entries_of
 from openclaw.memory.markdown import is_same_statement, read_markdown
 from openclaw.nlp.statements import FactCandidate, find_candidates
 from openclaw.nlp.words import has_negation, significant_words
+from openclaw.security.display import first_words
 from openclaw.security.untrusted import defuse, plain_source
 from openclaw.sessions.session import SessionState
 from openclaw.storage.safe_open import NotOrdinary, check_no_links, is_ordinary
@@ -110,9 +111,10 @@ def _keep(
         return ""
     name = open_home.home.relative(path)
     turn_changes.before.setdefault(name, before)
+    words = first_words(candidate.text, LONGEST_RECEIPT, LONGEST_RECEIPT // 2)
     if source:
-        return f"for your memory: {_short(candidate.text)} (openclaw memory review)"
-    return f"kept in {name}: {_short(candidate.text)} (openclaw undo takes it back)"
+        return f"for your memory: {words} (openclaw memory review)"
+    return f"kept in {name}: {words} (openclaw undo takes it back)"
 
 
 def _near(notes: Notes, text: str) -> Iterator[str]:
@@ -184,10 +186,3 @@ def _is_same(known: str, text: str) -> bool:
         and words == significant_words(known)
         and has_negation(known) == has_negation(text)
     )
-
-
-def _short(text: str) -> str:
-    if len(text) <= LONGEST_RECEIPT:
-        return text
-    cut = text[: LONGEST_RECEIPT - 3]
-    return f"{cut[: cut.rfind(' ')] if ' ' in cut[40:] else cut}..."

@@ -15,6 +15,7 @@ from openclaw.agent.todo_offers import (
 from openclaw.frozen import frozen
 from openclaw.memory.entries import entries_of
 from openclaw.memory.todos import plain_text
+from openclaw.security.display import count_of
 from openclaw.storage.home import PROPOSED
 from openclaw.storage.text import read_text
 
@@ -75,7 +76,8 @@ def _format_todo(todo: Todo, today: date) -> str:
     text = plain_text(todo.text) or todo.text
     short = text if len(text) <= LONGEST_TODO else f"{text[: LONGEST_TODO - 3].rstrip()}..."
     days = (today - date.fromisoformat(str(todo.due))).days
-    return f"{short} ({'today' if not days else f'{days} day{_plural(days)} late'})"
+    late = f"{count_of(days, 'day')} late" if days else "today"
+    return f"{short} ({late})"
 
 
 def _inbox_line(home: Home) -> str:
@@ -86,7 +88,7 @@ def _inbox_line(home: Home) -> str:
         noun = "memory" if memories == 1 else "memories"
         parts.append(f"{memories} {noun} (openclaw memory review)")
     if skills:
-        parts.append(f"{skills} skill{_plural(skills)} (openclaw skills review)")
+        parts.append(f"{count_of(skills, 'skill')} (openclaw skills review)")
     return f"Inbox: {', '.join(parts)}" if parts else ""
 
 
@@ -104,7 +106,3 @@ def _count_proposals(home: Home) -> int:
             each.is_dir() and not each.is_symlink() for each in (home.root / PROPOSED).iterdir()
         )
     return 0
-
-
-def _plural(count: int) -> str:
-    return "" if count == 1 else "s"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime
 from types import ModuleType
 
 from openclaw import events
@@ -17,7 +16,7 @@ from openclaw.models.base import Model, Reply, Request, Text, Thinking
 from openclaw.models.token_count import Meter
 from openclaw.receipt import Receipt
 from openclaw.tools.toolbox import CallResult, Toolbox
-from openclaw.types import CHANGING, Shown
+from openclaw.types import CHANGING, Shown, local_time
 
 REPEATED = "Already done in this turn; the result was:\n{result}\nDo not call it again."
 FAILED_BEFORE = "Tried before in this turn; it failed:\n{result}\nDo something else, or answer."
@@ -247,12 +246,10 @@ class Loop:
     ) -> Generator[TurnOutput, None, bool]:
         """End the turn; return False when the answer claims a change that did not happen and the
         model gets one chance to correct it."""
-        receipt = self.receipt()
-        answer = step.answer or EMPTY
-        fault = None
+        answer, fault = step.answer or EMPTY, None
         if step.answer:
-            check = _load_check().find_fault
-            fault = check(answer, turn, self.toolbox, changed=bool(receipt))
+            changed = bool(self.receipt())
+            fault = _load_check().find_fault(answer, turn, self.toolbox, changed=changed)
         if fault and not state.corrected:
             state.corrected = True
             turn.closing = "no" if fault.kind else "must"
@@ -397,7 +394,7 @@ class TurnState:
 
 def timestamp() -> str:
     """Return the present time as ISO 8601 with offset, to the second."""
-    return datetime.now().astimezone().isoformat(timespec="seconds")
+    return local_time().isoformat(timespec="seconds")
 
 
 SMALLEST, LARGEST = 20, 200

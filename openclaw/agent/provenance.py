@@ -26,6 +26,7 @@ from openclaw.nlp.invented import Said, invented_names, invented_values, left_bl
 from openclaw.nlp.words import missing_words, significant_words
 from openclaw.receipt import TODO_FILE
 from openclaw.security.audit import Audit
+from openclaw.security.display import some_of
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.policy import is_identity
 from openclaw.security.untrusted import fence, strip_hidden
@@ -494,9 +495,7 @@ def foreign_label(session: Session) -> str:
 
 def _join_sources(sources: Sequence[str]) -> str:
     """Return the first sources as words."""
-    different = list(dict.fromkeys(sources))
-    more = f" and {len(different) - 2} more" if len(different) > 2 else ""
-    return ", ".join(different[:2]) + more
+    return some_of(list(dict.fromkeys(sources)), 2)
 
 
 def _argument_texts(value: Any) -> Iterable[str]:

@@ -10,12 +10,12 @@ from openclaw import events
 from openclaw.history.journal import Journal, new_turn
 from openclaw.history.turns import State
 from openclaw.home.open_home import OpenHome
+from openclaw.security.display import some_of
 from openclaw.security.masking import map_texts
 from openclaw.sessions.session import Session
 from openclaw.storage.text import decode
 from openclaw.types import Change, TurnChanges
 
-SHOWN = 3
 NOT_SAVED = "(a prompt that was not saved)"
 """The subject of a turn that changed files while conversations are not saved."""
 MAX_SHOWN = 200_000
@@ -48,14 +48,10 @@ class Recording:
         if self._session.id != self._began_as:  # another program has taken the file
             self.journal.forget_talk()
         self.journal.finish(state, self._open_home.sessions.files_of(self._session.id))
-        return list(filter(None, [self._unkept_notice(), self._open_home.history.publish()]))
-
-    def _unkept_notice(self) -> str:
-        names = self.journal.unknown
-        if not names:
-            return ""
-        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-        return f"not kept as before, so undo leaves it alone: {', '.join(names[:SHOWN])}{more}"
+        notices = [self._open_home.history.publish()]
+        if names := self.journal.unknown:
+            notices.insert(0, f"not kept as before, so undo leaves it alone: {some_of(names)}")
+        return list(filter(None, notices))
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from openclaw.history.journal import Journal, new_turn
 from openclaw.history.rollback import Plan, read_home_file
 from openclaw.history.turns import FILE, PROGRAM, TALK, Turn
 from openclaw.home.open_home import OpenHome
+from openclaw.security.display import some_of
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.trust import is_own_remote, signers
 from openclaw.sessions.session import FOREIGN
@@ -228,9 +229,8 @@ def _check_gives_no_orders(plan: Plan, remote: str) -> None:
     """Raise Refused where a remote that is not the user's changes more than notes."""
     paths = [path for path in plan.changes if not _is_note(path, plan.wanted[path])]
     if paths:
-        more = f" and {len(paths) - 1} more" if paths[1:] else ""
         raise Refused(
-            f"{remote} is not named as yours, and would change {paths[0]}{more}",
+            f"{remote} is not named as yours, and would change {some_of(paths, 1)}",
             "if it is yours, say so: openclaw trust --remote ADDRESS; --dry-run shows all files",
         )
 
