@@ -88,6 +88,10 @@ class ToolUse:
     output: str
     ok: bool
 
+    @property
+    def call(self) -> ToolCall:
+        return ToolCall(self.id, self.tool, self.input)
+
 
 READERS: Mapping[str, Callable[[Any], Any]] = {
     "str | None": lambda value: value if isinstance(value, str) else "",

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from datetime import date
 from pathlib import PurePosixPath
 
-from openclaw.agent.protocols.base import RunningTurn, to_call
+from openclaw.agent.protocols.base import RunningTurn
 from openclaw.agent.protocols.json_steps import IN_FORM, first_line
 from openclaw.agent.protocols.step_schema import READING, answer_form, line_form, only_shapes_answer
 from openclaw.frozen import frozen
@@ -92,7 +92,7 @@ class Fault:
 
 def hint_sentences(turn: RunningTurn) -> frozenset[str]:
     """Return the sentences that stand in the hints to the model alone."""
-    results = (use.output for entry in turn.entries for use in entry.tool_calls)
+    results = [use.output for use in turn.uses]
     known = " ".join("\n".join([turn.user.content, turn.skill, *results]).split())
     hints = (each for entry in turn.entries for each in sentences(entry.hint))
     return frozenset(h for h in hints if len(h) >= SHORTEST_HINT and h.rstrip(".") not in known)
@@ -110,14 +110,13 @@ def clean_answer(answer: str, turn: RunningTurn, toolbox: Toolbox) -> str:
     left: what was done, else what the last call brought."""
     if said := _without(answer, hint_sentences(turn)).strip():
         return said
-    uses = [use for entry in turn.entries for use in entry.tool_calls]
     deeds: dict[str, str] = {}  # the first result of a call, which may have come again
-    for use in uses:
-        if use.ok and toolbox.effect(to_call(use)) in CHANGING:
+    for use in turn.uses:
+        if use.ok and toolbox.effect(use.call) in CHANGING:
             deeds.setdefault(f"{use.tool} {use.input}", first_line(use.output))
     if deeds:
         return "\n".join(deeds.values())
-    return uses[-1].output[:LONGEST_RESULT] if uses else answer
+    return turn.uses[-1].output[:LONGEST_RESULT] if turn.uses else answer
 
 
 def _without(text: str, hints: Collection[str]) -> str:
@@ -160,7 +159,7 @@ def find_fault(answer: str, turn: RunningTurn, toolbox: Toolbox, *, changed: boo
 def _untouched_file(answer: str, turn: RunningTurn, toolbox: Toolbox) -> str:
     """Return the new file that an order names when no call has tried more than to read, though a
     file may be written, and the answer does not name it; else ""."""
-    tried = any(toolbox.effect(to_call(use)) not in READING for use in turn.uses)
+    tried = any(toolbox.effect(use.call) not in READING for use in turn.uses)
     if tried or not turn.cues.orders or not toolbox.shapes(frozenset({"write"})):
         return ""
     return next((name for name in turn.cues.missing if name not in answer), "")

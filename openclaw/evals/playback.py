@@ -97,7 +97,7 @@ class Playback(Toolbox):
 
     def is_changing(self, use: ToolUse) -> bool:
         """Return True when a recorded call may have changed something."""
-        return self.effect(ToolCall(use.id, use.tool, use.input)) in CHANGING
+        return self.effect(use.call) in CHANGING
 
     def _is_served(self, call: ToolCall) -> bool:
         with suppress(ToolProblem):

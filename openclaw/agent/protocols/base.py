@@ -72,7 +72,7 @@ class StepProtocol(Protocol):
     """A way to ask a model for a step and to read it."""
 
     name: str
-    ends_at_no: bool
+    ends_at_no = False
     """A no of the user ends the turn: the models that are asked in this way are so small that they
     make up why the call did not run."""
 
@@ -86,11 +86,11 @@ class StepProtocol(Protocol):
 
     def tools(self, toolbox: Toolbox) -> tuple[Mapping[str, Any], ...]:
         """Return the tools that go with each request, none where the head lists them."""
-        ...
+        return ()
 
     def schema(self, turn: RunningTurn, toolbox: Toolbox) -> Mapping[str, Any] | None:
         """Return the JSON schema of the next reply, None where tools are called natively."""
-        ...
+        return None
 
     def read(self, reply: Reply, turn: RunningTurn, toolbox: Toolbox) -> ModelStep: ...
 
@@ -100,9 +100,4 @@ class StepProtocol(Protocol):
 
     def hint(self, turn: RunningTurn, uses: Sequence[ToolUse], toolbox: Toolbox) -> str:
         """Return the text after the results of calls; set what the turn expects next."""
-        ...
-
-
-def to_call(use: ToolUse) -> ToolCall:
-    """Return the call of a tool use."""
-    return ToolCall(use.id, use.tool, use.input)
+        return ""

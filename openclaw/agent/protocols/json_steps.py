@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from openclaw.agent.protocols.base import ModelStep, RunningTurn, to_call
+from openclaw.agent.protocols.base import ModelStep, RunningTurn, StepProtocol
 from openclaw.agent.protocols.read_reply import partial_answer, read_step
 from openclaw.agent.protocols.step_schema import (
     NEAREST,
@@ -85,7 +85,7 @@ OUTSIDE_HOME = "outside the home"
 MORE = re.compile(r'\{\s*"kind"\s*:\s*"more"\s*\}')
 
 
-class JsonSteps:
+class JsonSteps(StepProtocol):
     """See `openclaw.agent.protocols.base.StepProtocol`."""
 
     name = "json"
@@ -101,9 +101,6 @@ class JsonSteps:
         results = [f"Result of {use.tool}:\n{use.output}" for use in entry.tool_calls]
         after = "\n\n".join((*results, entry.hint) if entry.hint else results)
         return [*messages, Message("user", after)] if after else messages
-
-    def tools(self, toolbox: Toolbox) -> tuple[Mapping[str, Any], ...]:
-        return ()
 
     def schema(self, turn: RunningTurn, toolbox: Toolbox) -> Mapping[str, Any]:
         return step_schema(turn, toolbox)
@@ -149,7 +146,7 @@ class JsonSteps:
         if last.tool == "read_skill":
             turn.skill = last.output
             return (FOLLOW, "no") if skill_calls(turn.skill, toolbox) else (IN_FORM, "must")
-        effect = toolbox.effect(to_call(last))
+        effect = toolbox.effect(last.call)
         if turn.skill and effect != "write":
             return (FOLLOW, "no") if skill_goes_on(turn.skill, uses, toolbox) else (IN_FORM, "must")
         if effect == "write":

@@ -6,12 +6,12 @@ Many local models print a call as text instead; it is run as well (`openclaw.age
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from openclaw.agent.protocols.base import ModelStep, RunningTurn, to_call
+from openclaw.agent.protocols.base import ModelStep, RunningTurn, StepProtocol
 from openclaw.agent.protocols.read_reply import THINK, read_step
-from openclaw.messages import Entry, Message, ToolUse, with_context
+from openclaw.messages import Entry, Message, with_context
 from openclaw.models.base import Reply
 from openclaw.tools.toolbox import Toolbox
 
@@ -28,11 +28,10 @@ CALL_BEGINS = re.compile(
 )
 
 
-class Native:
+class Native(StepProtocol):
     """See `openclaw.agent.protocols.base.StepProtocol`."""
 
     name = "native"
-    ends_at_no = False
 
     def rules(self, toolbox: Toolbox) -> str:
         return RULES
@@ -40,7 +39,7 @@ class Native:
     def wire(self, entry: Entry) -> list[Message]:
         if entry.role == "user":
             return [with_context(entry)]
-        calls = tuple(to_call(use) for use in entry.tool_calls)
+        calls = tuple(use.call for use in entry.tool_calls)
         messages = [Message("assistant", entry.content, calls)]
         messages += [
             Message("tool", use.output, tool_name=use.tool, tool_call_id=use.id)
@@ -50,9 +49,6 @@ class Native:
 
     def tools(self, toolbox: Toolbox) -> tuple[Mapping[str, Any], ...]:
         return toolbox.specs()
-
-    def schema(self, turn: RunningTurn, toolbox: Toolbox) -> None:
-        return None
 
     def read(self, reply: Reply, turn: RunningTurn, toolbox: Toolbox) -> ModelStep:
         if reply.tool_calls:
@@ -64,6 +60,3 @@ class Native:
         # Text from where a call may begin is held back until it is clear that it is none.
         begin = CALL_BEGINS.search(text)
         return text[: begin.start()] if begin else text
-
-    def hint(self, turn: RunningTurn, uses: Sequence[ToolUse], toolbox: Toolbox) -> str:
-        return ""
