@@ -53,7 +53,7 @@ def capture(open_home: OpenHome, provenance: Provenance) -> Iterator[events.Even
     found = find_candidates(turn_changes.request)
     if not found:
         return
-    source = f"session {session.id} turn {session.turns}"
+    source = provenance.turn_name
     notes = open_notes(open_home, source, turn_changes.keep)
     saved = _new_lines(open_home, turn_changes)
     for candidate in found:

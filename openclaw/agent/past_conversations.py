@@ -47,14 +47,13 @@ class PastConversations:
         hits = search(self._talks(), words, length, first=here, any_word=True, most=asked)
         best = {hit.snippet.casefold(): hit for hit in reversed(hits)}  # each text once
         hits = list(best.values())[::-1][:most]
-        if self.provenance and OTHER_CONVERSATIONS not in self.provenance.data:
-            foreign = any(hit.id != here or hit.tool for hit in hits)
-            self.provenance.data += [OTHER_CONVERSATIONS] if foreign else []
-        return [(_format_hit(hit, here), self._source(hit, here)) for hit in hits]
-
-    def _source(self, hit: SessionHit, here: str) -> str:
-        """Return whose words a hit may be; "" for messages of this conversation."""
-        return self._sources.get(hit.id, "") if hit.id != here or hit.tool else ""
+        found = []
+        for hit in hits:
+            other = hit.id != here or hit.tool  # not what was said here
+            if other and self.provenance and OTHER_CONVERSATIONS not in self.provenance.data:
+                self.provenance.data.append(OTHER_CONVERSATIONS)
+            found.append((_format_hit(hit, here), self._sources.get(hit.id, "") if other else ""))
+        return found
 
     def _talks(self) -> Iterator[SessionMessages]:
         session = self.provenance.session if self.provenance else None

@@ -106,6 +106,11 @@ class Provenance:
     def learned(self) -> ForeignFiles:
         return ForeignFiles(self.home)
 
+    @property
+    def turn_name(self) -> str:
+        """How a memory names the turn that it is from."""
+        return f"session {self.audit.session} turn {self.audit.turn}"
+
     # -------- the conversation
 
     def inherit(self) -> None:

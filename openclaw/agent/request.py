@@ -106,8 +106,7 @@ class RequestBuilder:
         meter = open_home.meters.meter(f"{card.name} {protocol.name}")
         model.reading_rate = model.reading_rate or meter.rate
         limits = result_limits(open_home.home, meter, card.window)
-        source = f"session {session.id} turn {session.turns + 1}"
-        toolbox = make_toolbox(open_home, turn_changes, turn_skills, source, provenance, limits)
+        toolbox = make_toolbox(open_home, turn_changes, turn_skills, provenance, limits)
         return cls(open_home, session, protocol, turn_skills, toolbox, meter, card)
 
     def __post_init__(self) -> None:

@@ -46,12 +46,11 @@ def make_toolbox(
     open_home: OpenHome,
     turn_changes: TurnChanges,
     turn_skills: TurnSkills,
-    source: str = "",
     provenance: Provenance | None = None,
     limits: ResultLimits = DEFAULT_LIMITS,
 ) -> Toolbox:
-    """Return the tools under the policy. `source` is noted with each memory, `provenance` watches
-    the calls, `limits` are those of a result."""
+    """Return the tools under the policy. `provenance` watches the calls, `limits` are those of a
+    result."""
     settings = open_home.settings
     programs: tuple[bool, Sequence[str]] = (False, ())
     if settings.hooks or settings.mcp:  # they may run files of the home
@@ -61,7 +60,7 @@ def make_toolbox(
     policy = Policy(
         open_home.mode, open_home.ask_user, open_home.grants, why_unavailable, _denied, *programs
     )
-    tools = _home_tools(open_home, turn_changes, turn_skills, source, provenance, limits)
+    tools = _home_tools(open_home, turn_changes, turn_skills, provenance, limits)
     listed, shortlist = tools, None
     if served := open_home.mcp_tools:
         listed, shortlist = served.share(tools, turn_skills.request)
@@ -97,7 +96,6 @@ def _home_tools(
     open_home: OpenHome,
     turn_changes: TurnChanges,
     turn_skills: TurnSkills,
-    source: str,
     provenance: Provenance | None,
     limits: ResultLimits,
 ) -> list[Tool]:
@@ -124,6 +122,7 @@ def _home_tools(
         talks = PastConversations(open_home, provenance)
         tools += SessionTools(talks, turn_changes, limits).tools()
     origin = provenance.origin if provenance else lambda text: ""
+    source = provenance.turn_name if provenance else ""
     seen, page = open_home.seen_pages, limits.page * 4 // 3
     return [
         *tools,

@@ -48,6 +48,7 @@ from openclaw.sessions.session import (
     mask_entry,
     mask_session,
     newest_turn,
+    without,
 )
 from openclaw.storage.text import read_text
 from openclaw.tools.memory_tools import show_passage
@@ -198,7 +199,7 @@ def prepare_turn(
         cues=cues.as_json(),
         found=bool(fenced),
         skill=prompt.skill,
-        offered=[{k: v for k, v in passage.items() if k != "text"} for passage in passages],
+        offered=[without(passage, "text") for passage in passages],
         left_out=left_out,
         shown=[*map(asdict, shown)],
     )
