@@ -20,7 +20,7 @@ from openclaw.messages import Entry
 from openclaw.nlp.note_additions import NoteAdditions, find_additions, shorten_request
 from openclaw.security.masking import map_texts
 from openclaw.security.untrusted import defuse
-from openclaw.sessions.session import Session, SessionState
+from openclaw.sessions.session import Session, SessionState, turn_starts
 from openclaw.sessions.session_files import notes_path
 from openclaw.sessions.working_notes import WorkingNotes
 from openclaw.types import Change, ToolProblem
@@ -79,8 +79,7 @@ def update_notes(
     start = max(0, (session.state.noted or 0) - session.archived)
     notes = WorkingNotes.read(notes_path(sessions, session.id))
     messages, previous = session.messages, None
-    starts = [at for at, entry in enumerate(messages) if entry.role == "user"]
-    for first, end in pairwise((*starts, len(messages))):
+    for first, end in pairwise((*turn_starts(messages), len(messages))):
         said = messages[first].content
         if end > start:
             answer = messages[end - 1].content if end - 1 > first else ""

@@ -20,7 +20,7 @@ from openclaw.home.open_home import OpenHome
 from openclaw.messages import Material, Prompt
 from openclaw.models.base import Request
 from openclaw.nlp.intent import Cues
-from openclaw.sessions.session import Session, mask_session
+from openclaw.sessions.session import Session, mask_session, turn_starts
 from openclaw.types import TurnChanges
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Agent(OpenHome):
         nothing is changed. UsageError when there is nothing to archive."""
         with self.sessions.writing(session.id, timeout=2.0):
             self.sessions.refresh(session)
-            starts = [at for at, entry in enumerate(session.messages) if entry.role == "user"]
+            starts = turn_starts(session.messages)
             if len(starts) <= KEPT:
                 raise UsageError(
                     f"nothing to compact: the last {KEPT} exchanges stay, and there are"

@@ -21,7 +21,7 @@ from openclaw.models.base import Reply, Request
 from openclaw.nlp.identifiers import has_identifier, identifiers
 from openclaw.nlp.statements import lasting_facts
 from openclaw.nlp.words import has_negation, missing_words, significant_words
-from openclaw.sessions.session import Session
+from openclaw.sessions.session import Session, turn_starts
 from openclaw.sessions.session_files import notes_path
 from openclaw.sessions.working_notes import WorkingNotes
 from openclaw.tools.tool import closed_object
@@ -171,7 +171,7 @@ def _fitting_messages(
         if not entries or meter.cost(said) <= most:
             break
         if short >= len(entries):
-            starts = [at for at, entry in enumerate(entries) if at and entry.role == "user"]
+            starts = [at for at in turn_starts(entries) if at]
             entries = entries[starts[len(starts) // 4] :] if starts else []
         short = len(entries)
     if said and said[-1].role == "user":  # templates of some models want both roles by turns

@@ -41,7 +41,7 @@ from openclaw.models.ollama_client import list_models, may_chat
 from openclaw.models.profile import reply_limits
 from openclaw.models.token_count import Meter
 from openclaw.security.credentials import why_denied
-from openclaw.sessions.session import Session, SessionState
+from openclaw.sessions.session import Session, SessionState, turn_starts
 from openclaw.storage.readers import IMAGES, kind_of
 from openclaw.storage.safe_open import read_bytes
 from openclaw.tools.skill_tools import TurnSkills
@@ -310,7 +310,7 @@ def fit_record(builder: RequestBuilder) -> TurnRecord:
 def renew_fit_record(builder: RequestBuilder) -> None:
     """Note on the turn's message of the user how it was fitted in the end."""
     messages = builder.session.messages
-    at = max(at for at, entry in enumerate(messages) if entry.role == "user")
+    at = turn_starts(messages)[-1]
     messages[at] = messages[at].with_record(fit_record(builder))
 
 

@@ -32,7 +32,7 @@ from openclaw.messages import Entry, TurnRecord
 from openclaw.nlp.intent import Cues, Errands
 from openclaw.receipt import FileChange, Receipt
 from openclaw.security.audit import ACTIONS, Audit
-from openclaw.sessions.session import Session, SessionState, mask_entry
+from openclaw.sessions.session import Session, SessionState, mask_entry, turn_starts
 from openclaw.tools.skill_tools import TurnSkills, fill_instructions
 from openclaw.types import TurnChanges
 
@@ -161,8 +161,7 @@ class Replay:
         entries, session = builder.session.messages, builder.session
         if not recorded.shortened or self.chained:
             return
-        starts = [at for at, entry in enumerate(entries) if entry.role == "user"]
-        for end in starts[1:]:
+        for end in turn_starts(entries)[1:]:
             short = builder.plan(entries[:end], builder.tools).short
             session.update_state(SessionState(shortened=min(short, recorded.shortened)))
 

@@ -15,7 +15,7 @@ from openclaw.history.history import History
 from openclaw.history.turns import Turn
 from openclaw.home.open_home import OpenHome
 from openclaw.messages import Entry, ToolUse, TurnRecord
-from openclaw.sessions.session import Session, from_json
+from openclaw.sessions.session import Session, from_json, turn_starts
 from openclaw.sessions.store import SessionStore
 
 Found = Mapping[str, Any]
@@ -66,7 +66,7 @@ def why(session: str, messages: Sequence[Entry], number: int, shown_as: int = 0)
     """What is known of the turn that begins with the user's message of this number, from 1, among
     `messages`; `shown_as` is its number in the whole conversation. UsageError when there is
     none."""
-    starts = [at for at, entry in enumerate(messages) if entry.role == "user"]
+    starts = turn_starts(messages)
     if not 0 < number <= len(starts):
         turns = len(starts) + max((shown_as or number) - number, 0)  # archived ones too
         there = f"it has {turns} turns" if turns else "nothing was said in it"

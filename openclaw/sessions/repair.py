@@ -30,6 +30,7 @@ from openclaw.sessions.session import (
     is_newer,
     listing,
     to_json,
+    turn_starts,
     unlist,
     without,
 )
@@ -74,7 +75,7 @@ def rescue(data: bytes, session_id: str) -> Session | None:
 
 def _mark(session: Session) -> None:
     """Mark a session as one with foreign text: an earlier mark may have been lost."""
-    users = [at for at, entry in enumerate(session.messages) if entry.role == "user"]
+    users = turn_starts(session.messages)
     last = session.archived + (users[-1] if users else 0)
     session.update_state(SessionState(foreign={**(session.state.foreign or {}), UNKNOWN: last}))
 

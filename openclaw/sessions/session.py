@@ -281,9 +281,14 @@ def count_turns(messages: Iterable[Entry]) -> int:
     return sum(entry.role == "user" for entry in messages)
 
 
+def turn_starts(messages: Iterable[Entry]) -> list[int]:
+    """Return the indices of the user's messages, with which turns begin."""
+    return [at for at, entry in enumerate(messages) if entry.role == "user"]
+
+
 def newest_turn(messages: Sequence[Entry]) -> Sequence[Entry]:
     """Return the messages of the newest turn."""
-    starts = [at for at, entry in enumerate(messages) if entry.role == "user"]
+    starts = turn_starts(messages)
     return messages[starts[-1] :] if starts else ()
 
 

@@ -27,6 +27,7 @@ from openclaw.sessions.session import (
     mask_session,
     title_of,
     to_json,
+    turn_starts,
 )
 from openclaw.storage.readers import json_or_none
 from openclaw.storage.text import encode, read_text
@@ -61,7 +62,7 @@ def take_conversation(to: Transfer, step: ImportStep) -> ImportStep:
     now = local_time().isoformat(timespec="milliseconds")
     session.created_at = session.created_at or now
     session.updated_at = session.updated_at or session.created_at
-    users = [at for at, entry in enumerate(session.messages) if entry.role == "user"]
+    users = turn_starts(session.messages)
     state = SessionState(
         imported_from={
             "agent": to.format,
