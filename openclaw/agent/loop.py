@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, field, replace
 from types import ModuleType
 
 from openclaw import events
-from openclaw.agent.protocols.base import ModelStep, RunningTurn, StepProtocol
+from openclaw.agent.protocols.base import ModelStep, PastCall, RunningTurn, StepProtocol
 from openclaw.errors import OpenclawError, PromptTooLarge
 from openclaw.frozen import frozen
-from openclaw.messages import Entry, ToolCall, ToolUse, TurnRecord, Usage, Waiting
+from openclaw.messages import Entry, ToolCall, ToolUse, TurnRecord, Waiting
 from openclaw.models.base import Model, Reply, Request, Text, Thinking
 from openclaw.models.token_count import Meter
 from openclaw.receipt import Receipt
@@ -63,31 +63,30 @@ class Loop:
         The last event is Done. Errors of the model or the home (OpenclawError) are raised after
         everything done has been yielded.
         """
-        state = TurnState()
         yield from self._add(turn, turn.user)
         try:
             for number in range(self.limits.max_steps):
                 if number:
                     yield events.NewResponse(number + 1)
-                step = yield from self._next_step(turn, state)
+                step = yield from self._next_step(turn)
                 if step.calls:
-                    yield from self._run_calls(step, turn, state)
-                elif step.answer or state.empty:
-                    if (yield from self._finish(step, turn, state)):
+                    yield from self._run_calls(step, turn)
+                elif step.answer or turn.empty:
+                    if (yield from self._finish(step, turn)):
                         return
                 else:
-                    yield from self._handle_empty(turn, state)
-                if state.stopped:
+                    yield from self._handle_empty(turn)
+                if turn.stopped:
                     break
-            yield from self._give_up(turn, state)
+            yield from self._give_up(turn)
         except PromptTooLarge as error:
             if len(turn.entries) < 2:
                 raise
             yield events.Notice(str(error))
-            state.stopped = "full"  # the user still learns what was done
-            yield from self._give_up(turn, state)
+            turn.stopped = "full"  # the user still learns what was done
+            yield from self._give_up(turn)
         except KeyboardInterrupt:
-            yield from self._interrupted(turn, state)
+            yield from self._interrupted(turn)
 
     # -------- a model call
 
@@ -104,28 +103,26 @@ class Loop:
             think=limits.think,
         )
 
-    def _next_step(
-        self, turn: RunningTurn, state: TurnState
-    ) -> Generator[TurnOutput, None, ModelStep]:
+    def _next_step(self, turn: RunningTurn) -> Generator[TurnOutput, None, ModelStep]:
         # A reply that was empty at temperature 0 would be empty again.
-        request = self.request(turn, least_temperature=RETRY_TEMPERATURE * state.empty)
-        request, reply = yield from self._ask(turn, request, state)
+        request = self.request(turn, least_temperature=RETRY_TEMPERATURE * turn.empty)
+        request, reply = yield from self._ask(turn, request)
         self.meter.learn(request, reply.usage.prompt_tokens, self.model.card.window)
-        state.usage += reply.usage
-        state.last = reply
+        turn.usage += reply.usage
+        turn.last = reply
         if reply.stop_reason == "length":
             yield events.Notice(f"the reply was cut at {request.max_tokens} tokens (max_tokens)")
         step = self.protocol.read(reply, turn, self.toolbox)
         if step.answer and not step.calls and _has_hints(turn):
             answer = _load_check().clean_answer(step.answer, turn, self.toolbox)
             step = replace(step, answer=answer)
-        state.thought = step.thought or reply.thinking
+        turn.thought = step.thought or reply.thinking
         if step.thought:
             yield events.Thought(step.thought)
         return step
 
     def _ask(
-        self, turn: RunningTurn, request: Request, state: TurnState
+        self, turn: RunningTurn, request: Request
     ) -> Generator[TurnOutput, None, tuple[Request, Reply]]:
         """Send the request; return it as sent, with its reply. A server that counts more tokens
         than we do refuses it before its first word; then a shorter request is sent. When that fails
@@ -135,20 +132,18 @@ class Loop:
             while True:
                 fitted = yield from self.fit(turn, request)
                 try:
-                    return fitted, (yield from self._listen(fitted, turn, state))
+                    return fitted, (yield from self._listen(fitted, turn))
                 except PromptTooLarge as error:
-                    if state.partial or not self.meter.refused(fitted, error.counted):
+                    if turn.partial or not self.meter.refused(fitted, error.counted):
                         raise
                     yield events.Notice("the request was larger than counted; fitting it again")
         except PromptTooLarge:
             self.meter.ratio = ratio
             raise
 
-    def _listen(
-        self, request: Request, turn: RunningTurn, state: TurnState
-    ) -> Generator[TurnOutput, None, Reply]:
+    def _listen(self, request: Request, turn: RunningTurn) -> Generator[TurnOutput, None, Reply]:
         """Return the reply; yield its answer as it comes, but hold back unchecked claims."""
-        heard, state.partial, state.streamed = "", "", ""
+        heard, turn.partial, turn.streamed = "", "", ""
         backed = None
         hints = _load_check().hint_sentences(turn) if _has_hints(turn) else ()
         stream = self.model.stream(request)
@@ -165,18 +160,18 @@ class Loop:
                     if is_stuck(heard):
                         yield events.Notice("the model repeats itself; this reply was stopped")
                         return Reply("")
-                    state.partial = self.protocol.spoken(heard)
+                    turn.partial = self.protocol.spoken(heard)
                     if hints:
-                        state.partial = _load_check().begin_of_answer(state.partial, hints)
-                    streamed = len(state.streamed)
-                    end = len(state.partial)
+                        turn.partial = _load_check().begin_of_answer(turn.partial, hints)
+                    streamed = len(turn.streamed)
+                    end = len(turn.partial)
                     if backed is None:  # the request did not wait for it
                         backed = bool(self.receipt())
                     if not backed:
-                        end = _load_check().count_releasable(state.partial, streamed)
+                        end = _load_check().count_releasable(turn.partial, streamed)
                     if end > streamed:
-                        yield events.Token(state.partial[streamed:end])
-                        state.streamed = state.partial[:end]
+                        yield events.Token(turn.partial[streamed:end])
+                        turn.streamed = turn.partial[:end]
         finally:
             if close := getattr(stream, "close", None):
                 close()
@@ -184,17 +179,15 @@ class Loop:
 
     # -------- calls
 
-    def _run_calls(
-        self, step: ModelStep, turn: RunningTurn, state: TurnState
-    ) -> Iterator[TurnOutput]:
+    def _run_calls(self, step: ModelStep, turn: RunningTurn) -> Iterator[TurnOutput]:
         uses: list[ToolUse] = []
         shown: list[Shown] = []
-        repeats = state.repeats
+        repeats = turn.repeats
         try:
             for index, call in enumerate(step.calls):
                 call = replace(call, id=f"call_{len(turn.entries)}_{index + 1}")
                 yield events.ToolStart(call.id, call.name, call.arguments)
-                outcome = self._run_call(call, turn, state, len(step.calls))
+                outcome = self._run_call(call, turn, len(step.calls))
                 given = dict(call.arguments)
                 uses.append(ToolUse(call.id, call.name, given, outcome.text, outcome.ok))
                 shown += outcome.shown
@@ -203,124 +196,118 @@ class Loop:
                     call.id, call.name, outcome.text, outcome.ok, seconds, outcome.said
                 )
                 if outcome.declined and self.protocol.ends_at_no:
-                    state.stopped = "declined"
+                    turn.stopped = "declined"
                     break
         except (KeyboardInterrupt, OpenclawError):
             if uses:  # the conversation keeps the calls that were made
-                yield from self._add(turn, self._entry(step.answer, state, uses, shown))
+                yield from self._add(turn, self._entry(turn, step.answer, uses, shown))
             raise
-        if state.repeats > repeats:
-            turn.closing = "must" if all(use.ok for use in uses) or state.repeats > 1 else "no"
+        if turn.repeats > repeats:
+            turn.closing = "must" if all(use.ok for use in uses) or turn.repeats > 1 else "no"
             yield events.Notice(f"the same call came again: {step.calls[-1].name}")
-        hint = "" if state.stopped else self.protocol.hint(turn, uses, self.toolbox)
-        yield from self._add(turn, self._entry(step.answer, state, uses, shown, hint=hint))
+        hint = "" if turn.stopped else self.protocol.hint(turn, uses, self.toolbox)
+        yield from self._add(turn, self._entry(turn, step.answer, uses, shown, hint=hint))
 
-    def _run_call(
-        self, call: ToolCall, turn: RunningTurn, state: TurnState, share: int
-    ) -> CallResult:
+    def _run_call(self, call: ToolCall, turn: RunningTurn, share: int) -> CallResult:
         """Run a call unless it repeats an earlier one without need: a write that was done, a read
         or command with no write since, a failure with no success since."""
         effect = self.toolbox.effect(call)
         key = json.dumps([call.name, dict(call.arguments)], sort_keys=True, default=str)
-        known = state.past_calls.get(key)
+        known = turn.past_calls.get(key)
         # A result that is no longer shown may be asked for again.
-        if known and known.at >= turn.forgotten and known.holds(state):
+        if known and known.at >= turn.forgotten and known.holds(turn):
             known.count += 1
-            state.repeats += 1
-            state.stopped = "repeated" if known.count > 3 else state.stopped
+            turn.repeats += 1
+            turn.stopped = "repeated" if known.count > 3 else turn.stopped
             text = REPEATED if known.outcome.ok else FAILED_BEFORE
             return CallResult(text.format(result=known.outcome.text[:400]), known.outcome.ok)
         outcome = self.toolbox.run(call, share)
-        state.writes += (outcome.effect or effect) in CHANGING and outcome.ok
-        state.successes += outcome.ok
+        turn.writes += (outcome.effect or effect) in CHANGING and outcome.ok
+        turn.successes += outcome.ok
         once = effect in CHANGING and effect != "run"
-        state.past_calls[key] = PastCall(
-            outcome, once, state.writes, state.successes, len(turn.entries)
+        turn.past_calls[key] = PastCall(
+            outcome, once, turn.writes, turn.successes, len(turn.entries)
         )
         return outcome
 
     # -------- ends
 
-    def _finish(
-        self, step: ModelStep, turn: RunningTurn, state: TurnState
-    ) -> Generator[TurnOutput, None, bool]:
+    def _finish(self, step: ModelStep, turn: RunningTurn) -> Generator[TurnOutput, None, bool]:
         """End the turn; return False when the answer claims a change that did not happen and the
         model gets one chance to correct it."""
         answer, fault = step.answer or EMPTY, None
         if step.answer:
             changed = bool(self.receipt())
             fault = _load_check().find_fault(answer, turn, self.toolbox, changed=changed)
-        if fault and not state.corrected:
-            state.corrected = True
+        if fault and not turn.corrected:
+            turn.corrected = True
             turn.closing = "no" if fault.kind else "must"
             turn.kind, turn.form = fault.kind or turn.kind, fault.form
             if fault.claims:  # with all tools in reach
                 turn.cues = replace(turn.cues, asks=False)
             yield events.Notice(f"the reply {fault.what}; asking again")
-            yield from self._add(turn, self._entry(answer, state, hint=fault.hint))
+            yield from self._add(turn, self._entry(turn, answer, hint=fault.hint))
             return False
-        if len(answer) > len(state.streamed) and answer.startswith(state.streamed):
-            yield events.Token(answer[len(state.streamed) :])
-        state.stopped = "answer" if step.answer else "empty"
-        said = self._entry(answer, state)
-        yield from self._end(turn, state, said, fault.claims if fault else ())
+        if len(answer) > len(turn.streamed) and answer.startswith(turn.streamed):
+            yield events.Token(answer[len(turn.streamed) :])
+        turn.stopped = "answer" if step.answer else "empty"
+        said = self._entry(turn, answer)
+        yield from self._end(turn, said, fault.claims if fault else ())
         return True
 
-    def _handle_empty(self, turn: RunningTurn, state: TurnState) -> Iterator[TurnOutput]:
+    def _handle_empty(self, turn: RunningTurn) -> Iterator[TurnOutput]:
         """Handle a reply that asks for more or is empty."""
         hint = self.protocol.hint(turn, (), self.toolbox)
-        if state.last.text.strip() and hint:
-            yield from self._add(turn, self._entry("", state, hint=hint))
+        if turn.last.text.strip() and hint:
+            yield from self._add(turn, self._entry(turn, "", hint=hint))
             return
-        state.empty = True
+        turn.empty = True
         yield events.Notice("the reply was empty; asking once more")
 
-    def _give_up(self, turn: RunningTurn, state: TurnState) -> Iterator[TurnOutput]:
+    def _give_up(self, turn: RunningTurn) -> Iterator[TurnOutput]:
         reasons = {
             "repeated": "the same call came again and again",
             "full": "what this turn has brought no longer fits the window (setting window)",
         }
         steps = f"{self.limits.max_steps} steps were used up (max_steps)"
-        why = reasons.get(state.stopped, steps)
+        why = reasons.get(turn.stopped, steps)
         said = [entry.content for entry in turn.entries[1:] if entry.content and not entry.hint]
         known = [f"The last result was:\n{use.output[:1500]}" for use in turn.uses if use.ok]
         answer = "\n".join((*said[-1:], f"I stopped: {why}.", *known[-1:]))
-        if state.stopped == "declined":
+        if turn.stopped == "declined":
             answer = DECLINED.format(tool=turn.uses[-1].tool)
-        state.stopped = state.stopped or "steps"
+        turn.stopped = turn.stopped or "steps"
         yield events.Token(answer)
-        yield from self._end(
-            turn, state, Entry("assistant", answer, usage=state.usage, at=timestamp())
-        )
+        yield from self._end(turn, Entry("assistant", answer, usage=turn.usage, at=timestamp()))
 
-    def _interrupted(self, turn: RunningTurn, state: TurnState) -> Iterator[TurnOutput]:
-        state.stopped = "interrupted"
-        yield from self._end(turn, state, Entry("assistant", state.partial, at=timestamp()))
+    def _interrupted(self, turn: RunningTurn) -> Iterator[TurnOutput]:
+        turn.stopped = "interrupted"
+        yield from self._end(turn, Entry("assistant", turn.partial, at=timestamp()))
 
     def _end(
-        self, turn: RunningTurn, state: TurnState, said: Entry, unbacked: tuple[str, ...] = ()
+        self, turn: RunningTurn, said: Entry, unbacked: tuple[str, ...] = ()
     ) -> Iterator[TurnOutput]:
         """End the turn with this message, unless it is empty or already there."""
         receipt = self.receipt()
-        if state.stopped != "interrupted" or said.content not in ("", turn.entries[-1].content):
+        if turn.stopped != "interrupted" or said.content not in ("", turn.entries[-1].content):
             changed = [*(file.path for file in receipt.files), *receipt.sent]
-            record = TurnRecord(stop=state.stopped, unbacked=list(unbacked), changed=changed)
+            record = TurnRecord(stop=turn.stopped, unbacked=list(unbacked), changed=changed)
             yield from self._add(turn, said.with_record(record))
         yield events.ReceiptMade(receipt, unbacked)
         name = self.model.card.name
-        yield events.Done(said.content, state.usage, state.stopped, "", name, receipt, unbacked)
+        yield events.Done(said.content, turn.usage, turn.stopped, "", name, receipt, unbacked)
 
     # -------- entries
 
     def _entry(
         self,
+        turn: RunningTurn,
         content: str,
-        state: TurnState,
         uses: Sequence[ToolUse] = (),
         shown: Sequence[Shown] = (),
         hint: str = "",
     ) -> Entry:
-        last = state.last
+        last = turn.last
         raw = last.text if last.text != content else ""
         return Entry(
             "assistant",
@@ -330,7 +317,7 @@ class Loop:
             at=timestamp(),
             raw=raw,
             hint=hint,
-            thought=state.thought,
+            thought=turn.thought,
             record_json={"shown": [*map(asdict, shown)]} if uses else {},
         )
 
@@ -348,48 +335,6 @@ def _load_check() -> ModuleType:
     from openclaw.agent import answer_check
 
     return answer_check
-
-
-@dataclass(slots=True)
-class PastCall:
-    """A call that was made.
-
-    once: what it did is not to be done again
-    writes, successes, at: writes, successful calls and entries of the turn at that time
-    count: how often the model asked for it
-    """
-
-    outcome: CallResult
-    once: bool
-    writes: int
-    successes: int
-    at: int
-    count: int = 1
-
-    def holds(self, state: TurnState) -> bool:
-        """Return True when the call would have the same result now."""
-        if self.outcome.ok:
-            return self.once or self.writes == state.writes
-        return self.successes == state.successes
-
-
-@dataclass(slots=True)
-class TurnState:
-    """The state of the loop during one turn. `partial` is the answer so far, `streamed` the part of
-    it that is shown."""
-
-    usage: Usage = Usage()
-    last: Reply = Reply("")
-    thought: str = ""
-    past_calls: dict[str, PastCall] = field(default_factory=dict)
-    repeats: int = 0
-    writes: int = 0
-    successes: int = 0
-    partial: str = ""
-    streamed: str = ""
-    empty: bool = False
-    corrected: bool = False
-    stopped: str = ""
 
 
 def timestamp() -> str:

@@ -7,10 +7,33 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from openclaw.frozen import frozen
-from openclaw.messages import Entry, Message, ToolCall, ToolUse
+from openclaw.messages import Entry, Message, ToolCall, ToolUse, Usage
 from openclaw.models.base import Reply
 from openclaw.nlp.intent import Cues
-from openclaw.tools.toolbox import Toolbox
+from openclaw.tools.toolbox import CallResult, Toolbox
+
+
+@dataclass(slots=True)
+class PastCall:
+    """A call that was made.
+
+    once: what it did is not to be done again
+    writes, successes, at: writes, successful calls and entries of the turn at that time
+    count: how often the model asked for it
+    """
+
+    outcome: CallResult
+    once: bool
+    writes: int
+    successes: int
+    at: int
+    count: int = 1
+
+    def holds(self, turn: RunningTurn) -> bool:
+        """Return True when the call would have the same result now."""
+        if self.outcome.ok:
+            return self.once or self.writes == turn.writes
+        return self.successes == turn.successes
 
 
 @dataclass(slots=True)
@@ -30,6 +53,17 @@ class RunningTurn:
     forgotten: the results of so many first entries are shown in one line
     orders_left: what the request orders besides, each with its cues
     order_began: the number of entries when the present order began
+
+    Of the loop:
+
+    usage: the sum of the replies
+    last: the newest one, with what the model thought before
+    past_calls: the calls that were made, by name and arguments
+    repeats, writes, successes: how many of them came again, changed something and went well
+    partial: the answer so far, of which `streamed` is shown
+    empty: the last reply was empty
+    corrected: the model was asked again for an answer
+    stopped: why the turn ends, as in `openclaw.events.Done`
     """
 
     user: Entry
@@ -45,6 +79,18 @@ class RunningTurn:
     forgotten: int = 0
     orders_left: list[tuple[str, Cues]] = field(default_factory=list)
     order_began: int = 1
+    usage: Usage = Usage()
+    last: Reply = Reply("")
+    thought: str = ""
+    past_calls: dict[str, PastCall] = field(default_factory=dict)
+    repeats: int = 0
+    writes: int = 0
+    successes: int = 0
+    partial: str = ""
+    streamed: str = ""
+    empty: bool = False
+    corrected: bool = False
+    stopped: str = ""
 
     @property
     def uses(self) -> list[ToolUse]:
