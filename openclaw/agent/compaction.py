@@ -8,27 +8,25 @@ import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from openclaw import events
 from openclaw.agent.toolset import open_notes
-from openclaw.agent.window import make_messages
-from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.home.open_home import OpenHome
-from openclaw.messages import Message, Waiting
-from openclaw.models.base import Reply, Request
 from openclaw.nlp.identifiers import has_identifier, identifiers
 from openclaw.nlp.statements import lasting_facts
 from openclaw.nlp.words import has_negation, missing_words, significant_words
-from openclaw.sessions.session import Session, turn_starts
+from openclaw.sessions.session import Session
 from openclaw.sessions.session_files import notes_path
 from openclaw.sessions.working_notes import WorkingNotes
 from openclaw.tools.tool import closed_object
 from openclaw.types import ToolProblem
 
-if TYPE_CHECKING:
-    from openclaw.agent.request import RequestBuilder
+Count = Callable[[str], int]
+Ask = Callable[[str, dict[str, Any], int], Generator[events.Event, None, str]]
+"""Asks the model about the conversation, with the words, the JSON schema and the tokens of its
+reply; returns the text, "" when there is none."""
 
 OUTLINE_SHARE = 0.4
 """The part of a summary that the model's words may take; the rest is for the working notes."""
@@ -40,13 +38,18 @@ LEAST_EXCHANGES = 3
 
 
 def summarize(
-    builder: RequestBuilder, upto: int, tools: Sequence[Any], room: int, focus: str | None
+    open_home: OpenHome,
+    session: Session,
+    upto: int,
+    room: int,
+    focus: str | None,
+    ask: Ask,
+    count: Count,
 ) -> Generator[events.Event, None, tuple[str, tuple[str, ...]]]:
     """Return the summary of the first `upto` messages, in at most `room` tokens, and candidates for
     the memory; change nothing yet. The summary is the outline, merged with the one before it, and
     the working notes. `focus` is None unless the user ordered the compaction."""
     yield events.Notice(f"summing up the older {upto} messages of this conversation")
-    open_home, session, count = builder.open_home, builder.session, builder.meter.count
     mask, remembers = open_home.masker.mask, open_home.use_memory and open_home.saving
     said = [entry.content for entry in session.messages[:upto] if entry.role == "user"]
     asks = focus is not None or len(said) >= LEAST_EXCHANGES
@@ -55,9 +58,9 @@ def summarize(
         found = dict.fromkeys(fact for words in said for fact in lasting_facts(words))
         facts += [*found][:MAX_PROPOSED]
     if remembers and asks:
-        facts += yield from _ask_facts(builder, tools)
+        facts += yield from _ask_facts(ask, session)
     if asks:
-        new = yield from _ask_outline(builder, tools, focus or "")
+        new = yield from _ask_outline(ask, session, focus or "")
     both = merge_outlines(parse_outline(session.compressed_context), new)
     made = shorten_outline(both, int(room * OUTLINE_SHARE), count)
     frame = count(render_outline(made, "x"))
@@ -88,9 +91,6 @@ def put_away(
 
 SUMMARY_TOKENS = 400
 FACTS_TOKENS = 300
-SHARE_OF_REPLY = 0.2
-"""The most of the window that a reply may take."""
-MARGIN = 32
 MAX_FACTS = 4
 SHORTEST_FACT, LONGEST_FACT = 10, 300
 SHORTEST_QUOTE = 8
@@ -109,13 +109,10 @@ with one JSON object: "facts": a list of at most 4, each with "fact", one senten
 the user's own words for it. An empty list when there are none. No tasks, no questions."""
 
 
-def _ask_outline(
-    builder: RequestBuilder, tools: Sequence[Any], focus: str
-) -> Generator[events.Event, None, Outline]:
+def _ask_outline(ask: Ask, session: Session, focus: str) -> Generator[events.Event, None, Outline]:
     """Return the outline from the model, checked; an empty one when it fails."""
-    session = builder.session
     words = ASK_SUMMARY + (FOCUS.format(focus=focus) if focus else "")
-    text = yield from _ask(builder, tools, words, outline_schema(), SUMMARY_TOKENS)
+    text = yield from ask(words, outline_schema(), SUMMARY_TOKENS)
     contents = (entry.content for entry in session.messages)
     said = "\n".join((session.compressed_context, *contents, focus))
     uses = (f"{dict(use.input)}\n{use.output}" for e in session.messages for use in e.tool_calls)
@@ -123,61 +120,11 @@ def _ask_outline(
     return keep_supported(read_outline(text), said, shown)
 
 
-def _ask_facts(
-    builder: RequestBuilder, tools: Sequence[Any]
-) -> Generator[events.Event, None, tuple[str, ...]]:
+def _ask_facts(ask: Ask, session: Session) -> Generator[events.Event, None, tuple[str, ...]]:
     """Return lasting facts that the user stated, each proved by a quotation of his words."""
-    text = yield from _ask(builder, tools, ASK_FACTS, _facts_schema(), FACTS_TOKENS)
-    messages = builder.session.messages
-    return find_proven_facts(text, "\n".join(e.content for e in messages if e.role == "user"))
-
-
-def _ask(
-    builder: RequestBuilder, tools: Sequence[Any], words: str, wanted: dict[str, Any], tokens: int
-) -> Generator[events.Event, None, str]:
-    """Ask the model about the conversation; return the text of the reply, "" when there is none."""
-    card = builder.card
-    tokens = min(tokens, int(card.window * SHARE_OF_REPLY))
-    request = Request(
-        _fitting_messages(builder, tools, words, card.window - tokens - MARGIN),
-        tuple(tools),
-        wanted if builder.protocol.name != "native" else None,
-        tokens,
-        think=False if card.thinking else None,
-        session=builder.session.id,
-    )
-    try:
-        for chunk in builder.open_home.model.stream(request):
-            if isinstance(chunk, Waiting):
-                yield events.waiting_event(chunk)
-            elif isinstance(chunk, Reply):
-                return chunk.text
-    except OpenclawError as error:
-        yield events.Notice(f"the model gave no summary ({error}); the notes serve alone")
-    return ""
-
-
-def _fitting_messages(
-    builder: RequestBuilder, tools: Sequence[Any], words: str, most: int
-) -> tuple[Message, ...]:
-    """Return the conversation and the question in at most `most` tokens: as it was sent, else with
-    all results in one line, else without its oldest exchanges."""
-    session, meter = builder.session, builder.meter
-    system, asked = Message("system", builder.head), Message("user", words)
-    most -= meter.cost([system, asked]) + meter.tools(tools)
-    entries, short = session.messages, session.shortened
-    while True:
-        said = make_messages(entries, short, session.compressed_context, builder.protocol.wire)
-        if not entries or meter.cost(said) <= most:
-            break
-        if short >= len(entries):
-            starts = [at for at in turn_starts(entries) if at]
-            entries = entries[starts[len(starts) // 4] :] if starts else []
-        short = len(entries)
-    if said and said[-1].role == "user":  # templates of some models want both roles by turns
-        last = said.pop()
-        asked = replace(last, content=f"{last.content}\n\n{words}")
-    return (system, *said, asked)
+    text = yield from ask(ASK_FACTS, _facts_schema(), FACTS_TOKENS)
+    said = (entry.content for entry in session.messages if entry.role == "user")
+    return find_proven_facts(text, "\n".join(said))
 
 
 def _read_json(reply: str) -> dict[str, Any]:
@@ -240,8 +187,6 @@ OPENING = "<earlier>"
 CLOSING = "</earlier>"
 NOTES = "Notes, in the words that were used:"
 WHERE = "What was said then is kept whole: search_sessions finds it."
-
-Count = Callable[[str], int]
 
 
 @frozen

@@ -32,11 +32,11 @@ from openclaw.agent.window import (
     plan_cuts,
     summary_room,
 )
-from openclaw.errors import PromptTooLarge, ServerAway, UsageError
+from openclaw.errors import OpenclawError, PromptTooLarge, ServerAway, UsageError
 from openclaw.home.open_home import OpenHome
-from openclaw.messages import MAX_IMAGE_BYTES, Entry, Image, Material, Message, TurnRecord
+from openclaw.messages import MAX_IMAGE_BYTES, Entry, Image, Material, Message, TurnRecord, Waiting
 from openclaw.models import token_count
-from openclaw.models.base import ModelCard, Request
+from openclaw.models.base import ModelCard, Reply, Request
 from openclaw.models.ollama_client import list_models, may_chat
 from openclaw.models.profile import reply_limits
 from openclaw.models.token_count import Meter
@@ -49,6 +49,9 @@ from openclaw.tools.toolbox import Toolbox
 from openclaw.types import TurnChanges
 
 MAX_COMPACTIONS = 3
+SHARE_OF_REPLY = 0.2
+"""The most of the window that the reply to a question about the conversation may take."""
+MARGIN = 32
 Parts = tuple[HeadPart, ...]
 
 
@@ -248,7 +251,10 @@ class RequestBuilder:
             yield from map(events.Trouble, hooks.take_notices())
         room = summary_room(self.limit - self.count_head(tools))
         before = self._tokens(tools)
-        summary, facts = yield from compaction.summarize(self, upto, tools, room, focus)
+        ask, count = partial(self._ask, tools), self.meter.count
+        summary, facts = yield from compaction.summarize(
+            self.open_home, session, upto, room, focus, ask, count
+        )
         if dry_run:
             self.session = session.compacted(upto, summary)
             yield from (events.Notice(f"for your memory: {fact}") for fact in facts)
@@ -258,6 +264,49 @@ class RequestBuilder:
             self.read_head()
         yield events.Compaction(before, self._tokens(tools), upto, summary)
         self.session = session
+
+    def _ask(
+        self, tools: Sequence[Any], words: str, schema: dict[str, Any], tokens: int
+    ) -> Generator[events.Event, None, str]:
+        """Ask the model about the conversation; return its text, "" when there is none."""
+        card = self.card
+        tokens = min(tokens, int(card.window * SHARE_OF_REPLY))
+        request = Request(
+            self._with_question(tools, words, card.window - tokens - MARGIN),
+            tuple(tools),
+            schema if self.protocol.name != "native" else None,
+            tokens,
+            think=False if card.thinking else None,
+            session=self.session.id,
+        )
+        try:
+            for chunk in self.open_home.model.stream(request):
+                if isinstance(chunk, Waiting):
+                    yield events.waiting_event(chunk)
+                elif isinstance(chunk, Reply):
+                    return chunk.text
+        except OpenclawError as error:
+            yield events.Notice(f"the model gave no summary ({error}); the notes serve alone")
+        return ""
+
+    def _with_question(self, tools: Sequence[Any], words: str, most: int) -> tuple[Message, ...]:
+        """Return the conversation and the question in at most `most` tokens: as it was sent, else
+        with all results in one line, else without its oldest exchanges."""
+        system, asked = Message("system", self.head), Message("user", words)
+        most -= self.meter.cost([system, asked]) + self.meter.tools(tools)
+        entries, short = self.session.messages, self.session.shortened
+        while True:
+            said = self._messages(entries, short)
+            if not entries or self.meter.cost(said) <= most:
+                break
+            if short >= len(entries):
+                starts = [at for at in turn_starts(entries) if at]
+                entries = entries[starts[len(starts) // 4] :] if starts else []
+            short = len(entries)
+        if said and said[-1].role == "user":  # templates of some models want both roles by turns
+            last = said.pop()
+            asked = replace(last, content=f"{last.content}\n\n{words}")
+        return (system, *said, asked)
 
     def _tokens(self, tools: Sequence[Any]) -> int:
         said = self._messages(self.session.messages, self.session.shortened)

@@ -118,7 +118,7 @@ class StepProtocol(Protocol):
     """A way to ask a model for a step and to read it."""
 
     name: str
-    ends_at_no = False
+    ends_at_no: bool = False
     """A no of the user ends the turn: the models that are asked in this way are so small that they
     make up why the call did not run."""
 
