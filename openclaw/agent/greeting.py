@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import date
-from typing import TYPE_CHECKING
 
 from openclaw.agent.todo_offers import (
     LONGEST_PROMPT,
@@ -13,17 +12,12 @@ from openclaw.agent.todo_offers import (
     offer_at_start,
 )
 from openclaw.frozen import frozen
+from openclaw.home.open_home import OpenHome
 from openclaw.memory.entries import entries_of
-from openclaw.memory.todos import plain_text
+from openclaw.memory.todos import Todo, plain_text
 from openclaw.security.display import count_of
-from openclaw.storage.home import PROPOSED
+from openclaw.storage.home import PROPOSED, Home
 from openclaw.storage.text import read_text
-
-if TYPE_CHECKING:
-    from openclaw.home.open_home import OpenHome
-    from openclaw.memory.todos import Todo
-    from openclaw.storage.home import Home
-
 
 WIDTH = 79
 LONGEST_TODO = 34

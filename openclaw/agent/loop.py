@@ -90,23 +90,22 @@ class Loop:
 
     # -------- a model call
 
-    def request(self, turn: RunningTurn, least_temperature: float = 0.0) -> Request:
-        """Return the next request of the turn, without its messages."""
+    def request(self, turn: RunningTurn) -> Request:
+        """Return the next request of the turn, without its messages. A reply that was empty at
+        temperature 0 would be empty again."""
         limits = self.limits
         return Request(
             (),
             self.protocol.tools(self.toolbox),
             self.protocol.schema(turn, self.toolbox),
             limits.max_tokens,
-            max(limits.temperature, least_temperature),
+            max(limits.temperature, RETRY_TEMPERATURE * turn.empty),
             seed=limits.seed,
             think=limits.think,
         )
 
     def _next_step(self, turn: RunningTurn) -> Generator[TurnOutput, None, ModelStep]:
-        # A reply that was empty at temperature 0 would be empty again.
-        request = self.request(turn, least_temperature=RETRY_TEMPERATURE * turn.empty)
-        request, reply = yield from self._ask(turn, request)
+        request, reply = yield from self._ask(turn, self.request(turn))
         self.meter.learn(request, reply.usage.prompt_tokens, self.model.card.window)
         turn.usage += reply.usage
         turn.last = reply

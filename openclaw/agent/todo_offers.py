@@ -13,28 +13,23 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import cache
-from typing import TYPE_CHECKING
 
 from openclaw import events
 from openclaw.agent.fact_capture import why_not_writable
 from openclaw.agent.recording import record_turn
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
-from openclaw.memory.todos import plain_text
+from openclaw.home.open_home import OpenHome
+from openclaw.memory.todos import Todo, plain_text
 from openclaw.nlp.classifier import read_answer
 from openclaw.nlp.dates import find_named_day, parse_day
 from openclaw.nlp.sentences import sentences
 from openclaw.security.untrusted import strip_hidden
+from openclaw.sessions.session import Session
 from openclaw.storage.safe_open import appending, make_folder, read_bytes
 from openclaw.storage.text import decode, read_text
 from openclaw.tools.memory_tools import DEFAULT_LIST
 from openclaw.types import ToolProblem, TurnChanges
-
-if TYPE_CHECKING:
-    from openclaw.home.open_home import OpenHome
-    from openclaw.memory.todos import Todo
-    from openclaw.sessions.session import Session
-
 
 FILE = "offered.txt"
 AT_START = "-"

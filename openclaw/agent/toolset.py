@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -146,10 +145,12 @@ def open_notes(open_home: OpenHome, source: str = "", keep: BeforeWrite = record
     """Return the notes. A prompt's request does not need them, so they are loaded here."""
     from openclaw.memory.notes import Notes
 
-    def today() -> date:
-        return open_home.now().date()
-
-    return Notes(open_home.home.memory, today=today, source=lambda: source, keep=keep)
+    return Notes(
+        open_home.home.memory,
+        today=lambda: open_home.now().date(),
+        source=lambda: source,
+        keep=keep,
+    )
 
 
 def _show_tail(open_home: OpenHome, tell: Callable[[Progress], None]) -> ShowOutput:
