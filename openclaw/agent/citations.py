@@ -128,10 +128,10 @@ def lines_in(text: str, head: str) -> set[int]:
     """Return the numbers of the lines of a file that are in a head, which shows no comments; blank
     lines do not count."""
     held = {line.strip() for line in head.splitlines()} - {""}
-    return {at for at, line in enumerate(text.splitlines(), 1) if strip_comments(line) in held}
+    return {at for at, line in enumerate(text.splitlines(), 1) if plain_line(line) in held}
 
 
-def strip_comments(line: str) -> str:
+def plain_line(line: str) -> str:
     """Return a line without comments and outer blanks."""
     return without_comments(line).strip()
 
@@ -357,7 +357,7 @@ def _candidate_lines(said: AnswerContext, turn: Sequence[Entry]) -> Iterator[Sho
     if memory:
         lines, path = memory.splitlines(), SOURCES[REMEMBERED]
         held = lines_in(memory, said.head)
-        yield from (ShownLine(path, at, strip_comments(lines[at - 1])) for at in sorted(held))
+        yield from (ShownLine(path, at, plain_line(lines[at - 1])) for at in sorted(held))
 
 
 def _lines_of(shown: Shown, present: Sequence[str] | None, text: str) -> Iterator[ShownLine]:
@@ -368,7 +368,7 @@ def _lines_of(shown: Shown, present: Sequence[str] | None, text: str) -> Iterato
     if present is not None and not present:
         lines = text.split("\n")
     around = "\n".join(lines) if len(lines) > 1 else ""
-    for number, line in enumerate(map(strip_comments, lines), first):
+    for number, line in enumerate(map(plain_line, lines), first):
         if line:
             yield ShownLine(shown.path, number, line, around)
 

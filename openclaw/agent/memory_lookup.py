@@ -90,4 +90,4 @@ def find_passages(
     masked = [{**passage, "text": open_home.masker.mask(passage["text"])} for passage in found]
     if masked:
         yield events.Retrieval(tuple(masked))
-    return list(masked), recall.left_out
+    return masked, recall.left_out

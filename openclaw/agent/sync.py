@@ -130,7 +130,7 @@ def _merge(
     with ExitStack() as locks:
         theirs = changed_blobs(git, base, other)
         if not dry_run:
-            locks.enter_context(undo_lock(open_home, LOCK_SECONDS))
+            locks.enter_context(undo_lock(open_home))
             for name in sorted({session_of(path) for path in theirs} - {""}):
                 locks.enter_context(open_home.sessions.writing(name, LOCK_SECONDS))
         plan, versions, conflicts = _plan(git, theirs, keep)

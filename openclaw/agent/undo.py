@@ -87,18 +87,12 @@ def undo(open_home: OpenHome, count: int, scope: Scope, session: str, keep: bool
     UsageError when there is none; OpenclawError when a session is in use or a file cannot be
     written: then nothing has changed, or the next start completes the undo.
     """
-    recover(open_home)
-    with undo_lock(open_home, LOCK_SECONDS):
-        turns = tuple(islice(undoable(open_home, scope, session), count))
-        return _apply(open_home, "undo", turns, scope, session, keep)
+    return _take_back(open_home, "undo", count, scope, session, keep)
 
 
 def redo(open_home: OpenHome, count: int, session: str, keep: bool) -> UndoResult:
     """Redo the newest `count` undos that are not redone yet."""
-    recover(open_home)
-    with undo_lock(open_home, LOCK_SECONDS):
-        undos = tuple(islice(undoable(open_home, "all", session, "undo"), count))
-        return _apply(open_home, "redo", undos, "all", session, keep)
+    return _take_back(open_home, "redo", count, "all", session, keep)
 
 
 def _nothing_error(open_home: OpenHome, kind: Kind, session: str) -> UsageError:
@@ -108,30 +102,30 @@ def _nothing_error(open_home: OpenHome, kind: Kind, session: str) -> UsageError:
     return UsageError(f"there is nothing to {kind}{where}", "see what was done: openclaw log")
 
 
-def _apply(
-    open_home: OpenHome,
-    kind: Kind,
-    turns: tuple[Turn, ...],
-    scope: Scope,
-    session: str,
-    keep: bool,
+def _take_back(
+    open_home: OpenHome, kind: Kind, count: int, scope: Scope, session: str, keep: bool
 ) -> UndoResult:
-    if not turns:
-        raise _nothing_error(open_home, kind, session)
+    recover(open_home)
     history = open_home.history
     root = Path(os.path.realpath(open_home.home.root))
-    make_plan = partial(Undo(root, history.reader(turns), _merge).plan, turns, scope)
-    with ExitStack() as locks:
-        names = {session_of(step.path) for turn in turns for step in turn.within(scope)}
-        for name in sorted(name for name in names if name and "/" not in name):
-            locks.enter_context(open_home.sessions.writing(name, LOCK_SECONDS))
-        plan = make_plan()
-        if plan.conflicts and not keep:
-            return _to_result(None, turns, plan)
-        journal = Journal.begin(open_home.home, _history_entry(kind, turns, scope), history.head())
-        _write(make_plan, journal, plan)
-        journal.finish("done")
-    return _to_result(journal.record.turn, turns, plan, history.publish())
+    with undo_lock(open_home):
+        able = undoable(open_home, scope, session, "turn" if kind == "undo" else "undo")
+        turns = tuple(islice(able, count))
+        if not turns:
+            raise _nothing_error(open_home, kind, session)
+        make_plan = partial(Undo(root, history.reader(turns), _merge).plan, turns, scope)
+        with ExitStack() as locks:
+            names = {session_of(step.path) for turn in turns for step in turn.within(scope)}
+            for name in sorted(name for name in names if name and "/" not in name):
+                locks.enter_context(open_home.sessions.writing(name, LOCK_SECONDS))
+            plan = make_plan()
+            if plan.conflicts and not keep:
+                return _to_result(None, turns, plan)
+            entry = _history_entry(kind, turns, scope)
+            journal = Journal.begin(open_home.home, entry, history.head())
+            _write(make_plan, journal, plan)
+            journal.finish("done")
+        return _to_result(journal.record.turn, turns, plan, history.publish())
 
 
 def _to_result(turn: Turn | None, of: tuple[Turn, ...], plan: Plan, notice: str = "") -> UndoResult:
@@ -255,9 +249,9 @@ def _recover_record(open_home: OpenHome, record: Record) -> str:
         return ""
 
 
-def undo_lock(open_home: OpenHome, seconds: float) -> AbstractContextManager[None]:
+def undo_lock(open_home: OpenHome) -> AbstractContextManager[None]:
     """Return the lock for undo and redo."""
-    return hold_lock(open_home.home.private / "locks" / "undo.lock", seconds, what="undo")
+    return hold_lock(open_home.home.private / "locks" / "undo.lock", LOCK_SECONDS, what="undo")
 
 
 def _close_turn(open_home: OpenHome, record: Record) -> str:
