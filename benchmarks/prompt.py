@@ -264,9 +264,12 @@ def compact(value: Any) -> str:
 
 def tool_names(app: Agent) -> list[str]:
     from openclaw.agent.toolset import make_toolbox
-    from openclaw.types import TurnChanges
+    from openclaw.agent.turn import start_provenance
+    from openclaw.messages import Prompt
+    from openclaw.sessions.session import Session
 
-    return list(make_toolbox(app, TurnChanges(), app.turn_skills()).arguments)
+    provenance, _ = start_provenance(app, Prompt(""), Session("names"))
+    return list(make_toolbox(app, app.turn_skills(), provenance).arguments)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from openclaw.agent.memory_lookup import needs_recall
 from openclaw.agent.protocols.protocol_choice import choose_protocol
 from openclaw.agent.recording import record_turn
 from openclaw.agent.request import RequestBuilder
-from openclaw.agent.turn import run_turn, update_working_notes
+from openclaw.agent.turn import run_turn, start_provenance, update_working_notes
 from openclaw.agent.window import KEPT
 from openclaw.errors import UsageError
 from openclaw.history.turns import Scope, Turn
@@ -128,7 +128,8 @@ class Agent(OpenHome):
     def _request_builder(self, session: Session) -> RequestBuilder:
         mask_session(self.masker, session)
         protocol = choose_protocol(self.settings.protocol, self.model.card)
-        return RequestBuilder.make(self, session, protocol, self.turn_skills(), TurnChanges())
+        provenance, _ = start_provenance(self, Prompt("."), session)
+        return RequestBuilder.make(self, session, protocol, self.turn_skills(), provenance)
 
 
 def _load_undo() -> ModuleType:

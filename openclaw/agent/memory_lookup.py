@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Collection, Generator, Mapping, Sequence
 from typing import Any
 
 from openclaw import events
@@ -65,7 +65,7 @@ def find_passages(
     *,
     looks_up: bool,
     ahead: bool,
-) -> Generator[events.Event, None, tuple[list[Mapping[str, Any]], list[dict[str, Any]]]]:
+) -> Generator[events.Event, None, tuple[Sequence[Mapping[str, Any]], list[dict[str, Any]]]]:
     """Find passages about `question` for the tail; with `ahead` the model reads the head during the
     search. Return them, and the hits that were left out; none for a prompt that is too long to be
     sent, which the loop reports."""

@@ -30,19 +30,18 @@ class PastConversations:
     """
 
     open_home: OpenHome
-    provenance: Provenance | None
+    provenance: Provenance
     _sources: dict[str, str] = field(default_factory=dict)
 
     def any(self) -> bool:
         """Return True when there is anything that the model does not see anyway."""
-        session = self.provenance.session if self.provenance else None
-        if session is not None and (session.archived or session.shortened):
-            return True
-        return self.open_home.sessions.has_others(session.id if session else "")
+        session = self.provenance.session
+        hidden = session.archived or session.shortened
+        return bool(hidden) or self.open_home.sessions.has_others(session.id)
 
     def find(self, words: str, most: int, length: int) -> Sequence[tuple[str, str]]:
         """See `openclaw.tools.memory_tools.ConversationSearch`."""
-        here = self.provenance.session.id if self.provenance else ""
+        here, data = self.provenance.session.id, self.provenance.data
         asked = ALIKE * most
         hits = search(self._talks(), words, length, first=here, any_word=True, most=asked)
         best = {hit.snippet.casefold(): hit for hit in reversed(hits)}  # each text once
@@ -50,14 +49,12 @@ class PastConversations:
         found = []
         for hit in hits:
             other = hit.id != here or hit.tool  # not what was said here
-            if other and self.provenance and OTHER_CONVERSATIONS not in self.provenance.data:
-                self.provenance.data.append(OTHER_CONVERSATIONS)
+            data += [OTHER_CONVERSATIONS] if other and OTHER_CONVERSATIONS not in data else []
             found.append((_format_hit(hit, here), self._sources.get(hit.id, "") if other else ""))
         return found
 
     def _talks(self) -> Iterator[SessionMessages]:
-        session = self.provenance.session if self.provenance else None
-        end = self.provenance.at if self.provenance else 0
+        session, end = self.provenance.session, self.provenance.at
         for talk, messages in self.open_home.sessions.talks(session):
             self._sources[talk.id] = foreign_label(talk)
             yield talk, ((n, said) for n, said in messages if talk is not session or n <= end)

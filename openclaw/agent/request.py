@@ -46,7 +46,6 @@ from openclaw.storage.readers import IMAGES, kind_of
 from openclaw.storage.safe_open import read_bytes
 from openclaw.tools.skill_tools import TurnSkills
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import TurnChanges
 
 MAX_COMPACTIONS = 3
 SHARE_OF_REPLY = 0.2
@@ -100,8 +99,7 @@ class RequestBuilder:
         session: Session,
         protocol: StepProtocol,
         turn_skills: TurnSkills,
-        turn_changes: TurnChanges,
-        provenance: Provenance | None = None,
+        provenance: Provenance,
     ) -> Self:
         """Make the request builder for a turn of this session, with its tools, head and meter."""
         model = open_home.model
@@ -109,7 +107,7 @@ class RequestBuilder:
         meter = open_home.meters.meter(f"{card.name} {protocol.name}")
         model.reading_rate = model.reading_rate or meter.rate
         limits = result_limits(open_home.home, meter, card.window)
-        toolbox = make_toolbox(open_home, turn_changes, turn_skills, provenance, limits)
+        toolbox = make_toolbox(open_home, turn_skills, provenance, limits)
         return cls(open_home, session, protocol, turn_skills, toolbox, meter, card)
 
     def __post_init__(self) -> None:

@@ -32,7 +32,7 @@ from openclaw.tools.skill_tools import ProposeTools, SkillTools, TurnSkills
 from openclaw.tools.tool import Tool, tool
 from openclaw.tools.toolbox import Toolbox
 from openclaw.tools.web.web_tools import WebPages, WebTools
-from openclaw.types import BeforeWrite, TurnChanges, record_no_write
+from openclaw.types import BeforeWrite, record_no_write
 
 if TYPE_CHECKING:
     from openclaw.memory.notes import Notes
@@ -43,9 +43,8 @@ TAIL_LINES = 3
 
 def make_toolbox(
     open_home: OpenHome,
-    turn_changes: TurnChanges,
     turn_skills: TurnSkills,
-    provenance: Provenance | None = None,
+    provenance: Provenance,
     limits: ResultLimits = DEFAULT_LIMITS,
 ) -> Toolbox:
     """Return the tools under the policy. `provenance` watches the calls, `limits` are those of a
@@ -59,13 +58,14 @@ def make_toolbox(
     policy = Policy(
         open_home.mode, open_home.ask_user, open_home.grants, why_unavailable, _denied, *programs
     )
-    tools = _home_tools(open_home, turn_changes, turn_skills, provenance, limits)
+    turn_changes = provenance.turn_changes
+    tools = _home_tools(open_home, turn_skills, provenance, limits)
     listed, shortlist = tools, None
     if served := open_home.mcp_tools:
         listed, shortlist = served.share(tools, turn_skills.request)
-        if provenance and shortlist:
+        if shortlist:
             shortlist.show = provenance.fence_tools
-        elif provenance:
+        else:
             provenance.fence_tools(listed[len(tools) :])
     return Toolbox(
         listed,
@@ -92,14 +92,10 @@ def result_limits(home: Home, meter: Meter, window: int) -> ResultLimits:
 
 
 def _home_tools(
-    open_home: OpenHome,
-    turn_changes: TurnChanges,
-    turn_skills: TurnSkills,
-    provenance: Provenance | None,
-    limits: ResultLimits,
+    open_home: OpenHome, turn_skills: TurnSkills, provenance: Provenance, limits: ResultLimits
 ) -> list[Tool]:
     """The built-in tools in the order of the prompt."""
-    home, settings = open_home.home, open_home.settings
+    home, settings, turn_changes = open_home.home, open_home.settings, provenance.turn_changes
     todos, shell, web = open_home.todos, settings.shell, settings.web
     todos.keep = turn_changes.keep
     files = FileTools(home, turn_changes, open_home.masker, limits)
@@ -120,8 +116,6 @@ def _home_tools(
     if open_home.use_memory:
         talks = PastConversations(open_home, provenance)
         tools += SessionTools(talks, turn_changes, limits).tools()
-    origin = provenance.origin if provenance else lambda text: ""
-    source = provenance.turn_name if provenance else ""
     seen, page = open_home.seen_pages, limits.page * 4 // 3
     return [
         *tools,
@@ -129,8 +123,8 @@ def _home_tools(
             home,
             turn_changes,
             todos,
-            lambda: open_notes(open_home, source, turn_changes.keep),
-            origin,
+            lambda: open_notes(open_home, provenance.turn_name, turn_changes.keep),
+            provenance.origin,
         ).tools(),
         *SkillTools(turn_skills, turn_changes).tools(),
         tool(calculate),

@@ -126,7 +126,7 @@ def prepare_turn(
     text = prompt.text
 
     # 2. The words say what the prompt may be about.
-    provenance, seed = _start_provenance(open_home, prompt, session)
+    provenance, seed = start_provenance(open_home, prompt, session)
     turn_skills, (todos, unreadable) = open_home.turn_skills(text), read_todos(open_home)
     cues, instructions = find_cues(open_home, text, turn_skills, todos), ""
     if prompt.skill:  # the user has said what to do; words of the prompt do not say it again
@@ -156,9 +156,7 @@ def prepare_turn(
 
     # 5. Tools, the head of the prompt, and the conversation so far.
     yield from map(events.Notice, reload_images(open_home.home.root, session, card))
-    builder = RequestBuilder.make(
-        open_home, session, protocol, turn_skills, provenance.turn_changes, provenance
-    )
+    builder = RequestBuilder.make(open_home, session, protocol, turn_skills, provenance)
     yield from _head_notices(builder, {**builder.unreadable, **unreadable})
 
     # 6. Texts that go along, and passages of the user's files.
@@ -347,7 +345,7 @@ def _mask_prompt(open_home: OpenHome, prompt: Prompt, session: Session) -> tuple
     return masked, f"kept apart: {names} (the model sees only the name)" if names else ""
 
 
-def _start_provenance(
+def start_provenance(
     open_home: OpenHome, prompt: Prompt, session: Session
 ) -> tuple[Provenance, int]:
     """Return the sources of the turn's words, and a seed for the model. Both the marker that fences

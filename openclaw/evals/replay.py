@@ -125,7 +125,7 @@ class Replay:
         open_home.ask_user = None
         if not self.live and recorded.record.asked is not False:
             open_home.ask_user = lambda question: "once"  # the recorded calls were allowed then
-        return FixedRequestBuilder.make(open_home, talk, protocol, turn_skills, turn_changes, watch)
+        return FixedRequestBuilder.make(open_home, talk, protocol, turn_skills, watch)
 
     def _restore_session(self, recorded: RecordedTurn) -> Session:
         """Return the conversation before the turn."""

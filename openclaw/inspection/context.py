@@ -15,7 +15,7 @@ from openclaw.agent import prompt
 from openclaw.agent.prompt import SOURCES, HeadCache, read_sources, sums_of
 from openclaw.agent.protocols.protocol_choice import choose_protocol
 from openclaw.agent.toolset import make_toolbox
-from openclaw.agent.turn import PreparedTurn, prepare_turn
+from openclaw.agent.turn import PreparedTurn, prepare_turn, start_provenance
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
 from openclaw.history.turns import Turn
@@ -28,7 +28,7 @@ from openclaw.security.policy import PermissionQuestion
 from openclaw.sessions.session import Session
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import decode
-from openclaw.types import Mode, TurnChanges
+from openclaw.types import Mode
 
 END_OF_TAIL, FENCE = "</context>", "\n<<data "
 """Where the tail block of a message ends, and where in it the passages begin; see
@@ -284,7 +284,8 @@ def _fresh(open_home: OpenHome) -> tuple[tuple[prompt.HeadPart, ...], Sequence[M
     """Return the head that a new conversation would get, and the specs of its native tools."""
     card, turn_skills = open_home.model.card, open_home.turn_skills()
     protocol = choose_protocol(open_home.settings.protocol, card)
-    box = make_toolbox(open_home, TurnChanges(), turn_skills)
+    provenance, _ = start_provenance(open_home, Prompt(""), Session(""))
+    box = make_toolbox(open_home, turn_skills, provenance)
     rules = protocol.rules(box)
     parts = prompt.make_head(read_sources(open_home)[0], rules, turn_skills.blurbs, card.window)
     return parts, protocol.tools(box)

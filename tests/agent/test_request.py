@@ -9,8 +9,8 @@ import pytest
 
 from openclaw.agent.protocols.protocol_choice import choose_protocol
 from openclaw.agent.request import RequestBuilder
-from openclaw.messages import Entry
-from openclaw.types import TurnChanges
+from openclaw.agent.turn import start_provenance
+from openclaw.messages import Entry, Prompt
 from tests.fakes.scripted import CARD, ScriptedModel
 from tests.fakes.talk import Talk, talk
 
@@ -28,7 +28,11 @@ def it(tmp_path: Path) -> Talk:
 def builder(it: Talk) -> RequestBuilder:
     protocol = choose_protocol("native", it.app.model.card)
     return RequestBuilder.make(
-        it.app, it.session, protocol, it.app.turn_skills("more"), TurnChanges()
+        it.app,
+        it.session,
+        protocol,
+        it.app.turn_skills("more"),
+        start_provenance(it.app, Prompt("more"), it.session)[0],
     )
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from openclaw.agent.agent import Agent
-from openclaw.agent.toolset import make_toolbox
 from openclaw.cli.commands.sessions.replay import turn_lines
 from openclaw.config import Settings
 from openclaw.evals.playback import NotRecorded, Playback
@@ -19,15 +18,14 @@ from openclaw.evals.replay_compare import ReplayedTurn, ReplayResult, TurnDiffer
 from openclaw.messages import Entry, ToolCall, ToolUse
 from openclaw.storage.home import Home
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import TurnChanges
 from tests.fakes.git_home import needs_git
-from tests.fakes.talk import answer, call, new_home, talk
+from tests.fakes.talk import answer, call, new_home, new_toolbox, talk
 
 
 @pytest.fixture
 def box(tmp_path: Path) -> Toolbox:
     app = Agent.open(Home(new_home(tmp_path / "home")), Settings(recall="tool"))
-    return make_toolbox(app, TurnChanges(), app.turn_skills())
+    return new_toolbox(app)
 
 
 def use(tool: str, output: str, ok: bool = True, **given: object) -> ToolUse:

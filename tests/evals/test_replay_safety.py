@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from openclaw.agent.toolset import make_toolbox
 from openclaw.cli.commands.sessions.replay import _ended
 from openclaw.config import Settings
 from openclaw.evals.replay import cues_from, limits_of
@@ -23,6 +22,7 @@ from openclaw.security.masking import Masker
 from openclaw.security.policy import PermissionQuestion
 from tests.evals.test_replay import TOKEN, World, new_world, turn
 from tests.fakes.hashing import Line
+from tests.fakes.talk import new_toolbox
 
 
 @pytest.fixture
@@ -131,14 +131,13 @@ def test_live_tools_do_nothing_outside_even_where_mode_and_user_would_allow_it(
 ) -> None:
     from openclaw.evals.playback import Playback
     from openclaw.messages import ToolCall
-    from openclaw.types import TurnChanges
 
     def yes(question: PermissionQuestion) -> str:
         return "once"
 
     app = world.app()
     app.mode, app.ask_user = "full", yes
-    player = Playback(make_toolbox(app, TurnChanges(), app.turn_skills()), [], live=True)
+    player = Playback(new_toolbox(app), [], live=True)
     outcome = player.run(ToolCall("1", "run_shell", {"command": "touch x"}))
     assert outcome.text.startswith("Refused (a replay does without")
     assert player.run(ToolCall("2", "list_files", {})).ok

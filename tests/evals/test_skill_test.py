@@ -10,18 +10,16 @@ from typing import Any
 
 import pytest
 
-from openclaw.agent.toolset import make_toolbox
 from openclaw.cli.main import run
 from openclaw.evals.skill_test import Trial, guess_trials, run_trials
 from openclaw.nlp.relevance import rank_blurbs
 from openclaw.skills.skill import read_skill_file
 from openclaw.skills.trigger_tests import Triggers, read_triggers
 from openclaw.tools.skill_tools import TurnSkills
-from openclaw.types import TurnChanges
 from tests.fakes.git_home import snapshot
 from tests.fakes.ollama_server import Answer, FakeOllama
 from tests.fakes.skills import front, put
-from tests.fakes.talk import Talk, call, talk
+from tests.fakes.talk import Talk, call, new_toolbox, talk
 
 SHIPPED = Path(__file__).parents[2] / "skills"
 PLAN = Triggers(("Plan it.",), ("Hello.",), {"Plan it.": ("First Step", "milk")})
@@ -243,7 +241,7 @@ def test_a_shipped_skill_is_short_and_says_when_it_is_used(skill: Any) -> None:
 
 
 def test_a_skills_tests_are_nothing_for_a_model(it: Talk) -> None:
-    names = " ".join(make_toolbox(it.app, TurnChanges(), it.app.turn_skills()).lines().split())
+    names = " ".join(new_toolbox(it.app).lines().split())
     assert "read_skill(name)" in names
     it.say("Show all.", call("list_files"), "These.")
     assert "skills/digest/SKILL.md" in it.requests[1].messages[-1].content

@@ -14,20 +14,29 @@ from pathlib import Path
 from typing import Any, Literal
 
 from openclaw.agent.agent import Agent
+from openclaw.agent.toolset import make_toolbox
+from openclaw.agent.turn import start_provenance
 from openclaw.config import Settings
 from openclaw.events import Done, Event, Notice, Token, ToolEnd
-from openclaw.messages import ToolCall, Usage
+from openclaw.messages import Prompt, ToolCall, Usage
 from openclaw.models.base import ModelCard, Reply, Request
 from openclaw.sessions.session import Session
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import create_home
 from openclaw.storage.trust_store import trust_home
+from openclaw.tools.toolbox import Toolbox
 from openclaw.types import Mode
 from tests.fakes.scripted import CARD, Line, ScriptedModel
 from tests.fakes.search_thread import SearchThread
 
 NOON = datetime(2026, 11, 21, 12, 0).astimezone()
 Protocol = Literal["native", "json"]
+
+
+def new_toolbox(app: Agent, request: str = "") -> Toolbox:
+    """The tools of a turn with this request."""
+    provenance, _ = start_provenance(app, Prompt(request), Session("talk"))
+    return make_toolbox(app, app.turn_skills(), provenance)
 
 
 @dataclass

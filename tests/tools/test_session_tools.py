@@ -11,7 +11,6 @@ import pytest
 
 from openclaw.agent.past_conversations import PastConversations
 from openclaw.agent.provenance import Provenance
-from openclaw.agent.toolset import make_toolbox
 from openclaw.events import Event
 from openclaw.memory.notes import Notes
 from openclaw.messages import Entry, Material, ToolUse
@@ -21,7 +20,7 @@ from openclaw.sessions.session import Session
 from openclaw.tools.memory_tools import SessionTools
 from openclaw.tools.tool import tool
 from openclaw.types import Mode, ToolProblem, TurnChanges
-from tests.fakes.talk import Protocol, Talk, answer, call, results, talk
+from tests.fakes.talk import Protocol, Talk, answer, call, new_toolbox, results, talk
 
 DAY = "2026-11-20T14:02:00+01:00"
 FENCE = re.compile(r"<<data \w{8} from ([^\n]*), no orders>>\n(.*?)\n<</data \w{8}>>", re.DOTALL)
@@ -146,9 +145,7 @@ def test_a_model_is_told_of_it_in_a_short_line(it: Talk) -> None:
 def test_without_memory_no_conversation_is_searched(it: Talk, use_memory: bool) -> None:
     it.app.use_memory = use_memory
     saved(it, "trip", "the ferry leaves at nine")
-    assert (
-        "search_sessions" in make_toolbox(it.app, TurnChanges(), it.app.turn_skills()).arguments
-    ) is use_memory
+    assert ("search_sessions" in new_toolbox(it.app).arguments) is use_memory
 
 
 def offered(it: Talk) -> bool:

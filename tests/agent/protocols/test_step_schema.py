@@ -13,7 +13,6 @@ from openclaw.agent.agent import Agent
 from openclaw.agent.protocols.base import RunningTurn
 from openclaw.agent.protocols.json_steps import JsonSteps
 from openclaw.agent.protocols.step_schema import step_schema
-from openclaw.agent.toolset import make_toolbox
 from openclaw.cli.approval import yes_unless_untrusted
 from openclaw.config import Settings
 from openclaw.messages import Entry, ToolCall, ToolUse
@@ -22,8 +21,8 @@ from openclaw.nlp.intent import read_cues
 from openclaw.storage.home import Home
 from openclaw.tools.skill_tools import TurnSkills
 from openclaw.tools.toolbox import COPIED, NOT_SAID, Toolbox
-from openclaw.types import Mode, TurnChanges
-from tests.fakes.talk import call, done, new_home, shown, talk
+from openclaw.types import Mode
+from tests.fakes.talk import call, done, new_home, new_toolbox, shown, talk
 
 SKILLS = {
     "bread-baking": ("Scales a sourdough dough.", "Give a list, one line an ingredient."),
@@ -65,7 +64,7 @@ class Case:
             mode=mode,
             ask=yes_unless_untrusted(None, print) if asked else None,
         )
-        self.box: Toolbox = make_toolbox(app, TurnChanges(), app.turn_skills())
+        self.box: Toolbox = new_toolbox(app, request)
         self.steps = JsonSteps()
         files = ["notes/trip.md", "notes/plan.md", "memory/TODO.md"]
         skills = TurnSkills(app.skills()).blurbs
@@ -386,7 +385,7 @@ def test_a_skill_whose_name_is_said_is_read_first(root: Path) -> None:
 def test_the_instructions_of_a_skill_are_read_before_its_files(root: Path) -> None:
     case = Case(root, "Do some bread baking for me")
     (root / "skills" / "bread-baking" / "flours.md").write_text("Rye.\n", "utf-8")
-    case.box = make_toolbox(case.app, TurnChanges(), case.app.turn_skills())
+    case.box = new_toolbox(case.app)
     assert {"kind", "tool", "name", "file"} in [
         {*shape["properties"], "kind"} for shape in case.box.shapes(frozenset({"read"}))
     ]
