@@ -78,7 +78,6 @@ _HEAD = re.compile(r"memory/|workspace/(?:SOUL|USER|AGENTS|IDENTITY|TOOLS|HEARTB
 class Provenance:
     """Watches one turn (see `openclaw.tools.toolbox.CallWatch`).
 
-    limits: limits of each attachment
     data: the user's files whose text the model got from tools
     seen: pairs of source and text that the model got without a tool or in an earlier turn
     refused_values: of each refused call the values that nobody has said
@@ -89,7 +88,6 @@ class Provenance:
     turn_changes: TurnChanges
     session: Session
     audit: Audit
-    limits: ResultLimits = ResultLimits(2 * MAX_CHARS)
     data: list[str] = field(default_factory=list)
     seen: list[tuple[str, str]] = field(default_factory=list)
     refused_values: list[list[str]] = field(default_factory=list)
@@ -141,7 +139,9 @@ class Provenance:
 
     # -------- attachments and passages
 
-    def fence_material(self, materials: Sequence[Material]) -> tuple[str, list[Shown]]:
+    def fence_material(
+        self, materials: Sequence[Material], limits: ResultLimits
+    ) -> tuple[str, list[Shown]]:
         """Return the attachments of a prompt, fenced, and the lines of files that they show. All
         but the user's own files are foreign, also standard input: nobody knows who wrote it."""
         texts: list[str] = []
@@ -152,11 +152,11 @@ class Provenance:
             source = each.path and (self.learned.source(each.path) or self.learned.known(ends))
             if source or not each.path:
                 source = f"{each.label}, {source}" if source else each.label
-                cut = cut_to_limits(strip_hidden(each.text), self.limits, source)
+                cut = cut_to_limits(strip_hidden(each.text), limits, source)
                 texts.append(fence_cut(cut, source, self.turn_changes))
             else:
                 self._note_own_file(each.path)
-                cut = cut_to_limits(each.text, self.limits)
+                cut = cut_to_limits(each.text, limits)
                 marker = self.turn_changes.marker
                 texts.append(fence(cut.text, each.label, marker, own=True) + cut.note)
             shown += cut.still_shown({0: each.lines}) if each.lines else []

@@ -435,14 +435,14 @@ def _attach_texts(
     """Fence the texts that go along with a prompt, and those of hooks. Return them, and the lines
     of files that they show."""
     texts = [each for each in material if not each.image]
-    window, parts = builder.card.window, len(texts) + len(hook_texts)
-    provenance.limits = material_limits(builder.toolbox.limits, window, parts)
+    parts = len(texts) + len(hook_texts)
+    limits = material_limits(builder.toolbox.limits, builder.card.window, parts)
     for each in texts:
-        if not provenance.limits.holds(each.text):
+        if not limits.holds(each.text):
             yield events.Notice(f"{each.label} is too long: the model sees its beginning and end")
     hooks = builder.open_home.hooks
-    beside = hooks.shown(hook_texts, provenance.turn_changes, provenance.limits) if hooks else ()
-    given, shown = provenance.fence_material(texts)
+    beside = hooks.shown(hook_texts, provenance.turn_changes, limits) if hooks else ()
+    given, shown = provenance.fence_material(texts, limits)
     return [given, *beside], shown
 
 
