@@ -47,11 +47,10 @@ def add_sources(
     return message.with_record(found)
 
 
-def remember(
-    open_home: OpenHome, session: Session, provenance: Provenance
-) -> Iterator[events.Event]:
+def remember(open_home: OpenHome, provenance: Provenance) -> Iterator[events.Event]:
     """Remember lasting facts from the prompt. An error becomes a notice: the turn itself is done
     and saved."""
+    session = provenance.session
     captured = session.state.captured
     try:
         yield from capture(open_home, provenance)
@@ -60,8 +59,7 @@ def remember(
     if session.state.captured != captured:
         open_home.sessions.save(session)
     if open_home.mode != "read-only" and open_home.use_memory:
-        keep = provenance.turn_changes.keep
-        yield from map(events.Notice, refresh(open_home.home, keep))
+        yield from map(events.Notice, refresh(open_home.home, provenance.turn_changes.keep))
 
 
 def update_notes(

@@ -281,7 +281,7 @@ def _end_turn(
     yield from map(events.Trouble, hooks.take_notices() if hooks else ())
     state: State = "interrupted" if end.stop_reason == "interrupted" else "done"
     if state == "done" and open_home.saving:
-        yield from _load_after_answer().remember(open_home, session, provenance)
+        yield from _load_after_answer().remember(open_home, provenance)
     yield from map(events.Trouble, recording.close(state))
     record = session.messages[-1].record if session.messages else NO_RECORD
     finished = replace(

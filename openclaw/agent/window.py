@@ -221,20 +221,18 @@ def shorten(entry: Entry) -> Entry:
     a user's message. Return the same entry when that would not make it shorter."""
     if entry.role == "user":
         return _without_material(entry)
-    if not entry.tool_calls:
+    uses = tuple(map(_short_use, entry.tool_calls))
+    if uses == entry.tool_calls:
         return entry
-    uses = tuple(_short_use(use) for use in entry.tool_calls)
-    raw = entry.raw
-    if raw and any(a.input is not b.input for a, b in zip(uses, entry.tool_calls, strict=True)):
-        raw = ""  # the call is now written with its shortened arguments
-    same = uses == entry.tool_calls
-    return entry if same else replace(entry, tool_calls=uses, raw=raw)
+    # Where its arguments were shortened, a call is written anew.
+    whole = all(a.input is b.input for a, b in zip(uses, entry.tool_calls, strict=True))
+    return replace(entry, tool_calls=uses, raw=entry.raw if whole else "")
 
 
 def _short_use(use: ToolUse) -> ToolUse:
     output = use.output
     if "\n" in output.strip() or len(output) > LONGEST_ARGUMENT:
-        first = output.strip().splitlines()[0] if output.strip() else ""
+        first = "".join(output.strip().splitlines()[:1])
         first = first if len(first) <= LONGEST_ARGUMENT else first[:LONGEST_ARGUMENT] + "..."
         note = f"[{len(output):,} characters, no longer shown; call it again if they are needed]"
         short = note if first.startswith("<<data") else f"{first} {note}"
