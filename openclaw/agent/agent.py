@@ -88,13 +88,13 @@ class Agent(OpenHome):
             builder = self._request_builder(session)
             focus = self.masker.mask(focus)
             if dry_run:
-                yield from builder.compact(starts[-KEPT], builder.tools, focus, dry_run=True)
+                yield from builder.compact(starts[-KEPT], focus, dry_run=True)
                 builder.keep_learned()
                 return
             request, session.model = f"/compact {focus}".strip(), self.model.card.name
             with record_turn(self, session, TurnChanges(), request) as recording:
                 yield from map(events.Notice, update_working_notes(self, session))
-                yield from builder.compact(starts[-KEPT], builder.tools, focus)
+                yield from builder.compact(starts[-KEPT], focus)
                 builder.keep_learned()
                 yield from map(events.Notice, recording.close("done"))
 

@@ -91,12 +91,12 @@ class Loop:
     # -------- a model call
 
     def request(self, turn: RunningTurn) -> Request:
-        """Return the next request of the turn, without its messages. A reply that was empty at
-        temperature 0 would be empty again."""
+        """Return the next request of the turn, without its messages and tools. A reply that was
+        empty at temperature 0 would be empty again."""
         limits = self.limits
         return Request(
             (),
-            self.protocol.tools(self.toolbox),
+            (),
             self.protocol.schema(turn, self.toolbox),
             limits.max_tokens,
             max(limits.temperature, RETRY_TEMPERATURE * turn.empty),

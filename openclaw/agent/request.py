@@ -141,7 +141,7 @@ class RequestBuilder:
         """Return the beginning of the next request, for the model to read it ahead."""
         user = Entry("user", text)
         session = self.session
-        cuts = self.plan([*session.messages, user], self.tools)
+        cuts = self.plan([*session.messages, user])
         kept = [] if cuts.drop else session.messages  # a compaction changes all after the head
         said = self._messages([*kept, user], cuts.short)
         think = reply_limits(self.open_home.settings, self.card)[1]
@@ -156,7 +156,7 @@ class RequestBuilder:
     def can_send(self, text: str, context: str) -> bool:
         """Return True when a new message fits the window; checked before the model reads."""
         entries = [*self.session.messages, Entry("user", text, context=context)]
-        return self.plan(entries, self.tools).tokens <= self.most
+        return self.plan(entries).tokens <= self.most
 
     def fit(self, turn: RunningTurn, request: Request) -> Generator[events.Event, None, Request]:
         """Return the request with the messages that fit, and the remaining tokens for the reply.
@@ -166,14 +166,14 @@ class RequestBuilder:
         """
         for _ in range(MAX_COMPACTIONS):
             entries = [*self.session.messages[: self.messages_before], *turn.entries]
-            cuts = self.plan(entries, request.tools)
+            cuts = self.plan(entries)
             if not cuts.drop or cuts.tokens > self.most:
                 break
-            yield from self.compact(cuts.drop, request.tools)
+            yield from self.compact(cuts.drop)
             self.session.update_state(SessionState(shortened=max(0, cuts.short - cuts.drop)))
         if cuts.drop or cuts.tokens > self.most:
             raise PromptTooLarge(
-                self._too_large(turn, request.tools, cuts.tokens),
+                self._too_large(turn, cuts.tokens),
                 "shorten the largest of them (`openclaw context` shows all), or raise `window`",
             )
         return self._with_messages(turn, request, entries, cuts)
@@ -182,7 +182,7 @@ class RequestBuilder:
         """Return the first request of a turn and its plan, without running a compaction: messages
         that one would archive (the `drop` of the plan) are left out."""
         entries = [*self.session.messages[: self.messages_before], turn.user]
-        cuts = self.plan(entries, request.tools)
+        cuts = self.plan(entries)
         left = replace(cuts, drop=0, short=max(0, cuts.short - cuts.drop))
         return self._with_messages(turn, request, entries[cuts.drop :], left), cuts
 
@@ -197,21 +197,22 @@ class RequestBuilder:
         return replace(
             request,
             messages=(Message("system", self.head), *said),
+            tools=self.tools,
             max_tokens=min(request.max_tokens, left),
             session=self.session.id,
         )
 
-    def plan(self, entries: Sequence[Entry], tools: Sequence[Any]) -> CutPlan:
+    def plan(self, entries: Sequence[Entry]) -> CutPlan:
         """Plan the cuts. The plan's `tokens` are 0 when all surely fits and was not counted."""
         earlier, short = self.session.compressed_context, self.session.shortened
         said = self._messages(entries, short)
         most = (
             self.limit - token_count.count_overhead((Message("system", ""), *said))
         ) / self.meter.factor
-        whole = "\n".join((self.head, token_count.request_text(said, tools)))
+        whole = "\n".join((self.head, token_count.request_text(said, self.tools)))
         if token_count.surely_fits(whole, int(most)) or self._fits_as_measured(entries, whole):
             return CutPlan(0, short, 0)
-        base = self.count_head(tools)
+        base = self.count_head()
         known = self.meter.count(earlier) if earlier else 0
         more = max(0, summary_room(self.limit - base) - known)
         sizes = measure_entries(entries, self.protocol.wire, self.meter)
@@ -232,12 +233,12 @@ class RequestBuilder:
         proves = counted * MAX_BYTES_A_TOKEN >= len(whole.encode(errors="replace"))
         return proves and counted <= self.limit * CLEARLY
 
-    def count_head(self, tools: Sequence[Any]) -> int:
+    def count_head(self) -> int:
         """Return the tokens of head and tools."""
-        return self.meter.cost([Message("system", self.head)]) + self.meter.tools(tools)
+        return self.meter.cost([Message("system", self.head)]) + self.meter.tools(self.tools)
 
     def compact(
-        self, upto: int, tools: Sequence[Any], focus: str | None = None, *, dry_run: bool = False
+        self, upto: int, focus: str | None = None, *, dry_run: bool = False
     ) -> Iterator[events.Event]:
         """Archive the first `upto` messages. The last event is Compaction; with `dry_run` it is a
         preview and nothing is changed."""
@@ -247,11 +248,10 @@ class RequestBuilder:
         if hooks := self.open_home.hooks:
             focus = hooks.before_compact(session.id, session.turns, upto, focus, dry_run=dry_run)
             yield from map(events.Trouble, hooks.take_notices())
-        room = summary_room(self.limit - self.count_head(tools))
-        before = self._tokens(tools)
-        ask, count = partial(self._ask, tools), self.meter.count
+        room = summary_room(self.limit - self.count_head())
+        before = self._tokens()
         summary, facts = yield from compaction.summarize(
-            self.open_home, session, upto, room, focus, ask, count
+            self.open_home, session, upto, room, focus, self._ask, self.meter.count
         )
         if dry_run:
             self.session = session.compacted(upto, summary)
@@ -260,18 +260,18 @@ class RequestBuilder:
             yield from compaction.put_away(self.open_home, session, upto, summary, facts)
             self.messages_before -= upto
             self.read_head()
-        yield events.Compaction(before, self._tokens(tools), upto, summary)
+        yield events.Compaction(before, self._tokens(), upto, summary)
         self.session = session
 
     def _ask(
-        self, tools: Sequence[Any], words: str, schema: dict[str, Any], tokens: int
+        self, words: str, schema: dict[str, Any], tokens: int
     ) -> Generator[events.Event, None, str]:
         """Ask the model about the conversation; return its text, "" when there is none."""
         card = self.card
         tokens = min(tokens, int(card.window * SHARE_OF_REPLY))
         request = Request(
-            self._with_question(tools, words, card.window - tokens - MARGIN),
-            tuple(tools),
+            self._with_question(words, card.window - tokens - MARGIN),
+            self.tools,
             schema if self.protocol.name != "native" else None,
             tokens,
             think=False if card.thinking else None,
@@ -287,11 +287,11 @@ class RequestBuilder:
             yield events.Notice(f"the model gave no summary ({error}); the notes serve alone")
         return ""
 
-    def _with_question(self, tools: Sequence[Any], words: str, most: int) -> tuple[Message, ...]:
+    def _with_question(self, words: str, most: int) -> tuple[Message, ...]:
         """Return the conversation and the question in at most `most` tokens: as it was sent, else
         with all results in one line, else without its oldest exchanges."""
         system, asked = Message("system", self.head), Message("user", words)
-        most -= self.meter.cost([system, asked]) + self.meter.tools(tools)
+        most -= self.meter.cost([system, asked]) + self.meter.tools(self.tools)
         entries, short = self.session.messages, self.session.shortened
         while True:
             said = self._messages(entries, short)
@@ -306,19 +306,19 @@ class RequestBuilder:
             asked = replace(last, content=f"{last.content}\n\n{words}")
         return (system, *said, asked)
 
-    def _tokens(self, tools: Sequence[Any]) -> int:
+    def _tokens(self) -> int:
         said = self._messages(self.session.messages, self.session.shortened)
-        return self.meter.cost(said) + self.count_head(tools)
+        return self.meter.cost(said) + self.count_head()
 
     def _messages(self, entries: Sequence[Entry], short: int) -> list[Message]:
         earlier, wire = self.session.compressed_context, self.protocol.wire
         return make_messages(entries, short, earlier, wire)
 
-    def _too_large(self, turn: RunningTurn, tools: Sequence[Any], tokens: int) -> str:
+    def _too_large(self, turn: RunningTurn, tokens: int) -> str:
         parts = [(part.path or part.name, self.meter.count(part.text)) for part in self.parts]
         asked, came = turn.entries[:1], turn.entries[1:]
         parts += [
-            ("the tools", self.meter.tools(tools)),
+            ("the tools", self.meter.tools(self.tools)),
             ("the message", self._cost(asked)),
             ("the calls of this turn", self._cost(came)),
         ]
