@@ -72,13 +72,13 @@ class Loop:
                 if step.calls:
                     yield from self._run_calls(step, turn)
                 elif step.answer or turn.empty:
-                    if (yield from self._finish(step, turn)):
-                        return
+                    yield from self._finish(step, turn)
                 else:
                     yield from self._handle_empty(turn)
                 if turn.stopped:
                     break
-            yield from self._give_up(turn)
+            if turn.stopped not in ("answer", "empty"):
+                yield from self._give_up(turn)
         except PromptTooLarge as error:
             if len(turn.entries) < 2:
                 raise
@@ -231,9 +231,9 @@ class Loop:
 
     # -------- ends
 
-    def _finish(self, step: ModelStep, turn: RunningTurn) -> Generator[TurnOutput, None, bool]:
-        """End the turn; return False when the answer claims a change that did not happen and the
-        model gets one chance to correct it."""
+    def _finish(self, step: ModelStep, turn: RunningTurn) -> Iterator[TurnOutput]:
+        """End the turn, unless something is wrong with the answer: the model gets one chance to
+        correct it."""
         answer, fault = step.answer or EMPTY, None
         if step.answer:
             changed = bool(self.receipt())
@@ -246,13 +246,12 @@ class Loop:
                 turn.cues = replace(turn.cues, asks=False)
             yield events.Notice(f"the reply {fault.what}; asking again")
             yield from self._add(turn, self._entry(turn, answer, hint=fault.hint))
-            return False
+            return
         if len(answer) > len(turn.streamed) and answer.startswith(turn.streamed):
             yield events.Token(answer[len(turn.streamed) :])
         turn.stopped = "answer" if step.answer else "empty"
         said = self._entry(turn, answer)
         yield from self._end(turn, said, fault.claims if fault else ())
-        return True
 
     def _handle_empty(self, turn: RunningTurn) -> Iterator[TurnOutput]:
         """Handle a reply that asks for more or is empty."""
