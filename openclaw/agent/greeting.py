@@ -6,11 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import date
 
-from openclaw.agent.todo_offers import (
-    LONGEST_PROMPT,
-    TodoOffer,
-    offer_at_start,
-)
+from openclaw.agent.todo_offers import LONGEST_PROMPT, TodoOffer, offer_at_start
 from openclaw.frozen import frozen
 from openclaw.home.open_home import OpenHome
 from openclaw.memory.entries import entries_of

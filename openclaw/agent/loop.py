@@ -63,7 +63,7 @@ class Loop:
         The last event is Done. Errors of the model or the home (OpenclawError) are raised after
         everything done has been yielded.
         """
-        yield from self._add(turn, turn.user)
+        yield turn.add(turn.user)
         try:
             for number in range(self.limits.max_steps):
                 if number:
@@ -199,13 +199,13 @@ class Loop:
                     break
         except (KeyboardInterrupt, OpenclawError):
             if uses:  # the conversation keeps the calls that were made
-                yield from self._add(turn, self._entry(turn, step.answer, uses, shown))
+                yield turn.add(self._entry(turn, step.answer, uses, shown))
             raise
         if turn.repeats > repeats:
             turn.closing = "must" if all(use.ok for use in uses) or turn.repeats > 1 else "no"
             yield events.Notice(f"the same call came again: {step.calls[-1].name}")
         hint = "" if turn.stopped else self.protocol.hint(turn, uses, self.toolbox)
-        yield from self._add(turn, self._entry(turn, step.answer, uses, shown, hint=hint))
+        yield turn.add(self._entry(turn, step.answer, uses, shown, hint=hint))
 
     def _run_call(self, call: ToolCall, turn: RunningTurn, share: int) -> CallResult:
         """Run a call unless it repeats an earlier one without need: a write that was done, a read
@@ -245,7 +245,7 @@ class Loop:
             if fault.claims:  # with all tools in reach
                 turn.cues = replace(turn.cues, asks=False)
             yield events.Notice(f"the reply {fault.what}; asking again")
-            yield from self._add(turn, self._entry(turn, answer, hint=fault.hint))
+            yield turn.add(self._entry(turn, answer, hint=fault.hint))
             return
         if len(answer) > len(turn.streamed) and answer.startswith(turn.streamed):
             yield events.Token(answer[len(turn.streamed) :])
@@ -257,7 +257,7 @@ class Loop:
         """Handle a reply that asks for more or is empty."""
         hint = self.protocol.hint(turn, (), self.toolbox)
         if turn.last.text.strip() and hint:
-            yield from self._add(turn, self._entry(turn, "", hint=hint))
+            yield turn.add(self._entry(turn, "", hint=hint))
             return
         turn.empty = True
         yield events.Notice("the reply was empty; asking once more")
@@ -290,7 +290,7 @@ class Loop:
         if turn.stopped != "interrupted" or said.content not in ("", turn.entries[-1].content):
             changed = [*(file.path for file in receipt.files), *receipt.sent]
             record = TurnRecord(stop=turn.stopped, unbacked=list(unbacked), changed=changed)
-            yield from self._add(turn, said.with_record(record))
+            yield turn.add(said.with_record(record))
         yield events.ReceiptMade(receipt, unbacked)
         name = self.model.card.name
         yield events.Done(said.content, turn.usage, turn.stopped, "", name, receipt, unbacked)
@@ -318,10 +318,6 @@ class Loop:
             thought=turn.thought,
             record_json={"shown": [*map(asdict, shown)]} if uses else {},
         )
-
-    def _add(self, turn: RunningTurn, entry: Entry) -> Iterator[TurnOutput]:
-        turn.entries.append(entry)
-        yield entry
 
 
 def _has_hints(turn: RunningTurn) -> bool:

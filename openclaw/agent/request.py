@@ -12,14 +12,7 @@ from typing import Any, Self
 
 from openclaw import events
 from openclaw.agent.loop import TurnLimits
-from openclaw.agent.prompt import (
-    SHARES,
-    HeadCache,
-    HeadPart,
-    make_head,
-    read_sources,
-    render_head,
-)
+from openclaw.agent.prompt import SHARES, HeadCache, HeadPart, make_head, read_sources, render_head
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
 from openclaw.agent.provenance import Provenance
 from openclaw.agent.toolset import make_toolbox, result_limits

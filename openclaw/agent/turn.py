@@ -43,13 +43,7 @@ from openclaw.receipt import TODO_FILE, Receipt, make_receipt
 from openclaw.security.audit import ACTIONS, Audit
 from openclaw.security.masking import disarm_masks, masked_names
 from openclaw.security.untrusted import draw_nonce
-from openclaw.sessions.session import (
-    Session,
-    mask_entry,
-    mask_session,
-    newest_turn,
-    without,
-)
+from openclaw.sessions.session import Session, mask_entry, mask_session, newest_turn, without
 from openclaw.storage.text import read_text
 from openclaw.tools.memory_tools import show_passage
 from openclaw.tools.paths import visible_files
@@ -447,13 +441,7 @@ def _attach_texts(
 
 
 def _other_todos(
-    open_home: OpenHome,
-    text: str,
-    cues: Cues,
-    todos: Todos,
-    due: Collection[str],
-    *,
-    found: bool,
+    open_home: OpenHome, text: str, cues: Cues, todos: Todos, due: Collection[str], *, found: bool
 ) -> list[str]:
     """Return lines with open to-dos that may be what a prompt is about; `due` are told anyway, and
     with `found` passages about it are."""

@@ -92,6 +92,11 @@ class RunningTurn:
     corrected: bool = False
     stopped: str = ""
 
+    def add(self, entry: Entry) -> Entry:
+        """Add a message, and return it."""
+        self.entries.append(entry)
+        return entry
+
     @property
     def uses(self) -> list[ToolUse]:
         """The calls that were made."""
