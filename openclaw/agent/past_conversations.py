@@ -62,8 +62,6 @@ class PastConversations:
 
 def find_archived(open_home: OpenHome, session: Session, text: str) -> list[str]:
     """Return the archived messages of a conversation about a prompt, a line each."""
-    if not session.archived:
-        return []
     end = session.archived
     old = ((n, entry) for n, entry in open_home.sessions.messages(session) if n <= end)
     telling = [term.word for term in read_terms(text) if not term.small]

@@ -27,7 +27,7 @@ from openclaw.agent.request import (
     renew_fit_record,
     request_record,
 )
-from openclaw.agent.window import mark_refused, material_limits
+from openclaw.agent.window import material_limits
 from openclaw.config import Settings
 from openclaw.errors import PromptTooLarge
 from openclaw.frozen import frozen
@@ -35,7 +35,7 @@ from openclaw.history.turns import State
 from openclaw.home.open_home import OpenHome
 from openclaw.memory.tables import show_sums
 from openclaw.memory.todos import Todos, parse_todos
-from openclaw.messages import NO_RECORD, Entry, Material, Prompt
+from openclaw.messages import NO_RECORD, Entry, Material, Prompt, TurnRecord
 from openclaw.models.base import ModelCard
 from openclaw.models.profile import reply_limits, window_notice
 from openclaw.nlp.intent import FILE, QUESTION_MARK, Cues, read_cues, split_request
@@ -81,7 +81,7 @@ def run_turn(open_home: OpenHome, prompt: Prompt, session: Session) -> Iterator[
             loading.start()
             yield from _run_and_save(prepared, recording)
         except PromptTooLarge:
-            session.messages[-1] = mark_refused(session.messages[-1])
+            session.messages[-1] = session.messages[-1].with_record(TurnRecord(refused=True))
             open_home.sessions.save(session)
             raise
         finally:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from openclaw.frozen import frozen
-from openclaw.messages import Entry, Message, ToolUse, TurnRecord
+from openclaw.messages import Entry, Message, ToolUse
 from openclaw.models.token_count import Meter
 from openclaw.tools.results import PAGE_CHARS, ResultLimits
 
@@ -178,13 +178,8 @@ def make_messages(entries: Sequence[Entry], short: int, earlier: str, wire: Wire
     return [message for entry in said for message in wire(entry)]
 
 
-def mark_refused(entry: Entry) -> Entry:
-    """Mark the user's message as too long to be sent. It stays in the conversation, and later
-    requests repeat only its beginning: else each of them would be too long."""
-    return entry.with_record(TurnRecord(refused=True))
-
-
 def _cut_refused(entry: Entry) -> Entry:
+    """Cut a message that was too long to be sent: else each later request would be too long."""
     if not entry.record_json.get("refused"):
         return entry
     note = f"[{len(entry.content):,} characters, too long: the rest was never sent]"
