@@ -178,7 +178,7 @@ CASES = [
     ),
     Case(
         "a question that only a to-do answers, in Chinese",
-        prompt="\u6211\u660e\u5929\u8981\u505a\u4ec0\u4e48\uff1f",
+        prompt="\u4ec0\u4e48\u65f6\u5019\u7ed9Mia\u6253\u7535\u8bdd\uff1f",
         files={"memory/TODO.md": "## Home\n\n- [ ] call Mia ^1a2b3c4d\n"},
         shows=("Open to-do: call Mia",),
     ),

@@ -12,7 +12,7 @@ from threading import Barrier
 
 import pytest
 
-from benchmarks import pages
+from benchmarks import language, pages
 from benchmarks.capture import ALL, by_code, messages, score
 from openclaw.nlp import classifier
 from openclaw.nlp.classifier import (
@@ -220,6 +220,15 @@ def test_no_sentence_of_the_capture_benchmark_is_trained_on() -> None:
     held = {run for name in ALL for one in messages(name) for run in runs_of_words(one.text)}
     trained = train.read_authors("said-*.txt")
     assert not [one.text for one in trained if runs_of_words(one.text) & held]
+
+
+def test_no_author_of_the_benchmark_of_messages_is_trained_on() -> None:
+    kept_out = train.read_authors("*.txt", language.DATA)
+    assert {one.language for one in kept_out} == set(classifier.LANGUAGES)
+    assert not {one.author for one in kept_out} & {one.author for one in train.read_messages()}
+    figures = language.read_kept_out()
+    assert len(figures["orders"].pairs) == len(kept_out)
+    assert any("| en |" in row for row in language.wanting_table(figures))
 
 
 def test_no_line_of_the_benchmark_of_pages_is_trained_on() -> None:
