@@ -164,12 +164,8 @@ class Scan:
                 elif entry.is_dir(follow_symlinks=False):
                     if self._enters(path, chain):
                         stack.append((entry.path, path + "/", chain))
-                elif (
-                    entry.is_file(follow_symlinks=False)
-                    and self._is_indexed(path, chain)
-                    and (found := self._look_at(path, entry))
-                ):
-                    yield found
+                elif entry.is_file(follow_symlinks=False) and self._is_indexed(path, chain):
+                    yield from self._look_at(path, entry)
 
     def _entries(
         self,
@@ -228,21 +224,20 @@ class Scan:
             self.memo.ignored.add(path)
         return not ignored
 
-    def _look_at(self, path: str, entry: os.DirEntry[str] | str) -> FoundFile | None:
+    def _look_at(self, path: str, entry: os.DirEntry[str] | str) -> Iterator[FoundFile]:
         """The file, unless it has gone meanwhile or has a name that cannot be shown."""
         try:
             path.encode("utf-8")
             status = os.stat(entry) if isinstance(entry, str) else entry.stat()
         except (FileNotFoundError, NotADirectoryError):
-            return None
+            pass
         except UnicodeEncodeError:
             self._problem(path, "its name is not UTF-8")
-            return None
         except OSError as error:
             self._problem(path, f"cannot be read: {error.strerror or error}")
-            return None
-        self.seen.add(path)
-        return FoundFile(path, entry if isinstance(entry, str) else entry.path, status)
+        else:
+            self.seen.add(path)
+            yield FoundFile(path, os.fspath(entry), status)
 
     def _sessions(self) -> Iterator[FoundFile]:
         """The conversations and their archives."""
@@ -257,8 +252,8 @@ class Scan:
         for entry in self._entries(folder, prefix, self.known):
             plain = entry.is_file(follow_symlinks=False)
             named = entry.name.endswith(".json") and "." not in entry.name[:-5]
-            if plain and named and (found := self._look_at(prefix + entry.name, entry)):
-                yield found
+            if plain and named:
+                yield from self._look_at(prefix + entry.name, entry)
 
     def _configured_files(self, entry: str) -> Iterator[FoundFile]:
         """A file or folder of `index.paths`: relative to the home, absolute, or with ~."""
@@ -271,8 +266,8 @@ class Scan:
         if trouble:
             self._problem(entry, f"{trouble} (index.paths)")
         elif os.path.isfile(real):
-            if path not in self.seen and (found := self._look_at(path, real)):
-                yield found
+            if path not in self.seen:
+                yield from self._look_at(path, real)
         elif os.path.isdir(real):
             inside = not os.path.isabs(path)
             chain = self._chain_to(path) if inside else IgnoreRules()
@@ -305,8 +300,7 @@ class Scan:
                 yield from self._walk(real, path + "/", chain, bound)
         elif os.path.isfile(real) and self._is_indexed(path, chain):
             self._targets.add(target)
-            if found := self._look_at(path, real):
-                yield found
+            yield from self._look_at(path, real)
 
     def _path_of(self, real: str) -> str:
         """The path to show: relative to the home ("" for the home itself), else absolute."""
