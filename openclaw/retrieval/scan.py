@@ -248,11 +248,8 @@ class Scan:
                 yield from self._session_files(f"{archive}{entry.name}/")
 
     def _session_files(self, prefix: str) -> Iterator[FoundFile]:
-        folder = os.path.join(self._root, *prefix.split("/")[:-1])
-        for entry in self._entries(folder, prefix, self.known):
-            plain = entry.is_file(follow_symlinks=False)
-            named = entry.name.endswith(".json") and "." not in entry.name[:-5]
-            if plain and named:
+        for entry in self._entries(os.path.join(self._root, prefix), prefix, self.known):
+            if entry.is_file(follow_symlinks=False) and re.fullmatch(r"[^.]+\.json", entry.name):
                 yield from self._look_at(prefix + entry.name, entry)
 
     def _configured_files(self, entry: str) -> Iterator[FoundFile]:
@@ -292,8 +289,7 @@ class Scan:
         target = self._path_of(real)
         if not inside or _is_hidden(real[len(bound) :]) or why_name_denied(target):
             return
-        known = target in self.seen or target in self._targets
-        if known or f"{target}/".startswith(NOT_BY_LINK):
+        if target in self.seen or target in self._targets or f"{target}/".startswith(NOT_BY_LINK):
             return
         if os.path.isdir(real):
             if self._enters(path, chain):
@@ -325,7 +321,7 @@ def _stamp_of(entry: os.DirEntry[str]) -> Any:
 
 
 def _is_hidden(path: str) -> bool:
-    return any(part.startswith(".") for part in path.split(os.sep) if part)
+    return any(part.startswith(".") for part in path.split(os.sep))
 
 
 def _refusal_reason(path: str, root: str) -> str:
@@ -357,7 +353,7 @@ class IgnoreCache:
     def text(self) -> str:
         """As JSON: equal content gives equal text."""
         parts = {"rules": self.rules, "kept": sorted(self.kept), "ignored": sorted(self.ignored)}
-        return json.dumps(parts, ensure_ascii=True, sort_keys=True)
+        return json.dumps(parts, sort_keys=True)
 
     @classmethod
     def of(cls, text: str) -> IgnoreCache:
