@@ -188,7 +188,7 @@ class SnapshotView:
         """The rows (int64[n]) of one of the spans of ISO days, ends included, and those that tell
         of one."""
         if not spans:
-            return np.empty(0, np.int64)
+            return _NONE
         dated, marks = self.snapshot.dated, (DAY, DAY_TOLD)
         rows = union(*(dated(*span, mark) for mark in marks for span in spans))
         return rows if self.allowed is None else rows[self.allowed[rows]]
@@ -203,7 +203,7 @@ def allowed_rows(snapshot: Snapshot, query: Query) -> Mask | None:
         path.startswith(query.prefix) and path not in skip and (not only or path in only)
         for path in snapshot.paths
     ]
-    mask = snapshot.rows_of_files(np.array(wanted, np.bool_))
+    mask = snapshot.rows_of_files(np.array(wanted, bool))
     if since:
         midnight = datetime.combine(date.fromisoformat(since), datetime.min.time())
         start_ns = int(midnight.timestamp()) * 1_000_000_000
@@ -223,7 +223,7 @@ SAMPLE, FEWEST = 200, 30
 IN_MEMORY = 7_680_000
 CODES, RESCORED = 20_000, 2000
 # So many codes at a time stay in the processor's cache.
-BLOCK = 16_384
+BLOCK = 65_536
 # OpenBLAS uses several threads for a larger product, which costs 40 ms instead of 1 ms when the
 # other core is busy (measured, 2 cores).
 BLOCK_NUMBERS = 300_000
@@ -231,7 +231,7 @@ BLOCK_NUMBERS = 300_000
 
 def best(scores: npt.NDArray[Any], most: int, allowed: Mask | None = None) -> Rows:
     """The positions of the `most` highest scores, best first; equal scores in their order."""
-    wanted = np.ones(len(scores), np.bool_) if allowed is None else allowed
+    wanted = np.ones(len(scores), bool) if allowed is None else allowed
     if np.count_nonzero(wanted) > most:
         high = scores[wanted]
         high.partition(-most)
@@ -379,7 +379,8 @@ _NO_ROWS = _Rows(0, (), _NONE, _NONE, _NONE, _NONE, _NONE.astype(np.float32))
 
 class SnapshotCache:
     """What the snapshots of a store share: the rows of the last one, and the binary codes of one
-    embedder. So a snapshot reads only what changed."""
+    embedder. So a snapshot reads only what changed. The vector of a text is known by its rows, and
+    by `_spare` where it has none: a table of all texts would take 12 MB for a million."""
 
     def __init__(self) -> None:
         self._rows = _NO_ROWS
@@ -408,7 +409,7 @@ class SnapshotCache:
             self._add(db, held[0])
             # Ids are never given twice: so the groups are those of `db`, or some have left it, or
             # are younger than it.
-            if (len(self._groups), self._groups[-1] if len(self._groups) else 0) != held:
+            if (len(self._groups), self._groups.max(initial=0)) != held:
                 self._forget(embedder, width)
                 self._add(db, held[0])
             self._find(contexts)
@@ -419,9 +420,8 @@ class SnapshotCache:
         self._embedder, self._width = embedder, width
         self._used = 0
         self._bits = np.empty((-(-width // 64), 0), "<u8")
-        self._groups = self._starts = np.empty(0, np.int64)
-        self._sorted, self._order = np.empty(0, np.int64), np.empty(0, np.int32)
-        self._found = np.empty(0, np.int64), np.empty(0, np.int32)
+        self._groups = self._starts = _NONE
+        self._found = self._spare = _NONE, np.empty(0, np.int32)
         self._matrix: Floats | None = np.empty((0, width), np.float32)
 
     def _add(self, db: sqlite3.Connection, groups: int) -> None:
@@ -432,19 +432,12 @@ class SnapshotCache:
             grown[:, :begin] = self._bits[:, :begin]  # earlier snapshots keep the old ones
             self._bits = grown
         select = "SELECT id, contexts, codes FROM vectors WHERE embedder = ? AND id > ? ORDER BY id"
-        last = int(self._groups[-1]) if len(self._groups) else 0
+        last = int(self._groups.max(initial=0))
         cursor = db.execute(select, (self._embedder, last))
-        new = [self._append(found) for found in iter(lambda: cursor.fetchmany(1024), [])]
+        new = [self._append(found) for found in iter(lambda: cursor.fetchmany(128), [])]
         if new:
-            contexts = np.concatenate(new)
-            order = np.argsort(contexts).astype(np.int32)
-            contexts = contexts[order]
-            if begin:
-                at = np.searchsorted(self._sorted, contexts)
-                self._sorted = np.insert(self._sorted, at, contexts)
-                self._order = np.insert(self._order, at, order + begin)
-            else:  # of a million vectors each array has 8 MB
-                self._sorted, self._order = contexts, order
+            places = np.arange(begin, self._used, dtype=np.int32)
+            self._spare = np.concatenate([self._spare[0], *new]), np.append(self._spare[1], places)
             if self._used * self._width > IN_MEMORY:
                 self._matrix = None
             elif self._matrix is not None:
@@ -454,14 +447,14 @@ class SnapshotCache:
                     "WHERE embedder = ?2 AND v.id > ?3 ORDER BY f.id"
                 )
                 data = (row[0] for row in db.execute(select, (GROUP, self._embedder, last)))
-                more = _matrix(data, len(order), self._width)
+                more = _matrix(data, len(places), self._width)
                 self._matrix = np.append(self._matrix, more, axis=0)
 
     def _append(self, found: Sequence[tuple[int, bytes, bytes]]) -> Rows:
         """Add groups. Returns their contexts."""
         groups, blobs, codes = zip(*found, strict=True)
         contexts = np.frombuffer(b"".join(blobs), "<i8")
-        sizes = np.fromiter(map(len, blobs), np.int64, len(blobs)) // 8
+        sizes = np.array([len(blob) // 8 for blob in blobs])
         begin, self._used = self._used, self._used + len(contexts)
         try:
             bits = np.frombuffer(b"".join(codes), "<u8").reshape(len(contexts), len(self._bits))
@@ -478,15 +471,26 @@ class SnapshotCache:
         former, places = self._found
         head = _alike(former, contexts)
         tail = _alike(former[head:][::-1], contexts[head:][::-1])
-        end = len(contexts) - tail
-        found = np.full(len(contexts), -1, np.int32)
-        found[:head], found[end:] = places[:head], places[len(places) - tail :]
-        unknown = np.flatnonzero(found < 0)
-        for start in range(0, len(unknown) if len(self._sorted) else 0, BLOCK):
-            rows = unknown[start : start + BLOCK]
-            rows = rows[np.argsort(contexts[rows])]  # sorted, the search is three times as fast
-            at = np.minimum(np.searchsorted(self._sorted, contexts[rows]), len(self._sorted) - 1)
-            found[rows] = np.where(self._sorted[at] == contexts[rows], self._order[at], -1)
+        gone = slice(head, len(former) - tail)
+        found = np.full_like(contexts, -1, np.int32)
+        found[:head], found[len(found) - tail :] = places[:head], places[gone.stop :]
+        unknown = (found < 0) & (self._used > 0)
+        keys, owners = np.unique(contexts[unknown], return_inverse=True)
+        held = np.full(len(keys), -1, np.int32)
+        for known, at in self._spare, self._found:  # most have come since the last time
+            for start in range(0, len(known) if (held < 0).any() else 0, BLOCK):
+                order = start + np.flatnonzero(at[start : start + BLOCK] >= 0)
+                if 4 * len(keys) > len(order):  # sorted, the search is three times as fast
+                    order = order[np.argsort(known[order])]
+                part = known[order]
+                near = np.searchsorted(keys, part)
+                hit = keys.take(near, mode="clip") == part
+                held[near[hit]] = at[order[hit]]
+        found[unknown] = held[owners]
+        is_free = np.ones(self._used + 1, bool)
+        is_free[found] = is_free[-1] = False  # the last stands for no place, -1
+        known, at = np.append(self._spare[0], former[gone]), np.append(self._spare[1], places[gone])
+        self._spare = known[is_free[at]], at[is_free[at]]
         self._found = contexts, found
 
 

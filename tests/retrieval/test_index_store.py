@@ -6,6 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -284,6 +285,25 @@ def test_vectors_that_come_later_are_added_to_those_in_memory(store: IndexStore)
     matrix, known = matrix_of(store.snapshot(), "fake/one")
     assert known.all()
     assert np.allclose(matrix, vectors_of("one", "three"), atol=1e-3)
+
+
+def test_each_line_keeps_its_vector_whatever_is_edited(store: IndexStore) -> None:
+    """Lines move, come twice, leave and come back, and get their vectors some time later."""
+    random = np.random.default_rng(5)
+    held: dict[int, Any] = {}
+    for _ in range(80):
+        lines = random.choice(["one", "two", "three", "four"], random.integers(0, 8))
+        take_in(store, **{f"file{random.integers(4)}": "\n".join([*lines, ""])})
+        if random.random() < 0.4 and (new := sorted(missing(store, "fake/one"))[:3]):
+            held.update(zip(new, random.standard_normal((len(new), 4)), strict=True))
+            with store.write() as writer:
+                vector_upkeep.add(writer, "fake/one", new, np.array([held[key] for key in new]))
+        contexts = store.snapshot().contexts.tolist()
+        matrix, known = matrix_of(store.snapshot(), "fake/one")
+        assert known.tolist() == [key in held for key in contexts]
+        for key, vector in zip(contexts, matrix, strict=True):
+            assert vector == pytest.approx(held.get(key, np.zeros(4)), abs=0.01)
+    assert len(held) > 15
 
 
 def test_equal_contexts_share_a_vector(store: IndexStore) -> None:
