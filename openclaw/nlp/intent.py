@@ -222,6 +222,8 @@ def read_cues(
     joined = _find_joined_list(request, lists) if read.has("todo_add") else []
     about_lists = bool(said & LIST_WORDS or joined) and not named
     matching = [] if named else _matching_todos(request, todos)
+    words = set(content_words(request))
+    is_there = any(words.issuperset(content_words(text)) for text in matching)
     likeliest = max(read.probabilities[label] for label in TO_CHANGE)
     done = bool(matching and outright and not read.lacks("todo_done"))
     if not asked_lists and outright:
@@ -250,6 +252,7 @@ def read_cues(
         lines += [f"Skill that may fit: {each.line(LONGEST_ABOUT)}" for each in near]
     surer = named or skill or fact or wanted.tools
     likely = _find_likely(read) if outright and not surer else ""
+    likely = "" if is_there and likely == "todo_add" else likely
     lines += [f"Tool that may fit: {LIKELY_TOOLS[likely]}"] if likely and not about_todos else []
     lines += [f"Answer in {language}."] if language else []
     return Cues(
@@ -267,10 +270,13 @@ def read_cues(
         todos=about_todos,
         done=done,
         unclear=not (matching or named) and likeliest >= MAY_CHANGE,
-        changes=_todo_actions(request, read),
+        changes=_todo_actions(request, read, is_there=is_there),
         runs=not likely or read.probabilities["program"] >= HARDLY,
         takes_out=bool(named) and read.has("todo_remove"),
-        adds=about_todos and read.has("todo_add") and read.lacks(*OTHER_TODO_LABELS),
+        adds=about_todos
+        and read.has("todo_add")
+        and read.lacks(*OTHER_TODO_LABELS)
+        and not is_there,
         fact=fact,
         today=bool(TODAY.search(request)),
         expression=find_expression(request, only_percentages=bool(FILE.search(request))),
@@ -394,13 +400,16 @@ def _matching_todos(request: str, todos: Sequence[str]) -> list[str]:
     return found
 
 
-def _todo_actions(request: str, read: Labels) -> tuple[str, ...]:
+def _todo_actions(request: str, read: Labels, *, is_there: bool) -> tuple[str, ...]:
     """Return what a request may want done to its to-dos. What it surely wants excludes what is
-    improbable. A small model that is at a loss removes something: that needs a sign in itself, in
-    the languages that are known."""
+    improbable, unless that is to add one that `is_there` ("remove milk, we still have some"). A
+    small model that is at a loss removes something: that needs a sign in itself, in the languages
+    that are known."""
     changes = ("orders", *ACTION_LABELS.values())
     if read.has("todo_list") and all(read.probabilities[label] < HARDLY for label in changes):
         return ()
+    if is_there and read.has("todo_add"):
+        return tuple(ACTION_LABELS)
     if read.has(*ACTION_LABELS.values()):
         likely = [name for name, label in ACTION_LABELS.items() if not read.lacks(label)]
         return tuple(likely)
