@@ -310,6 +310,10 @@ SHORTEST_BEGINNING = 4
 """Letters of a word with which the name of a list begins."""
 MAY_REFER = 0.35
 """From this probability on a piece may not be understood without the one before: "tick it off"."""
+SEVERAL = 0.4
+"""Of 119 messages of the training data that are split without it, the 62 that want one thing are
+less likely to want several, none of the other 57 is. The pieces alone do not tell: "has Jonas any
+allergies? I want to bake for him"."""
 PART_WORDS = 3
 """Fewer words are no request of their own: "eggs, milk and bread"."""
 
@@ -319,6 +323,8 @@ def split_request(request: str, todos: Sequence[str]) -> tuple[list[str], list[s
     and what it orders is about to-dos and memories; else nothing. "Tick the bread, add butter."
     What is to be changed must be one of the open `todos`: the bread may stand in a file."""
     parts: list[tuple[str, str]] = []
+    if read_message(request).probabilities["several"] < SEVERAL:
+        return [], []
     for piece in filter(None, map(str.strip, BETWEEN.split(request))):
         piece = JOINS.sub("", piece)
         act = _act_of(piece)

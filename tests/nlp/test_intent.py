@@ -599,6 +599,7 @@ def test_several_requests_about_to_dos_are_told_apart(
         "rename a.md to b.md, then tell me what's in it",
         "Could you get rid of the bread on my list? I bought it",
         "How many legs has a dog? Just the number",
+        "has jonas got any allergies? i want to bake for him",
         "Hello, how are you?",
         "",
     ],
