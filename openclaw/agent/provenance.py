@@ -132,10 +132,11 @@ class Provenance:
         kept = dict.fromkeys(changes.inherited, self.at) | _foreign_sources(self.session)
         kept |= dict.fromkeys(changes.foreign, self.at)
         names = self._names if kept else []
-        self.session.forget(FOREIGN, NAMED)
         self.session.update_state(
             SessionState(read=dict(changes.read), foreign=kept or None, named=names or None)
         )
+        # Not before: a Ctrl-C in between would lose the mark of foreign text.
+        self.session.forget(*(key for key, held in ((FOREIGN, kept), (NAMED, names)) if not held))
 
     # -------- attachments and passages
 
