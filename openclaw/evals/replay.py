@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -187,22 +187,19 @@ class Replay:
         """Run the turn; a turn that broke off runs as far as it went."""
         said: list[Entry] = []
         stop, missing = "", None
-        run = loop.run(turn)
         try:
-            for happening in run:
-                if isinstance(happening, events.Done):
-                    stop = happening.stop_reason
-                    if stop == "interrupted":  # Ctrl-C now: ends the whole replay
-                        raise KeyboardInterrupt
-                elif isinstance(happening, Entry) and happening.role == "assistant":
-                    said.append(mask_entry(self.stage.open_home.masker, happening))
-                    if recorded.broke_off and len(said) >= len(recorded.said):
-                        break
+            with closing(loop.run(turn)) as run:
+                for happening in run:
+                    if isinstance(happening, events.Done):
+                        stop = happening.stop_reason
+                        if stop == "interrupted":  # Ctrl-C now: ends the whole replay
+                            raise KeyboardInterrupt
+                    elif isinstance(happening, Entry) and happening.role == "assistant":
+                        said.append(mask_entry(self.stage.open_home.masker, happening))
+                        if recorded.broke_off and len(said) >= len(recorded.said):
+                            break
         except NotRecorded as error:
             missing = error.call
-        finally:
-            if isinstance(run, Generator):
-                run.close()
         return ReplayResult(tuple(said), stop, missing, tuple(player.played))
 
 

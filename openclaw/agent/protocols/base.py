@@ -61,7 +61,7 @@ class RunningTurn:
     past_calls: the calls that were made, by name and arguments
     repeats, writes, successes: how many of them came again, changed something and went well
     partial: the answer so far, of which `streamed` is shown
-    empty: the last reply was empty
+    empty: a reply was empty
     corrected: the model was asked again for an answer
     stopped: why the turn ends, as in `openclaw.events.Done`
     """
