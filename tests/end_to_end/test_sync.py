@@ -258,6 +258,18 @@ def test_the_history_shows_which_files_came_and_went(two: list[Device]) -> None:
     assert told == {"workspace/new.md": ("created", True), "workspace/old.md": ("deleted", True)}
 
 
+def test_a_file_deleted_here_and_edited_there_comes_back_for_both(two: list[Device]) -> None:
+    one, other = two
+    one.write(SCRIPT, "echo 1\n")
+    both_sync(one, other)
+    one.write(SCRIPT, "echo 1\necho 2\n")
+    one.sync()
+    (other.root / SCRIPT).unlink()
+    both_sync(other, one)
+    assert other.read(SCRIPT) == one.read(SCRIPT) == "echo 1\necho 2\n"
+    assert other.git("status", "--porcelain") == ""
+
+
 # -------- the same line
 
 
