@@ -73,7 +73,7 @@ FOLLOW = """\
 Now do what the skill says with a tool, in exactly the form that it gives. The user's request:
 {request}"""
 IN_FORM = """\
-Now give the answer in exactly the form that the skill asks for{form}. The user's request:
+Now give the answer in exactly the form that the skill asks for{form}The user's request:
 {request}"""
 FAILED = """\
 That did not work. Take another step, or answer what is wrong. The user asked:
@@ -127,7 +127,7 @@ class JsonSteps(StepProtocol):
         text, turn.closing = self._hint(turn, uses, toolbox)
         rules = "".join(f"\nRule: {rule}" for rule in turn.rules) if turn.closing != "no" else ""
         done = first_line(uses[-1].output) if uses else ""
-        form = f":\n{told}\n" if (told := answer_form(turn.skill)) else ""
+        form = f":\n{told}\n" if (told := answer_form(turn.skill)) else ". "
         every = "\n".join(first_line(use.output) for use in (*turn.uses, *uses) if use.ok)
         return text.format(request=turn.request, done=done, form=form, part=part, all=every) + rules
 
