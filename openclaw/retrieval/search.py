@@ -107,10 +107,15 @@ class Search(LiveIndex):
             shorten_question(question), today, skip=frozenset(skip), order=kind == "order"
         )
         in_head = replace(query, skip=frozenset(), only=query.skip)
-        limits = PassageLimits(most, tokens, PROMPT_SCORES[kind], count)
 
         def choose(look: _Lookup) -> ChosenPassages:
-            return choose_passages(look(query), limits, look(in_head) if in_head.only else ())
+            hits, known = look(query), look(in_head) if in_head.only else ()
+            chosen = ChosenPassages([])
+            for score in PROMPT_SCORES[kind]:
+                chosen = choose_passages(hits, PassageLimits(most, tokens, score, count), known)
+                if chosen.passages:
+                    break
+            return chosen
 
         return self._choose_hits(query, choose, PROMPT_EMBED_SECONDS)
 

@@ -559,7 +559,7 @@ def test_recall_gives_what_answers_and_skips_what_the_prompt_holds(
     assert recalled(search, "quantum chromodynamics") == []
 
 
-def test_a_question_about_own_things_is_shown_what_is_less_near(
+def test_a_question_about_own_things_is_shown_what_is_less_near_for_want_of_better(
     opened: Callable[..., Search],
 ) -> None:
     search = opened()
@@ -567,6 +567,9 @@ def test_a_question_about_own_things_is_shown_what_is_less_near(
     assert recalled(search, asked) == []
     (found,) = search.chosen_for_prompt(asked, (), 3, 400, len, kind="own").passages
     assert found.text == "The ferry to Bergen leaves at noon."
+    asked = "When does the cat eat, before the ferry?"  # one that is near stands alone
+    (found,) = search.chosen_for_prompt(asked, (), 3, 400, len, kind="own").passages
+    assert found.text == "- The cat eats at seven."
 
 
 def test_an_order_finds_the_line_of_which_it_names_only_the_old_part(
