@@ -16,6 +16,7 @@ from openclaw.agent.protocols.base import RunningTurn
 from openclaw.agent.protocols.json_steps import IN_FORM, first_line
 from openclaw.agent.protocols.step_schema import READING, answer_form, line_form, only_shapes_answer
 from openclaw.frozen import frozen
+from openclaw.messages import ToolUse
 from openclaw.nlp.claims import SHORTEST_CLAIM, count_releasable, find_claims
 from openclaw.nlp.classifier import LANGUAGES, language_of, read_answer, read_message
 from openclaw.nlp.invented import left_blanks
@@ -110,13 +111,13 @@ def clean_answer(answer: str, turn: RunningTurn, toolbox: Toolbox) -> str:
     left: what was done, else what the last call brought."""
     if said := _without(answer, hint_sentences(turn)).strip():
         return said
-    deeds: dict[str, str] = {}  # the first result of a call, which may have come again
+    first: dict[str, ToolUse] = {}  # without what was told of a call that came again
     for use in turn.uses:
-        if use.ok and toolbox.effect(use.call) in CHANGING:
-            deeds.setdefault(f"{use.tool} {use.input}", first_line(use.output))
-    if deeds:
-        return "\n".join(deeds.values())
-    return turn.uses[-1].output[:LONGEST_RESULT] if turn.uses else answer
+        first.setdefault(f"{use.tool} {use.input}", use)
+    made = [use for use in first.values() if use.ok and toolbox.effect(use.call) in CHANGING]
+    if made:
+        return "\n".join(first_line(use.output) for use in made)
+    return [*first.values()][-1].output[:LONGEST_RESULT] if first else answer
 
 
 def _without(text: str, hints: Collection[str]) -> str:

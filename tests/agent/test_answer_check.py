@@ -78,6 +78,15 @@ def test_the_programs_own_hint_is_no_part_of_an_answer(tmp_path: Path, before: s
     assert "Tell the user" not in shown(happened)
 
 
+def test_a_hint_alone_becomes_what_the_last_call_brought(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home", protocol="json")
+    (it.root / "workspace" / "trip.md").write_text("We fly on Sunday.\n", "utf-8")
+    looks = [call("read_file", path="trip.md", protocol="json")] * 2
+    happened = it.say("When do we fly?", *looks, answer("Nothing new can be found.", "json"))
+    assert "We fly on Sunday." in done(happened).answer
+    assert "Already done" not in done(happened).answer
+
+
 def test_the_users_own_words_are_no_answer(it: Talk) -> None:
     said = "The batteries are bought already, you may tick them."
     assert done(it.say(said, said, "Which batteries?")).answer == "Which batteries?"
