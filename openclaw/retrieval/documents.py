@@ -19,7 +19,7 @@ from openclaw.frozen import frozen
 from openclaw.storage.foreign_readers import NoText, pdf_text
 from openclaw.storage.readers import Kind
 from openclaw.storage.safe_open import reading
-from openclaw.storage.text import BOM, decode
+from openclaw.storage.text import BOM, decode, join_surrogates
 
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 UNDECODABLE_SHARE = 0.1
@@ -199,7 +199,7 @@ def session_text(source: str) -> str:
     line, counted = 0, 0
     for at, said in sorted(_find_texts(source, _load(source))):
         line, counted = line + source.count("\n", counted, at), at
-        lines[line].append(" ".join(said.split()))
+        lines[line].append(" ".join(join_surrogates(said).split()))
     return "\n".join(" ".join(line) for line in lines)
 
 

@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import Any
 
 from openclaw.storage.program import python_command
+from openclaw.storage.text import join_surrogates
 
 SECONDS = 20.0
 """Processor time; the limit by the clock is twice as much, for a busy machine."""
@@ -89,7 +90,7 @@ def pdf_text(data: bytes, seconds: float = SECONDS) -> str:
         raise NoText(f"a PDF that is too much work: {error}") from error
     if "reason" in told:
         raise NoText(told["reason"])
-    return str(told["text"])
+    return join_surrogates(told["text"])
 
 
 def paged_text(data: bytes) -> str:

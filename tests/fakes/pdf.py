@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 
 
-def pdf(*pages: str, password: str = "") -> bytes:
-    """A PDF with a line of text on each page."""
+def pdf(*pages: str, password: str = "", a_stands_for: str = "") -> bytes:
+    """A PDF with a line of text on each page. `a_stands_for` is the UTF-16, in hexadecimal digits,
+    that its font gives as the meaning of the letter A."""
     from pypdf import PdfWriter
     from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
@@ -18,6 +19,12 @@ def pdf(*pages: str, password: str = "") -> bytes:
             NameObject("/BaseFont"): NameObject("/Helvetica"),
         }
     )
+    if a_stands_for:
+        meanings = DecodedStreamObject()
+        codes = "1 begincodespacerange <00> <ff> endcodespacerange"
+        one = f"1 beginbfchar <41> <{a_stands_for}> endbfchar"
+        meanings.set_data(f"begincmap {codes} {one} endcmap".encode())
+        font[NameObject("/ToUnicode")] = writer._add_object(meanings)
     for line in pages:
         page = writer.add_blank_page(200, 200)
         fonts = DictionaryObject({NameObject("/F1"): writer._add_object(font)})

@@ -209,6 +209,12 @@ def test_a_pdf_gives_its_pages_with_a_form_feed_between_them() -> None:
     assert text(pdf("The first page", "The second"), "pdf") == "The first page\n\fThe second"
 
 
+def test_half_a_pair_of_surrogates_becomes_the_mark_for_what_cannot_be_read() -> None:
+    said = '[{"role": "user", "content": "a \\ud83d b"}]'
+    assert text(said, "session") == "user: a \ufffd b"
+    assert text(pdf("A tea", a_stands_for="D83D"), "pdf") == "\ufffd tea"
+
+
 def test_a_pdf_that_needs_a_password_is_not_read() -> None:
     assert reason(pdf("secret", password="word"), "pdf") == "an encrypted PDF"
 
