@@ -205,7 +205,8 @@ def allowed_rows(snapshot: Snapshot, query: Query) -> Mask | None:
     ]
     mask = snapshot.rows_of_files(np.array(wanted, bool))
     if since:
-        midnight = datetime.combine(date.fromisoformat(since), datetime.min.time())
+        first = date.fromisoformat(max(since, "1970-01-02"))  # the year 1 has no timestamp
+        midnight = datetime.combine(first, datetime.min.time())
         start_ns = int(midnight.timestamp()) * 1_000_000_000
         recent = snapshot.rows_of_files(snapshot.mtimes >= start_ns)
         recent[snapshot.dated("", since)] = False

@@ -146,6 +146,10 @@ def test_since_goes_by_the_date_of_the_line_else_of_the_file(
     assert sorted(places(found)) == ["memory/log.md:7", "workspace/new.md:1"]
 
 
+def test_since_may_be_before_all_days_that_have_a_timestamp(opened: Callable[..., Search]) -> None:
+    assert opened().search("boiler", since="0001-01-01")
+
+
 def test_since_must_be_a_day(opened: Callable[..., Search]) -> None:
     with pytest.raises(UsageError, match="not a day: 'soon'"):
         opened().search("boiler", since="soon")
