@@ -103,6 +103,11 @@ def test_advice_alone_is_no_failure(claw: Claw) -> None:
     assert [f["level"] for f in claw.lint()] == ["advice"]
 
 
+def test_a_link_longer_than_a_name_may_be_leads_nowhere(claw: Claw) -> None:
+    claw.put("memory/MEMORY.md", f"- see [it]({'a' * 300})\n")
+    assert [f["check"] for f in claw.lint(code=1)] == ["dead-link"]
+
+
 def test_only_the_named_files_are_told_of(claw: Claw) -> None:
     claw.put("memory/MEMORY.md", MEMORY)
     claw.put("memory/people.md", "- Anna comes tomorrow.\n")
