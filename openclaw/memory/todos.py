@@ -309,8 +309,9 @@ def _edit(text: str, ident: str, change: Callable[[Todo, str], str]) -> str:
     """The text with another body, which is what stands between the box and the id of a to-do."""
     page, item = _open_at(text, ident)
     line = page.lines[item.at]
-    start, end = line.index("]") + 1, line.rindex(f" ^{item.id}")
-    page.lines[item.at] = line[:start] + change(item, line[start:end]) + line[end:]
+    start, end = line.index("]") + 1, line.rindex(f"^{item.id}")
+    body = change(item, line[start:end].rstrip(_BLANKS))
+    page.lines[item.at] = f"{line[:start]}{body} {line[end:]}"
     return "".join(page.lines)
 
 

@@ -24,6 +24,7 @@ from openclaw.memory.todos import (
     parse_todos,
     remove_todo,
     replace_text,
+    set_due_date,
     without_list,
 )
 from openclaw.storage.lock import hold_lock
@@ -410,6 +411,12 @@ def test_other_words_keep_the_date_unless_they_have_one(tmp_path: Path) -> None:
     assert file.set_text(old.id, "book the plane due:2026-12-03").due == "2026-12-03"
     with pytest.raises(ToolProblem):
         file.set_text(old.id, " ")
+
+
+def test_a_to_do_whose_id_stands_behind_a_tab_can_be_changed() -> None:
+    assert set_due_date("- [ ] a\t^1a2b3c4d\n", "1a2b3c4d", "2026-12-01") == (
+        "- [ ] a due:2026-12-01 ^1a2b3c4d\n"
+    )
 
 
 @given(_MARKDOWN, _STEPS)
