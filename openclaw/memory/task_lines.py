@@ -66,21 +66,21 @@ def read_task_page(text: str) -> TaskPage:
         for bullet in page.bullets
         if (box := _BOX.match(page.lines[bullet.at].rstrip("\r\n"), bullet.start))
     ]
-    taken = {found["id"] for _, box in tasks if (found := _ID.search(box["text"]))}
+    taken = {found["id"].casefold() for _, box in tasks if (found := _ID.search(box["text"]))}
     items, used = [], set()
     starts = [section.start for section in page.sections]
     made: Counter[tuple[str, str]] = Counter()
     for bullet, box in tasks:
         name = join_surrogates(page.sections[bisect_right(starts, bullet.at) - 1].name)
         found = _ID.search(box["text"])
-        given = found is not None and found["id"] not in used
+        given = found is not None and found["id"].casefold() not in used
         text = join_surrogates(box["text"][: found.start()] if found else box["text"])
         if found and given:
             ident = found["id"]
         else:
             ident = new_id(name, text, taken, made[name, text])
             made[name, text] += 1
-        used.add(ident)
+        used.add(ident.casefold())
         taken.add(ident)
         done = box["mark"] != " "
         items.append(Todo(bullet.at, bullet.indent, bullet.mark, done, text, ident, given, name))

@@ -135,6 +135,13 @@ def test_a_copied_id_does_not_make_two_to_dos_one() -> None:
     assert new == f"- [ ] a ^0a1b2c3d\n- [x] b ^{second.id}\n"
 
 
+def test_ids_that_differ_in_case_are_one_and_do_not_make_two_to_dos_one() -> None:
+    text = "- [ ] a ^0a1b2c3d\n- [ ] b ^0A1B2C3D\n"
+    first, second = parse_todos(text)
+    assert first.id == "0a1b2c3d"
+    assert mark_done(text, second.id, True) == f"- [ ] a ^0a1b2c3d\n- [x] b ^{second.id}\n"
+
+
 # ---- changes
 
 
