@@ -96,7 +96,8 @@ def table_rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str], list[str]
 
 
 def _cells(row: str) -> list[str]:
-    return [cell.strip().replace("\\|", "|") for cell in _CELL.split(row.strip("|"))]
+    inner = row.removeprefix("|").removesuffix("|")
+    return [cell.strip().replace("\\|", "|") for cell in _CELL.split(inner)]
 
 
 def is_table_rule(line: str) -> bool:

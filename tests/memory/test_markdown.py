@@ -394,6 +394,7 @@ def test_two_processes_lose_nothing_of_each_other(tmp_path: Path) -> None:
         ("| rent | 840 |\n| food | 310 |\n| train | 49 |", ["cost: 1199"]),
         ("| rent | 1.840,50 € |\n| food | 310,00 € |", ["cost: 2150.50 €"]),
         ("| rent | $1,840 |\n| food | $0.5 |", ["cost: 1840.5 $"]),
+        ("|rent|840|\n||310|", ["cost: 1150"]),
         ("| rent \\| heat | 840 |\n| food | 310 |", ["cost: 1150"]),
         ("| rent | 840 |\n| food | 310 |\n| all | 1150 |", []),
         ("| rent | 840 EUR |\n| food | 310 USD |", []),
