@@ -254,6 +254,8 @@ def _write(
     except NotOrdinary as error:
         raise OpenclawError(f"{path} is left alone: {error.strerror}") from error
     before = read_markdown(path)
+    if not wanted and not _sums_of(before):
+        return False  # a page of the user alone
     after = update_page(before, path.stem, wanted, held)
     if after == before:
         return False

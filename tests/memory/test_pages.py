@@ -82,6 +82,15 @@ def test_lines_of_the_user_stay_and_what_was_changed_by_hand_is_not_gathered_aga
     assert "all nuts" in page(home) and "My sister.\n" in page(home) and "chess" not in page(home)
 
 
+@pytest.mark.parametrize("own", ["# Rome\n", "", "Trastevere  \n\n\n", "no end"])
+def test_a_page_of_the_user_on_which_nothing_was_gathered_is_left_alone(
+    home: Home, own: str
+) -> None:
+    write(home, "memory/topics/rome.md", own)
+    assert gather(home) == [home.root / LENA]
+    assert (home.root / "memory/topics/rome.md").read_text("utf-8") == own
+
+
 def test_without_its_comment_a_page_does_not_get_the_same_lines_again(home: Home) -> None:
     gather(home)
     before = page(home)
