@@ -92,7 +92,7 @@ class SourceLine:
 def gathered_lines(text: str) -> dict[int, SourceLine]:
     """Return what the program's lines of a page repeat, by their indexes."""
     sums, found = _sums_of(text), {}
-    for at, line in enumerate(text.splitlines() if sums else ()):
+    for at, line in enumerate(_lines_of(text) if sums else ()):
         if read := _LINE.fullmatch(line.strip()):
             source = SourceLine(read["link"][2:-2], read["text"])
             if source.sum in sums:
@@ -111,7 +111,7 @@ def is_page(path: str) -> bool:
 
 def take_sums(*texts: str) -> tuple[list[str], set[str]]:
     """Return versions of a page without their comments, and the sums of all."""
-    pages = ([line for line in text.splitlines() if not _is_sums(line)] for text in texts)
+    pages = ([line for line in _lines_of(text) if not _is_sums(line)] for text in texts)
     plain = ["".join(f"{line}\n" for line in _stripped(page)) for page in pages]
     return plain, set().union(*map(_sums_of, texts))
 
@@ -119,7 +119,7 @@ def take_sums(*texts: str) -> tuple[list[str], set[str]]:
 def with_sums(merged: str, sums: Iterable[str]) -> str:
     """Return what was merged with one comment, so that no line becomes the user's, and with the
     empty line above a section that both devices have begun."""
-    lines = _HEADING.sub(r"\n\n\1", merged).splitlines()
+    lines = _lines_of(_HEADING.sub(r"\n\n\1", merged))
     return "\n".join([*lines, *_comment(sums)])
 
 
@@ -284,7 +284,7 @@ def update_page(
             gone.add(at)
         seen.add(sum_)
     kept = [
-        line for at, line in enumerate(text.splitlines()) if at not in gone and not _is_sums(line)
+        line for at, line in enumerate(_lines_of(text)) if at not in gone and not _is_sums(line)
     ]
     missing: dict[str, list[str]] = {}
     for line in sums.values():
@@ -306,6 +306,11 @@ def _insert(lines: list[str], heading: str, new: Sequence[str]) -> list[str]:
     above = _stripped(lines[:end])
     gap = [] if len(above) > start else [""]
     return [*above, *gap, *new, *([""] if lines[end:] else []), *lines[end:]]
+
+
+def _lines_of(text: str) -> list[str]:
+    """Not by `splitlines`: a gathered line may hold U+2028."""
+    return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
 
 
 def _stripped(lines: list[str]) -> list[str]:

@@ -91,6 +91,15 @@ def test_a_page_of_the_user_on_which_nothing_was_gathered_is_left_alone(
     assert (home.root / "memory/topics/rome.md").read_text("utf-8") == own
 
 
+def test_a_line_that_holds_a_line_separator_goes_with_its_source(home: Home) -> None:
+    write(home, NEXT, "Lena is allergic\u2028to nuts\n")
+    gather(home)
+    assert "- Lena is allergic\u2028to nuts [[2026-03-05]]\n" in page(home)
+    write(home, NEXT, "")
+    gather(home)
+    assert shown(home) == f"# Lena\n\n{HOBBIES}"
+
+
 def test_without_its_comment_a_page_does_not_get_the_same_lines_again(home: Home) -> None:
     gather(home)
     before = page(home)
