@@ -294,7 +294,8 @@ def update_page(
     for section in sorted(missing, key=[*TOPICS.values(), ""].index):
         kept = _insert(kept, f"## {section}" if section else title, missing[section])
     kept = _stripped(_without_empty_sections(kept))
-    return "" if not told and kept in ([], [title]) else "\n".join([*kept, *_comment(told)])
+    newline = "\r\n" if "\r\n" in text else "\n"
+    return "" if not told and kept in ([], [title]) else newline.join([*kept, *_comment(told)])
 
 
 def _insert(lines: list[str], heading: str, new: Sequence[str]) -> list[str]:

@@ -100,6 +100,15 @@ def test_a_line_that_holds_a_line_separator_goes_with_its_source(home: Home) -> 
     assert shown(home) == f"# Lena\n\n{HOBBIES}"
 
 
+def test_a_page_keeps_its_line_ends(home: Home) -> None:
+    path = home.root / LENA
+    path.parent.mkdir()
+    path.write_bytes(b"# Lena\r\n\r\nMy sister.\r\n")
+    gather(home)
+    assert path.read_bytes().count(b"\r\n") == path.read_bytes().count(b"\n") > 3
+    assert gather(home) == []
+
+
 def test_without_its_comment_a_page_does_not_get_the_same_lines_again(home: Home) -> None:
     gather(home)
     before = page(home)
