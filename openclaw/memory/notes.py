@@ -257,10 +257,10 @@ class Notes:
         day = self._today().isoformat()
         line = format_entry(fact, meta)
         title = f"# {'Memory' if path.name == LASTING else path.stem}\n\n"
-        here = {note.text for note in old if note.path == path}
+        here = [note for note in old if note.path == path]
         note = self._add_line(path, title, line, here, day)
         for other in dict.fromkeys(note.path for note in old if note.path != path):
-            self._strike(other, {note.text for note in old if note.path == other}, day)
+            self._strike(other, [note for note in old if note.path == other], day)
         texts = {note.text.replace("~~", "") for note in old}
         gone = {
             (note.path, note.text): note
@@ -271,14 +271,14 @@ class Notes:
         return SavedNote(note, tuple(gone.values()))
 
     def _add_line(
-        self, path: Path, title: str, line: str, gone: Iterable[str] = (), day: str = ""
+        self, path: Path, title: str, line: str, gone: Sequence[Note] = (), day: str = ""
     ) -> Note:
         """Write a new line into a file, below those that it strikes through."""
         number = 0
 
         def change(text: str) -> str:
             nonlocal number
-            new, last = _strike_all(text, {*gone}, day)
+            new, last = _strike_all(text, gone, day)
             below = [entry for entry in entries_of(new) if entry.at == last]
             if below:
                 new, number = insert_below(new, below[0], line)
@@ -290,7 +290,7 @@ class Notes:
         pairs = parse_pairs(change_file(path, change, self.keep), path)
         return next(note for _, note in pairs if note.line == number)
 
-    def _strike(self, path: Path, gone: set[str], day: str) -> None:
+    def _strike(self, path: Path, gone: Sequence[Note], day: str) -> None:
         change_file(path, lambda text: _strike_all(text, gone, day)[0], self.keep)
 
 
@@ -306,11 +306,16 @@ def to_one_line(text: str) -> str:
     return line
 
 
-def _strike_all(text: str, gone: set[str], day: str) -> tuple[str, int]:
-    """Strike these entries through; return the text and the last one's line index (-1: none)."""
-    last = -1
-    for entry in reversed(entries_of(text)):
-        if not entry.superseded and entry.text in gone:
+def _strike_all(text: str, gone: Iterable[Note], day: str) -> tuple[str, int]:
+    """Strike these notes through; return the text and the last one's line index (-1: none). One
+    that others have moved since is the nearest of its text."""
+    last, known = -1, [entry for entry in entries_of(text) if not entry.superseded]
+    places = set()
+    for note in gone:
+        same = [entry.at for entry in known if entry.text == note.text]
+        places.update(sorted(same, key=lambda at: abs(at + 1 - note.line))[:1])
+    for entry in reversed(known):
+        if entry.at in places:
             text = strike_through(text, entry, day)
             last = entry.at if last < 0 else last - (entry.end - entry.at - 1)
     return text, last

@@ -122,6 +122,14 @@ def test_the_fact_to_replace_can_be_named(notes: Notes, named: str) -> None:
     )
 
 
+def test_only_the_named_one_of_two_equal_facts_is_replaced(notes: Notes) -> None:
+    path = lasting(notes, "## Anna\n\n- likes tea\n\n## Bob\n\n- likes tea\n")
+    notes.remember("likes coffee", replaces="MEMORY.md:7")
+    assert path.read_text("utf-8").splitlines()[2:7:4] == [
+        "- likes tea", "- ~~likes tea~~ (until 2026-11-21)"
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("named", "told"),
     [("cheese", "is not remembered"), ("like", "fits several"), ("MEMORY.md:9", "not remembered"),
