@@ -40,7 +40,7 @@ class Unreadable(Exception):
     """A file that gives no text; `str(error)` is the reason in a few words."""
 
 
-def read_document(path: Path, kind: Kind, max_bytes: int = 10 * 1024 * 1024) -> Document:
+def read_document(path: Path, kind: Kind, max_bytes: int = 10_000_000) -> Document:
     """The document of a file. Raises Unreadable (binary, larger than `max_bytes`, damaged,
     encrypted) or OSError."""
     with reading(path) as file:
@@ -51,7 +51,7 @@ def read_document(path: Path, kind: Kind, max_bytes: int = 10 * 1024 * 1024) -> 
 
 
 def too_large(max_bytes: int) -> Unreadable:
-    return Unreadable(f"larger than {max_bytes / 2**20:g} MB (index.max_file_mb)")
+    return Unreadable(f"larger than {max_bytes / 1e6:g} MB (index.max_file_mb)")
 
 
 def read_data(data: bytes, kind: Kind) -> Document:

@@ -64,7 +64,7 @@ class IndexOptions:
 
     paths: tuple[str, ...] = ()
     sessions: bool = False
-    max_bytes: int = 10 * 1024 * 1024
+    max_bytes: int = 10_000_000
 
 
 class FoundFile(NamedTuple):

@@ -304,7 +304,7 @@ def test_what_cannot_be_read_is_in_the_report_and_stops_nothing(
         assert counts(report) == (added, 0, 0, 1 - added)
         assert [(path, reason.partition(" (")[0]) for path, reason in report.problems] == [
             ("nowhere", "there is no such file or folder"),
-            ("workspace/big.txt", "larger than 0.000953674 MB"),
+            ("workspace/big.txt", "larger than 0.001 MB"),
             ("workspace/doc.pdf", "a damaged PDF"),
             ("workspace/photo.jpg", "binary, not text"),
         ]
