@@ -244,8 +244,8 @@ def resolve_due_dates(text: str, today: date) -> str:
         rest = found["words"][length:]
         return f"{text[: found.start()]}due:{day.isoformat()}{rest}"
     if text[found.start("words") - 1] == ":":
-        word = found["words"].split()[0]
-        raise ToolProblem(f"due:{word} is no date; write due:{today.isoformat()} or due:friday.")
+        said = found["words"][:length] or found["words"].split()[0]
+        raise ToolProblem(f"due:{said} is no date; write due:{today.isoformat()} or due:friday.")
     return text
 
 

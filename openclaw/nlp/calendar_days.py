@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from calendar import monthrange
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import date, timedelta
 
 Span = tuple[date, date]  # the first day and the last
+YEARS_TRIED = 10  # two 29ths of February are at most 8 years apart
 
 
 def months_of(year: int, first: int, last: int) -> Span:
@@ -25,6 +28,18 @@ def unit_of(day: date, unit: str, ahead: int = 0) -> Span:
     length = {"month": 1, "quarter": 3, "year": 12}[unit]
     month = ((day.month - 1) // length + ahead) * length + 1
     return months_of(day.year, month, month + length - 1)
+
+
+def in_year(year: str | None, today: date, days_in: Callable[[int], Span], step: int = -1) -> Span:
+    """Return the days in a year, without one the latest that have begun; with `step` 1 the next.
+    Raises LookupError when no year has them."""
+    years = range(today.year, today.year + step * YEARS_TRIED, step)
+    for number in [int(year) + 2000 * (len(year) == 2)] if year else years:
+        with suppress(ValueError):
+            span = days_in(number)
+            if year or (span[0] - today).days * step >= 0:
+                return span
+    raise LookupError("no year has such days")
 
 
 def part_of(span: Span, nth: int, parts: int) -> Span:

@@ -17,14 +17,13 @@ from functools import cache, lru_cache
 from typing import Any, Literal
 
 from openclaw.frozen import frozen
-from openclaw.nlp.calendar_days import Span, months_of, move, part_of, unit_of
+from openclaw.nlp.calendar_days import Span, in_year, months_of, move, part_of, unit_of
 
 Prefer = Literal["future", "past"]
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")
 MAX_CHARS = 60
 MONTH_DAYS = 28
-YEARS_TRIED = 10  # two 29ths of February are at most 8 years apart
 FEW = 5  # "a few days", "the last days"
 
 # Words, as patterns that are compiled at first use: most texts name no day.
@@ -260,17 +259,7 @@ def _join(text: str, first: _Time, last: _Time) -> _Time | None:
     return _Time(first.start, last.end, (min(begin, end), max(begin, end)), yearly)
 
 
-def _latest(year: str | None, today: date, days_in: Callable[[int], Span]) -> Span:
-    """Return the days in a year, without one the latest that have begun."""
-    for number in [int(year)] if year else range(today.year, today.year - YEARS_TRIED, -1):
-        with suppress(ValueError):
-            span = days_in(number)
-            if year or span[0] <= today:
-                return span
-    raise LookupError("no year has such days")
-
-
-def _by_date(found: re.Match[str], today: date) -> Span:
+def _by_date(found: re.Match[str], today: date, step: int = -1) -> Span:
     """Return a month, a day of it or several: "3-9 March"."""
     said = found.groupdict()
     month = int(said["m"]) if "m" in said else _read_name(said["month"], _MONTHS) + 1
@@ -280,19 +269,19 @@ def _by_date(found: re.Match[str], today: date) -> Span:
         whole = months_of(year, month, month)
         return (date(year, month, days[0]), date(year, month, days[-1])) if days else whole
 
-    return _latest(said["year"], today, days_in)
+    return in_year(said["year"], today, days_in, step)
 
 
 def _calendar_week(found: re.Match[str], today: date) -> Span:
     def days_in(year: int) -> Span:
         return unit_of(date.fromisocalendar(year, int(found["week"]), 1), "week")
 
-    return _latest(found["year"], today, days_in)
+    return in_year(found["year"], today, days_in)
 
 
 def _quarter(found: re.Match[str], today: date) -> Span:
     last = 3 * (int(found["quarter"]) if found["quarter"] else _number(found["nth"]))
-    return _latest(found["year"], today, lambda year: months_of(year, last - 2, last))
+    return in_year(found["year"], today, lambda year: months_of(year, last - 2, last))
 
 
 def _yesterday(found: re.Match[str], today: date) -> Span:
@@ -462,7 +451,8 @@ _WEEKEND = (
 )
 _NEXT_WEEK = rf" ?\b(?:{_LEAD} )?(?:{_NEXT} (?:{_UNITS['week']})|semaine prochaine)(?: on| am)? ?"
 _DAY_ONLY = rf"(?:{_LEAD} ){{0,3}}(\d{{1,2}})(?:st|nd|rd|th|\.|er)"
-_DAY_AND_MONTH = r"(\d\d?)\.\s?(\d\d?)\.(\d{4}|\d\d)?"
+_DAY_AND_MONTH = r"(?P<day>\d\d?)\.\s?(?P<m>\d\d?)\.(?P<year>\d{4}|\d\d)?"
+_DAY_NAME = rf"\b(?P<weekday>{_WEEKDAY}|mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)\b"
 _VAGUE = (  # 01/02/2026 is another day in another country
     r"[\d\s:.,-]*|(?:0?\d|1[012])[/-](?:0?\d|1[012])(?:[/-]\d+)?|\D|now|jetzt|maintenant|ahora"
     r"|\d\d?(?::\d\d)?\s*[ap]\.?m\.?"
@@ -474,7 +464,7 @@ _DATE = (
     rf"|{MONTH} \d\d?(?:st|nd|rd|th)?(?:,? \d{{4}})?|\d\d?\. ?\d\d?\.(?: ?\d{{4}})?"
 )
 _NAMED = (
-    rf"(?<![\w-])(?:{_LEAD} ){{0,3}}(?P<day>{_AFTER}|{_DATE}"
+    rf"(?<![\w-])(?:{_LEAD} ){{0,3}}(?P<day>{_AFTER}|(?:{_WEEKDAY},? (?:the )?)?(?:{_DATE})"
     rf"|(?:(?:{_NEXT}|{_THIS}) )?(?:{_WEEKDAY}|{_UNITS['weekend']})(?: prochaine?)?"
     rf"|{_NEXT} {_LONG_UNIT}|{_LONG_UNIT} prochaine?|{_EDGE}"
     rf"|(?:in|dans|en|em|fra|tra) (?!the )(?:an? )?\w+ (?:{_UNITS['day']}|{_SHORT_UNIT})"
@@ -521,8 +511,8 @@ def parse_day(text: str, today: date, prefer: Prefer = "future") -> date | None:
     with suppress(ValueError, LookupError, OverflowError):
         if re.fullmatch(ISO, words):
             return date.fromisoformat(words)
-        for rule in (_parse_edge, _parse_figures):
-            if day := rule(raw, today) or rule(words, today):
+        for rule in (_parse_edge, _parse_date):
+            if day := rule(raw, today, prefer) or rule(words, today, prefer):
                 return day
     if not words or re.fullmatch(_VAGUE, words):
         return None
@@ -538,47 +528,54 @@ def find_named_day(sentence: str) -> str | None:
 
 
 def read_leading_day(text: str, today: date) -> tuple[int, date | None]:
-    """Return the length of the phrase at the beginning that means a day, and the day."""
+    """Return the length of the phrase at the beginning that means a day, and the day; None for one
+    that there is not ("friday 19 december" where that is a Saturday)."""
     if quoted := re.match(r"[\"\u201c]([^\"\u201d]+)[\"\u201d]", text):
         return quoted.end(), parse_day(quoted[1], today)
-    phrases = [_compile(pattern).match(text) for pattern in (_NAMED, rf"{_COUNT} {_UNIT}\b")]
-    for piece in (*(found[0] for found in phrases if found), text.split()[0].rstrip(".,;!?)]")):
+    named = _compile(_NAMED).match(text)
+    count = _compile(rf"{_COUNT} {_UNIT}\b").match(text)
+    first = "" if named else text.split()[0].rstrip(".,;!?)]")
+    for piece in (*(found[0] for found in (named, count) if found), first):
         day = parse_day(piece, today) or parse_day(re.sub(r"(?<=\w)[_-](?=\w)", " ", piece), today)
         if day is not None:
             return len(piece), day
-    return 0, None
+    return len(named[0]) if named else 0, None
 
 
-def _parse_edge(words: str, today: date) -> date | None:
+def _parse_edge(words: str, today: date, prefer: Prefer) -> date | None:
     """Read "next weekend", "end of month", "friday next week"."""
+    past = prefer == "past"
     if found := _compile(_WEEKEND).fullmatch(words):
-        return max(unit_of(today, "weekend", int(bool(found["next"])))[0], today)
+        ahead = -int(today.weekday() < 5) if past else int(bool(found["next"]))
+        return max(unit_of(today, "weekend", ahead)[0], date.min if past else today)
     if found := _compile(_EDGE).fullmatch(words):
         short = {"d": "day", "w": "week", "m": "month", "y": "year"}.get(found["short"])
         at_end = (found["edge"] or "end").startswith(("en", "fi", "ei"))
         unit = short or _name_unit(found["unit"] or found["joined"])
-        return unit_of(today, unit, int(bool(found["next"]) or not at_end))[at_end]
+        return unit_of(today, unit, 1 if found["next"] else (not at_end) - past)[at_end]
     weekday, next_week = _compile(_NEXT_WEEK).subn("", words)
     if next_week and _compile(_WEEKDAY).fullmatch(weekday):
         return unit_of(today, "week", 1)[0] + timedelta(_read_name(weekday, _WEEKDAYS))
     return None
 
 
-def _parse_figures(words: str, today: date) -> date | None:
+def _parse_date(words: str, today: date, prefer: Prefer) -> date | None:
+    """Read "the 15th", "24.12." and "friday 18 december"."""
+    step = -1 if prefer == "past" else 1
     if found := _compile(_DAY_ONLY).fullmatch(words):
-        days = ((unit_of(today, "month", ahead), int(found[1])) for ahead in range(13))
+        days = ((unit_of(today, "month", step * away), int(found[1])) for away in range(13))
         fitting = (first.replace(day=day) for (first, last), day in days if 0 < day <= last.day)
-        return next((day for day in fitting if day >= today), None)
-    found = _compile(_DAY_AND_MONTH).fullmatch(words)
-    if found is None:
-        return None
-    day, month, year = int(found[1]), int(found[2]), int(found[3] or 0)
-    ahead = range(today.year, today.year + YEARS_TRIED)
-    for number in [year + 2000 if year < 100 else year] if year else ahead:
-        with suppress(ValueError):
-            if (due := date(number, month, day)) >= today or year:
-                return due
-    raise LookupError(words)
+        return next((day for day in fitting if (day - today).days * step >= 0), None)
+    for pattern in (_DAY_AND_MONTH, _DAY_MONTH, _MONTH_DAY):
+        before = rf"(?:{_LEAD} ){{0,3}}(?:{_DAY_NAME},? (?:the )?)?"
+        if found := _compile(before + pattern).fullmatch(words):
+            first, last = _by_date(found, today, step)
+            return first if first == last and _is_weekday(first, found["weekday"]) else None
+    return None
+
+
+def _is_weekday(day: date, named: str | None) -> bool:
+    return not named or day.weekday() == _read_name(named, _WEEKDAYS)
 
 
 def _parse_by_library(words: str, today: date, prefer: Prefer) -> date | None:
@@ -589,6 +586,12 @@ def _parse_by_library(words: str, today: date, prefer: Prefer) -> date | None:
         for parser in ("relative", "absolute") if text else ():
             with suppress(LookupError):
                 day, _ = _ask_library(parser, text, today, prefer)
+                # "Friday at 10" is no 10th of a month.
+                named = re.search(r"\d", text) and _compile(_DAY_NAME).search(text)
+                if named and (day < today) == (prefer == "future"):
+                    continue
+                if named and not _is_weekday(day, named[0]):
+                    continue
                 # Far away, and no year in the words: "the 32nd" is not a day of 2032.
                 if abs((day - today).days) <= 366 or parser[0] == "r" or re.search(r"\d{4}", text):
                     return day

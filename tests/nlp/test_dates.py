@@ -41,6 +41,8 @@ WEDNESDAY = date(2026, 11, 18)
         ("october 3", "2027-10-03"), ("december", "2026-12-31"), ("1 dec 2028", "2028-12-01"),
         ("1.12.", "2026-12-01"), ("7.1.", "2027-01-07"), ("1.2.2027", "2027-02-01"),
         ("1.2.27", "2027-02-01"), ("29.2.", "2028-02-29"),
+        ("29 feb", "2028-02-29"), ("18 november", "2026-11-18"),
+        ("friday 18 december", "2026-12-18"), ("Fri, 18 Dec", "2026-12-18"),
         ("24/12", "2026-12-24"), ("12/24/2026", "2026-12-24"), ("2026/12/01", "2026-12-01"),
         ("heute", "2026-11-18"), ("morgen", "2026-11-19"), ("\u00fcbermorgen", "2026-11-20"),
         ("freitag", "2026-11-20"), ("n\u00e4chsten Freitag", "2026-11-20"),
@@ -62,7 +64,8 @@ def test_these_words_mean_a_day(words: str, day: str) -> None:
     "words",
     ["", " ", ".", "a", "x", "1", "15", "2026", "20261201", "2026-02-30", "2026-13-01", "2026-12",
      "01/02/2026", "1/2", "31.11.", "30.2.", "feb 30", "soon", "later", "asap", "never", "now",
-     "10:30", "3pm", "next", "call", "day", "week", "the 32nd", "24/31", "word " * 40],
+     "10:30", "3pm", "next", "call", "day", "week", "the 32nd", "24/31", "word " * 40,
+     "friday at 10", "monday at 16", "freitag um 10", "fri 21st", "friday 19 december"],
 )  # fmt: skip
 def test_these_words_mean_no_certain_day(words: str) -> None:
     assert parse_day(words, WEDNESDAY) is None
@@ -72,7 +75,9 @@ def test_these_words_mean_no_certain_day(words: str) -> None:
     ("words", "day"),
     [("friday", "2026-11-13"), ("last week", "2026-11-11"), ("3 days ago", "2026-11-15"),
      ("november", "2026-11-01"), ("2026-11-01", "2026-11-01"), ("1 dec", "2025-12-01"),
-     ("yesterday", "2026-11-17")],
+     ("yesterday", "2026-11-17"), ("24.12.", "2025-12-24"), ("the 20th", "2026-10-20"),
+     ("start of the month", "2026-11-01"), ("end of year", "2025-12-31"),
+     ("weekend", "2026-11-14")],
 )  # fmt: skip
 def test_past_days_can_be_preferred(words: str, day: str) -> None:
     assert parse_day(words, WEDNESDAY, "past") == date.fromisoformat(day)
@@ -115,6 +120,8 @@ def test_no_text_raises_an_error(text: str) -> None:
         ("call (due:friday)", "call (due:2026-11-20)"),
         ("pay due:end of month.", "pay due:2026-11-30."),
         ("pay due:1 dec at home", "pay due:2026-12-01 at home"),
+        ("pay due:friday 18 december, cash", "pay due:2026-12-18, cash"),
+        ("pay due:february 29", "pay due:2028-02-29"),
         ("pay due: friday", "pay due:2026-11-20"),
         ("pay due:2026-12-01 x", "pay due:2026-12-01 x"),
         ("anruf due:\u00fcbermorgen", "anruf due:2026-11-20"),
@@ -128,7 +135,9 @@ def test_a_due_in_words_becomes_a_date(text: str, stored: str) -> None:
     assert resolve_due_dates(text, WEDNESDAY) == stored
 
 
-@pytest.mark.parametrize("text", ["due:soon", "x due:01/02/2026", "due:", "due:2026-02-30"])
+@pytest.mark.parametrize(
+    "text", ["due:soon", "x due:01/02/2026", "due:", "due:2026-02-30", "due:friday 19 december"]
+)
 def test_a_due_without_a_date_is_refused_with_an_example(text: str) -> None:
     if text == "due:":
         assert resolve_due_dates(text, WEDNESDAY) == text
