@@ -32,7 +32,7 @@ MAX_SOURCE = 200
 _STRUCK = re.compile(r"~~(?P<text>(?:(?!~~).)+)~~[ \t]*(?:\((?P<note>[^()]*)\))?[ \t]*$", re.DOTALL)
 _DAY = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 _DATE_PART = re.compile(r"(?:date|on)?[ :=]*(\d{4}-\d{2}-\d{2})", re.IGNORECASE)
-_IMPORTANCE = re.compile(r"importance[ :=]*(\d*\.?\d+)(?:/(\d+))?", re.IGNORECASE)
+_IMPORTANCE = re.compile(r"importance[ :=]*(\d{0,9}\.?\d{1,9})(?:/(\d{1,9}))?", re.IGNORECASE)
 _SOURCE = re.compile(r"(?:source|from)[ :=]+(?P<source>\S.*)", re.IGNORECASE)
 _CATEGORY = re.compile(rf"(?:category[ :=]+)?({'|'.join(CATEGORIES)})s?", re.IGNORECASE)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from openclaw.memory.entries import (
@@ -59,6 +61,13 @@ def test_a_comment_is_read_leniently_and_a_users_own_is_none(
     comment: str, meta: Meta | None
 ) -> None:
     assert parse_meta(comment) == meta
+
+
+def test_a_comment_of_thousands_of_digits_is_read_at_once_and_tells_no_importance() -> None:
+    began = time.process_time()
+    assert parse_meta("importance " + "1" * 10_000 + "x") is None
+    assert parse_meta(f"importance {'9' * 400}/{'9' * 400}") is None  # would be no number
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize(
