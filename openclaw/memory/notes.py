@@ -322,7 +322,7 @@ def _strike_all(text: str, gone: Iterable[Note], day: str) -> tuple[str, int]:
 
 
 DAILY = re.compile(r"(\d{4}-\d{2}-\d{2})\.md")
-_PLACE = re.compile(r"(?P<path>\S.*\.md):(?P<line>\d+)")
+_PLACE = re.compile(r"(?P<path>\S.*\.md):(?P<line>\d{1,9})")
 
 
 @frozen

@@ -122,6 +122,11 @@ def test_the_fact_to_replace_can_be_named(notes: Notes, named: str) -> None:
     )
 
 
+def test_a_line_of_thousands_of_digits_is_no_place(notes: Notes) -> None:
+    lasting(notes, "- Ada\n")
+    assert not find_notes("MEMORY.md:" + "9" * 5000, notes.list())
+
+
 def test_only_the_named_one_of_two_equal_facts_is_replaced(notes: Notes) -> None:
     path = lasting(notes, "## Anna\n\n- likes tea\n\n## Bob\n\n- likes tea\n")
     notes.remember("likes coffee", replaces="MEMORY.md:7")
