@@ -21,9 +21,9 @@ def table_sums(text: str, first: int, last: int) -> list[str]:
     running numbers are not added, nor a column whose last row holds the sum already.
     """
     lines = [line.strip() for line in text.splitlines()]
-    found = []
+    found, end = [], 0
     for at, rule in enumerate(lines[1:], 1):
-        if "|" not in rule or not _TABLE_RULE.match(rule):
+        if at < end or "|" not in rule or not _TABLE_RULE.match(rule):
             continue
         end = next((n for n in range(at + 1, len(lines)) if "|" not in lines[n]), len(lines))
         if at > last or end < first:

@@ -405,6 +405,7 @@ def test_two_processes_lose_nothing_of_each_other(tmp_path: Path) -> None:
         ("| born | 1985 |\n| married | 2011 |", []),
         ("| Anna | 0171 |\n| Ben | 0160 |", []),
         ("| rent | 840 |", []),
+        ("| rent | 840 |\n| - | - |\n| food | 310 |\n| fuel | 90 |", []),
     ],
 )
 def test_the_columns_of_a_table_are_added_up(rows: str, sums: list[str]) -> None:
