@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from openclaw.frozen import frozen
+from openclaw.storage.text import without_comments
 
 if TYPE_CHECKING:
     from openclaw.retrieval.database import StoredChunk
@@ -22,8 +23,7 @@ STRUCK = "struck through"
 AGAIN = "says nothing new"
 MAX_LEFT_OUT = 5
 _MARKS = re.compile(
-    r"^\s*(?:[-*+]\s+(?:\[[ xX]\]\s+)?|\d+[.)]\s+|#+\s+|>\s*)?"
-    r"|(?:\s*<!--(?:(?!-->).)*-->|\s\[\[(?:\d{4}-\d\d-\d\d|memory)\]\])\s*$"
+    r"^(?:[-*+] (?:\[[ x]\] )?|\d+[.)] |#+ |> ?)?| \[\[(?:\d{4}-\d\d-\d\d|memory)\]\]$"
 )
 CUT = " [...]"
 # The most lines between two chunks of one passage.
@@ -99,9 +99,9 @@ def distinct(hits: Iterable[Hit], most: int) -> list[Hit]:
 
 
 def normalize_text(text: str) -> str:
-    """A text without list marks, its comment and source, case and blanks, for comparing."""
-    lines = text.casefold().split("\n")
-    return " ".join(word for line in lines for word in _MARKS.sub("", line).split())
+    """A text without list marks, comments and source, case and blanks, for comparing."""
+    lines = without_comments(text).casefold().split("\n")
+    return " ".join(filter(None, (_MARKS.sub("", " ".join(line.split())) for line in lines)))
 
 
 @frozen

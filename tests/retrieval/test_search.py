@@ -120,6 +120,18 @@ def test_at_most_k_are_given(home: Path, opened: Callable[..., Search]) -> None:
     assert [len(search.search("volcano", k)) for k in (1, 5, 12)] == [1, 5, 12]
 
 
+@pytest.mark.parametrize("gap", [" " * 20_000, " <!--" * 4_000])
+def test_a_line_of_blanks_or_marks_holds_up_no_search(
+    home: Path, opened: Callable[..., Search], gap: str
+) -> None:
+    write(home, "memory/a.md", f"- volcano{gap}.\n")
+    search = opened()
+    assert search.search("volcano")
+    began = time.process_time()
+    assert search.search("volcano")
+    assert time.process_time() - began < 0.5
+
+
 def test_equal_texts_are_given_once(home: Path, opened: Callable[..., Search]) -> None:
     write(home, "memory/a.md", "- The volcano erupts.\n")
     write(home, "memory/b.md", "* the  volcano erupts.\n\n\n\nThe volcano sleeps.\n")
