@@ -185,8 +185,8 @@ def _parts(units: list[Unit], at: int, title: str) -> tuple[str, ...]:
     if not unit.said:
         return (title,) if title and unit.heading else ()
     room = WINDOW_BYTES - size(unit.said) - size(title)
-    before = [] if unit.struck else list(_near_texts(units, at, -1, room // 2))[::-1]
-    after = [] if unit.struck else list(_near_texts(units, at, 1, room // 2))
+    before = [] if unit.alone else list(_near_texts(units, at, -1, room // 2))[::-1]
+    after = [] if unit.alone else list(_near_texts(units, at, 1, room // 2))
     parent = unit.parent[:PARENT_BYTES]
     titles = [title] * (1 if unit.label else 2)  # that of a talk seldom says what is talked of
     above = [part for part in (*titles, parent) if part and part not in before]

@@ -154,6 +154,13 @@ def test_neighbours_are_fewer_when_they_are_long() -> None:
     assert len(the("n2 ", split(text, "markdown")).parts) < 3
 
 
+def test_lines_of_marks_alone_have_no_neighbours_and_take_no_time_to_look_for_them() -> None:
+    began = time.process_time()
+    chunks = split("name: tea\n" + "[],\n" * 10_000, "code", "rows.json")
+    assert [chunk.parts for chunk in chunks[:2]] == [("name: tea",), ("[],",)]
+    assert time.process_time() - began < 3
+
+
 def test_a_nested_item_is_ranked_with_the_item_it_belongs_to() -> None:
     text = "- Berlin office\n" + "".join(f"  - room {n}\n" for n in range(6))
     assert "Berlin office" in the("room 5", split(text, "markdown")).parts
