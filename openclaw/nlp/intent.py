@@ -35,13 +35,13 @@ REMEMBER = re.compile(
     r"merk dir|merke dir|notiere|vergiss nicht|retiens|recuerda|ricorda)\b"
     r"(?: down| for today|,? f\u00fcr heute)?[ ,:]*(?:that|dass|que|che)?[ ,:]*"
     r"(?P<fact>(?!(?:to|zu|what|when|where|who|how|why)\b)\S+\s.+)",
-    re.I | re.S,
+    re.I,
 )
 TODAY = re.compile(r"\bfor today\b|\bf\u00fcr heute\b", re.I)
 REMEMBER_THAT = re.compile(
     r"^(?P<fact>\S+\s.+?)[,.;:]?\s+(?:please |bitte )?(?:remember|note|keep|don'?t forget|merk dir)"
     r" (?:that|this|it|das)(?:,? please)?\W*$",
-    re.I | re.S,
+    re.I,
 )
 SAYS_THAT = re.compile(r"\b(?:that|dass|que|che)\b", re.I)
 SOME_LIST = re.compile(r"\b(?:my|the|our) (?P<name>[\w-]+(?: [\w-]+)?) list\b", re.I)
@@ -450,11 +450,11 @@ def _find_joined_list(request: str, lists: Sequence[str]) -> list[str]:
 
 def _fact_to_remember(request: str) -> str:
     """Return what a request such as "remember that ..." wants remembered, as a sentence."""
-    text = request.strip()
+    text = " ".join(request.split())
     found = REMEMBER.search(text) or REMEMBER_THAT.search(text)
     if text.endswith("?") and not SAYS_THAT.search(text):  # "can you remember my name?"
         return ""
-    fact = " ".join(found.group("fact").split()).rstrip(" ?") if found else ""
+    fact = found["fact"].rstrip(" ?") if found else ""
     return fact[:1].upper() + fact[1:]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -487,6 +489,12 @@ def test_an_order_that_is_likely_about_to_dos_names_their_tool_and_runs_nothing(
     # What it is surely about needs no such line.
     assert lines == ([f"Tool that may fit: {tool}"] if tool and not found.todos else [])
     assert found.runs == (not tool)
+
+
+def test_thousands_of_blanks_in_a_request_take_no_time() -> None:
+    began = time.process_time()
+    assert not cues_of("a b" + "  \n" * 3000 + "c").fact
+    assert time.process_time() - began < 1
 
 
 def test_two_words_of_an_example_in_a_longer_request_may_be_chance() -> None:
