@@ -20,7 +20,9 @@ from openclaw.nlp.classifier import language_of, read_message
 
 BLANK = re.compile(r"<[A-Za-z][^<>\n]{0,60}>")
 """What a skill's instructions leave to be filled in: `<what was finished>`."""
-_ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]*\w|\b(?:https?://|www\.)[\w.-]+\w", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.-]*\w|\b(?:https?://|www\.)[\w.-]+\w", re.IGNORECASE
+)
 _NUMBER = re.compile(r"\d+(?:[.,:/'\u2019-]\d+)*")
 _DATE = re.compile(r"(\d{4})-(\d\d?)-(\d\d?)|(\d\d?)[./-](\d\d?)[./-](\d{2}|\d{4})?")
 _TIME = re.compile(r"(\d\d?):([0-5]\d)")

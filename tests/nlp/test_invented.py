@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import date
 
 import pytest
@@ -52,6 +53,12 @@ def test_what_was_said_read_or_worked_out_is_no_invention(
     request_: str, read: str, text: str
 ) -> None:
     assert invented_values(text, said(request_, read)) == []
+
+
+def test_a_long_text_without_blanks_takes_no_time() -> None:
+    began = time.process_time()
+    assert invented_values("a" * 30_000, said("write it")) == []
+    assert time.process_time() - began < 1
 
 
 def test_a_name_within_a_sentence_must_have_been_said() -> None:
