@@ -113,9 +113,9 @@ class Scan:
     ) -> None:
         self.options = options
         self.known = known
-        self.memo = IgnoreCache()
+        self.memo = IgnoreCache(list(options.paths))
         self.problems: list[tuple[str, str]] = []
-        self._old = memo or IgnoreCache()
+        self._old = memo if memo and memo.named == self.memo.named else IgnoreCache()
         self._root, self._user = os.path.realpath(home.root), user_folder()
         self.seen: set[str] = set()
         self._targets: set[str] = set()
@@ -341,27 +341,29 @@ MAX_BYTES = 1_000_000
 class IgnoreCache:
     """The .gitignore rules and verdicts of the last scan.
 
+    named    `index.paths` then, whose files need no verdict
     rules    the MD5 of each .gitignore, by its folder
     kept     folders that no rule excludes; indexed files need no entry
     ignored  paths that a rule excludes
     """
 
+    named: list[str] = field(default_factory=list)
     rules: dict[str, str] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
     ignored: set[str] = field(default_factory=set)
 
     def text(self) -> str:
         """As JSON: equal content gives equal text."""
-        parts = {"rules": self.rules, "kept": sorted(self.kept), "ignored": sorted(self.ignored)}
-        return json.dumps(parts, sort_keys=True)
+        kept, ignored = sorted(self.kept), sorted(self.ignored)
+        return json.dumps([self.named, self.rules, kept, ignored], sort_keys=True)
 
     @classmethod
     def of(cls, text: str) -> IgnoreCache:
         """Read the JSON of `text()`; empty when it is damaged."""
         try:
-            parts: dict[str, Any] = json.loads(text)
-            return cls(dict(parts["rules"]), set(parts["kept"]), set(parts["ignored"]))
-        except (ValueError, KeyError, TypeError):
+            named, rules, kept, ignored = json.loads(text)
+            return cls(named, dict(rules), set(kept), set(ignored))
+        except (ValueError, TypeError):
             return cls()
 
 

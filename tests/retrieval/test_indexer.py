@@ -290,6 +290,15 @@ def test_a_gitignore_written_later_takes_files_out_and_lets_them_back_in(
     assert counts(upkeep.refresh()) == (1, 0, 0, 1)
 
 
+def test_an_ignored_file_goes_when_it_is_not_named_any_more(home: Path, store: IndexStore) -> None:
+    put(home, ".gitignore", "a.md\n")
+    put(home, "workspace/a.md", "one\n")
+    named = IndexOptions(("workspace/a.md",))
+    assert counts(plain_upkeep(home, store, options=named, clock=late).refresh()) == (1, 0, 0, 0)
+    assert counts(plain_upkeep(home, store, options=named, clock=late).refresh()) == (0, 0, 0, 1)
+    assert counts(plain_upkeep(home, store, clock=late).refresh()) == (0, 0, 1, 0)
+
+
 def test_what_cannot_be_read_is_in_the_report_and_stops_nothing(
     home: Path, store: IndexStore
 ) -> None:
