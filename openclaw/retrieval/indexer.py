@@ -83,7 +83,8 @@ class Indexer:
     """Updates the index of one home. Several threads may call it; one works at a time.
 
     split    makes chunks of (text, kind, path)
-    made_by  names it when it is not the default; files are read again when it changes
+    made_by  names it when it is not the default; files are read again when it or the limit of
+             their size changes
     clock    returns the time in nanoseconds
     """
 
@@ -101,7 +102,7 @@ class Indexer:
         self.store = store
         self.options = options
         self._split = split
-        self._made_by = made_by or recipe()
+        self._made_by = f"{made_by or recipe()} {options.max_bytes}"
         self._clock = clock
         self._turn = threading.RLock()
         self._memo = ("", IgnoreCache())

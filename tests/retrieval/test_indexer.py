@@ -318,7 +318,10 @@ def test_what_cannot_be_read_is_in_the_report_and_stops_nothing(
             ("workspace/photo.jpg", "binary, not text"),
         ]
     roomier = plain_upkeep(home, store, clock=late).refresh()
-    assert counts(roomier) == (1, 0, 0, 1)
+    assert counts(roomier) == (1, 1, 0, 0)
+    plain_upkeep(home, store, options=options, clock=late).refresh()
+    assert texts(store) == ["one"]
+    plain_upkeep(home, store, clock=late).refresh()
     put(home, "workspace/photo.jpg", "no photo\n")
     assert len(plain_upkeep(home, store).refresh().problems) == 1
 
