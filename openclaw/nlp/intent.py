@@ -29,6 +29,8 @@ FILE = re.compile(r"(?<![\w/@.:-])(?:[\w-]+/)*[\w-][\w.-]*\.(?=\w*[A-Za-z])\w{1,
 DOMAIN = re.compile(r"\.(?:com|org|net|io|dev|eu|de|at|ch|fr|es|uk|edu|gov)$", re.I)
 NOT_A_FILE = re.compile(r"(?:v?\d+(?:\.\d+)+[a-z]{1,4}\d*|[a-z]\.[a-z]|.*\.\..*)$", re.I)
 """9.30am, 2.5GB, 3.14rc1, e.g and well...so look like a file's name."""
+MAX_NAMES = 20
+"""So many names of files are looked up: a pasted log has hundreds, and each costs a line."""
 REMEMBER = re.compile(
     r"^(?:(?:please|can you|could you|bitte)\b[ ,]*)*(?:remember|keep in mind|don'?t forget|"
     r"note(?= that\b| for today\b| down\b|:)|make a note|(?:write|jot) down(?= that\b|:)|"
@@ -380,7 +382,7 @@ def _find_files(
     named: list[str] = []
     missing: list[str] = []
     similar: list[str] = []
-    for word in dict.fromkeys(FILE.findall(request)):
+    for word in [*dict.fromkeys(FILE.findall(request))][:MAX_NAMES]:
         found = [path for path in files if path == word or path.endswith(f"/{word}")]
         if found:
             named += found[:3]

@@ -491,6 +491,11 @@ def test_an_order_that_is_likely_about_to_dos_names_their_tool_and_runs_nothing(
     assert found.runs == (not tool)
 
 
+def test_a_pasted_log_costs_no_line_for_each_name_in_it() -> None:
+    found = cues_of("What is wrong? " + " ".join(f"module_{n}.py" for n in range(300)))
+    assert len(found.missing) == len(found.lines) == 20
+
+
 def test_thousands_of_blanks_in_a_request_take_no_time() -> None:
     began = time.process_time()
     assert not cues_of("a b" + "  \n" * 3000 + "c").fact
