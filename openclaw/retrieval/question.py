@@ -147,17 +147,18 @@ LONGEST_QUESTION = 2_000
 class Query:
     """A question with the files and days that may answer it.
 
-    prefix  the beginning of the file's path
-    since   the first day (ISO); the day of a row is its own date, else its file's last change
-    skip    files to leave out
-    only    when not empty, the only files to search
-    whole   all rows are wanted, however few words they have in common with it
-    order   it names new things too: words that no file holds do not count
+    path   the only file or folder to search, or how their paths begin, with a slash at its end;
+           "" for all
+    since  the first day (ISO); the day of a row is its own date, else its file's last change
+    skip   files to leave out
+    only   when not empty, the only files to search
+    whole  all rows are wanted, however few words they have in common with it
+    order  it names new things too: words that no file holds do not count
     """
 
     question: str
     today: date | None = None
-    prefix: str = ""
+    path: str = ""
     since: str = ""
     skip: frozenset[str] = frozenset()
     only: frozenset[str] = frozenset()
@@ -171,11 +172,11 @@ def shorten_question(question: str) -> str:
     return f"{question[: LONGEST_QUESTION - 500]} {question[-500:]}"
 
 
-def to_path_prefix(home: Home, path: str) -> str:
-    """The beginning of paths as the index shows them, with slashes, from what a user typed."""
-    plain = path.strip().replace("\\", "/").removeprefix("./")
+def to_index_path(home: Home, path: str) -> str:
+    """A file or folder as a user typed it, as `Query.path`."""
+    plain = path.strip().replace("\\", "/")
     root = home.root.as_posix().rstrip("/") + "/"
-    return plain.removeprefix(root)
+    return f"{plain.rstrip('/')}/".removeprefix("./").removeprefix(root) if plain else ""
 
 
 def day_of(since: str) -> str:

@@ -38,7 +38,7 @@ from openclaw.retrieval.passages import (
     distinct,
     passage_of,
 )
-from openclaw.retrieval.question import Query, day_of, shorten_question, to_path_prefix
+from openclaw.retrieval.question import Query, day_of, shorten_question, to_index_path
 from openclaw.retrieval.ranking import PROMPT_SCORES, FusedRow, RowScores
 from openclaw.retrieval.scan import index_options
 from openclaw.retrieval.shared_store import LazyStore, StoreFailed
@@ -75,14 +75,14 @@ class Search(LiveIndex):
         since: str = "",
         today: date | None = None,
     ) -> list[Passage]:
-        """The best `k` passages, best first, of files whose path begins with `path`, dated `since`
-        (ISO) or later.
+        """The best `k` passages, best first, of the file or folder `path`, or of those whose path
+        begins so when there is none, dated `since` (ISO) or later.
 
         Embeds passages without a vector first, for at most `EMBED_SECONDS`. Raises UsageError when
         `since` is no day.
         """
-        prefix = to_path_prefix(self._home, path)
-        query = Query(shorten_question(question), today, prefix, day_of(since))
+        place = to_index_path(self._home, path)
+        query = Query(shorten_question(question), today, place, day_of(since))
 
         def choose(look: _Lookup) -> ChosenPassages:
             return ChosenPassages([passage_of(*hit) for hit in distinct(look(query), k)])

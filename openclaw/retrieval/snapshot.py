@@ -197,10 +197,15 @@ class SnapshotView:
 def allowed_rows(snapshot: Snapshot, query: Query) -> Mask | None:
     """The rows (bool[count]) that a search may use; None when all are allowed."""
     skip, only, since = query.skip, query.only, query.since
-    if not (query.prefix or since or skip or only):
+    if not (query.path or since or skip or only):
         return None
+    place = query.path
+    if place and not any(f"{path}/".startswith(place) for path in snapshot.paths):
+        place = place[:-1]  # "memory/2026-05" is the beginning of names
     wanted = [
-        path.startswith(query.prefix) and path not in skip and (not only or path in only)
+        path not in skip
+        and (not only or path in only)
+        and (not place or f"{path}/".startswith(place))
         for path in snapshot.paths
     ]
     mask = snapshot.rows_of_files(np.array(wanted, bool))

@@ -140,9 +140,17 @@ def test_equal_texts_are_given_once(home: Path, opened: Callable[..., Search]) -
 
 def test_a_path_narrows_the_search(home: Path, opened: Callable[..., Search]) -> None:
     write(home, "workspace/house/boiler.md", "The boiler manual is blue.\n")
+    for other in ("workspace/household/a.md", "workspace/house.md", "memory/b.md"):
+        write(home, other, f"The boiler of {other} is red.\n")
     search = opened()
-    for path in ("workspace/house", "./workspace", "workspace\\house", str(home / "workspace")):
-        assert places(search.search("boiler", path=path)) == ["workspace/house/boiler.md:1"]
+    found = {
+        path: {passage.path for passage in search.search("boiler", path=path)}
+        for path in ("workspace/house/", "workspace\\house", "./workspace/house.md", "memory", ".")
+    }
+    assert [*found.values()][:2] == [{"workspace/house/boiler.md"}] * 2
+    assert found["./workspace/house.md"] == {"workspace/house.md"}
+    assert {path[:7] for path in found["memory"]} == {"memory/"}
+    assert len(found["."]) == len(search.search("boiler", path=str(home))) == 5
     assert search.search("boiler", path="workspace/trip") == []
 
 
