@@ -320,6 +320,7 @@ def test_links_to_existing_files_headings_and_blocks_are_no_findings() -> None:
         "# Memory\n\n- [a](people.md#anna-berger) [[people#Anna Berger]] [[people#^a1b2c3|b]]\n"
         "- [c](#memory) `[d](nowhere.md)` [e](https://x.example/y) [f](mailto:a@b.example)\n"
         "- ![g](../workspace/g.png) [[g.png]] [h](people.md#L3) x[[1]]\n"
+        "\n| who |\n|---|\n| [[people\\|her]] |\n"
     )
     around = LintContext(
         exists=lambda path: path == "workspace/g.png",
