@@ -22,7 +22,7 @@ from openclaw.security.masking import Masker
 from openclaw.storage.git import Git, GitError
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
-from openclaw.storage.safe_open import bytes_or_none, check_no_links, is_folder, is_ordinary
+from openclaw.storage.safe_open import bytes_or_none, check_no_links, is_ordinary
 from openclaw.storage.saving import SaveConflict, save_over
 from openclaw.storage.text import BOM
 
@@ -90,9 +90,8 @@ def chosen_paths(home: Home, named: Sequence[str]) -> list[str]:
 
 def _around(home: Home) -> LintContext:
     def files() -> list[str]:
-        """The files that a link may name without their folder."""
-        tops = filter(is_folder, (home.memory, home.workspace, home.skills))
-        return [home.relative(path) for top in tops for path in _files(top)]
+        """The files that a link may name without their folder; a vault has them anywhere."""
+        return [home.relative(path) for path in _files(home.root)]
 
     def text(path: str) -> str:
         return read_markdown(home.root / path) if is_ordinary(home.root / path) else ""

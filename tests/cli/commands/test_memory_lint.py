@@ -103,6 +103,12 @@ def test_advice_alone_is_no_failure(claw: Claw) -> None:
     assert [f["level"] for f in claw.lint()] == ["advice"]
 
 
+def test_a_link_may_name_a_note_anywhere_in_the_home(claw: Claw) -> None:
+    claw.put("Garden/Kale plan.md", "## Beds\n")
+    claw.put("memory/MEMORY.md", "- see [[Kale plan#Beds]]\n- and [[Kale plan#Pots]]\n")
+    assert [(f["check"], f["line"]) for f in claw.lint(code=1)] == [("dead-link", 2)]
+
+
 def test_a_link_longer_than_a_name_may_be_leads_nowhere(claw: Claw) -> None:
     claw.put("memory/MEMORY.md", f"- see [it]({'a' * 300})\n")
     assert [f["check"] for f in claw.lint(code=1)] == ["dead-link"]
