@@ -115,7 +115,7 @@ class IndexStore:
             return self._reader.execute(statement, values).fetchall()
 
     def read_meta(self, key: str) -> str:
-        """The text saved by `Writer.remember`, "" without one."""
+        """The text saved by `Writer.write_meta`, "" without one."""
         rows = self.query("SELECT value FROM meta WHERE key = ?", (key,))
         return str(rows[0][0]) if rows else ""
 

@@ -1,7 +1,4 @@
-"""Fuses the ranking by words (BM25) and the ranking by meaning (cosine) into one.
-
-Pure functions over rows and raw scores.
-"""
+"""Fuses the ranking by words (BM25) and the ranking by meaning (cosine) into one."""
 
 from __future__ import annotations
 
