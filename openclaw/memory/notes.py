@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import date
@@ -30,6 +31,7 @@ from openclaw.memory.markdown import (
     find_by_text,
     is_same_statement,
     read_markdown,
+    read_page,
 )
 from openclaw.nlp.category import guess_category
 from openclaw.storage.home import Home
@@ -243,15 +245,21 @@ class Notes:
 
     def _find_corrected(self, fact: str, where: Where) -> Sequence[Note]:
         """The notes that a fact corrects: among the lasting ones and today's, or, for a note of
-        today, among today's alone: an exception of one day changes no lasting fact."""
-        paths = dict.fromkeys((self.target(where), self.target("today")))
-        return [
-            note
-            for path in paths
-            for entry, note in read_pairs(path)
-            if not (entry.superseded or entry.depth or entry.below > entry.end)
-            and corrects(fact, entry.text)
-        ]
+        today, among today's alone: an exception of one day changes no lasting fact. Below several
+        headings they tell of several things ("Car", "Bike"): then only those above the others."""
+        found: list[Note] = []
+        for path in dict.fromkeys((self.target(where), self.target("today"))):
+            text = read_markdown(path)
+            starts = [section.start for section in read_page(text).sections]
+            old = [
+                (bisect(starts, entry.at), note)
+                for entry, note in parse_pairs(text, path)
+                if not (entry.superseded or entry.depth or entry.below > entry.end)
+                and corrects(fact, entry.text)
+            ]
+            single = len({section for section, _ in old}) == 1
+            found += [note for section, note in old if single or section == 1]
+        return found
 
     def _write(self, path: Path, fact: str, meta: Meta, old: Sequence[Note]) -> SavedNote:
         day = self._today().isoformat()

@@ -104,6 +104,14 @@ def test_a_fact_noted_today_is_struck_through_there(notes: Notes) -> None:
     assert "- ~~The standup is at 9:30~~ (until" in notes.target("today").read_text("utf-8")
 
 
+def test_a_fact_corrects_nothing_where_it_may_mean_several_things(notes: Notes) -> None:
+    things = "## Car\n\n- The tyre pressure is 2.4 bar\n\n## Bike\n\n- The tyre pressure is 4 bar\n"
+    path = lasting(notes, f"# Memory\n\n{things}")
+    assert notes.remember("The tyre pressure is 2.5 bar").superseded == ()
+    assert [old.line for old in notes.remember("The tyre pressure is 2.6 bar").superseded] == [3]
+    assert path.read_text("utf-8").endswith(things)
+
+
 def test_a_note_of_today_corrects_no_lasting_fact_and_no_other_day(notes: Notes) -> None:
     notes.remember("My weight is 80 kg")
     (notes.folder / "2026-11-20.md").write_text("- My weight is 81 kg\n", encoding="utf-8")
