@@ -322,6 +322,7 @@ def move_todo(text: str, ident: str, list_name: str) -> str:
     of = next(section for section in page.sections if section.start <= item.at < section.end)
     end = _block_end(page, item, of)
     end_line(page, end)
+    _lift_children(page, item, end)
     first, *below = page.lines[item.at : end]
     del page.lines[item.at : end]
     page = read_task_page("".join(page.lines))
@@ -337,7 +338,7 @@ def move_todo(text: str, ident: str, list_name: str) -> str:
 def remove_todo(text: str, ident: str) -> str:
     """The text without a to-do's line; to-dos below it move up to its place."""
     page, item = _open_at(text, ident)
-    _lift_children(page, item)
+    _lift_children(page, item, item.at)
     del page.lines[item.at]
     return "".join(page.lines)
 
@@ -473,8 +474,9 @@ def _heading_lines(page: TaskPage, section: Section) -> int:
     return 1 if page.lines[section.start].lstrip().startswith("#") else 2
 
 
-def _lift_children(page: TaskPage, item: Todo) -> None:
-    """Remove the extra indent of an item's own to-dos, so that they stay to-dos."""
+def _lift_children(page: TaskPage, item: Todo, start: int) -> None:
+    """Remove the extra indent of an item's own to-dos from line `start` on, so that they stay
+    to-dos."""
     shift = None
     for child in page.items:
         if child.at <= item.at:
@@ -482,7 +484,8 @@ def _lift_children(page: TaskPage, item: Todo) -> None:
         if child.indent <= item.indent:
             break
         shift = child.indent - item.indent if shift is None else shift
-        page.lines[child.at] = _shifted(page.lines[child.at], -shift)
+        if child.at >= start:
+            page.lines[child.at] = _shifted(page.lines[child.at], -shift)
 
 
 def _shifted(line: str, columns: int) -> str:

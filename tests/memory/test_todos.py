@@ -420,6 +420,12 @@ def test_other_words_keep_the_date_unless_they_have_one(tmp_path: Path) -> None:
         file.set_text(old.id, " ")
 
 
+def test_a_to_do_behind_a_table_does_not_go_with_the_one_that_moves() -> None:
+    text = "- [ ] pack ^0a1b2c3d\n| a | b |\n    - [ ] tent\n"
+    moved = move_todo(text, "0a1b2c3d", "Trip")
+    assert [(t.text, t.list) for t in parse_todos(moved)] == [("tent", "Tasks"), ("pack", "Trip")]
+
+
 def test_a_to_do_whose_id_stands_behind_a_tab_can_be_changed() -> None:
     assert set_due_date("- [ ] a\t^1a2b3c4d\n", "1a2b3c4d", "2026-12-01") == (
         "- [ ] a due:2026-12-01 ^1a2b3c4d\n"
