@@ -264,7 +264,7 @@ def path_of(info: tarfile.TarInfo) -> str:
     """Return the path in the home. ReadError for a path that leads out of it."""
     name = info.name.rstrip("/")
     parts = name.split("/")
-    wrong = parts[0] != TOP or len(parts) < 2 or "\\" in name or "\0" in name
+    wrong = parts[0] != TOP or len(parts) < 2 or "\0" in name
     if wrong or any(part in ("", ".", "..") or _is_unfit(part) for part in parts):
         raise tarfile.ReadError(f"it holds {info.name!r}, which is no path of a home")
     return "/".join(parts[1:])
@@ -272,8 +272,8 @@ def path_of(info: tarfile.TarInfo) -> str:
 
 def _is_unfit(part: str) -> bool:
     """Tell whether Windows would take the name for something other than a file of this name."""
-    trouble = name_trouble(part, windows=True) if os.name == "nt" else ""
-    return bool(trouble) and "closed" not in trouble
+    trouble = name_trouble(part, windows=True)
+    return os.name == "nt" and ("\\" in part or (bool(trouble) and "closed" not in trouble))
 
 
 def is_inside(relative: str, target: str) -> bool:

@@ -179,11 +179,13 @@ def test_modes_names_and_pipes(home: Home, tmp_path: Path) -> None:
     script = home.workspace / "run\nme.sh"
     script.write_text("#!/bin/sh\n", "utf-8")
     script.chmod(0o755)
+    (home.workspace / "in\\out.md").write_text("a name with a backslash\n", "utf-8")
     os.mkfifo(home.workspace / "pipe")
     made = back_up(home, tmp_path / "b.tar.gz")
     assert made.left_out == {"workspace/pipe": "it is no file"}
     restore(tmp_path / "b.tar.gz", tmp_path / "new")
     assert stat.S_IMODE((tmp_path / "new/workspace/run\nme.sh").stat().st_mode) == 0o755
+    assert (tmp_path / "new/workspace/in\\out.md").is_file()
 
 
 def test_a_file_is_not_written_over_without_force(home: Home, archive: Path) -> None:
@@ -311,7 +313,9 @@ def test_a_changed_a_missing_and_an_added_file_are_found(home: Home, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "name", ["/etc/x", "home/../x", "home/a/../../x", "x", "home", "home//x", "home/a\\..\\x"]
+    "name",
+    ["/etc/x", "home/../x", "home/a/../../x", "x", "home", "home//x"]
+    + ["home/a\\..\\x"] * (os.name == "nt"),
 )
 def test_a_path_that_leads_out_is_refused(archive: Path, tmp_path: Path, name: str) -> None:
     def change(data: dict[str, bytes], infos: dict[str, tarfile.TarInfo]) -> None:
