@@ -47,10 +47,12 @@ branch is packed before its own file goes: whoever reads in this order has one o
 class Backup:
     """The content of an archive.
 
+    `mode`: that of the home's own folder.
     `files`: SHA-256 by path.
     `left_out`: the reason by path, for each path that is left out and that the user should know of.
     """
 
+    mode: int
     files: dict[str, str] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
@@ -63,6 +65,7 @@ class Backup:
             "openclaw": __version__,
             "at": datetime.now().astimezone().isoformat(timespec="seconds"),
             "secrets": with_secrets,
+            "mode": self.mode,
             "files": self.files,
             "links": self.links,
             "folders": self.folders,
@@ -114,7 +117,7 @@ def _check_place(home: Home, target: Path, *, force: bool) -> None:
 
 
 def _write(home: Home, file: Any, own: set[Path], *, with_secrets: bool) -> Backup:
-    made = Backup()
+    made = Backup(stat.S_IMODE(home.root.stat().st_mode))
     with tarfile.open(fileobj=file, mode="w:gz", format=tarfile.PAX_FORMAT, compresslevel=6) as tar:
         for path in _walk(home, home.root):
             name = home.relative(path)

@@ -74,7 +74,7 @@ def restore(archive: Path, target: Path) -> Restored:
             missing = _make_links(home, links)
             if hasattr(os, "sync"):
                 os.sync()
-            _move_in_place(home, target)
+            _move_in_place(home, target, shape.get("mode"))
         if own := hmac.compare_digest(str(shape.get("seal")), seal(shape["files"], links)):
             trust_home(Home(target), keep_id=True)
     except BROKEN as error:
@@ -182,14 +182,17 @@ def _make_links(home: Path, links: Mapping[str, str]) -> list[str]:
     return missing
 
 
-def _move_in_place(beside: Path, target: Path) -> None:
+def _move_in_place(beside: Path, target: Path, mode: object) -> None:
     """Move the whole folder in one step, or piece by piece into an empty one that cannot be
-    replaced.
+    replaced. Others may read it where they could read the home (`mode`, None in older archives) and
+    the empty folder.
     """
-    beside.chmod(0o755)
+    allowed = mode if isinstance(mode, int) else 0o755
     try:
         if target.is_dir():
+            allowed &= target.stat().st_mode
             target.rmdir()
+        beside.chmod(allowed & 0o755 | 0o700)
         beside.rename(target)
     except OSError:
         if not target.is_dir():

@@ -188,6 +188,20 @@ def test_modes_names_and_pipes(home: Home, tmp_path: Path) -> None:
     assert (tmp_path / "new/workspace/in\\out.md").is_file()
 
 
+@POSIX
+@pytest.mark.parametrize(("mode", "made"), [(0o700, None), (0o755, 0o700), (0o750, 0o755)])
+def test_a_home_that_is_closed_to_others_is_so_again(
+    home: Home, tmp_path: Path, mode: int, made: int | None
+) -> None:
+    home.root.chmod(mode)
+    back_up(home, tmp_path / "b.tar.gz")
+    if made:
+        (tmp_path / "new").mkdir()
+        (tmp_path / "new").chmod(made)
+    restore(tmp_path / "b.tar.gz", tmp_path / "new")
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == mode & (made or 0o777)
+
+
 def test_a_file_is_not_written_over_without_force(home: Home, archive: Path) -> None:
     before = archive.read_bytes()
     with pytest.raises(UsageError, match="is there already"):
