@@ -81,7 +81,7 @@ def restore(archive: Path, target: Path) -> Restored:
         raise damaged(archive, error) from error
     except OSError as error:
         raise unwritable(target, error) from error
-    notes = [f"{path} is not in it: {why}" for path, why in shape.get("left_out", {}).items()]
+    notes = [f"{path} is not in it: {why}" for path, why in shape["left_out"].items()]
     size = sum(info.size for info in members.values())
     return Restored(target, len(shape["files"]), size, (*notes, *missing), own)
 
@@ -130,14 +130,15 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise ReadError("its list of files is missing")
     shape = json_or_none(path.read_bytes()) if path.stat().st_size < LARGEST_MANIFEST else None
-    if not isinstance(shape, dict) or not isinstance(shape.get("files"), dict):
-        raise ReadError("its list of files is damaged")
-    version = shape.get("version")
+    version = shape.get("version") if isinstance(shape, dict) else None
     if isinstance(version, int) and version > VERSION:
         raise Damaged(
             f"the archive has version {version}, this openclaw knows {VERSION}",
             "install a newer openclaw",
         )
+    named = ("files", "left_out")
+    if not isinstance(shape, dict) or not all(isinstance(shape.get(n), dict) for n in named):
+        raise ReadError("its list of files is damaged")
     return shape
 
 

@@ -320,8 +320,12 @@ def test_a_changed_a_missing_and_an_added_file_are_found(home: Home, tmp_path: P
     def deep(data: dict[str, bytes], infos: dict[str, tarfile.TarInfo]) -> None:
         data[MANIFEST] = b"[" * 100_000
 
+    def other(data: dict[str, bytes], infos: dict[str, tarfile.TarInfo]) -> None:
+        data[MANIFEST] = json.dumps({**json.loads(data[MANIFEST]), "left_out": ["a"]}).encode()
+
     words = {"was changed": changed, "is missing": missing, "is not on its list": added}
-    for said, change in {**words, "cut off": unlisted, "list of files is damaged": deep}.items():
+    words |= {"cut off": unlisted, "list of files is damaged": deep, "its list of files": other}
+    for said, change in words.items():
         back_up(home, tmp_path / "c.tar.gz", force=True)
         assert said in refused(rewritten(tmp_path / "c.tar.gz", change), tmp_path)
 
@@ -395,7 +399,7 @@ def test_an_archive_of_a_newer_version_is_refused_in_clear_words(
     archive: Path, tmp_path: Path
 ) -> None:
     def change(data: dict[str, bytes], infos: dict[str, tarfile.TarInfo]) -> None:
-        data[MANIFEST] = json.dumps({**json.loads(data[MANIFEST]), "version": 2}).encode()
+        data[MANIFEST] = json.dumps({"version": 2, "files": [["a", "of another form"]]}).encode()
 
     assert "has version 2" in refused(rewritten(archive, change), tmp_path)
 
