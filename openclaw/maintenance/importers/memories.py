@@ -142,18 +142,18 @@ def as_list(memories: Iterable[str]) -> str:
 
 
 def new_blocks(text: str, known: str) -> list[Block]:
-    """Return the blocks of a text that a file does not hold yet; `known` is the file's text."""
+    """Return the blocks of a text that a file does not hold yet; `known` is the file's text. The
+    same line under two headings of the text says two things."""
     have = {"", *(_plain(block.text) for block in blocks(known))}
     facts = [entry.text for entry in entries_of(known)]
-    fresh = []
+    fresh: dict[tuple[str, str], Block] = {}
     for block in blocks(text):
         plain = _plain(block.text)
         item = entries_of(block.text) if "\n" not in block.text else []
         known_fact = item and any(is_same_statement(fact, item[0].text) for fact in facts)
         if not (plain in have or known_fact):
-            have.add(plain)
-            fresh.append(block)
-    return fresh
+            fresh.setdefault((block.heading, plain), block)
+    return [*fresh.values()]
 
 
 def append_blocks(known: str, fresh: Sequence[Block], heading: str) -> str:

@@ -43,6 +43,17 @@ def taken(home: Home, folder: Path) -> dict[str, ImportStep]:
     return {step.item.path: step for step in carry_out(plan_import(home, folder)).steps}
 
 
+def test_a_line_that_stands_under_two_headings_comes_in_under_both(
+    home: Home, masker: Path
+) -> None:
+    text = "## Project A\n\n- Status: active\n\n## Project B\n\n- Status: active\n"
+    (masker / "MEMORY.md").write_text(text, encoding="utf-8")
+    assert taken(home, masker)["MEMORY.md"].detail == "2 new entries"
+    kept = (home.memory / "MEMORY.md").read_text(encoding="utf-8")
+    assert "### Project B\n\n- Status: active\n" in kept and kept.count("Status: active") == 2
+    assert taken(home, masker)["MEMORY.md"].deed == "known"
+
+
 @pytest.mark.parametrize(
     ("data", "text"),
     [
