@@ -168,27 +168,32 @@ def _split_exchanges(messages: list[Entry]) -> list[list[Entry]]:
 
 
 def _read_messages(text: str, start: re.Match[str] | None) -> tuple[list[dict[str, Any]], int]:
-    """Read the messages of a list; returns them and the end of the last whole one. Without its
-    start the beginning of the text is lost.
+    """Read the messages of a list; returns them and the end of the last one, or of the list where
+    that is broken. Without its start the beginning of the text is lost.
 
-    After a broken message the next one has the same indentation as the first. In a file without
-    line ends it must not be the value of a key, as the input of a tool may look like a message.
+    After a broken message the next one has the same indentation as the first, and a bracket with
+    less ends the list. In a file without line ends it must not be the value of a key, as the input
+    of a tool may look like a message.
     """
     end = start.end() if start else 0
     blanks = _BLANKS.match(text, end) if start else None
     lead = blanks[0] if blanks else ""
     before = rf"(?<={re.escape(lead)})" if "\n" in lead else "(?<!:)(?<!: )"
     pattern = re.compile(before + _BEGIN)
+    indent = len(lead.rpartition("\n")[2]) if "\n" in lead else 0
+    close = re.compile(rf"\n {{0,{indent - 1}}}\]").search(text, end) if indent else None
+    last = close.start() if close else len(text)
     found: list[dict[str, Any]] = []
-    place = pattern.search(text, end)
+    place = pattern.search(text, end, last)
     while place:
         begin = place.start()
         try:
             item, end = _DECODER.raw_decode(text, begin)
-            place = None if _CLOSED.match(text, end) else pattern.search(text, end)
+            place = None if _CLOSED.match(text, end) else pattern.search(text, end, last)
         except (ValueError, RecursionError):
-            place = pattern.search(text, begin + 1)
-            item = _read_partial(text[begin : place.start() if place else len(text)])
+            place = pattern.search(text, begin + 1, last)
+            item = _read_partial(text[begin : place.start() if place else last])
+            end = end if place or not close else last
         if isinstance(item, dict) and isinstance(item.get("content"), str):
             found.append(item)
     return found, end
