@@ -135,7 +135,7 @@ def trailers(turn: Turn) -> list[str]:
     return [f"{TRAILER}{name}: {' '.join(text.split())}" for name, text in found.items() if text]
 
 
-FORMAT = "--format=%x02%H%x00%aI%x00%B%x03"
+FORMAT = "--format=%H%n%aI%n%B%x00"
 LINE = re.compile(rf"(?m)^{TRAILER}(-[A-Z][a-z]+)?: (.*)$")
 CHUNK = 40
 
@@ -167,16 +167,14 @@ def _heads(root: Path, words: Sequence[str]) -> Iterator[Turn]:
         rest = b""
         try:
             while data := process.stdout.read(65_536) if process.stdout else b"":
-                *whole, rest = (rest + data).split(b"\x03")
+                *whole, rest = (rest + data).split(b"\0")
                 yield from (_head(part) for part in whole)
         finally:
             process.kill()
 
 
 def _head(part: bytes) -> Turn:
-    oid, at, message = (
-        part.lstrip(b"\n").removeprefix(b"\x02").decode("utf-8", "replace").split("\0", 2)
-    )
+    oid, at, message = part.lstrip(b"\n").decode("utf-8", "replace").split("\n", 2)
     said = {name.removeprefix("-"): text for name, text in LINE.findall(message)}
     subject = message.partition("\n")[0]
     if not said.get("Id"):

@@ -147,6 +147,15 @@ def test_the_users_edit_of_the_same_file_is_committed_first_as_the_users(it: Git
     assert [turn.kind for turn in it.talk.app.history.turns()] == ["turn", "outside", "turn"]
 
 
+def test_a_commit_of_the_user_may_have_any_words(it: GitTalk) -> None:
+    identity(it.root)
+    (it.root / A).write_text("one\n")
+    it.git("add", A)
+    it.git("commit", "--quiet", "-m", "\x03first\x03 \x02line\n\nmore")
+    found = [(turn.kind, turn.subject) for turn, _ in it.talk.app.history.versions(A) if turn]
+    assert found == [("outside", "\x03first\x03 \x02line")]
+
+
 def test_what_is_staged_of_the_same_file_stays_staged(it: GitTalk) -> None:
     identity(it.root)
     it.write(A, "one\n")
