@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -38,7 +37,7 @@ def plan_conversation(to: Transfer, item: SourceItem) -> ImportStep:
     """Plan a file's import. One that is here already is never written again. OpenclawError when it
     cannot be read."""
     try:
-        session, unread = _read(to.source, item)
+        session, unread = _read(to, item)
     except NotASession as error:
         return item.step("leave", detail=str(error))
     target = f"sessions/{home_id(to.format, session.id)}.json"
@@ -56,7 +55,7 @@ def plan_conversation(to: Transfer, item: SourceItem) -> ImportStep:
 
 def take_conversation(to: Transfer, step: ImportStep) -> ImportStep:
     """Write the conversation. What its tools gave back is fenced, as results of our tools are."""
-    session, _ = _read(to.source, step.item)
+    session, _ = _read(to, step.item)
     own, session.id = session.id, home_id(to.format, session.id)
     session.messages = [_without_marks(entry, to.label) for entry in session.messages]
     now = local_time().isoformat(timespec="milliseconds")
@@ -78,26 +77,23 @@ def take_conversation(to: Transfer, step: ImportStep) -> ImportStep:
     return to.write(step, None, encode(to_json(session)))
 
 
-def _read(source: Source, item: SourceItem) -> tuple[Session, int]:
+def _read(to: Transfer, item: SourceItem) -> tuple[Session, int]:
     place = PurePosixPath(item.path)
-    session, unread = read_foreign(source.text(item.path), place.stem)
-    title = _title_in(source, f"{place.parent}/sessions.json", session.id)
-    session.title = disarm_masks(title or session.title)
+    session, unread = read_foreign(to.source.text(item.path), place.stem)
+    folder = str(place.parent)
+    if folder not in to.titles:
+        to.titles[folder] = _titles(to.source, f"{folder}/sessions.json")
+    session.title = disarm_masks(to.titles[folder].get(session.id) or session.title)
     return session, unread
 
 
-def _title_in(source: Source, path: str, own: str) -> str:
-    """Return the name that OpenClaw's sessions.json gives to a conversation, "" for none."""
+def _titles(source: Source, path: str) -> dict[str, str]:
+    """Return the names that OpenClaw's sessions.json gives to conversations, by their id."""
     with suppress(OpenclawError):
-        return _titles(source.text(path)).get(own, "")
-    return ""
-
-
-@lru_cache(maxsize=1)
-def _titles(text: str) -> dict[str, str]:
-    entries = [_mapping(entry) for entry in _mapping(json_or_none(text)).values()]
-    names = ("label", "displayName", "subject")
-    return {_text(each, "sessionId"): " ".join(_text(each, *names).split()) for each in entries}
+        entries = [_mapping(entry) for entry in _mapping(json_or_none(source.text(path))).values()]
+        names = ("label", "displayName", "subject")
+        return {_text(each, "sessionId"): " ".join(_text(each, *names).split()) for each in entries}
+    return {}
 
 
 def _without_marks(entry: Entry, label: str) -> Entry:

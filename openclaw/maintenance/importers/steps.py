@@ -76,6 +76,7 @@ class Transfer:
     """An import from one source into one home.
 
     `planned`: for each path that was given out, conversation and skill the item that gets it.
+    `titles`: for each folder of conversations their titles by id.
     """
 
     source: Source
@@ -83,6 +84,7 @@ class Transfer:
     format: Format
     recorder: Recorder = UNRECORDED
     planned: dict[str, str] = field(default_factory=dict)
+    titles: dict[str, dict[str, str]] = field(default_factory=dict)
     masker: Masker = field(init=False)
 
     def __post_init__(self) -> None:

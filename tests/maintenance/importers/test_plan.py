@@ -54,6 +54,20 @@ def test_a_line_that_stands_under_two_headings_comes_in_under_both(
     assert taken(home, masker)["MEMORY.md"].deed == "known"
 
 
+def test_the_titles_of_all_conversations_are_read_once(home: Home, tmp_path: Path) -> None:
+    folder = tmp_path / "claw" / "agents" / "main" / "sessions"
+    folder.mkdir(parents=True)
+    said = {"type": "message", "id": "m", "message": {"role": "user", "content": "hello"}}
+    (folder / "one.jsonl").write_text(json.dumps(said), encoding="utf-8")
+    titles = {"agent:main:one": {"sessionId": "one", "label": "The first"}}
+    (folder / "sessions.json").write_text(json.dumps(titles), encoding="utf-8")
+    plan = plan_import(home, tmp_path / "claw")
+    (folder / "sessions.json").unlink()
+    carry_out(plan)
+    kept = json.loads((home.sessions / "openclaw-one.json").read_text(encoding="utf-8"))
+    assert kept["title"] == "The first"
+
+
 @pytest.mark.parametrize(
     ("data", "text"),
     [
