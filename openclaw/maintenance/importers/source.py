@@ -18,6 +18,7 @@ from openclaw.storage.text import as_utf8, decode
 
 MAX_BYTES = 10_000_000
 DATABASES = (".db", ".sqlite", ".sqlite3")
+OUTSIDE = "a link out of the folder, which is not followed"
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
@@ -84,8 +85,10 @@ class Source:
         return not reason
 
     def held(self, path: str) -> bytes:
-        """Return a file's bytes. OpenclawError when it cannot be read."""
-        real = self.root / path
+        """Return a file's bytes. OpenclawError when it cannot be read, or is a link out."""
+        real = Path(os.path.realpath(self.root / path))
+        if not real.is_relative_to(self.root):
+            raise OpenclawError(OUTSIDE)
         try:
             with open(os.open(real, _FLAGS), "rb") as file:  # noqa: PTH123 - of a descriptor
                 return file.read(MAX_BYTES + 1)
@@ -108,7 +111,7 @@ class Source:
         except (OSError, ValueError) as error:
             return f"cannot be read: {getattr(error, 'strerror', None) or error}"
         if is_link and not target.is_relative_to(self.root):
-            return "a link out of the folder, which is not followed"
+            return OUTSIDE
         if is_link and stat.S_ISDIR(info.st_mode):
             return "a link to a folder, which is not followed"
         if reason := why_name_denied(path) or why_name_denied(os.path.relpath(target, self.root)):

@@ -54,6 +54,18 @@ def test_a_line_that_stands_under_two_headings_comes_in_under_both(
     assert taken(home, masker)["MEMORY.md"].deed == "known"
 
 
+@posix
+def test_no_title_is_read_through_a_link_out(home: Home, tmp_path: Path) -> None:
+    folder = tmp_path / "claw" / "agents" / "main" / "sessions"
+    folder.mkdir(parents=True)
+    said = {"type": "message", "id": "m", "message": {"role": "user", "content": "hello"}}
+    (folder / "one.jsonl").write_text(json.dumps(said), encoding="utf-8")
+    (tmp_path / "mine.json").write_text('{"a": {"sessionId": "one", "label": "secret"}}', "utf-8")
+    (folder / "sessions.json").symlink_to(tmp_path / "mine.json")
+    carry_out(plan_import(home, tmp_path / "claw"))
+    assert '"title": "hello"' in (home.sessions / "openclaw-one.json").read_text(encoding="utf-8")
+
+
 def test_the_titles_of_all_conversations_are_read_once(home: Home, tmp_path: Path) -> None:
     folder = tmp_path / "claw" / "agents" / "main" / "sessions"
     folder.mkdir(parents=True)
