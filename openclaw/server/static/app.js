@@ -1,7 +1,7 @@
 // The page: its address, its columns, the list of conversations, and the keys.
 import { fetchJson, logIn, onRefused } from "./api.js";
 import { address, button, get, go, make, minute, problem, view } from "./dom.js";
-import { TABS, fill, refresh } from "./tabs.js";
+import { TABS, fill, isEdited, refresh } from "./tabs.js";
 import { open, start, stop } from "./talk.js";
 
 /** @type {any[]} */
@@ -17,17 +17,19 @@ function readAddress() {
 let opened = "?";
 
 async function show() {
-  const before = { ...view };
-  Object.assign(view, readAddress());
-  if (view.tab !== before.tab && location.hash) showColumn("panel");
+  const next = readAddress();
+  const moved = next.tab !== view.tab || next.rest !== view.rest;
+  if (moved && isEdited() && !confirm("What you typed is not saved. Leave it?")) return go({});
+  if (moved && location.hash) showColumn("panel");
+  Object.assign(view, next);
   showTabs();
   showSessions();
+  const filled = moved ? fill() : refresh();
   if (opened !== view.session) {
     opened = view.session;
-    await Promise.all([open(view.session), fill()]);
-  } else {
-    await fill();
+    await open(view.session);
   }
+  await filled;
 }
 
 function showTabs() {
@@ -113,6 +115,9 @@ get("filter").addEventListener("input", showSessions);
 get("session-list").addEventListener("click", () => showColumn("talk"));
 for (const each of get("views").children) each.addEventListener("click", () => showColumn(each.dataset.view));
 addEventListener("hashchange", show);
+addEventListener("beforeunload", (event) => {
+  if (isEdited()) event.preventDefault();
+});
 addEventListener("keydown", onKey);
 addEventListener("focus", loadSessions);
 showColumn("talk");

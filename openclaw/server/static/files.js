@@ -35,8 +35,9 @@ async function fillEditor(box, path, line) {
       const content = area.value;
       const done = await call("POST", "/api/files", { path, content, base });
       base = content;
-      delete box.dataset.edited;
       said.textContent = done.merged ? "saved, together with what others changed meanwhile" : "saved";
+      if (area.value !== content) return;
+      delete box.dataset.edited;
       if (done.merged) {
         base = area.value = (await fetchJson(`/api/files?path=${encodeURIComponent(path)}`)).content;
       }

@@ -42,12 +42,17 @@ export async function fill() {
   place.replaceChildren(box);
 }
 
+/** Tell whether the panel holds a text that is not saved. */
+export function isEdited() {
+  return Boolean(get("tab").querySelector("[data-edited]"));
+}
+
 /** Fill it again after a change of the home, unless something is being edited in it. */
-export function refresh() {
+export async function refresh() {
   const at = document.activeElement;
   const place = get("tab");
   const typing = at && place.contains(at) && /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName);
-  if (!typing && !place.querySelector("[data-edited]")) fill();
+  if (!typing && !isEdited()) await fill();
 }
 
 /** @type {Act} */
