@@ -100,3 +100,13 @@ def test_what_is_typed_while_a_file_is_saved_is_not_saved_yet(script: Script) ->
         location.hash = "#/s/a/todos/"; await wait();
         assert.equal(area().value, "one\\nmine\\nmore\\n");""",
     )
+
+
+def test_a_file_is_offered_after_a_skill_too(script: Script) -> None:
+    script(
+        "",
+        """routes["GET /api/tree"] = [{ path: "memory/MEMORY.md", size: 1 }];
+        get("prompt").value = "/weekly @mem";
+        await get("prompt").fire("input"); await wait();
+        assert(find("memory/MEMORY.md", get("choices")));""",
+    )

@@ -49,11 +49,12 @@ export function completePrompt() {
 /** @param {any} prompt */
 async function offer(prompt) {
   const before = prompt.value.slice(0, prompt.selectionStart);
-  const found = before.match(/^\/([\w-]*)$/) || before.match(/(?:^|\s)@([^\s"]+)$/);
+  const named = before.match(/^\/([\w-]*)$/);
+  const found = named || before.match(/(?:^|\s)@([^\s"]+)$/);
   if (!found) return close();
   const part = found[1].toLowerCase();
   /** @type {typeof choices} */
-  const all = before.startsWith("/") ? await commands() : await files();
+  const all = named ? await commands() : await files();
   if (before !== prompt.value.slice(0, prompt.selectionStart)) return;
   const begin = all.filter((each) => each.text.toLowerCase().startsWith(part));
   choices = (begin.length ? begin : all.filter((each) => each.text.toLowerCase().includes(part))).slice(0, MOST);
