@@ -110,3 +110,7 @@ def test_a_file_is_offered_after_a_skill_too(script: Script) -> None:
         await get("prompt").fire("input"); await wait();
         assert(find("memory/MEMORY.md", get("choices")));""",
     )
+
+
+def test_an_address_that_is_no_code_shows_the_page_all_the_same(script: Script) -> None:
+    script("#/s/100%/todos/", """assert.equal(get("tab").children.length, 1);""")

@@ -7,8 +7,17 @@ import { open, start, stop } from "./talk.js";
 /** @type {any[]} */
 let sessions = [];
 
+/** @param {string} part of the address, which others may have written */
+function decode(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 function readAddress() {
-  const parts = location.hash.slice(1).split("/").slice(1).map(decodeURIComponent);
+  const parts = location.hash.slice(1).split("/").slice(1).map(decode);
   const [kind, session = "new", tab = "todos", rest = ""] = parts;
   const known = kind === "s";
   return { session: known && session !== "new" ? session : "", tab: known && TABS[tab] ? tab : "todos", rest: known ? rest : "" };
