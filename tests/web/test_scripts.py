@@ -114,3 +114,73 @@ def test_a_file_is_offered_after_a_skill_too(script: Script) -> None:
 
 def test_an_address_that_is_no_code_shows_the_page_all_the_same(script: Script) -> None:
     script("#/s/100%/todos/", """assert.equal(get("tab").children.length, 1);""")
+
+
+SEND = """
+const send = async (text) => {
+  get("prompt").value = text;
+  await get("prompt").fire("input");
+  get("composer").fire("submit");
+  await wait();
+};
+"""
+
+
+def test_a_prompt_that_could_not_be_sent_is_there_again(script: Script) -> None:
+    script(
+        "#/s/a/todos/",
+        f"""{SEND}
+        routes["POST /api/chat"] = async () => {{
+          await wait(20);
+          return {{ status: 503, error: "away" }};
+        }};
+        await send("hello");
+        assert.equal(get("prompt").value, "");
+        get("prompt").value = "more"; await wait(30);
+        assert.equal(get("prompt").value, "hello\\nmore");
+        assert(find("away", get("messages")));
+        await send("to a");
+        location.hash = "#/s/b/todos/"; await wait(30);
+        assert.equal(get("prompt").value, "");
+        location.hash = "#/s/a/todos/"; await wait();
+        assert.equal(get("prompt").value, "to a");""",
+    )
+
+
+def test_a_conversation_that_is_opened_while_a_prompt_is_sent_stays_open(script: Script) -> None:
+    script(
+        "#/s/a/todos/",
+        f"""{SEND}
+        routes["POST /api/chat"] = async () => {{
+          await wait(20);
+          return {{ run_id: "r", session_id: "a", message: "hello" }};
+        }};
+        await send("hello");
+        location.hash = "#/s/b/todos/"; await wait(30);
+        assert.equal(location.hash, "#/s/b/todos/");
+        assert(find("of b", get("messages")));""",
+    )
+
+
+def test_two_enters_send_a_skill_once(script: Script) -> None:
+    script(
+        "#/s/a/todos/",
+        f"""{SEND}
+        routes["POST /api/chat"] = {{ status: 503, error: "away" }};
+        get("prompt").value = "/weekly go";
+        get("composer").fire("submit"); get("composer").fire("submit"); await wait();
+        const sent = calls.filter((each) => each.path === "/api/chat");
+        assert.deepEqual(sent.map((each) => each.body.skill), ["weekly"]);
+        assert.equal(sent[0].body.message, "go");""",
+    )
+
+
+def test_a_failed_summing_up_is_not_going_on(script: Script) -> None:
+    script(
+        "#/s/a/todos/",
+        f"""{SEND}
+        routes["POST /api/sessions/a/compress"] = {{ status: 409, error: "too short" }};
+        await send("/compact ");
+        assert.equal(get("state").textContent, "");
+        assert(find("too short", get("messages")));""",
+    )

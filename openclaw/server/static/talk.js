@@ -48,8 +48,8 @@ export function start(listener) {
   get("delete").addEventListener("click", remove);
 }
 
-function draftKey() {
-  return `draft ${view.session || "new"}`;
+function draftKey(session = view.session) {
+  return `draft ${session || "new"}`;
 }
 
 /** @param {any} area */
@@ -142,28 +142,33 @@ function fillTool(line, output, ok, seconds, said) {
   line.append(make("pre", { text: output }));
 }
 
+/** @param {string} text */
+function setPrompt(text) {
+  const prompt = get("prompt");
+  prompt.value = text;
+  sessionStorage.setItem(draftKey(), text);
+  fit(prompt);
+}
+
 async function ask() {
   const prompt = get("prompt");
   const typed = prompt.value.trim();
   if (!typed) return;
-  const box = get("messages");
+  const { session } = view;
   const command = typed.match(/^\/([\w-]+)(?:\s+([\s\S]*))?$/);
-  let skill = "";
+  const body = { message: typed, skill: "", session_id: session || null, stream: false, queue: runs.size > 0 };
+  setPrompt("");
   try {
-    if (command && (await runCommand(command[1], command[2] || ""))) return;
-    skill = command ? await findSkill(command[1]) : "";
-  } catch (error) {
-    box.append(problem(error));
-    return scrollDown();
-  }
-  const message = command ? command[2] || "" : typed;
-  const body = { message, skill, session_id: view.session || null, stream: false, queue: runs.size > 0 };
-  prompt.value = "";
-  sessionStorage.removeItem(draftKey());
-  fit(prompt);
-  try {
+    if (command) {
+      const [, name, words = ""] = command;
+      if (await runCommand(name, words)) return;
+      body.skill = await findSkill(name);
+      body.message = words;
+    }
     const begun = await call("POST", "/api/chat", body, { "Idempotency-Key": crypto.randomUUID() });
-    if (view.session !== begun.session_id) {
+    if (view.session !== session) return changed(); // another conversation was opened meanwhile
+    const box = get("messages");
+    if (session !== begun.session_id) {
       view.session = begun.session_id;
       history.replaceState(null, "", `#${address({})}`);
       box.replaceChildren();
@@ -171,10 +176,11 @@ async function ask() {
     box.append(bubble(begun.message));
     scrollDown();
     changed();
-    await hear(begun.run_id);
+    return hear(begun.run_id);
   } catch (error) {
-    prompt.value = typed;
-    box.append(problem(error));
+    if (view.session !== session) return sessionStorage.setItem(draftKey(session), typed);
+    setPrompt([typed, prompt.value].filter(Boolean).join("\n"));
+    get("messages").append(problem(error));
     scrollDown();
   }
 }
@@ -192,10 +198,6 @@ async function findSkill(name) {
  */
 async function runCommand(name, words) {
   if (!Object.hasOwn(COMMANDS, name)) return false;
-  const prompt = get("prompt");
-  prompt.value = "";
-  sessionStorage.removeItem(draftKey());
-  fit(prompt);
   const session = view.session;
   if (name === "new") go({ session: "" });
   else if (!session) throw new Error("nothing was said yet");
@@ -203,8 +205,9 @@ async function runCommand(name, words) {
   else if (name === "rename") await rename(words);
   else if (name === "compact") {
     get("state").textContent = "summing up";
-    const done = await call("POST", `/api/sessions/${encodeURIComponent(session)}/compress`, {});
-    get("state").textContent = "";
+    const done = await call("POST", `/api/sessions/${encodeURIComponent(session)}/compress`, {}).finally(() => {
+      get("state").textContent = "";
+    });
     await open(session);
     get("messages").append(make("p", { class: "quiet", text: `${done.messages || 0} messages were put into the archive: ${done.summary || "a summary stands for them"}` }));
   } else await takeBack(session, name);
