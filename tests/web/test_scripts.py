@@ -184,3 +184,46 @@ def test_a_failed_summing_up_is_not_going_on(script: Script) -> None:
         assert.equal(get("state").textContent, "");
         assert(find("too short", get("messages")));""",
     )
+
+
+FOCUS = """
+const todo = (id, text) => ({ id, list: "Tasks", text, done: false, due: null, overdue: false });
+const tab = get("tab");
+const ticks = () => tab.querySelectorAll("input").filter((each) => each.on.change);
+routes["GET /api/todos"] = [todo("1", "eggs"), todo("2", "milk")];
+location.hash = "#/s/a/todos/"; await wait();
+"""
+
+
+def test_keys_stay_where_they_were_when_the_panel_is_filled_anew(script: Script) -> None:
+    script(
+        "#/s/a/files/",
+        f"""{FOCUS}
+        routes["PATCH /api/todos/2"] = {{}};
+        const [, , tick] = ticks();
+        tick.focus();
+        await tick.fire("change"); await wait();
+        assert.equal(document.activeElement, ticks()[2]);
+        routes["POST /api/todos"] = () => {{
+          routes["GET /api/todos"].push(todo("3", "tea"));
+          return {{}};
+        }};
+        const form = tab.all().find((each) => each.tagName === "FORM");
+        form.children[0].value = "tea";
+        form.children[0].focus();
+        await form.fire("submit"); await wait();
+        assert.equal(document.activeElement.getAttribute("aria-label"), "New to-do in Tasks");
+        assert.notEqual(document.activeElement, form.children[0]);""",
+    )
+
+
+def test_a_tab_that_was_chosen_by_keys_keeps_them(script: Script) -> None:
+    script(
+        "#/s/a/files/",
+        """const tab = get("tab-memory");
+        tab.focus();
+        await tab.fire("click"); await wait();
+        assert.equal(document.activeElement, tab);
+        assert.equal(tab.getAttribute("aria-selected"), "true");
+        assert.equal(get("tab-files").getAttribute("tabindex"), "-1");""",
+    )

@@ -42,10 +42,11 @@ async function show() {
 }
 
 function showTabs() {
-  const tabs = Object.entries(TABS).map(([name, { title }]) => button(title, () => go({ tab: name, rest: "" }), {
-    role: "tab", id: `tab-${name}`, "aria-controls": "tab", "aria-selected": String(view.tab === name), tabindex: view.tab === name ? "0" : "-1",
-  }));
-  get("tabs").replaceChildren(...tabs);
+  for (const each of get("tabs").children) {
+    const chosen = each.id === `tab-${view.tab}`;
+    each.setAttribute("aria-selected", String(chosen));
+    each.setAttribute("tabindex", chosen ? "0" : "-1");
+  }
 }
 
 function showSessions() {
@@ -103,7 +104,7 @@ function moveTab(by) {
   const names = Object.keys(TABS);
   const next = names[(names.indexOf(view.tab) + by + names.length) % names.length];
   go({ tab: next, rest: "" });
-  setTimeout(() => get(`tab-${next}`).focus());
+  get(`tab-${next}`).focus();
 }
 
 function tellToken() {
@@ -115,6 +116,8 @@ function tellToken() {
 onRefused(tellToken);
 await logIn();
 start(changed);
+get("tabs").append(...Object.entries(TABS).map(([name, { title }]) =>
+  button(title, () => go({ tab: name, rest: "" }), { role: "tab", id: `tab-${name}`, "aria-controls": "tab" })));
 get("new").addEventListener("click", () => {
   go({ session: "" });
   showColumn("talk");

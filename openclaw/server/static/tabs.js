@@ -26,8 +26,8 @@ export const TABS = {
 
 let filling = 0;
 
-/** Fill the panel with the tab of the view. */
-export async function fill() {
+/** Fill the panel with the tab of the view. `again`: with what it shows already. */
+export async function fill(again = false) {
   const mine = (filling += 1);
   const tab = TABS[view.tab] || TABS.todos;
   const box = make("div");
@@ -39,7 +39,20 @@ export async function fill() {
   if (mine !== filling) return;
   const place = get("tab");
   place.setAttribute("aria-label", tab.title);
+  const at = document.activeElement;
+  const before = controls(place).findIndex((each) => each === at);
+  const label = at?.getAttribute("aria-label");
+  const inside = place.contains(at);
   place.replaceChildren(box);
+  if (!inside) return;
+  const now = controls(place);
+  const same = again && ((label && now.find((each) => each.getAttribute("aria-label") === label)) || now[before]);
+  (same || place).focus();
+}
+
+/** @param {any} place @returns {any[]} */
+function controls(place) {
+  return [...place.querySelectorAll("a, button, input, select, summary, textarea")];
 }
 
 /** Tell whether the panel holds a text that is not saved. */
@@ -52,14 +65,14 @@ export async function refresh() {
   const at = document.activeElement;
   const place = get("tab");
   const typing = at && place.contains(at) && /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName);
-  if (!typing && !isEdited()) await fill();
+  if (!typing && !isEdited()) await fill(true);
 }
 
 /** @type {Act} */
 async function act(doIt) {
   try {
     await doIt();
-    await fill();
+    await fill(true);
   } catch (error) {
     get("tab").prepend(problem(error));
   }
