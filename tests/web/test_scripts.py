@@ -227,3 +227,20 @@ def test_a_tab_that_was_chosen_by_keys_keeps_them(script: Script) -> None:
         assert.equal(tab.getAttribute("aria-selected"), "true");
         assert.equal(get("tab-files").getAttribute("tabindex"), "-1");""",
     )
+
+
+def test_why_tells_of_the_newest_answer_whatever_the_panel_shows(script: Script) -> None:
+    script(
+        "#/s/a/inside/3",
+        f"""{SEND}
+        const done = {{ event: "done", answer: "Yes.", html: "<p>Yes.</p>", sources: [] }};
+        const frame = (id, data) => `id: ${{id}}\\ndata: ${{JSON.stringify(data)}}\\n\\n`;
+        const end = frame(0, {{ event: "end" }});
+        routes["GET /api/runs/r/events"] = () => ({{ stream: frame(1, done) + end }});
+        routes["POST /api/chat"] = {{ run_id: "r", session_id: "a", message: "hello" }};
+        await send("hello"); await send("hello"); await wait(20);
+        const links = get("messages").all().filter((each) => each.textContent === "Why?");
+        assert.equal(links.length, 1);
+        await links[0].fire("click"); await wait();
+        assert.equal(location.hash, "#/s/a/inside/");""",
+    )

@@ -368,9 +368,10 @@ class Telling {
     }
     const why = make("a", { href: "#", text: "Why?", on: { click: (/** @type {Event} */ event) => {
       event.preventDefault();
-      go({ tab: "inside" });
+      go({ tab: "inside", rest: "" });
     } } });
-    this.article.append(make("footer", {}, why));
+    for (const each of get("messages").querySelectorAll(".why")) each.remove(); // it tells of the newest answer
+    this.article.append(make("footer", { class: "why" }, why));
   }
 }
 

@@ -12,7 +12,6 @@ class Element {
     Object.assign(this, { dataset: {}, style: {}, value: "", hidden: false, textContent: "" });
     this.classList = { toggle() {} };
   }
-  get firstText() { return this.textContent + this.children.map((each) => each.firstText).join(""); }
   get selectionStart() { return this.value.length; }
   setAttribute(name, value) {
     this.attributes[name] = value;
@@ -30,6 +29,8 @@ class Element {
     }
   }
   prepend(child) { this.append(child); }
+  remove() { this.parent.children = this.parent.children.filter((each) => each !== this); }
+  replaceWith(other) { this.parent.children[this.parent.children.indexOf(this)] = Object.assign(other, { parent: this.parent }); }
   replaceChildren(...added) {
     if (this.contains(document.activeElement) && document.activeElement !== this) document.activeElement = document.body;
     this.children = [];
@@ -37,7 +38,10 @@ class Element {
   }
   contains(other) { return Boolean(other) && (other === this || this.contains(other.parent)); }
   all() { return this.children.flatMap((each) => [each, ...each.all()]); }
-  querySelectorAll(names) { return this.all().filter((each) => names.split(", ").includes(each.tagName.toLowerCase())); }
+  querySelectorAll(names) {
+    const named = (each) => [each.tagName.toLowerCase(), `.${each.attributes.class}`];
+    return this.all().filter((each) => names.split(", ").some((name) => named(each).includes(name)));
+  }
   querySelector(data) { return this.all().find((each) => each.dataset[data.slice(6, -1)]) || null; }
   setRangeText(text, from, end) { this.value = this.value.slice(0, from) + text + this.value.slice(end); }
   setSelectionRange() {}
@@ -85,7 +89,8 @@ Object.assign(globalThis, {
     const answer = routes[`${method} ${path}`] ?? routes[`${method} ${path.split("?")[0]}`];
     const made = typeof answer === "function" ? await answer() : answer;
     const status = made === undefined ? 404 : made.status ?? 200;
-    return { ok: status < 400, status, json: async () => made ?? { error: "no such thing" } };
+    const { body: stream } = new Response(made?.stream);
+    return { ok: status < 400, status, body: stream, json: async () => made ?? { error: "no such thing" } };
   },
 });
 Object.assign(routes, {
