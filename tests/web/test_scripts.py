@@ -126,6 +126,18 @@ const send = async (text) => {
 """
 
 
+RUN = (
+    SEND
+    + r"""
+routes["POST /api/chat"] = { run_id: "r", session_id: "a", message: "hello" };
+const frame = (id, data) => `${id ? `id: ${id}\n` : ""}data: ${JSON.stringify(data)}\n\n`;
+const token = (id) => frame(id, { event: "token", text: `word${id} ` });
+const done = (id) => frame(id, { event: "done", answer: "Yes.", html: "<p>Yes.</p>", sources: [] });
+const end = frame(0, { event: "end" });
+"""
+)
+
+
 def test_a_prompt_that_could_not_be_sent_is_there_again(script: Script) -> None:
     script(
         "#/s/a/todos/",
@@ -232,15 +244,36 @@ def test_a_tab_that_was_chosen_by_keys_keeps_them(script: Script) -> None:
 def test_why_tells_of_the_newest_answer_whatever_the_panel_shows(script: Script) -> None:
     script(
         "#/s/a/inside/3",
-        f"""{SEND}
-        const done = {{ event: "done", answer: "Yes.", html: "<p>Yes.</p>", sources: [] }};
-        const frame = (id, data) => `id: ${{id}}\\ndata: ${{JSON.stringify(data)}}\\n\\n`;
-        const end = frame(0, {{ event: "end" }});
-        routes["GET /api/runs/r/events"] = () => ({{ stream: frame(1, done) + end }});
-        routes["POST /api/chat"] = {{ run_id: "r", session_id: "a", message: "hello" }};
+        f"""{RUN}
+        routes["GET /api/runs/r/events"] = () => ({{ stream: done(1) + end }});
         await send("hello"); await send("hello"); await wait(20);
         const links = get("messages").all().filter((each) => each.textContent === "Why?");
         assert.equal(links.length, 1);
         await links[0].fire("click"); await wait();
         assert.equal(location.hash, "#/s/a/inside/");""",
+    )
+
+
+def test_an_answer_goes_on_after_broken_streams_without_a_word_lost_or_doubled(
+    script: Script,
+) -> None:
+    script(
+        "#/s/a/todos/",
+        f"""{RUN}
+        const answers = [
+          {{ stream: token(1) + token(2) + token(3).slice(0, 20) }},
+          {{ status: 502, error: "bad gateway" }},
+          {{ stream: `${{token(3)}}: still here\\n\\n${{token(4)}}` }},
+        ];
+        let shown;
+        routes["GET /api/runs/r/events"] = () => {{
+          shown = get("messages").all().map((each) => each.textContent).join("");
+          return answers.shift() || {{ stream: done(5) + end }};
+        }};
+        await send("hello"); await wait(1500);
+        const asked = calls.filter((each) => each.path.endsWith("/events"));
+        assert.deepEqual(asked.map((each) => each.headers["Last-Event-ID"]), ["0", "2", "2", "4"]);
+        assert(shown.endsWith("word1 word2 word3 word4 "), shown);
+        assert.equal(get("state").textContent, "");
+        assert.equal(get("stop").hidden, true);""",
     )

@@ -90,7 +90,7 @@ export async function follow(run, hear, signal, lost) {
       }
     } catch (error) {
       if (signal.aborted) return;
-      if (error instanceof ApiError) throw error;
+      if (error instanceof ApiError && error.status < 502) throw error; // else a proxy found no server
     }
     lost(true);
     await new Promise((done) => setTimeout(done, RETRIES[Math.min(failures, RETRIES.length - 1)]));
