@@ -68,6 +68,15 @@ def test_both_sides_are_told_where_the_same_lines_were_changed(
     assert save(http, "workspace/list.md", "both\n", said["etag"]).status_code == 200
 
 
+def test_a_new_file_takes_the_place_of_none(http: httpx.Client, home: Path) -> None:
+    body = {"path": "workspace/list.md", "content": ""}
+    only_new = {"If-None-Match": "*"}
+    assert http.post("/api/files", json=body, headers=only_new).status_code == 200
+    (home / "workspace/list.md").write_text("one\n")
+    refused = http.post("/api/files", json=body, headers=only_new)
+    assert (refused.status_code, (home / "workspace/list.md").read_text()) == (409, "one\n")
+
+
 def test_a_save_over_a_version_that_nobody_knows_is_refused(http: httpx.Client) -> None:
     assert save(http, "workspace/list.md", "one\n", md5("never")).status_code == 409
 

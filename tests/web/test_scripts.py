@@ -277,3 +277,14 @@ def test_an_answer_goes_on_after_broken_streams_without_a_word_lost_or_doubled(
         assert.equal(get("state").textContent, "");
         assert.equal(get("stop").hidden, true);""",
     )
+
+
+def test_a_new_file_of_the_page_takes_the_place_of_none(script: Script) -> None:
+    script(
+        "#/s/a/files/",
+        """const form = get("tab").all().find((each) => each.tagName === "FORM");
+        form.children[0].value = "memory/MEMORY.md";
+        await form.fire("submit"); await wait();
+        const { headers } = calls.find((each) => each.method === "POST");
+        assert.equal(headers["If-None-Match"], "*");""",
+    )

@@ -70,11 +70,14 @@ def read(call: Call, path: str = "") -> Any:
 def save(call: Call, path: str, content: str, etag: str = "", base: str | None = None) -> Any:
     """Save a file, as one step of the history. With the ETag of what was edited (`If-Match`, or
     `etag`), or its text (`base`), changes of others since are merged; 409 with both sides where
-    they are in the same lines. Without them the text replaces what is there."""
+    they are in the same lines. `If-None-Match: *` only makes a new file. Without them the text
+    replaces what is there."""
     home = call.server.home
     path, now = read_file(home, path)
     if is_identity(path) and "owner" not in call.scopes:
         raise Problem(403, f"this token may not write {path}", "it decides what the agent does")
+    if now is not None and call.headers.get("if-none-match") == "*":
+        raise Problem(409, f"there is a file {path} already", "read it, and save with its etag")
     edited = call.headers.get("if-match", etag).strip().removeprefix("W/")
     with call.server.agent() as agent:
         if now is not None and agent.masker.mask_for_display(decode(now)) != decode(now):

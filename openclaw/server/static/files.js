@@ -9,7 +9,7 @@ export async function fillFiles(box, act) {
   const files = await fetchJson("/api/tree");
   const rows = files.map((/** @type {any} */ file) => [fileLink(file.path), `${file.size.toLocaleString()} B`]);
   const fresh = lineForm("Path of a new file, e.g. workspace/trip.md", "New", (name) => act(async () => {
-    await call("POST", "/api/files", { path: name, content: "" });
+    await call("POST", "/api/files", { path: name, content: "" }, { "If-None-Match": "*" });
     go({ rest: name });
   }));
   box.append(block("Files", table(["Path", "Size"], rows), fresh));
