@@ -288,3 +288,25 @@ def test_a_new_file_of_the_page_takes_the_place_of_none(script: Script) -> None:
         const { headers } = calls.find((each) => each.method === "POST");
         assert.equal(headers["If-None-Match"], "*");""",
     )
+
+
+def test_a_memory_is_changed_where_it_stands_by_now(script: Script) -> None:
+    script(
+        "#/s/a/memory/",
+        """const note = (n, text) => ({ n, line: n, text, path: "memory/a.md", category: "fact" });
+        routes["GET /api/memory"] = [note(3, "old"), note(4, "wrong")];
+        routes["GET /api/review"] = [note(1, "from a page"), note(2, "mine")];
+        location.hash = "#/s/a/todos/"; await wait(); location.hash = "#/s/a/memory/"; await wait();
+        const buttons = (text) => get("tab").all().filter((each) => each.textContent === text);
+        const [, remember] = buttons("Remember"), [, forget] = buttons("Forget");
+        routes["GET /api/memory"] = [note(3, "wrong"), note(4, "right")];
+        routes["GET /api/review"] = [note(1, "mine"), note(2, "of a stranger")];
+        routes["POST /api/review"] = []; routes["DELETE /api/memory"] = {};
+        await remember.fire("click"); await forget.fire("click"); await wait();
+        const sent = calls.filter((each) => each.method !== "GET");
+        assert.deepEqual(sent[0].body, { accept: ["1"] });
+        assert.equal(sent[1].path, "/api/memory?note=memory%2Fa.md%3A3");
+        routes["GET /api/review"] = [];
+        await remember.fire("click"); await wait();
+        assert.equal(calls.filter((each) => each.method !== "GET").length, 2);""",
+    )

@@ -18,16 +18,34 @@ export async function fillMemory(box, act) {
   } } }, query, make("button", { text: "Search" }));
   box.append(block("Search", look, found));
   if (waiting.length) {
+    const review = (/** @type {any} */ note, /** @type {string} */ verb) => act(async () => {
+      const { n } = await findAgain("/api/review", note);
+      await call("POST", "/api/review", { [verb]: [String(n)] });
+    });
     const rows = waiting.map((/** @type {any} */ note) => [note.text, note.source || "",
-      make("span", {}, button("Remember", () => act(() => call("POST", "/api/review", { accept: [String(note.n)] }))),
-        button("Reject", () => act(() => call("POST", "/api/review", { reject: [String(note.n)] }))))]);
+      make("span", {}, button("Remember", () => review(note, "accept")), button("Reject", () => review(note, "reject")))]);
     box.append(block("Waiting for your yes", table(["Memory", "From", "Change"], rows)));
   }
   const rows = notes.map((/** @type {any} */ note) => [note.text, note.category, note.date || "", fileLink(note.path, note.line),
-    button("Forget", () => act(() => call("DELETE", `/api/memory?note=${encodeURIComponent(`${note.path}:${note.line}`)}`)),
+    button("Forget", () => act(async () => {
+      const { path, line } = await findAgain("/api/memory", note);
+      await call("DELETE", `/api/memory?note=${encodeURIComponent(`${path}:${line}`)}`);
+    }),
       { "aria-label": `Forget: ${note.text}` })]);
   box.append(block("What is remembered", table(["Memory", "Kind", "Date", "Where", "Change"], rows),
     lineForm("A fact to remember", "Remember", (text) => act(() => call("POST", "/api/memory", { text })))));
+}
+
+/**
+ * A memory as it stands by now: its number and line may be another's since it was shown.
+ * @param {string} list
+ * @param {any} note
+ */
+async function findAgain(list, note) {
+  const all = await fetchJson(list);
+  const found = all.find((/** @type {any} */ each) => each.path === note.path && each.text === note.text);
+  if (!found) throw new Error(`this is no longer there: ${note.text}`);
+  return found;
 }
 
 /** @param {any} answer */
