@@ -199,11 +199,15 @@ def to_response(error: Exception) -> Response:
     return JSONResponse(said, status)
 
 
-def make_route(server: Service, endpoint: Endpoint) -> Route:
-    async def answer(request: Request) -> Response:
-        return await _answer(server, endpoint, request)
+def make_route(server: Service, path: str, endpoints: Iterable[Endpoint]) -> Route:
+    """Return the route for those of the endpoints that have this path."""
+    by_method = {each.method: each for each in endpoints if each.path == path}
 
-    return Route(endpoint.path, answer, methods=[endpoint.method])
+    async def answer(request: Request) -> Response:
+        method = "GET" if request.method == "HEAD" else request.method
+        return await _answer(server, by_method[method], request)
+
+    return Route(path, answer, methods=[*by_method])
 
 
 async def _answer(server: Service, endpoint: Endpoint, request: Request) -> Response:

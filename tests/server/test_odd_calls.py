@@ -85,3 +85,10 @@ def test_a_number_that_python_does_not_read_is_none(
     run = http.post("/api/chat", json={"message": "Are you there?", "stream": False}).json()["id"]
     events = http.get(f"/api/runs/{run}/events", params={"after": number}).text
     assert events.startswith("id: 1\n")
+
+
+def test_a_wrong_method_names_all_that_there_are(http: httpx.Client) -> None:
+    refused = http.put("/api/files", json={})
+    allowed = {word.strip() for word in refused.headers["allow"].split(",")}
+    assert (refused.status_code, allowed) == (405, {"GET", "HEAD", "POST"})
+    assert http.head("/api/todos").status_code == 200

@@ -90,5 +90,6 @@ def is_open(method: str, path: str) -> bool:
 
 
 def make_router(server: Service) -> Router:
-    routes = [make_route(server, endpoint) for endpoint in ENDPOINTS]
+    paths = dict.fromkeys(endpoint.path for endpoint in ENDPOINTS)
+    routes = [make_route(server, path, ENDPOINTS) for path in paths]
     return Router([*page_routes.PAGE_ROUTES, Route("/mcp", McpEndpoint(server)), *routes])
