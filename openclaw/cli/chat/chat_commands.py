@@ -244,9 +244,12 @@ def run_shell_line(text: str, say: Say) -> Material:
         ) as process:
             for line in process.stdout or ():
                 say(harmless(line.rstrip("\n")))
-                output = (output + line)[-MAX_OUTPUT:]
+                output += line
+                if len(output) > 2 * MAX_OUTPUT:
+                    output = output[-MAX_OUTPUT:]
     except OSError as error:
         raise OpenclawError(f"{shell[0]} cannot be started: {error.strerror}") from error
+    output = output[-MAX_OUTPUT:]
     if process.returncode:
         output += f"exit code {process.returncode}\n"
         say(f"exit code {process.returncode}")

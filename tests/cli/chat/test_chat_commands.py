@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import io
+import os
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -341,6 +343,17 @@ def test_the_output_of_a_command_of_the_users_goes_to_the_next_prompt(here: Conv
     first, second = (request.messages[-1].content for request in here.home.requests[-2:])
     assert "output of: echo one" in first and "two\nexit code 3" in first
     assert second.count("exit code 3") == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="words of a POSIX shell")
+def test_an_endless_output_costs_no_more_the_longer_it_is() -> None:
+    began = time.process_time()
+    said = chat_commands.run_shell_line(
+        "!head -c 1000000 /dev/zero | tr '\\0' x; yes '' | head -n 40000; echo end",
+        lambda line: None,
+    )
+    assert time.process_time() - began < 1.5
+    assert len(said.text) == chat_commands.MAX_OUTPUT and said.text.endswith("\nend\n")
 
 
 def test_a_line_of_a_pasted_text_or_of_a_pipe_is_no_command(here: Conversation) -> None:
