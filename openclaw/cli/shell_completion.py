@@ -23,7 +23,7 @@ from openclaw.home.model_names import all_models
 from openclaw.memory.todos import todo_file
 from openclaw.models import catalog
 from openclaw.security.display import one_line
-from openclaw.sessions.store import open_store
+from openclaw.sessions.store import UnsavedSessions
 from openclaw.skills.skill import list_installed
 from openclaw.storage.home import Home, find_home
 from openclaw.storage.trust_store import is_trusted
@@ -56,7 +56,7 @@ def complete(ctx: Context, param: Any, incomplete: str) -> list[CompletionItem]:
 
 
 def _sessions(home: Home) -> Pairs:
-    return [(each.id, each.title) for each in open_store(home).list()]
+    return [(each.id, each.title) for each in UnsavedSessions(home.sessions).list()]
 
 
 def _turns(home: Home) -> Pairs:

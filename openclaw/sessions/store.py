@@ -344,6 +344,11 @@ class UnsavedSessions(SessionStore):
     def _write(self, session: Session) -> None:
         """Write nothing."""
 
+    def _move_aside(self, path: Path, reason: Exception) -> Damaged:
+        """Leave a damaged file in its place."""
+        what = f"conversation {path.stem} is damaged ({reason})"
+        return Damaged(what, "put back what can be read: openclaw doctor --fix")
+
     def refresh(self, session: Session) -> bool:
         """Return False: nothing is saved, so there is nothing to load."""
         return False

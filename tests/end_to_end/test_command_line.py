@@ -563,6 +563,15 @@ def test_the_shell_completes_what_is_in_the_home(home: Path, fake_ollama: FakeOl
     assert not any(completed(f"openclaw {end}") for end in ("hi ", "skills new ", "todo add "))
 
 
+def test_a_tab_and_no_save_leave_a_damaged_conversation_in_its_place(home: Path) -> None:
+    (home / "sessions").mkdir(exist_ok=True)
+    damaged = home / "sessions" / "garden.json"
+    damaged.write_text('{"messages": [', encoding="utf-8")
+    assert completed("openclaw sessions show g") == []
+    assert openclaw("--no-save", "--session", "garden", "hi").returncode == 6
+    assert damaged.exists()
+
+
 def test_where_no_home_is_the_shell_completes_nothing(tmp_path: Path) -> None:
     assert not completed(f"openclaw --home {tmp_path}/x sessions show ")
 
