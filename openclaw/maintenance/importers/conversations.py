@@ -177,7 +177,7 @@ def _parse_text(text: str) -> tuple[_Mapping, list[_Mapping], int]:
         return {}, [item for item in whole if isinstance(item, dict)], 0
     head: _Mapping = {}
     messages, tree, unread = [], list[_Mapping](), 0
-    for line in stripped.splitlines():
+    for line in stripped.split("\n"):  # a text may hold other line ends
         item = json_or_none(line) if line.strip() else {}
         if not isinstance(item, dict):
             unread += 1

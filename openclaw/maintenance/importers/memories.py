@@ -73,7 +73,7 @@ def _safe_name(name: str) -> str:
 
 def _log_entries(text: str) -> Iterator[str]:
     """The entries of nanobot's history.jsonl: each line with `content`."""
-    for line in text.splitlines():
+    for line in text.split("\n"):  # a memory may hold other line ends
         entry = json_or_none(line)
         content = entry.get("content") if isinstance(entry, dict) else None
         if isinstance(content, str) and content.strip():

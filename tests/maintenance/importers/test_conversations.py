@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +24,10 @@ from openclaw.maintenance.importers.memories import (
     blocks,
     entries,
     new_blocks,
+    text_of,
 )
+from openclaw.maintenance.importers.source import Source
+from openclaw.maintenance.importers.steps import SourceItem
 from openclaw.memory.entries import entries_of
 from openclaw.sessions.session import INTERRUPTED, NotASession, from_json, to_json
 
@@ -158,6 +162,17 @@ def test_a_broken_tree_is_read_in_its_order() -> None:
     ]
     found, _ = read_foreign("\n".join(map(json.dumps, lines)), "s")
     assert [entry.content for entry in found.messages] == ["1", "2"]
+
+
+def test_a_message_may_hold_any_line_end(tmp_path: Path) -> None:
+    said = [{"role": "user", "content": "one\u2028two"}, {"role": "assistant", "content": "a\x85b"}]
+    lines = (json.dumps(each, ensure_ascii=False) for each in said)
+    found, unread = read_foreign("\n".join(lines), "s")
+    assert [entry.content for entry in found.messages] == ["one\u2028two", "a\x85b"]
+    assert not unread
+    (tmp_path / "history.jsonl").write_text('{"content": "one\u2028two"}\n', encoding="utf-8")
+    log = SourceItem("note", "history.jsonl", "x.md", "log")
+    assert "one" in text_of(Source(tmp_path), log)
 
 
 def test_a_tree_whose_entries_go_round_ends() -> None:
