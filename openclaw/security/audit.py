@@ -102,7 +102,7 @@ def _read_lines(path: Path) -> Iterator[dict[str, Any]]:
         text = read_text(path)
     except FileNotFoundError:
         return
-    for line in text.splitlines():
+    for line in text.split("\n"):  # a call may hold other line ends
         with suppress(ValueError):
             value = parse_foreign_json(line)
             if isinstance(value, dict):

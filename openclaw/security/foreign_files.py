@@ -195,7 +195,7 @@ def read_sources(data: bytes) -> dict[str, str]:
 
 def recover_sources(data: bytes) -> dict[str, str]:
     """Read the whole lines of a damaged file: each is a path and its source."""
-    lines = (line.strip().rstrip(",") for line in decode(data).splitlines())
+    lines = (line.strip().rstrip(",") for line in decode(data).split("\n"))
     found: dict[str, str] = {}
     for line in lines:
         with suppress(ValueError):

@@ -140,6 +140,13 @@ def test_lines_that_are_none_are_left_out(tmp_path: Path) -> None:
     assert [action["tool"] for action in read_actions(path, 9)] == ["a", "b"]
 
 
+def test_no_action_is_hidden_by_a_line_end_of_unicode(tmp_path: Path) -> None:
+    Audit(tmp_path / ACTIONS).write(CallRecord("run_shell", target="curl x\u2028 \x85 y"))
+    assert [action["target"] for action in read_actions(tmp_path / ACTIONS, 9)] == [
+        "curl x\u2028 \x85 y"
+    ]
+
+
 def test_the_seconds_are_those_of_the_call_and_not_of_the_answer(it: Talk) -> None:
     def slow(question: PermissionQuestion) -> str:
         time.sleep(0.3)

@@ -379,12 +379,12 @@ def test_secrets_that_others_may_read_are_closed(home: Home) -> None:
 def test_lines_of_learned_json_that_can_be_read_are_saved(home: Home) -> None:
     put(home, "workspace/a.md", "x")
     put(home, "workspace/b.md", "x")
-    ForeignFiles(home).note("workspace/a.md", "web: a.test")
+    ForeignFiles(home).note("workspace/a.md", "web: a.test\u2028")
     ForeignFiles(home).note("workspace/b.md", "web: b.test")
     path = home.private / "learned.json"
     path.write_bytes(path.read_bytes()[:-20])
     assert "no longer known" in repaired(home, "private").fixed
-    assert ForeignFiles(home).source("workspace/a.md") == "web: a.test"
+    assert ForeignFiles(home).source("workspace/a.md") == "web: a.test\u2028"
 
 
 @pytest.mark.parametrize("name", ["secrets.json", "learned.json"])
