@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from openclaw.cli.formatting import line_width, warn
+from openclaw.cli.formatting import for_stream, line_width, warn
 from openclaw.errors import Damaged, OpenclawError, UsageError
 from openclaw.security.display import columns, one_line
 from openclaw.storage.home import Home, find_home
@@ -107,7 +107,8 @@ def print_undo_hint() -> None:
 
 def print_json(value: Any) -> None:
     """Print one JSON value, for programs."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
+    text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    sys.stdout.write(for_stream(text, sys.stdout) + "\n")
 
 
 def print_each(

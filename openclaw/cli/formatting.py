@@ -46,6 +46,11 @@ def colour_diff(lines: Iterable[str]) -> Iterator[str]:
         yield f"{colour}{line}\x1b[m" if inside and colour else line
 
 
+def for_stream(text: str, out: TextIO) -> str:
+    """The text for a stream: harmless on a terminal, unchanged elsewhere."""
+    return harmless(text) if out.isatty() else text
+
+
 def for_stdout(lines: Iterable[str]) -> Iterator[str]:
     """Lines for stdout: on a terminal harmless, and coloured if wanted; else unchanged, so that a
     diff can be applied."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import TextIO
 
+from openclaw.cli.formatting import for_stream
 from openclaw.events import (
     Compaction,
     Done,
@@ -29,7 +30,7 @@ from openclaw.inspection.turn_lines import (
     missing_part,
     tool_line,
 )
-from openclaw.security.display import harmless, one_line
+from openclaw.security.display import one_line
 
 
 class Listener:
@@ -140,7 +141,7 @@ class PlainText(TurnText):
                 self._out.write("\n")
         self._segment += text
         self._line_open = not text.endswith("\n")
-        self._out.write(harmless(text) if self._out.isatty() else text)
+        self._out.write(for_stream(text, self._out))
         self._out.flush()
 
     def _say(self, line: str) -> None:
@@ -184,5 +185,6 @@ class JsonLines(DoneJson):
 
 def write_json(out: TextIO, event: Event) -> None:
     """Write one event as a line of JSON, and send it at once."""
-    out.write(json.dumps(to_wire(event), ensure_ascii=False, default=str) + "\n")
+    text = json.dumps(to_wire(event), ensure_ascii=False, default=str)
+    out.write(for_stream(text, out) + "\n")
     out.flush()

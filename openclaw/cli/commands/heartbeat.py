@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from openclaw.cli.common import current_home, print_json
+from openclaw.cli.formatting import for_stream
 from openclaw.cli.options import AsJson, ModelName
 from openclaw.cli.unattended_prompt import ask_unattended
 from openclaw.jobs.unattended import (
@@ -24,7 +25,6 @@ from openclaw.jobs.unattended import (
     read_tasks,
     run_lock,
 )
-from openclaw.security.display import harmless
 from openclaw.storage.home import Home
 
 
@@ -46,7 +46,7 @@ def heartbeat(
         shape = {key: value for key, value in asdict(beat).items() if key != "code"}
         print_json({"silent": not beat.answer, **shape})
     elif beat.answer:
-        typer.echo(harmless(beat.answer) if sys.stdout.isatty() else beat.answer)
+        typer.echo(for_stream(beat.answer, sys.stdout))
     elif (
         sys.stdout.isatty() and not beat.code
     ):  # who has typed it wants to know why it says nothing

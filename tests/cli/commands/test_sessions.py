@@ -32,6 +32,22 @@ def saved(store: SessionStore, *texts: str) -> Session:
     return session
 
 
+@pytest.mark.parametrize("words", [["show", "latest", "--raw"], ["list", "--json"]])
+def test_json_is_harmless_on_a_terminal_and_as_it_is_elsewhere(
+    store: SessionStore,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+) -> None:
+    saved(store, "buy milk", "ok")
+    session = store.load("latest")
+    session.title = "red \x9b31m"
+    store.save(session)
+    assert run(["sessions", *words]) == 0 and "\x9b31m" in capsys.readouterr().out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    assert run(["sessions", *words]) == 0 and "\x9b" not in capsys.readouterr().out
+
+
 def test_the_list_shows_ids_and_titles(
     store: SessionStore, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,7 +15,7 @@ import typer
 
 from openclaw.cli.commands.memory.shared import parse_iso_day, place_of
 from openclaw.cli.common import current_home, print_json
-from openclaw.cli.formatting import warn
+from openclaw.cli.formatting import for_stream, warn
 from openclaw.cli.options import AsJson, NoServer, Since
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError, UsageError
@@ -73,7 +73,7 @@ def search(
             for line in queries:
                 hits = found.search(line, k, path=path, since=day) if line.strip() else []
                 shapes = [passage.as_json(explain=explain) for passage in hits]
-                typer.echo(json.dumps(shapes, ensure_ascii=False))
+                typer.echo(for_stream(json.dumps(shapes, ensure_ascii=False), sys.stdout))
             warn(found.notices)
         return
     home = current_home(ctx, notes=True, reading=True)

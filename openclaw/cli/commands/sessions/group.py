@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from openclaw.cli.common import current_home, print_listing, print_undo_hint, record_as_turn
-from openclaw.cli.formatting import minute, warn
+from openclaw.cli.formatting import for_stream, minute, warn
 from openclaw.cli.options import AsJson, Replace, Unasked, make_group
 from openclaw.cli.questions import require_yes
 from openclaw.errors import UsageError
@@ -58,7 +58,8 @@ def show(
     store = _store(ctx)
     session = store.load(ref)
     if raw:
-        typer.echo(read_text(store.folder / f"{session.id}.json"), nl=False)
+        text = read_text(store.folder / f"{session.id}.json")
+        typer.echo(for_stream(text, sys.stdout), nl=False)
     else:
         typer.echo(harmless(export_markdown(session, store.archived(session))), nl=False)
         warn(store.problems)
@@ -157,7 +158,7 @@ def export(
         write_text(output, text)
         typer.echo(f"wrote {output}", err=True)
     else:
-        typer.echo(harmless(text) if sys.stdout.isatty() else text, nl=False)
+        typer.echo(for_stream(text, sys.stdout), nl=False)
 
 
 @app.command("fork")
