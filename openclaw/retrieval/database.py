@@ -31,10 +31,10 @@ class Stamp(NamedTuple):
 
     @classmethod
     def of(cls, status: os.stat_result) -> Stamp:
+        modified = min(status.st_mtime_ns, _SIGNED)  # SQLite knows no number of the year 2263
         if os.name == "nt":
-            return cls(status.st_size, status.st_mtime_ns, 0, 0)
-        inode = status.st_ino & _SIGNED
-        return cls(status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode)
+            return cls(status.st_size, modified, 0, 0)
+        return cls(status.st_size, modified, status.st_ctime_ns, status.st_ino & _SIGNED)
 
 
 class KnownFile(NamedTuple):

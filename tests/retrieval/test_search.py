@@ -170,6 +170,15 @@ def test_since_may_be_before_all_days_that_have_a_timestamp(opened: Callable[...
     assert opened().search("boiler", since="0001-01-01")
 
 
+def test_a_file_from_after_the_year_2262_is_searched(
+    home: Path, opened: Callable[..., Search]
+) -> None:
+    os.utime(home / "workspace/trip.md", ns=(0, 2**63 + 10**9))
+    for _ in range(2):
+        assert opened().search("ferry to Bergen")[0].path == "workspace/trip.md"
+    assert not opened().refresh().changed
+
+
 def test_since_must_be_a_day(opened: Callable[..., Search]) -> None:
     with pytest.raises(UsageError, match="not a day: 'soon'"):
         opened().search("boiler", since="soon")
