@@ -29,6 +29,7 @@ from openclaw.security.masking import (
 )
 from openclaw.security.policy import Declined, PermissionQuestion, Policy
 from openclaw.security.untrusted import break_tokens, strip_hidden
+from openclaw.storage.text import join_surrogates
 from openclaw.tools.allowed_tools import allows
 from openclaw.tools.paths import SPILL
 from openclaw.tools.results import (
@@ -333,14 +334,15 @@ class Toolbox:
         if not tool.foreign:
             return self._prepare_own_result(action, text, limits)
         source = f"{tool.foreign}: {action.target}" if action.target else tool.foreign
-        text = self._masking.mask(disarm_masks(text))  # before it is cut
+        text = self._masking.mask(disarm_masks(join_surrogates(text)))  # before it is cut
         return CallResult(as_data(text, source, self._changes, limits), True)
 
     def _prepare_own_result(
         self, action: Action | None, text: str, limits: ResultLimits
     ) -> CallResult:
         """Prepare a result of a built-in tool: fence text in it that others have written."""
-        text = self._masking.mask(text)  # before it is cut
+        # Bytes of a file name that are no text can be neither sent nor kept.
+        text = self._masking.mask(join_surrogates(text))  # before it is cut
         if f"<<data {self._changes.marker} " in text:
             return CallResult(text, True)
         source = self._watch.source(action, text) if self._watch and action else ""

@@ -73,6 +73,16 @@ def run(name: str, arguments: Any, box: Toolbox | None = None) -> CallResult:
     return (box or make_box()).run(ToolCall("1", name, arguments))
 
 
+@pytest.mark.parametrize("foreign", ["", "a page"])
+def test_a_result_holds_nothing_that_cannot_be_sent(foreign: str) -> None:
+    def changed() -> str:
+        """Tell what was changed."""
+        return "[Changed: workspace/a\udcff.txt]"
+
+    box = Toolbox([tool(changed, foreign=foreign)], Policy("full"), TurnChanges())
+    assert "workspace/a\ufffd.txt" in run("changed", {}, box).text.encode().decode()
+
+
 def test_a_typed_function_becomes_a_flat_schema_and_one_line() -> None:
     made = tool(read_page)
     assert made.description == "Read one page."
