@@ -21,7 +21,7 @@ from openclaw import __version__
 from openclaw.errors import Damaged, OpenclawError, Refused, UsageError
 from openclaw.frozen import frozen
 from openclaw.models.base import matches_schema, replace_surrogates
-from openclaw.server.wire import Problem
+from openclaw.server.wire import Problem, to_json_text
 from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:
@@ -170,6 +170,13 @@ def looking_up() -> Iterator[None]:
         raise Problem(404, str(error), error.hint) from error
 
 
+class JsonAnswer(JSONResponse):
+    """An answer as `to_json_text` writes it."""
+
+    def render(self, content: Any) -> bytes:
+        return to_json_text(content, (",", ":")).encode()
+
+
 _STATUSES: Sequence[tuple[type[Exception], int]] = (
     (ToolProblem, 400),
     (UsageError, 400),
@@ -196,7 +203,7 @@ def to_response(error: Exception) -> Response:
         said["exit_code"] = error.exit_code
     elif status == 500:
         said = {"error": f"{type(error).__name__}: {error}", "hint": "see what the server printed"}
-    return JSONResponse(said, status)
+    return JsonAnswer(said, status)
 
 
 def make_route(server: Service, path: str, endpoints: Iterable[Endpoint]) -> Route:
@@ -226,7 +233,7 @@ async def _answer(server: Service, endpoint: Endpoint, request: Request) -> Resp
         if status_of(error) == 500:
             traceback.print_exception(error)
         return to_response(error)
-    return made if isinstance(made, Response) else JSONResponse(made, endpoint.status)
+    return made if isinstance(made, Response) else JsonAnswer(made, endpoint.status)
 
 
 async def _read_body(endpoint: Endpoint, request: Request) -> dict[str, Any]:

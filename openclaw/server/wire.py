@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass
 from functools import cache
@@ -13,6 +14,7 @@ from openclaw import errors, events
 from openclaw.frozen import frozen
 from openclaw.messages import Material
 from openclaw.security.policy import PermissionQuestion
+from openclaw.storage.text import join_surrogates
 from openclaw.types import Mode
 
 
@@ -81,6 +83,13 @@ class Problem(Exception):
     def __init__(self, status: int, message: str, hint: str = "", **more: Any) -> None:
         super().__init__(message)
         self.status, self.hint, self.more = status, hint, more
+
+
+def to_json_text(value: Any, separators: tuple[str, str] | None = None) -> str:
+    """Return a value as JSON. Bytes of file names that are no text are U+FFFD, as no client takes
+    others."""
+    text = json.dumps(value, ensure_ascii=False, default=str, separators=separators)
+    return join_surrogates(text)
 
 
 # -------- events

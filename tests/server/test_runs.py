@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -432,3 +433,26 @@ def test_a_queued_prompt_waits_for_the_end_of_the_first(
     [queued] = http.get("/api/sessions/talk").json()["queued"]
     assert queued["id"] == second
     assert [v["answer"] for _, v in read(http, second) if v["event"] == "done"] == ["Second."]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs names of bytes")
+def test_a_file_whose_name_is_no_text_breaks_no_answer(
+    http: httpx.Client, home: Path, fake_ollama: FakeOllama
+) -> None:
+    command = {"command": "printf x > workspace/$(printf 'a\\377').txt"}
+    fake_ollama.say(Answer(calls=[("run_shell", command)]), "Done.")
+    run = begin(http, "Run the command.")
+
+    def state() -> dict[str, Any]:
+        return dict(http.get(f"/api/runs/{run}").json())
+
+    wait_for(lambda: state()["question"] or state()["state"] == "done")
+    if asked := state()["question"]:  # without bubblewrap
+        reply = {"question": asked["id"], "decision": "once"}
+        http.post(f"/api/runs/{run}/answer", json=reply)
+    done = next(each for _, each in read(http, run) if each["event"] == "done")
+    assert done["receipt"]["files"][0]["path"] == "workspace/a\ufffd.txt"
+    assert "workspace/a\ufffd.txt" in [each["path"] for each in http.get("/api/tree").json()]
+    talk = {"model": "openclaw", "messages": [{"role": "user", "content": "Run it again."}]}
+    fake_ollama.say("It was run.")
+    assert http.post("/v1/chat/completions", json=talk).status_code == 200

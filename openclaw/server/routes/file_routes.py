@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from starlette.responses import JSONResponse
-
 from openclaw.agent.agent import Agent
 from openclaw.history.blame import blame
 from openclaw.inspection.exchange import blame_json
 from openclaw.models.token_count import count
 from openclaw.security.policy import is_identity
-from openclaw.server.api import NUMBER, OBJECT, TEXT, TRUTH, Call, Routes, a_list, an_object
+from openclaw.server.api import (
+    NUMBER,
+    OBJECT,
+    TEXT,
+    TRUTH,
+    Call,
+    JsonAnswer,
+    Routes,
+    a_list,
+    an_object,
+)
 from openclaw.server.markup import to_html
 from openclaw.server.shared_tools import FOLDERS, read_file
 from openclaw.server.wire import Problem
@@ -63,7 +71,7 @@ def read(call: Call, path: str = "") -> Any:
         shown = agent.masker.mask_for_display(text)
     tag = md5(data)
     answer = {"path": path, "content": shown, "etag": tag, "read_only": shown != text}
-    return JSONResponse(answer, headers={"etag": f'"{tag}"'})
+    return JsonAnswer(answer, headers={"etag": f'"{tag}"'})
 
 
 @ROUTES.add("POST", "/api/files", "files", answer=SAVED)
@@ -91,7 +99,7 @@ def save(call: Call, path: str, content: str, etag: str = "", base: str | None =
         except SaveConflict as conflict:
             raise _tell_conflict(path, read_bytes(file), content) from conflict
     done = {"path": path, "etag": md5(saved.after), "merged": saved.merged, "turn": turn.turn}
-    return JSONResponse(done, headers={"etag": f'"{done["etag"]}"'})
+    return JsonAnswer(done, headers={"etag": f'"{done["etag"]}"'})
 
 
 @ROUTES.add(

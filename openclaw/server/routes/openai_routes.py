@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import wraps
 from typing import Any
 
-from starlette.responses import JSONResponse, StreamingResponse
+from starlette.responses import StreamingResponse
 
 from openclaw.errors import OpenclawError
-from openclaw.server.api import OBJECT, Call, Routes, status_of
+from openclaw.server.api import OBJECT, Call, JsonAnswer, Routes, status_of
 from openclaw.server.openai_chat import (
     AGENT,
     PLAIN,
@@ -22,7 +21,7 @@ from openclaw.server.openai_chat import (
     read_request,
     usage_json,
 )
-from openclaw.server.wire import Problem
+from openclaw.server.wire import Problem, to_json_text
 
 ROUTES = Routes()
 PIECE, WHOLE = "chat.completion.chunk", "chat.completion"
@@ -38,7 +37,7 @@ def _in_their_form(handle: Callable[..., Any]) -> Callable[..., Any]:
             return handle(call, **given)
         except (Problem, OpenclawError) as error:
             status = status_of(error)
-            return JSONResponse(_error_json(str(error), error.hint, status), status)
+            return JsonAnswer(_error_json(str(error), error.hint, status), status)
 
     return handle_and_tell
 
@@ -96,18 +95,18 @@ for _path in ("/v1/responses", "/v1/completions", "/v1/embeddings"):
     ROUTES.add("POST", _path, "chat", body=OBJECT, answer=OBJECT)(_in_their_form(_absent))
 
 
-async def _whole(answer: Answer | PlainAnswer, request: ChatRequest) -> JSONResponse:
+async def _whole(answer: Answer | PlainAnswer, request: ChatRequest) -> JsonAnswer:
     thoughts = ""
     async for piece in answer.pieces():
         thoughts += (piece or {}).get("reasoning_content", "")
     if error := answer.error:
-        return JSONResponse(_error_json(error.message, error.hint), 503)
+        return JsonAnswer(_error_json(error.message, error.hint), 503)
     message = {"role": "assistant", "content": answer.text}
     if thoughts:
         message["reasoning_content"] = thoughts
     choice = {"index": 0, "message": message, "finish_reason": answer.finish_reason}
     head = head_json(WHOLE, request.model) | {"choices": [choice]}
-    return JSONResponse(head | {"usage": usage_json(answer.usage)} | _more(answer))
+    return JsonAnswer(head | {"usage": usage_json(answer.usage)} | _more(answer))
 
 
 async def _frames(answer: Answer | PlainAnswer, request: ChatRequest) -> AsyncIterator[str]:
@@ -135,4 +134,4 @@ def _more(answer: Answer | PlainAnswer) -> dict[str, Any]:
 
 
 def _frame(value: Mapping[str, Any]) -> str:
-    return f"data: {json.dumps(value, ensure_ascii=False, default=str)}\n\n"
+    return f"data: {to_json_text(value)}\n\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
@@ -21,7 +20,7 @@ from openclaw.server.api import NUMBER, SCHEMAS, TEXT, Call, Routes, a_list, an_
 from openclaw.server.markup import to_html
 from openclaw.server.runs import Run, follow
 from openclaw.server.shared_tools import find_file
-from openclaw.server.wire import Problem, PromptRequest
+from openclaw.server.wire import Problem, PromptRequest, to_json_text
 from openclaw.types import ToolProblem
 
 ROUTES = Routes()
@@ -181,7 +180,7 @@ async def _frames(run: Run, after: int) -> AsyncIterator[str]:
 def _frame(number: int, data: Mapping[str, Any], end: Done | Error | None = None) -> str:
     """Return one event as the stream has it; 0 is no number. `end` is how the run ended."""
     head = f"id: {number}\n" if number else ""
-    body = json.dumps({**data, **_aliases(data, end)}, ensure_ascii=False, default=str)
+    body = to_json_text({**data, **_aliases(data, end)})
     return f"{head}event: {data['event']}\ndata: {body}\n\n"
 
 
