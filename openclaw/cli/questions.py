@@ -16,6 +16,7 @@ from typing import TextIO
 import typer
 
 from openclaw.errors import Refused, UsageError
+from openclaw.security.display import one_line
 from openclaw.storage.program import is_started_by_agent
 from openclaw.storage.text import write_text
 
@@ -182,7 +183,7 @@ def confirm(question: str, *, yes: bool) -> bool:
         raise UsageError(f"{nowhere}: {question}", "add --yes")
 
     with suppress(EOFError):
-        return read_letter(f"{question} [y/N]: ", "yn", "n") == "y"
+        return read_letter(f"{one_line(question)} [y/N]: ", "yn", "n") == "y"
     return False
 
 

@@ -129,6 +129,19 @@ def test_who_has_read_the_question_is_heard_and_the_end_of_input_is_no_reply() -
     assert got(terminal) == "nothing"
 
 
+@terminals
+def test_a_name_in_a_question_cannot_rewrite_it(home: Path) -> None:
+    import pexpect
+
+    config = home / ".git" / "config"
+    config.write_text(config.read_text() + '[remote "origin"]\n\turl = "https://a\x1b[2K.test"\n')
+    words = ["-m", "openclaw", "--home", str(home), "trust", "--remote", "origin"]
+    terminal = pexpect.spawn(sys.executable, words, encoding="utf-8", timeout=20)
+    terminal.expect_exact("yours, and all that push to it?")
+    assert "\x1b[2K" not in terminal.before and "\u241b[2K" in terminal.before
+    terminal.close(force=True)
+
+
 def test_what_is_piped_in_is_read_as_it_comes() -> None:
     done = subprocess.run(
         [sys.executable, "-c", ASKS, "0"],
