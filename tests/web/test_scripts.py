@@ -299,6 +299,7 @@ def test_a_memory_is_changed_where_it_stands_by_now(script: Script) -> None:
         location.hash = "#/s/a/todos/"; await wait(); location.hash = "#/s/a/memory/"; await wait();
         const buttons = (text) => get("tab").all().filter((each) => each.textContent === text);
         const [, remember] = buttons("Remember"), [, forget] = buttons("Forget");
+        assert.equal(remember.getAttribute("aria-label"), "Remember: mine");
         routes["GET /api/memory"] = [note(3, "wrong"), note(4, "right")];
         routes["GET /api/review"] = [note(1, "mine"), note(2, "of a stranger")];
         routes["POST /api/review"] = []; routes["DELETE /api/memory"] = {};

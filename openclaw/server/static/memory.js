@@ -23,7 +23,8 @@ export async function fillMemory(box, act) {
       await call("POST", "/api/review", { [verb]: [String(n)] });
     });
     const rows = waiting.map((/** @type {any} */ note) => [note.text, note.source || "",
-      make("span", {}, button("Remember", () => review(note, "accept")), button("Reject", () => review(note, "reject")))]);
+      make("span", {}, ...[["Remember", "accept"], ["Reject", "reject"]].map(([name, verb]) =>
+        button(name, () => review(note, verb), { "aria-label": `${name}: ${note.text}` })))]);
     box.append(block("Waiting for your yes", table(["Memory", "From", "Change"], rows)));
   }
   const rows = notes.map((/** @type {any} */ note) => [note.text, note.category, note.date || "", fileLink(note.path, note.line),
