@@ -311,3 +311,18 @@ def test_a_memory_is_changed_where_it_stands_by_now(script: Script) -> None:
         await remember.fire("click"); await wait();
         assert.equal(calls.filter((each) => each.method !== "GET").length, 2);""",
     )
+
+
+def test_an_error_of_another_conversation_does_not_replace_the_one_that_is_shown(
+    script: Script,
+) -> None:
+    script(
+        "#/s/a/todos/",
+        """routes["GET /api/sessions/gone"] = async () => {
+          await wait(20);
+          return { status: 404, error: "there is no conversation" };
+        };
+        location.hash = "#/s/gone/todos/"; await wait();
+        location.hash = "#/s/b/todos/"; await wait(40);
+        assert(find("of b", get("messages")));""",
+    )

@@ -89,7 +89,7 @@ export async function open(session, keep = false) {
     }
     if (!keep) scrollDown();
   } catch (error) {
-    box.replaceChildren(problem(error));
+    if (session === view.session) box.replaceChildren(problem(error));
   }
 }
 
