@@ -129,9 +129,9 @@ class SessionFolder:
         except TooNew as error:
             raise Damaged(f"{path} cannot be used: {error}", "install a newer openclaw") from error
         except OSError as error:
-            raise Damaged(
-                f"{path} cannot be read: {error.strerror}", "give this user access to it"
-            ) from error
+            closed = isinstance(error, PermissionError)
+            hint = "give this user access to it" if closed else "move it to another folder"
+            raise Damaged(f"{path} cannot be read: {error.strerror}", hint) from error
         except ValueError as error:
             if SIGN in data and conflicts(data.decode("utf-8", "replace")):
                 what = f"conversation {path.stem} holds both sides of a merge"

@@ -357,3 +357,12 @@ def test_a_search_reads_the_list_of_parts_once_a_conversation(store: SessionStor
     session.extra[ARCHIVED] = Listed(session.extra[ARCHIVED])
     assert len(search(store.talks(session), "fox")) == 50
     assert len(looks) <= 4
+
+
+@POSIX
+def test_a_file_that_is_no_plain_one_is_told_with_what_to_do(store: SessionStore) -> None:
+    saved(store)
+    (store.folder / "other.json").symlink_to(store.folder / "long.json")
+    assert [each.id for each in store.list()] == ["long"]
+    (problem,) = store.problems
+    assert "is a link" in problem and problem.endswith("(move it to another folder)")
