@@ -326,3 +326,19 @@ def test_an_error_of_another_conversation_does_not_replace_the_one_that_is_shown
         location.hash = "#/s/b/todos/"; await wait(40);
         assert(find("of b", get("messages")));""",
     )
+
+
+def test_undo_stands_below_the_newest_answer_only(script: Script) -> None:
+    script(
+        "#/s/a/todos/",
+        f"""{RUN}
+        const made = {{ event: "done", answer: "", html: "", sources: [], receipt_line: "made" }};
+        routes["GET /api/runs/r/events"] = () => ({{ stream: frame(1, made) + end }});
+        const buttons = () => get("messages").all().filter((each) => each.textContent === "Undo");
+        await send("hello"); await wait(20);
+        assert.equal(buttons().length, 1);
+        const failed = {{ event: "error", message: "away" }};
+        routes["GET /api/runs/r/events"] = () => ({{ stream: frame(1, failed) + end }});
+        await send("hello"); await wait(20);
+        assert.equal(buttons().length, 0);""",
+    )

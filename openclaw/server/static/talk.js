@@ -323,9 +323,11 @@ class Telling {
         this.question = null;
         break;
       case "done":
+        forgetEarlier();
         this.finish(event);
         break;
       case "error":
+        forgetEarlier();
         this.article.append(make("p", { class: "problem", role: "alert", text: event.message + (event.hint ? ` (${event.hint})` : "") }));
         break;
     }
@@ -363,16 +365,20 @@ class Telling {
       this.article.append(make("p", { class: "quiet", text: "from" }, ...places));
     }
     if (done.receipt_line) {
-      const undo = button("Undo", () => takeBack(done.session_id));
+      const undo = button("Undo", () => takeBack(done.session_id), { class: "undo" });
       this.article.append(make("p", { class: "receipt", text: `${done.receipt_line} ` }, undo));
     }
     const why = make("a", { href: "#", text: "Why?", on: { click: (/** @type {Event} */ event) => {
       event.preventDefault();
       go({ tab: "inside", rest: "" });
     } } });
-    for (const each of get("messages").querySelectorAll(".why")) each.remove(); // it tells of the newest answer
     this.article.append(make("footer", { class: "why" }, why));
   }
+}
+
+/** Take away what is of the newest turn alone, now that there is a newer one. */
+function forgetEarlier() {
+  for (const each of get("messages").querySelectorAll(".why, .undo")) each.remove();
 }
 
 /** @param {any[]} found */
