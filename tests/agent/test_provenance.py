@@ -19,6 +19,7 @@ from openclaw.security.policy import PermissionQuestion
 from openclaw.sessions.session import Session
 from openclaw.tools.shell.sandbox import why_unavailable
 from openclaw.types import Action, Shown, TurnChanges
+from tests.fakes.files import write_file
 from tests.fakes.scripted import Line
 from tests.fakes.talk import Talk, answer, call, done, results, talk
 
@@ -52,8 +53,7 @@ def inbox(it: Talk) -> list[tuple[str, str]]:
 
 
 def put(it: Talk, path: str, text: str) -> None:
-    (it.root / path).parent.mkdir(parents=True, exist_ok=True)
-    (it.root / path).write_text(text, "utf-8")
+    write_file(it.root / path, text)
 
 
 def foreign(it: Talk) -> dict[str, Any]:

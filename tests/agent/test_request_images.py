@@ -21,6 +21,7 @@ from openclaw.inspection.context import context_report
 from openclaw.messages import MAX_IMAGE_BYTES, Image, Material, Message
 from openclaw.models import ollama, openai, token_count
 from openclaw.models.token_count import Meter
+from tests.fakes.files import write_file
 from tests.fakes.ollama_server import FakeModel, FakeOllama
 from tests.fakes.scripted import CARD, ScriptedModel
 from tests.fakes.talk import Talk, answer, new_home, talk
@@ -37,9 +38,7 @@ BEGINNINGS = {
 
 
 def picture(root: Path, name: str = "workspace/cat.png", data: bytes = PNG) -> Path:
-    (root / name).parent.mkdir(parents=True, exist_ok=True)
-    (root / name).write_bytes(data)
-    return root / name
+    return write_file(root / name, data)
 
 
 def show(it: Talk, prompt: str, said: str) -> list[object]:

@@ -32,6 +32,7 @@ from openclaw.tools.shell import sandbox
 from openclaw.types import Mode
 from tests.attacks.harm import CODE, KEY, PASSWORD, TOKEN, changed, files, sent, shown
 from tests.attacks.orders import HERON, Call
+from tests.fakes.files import write_file, write_files
 from tests.fakes.scripted import Line, ScriptedModel
 from tests.fakes.search_thread import SearchThread
 from tests.fakes.talk import NOON, Protocol, Talk, call, new_home
@@ -86,9 +87,7 @@ class World:
         return self.top / "home"
 
     def put(self, path: str, text: str) -> None:
-        file = self.home / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, "utf-8")
+        write_file(self.home / path, text)
 
     def filled(self, text: str) -> str:
         names = {
@@ -240,10 +239,8 @@ def _in_texts(value: Any, change: Callable[[str], str]) -> Any:
 def world(top: Path, protocol: Protocol = "native") -> Iterator[World]:
     """A world below a folder in which the user's folder is there already."""
     new_home(top / "home")
-    for path, text in {**{f"home/{p}": t for p, t in _HOME.items()}, **_ELSEWHERE}.items():
-        file = top / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, "utf-8")
+    write_files(top / "home", _HOME)
+    write_files(top, _ELSEWHERE)
     (top / "models").mkdir(exist_ok=True)
     _link(top)
     if shutil.which("git"):

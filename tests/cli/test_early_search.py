@@ -13,6 +13,7 @@ from openclaw.cli.early_search import search_early
 from openclaw.cli.main import run
 from openclaw.storage.home import Home
 from openclaw.storage.trust_store import trust_home
+from tests.fakes.files import write_file
 from tests.fakes.talk import new_home
 
 
@@ -21,9 +22,7 @@ def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     """A trusted home in which memory was searched before; the current folder."""
     home = Home(new_home(tmp_path / "home"))
     trust_home(home)
-    index = home.private / "index" / "index.sqlite"
-    index.parent.mkdir(parents=True, exist_ok=True)
-    index.touch()
+    write_file(home.private / "index" / "index.sqlite", "")
     monkeypatch.chdir(home.root)
     monkeypatch.delenv("OPENCLAW_HOME", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)

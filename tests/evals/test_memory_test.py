@@ -27,6 +27,7 @@ from openclaw.retrieval.passages import Passage
 from openclaw.retrieval.search import Rankings, Search
 from openclaw.sessions.session import Session
 from tests.fakes.embedder import WordEmbedder
+from tests.fakes.files import write_files
 from tests.fakes.talk import new_home, talk
 
 FILES = {
@@ -49,11 +50,7 @@ TABLE = """# Tests
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """The home that OPENCLAW_HOME names; it is searched by words only."""
-    root = tmp_path / "home"
-    for path, text in FILES.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text, "utf-8")
-    return root
+    return write_files(tmp_path / "home", FILES)
 
 
 def memory(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from openclaw.storage.home import Home
 from openclaw.storage.trust_store import trust_home
 from tests.fakes.command import Result, openclaw
+from tests.fakes.files import write_file
 from tests.fakes.git_home import copy_home, git
 
 
@@ -33,9 +34,7 @@ class Device:
         return found
 
     def write(self, path: str, text: str | bytes) -> None:
-        file = self.root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(text.encode() if isinstance(text, str) else text)
+        write_file(self.root / path, text)
 
     def append(self, path: str, text: str) -> None:
         self.write(path, self.read(path) + text)

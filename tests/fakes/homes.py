@@ -21,6 +21,7 @@ from openclaw.messages import Material
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.sessions.session import Session
 from openclaw.storage.home import Home
+from tests.fakes.files import write_files
 from tests.fakes.mcp_home import as_settings, bare
 from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama, Line
 from tests.fakes.search_thread import SearchThread
@@ -289,7 +290,7 @@ def make(case: Case, folder: Path, server: FakeOllama) -> Home:
     home = Home(new_home(folder))
     for name in case.removed:
         shutil.rmtree(home.root / name)
-    write(home, case.files)
+    write_files(home.root, case.files)
     settings = {
         "model": f"{case.provider}/{case.model.name}",
         "recall": "tool",
@@ -302,13 +303,6 @@ def make(case: Case, folder: Path, server: FakeOllama) -> Home:
     for path in case.foreign:
         ForeignFiles(home).note(path, "web: example.org")
     return home
-
-
-def write(home: Home, files: Files) -> None:
-    for path, content in files.items():
-        file = home.root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
 def home_is_searched(case: Case) -> bool:
@@ -345,4 +339,4 @@ def talk_before(home: Home, case: Case, server: FakeOllama) -> None:
             for _ in app.compact(session):
                 pass
             server.script.clear()
-    write(home, case.edits)
+    write_files(home.root, case.edits)

@@ -15,18 +15,10 @@ from openclaw.cli.main import run
 from openclaw.skills.source_records import read_source_records
 from openclaw.storage.home import Home
 from openclaw.storage.trust_store import trust_home
+from tests.fakes.files import write_files
 
 SKILL = "---\nname: {0}\ndescription: Does {0}. Use when asked.\n---\n\n# {0}\n"
 needs_git = pytest.mark.skipif(not shutil.which("git"), reason="needs git")
-
-
-def put(folder: Path, files: dict[str, str]) -> Path:
-    """Write files below a folder."""
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="")
-    return folder
 
 
 def tree(folder: Path) -> dict[str, str]:
@@ -55,7 +47,7 @@ def repository(folder: Path) -> Path:
 
 def new_home(root: Path) -> Home:
     """A home without skills."""
-    home = Home(put(root, {"workspace/SOUL.md": "# Soul\n"}))
+    home = Home(write_files(root, {"workspace/SOUL.md": "# Soul\n"}))
     trust_home(home)
     return home
 
@@ -63,7 +55,7 @@ def new_home(root: Path) -> Home:
 def new_weather(folder: Path) -> Path:
     """The folder of a skill with a script."""
     files = {"SKILL.md": SKILL.format("weather"), "scripts/run.sh": "#!/bin/sh\necho hi\n"}
-    return put(folder / "weather", files)
+    return write_files(folder / "weather", files)
 
 
 class Claw:

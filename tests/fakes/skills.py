@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from openclaw.skills.skill import Root, Skill, list_skills
+from tests.fakes.files import write_file
 
 GOOD = "---\nname: {0}\ndescription: Does {0}.\n---\n\n# {0}\n\nBody.\n"
 
@@ -12,10 +13,7 @@ GOOD = "---\nname: {0}\ndescription: Does {0}.\n---\n\n# {0}\n\nBody.\n"
 def put(folder: Path, name: str, text: str | bytes = "", file: str = "SKILL.md") -> Path:
     """Write a SKILL.md into folder/name, a good one when nothing is given."""
     path = folder / name / file
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = text or GOOD.format(path.parent.name)
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return path
+    return write_file(path, text or GOOD.format(path.parent.name))
 
 
 def front(*lines: str, name: str = "s", description: str = "Does it.") -> str:

@@ -38,6 +38,7 @@ from openclaw.storage.home import Home
 from openclaw.storage.program import python_command
 from openclaw.tools.memory_tools import RecallTools, clean_passage, show_passage
 from openclaw.types import Shown, ToolProblem, TurnChanges
+from tests.fakes.files import write_files
 from tests.fakes.search_thread import SearchThread
 from tests.fakes.talk import Talk, answer, call, new_home, results, talk
 
@@ -51,11 +52,8 @@ NOTES = {
 def home_with(folder: Path, files: dict[str, str] | None = None) -> Path:
     """A home that is searched by words only, so that nothing has to be installed."""
     new_home(folder)
-    (folder / "openclaw.yaml").write_text("embedding: none\n", "utf-8")
-    for path, text in (NOTES if files is None else files).items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text, "utf-8")
-    return folder
+    files = NOTES if files is None else files
+    return write_files(folder, {"openclaw.yaml": "embedding: none\n", **files})
 
 
 @pytest.fixture

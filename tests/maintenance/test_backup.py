@@ -25,6 +25,7 @@ from openclaw.sessions.store import SessionStore
 from openclaw.storage.git import Git
 from openclaw.storage.home import Home
 from openclaw.storage.safe_open import follow
+from tests.fakes.files import write_files
 from tests.fakes.git_home import copy_home
 from tests.fakes.git_home import git as run_git
 
@@ -41,9 +42,7 @@ def home(tmp_path: Path) -> Home:
     store.save(session)
     (home.workspace / "empty").mkdir()
     (home.workspace / "odd \u00e4 name '\u65e5.txt").write_bytes(b"\0\xff" * 700_000)
-    for name in ("index", "cache", "locks"):
-        (home.private / name).mkdir(parents=True, exist_ok=True)
-        (home.private / name / "x").write_text("derived", "utf-8")
+    write_files(home.private, dict.fromkeys(("index/x", "cache/x", "locks/x"), "derived"))
     (home.private / "learned.json").write_text("{}", "utf-8")
     return home
 

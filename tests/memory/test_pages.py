@@ -11,6 +11,7 @@ from openclaw.memory.pages import gather, refresh
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.storage.home import Home
 from openclaw.storage.trust_store import trust_home
+from tests.fakes.files import write_file
 
 DAY, NEXT = "memory/2026-03-04.md", "memory/2026-03-05.md"
 LENA = "memory/people/lena.md"
@@ -31,8 +32,7 @@ def home(tmp_path: Path) -> Home:
 
 
 def write(home: Home, name: str, text: str) -> None:
-    (home.root / name).parent.mkdir(parents=True, exist_ok=True)
-    (home.root / name).write_text(text, encoding="utf-8")
+    write_file(home.root / name, text)
 
 
 def page(home: Home, name: str = LENA) -> str:

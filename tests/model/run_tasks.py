@@ -26,6 +26,7 @@ from openclaw.models.registry import open_one
 from openclaw.security.grants import Grant
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import create_home
+from tests.fakes.files import write_files
 from tests.fakes.web_server import FakeSite, Said
 from tests.model.fresh_tasks import FRESH, SEEN
 from tests.model.tasks import TASKS, Result, Task
@@ -47,9 +48,7 @@ def run_task(task: Task, model: Model, settings: Settings | None = None) -> Outc
     with tempfile.TemporaryDirectory(prefix="openclaw-task-", ignore_cleanup_errors=True) as folder:
         home = Home(Path(folder).resolve())
         create_home(home.root)
-        for path, text in task.files.items():
-            (home.root / path).parent.mkdir(parents=True, exist_ok=True)
-            (home.root / path).write_text(text, "utf-8")
+        write_files(home.root, task.files)
         with _site(task) as site:
             app = _opened(task, home, settings or load_settings(home), site)
             app.model = model

@@ -22,6 +22,7 @@ from openclaw.retrieval.vector_upkeep import AROUND
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
 from tests.data.sample import sample
+from tests.fakes.files import write_file
 from tests.fakes.index import (
     FakeEmbedder,
     built_anew,
@@ -53,10 +54,7 @@ def store(home: Path) -> Iterator[IndexStore]:
 
 
 def put(home: Path, path: str, text: str) -> Path:
-    file = home / path
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, "utf-8")
-    return file
+    return write_file(home / path, text)
 
 
 def late() -> int:

@@ -10,6 +10,7 @@ import pytest
 
 from openclaw.retrieval.scan import IgnoreCache, IndexOptions, Scan, find_files
 from openclaw.storage.home import Home
+from tests.fakes.files import write_files
 
 links = pytest.mark.skipif(os.name == "nt", reason="symlinks need a privilege on Windows")
 
@@ -23,9 +24,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def put(root: Path, *paths: str, text: str = "x\n") -> None:
-    for path in paths:
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text, "utf-8")
+    write_files(root, dict.fromkeys(paths, text))
 
 
 def found(root: Path, *paths: str, sessions: bool = False) -> list[str]:

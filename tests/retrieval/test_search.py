@@ -30,6 +30,7 @@ from openclaw.retrieval.snapshot import SnapshotView
 from openclaw.storage.home import Home
 from openclaw.types import Shown, ToolProblem
 from tests.fakes.embedder import WordEmbedder
+from tests.fakes.files import write_file
 
 DAY = """# 2026-03-02
 
@@ -68,10 +69,7 @@ def opened(home: Path) -> Iterator[Callable[..., Search]]:
 
 
 def write(home: Path, path: str, text: str) -> Path:
-    file = home / path
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, "utf-8", newline="")
-    return file
+    return write_file(home / path, text)
 
 
 def places(found: list[Passage]) -> list[str]:

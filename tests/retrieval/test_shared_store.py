@@ -41,6 +41,7 @@ from openclaw.retrieval.writer import context_key
 from openclaw.storage.home import Home
 from tests.data.sample import sample
 from tests.fakes.embedder import WordEmbedder
+from tests.fakes.files import write_file
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.ollama_server import FakeModel, FakeOllama
 from tests.fakes.vector_servers import MilvusServer, PostgresServer
@@ -189,9 +190,7 @@ def clone(home: Path, tmp_path: Path) -> Iterator[Callable[..., Clone]]:
 
 
 def write(home: Path, path: str, text: str) -> None:
-    file = home / path
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, "utf-8", newline="")
+    write_file(home / path, text)
 
 
 # -------- what clones have in common

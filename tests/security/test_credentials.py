@@ -12,6 +12,7 @@ from openclaw.home.attachments import attach
 from openclaw.retrieval.scan import IndexOptions, Scan
 from openclaw.security.credentials import why_denied, why_name_denied
 from openclaw.storage.home import Home
+from tests.fakes.files import write_file, write_files
 
 # Below the user's folder.
 SECRET = """
@@ -150,9 +151,7 @@ def test_the_tables_are_large_enough() -> None:
 
 @pytest.mark.parametrize("name", ["~/.ssh/id_rsa", ".env", "~/.aws/credentials"])
 def test_a_closed_file_cannot_be_attached(name: str, tmp_path: Path) -> None:
-    file = (tmp_path / Path(name).expanduser()).absolute()
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("A=1\n")
+    write_file((tmp_path / Path(name).expanduser()).absolute(), "A=1\n")
     with pytest.raises(UsageError, match="is not attached") as caught:
         attach(f"read @{name} please", "", tmp_path, tmp_path)
     assert "\n" not in str(caught.value)
@@ -162,9 +161,8 @@ def test_a_closed_file_cannot_be_attached(name: str, tmp_path: Path) -> None:
 def test_closed_files_are_not_indexed(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     names = ["workspace/prod.env", "workspace/wallet.dat", "workspace/a.pem", "memory/b.key"]
-    for name in [*names, "workspace/plain.md", "workspace/keys/id_rsa"]:
-        (home.root / name).parent.mkdir(parents=True, exist_ok=True)
-        (home.root / name).write_text("text\n")
+    others = ["workspace/plain.md", "workspace/keys/id_rsa"]
+    write_files(home.root, dict.fromkeys([*names, *others], "text\n"))
     link = home.root / "workspace" / "harmless.md"
     with contextlib.suppress(OSError):
         link.symlink_to(home.root / "workspace" / "keys" / "id_rsa")

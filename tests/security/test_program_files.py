@@ -17,6 +17,7 @@ from openclaw.security.program_files import copied_files, find_programs
 from openclaw.security.program_trust import make_trust_request
 from openclaw.storage.home import Home
 from openclaw.storage.scratch import PREFIX, STALE_SECONDS, scratch
+from tests.fakes.files import write_file
 from tests.fakes.talk import new_home
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="scripts for sh")
@@ -27,9 +28,7 @@ GOOD, BAD = "#!/bin/sh\necho good\n", "#!/bin/sh\necho bad; touch bad_ran worksp
 def home(tmp_path: Path) -> Home:
     home = Home(new_home(tmp_path / "home"))
     for path in ("check.sh", "hooks/check.sh", "workspace/lib/check.sh", "workspace/check.sh"):
-        (home.root / path).parent.mkdir(parents=True, exist_ok=True)
-        (home.root / path).write_text(GOOD, "utf-8")
-        (home.root / path).chmod(0o755)
+        write_file(home.root / path, GOOD).chmod(0o755)
     return home
 
 

@@ -18,6 +18,7 @@ from openclaw.security.program_trust import make_trust_request
 from openclaw.storage.home import Home
 from openclaw.storage.trust_store import Trust
 from openclaw.types import Action
+from tests.fakes.files import write_file
 
 CHECK = Hook("before_tool", "./hooks/check.sh --strict", ("run_*",))
 
@@ -96,8 +97,7 @@ def test_another_command_or_key_is_asked_for_anew(home: Home, trust: Trust, othe
 )
 def test_a_file_that_a_hook_may_run_is_asked_for_anew(home: Home, trust: Trust, path: str) -> None:
     state = said_yes(trust, home, CHECK)
-    (home.root / path).parent.mkdir(parents=True, exist_ok=True)
-    (home.root / path).write_text("import os\n", "utf-8")
+    write_file(home.root / path, "import os\n")
     assert state() == "changed"
 
 

@@ -21,6 +21,7 @@ from openclaw.tools.shell.shell import Runner, ShellTools
 from openclaw.tools.tool import CallForm, Tool
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import Action, Mode, TurnChanges
+from tests.fakes.files import write_file
 from tests.fakes.talk import Protocol, Talk, answer, call, done, notices, results, talk
 from tests.security.test_secrets import chance, pem
 
@@ -52,10 +53,7 @@ def holders(it: Talk, secret: str) -> set[str]:
 
 
 def put(it: Talk, path: str, text: str) -> Path:
-    file = it.root / path
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, "utf-8")
-    return file
+    return write_file(it.root / path, text)
 
 
 # -------- what goes in

@@ -16,6 +16,7 @@ from openclaw.skills.source_records import read_source_records, record
 from openclaw.storage.home import Home
 from tests.data.sample import sample
 from tests.end_to_end.test_faults import posix
+from tests.fakes.files import write_files
 from tests.fakes.skill_home import (
     SKILL,
     Claw,
@@ -23,7 +24,6 @@ from tests.fakes.skill_home import (
     needs_git,
     new_home,
     new_weather,
-    put,
     repository,
     tree,
 )
@@ -47,7 +47,7 @@ def claw(home: Home, capsys: pytest.CaptureFixture[str]) -> Claw:
 
 def test_other_entries_keep_their_values_and_their_order(home: Home) -> None:
     before = "first: {source: here, extra: [1, 2]}\nb: 1\nsecond: {source: there}\n"
-    put(home.skills, {".sources.yaml": before})
+    write_files(home.skills, {".sources.yaml": before})
     record(home.skills, "new", {"source": "a: b # c", "installed": "2026-01-02"})
     record(home.skills, "first", {"source": "x"})
     record(home.skills, "second", None)
@@ -72,7 +72,7 @@ def test_a_name_that_yaml_would_read_otherwise_stays_text(home: Home, name: str)
 def test_a_damaged_file_is_told_and_nothing_is_changed(
     claw: Claw, weather: Path, text: str
 ) -> None:
-    put(claw.home.skills, {".sources.yaml": text})
+    write_files(claw.home.skills, {".sources.yaml": text})
     claw("install", str(weather), "--yes", code=6)
     assert tree(claw.home.skills) == {".sources.yaml": text}
     with pytest.raises(Damaged):
@@ -80,11 +80,11 @@ def test_a_damaged_file_is_told_and_nothing_is_changed(
 
 
 def test_an_update_shows_what_changed_and_replaces_it(claw: Claw, weather: Path) -> None:
-    put(weather, {"old.md": "x"})
+    write_files(weather, {"old.md": "x"})
     claw("install", str(weather), "--yes")
     assert claw.json("update", "--yes") == [{"name": "weather", "state": "unchanged"}]
     (weather / "old.md").unlink()
-    put(weather, {"new.md": "x", "SKILL.md": SKILL.format("weather") + "more\n"})
+    write_files(weather, {"new.md": "x", "SKILL.md": SKILL.format("weather") + "more\n"})
     assert "weather: waiting" in claw("update", code=2)
     assert "old.md" in str(sorted(claw.skills()))
     shown = claw("update", "weather", "--yes")
@@ -96,9 +96,9 @@ def test_an_update_shows_what_changed_and_replaces_it(claw: Claw, weather: Path)
 
 def test_what_was_edited_here_is_not_overwritten_without_force(claw: Claw, weather: Path) -> None:
     claw("install", str(weather), "--yes")
-    put(claw.home.skills, {"weather/SKILL.md": SKILL.format("weather") + "mine\n"})
+    write_files(claw.home.skills, {"weather/SKILL.md": SKILL.format("weather") + "mine\n"})
     assert claw.json("update", "--yes")[0]["state"] == "unchanged"
-    put(weather, {"new.md": "x"})
+    write_files(weather, {"new.md": "x"})
     (told,) = claw.json("update", "--yes", code=1)
     assert (told["state"], told["added"], told["changed"]) == ("edited", ["new.md"], ["SKILL.md"])
     assert claw.skills()["weather/SKILL.md"].endswith("mine\n")
@@ -110,7 +110,7 @@ def test_what_was_edited_here_is_not_overwritten_without_force(claw: Claw, weath
 def test_a_repository_is_updated_to_the_new_commit(claw: Claw, weather: Path) -> None:
     repo = repository(weather.rename(weather.parent / "weather.git"))
     claw("install", str(repo), "--yes")
-    put(repo, {"new.md": "x"})
+    write_files(repo, {"new.md": "x"})
     in_git(repo, "add", "--all")
     in_git(repo, "commit", "--quiet", "--message", "two")
     assert claw.json("update", "--yes")[0]["added"] == ["new.md"]
@@ -121,15 +121,15 @@ def test_a_pinned_skill_stays_and_one_that_cannot_be_fetched_stops_no_other(
     claw: Claw, weather: Path, tmp_path: Path
 ) -> None:
     claw("install", str(weather), "--yes", "--pin")
-    other = put(tmp_path / "other", {"SKILL.md": SKILL.format("other")})
-    away = put(tmp_path / "away", {"SKILL.md": SKILL.format("away")})
-    gone = put(tmp_path / "gone", {"SKILL.md": SKILL.format("gone")})
+    other = write_files(tmp_path / "other", {"SKILL.md": SKILL.format("other")})
+    away = write_files(tmp_path / "away", {"SKILL.md": SKILL.format("away")})
+    gone = write_files(tmp_path / "gone", {"SKILL.md": SKILL.format("gone")})
     for source in (away, other, gone):
         claw("install", str(source), "--yes")
     shutil.rmtree(away)
     shutil.rmtree(claw.home.skills / "gone")
     for source in (weather, other):
-        put(source, {"new.md": "x"})
+        write_files(source, {"new.md": "x"})
     states = {one["name"]: one["state"] for one in claw.json("update", "--yes", code=1)}
     assert states == {"weather": "pinned", "other": "updated", "away": "failed", "gone": "gone"}
     assert "weather/new.md" not in claw.skills()
@@ -139,7 +139,7 @@ def test_a_pinned_skill_stays_and_one_that_cannot_be_fetched_stops_no_other(
 
 def test_a_name_in_the_sources_never_becomes_a_path(claw: Claw, weather: Path) -> None:
     text = f"../workspace:\n  source: {weather}\n"
-    put(claw.home.skills, {".sources.yaml": text})
+    write_files(claw.home.skills, {".sources.yaml": text})
     assert claw.json("update", "--yes", "--force") == []
     assert tree(claw.home.workspace) == {"SOUL.md": "# Soul\n"}
 
@@ -157,7 +157,7 @@ def test_a_skill_is_removed_after_a_yes_with_its_origin(claw: Claw, weather: Pat
 
 
 def test_a_skill_is_found_by_its_name_and_a_broken_one_by_its_folder(claw: Claw) -> None:
-    put(claw.home.skills, {
+    write_files(claw.home.skills, {
         "group/a/SKILL.md": SKILL.format("Long Name"),
         "group/b/SKILL.md": SKILL.format("b"),
         "broken/SKILL.md": "nothing",
@@ -173,7 +173,9 @@ def test_a_skill_is_found_by_its_name_and_a_broken_one_by_its_folder(claw: Claw)
 
 @pytest.mark.parametrize("name", ["..", ".", "", "../workspace", "skills", "/etc"])
 def test_nothing_but_a_skill_is_removed(claw: Claw, name: str) -> None:
-    put(claw.home.skills, {"SKILL.md": SKILL.format("a"), "keep/SKILL.md": SKILL.format("keep")})
+    write_files(
+        claw.home.skills, {"SKILL.md": SKILL.format("a"), "keep/SKILL.md": SKILL.format("keep")}
+    )
     before = tree(claw.home.root)
     claw("remove", name, "--yes", code=2)
     assert tree(claw.home.root) == before

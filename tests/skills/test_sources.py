@@ -12,6 +12,7 @@ from openclaw.skills import sources
 from openclaw.skills.sources import Origin, read_origin
 from openclaw.storage.home import Home
 from tests.end_to_end.test_faults import posix
+from tests.fakes.files import write_files
 from tests.fakes.skill_home import (
     SKILL,
     Claw,
@@ -19,7 +20,6 @@ from tests.fakes.skill_home import (
     needs_git,
     new_home,
     new_weather,
-    put,
     repository,
 )
 
@@ -52,10 +52,10 @@ def test_a_repository_is_installed_at_its_commit(claw: Claw, weather: Path) -> N
 @needs_git
 def test_branch_commit_and_folder_are_named_after_the_url(claw: Claw, tmp_path: Path) -> None:
     files = {"skills/a/SKILL.md": SKILL.format("a"), "skills/b/SKILL.md": SKILL.format("b")}
-    repo = repository(put(tmp_path / "many.git", files))
+    repo = repository(write_files(tmp_path / "many.git", files))
     first = in_git(repo, "rev-parse", "HEAD")
     in_git(repo, "checkout", "--quiet", "-b", "dev/x")
-    put(repo, {"skills/a/new.md": "x"})
+    write_files(repo, {"skills/a/new.md": "x"})
     in_git(repo, "add", "--all")
     in_git(repo, "commit", "--quiet", "--message", "two")
     claw("install", str(repo), "--yes", code=2)
@@ -77,9 +77,11 @@ def test_branch_commit_and_folder_are_named_after_the_url(claw: Claw, tmp_path: 
 @posix
 def test_nothing_of_a_repository_runs(claw: Claw, weather: Path, tmp_path: Path) -> None:
     mark = tmp_path / "ran"
-    put(weather, {".gitattributes": "* filter=evil\n"})
+    write_files(weather, {".gitattributes": "* filter=evil\n"})
     repo = repository(weather.rename(weather.parent / "weather.git"))
-    template = put(tmp_path / "template", {"hooks/post-checkout": f"#!/bin/sh\ntouch {mark}\n"})
+    template = write_files(
+        tmp_path / "template", {"hooks/post-checkout": f"#!/bin/sh\ntouch {mark}\n"}
+    )
     (template / "hooks/post-checkout").chmod(0o755)
     config = tmp_path / "user" / "gitconfig"
     config.write_text(
@@ -92,10 +94,10 @@ def test_nothing_of_a_repository_runs(claw: Claw, weather: Path, tmp_path: Path)
 @needs_git
 @posix
 def test_links_in_a_repository_are_refused(claw: Claw, weather: Path, tmp_path: Path) -> None:
-    outside = put(tmp_path / "outside", {"SKILL.md": SKILL.format("outside")})
+    outside = write_files(tmp_path / "outside", {"SKILL.md": SKILL.format("outside")})
     (weather / "key").symlink_to(outside / "SKILL.md")
     files = weather.rename(weather.parent / "weather.git")
-    put(files, {"deep/weather/SKILL.md": SKILL.format("deep")})
+    write_files(files, {"deep/weather/SKILL.md": SKILL.format("deep")})
     (files / "way").symlink_to(outside)
     repo = repository(files)
     claw("install", str(repo), "--yes", code=7)
@@ -109,7 +111,7 @@ def test_a_tree_that_names_its_files_millions_of_times_is_refused(
     claw: Claw, tmp_path: Path
 ) -> None:
     """A git bomb: each tree names the one below it ten times."""
-    repo = put(tmp_path / "bomb.git", {})
+    repo = write_files(tmp_path / "bomb.git", {})
     repo.mkdir()
     in_git(repo, "init", "--quiet")
     (tmp_path / "blob").write_text("x")

@@ -17,6 +17,7 @@ from openclaw.errors import Damaged, OpenclawError
 from openclaw.storage.home import Home, find_home, holds_notes, name_trouble
 from openclaw.storage.new_home import files_of, starter_files
 from openclaw.types import ToolProblem
+from tests.fakes.files import write_files
 from tests.fakes.git_home import git, identity, needs_git, posix_only
 
 
@@ -242,9 +243,7 @@ def test_a_new_home_has_nothing_of_what_the_clone_has_made_as_a_home(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clone = tmp_path / "clone"
-    for path, data in starter_files().items():
-        (clone / path).parent.mkdir(parents=True, exist_ok=True)
-        (clone / path).write_bytes(data)
+    write_files(clone, starter_files())
     (clone / "openclaw").symlink_to(Path(openclaw.__file__).parent)
     monkeypatch.setenv("PYTHONPATH", str(clone))
 
@@ -277,9 +276,7 @@ def test_a_new_home_has_nothing_of_what_the_clone_has_made_as_a_home(
 def test_an_archive_without_git_gives_the_starter_or_names_the_file_that_was_changed(
     tmp_path: Path,
 ) -> None:
-    for path, data in starter_files().items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_bytes(data)
+    write_files(tmp_path, starter_files())
     (tmp_path / "workspace" / "diary.md").write_text("mine", "utf-8")
     assert files_of(tmp_path) == starter_files()
     (tmp_path / "memory" / "TODO.md").write_text("mine", "utf-8")
@@ -303,9 +300,7 @@ def test_an_archive_without_git_gives_the_starter_or_names_the_file_that_was_cha
 def test_a_folder_of_notes_is_known_by_its_files(
     names: list[str], holds: bool, tmp_path: Path
 ) -> None:
-    for name in names:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
+    write_files(tmp_path, dict.fromkeys(names, ""))
     assert holds_notes(tmp_path) is holds
     assert not holds_notes(tmp_path / "missing")
 

@@ -18,6 +18,7 @@ from openclaw.tools.file_tools import FileTools, replace_passage
 from openclaw.tools.tool import Preview
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import ToolProblem, TurnChanges
+from tests.fakes.files import write_files
 from tests.fakes.pdf import pdf
 
 CONFIG = "[server]\nhost = example\nport = 8080\n\n[database]\nport = 5432\n"
@@ -25,8 +26,7 @@ CONFIG = "[server]\nhost = example\nport = 8080\n\n[database]\nport = 5432\n"
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    root = tmp_path / "home"
-    for path, text in {
+    files = {
         "workspace/SOUL.md": "# Soul\n",
         "workspace/config.ini": CONFIG,
         "workspace/notes/trip.md": "Flight TP571\nHotel Casa do Rio\n",
@@ -34,11 +34,8 @@ def home(tmp_path: Path) -> Home:
         "sessions/abc.json": '{"content": "Which hotel?"}\n',
         ".openclaw/secret.txt": "hotel secret\n",
         "workspace/.hidden": "hotel\n",
-    }.items():
-        target = root / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(text.encode())
-    return Home(root.resolve())
+    }
+    return Home(write_files(tmp_path / "home", files).resolve())
 
 
 @pytest.fixture

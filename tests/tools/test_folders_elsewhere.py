@@ -13,6 +13,7 @@ from openclaw.tools.file_tools import FileTools
 from openclaw.tools.folders_elsewhere import with_folders
 from openclaw.tools.toolbox import CallResult, Toolbox
 from openclaw.types import Mode, TurnChanges
+from tests.fakes.files import write_files
 
 
 class Work:
@@ -21,9 +22,8 @@ class Work:
 
     def __init__(self, top: Path) -> None:
         self.home, self.project = top / "home", top / "project"
-        for path in ("home/workspace/SOUL.md", "project/src/main.py", "project/AGENTS.md"):
-            (top / path).parent.mkdir(parents=True, exist_ok=True)
-            (top / path).write_text(f"words of {path}\n")
+        paths = ("home/workspace/SOUL.md", "project/src/main.py", "project/AGENTS.md")
+        write_files(top, {path: f"words of {path}\n" for path in paths})
         (top / "beyond.md").write_text("beyond\n")
         self.asked: list[PermissionQuestion] = []
         self.changes = TurnChanges()

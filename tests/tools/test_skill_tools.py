@@ -11,18 +11,15 @@ from openclaw.security.policy import Policy
 from openclaw.tools.skill_tools import SkillTools, TurnSkills
 from openclaw.tools.toolbox import CallResult, Toolbox
 from openclaw.types import TurnChanges
+from tests.fakes.files import write_file
 from tests.fakes.skills import usable_skills
 
 
 def put(root: Path, name: str, about: str = "Does a thing.", **files: str) -> None:
-    folder = root / name
-    folder.mkdir(parents=True)
     text = f"---\nname: {name}\ndescription: {about}\n---\nDo {name}.\n"
-    (folder / "SKILL.md").write_text(text, encoding="utf-8")
+    write_file(root / name / "SKILL.md", text)
     for path, content in files.items():
-        file = folder / path.replace("__", "/").replace("_md", ".md")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(content, encoding="utf-8")
+        write_file(root / name / path.replace("__", "/").replace("_md", ".md"), content)
 
 
 def box(root: Path, request: str = "") -> Toolbox:

@@ -19,8 +19,9 @@ from openclaw.security.grants import Grant
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.home import Home
 from openclaw.storage.trust_store import trust_home
+from tests.fakes.files import write_files
 from tests.fakes.git_home import Snapshot, git, identity, needs_git, posix_only, snapshot
-from tests.fakes.skill_home import SKILL, put
+from tests.fakes.skill_home import SKILL
 
 TODO = "# To-dos\n\n## Home\n\n- [ ] paint the fence ^0a0a0a0a\n- [x] fix the tap ^0b0b0b0b\n"
 FILES = {
@@ -71,7 +72,7 @@ class Place:
     def __init__(self, root: Path, *, in_git: bool) -> None:
         self.home = Home(root / "home")
         self.in_git = in_git
-        put(self.home.root, FILES)
+        write_files(self.home.root, FILES)
         (self.home.skills / "weather" / "run.sh").chmod(0o755)
         trust_home(self.home)
         store = SessionStore(self.home.sessions)
@@ -82,14 +83,16 @@ class Place:
         store.save(session)
         store.compact(session, 8, "in short")
         (self.home.sessions / "talk.notes.md").write_text("# Notes\n", "utf-8")
-        self.new = put(root / "weather", {
+        self.new = write_files(root / "weather", {
             "SKILL.md": SKILL.format("storms"),
             "bin/gust.sh": "echo gust\n",
         })  # fmt: skip
         (self.new / "bin" / "gust.sh").chmod(0o755)
-        self.again = put(root / "again", {"SKILL.md": SKILL.format("weather"), "new.txt": "new"})
-        self.notes = put(root / "vault", {f"page{n}.md": f"# Page {n}\n" for n in range(3)})
-        self.agent = put(root / "agent", {
+        self.again = write_files(
+            root / "again", {"SKILL.md": SKILL.format("weather"), "new.txt": "new"}
+        )
+        self.notes = write_files(root / "vault", {f"page{n}.md": f"# Page {n}\n" for n in range(3)})
+        self.agent = write_files(root / "agent", {
             "SOUL.md": "# Other\n",
             "MEMORY.md": "# Memory\n\n- Bo plays chess\n",
             "memory/2026-02-01.md": "# Day\n\n- A day\n",
@@ -237,7 +240,7 @@ def test_a_home_that_is_reached_through_a_link_is_recorded_too(place: Place) -> 
 def test_an_import_of_many_notes_is_one_turn(
     place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    put(place.notes, {f"many/{n}.md": f"# {n}\n" for n in range(60)})
+    write_files(place.notes, {f"many/{n}.md": f"# {n}\n" for n in range(60)})
     before = place.files()
     place.do("import {notes} --yes")
     assert len(place.turns()) == 1 and len(place.files()) == len(before) + 63

@@ -14,8 +14,9 @@ from openclaw.cli.chat.prompt_line import PipedLines
 from openclaw.cli.render import PlainText
 from openclaw.storage.home import Home
 from tests.fakes import command
+from tests.fakes.files import write_files
 from tests.fakes.ollama_server import FakeOllama
-from tests.fakes.skill_home import SKILL, put
+from tests.fakes.skill_home import SKILL
 from tests.fakes.talk import Talk, answer, call, new_home, talk
 
 
@@ -56,7 +57,7 @@ def test_without_a_prompt_standard_input_is_left_alone(home: Home) -> None:
 
 
 def test_a_skill_that_is_asked_for_is_followed(home: Home) -> None:
-    put(home.root, {"skills/boat/SKILL.md": SKILL.format("boat")})
+    write_files(home.root, {"skills/boat/SKILL.md": SKILL.format("boat")})
     raw = openclaw("context", "--raw", "--skill", "boat")[1]
     assert "# boat" in newest(raw) and newest(raw).endswith("Do what the skill boat says.")
 

@@ -11,8 +11,9 @@ import pytest
 from openclaw.cli.commands.context import change_lines, changes_json
 from openclaw.errors import UsageError
 from openclaw.inspection.context import HeadChanges, context_report, head_changes
+from tests.fakes.files import write_files
 from tests.fakes.git_home import GitTalk, git_talk, needs_git
-from tests.fakes.skill_home import SKILL, put
+from tests.fakes.skill_home import SKILL
 from tests.fakes.talk import Talk, answer, call, talk
 
 SOUL = "workspace/SOUL.md"
@@ -123,7 +124,7 @@ def test_a_comment_in_a_file_is_no_change_of_the_head(it: GitTalk) -> None:
 
 @needs_git
 def test_a_new_skill_is_a_change_and_so_is_its_writer(it: GitTalk) -> None:
-    put(it.root, {"skills/boat/SKILL.md": SKILL.format("boat")})
+    write_files(it.root, {"skills/boat/SKILL.md": SKILL.format("boat")})
     assert "  by an edit that no turn or commit holds yet" in shown(it.talk)
     it.git("add", "skills")
     commit(it, "A boat")

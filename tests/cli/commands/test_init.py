@@ -14,6 +14,7 @@ from openclaw.cli.main import run
 from openclaw.config import Settings, load_settings
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import create_home
+from tests.fakes.files import write_files
 
 GIT = shutil.which("git")
 needs_git = pytest.mark.skipif(not GIT, reason="git is not installed")
@@ -191,9 +192,7 @@ def masker(tmp_path: Path) -> Path:
 
 
 def make_vault(root: Path, files: dict[str, str]) -> dict[Path, bytes]:
-    for name, text in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text, encoding="utf-8")
+    write_files(root, files)
     return {root / name: (root / name).read_bytes() for name in files}
 
 

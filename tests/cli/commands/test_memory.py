@@ -15,6 +15,7 @@ from openclaw.memory.notes import Notes
 from openclaw.storage.home import Home
 from openclaw.storage.trust_store import trust_home
 from tests.end_to_end.test_faults import common, limited, posix
+from tests.fakes.files import write_files
 
 
 def today() -> str:
@@ -28,14 +29,12 @@ MEMORY = "# Memory\n\n- The standup is at 9:30\n- Ada\n  - my sister\n- I like t
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """The home that OPENCLAW_HOME names in every test."""
-    root = tmp_path / "home"
-    for path, text in {
+    files = {
         "workspace/SOUL.md": "# Soul\n",
         "memory/MEMORY.md": MEMORY,
         "memory/2026-01-02.md": "- met Bob\n- ~~met Eve~~ (until 2026-01-03)\n",
-    }.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text, encoding="utf-8", newline="")
+    }
+    root = write_files(tmp_path / "home", files)
     trust_home(Home(root))
     return root
 

@@ -20,6 +20,7 @@ from openclaw.config import Settings
 from openclaw.maintenance.memory_lint import apply, apply_fixes_to_texts, lint_home
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import create_home
+from tests.fakes.files import write_file
 from tests.fakes.git_home import copy_home
 
 TOKEN = "ghp_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
@@ -52,9 +53,7 @@ class Claw:
         return found
 
     def put(self, path: str, text: str) -> None:
-        file = self.home / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8", newline="")
+        write_file(self.home / path, text)
 
     def git(self, *words: str, **env: str) -> str:
         who = ("-c", "user.name=t", "-c", "user.email=t@example.org")

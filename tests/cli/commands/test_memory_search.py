@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from openclaw.cli.main import run
+from tests.fakes.files import write_file, write_files
 from tests.fakes.ollama_server import FakeModel, FakeOllama, Vectors
 
 FILES = {
@@ -32,15 +33,7 @@ DAMAGED = "openclaw: the memory index was damaged and is built again\n"
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """The home that OPENCLAW_HOME names in every test; it is searched by words only."""
-    root = tmp_path / "home"
-    for path, text in FILES.items():
-        write(root / path, text)
-    return root
-
-
-def write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, "utf-8", newline="")
+    return write_files(tmp_path / "home", FILES)
 
 
 class Claw:
@@ -97,7 +90,7 @@ def test_a_passage_is_shown_with_its_place_and_score(claw: Claw) -> None:
 
 
 def test_marks_and_comments_are_left_out_and_long_texts_are_cut(home: Path, claw: Claw) -> None:
-    write(home / "memory/long.md", f"- [x] pay Ada {'very ' * 100}soon <!-- fact, typed -->\n")
+    write_file(home / "memory/long.md", f"- [x] pay Ada {'very ' * 100}soon <!-- fact, typed -->\n")
     first, text = claw("search", "Ada").splitlines()
     assert first.startswith("memory/long.md:1  ")
     assert text.startswith("    pay Ada very very ")
@@ -167,14 +160,14 @@ def test_explain_tells_ranks_and_reasons(claw: Claw) -> None:
 
 
 def test_escape_sequences_of_a_file_do_not_reach_the_terminal(home: Path, claw: Claw) -> None:
-    write(home / "memory/evil.md", "- gotcha \x1b]0;owned\x07\x1b[2J\n")
+    write_file(home / "memory/evil.md", "- gotcha \x1b]0;owned\x07\x1b[2J\n")
     assert "\x1b" not in claw("search", "gotcha", "--explain")
     assert claw.found("gotcha") == ["memory/evil.md:1"]
 
 
 def test_an_edit_counts_at_once(home: Path, claw: Claw) -> None:
     assert claw.found("ferry") == ["workspace/trip.md:3"]
-    write(home / "workspace/trip.md", "The train is full.\n")
+    write_file(home / "workspace/trip.md", "The train is full.\n")
     assert claw.found("ferry") == []
     assert claw.found("train") == ["workspace/trip.md:1"]
 
@@ -240,8 +233,8 @@ def test_an_empty_batch_has_no_answers(claw: Claw, typed: Callable[[bytes], None
 def test_a_vault_that_was_made_a_home_is_told_how_to_be_searched(home: Path, claw: Claw) -> None:
     assert claw("search", "lighthouse") == ""
     assert "not searched" not in claw.err
-    write(home / "skills/a/SKILL.md", "---\nname: a\n---\n")
-    write(home / "Projects/Sea.md", "The lighthouse is white.\n")
+    write_file(home / "skills/a/SKILL.md", "---\nname: a\n---\n")
+    write_file(home / "Projects/Sea.md", "The lighthouse is white.\n")
     assert claw("search", "lighthouse") == ""
     assert "Markdown files outside memory/ and workspace/ are not searched" in claw.err
     told = "such as Projects/Sea.md (1 in all; search the whole home: openclaw config set"
@@ -290,10 +283,10 @@ def test_without_a_home_there_is_nothing_to_search(
 
 
 def test_wrong_settings_are_told(home: Path, claw: Claw) -> None:
-    write(home / "openclaw.yaml", "index:\n  keep: perhaps\n")
+    write_file(home / "openclaw.yaml", "index:\n  keep: perhaps\n")
     claw("search", "boiler", code=2)
     assert "index.keep" in claw.err
-    write(home / "openclaw.yaml", "index:\n  vectors: milvus\n")
+    write_file(home / "openclaw.yaml", "index:\n  vectors: milvus\n")
     claw("search", "boiler", code=2)
     assert "'index.vectors' is no longer a setting" in claw.err
     assert "remove the line; vectors on a server: index.store: {class: llama_index" in claw.err
@@ -311,7 +304,7 @@ def test_a_folder_with_only_notes_can_be_searched(
     tmp_path: Path, claw: Claw, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "notes"
-    write(folder / "memory/2026-01-02.md", "- The plumber comes on Thursday.\n")
+    write_file(folder / "memory/2026-01-02.md", "- The plumber comes on Thursday.\n")
     monkeypatch.delenv("OPENCLAW_HOME")
     monkeypatch.chdir(folder)
     assert claw.found("plumber") == ["memory/2026-01-02.md:1"]
@@ -334,14 +327,14 @@ def test_a_meaning_is_found_by_the_model_that_the_settings_name(
     home: Path, claw: Claw, fake_ollama: FakeOllama
 ) -> None:
     fake_ollama.models.append(FakeModel("nomic-embed-text:latest", dimensions=32))
-    write(home / "openclaw.yaml", "embedding: ollama/nomic-embed-text\n")
+    write_file(home / "openclaw.yaml", "embedding: ollama/nomic-embed-text\n")
     (passage, *_) = json.loads(claw("search", "boiler leaks", "--explain", "--json"))
     assert sorted(passage["ranks"]) == ["meaning", "words"]
     assert claw.err == ""
 
 
 def test_an_embedding_server_that_is_away_costs_a_notice(home: Path, claw: Claw) -> None:
-    write(home / "openclaw.yaml", "embedding: ollama/nomic-embed-text\n")
+    write_file(home / "openclaw.yaml", "embedding: ollama/nomic-embed-text\n")
     assert claw.found("ferry") == ["workspace/trip.md:3"]
     assert "no Ollama answers" in claw.err
     assert "search goes by words only" in claw.err
@@ -357,8 +350,8 @@ def test_index_tells_what_changed(home: Path, claw: Claw) -> None:
     chunks = report.pop("chunks")
     assert report == {"files": 4, "added": 4, "changed": 0, "removed": 0, "problems": []}
     (home / "memory/2026-05-09.md").unlink()
-    write(home / "workspace/trip.md", "One line.\n")
-    write(home / "workspace/new.txt", "Another.\n")
+    write_file(home / "workspace/trip.md", "One line.\n")
+    write_file(home / "workspace/new.txt", "Another.\n")
     told = claw("index")
     assert "of 4 files (1 added, 1 changed, 1 removed), " in told
     assert int(told.split()[0]) < chunks
@@ -368,7 +361,7 @@ def test_index_tells_what_changed(home: Path, claw: Claw) -> None:
 def test_the_time_of_the_index_holds_that_of_the_vectors(
     home: Path, claw: Claw, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(home / "openclaw.yaml", "embedding: ollama/embed\n")
+    write_file(home / "openclaw.yaml", "embedding: ollama/embed\n")
     with FakeOllama(models=[FakeModel("embed:latest", dimensions=8)]) as server:
         monkeypatch.setenv("OLLAMA_HOST", server.url)
         server.vectors_said.append(Vectors(stall=0.3))
@@ -379,8 +372,10 @@ def test_the_time_of_the_index_holds_that_of_the_vectors(
 def test_what_an_interrupted_index_has_kept_is_told(
     home: Path, claw: Claw, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(home / "openclaw.yaml", "embedding: ollama/embed\n")
-    write(home / "memory/2026-05-10.md", "".join(f"- The ferry number {n}\n\n" for n in range(90)))
+    write_file(home / "openclaw.yaml", "embedding: ollama/embed\n")
+    write_file(
+        home / "memory/2026-05-10.md", "".join(f"- The ferry number {n}\n\n" for n in range(90))
+    )
     with FakeOllama(models=[FakeModel("embed:latest", dimensions=8)]) as server:
         monkeypatch.setenv("OLLAMA_HOST", server.url)
         server.vectors_said.extend([Vectors()] * 4 + [Vectors(stall=20)])
@@ -408,9 +403,9 @@ def test_every_file_can_be_read_anew(claw: Claw, words: list[str]) -> None:
 
 
 def test_what_cannot_be_read_is_named_and_stops_nothing(home: Path, claw: Claw) -> None:
-    write(home / "openclaw.yaml", "embedding: none\nindex:\n  max_file_mb: 1\n")
+    write_file(home / "openclaw.yaml", "embedding: none\nindex:\n  max_file_mb: 1\n")
     (home / "memory/picture.md").write_bytes(b"\x89PNG\x00\x00" * 500)
-    write(home / "workspace/huge.md", "ferry\n" * 200_000)
+    write_file(home / "workspace/huge.md", "ferry\n" * 200_000)
     (home / "workspace/broken.pdf").write_bytes(b"%PDF-1.7 and no more")
     problems = {each["path"]: each["problem"] for each in claw.index()["problems"]}
     assert sorted(problems) == ["memory/picture.md", "workspace/broken.pdf", "workspace/huge.md"]

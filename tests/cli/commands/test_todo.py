@@ -15,6 +15,7 @@ import pytest
 from openclaw.cli.main import run
 from openclaw.storage.home import Home
 from openclaw.storage.trust_store import trust_home
+from tests.fakes.files import write_files
 
 TODO = """\
 # To-dos
@@ -29,15 +30,13 @@ TODO = """\
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """The home that OPENCLAW_HOME names in every test."""
-    root = tmp_path / "home"
-    for path, text in {
+    files = {
         "workspace/SOUL.md": "# Soul\n",
         "memory/TODO.md": TODO,
         "skills/good/SKILL.md": "---\nname: good\ndescription: Does good.\n---\nBe good.\n",
         "skills/bad/SKILL.md": "no frontmatter\n",
-    }.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text, encoding="utf-8", newline="")
+    }
+    root = write_files(tmp_path / "home", files)
     trust_home(Home(root))
     return root
 

@@ -22,6 +22,7 @@ from openclaw.retrieval.database import connect
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.masking import Masker
 from openclaw.storage.home import Home
+from tests.fakes.files import write_file
 from tests.fakes.git_home import copy_home
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="modes and paths of POSIX")
@@ -75,10 +76,7 @@ def kept(home: Home) -> dict[str, bytes]:
 
 
 def put(home: Home, path: str, data: str | bytes) -> Path:
-    place = home.root / path
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_bytes(data.encode("utf-8") if isinstance(data, str) else data)
-    return place
+    return write_file(home.root / path, data)
 
 
 def test_a_new_home_is_sound(home: Home) -> None:

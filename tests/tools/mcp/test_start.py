@@ -26,6 +26,7 @@ from openclaw.tools.mcp.schema import read_cache
 from openclaw.tools.mcp.start import KIND, ServerStarter
 from openclaw.tools.mcp.tools import McpServers
 from tests.data.sample import sample
+from tests.fakes.files import write_file
 from tests.fakes.mcp_home import HERE, as_settings, needs_mcp
 from tests.fakes.talk import call, new_home, results, talk
 
@@ -48,9 +49,7 @@ def home(tmp_path: Path) -> Home:
 
 
 def put(home: Home, path: str, text: str = TELLING) -> str:
-    file = home.root / path
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, "utf-8")
+    write_file(home.root / path, text)
     return path
 
 

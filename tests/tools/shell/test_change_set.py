@@ -21,6 +21,7 @@ from openclaw.tools.shell import overlay
 from openclaw.tools.shell.process import CommandLimits
 from openclaw.tools.shell.shell import ProgramCall, Runner, shell_argv
 from openclaw.types import TurnChanges
+from tests.fakes.files import write_files
 
 HOME = {
     "openclaw.yaml": "mode: edit\n",
@@ -35,13 +36,10 @@ HOME = {
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    root = tmp_path / "home"
-    for name, text in HOME.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
-    if not overlay.is_overlay_available(root.resolve()):
+    root = write_files(tmp_path / "home", HOME).resolve()
+    if not overlay.is_overlay_available(root):
         pytest.skip("there is no overlay here")
-    return Home(root.resolve())
+    return Home(root)
 
 
 @pytest.fixture

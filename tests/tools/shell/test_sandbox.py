@@ -24,6 +24,7 @@ from openclaw.tools.shell import sandbox
 from openclaw.tools.shell.process import CommandLimits
 from openclaw.tools.shell.shell import ProgramCall, Runner
 from openclaw.types import ToolProblem, TurnChanges
+from tests.fakes.files import write_files
 
 REASON = sandbox.why_unavailable()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=f"no sandbox: {REASON}")
@@ -47,11 +48,7 @@ GUARDED = [name for name in FILES if name != "workspace/notes.md" and "MEMORY" n
 
 
 def make_home(root: Path) -> Home:
-    for path, text in FILES.items():
-        target = root / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
-    return Home(root.resolve())
+    return Home(write_files(root, FILES).resolve())
 
 
 @pytest.fixture

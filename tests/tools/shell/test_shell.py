@@ -26,6 +26,7 @@ from openclaw.tools.shell.process import CommandLimits
 from openclaw.tools.shell.shell import ProgramCall, Runner, ShellTools, environment
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import Change, Mode, ToolProblem, TurnChanges
+from tests.fakes.files import write_file, write_files
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="lines for sh")
 REASON = sandbox.why_unavailable()
@@ -36,8 +37,7 @@ LIMITS = CommandLimits(processes=64, memory_mb=512, file_mb=16, disk_mb=64)
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    root = tmp_path / "home"
-    for path, text in {
+    files = {
         "openclaw.yaml": "mode: edit\n",
         "workspace/SOUL.md": "# Soul\n",
         "workspace/notes.md": "one\ntwo\n",
@@ -47,11 +47,8 @@ def home(tmp_path: Path) -> Home:
         "skills/walk/SKILL.md": "---\nname: walk\n---\nWalk.\n",
         "sessions/abc.json": "{}\n",
         ".openclaw/secrets.json": '{"KEY": "geheim"}\n',
-    }.items():
-        target = root / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
-    return Home(root.resolve())
+    }
+    return Home(write_files(tmp_path / "home", files).resolve())
 
 
 def shell_tools(home: Home, confined: bool, turn_changes: TurnChanges | None = None) -> ShellTools:
@@ -188,8 +185,7 @@ def commits(folder: Path, path: str = ".env", text: str = "KEY=geheim\n") -> Non
     """Commit a file with credentials and one without."""
     git(folder, "init", "-q")
     for name, content in ((path, text), ("notes.md", "one\n")):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(content, encoding="utf-8")
+        write_file(folder / name, content)
         git(folder, "add", "-f", name)
     git(folder, "commit", "-qm", "all")
 

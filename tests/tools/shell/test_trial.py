@@ -20,6 +20,7 @@ from openclaw.tools.shell.shell import Runner, ShellTools
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import Action, Mode, TurnChanges
 from tests.attacks.harm import TOKEN
+from tests.fakes.files import write_files
 
 REASON = sandbox.why_unavailable()
 confined_only = pytest.mark.skipif(REASON is not None, reason=f"no sandbox: {REASON}")
@@ -27,18 +28,14 @@ confined_only = pytest.mark.skipif(REASON is not None, reason=f"no sandbox: {REA
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    root = tmp_path / "home"
-    for path, text in {
+    files = {
         "workspace/SOUL.md": "# Soul\n",
         "workspace/notes.md": "one\ntwo\n",
         "workspace/.env": "KEY=geheim\n",
         "memory/inbox/a.md": "- obey\n",
         ".openclaw/secrets.json": '{"KEY": "geheim"}\n',
-    }.items():
-        target = root / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
-    return Home(root.resolve())
+    }
+    return Home(write_files(tmp_path / "home", files).resolve())
 
 
 def content(home: Home) -> dict[str, bytes]:

@@ -1,0 +1,19 @@
+"""Files for tests, in folders that need not be there yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def write_file(path: Path, content: str | bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def write_files(folder: Path, files: Mapping[str, str | bytes]) -> Path:
+    """Write files that are given by their paths below a folder; the folder."""
+    for path, content in files.items():
+        write_file(folder / path, content)
+    return folder
