@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from openclaw.cli.chat.chat_commands import add_memory_test, forgotten_lines, last_question
-from openclaw.cli.main import run
 from openclaw.errors import UsageError
 from openclaw.evals.memory_test import (
     Expected,
@@ -26,9 +25,12 @@ from openclaw.nlp.complaints import is_complaint
 from openclaw.retrieval.passages import Passage
 from openclaw.retrieval.search import Rankings, Search
 from openclaw.sessions.session import Session
+from tests.fakes.command import CommandLine
 from tests.fakes.embedder import WordEmbedder
 from tests.fakes.files import write_files
 from tests.fakes.talk import new_home, talk
+
+claw = CommandLine("memory")
 
 FILES = {
     "openclaw.yaml": "embedding: none\n",
@@ -51,13 +53,6 @@ TABLE = """# Tests
 def home(tmp_path: Path) -> Path:
     """The home that OPENCLAW_HOME names; it is searched by words only."""
     return write_files(tmp_path / "home", FILES)
-
-
-def memory(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
-    left = run(["memory", *words])
-    out, err = capsys.readouterr()
-    assert left == code, err
-    return out if code in (0, 1) else err
 
 
 # -------- the table
@@ -173,11 +168,9 @@ def test_each_ranking_has_its_own_rank_and_what_won_is_named() -> None:
 # -------- the command
 
 
-def test_cases_are_tried_and_the_file_itself_is_never_found(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_cases_are_tried_and_the_file_itself_is_never_found(home: Path) -> None:
     (home / "memory/TESTS.md").write_text(TABLE, "utf-8")
-    out = memory(capsys, "test")
+    out = claw("test")
     assert out.splitlines()[0] == "2 cases of memory/TESTS.md"
     assert out.splitlines()[2:6] == [
         "        HIT@1  HIT@3  MRR",
@@ -186,21 +179,19 @@ def test_cases_are_tried_and_the_file_itself_is_never_found(
         "no vectors: searched by words only",
     ]
     assert out.endswith("all among the first 3\n")
-    found = json.loads(memory(capsys, "search", "Who serviced the boiler?", "--json", "-k", "99"))
+    found = claw.json("search", "Who serviced the boiler?", "-k", "99")
     assert "memory/TESTS.md" not in {passage["path"] for passage in found}
 
 
-def test_a_miss_names_the_winner_and_the_ranks_and_fails(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_miss_names_the_winner_and_the_ranks_and_fails(home: Path) -> None:
     table = TABLE + "| What is Marco allergic to? | memory/gone.md:3; violin |\n"
     (home / "memory/TESTS.md").write_text(table, "utf-8")
-    out = memory(capsys, "test", code=1)
+    out = claw("test", code=1)
     assert "missed: What is Marco allergic to?  (memory/TESTS.md:7)" in out
     assert "its rank  BM25 none, hybrid none" in out
     assert "first     memory/people.md:4  Marco is allergic to nuts." in out
     assert "there is no file memory/gone.md" in out
-    value = json.loads(memory(capsys, "test", "--json", code=1))
+    value = claw.json("test", code=1)
     assert (value["cases"], value["failed"]) == (3, 1)
     assert value["measures"]["hybrid"] == {"hit@1": 0.6667, "hit@3": 0.6667, "mrr": 0.6667}
     assert "meaning" not in value["measures"]
@@ -208,42 +199,34 @@ def test_a_miss_names_the_winner_and_the_ranks_and_fails(
     assert value["results"][2]["first"]["path"] == "memory/people.md"
 
 
-def test_no_file_no_table_and_no_case_are_wrong_usage(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert "is not there yet" in memory(capsys, "test", code=2)
+def test_no_file_no_table_and_no_case_are_wrong_usage(home: Path) -> None:
+    assert "is not there yet" in claw.error("test", code=2)
     for text, why in (("Prose.\n", "has no table"), ("|question|expected|\n|-|-|\n", "no case")):
         (home / "memory/TESTS.md").write_text(text, "utf-8")
-        assert why in memory(capsys, "test", code=2)
+        assert why in claw.error("test", code=2)
 
 
-def test_rows_without_an_expectation_are_told_and_left_out(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rows_without_an_expectation_are_told_and_left_out(home: Path) -> None:
     (home / "memory/TESTS.md").write_text(TABLE + "| Half? | |\n", "utf-8")
-    assert run(["memory", "test"]) == 0
-    assert "memory/TESTS.md:7 has no expectation" in capsys.readouterr().err
+    assert "memory/TESTS.md:7 has no expectation" in claw.error("test", code=0)
 
 
-def test_an_empty_index_fails_every_case_and_says_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_empty_index_fails_every_case_and_says_so(tmp_path: Path) -> None:
     (tmp_path / "home/memory").mkdir(parents=True)
     (tmp_path / "home/openclaw.yaml").write_text("embedding: none\n", "utf-8")
     (tmp_path / "home/memory/TESTS.md").write_text(TABLE, "utf-8")
-    assert run(["memory", "test"]) == 1
-    out, err = capsys.readouterr()
+    out = claw("test", code=1)
     assert "2 not among the first 3" in out and "nothing found" in out
-    assert "nothing is indexed" in err
+    assert "nothing is indexed" in claw.err
 
 
-def test_a_case_is_added_once(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_case_is_added_once(home: Path) -> None:
     add = ("test", "--add", "Who plays the cello?", "--expect", "memory/people.md")
-    memory(capsys, *add)
+    claw(*add)
     assert "memory/people.md" in (home / "memory/TESTS.md").read_text("utf-8")
-    assert memory(capsys, "test").endswith("all among the first 3\n")
-    assert "has this question" in memory(capsys, *add, code=2)
-    assert "needs a question" in memory(capsys, "test", "--add", "Who?", code=2)
+    assert claw("test").endswith("all among the first 3\n")
+    assert "has this question" in claw.error(*add, code=2)
+    assert "needs a question" in claw.error("test", "--add", "Who?", code=2)
 
 
 # -------- the same engine as the search
@@ -276,14 +259,12 @@ def test_ranks_agree_with_the_search_that_explains(home: Path, tmp_path: Path) -
     search.close()
 
 
-def test_the_command_and_the_search_that_explains_print_the_same_ranks(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_and_the_search_that_explains_print_the_same_ranks(home: Path) -> None:
     (home / "memory/TESTS.md").write_text(TABLE + "| boiler | 2026-05-09.md |\n", "utf-8")
-    results = json.loads(memory(capsys, "test", "--json"))["results"]
+    results = claw.json("test")["results"]
     for result in results:
         words = ("search", result["question"], "--explain", "--json", "-k", "3")
-        shown = json.loads(memory(capsys, *words))
+        shown = json.loads(claw(*words))
         answer = shown[result["ranks"]["hybrid"] - 1]
         assert answer["start_line"] == result["answer"]["start_line"]
         assert answer["ranks"]["words"]["rank"] == result["ranks"]["words"]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import io
-import json
 from pathlib import Path
 
 import pytest
 
-from openclaw.cli.main import run
 from openclaw.evals.recorded import RecordedTurn
 from openclaw.evals.replay_compare import ReplayedTurn, ReplayResult
 from openclaw.evals.replay_suite import (
@@ -18,8 +15,11 @@ from openclaw.evals.replay_suite import (
     read_expectations,
 )
 from openclaw.messages import Entry, ToolUse
+from tests.fakes.command import CommandLine
 from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import Answer, FakeOllama
+
+claw = CommandLine()
 
 LIST_FILES = Answer(calls=[("list_files", {"path": "workspace"})])
 
@@ -131,21 +131,15 @@ def test_calls_are_checked_by_the_names_of_tools() -> None:
 
 
 @pytest.fixture
-def suite(
-    tmp_path: Path,
-    fake_ollama: FakeOllama,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> Path:
+def suite(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
     """A folder with a recorded conversation, `one`: a turn with a call, and one without."""
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
     settings = "model: ollama/fake:1b\nprotocol: native\nrecall: tool\n"
     copy_home(tmp_path / "home", f"{settings}git:\n  auto_commit: false\n")
     fake_ollama.say(LIST_FILES, "Three files.", "You are welcome.")
     for words in ("What is there?", "Thanks."):
-        assert run(["ask", "--quiet", "--session", "one", words]) == 0
-    assert run(["sessions", "test", str(tmp_path / "suite"), "--from", "one"]) == 0
-    assert capsys.readouterr().err.count("wrote ") == 2
+        claw("ask", "--quiet", "--session", "one", words)
+    claw("sessions", "test", str(tmp_path / "suite"), "--from", "one")
+    assert claw.err.count("wrote ") == 2
     return tmp_path / "suite"
 
 
@@ -155,11 +149,10 @@ def expect(suite: Path, *lines: str) -> None:
 
 
 def test_a_conversation_that_was_put_there_is_expected_to_call_the_same_tools(
-    suite: Path, fake_ollama: FakeOllama, capsys: pytest.CaptureFixture[str]
+    suite: Path, fake_ollama: FakeOllama
 ) -> None:
     fake_ollama.say(LIST_FILES, "Other words.", "Bye.")
-    assert run(["sessions", "test", str(suite)]) == 0
-    assert capsys.readouterr().out.splitlines() == [
+    assert claw("sessions", "test", str(suite)).splitlines() == [
         "one  What is there?",
         "  ok    turn 1  What is there?",
         "  ok    turn 2  Thanks.",
@@ -168,8 +161,7 @@ def test_a_conversation_that_was_put_there_is_expected_to_call_the_same_tools(
     ]
     (suite / "one.expect.md").unlink()
     fake_ollama.say("Three files.", LIST_FILES)
-    assert run(["sessions", "test", str(suite)]) == 1
-    out = capsys.readouterr().out
+    out = claw("sessions", "test", str(suite), code=1)
     assert "called nothing instead of list_files" in out
     assert "called list_files instead of nothing" in out
     assert "it ended at list_files, which was not recorded with this input" in out
@@ -177,71 +169,59 @@ def test_a_conversation_that_was_put_there_is_expected_to_call_the_same_tools(
 
 
 def test_only_turns_of_which_something_is_expected_are_run(
-    suite: Path, fake_ollama: FakeOllama, capsys: pytest.CaptureFixture[str]
+    suite: Path, fake_ollama: FakeOllama
 ) -> None:
     expect(suite, 'turn 2: answer contains "welcome"', "turn 2: does not call run_shell")
     fake_ollama.say("Always welcome.")
-    assert run(["sessions", "test", str(suite), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    told = claw.json("sessions", "test", str(suite))
     (session,) = told["sessions"]
     (turn,) = session["turns"]
     assert (told["passed"], turn["turn"], turn["checks"], turn["failures"]) == (True, 2, 2, [])
     fake_ollama.say("Bye.")
-    assert run(["sessions", "test", str(suite)]) == 1
-    out = capsys.readouterr().out
+    out = claw("sessions", "test", str(suite), code=1)
     assert '  FAIL  turn 2  Thanks.\n        not so: answer contains "welcome"' in out
 
 
-def test_a_line_that_cannot_be_read_fails_the_suite(
-    suite: Path, fake_ollama: FakeOllama, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_line_that_cannot_be_read_fails_the_suite(suite: Path, fake_ollama: FakeOllama) -> None:
     expect(suite, "turn 2: same", "turn 2: is nice", "turn 7: same")
     fake_ollama.say("You are welcome.")
-    assert run(["sessions", "test", str(suite)]) == 1
-    out = capsys.readouterr().out
+    out = claw("sessions", "test", str(suite), code=1)
     assert "FAIL  one.expect.md line 2: not understood: is nice" in out
     assert "FAIL  one.expect.md line 3: there is no turn 7" in out
     assert "  ok    turn 2" in out
 
 
 def test_an_empty_folder_a_file_that_is_no_session_and_a_second_copy_are_told(
-    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    suite: Path, tmp_path: Path
 ) -> None:
-    assert run(["sessions", "test", str(tmp_path / "nothing")]) == 2
-    assert "--from ID" in capsys.readouterr().err
-    assert run(["sessions", "test", str(suite), "--from", "one"]) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "--from ID" in claw.error("sessions", "test", str(tmp_path / "nothing"), code=2)
+    assert "is there already" in claw.error("sessions", "test", str(suite), "--from", "one", code=2)
 
 
 def test_a_file_that_is_no_session_is_a_fault_and_the_others_are_run(
-    suite: Path, fake_ollama: FakeOllama, capsys: pytest.CaptureFixture[str]
+    suite: Path, fake_ollama: FakeOllama
 ) -> None:
     (suite / "a-notes.json").write_text('{"note": 1}', "utf-8")
     fake_ollama.say(LIST_FILES, "Other words.", "Bye.")
-    assert run(["sessions", "test", str(suite)]) == 1
-    out = capsys.readouterr().out
+    out = claw("sessions", "test", str(suite), code=1)
     assert "FAIL  a-notes.json is no session: no list of messages" in out
     assert out.endswith("2 expectations: all turns passed, 1 fault\n")
     assert (suite / "a-notes.json").read_text("utf-8") == '{"note": 1}'
 
 
-def test_a_file_of_expectations_with_none_in_it_fails_the_suite(
-    suite: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_of_expectations_with_none_in_it_fails_the_suite(suite: Path) -> None:
     (suite / "one.expect.md").write_text("# Trip\n\nIt should find the town.\n", "utf-8")
-    assert run(["sessions", "test", str(suite)]) == 1
-    out = capsys.readouterr().out
+    out = claw("sessions", "test", str(suite), code=1)
     assert "FAIL  one.expect.md holds no expectation" in out
     assert out.endswith("no turn was run, 1 fault\n")
 
 
 def test_the_model_of_a_suite_is_that_of_the_home_whatever_its_files_name(
-    suite: Path, fake_ollama: FakeOllama, capsys: pytest.CaptureFixture[str]
+    suite: Path, fake_ollama: FakeOllama
 ) -> None:
     file = suite / "one.json"
     text = file.read_text("utf-8")
     assert '"ollama/fake:1b"' in text
     file.write_text(text.replace('"ollama/fake:1b"', '"openai/elsewhere"'), "utf-8")
     fake_ollama.say(LIST_FILES, "Other words.", "Bye.")
-    assert run(["sessions", "test", str(suite)]) == 0
-    assert "all turns passed" in capsys.readouterr().out
+    assert "all turns passed" in claw("sessions", "test", str(suite))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -10,16 +9,18 @@ from typing import Any
 
 import pytest
 
-from openclaw.cli.main import run
 from openclaw.evals.skill_test import Trial, guess_trials, run_trials
 from openclaw.nlp.relevance import rank_blurbs
 from openclaw.skills.skill import read_skill_file
 from openclaw.skills.trigger_tests import Triggers, read_triggers
 from openclaw.tools.skill_tools import TurnSkills
+from tests.fakes.command import CommandLine
 from tests.fakes.git_home import snapshot
 from tests.fakes.ollama_server import Answer, FakeOllama
 from tests.fakes.skills import front, put
 from tests.fakes.talk import Talk, call, new_toolbox, talk
+
+claw = CommandLine("skills", "test")
 
 SHIPPED = Path(__file__).parents[2] / "skills"
 PLAN = Triggers(("Plan it.",), ("Hello.",), {"Plan it.": ("First Step", "milk")})
@@ -135,25 +136,16 @@ def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
     return root
 
 
-def claw(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    code = run(["skills", "test", *words])
-    return code, *capsys.readouterr()
-
-
 def own(home: Path, triggers: str, name: str = "garden") -> None:
     put(home / "skills", name, front(name=name, description="Waters plants in the garden."))
     put(home / "skills", name, triggers, "evals/triggers.yaml")
 
 
-def test_hits_misses_and_false_alarms_are_printed(
-    home: Path, fake_ollama: FakeOllama, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_hits_misses_and_false_alarms_are_printed(home: Path, fake_ollama: FakeOllama) -> None:
     own(home, "should: [Water it, {prompt: Sow, expect: [seeds]}]\nshould_not: [Sing, Dance]\n")
     read = Answer(calls=[("read_skill", {"name": "garden"})])
     fake_ollama.say("No.", read, "Fine.", read, "La.", "Ta.")
-    code, out, _ = claw(capsys, "garden")
-    assert code == 1
-    assert out.splitlines() == [
+    assert claw("garden", code=1).splitlines() == [
         "miss         Water it",
         "hit          Sow  (the answer lacks seeds)",
         "false alarm  Sing",
@@ -163,14 +155,13 @@ def test_hits_misses_and_false_alarms_are_printed(
 
 
 def test_as_json_it_is_one_value_and_all_as_expected_leaves_with_0(
-    home: Path, fake_ollama: FakeOllama, capsys: pytest.CaptureFixture[str]
+    home: Path, fake_ollama: FakeOllama
 ) -> None:
     own(home, "should: [Water it]\n")
     fake_ollama.say(Answer(calls=[("read_skill", {"name": "garden"})]), "Watered.")
-    code, out, _ = claw(capsys, "garden", "--json")
-    found: dict[str, Any] = json.loads(out)
+    found = claw.json("garden")
     (prompt,) = found.pop("prompts")
-    assert code == 0 and found == {
+    assert found == {
         "name": "garden", "passed": True, "hits": 1, "misses": 0, "quiet": 0, "false_alarms": 0,
         "missing_words": 0,
     }  # fmt: skip
@@ -181,13 +172,11 @@ def test_as_json_it_is_one_value_and_all_as_expected_leaves_with_0(
     }  # fmt: skip
 
 
-def test_without_a_model_none_is_asked(
-    home: Path, fake_ollama: FakeOllama, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_model_none_is_asked(home: Path, fake_ollama: FakeOllama) -> None:
     own(home, "should: [Water the plants]\nshould_not: [Sing]\n")
-    assert claw(capsys, "garden", "--no-model")[0] == 0
+    claw("garden", "--no-model")
     own(home, "should: [Sing]\n")
-    assert claw(capsys, "garden", "--no-model")[0] == 1
+    claw("garden", "--no-model", code=1)
     assert fake_ollama.chats == []
 
 
@@ -201,15 +190,12 @@ def test_without_a_model_none_is_asked(
         ("damaged", "evals/triggers.yaml: it is not YAML: line 3"),
     ],
 )
-def test_what_cannot_be_tested_leaves_with_2(
-    home: Path, capsys: pytest.CaptureFixture[str], name: str, told: str
-) -> None:
+def test_what_cannot_be_tested_leaves_with_2(home: Path, name: str, told: str) -> None:
     put(home / "skills", "quiet", front("disable-model-invocation: true", name="quiet"))
     put(home / "skills", "broken", "no frontmatter\n")
     put(home / "skills", "bare")
     own(home, "should:\n- [a\n", "damaged")
-    code, out, err = claw(capsys, name)
-    assert (code, out) == (2, "") and told in err
+    assert claw(name, code=2) == "" and told in claw.err
 
 
 # -------- the skills that are shipped

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,6 +47,30 @@ def openclaw(
         os.environ.update(environment)
     said, told = (stream.getvalue().decode("utf-8") for stream in (out, err))
     return subprocess.CompletedProcess(words, code, said, told)
+
+
+class CommandLine:
+    """Commands of a group, or of any, in the home that OPENCLAW_HOME names; `err` is what the last
+    one said on stderr."""
+
+    def __init__(self, *group: str) -> None:
+        self.group = group
+        self.err = ""
+
+    def __call__(self, *words: str, code: int = 0, stdin: str | bytes = b"") -> str:
+        """Standard output of a command that leaves with this exit code."""
+        done = openclaw(*self.group, *words, stdin=stdin)
+        self.err = done.stderr
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout
+
+    def json(self, *words: str, code: int = 0) -> Any:
+        return json.loads(self(*words, "--json", code=code))
+
+    def error(self, *words: str, code: int) -> str:
+        """Standard error of a command that leaves with this exit code."""
+        self(*words, code=code)
+        return self.err
 
 
 @contextlib.contextmanager

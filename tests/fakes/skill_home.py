@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from openclaw.cli.main import run
 from openclaw.skills.source_records import read_source_records
 from openclaw.storage.home import Home
 from openclaw.storage.trust_store import trust_home
+from tests.fakes.command import CommandLine
 from tests.fakes.files import write_files
 
 SKILL = "---\nname: {0}\ndescription: Does {0}. Use when asked.\n---\n\n# {0}\n"
@@ -58,23 +55,10 @@ def new_weather(folder: Path) -> Path:
     return write_files(folder / "weather", files)
 
 
-class Claw:
-    """`openclaw skills` in the home that OPENCLAW_HOME names."""
-
-    def __init__(self, home: Home, read: Callable[[], tuple[str, str]]) -> None:
+class Claw(CommandLine):
+    def __init__(self, home: Home) -> None:
+        super().__init__("skills")
         self.home = home
-        self.err = ""
-        self._read = read
-
-    def __call__(self, *words: str, code: int = 0) -> str:
-        """Standard output of a command that leaves with this exit code."""
-        left = run(["skills", *words])
-        out, self.err = self._read()
-        assert left == code, self.err
-        return out
-
-    def json(self, *words: str, code: int = 0) -> Any:
-        return json.loads(self(*words, "--json", code=code))
 
     def skills(self) -> dict[str, str]:
         """All files below skills/ but the provenance."""

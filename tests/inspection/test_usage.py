@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from openclaw.cli.commands.usage import session_lines, usage_lines
-from openclaw.cli.main import run
 from openclaw.inspection.usage import all_turns, group_turns, sum_turns, turns_of
 from openclaw.messages import Entry, ToolUse, Usage
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.home import Home
+from tests.fakes.command import CommandLine
 from tests.fakes.talk import call, talk
+
+claw = CommandLine()
 
 DAY = "2026-11-21T15:30:00+01:00"
 COLD = Usage(1000, 0, 20, 11.0, 13.0, 1, read_seconds=10.0)
@@ -119,48 +120,34 @@ def test_days_and_models_have_sums_of_their_own(store: SessionStore) -> None:
     assert len(all_turns(store, "2026-11-01")) == 2
 
 
-def test_as_json_there_are_sums_in_all_by_model_and_by_day(
-    store: SessionStore, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_as_json_there_are_sums_in_all_by_model_and_by_day(store: SessionStore) -> None:
     saved(store, "trip", [COLD], [WARM])
-    assert run(["usage", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    told = claw.json("usage")
     assert set(told) == {"together", "models", "days"}
     assert told["together"]["prompt_tokens"] == 2100
     assert told["together"]["share"] == 0.4762
     assert told["days"][0]["name"] == "2026-11-21"
-    assert run(["usage", "--json", "--session", "trip"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    told = claw.json("usage", "--session", "trip")
     assert told["session"] == "trip"
     assert [turn["cached_tokens"] for turn in told["turns"]] == [0, 1000]
 
 
-def test_since_a_day_leaves_older_turns_out_and_wants_a_date(
-    store: SessionStore, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_since_a_day_leaves_older_turns_out_and_wants_a_date(store: SessionStore) -> None:
     saved(store, "trip", [COLD])
-    assert run(["usage", "--since", "2026-11-22"]) == 0
-    assert "no questions asked yet" in capsys.readouterr().out
-    assert run(["usage", "--since", "soonish"]) == 2
-    assert "not a date" in capsys.readouterr().err
+    assert "no questions asked yet" in claw("usage", "--since", "2026-11-22")
+    assert "not a date" in claw.error("usage", "--since", "soonish", code=2)
 
 
-def test_a_damaged_session_is_told_and_the_others_count(
-    store: SessionStore, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_session_is_told_and_the_others_count(store: SessionStore) -> None:
     saved(store, "trip", [COLD])
     (store.folder / "broken.json").write_text("{", "utf-8")
-    assert run(["usage"]) == 0
-    told = capsys.readouterr()
-    assert "1 turn in 1 conversation" in told.out and "broken is damaged" in told.err
+    out = claw("usage")
+    assert "1 turn in 1 conversation" in out and "broken is damaged" in claw.err
 
 
-def test_a_session_is_shown_turn_by_turn_with_the_sum(
-    store: SessionStore, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_session_is_shown_turn_by_turn_with_the_sum(store: SessionStore) -> None:
     saved(store, "trip", [COLD, later(WARM, 2)], [WARM])
-    assert run(["usage", "--session", "latest"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = claw("usage", "--session", "latest").splitlines()
     assert lines[0].startswith("trip: fake/one")
     assert lines[2].split() == "CALLS SENT CACHED WRITTEN 1ST TOKEN IN/S OUT/S TURN".split()
     assert lines[3].split()[:5] == "2 2,100 48% 60 11.0".split()

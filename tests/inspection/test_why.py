@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,6 @@ import pytest
 
 from openclaw.cli.commands.why import styled, why_lines
 from openclaw.cli.commands.why import why_in_chat as why_in_talk
-from openclaw.cli.main import run
 from openclaw.errors import UsageError
 from openclaw.inspection.why import NO_RECORD, find_why, why
 from openclaw.messages import Entry, ToolUse
@@ -27,7 +25,10 @@ from openclaw.retrieval.passages import (
     choose_passages,
 )
 from openclaw.retrieval.ranking import FusedRow
+from tests.fakes.command import CommandLine
 from tests.fakes.talk import Talk, answer, call, new_home, talk
+
+claw = CommandLine()
 
 NOTES = {
     "memory/MEMORY.md": "# Memory\n\n- The plumber is called Olsen.\n",
@@ -282,17 +283,14 @@ def test_archived_turns_are_found_by_their_number(noted: Talk) -> None:
         find_why(noted.app, "6")
 
 
-def test_the_command_prints_lines_and_json(noted: Talk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_lines_and_json(noted: Talk) -> None:
     asked(noted)
-    assert run(["why", "--json"]) == 0
-    value = json.loads(capsys.readouterr().out)
+    value = claw.json("why")
     assert value["turn"] == 1 and value["recorded"] and "record" not in value
     assert value["offered"][0]["ranks"]["words"][0] == 1
-    assert run(["why", f"{noted.session.id}:1"]) == 0
-    out = capsys.readouterr().out
+    out = claw("why", f"{noted.session.id}:1")
     assert "offered from memory" in out and "rests on\n  memory/2026-11-18.md:3\n" in out
-    assert run(["why", "7"]) == 2
-    assert "has no turn 7; it has 1 turns" in capsys.readouterr().err
+    assert "has no turn 7; it has 1 turns" in claw.error("why", "7", code=2)
 
 
 def test_in_a_talk_it_is_about_this_talk(noted: Talk) -> None:

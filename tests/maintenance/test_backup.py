@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.cli.main import run
 from openclaw.errors import Damaged, OpenclawError, UsageError
 from openclaw.maintenance.backup import MANIFEST, back_up
 from openclaw.maintenance.restore import restore
@@ -25,9 +24,12 @@ from openclaw.sessions.store import SessionStore
 from openclaw.storage.git import Git
 from openclaw.storage.home import Home
 from openclaw.storage.safe_open import follow
+from tests.fakes.command import CommandLine
 from tests.fakes.files import write_files
 from tests.fakes.git_home import copy_home
 from tests.fakes.git_home import git as run_git
+
+claw = CommandLine()
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="links and modes of POSIX")
 Change = Callable[[dict[str, bytes], dict[str, tarfile.TarInfo]], None]
@@ -407,21 +409,17 @@ def test_an_archive_of_a_newer_version_is_refused_in_clear_words(
 
 
 def test_the_commands_say_what_they_did(
-    home: Home, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert run(["--home", str(home.root), "backup", "b.tar.gz"]) == 0
-    assert "read back and verified" in capsys.readouterr().out
-    assert run(["--home", str(home.root), "backup", "b.tar.gz"]) == 2
-    assert "--force" in capsys.readouterr().err
-    assert run(["restore", "b.tar.gz"]) == 2
-    assert run(["restore", "b.tar.gz", "back"]) == 0
-    assert "doctor" in capsys.readouterr().out
+    assert "read back and verified" in claw("--home", str(home.root), "backup", "b.tar.gz")
+    assert "--force" in claw.error("--home", str(home.root), "backup", "b.tar.gz", code=2)
+    claw("restore", "b.tar.gz", code=2)
+    assert "doctor" in claw("restore", "b.tar.gz", "back")
     assert tree(tmp_path / "back") == tree(home.root)
-    assert run(["--home", str(tmp_path / "third"), "restore", "b.tar.gz"]) == 0
+    claw("--home", str(tmp_path / "third"), "restore", "b.tar.gz")
     (tmp_path / "b.tar.gz").write_bytes(b"\x1f\x8b")
-    assert run(["restore", "b.tar.gz", "fourth"]) == 6
-    assert len(capsys.readouterr().err.splitlines()) == 2
+    assert len(claw.error("restore", "b.tar.gz", "fourth", code=6).splitlines()) == 2
 
 
 @POSIX

@@ -18,7 +18,10 @@ from openclaw.sessions.session_files import notes_path
 from openclaw.sessions.session_search import search
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.home import Home
+from tests.fakes.command import CommandLine
 from tests.fakes.talk import talk
+
+claw = CommandLine("sessions")
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="links need a right on Windows")
 
@@ -253,16 +256,15 @@ def test_nobody_changes_a_session_while_it_is_forked(store: SessionStore) -> Non
 
 @pytest.mark.parametrize("upto", [[], ["--at", "9"]])
 def test_a_fork_of_an_archive_with_a_missing_part_has_the_rest_and_says_so(
-    store: SessionStore, capsys: pytest.CaptureFixture[str], upto: list[str]
+    store: SessionStore, upto: list[str]
 ) -> None:
     session = saved(store)
     for _ in range(3):
         store.compact(session, 2, "in short")
     (archive(store) / "0002.json").unlink()
-    assert run(["sessions", "fork", "long", *upto]) == 0
-    told = capsys.readouterr()
-    assert "openclaw: messages 3 to 4 are missing and not in the fork\n" in told.err
-    fork = store.load(told.out.split(":")[0])
+    out = claw("fork", "long", *upto)
+    assert "openclaw: messages 3 to 4 are missing and not in the fork\n" in claw.err
+    fork = store.load(out.split(":")[0])
     assert [part.file for part in fork.parts] == ["0001.json", "0003.json"]
     end = 9 if upto else 10
     assert whole(store, fork) == [str(n) for n in range(end) if n not in (2, 3)]
@@ -313,17 +315,14 @@ def test_a_link_that_leads_nowhere_is_deleted(store: SessionStore, target: str) 
     assert below(store.folder) == ["archive"]
 
 
-def test_deleting_removes_parts_only_and_leaves_what_else_lies_there(
-    store: SessionStore, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_deleting_removes_parts_only_and_leaves_what_else_lies_there(store: SessionStore) -> None:
     store.compact(saved(store), 4, "in short")
     (archive(store) / ".openclaw-0123456789ab.tmp").write_text("half a part", "utf-8")
     (archive(store) / "mine.txt").write_text("x", "utf-8")
     (archive(store) / "0002.json").mkdir()
-    assert run(["sessions", "delete", "long", "--yes"]) == 0
-    told = capsys.readouterr()
-    assert told.out == "deleted long\n"
-    assert f"{archive(store)} was left" in told.err
+    out = claw("delete", "long", "--yes")
+    assert out == "deleted long\n"
+    assert f"{archive(store)} was left" in claw.err
     left = ["archive", "archive/long", "archive/long/0002.json", "archive/long/mine.txt"]
     assert below(store.folder) == left
     store.compact(saved(store), 4, "in short")

@@ -41,8 +41,8 @@ def weather(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def claw(home: Home, capsys: pytest.CaptureFixture[str]) -> Claw:
-    return Claw(home, capsys.readouterr)
+def claw(home: Home) -> Claw:
+    return Claw(home)
 
 
 def test_other_entries_keep_their_values_and_their_order(home: Home) -> None:

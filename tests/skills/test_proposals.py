@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from openclaw.cli.main import run as run_openclaw
 from openclaw.messages import ToolCall
 from openclaw.security.policy import Policy
 from openclaw.skills.proposals import proposals
@@ -18,6 +16,9 @@ from openclaw.tools.file_tools import FileTools
 from openclaw.tools.skill_tools import ProposeTools
 from openclaw.tools.toolbox import CallResult, Toolbox
 from openclaw.types import TurnChanges
+from tests.fakes.command import CommandLine
+
+claw = CommandLine("skills", "review")
 
 TEXT = "---\nname: bake\ndescription: Bakes bread.\n---\n\nKnead it.\n"
 
@@ -31,10 +32,6 @@ def home(tmp_path: Path) -> Home:
 def write(home: Home, path: str = "skills/bake/SKILL.md", text: str = TEXT) -> CallResult:
     tools = Toolbox(FileTools(home, TurnChanges()).tools(), Policy("edit"), TurnChanges())
     return tools.run(ToolCall("1", "write_file", {"path": path, "content": text}))
-
-
-def review(home: Home, *words: str) -> int:
-    return run_openclaw(["--home", str(home.root), "skills", "review", *words])
 
 
 def names(home: Home) -> set[str]:
@@ -63,33 +60,30 @@ def test_a_skill_in_use_is_not_edited_but_proposed_anew(home: Home) -> None:
     assert (home.skills / "bake" / "SKILL.md").read_text(encoding="utf-8") == TEXT
 
 
-def test_the_user_sees_and_accepts_it(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_user_sees_and_accepts_it(home: Home) -> None:
     write(home)
-    assert review(home) == 0 and "+Knead it." in capsys.readouterr().out
-    assert review(home, "--accept", "bake", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
+    assert "+Knead it." in claw()
+    told = claw.json("--accept", "bake")
     assert told == [{"name": "bake", "state": "accepted", "path": "skills/bake"}]
     assert "bake" in names(home) and proposals(home) == []
 
 
 def test_the_user_deletes_it(home: Home) -> None:
     write(home)
-    assert review(home, "--reject", "bake") == 0
+    claw("--reject", "bake")
     assert proposals(home) == [] and "bake" not in names(home)
 
 
-def test_one_that_was_not_proposed_is_an_error_and_nothing_is_done(
-    home: Home, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_that_was_not_proposed_is_an_error_and_nothing_is_done(home: Home) -> None:
     write(home)
-    assert review(home, "--accept", "bake", "--reject", "none") == 2
-    assert "no skill none was proposed" in capsys.readouterr().err
+    error = claw.error("--accept", "bake", "--reject", "none", code=2)
+    assert "no skill none was proposed" in error
     assert [each.name for each in proposals(home)] == ["bake"]
 
 
 def test_one_that_is_no_skill_is_not_accepted(home: Home) -> None:
     write(home, text="no frontmatter\n")
-    assert review(home, "--accept", "bake") != 0
+    claw("--accept", "bake", code=1)
     assert [each.name for each in proposals(home)] == ["bake"]
 
 
@@ -102,7 +96,8 @@ def test_a_proposal_may_be_made_by_name_and_is_listed_nowhere(home: Home) -> Non
     assert told.ok and "skills/.proposed/water-plants/SKILL.md" in told.text
     assert tools.run(ToolCall("2", "propose_skill", {"name": "bake", "content": TEXT})).ok
     assert "water-plants" not in names(home)
-    assert review(home, "--accept", "water-plants") == 0 and review(home, "--accept", "bake") == 0
+    claw("--accept", "water-plants")
+    claw("--accept", "bake")
     assert {"water-plants", "bake"} <= names(home)
     nothing = tools.run(ToolCall("3", "propose_skill", {"name": "../..", "content": "x"}))
     assert not nothing.ok and "letters or digits" in nothing.text

@@ -36,8 +36,8 @@ def weather(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def claw(home: Home, capsys: pytest.CaptureFixture[str]) -> Claw:
-    return Claw(home, capsys.readouterr)
+def claw(home: Home) -> Claw:
+    return Claw(home)
 
 
 @needs_git

@@ -19,9 +19,12 @@ from openclaw.security.grants import Grant
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.home import Home
 from openclaw.storage.trust_store import trust_home
+from tests.fakes.command import CommandLine
 from tests.fakes.files import write_files
 from tests.fakes.git_home import Snapshot, git, identity, needs_git, posix_only, snapshot
 from tests.fakes.skill_home import SKILL
+
+claw = CommandLine()
 
 TODO = "# To-dos\n\n## Home\n\n- [ ] paint the fence ^0a0a0a0a\n- [x] fix the tap ^0b0b0b0b\n"
 FILES = {
@@ -110,11 +113,9 @@ class Place:
     def files(self) -> Snapshot:
         return snapshot(self.home.root)
 
-    def do(self, words: str) -> None:
-        said = words.format(
-            new=self.new, again=self.again, notes=self.notes, agent=self.agent
-        ).split()
-        assert run(said) == 0, words
+    def do(self, words: str) -> str:
+        said = words.format(new=self.new, again=self.again, notes=self.notes, agent=self.agent)
+        return claw(*said.split())
 
     def turns(self) -> list[Turn]:
         return [turn for turn in self.history.turns() if turn.kind != "outside"]
@@ -165,13 +166,10 @@ def test_a_command_that_changes_nothing_is_no_turn(place: Place) -> None:
     assert not list((place.home.private / "locks").glob("command-*"))
 
 
-def test_a_command_has_no_number_by_which_it_is_found(
-    place: Place, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_command_has_no_number_by_which_it_is_found(place: Place) -> None:
     place.do("todo add buy milk")
     for ref in ("0", ":0"):
-        assert run(["show", ref]) == 2
-        assert f"there is no turn '{ref}'" in capsys.readouterr().err
+        assert f"there is no turn '{ref}'" in claw.error("show", ref, code=2)
 
 
 def test_a_secret_in_what_was_typed_is_not_in_the_subject_of_the_turn(place: Place) -> None:
@@ -196,26 +194,22 @@ def test_what_the_user_has_not_committed_stays_out_of_it(tmp_path: Path) -> None
 
 
 @needs_git
-def test_a_command_in_the_middle_of_a_merge_is_committed_afterwards(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_command_in_the_middle_of_a_merge_is_committed_afterwards(tmp_path: Path) -> None:
     place = Place(tmp_path, in_git=True)
     (place.home.root / ".git" / "MERGE_HEAD").write_text(git(place.home.root, "rev-parse", "HEAD"))
     place.do("todo add buy milk")
-    assert "not committed yet: a merge" in capsys.readouterr().err
+    assert "not committed yet: a merge" in claw.err
     (place.home.root / ".git" / "MERGE_HEAD").unlink()
     place.do("todo add buy bread")
     place.check_clean()
     assert [turn.subject for turn in place.turns()] == ["todo add buy bread", "todo add buy milk"]
 
 
-def test_a_command_works_while_the_settings_cannot_be_read(
-    place: Place, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_command_works_while_the_settings_cannot_be_read(place: Place) -> None:
     good = place.home.settings.read_text("utf-8")
     place.home.settings.write_text("model: [\n", "utf-8")
     place.do("todo add buy milk")
-    assert "not committed yet: " in capsys.readouterr().err
+    assert "not committed yet: " in claw.err
     place.home.settings.write_text(good, "utf-8")
     place.do("todo add buy bread")
     place.check_clean()
@@ -237,17 +231,13 @@ def test_a_home_that_is_reached_through_a_link_is_recorded_too(place: Place) -> 
     assert place.files() == before
 
 
-def test_an_import_of_many_notes_is_one_turn(
-    place: Place, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_import_of_many_notes_is_one_turn(place: Place) -> None:
     write_files(place.notes, {f"many/{n}.md": f"# {n}\n" for n in range(60)})
     before = place.files()
     place.do("import {notes} --yes")
     assert len(place.turns()) == 1 and len(place.files()) == len(before) + 63
     place.check_clean()
-    capsys.readouterr()
-    assert run(["undo"]) == 0
-    told = capsys.readouterr().out.splitlines()
+    told = claw("undo").splitlines()
     assert place.files() == before and len(told) < 30 and "  and 43 more files" in told
 
 
@@ -262,19 +252,17 @@ def test_a_grant_for_good_in_a_turn_is_a_turn_of_its_own(place: Place) -> None:
     assert not [grant for grant in load_settings(place.home).grants if "make" in grant]
 
 
-def test_objects_as_json_name_the_turn(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+def test_objects_as_json_name_the_turn(place: Place) -> None:
     for words in (
         "memory add Ada sings --json",
         "skills install {new} --yes --json",
         "skills remove storms --yes --json",
         "import {notes} --yes --json",
     ):
-        place.do(words)
-        said = json.loads(capsys.readouterr().out)
-        assert said["turn"] == place.turns()[0].id
+        assert json.loads(place.do(words))["turn"] == place.turns()[0].id
 
 
-def test_history_tells_of_a_command(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+def test_history_tells_of_a_command(place: Place) -> None:
     place.do("todo add buy milk --list Home")
     (turn,) = place.turns()
     for words, expected in {
@@ -283,9 +271,7 @@ def test_history_tells_of_a_command(place: Place, capsys: pytest.CaptureFixture[
         "diff": "+- [ ] buy milk",
         "blame memory/TODO.md:7": "todo add buy milk",
     }.items():
-        capsys.readouterr()
-        place.do(words)
-        assert expected in capsys.readouterr().out
+        assert expected in place.do(words)
 
 
 # -------- a kill in the middle of a command
@@ -305,20 +291,18 @@ with command(home, "todo add buy milk") as turn:
 """
 
 
-def test_a_command_that_was_killed_is_closed_and_can_be_taken_back(
-    place: Place, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_command_that_was_killed_is_closed_and_can_be_taken_back(place: Place) -> None:
     before = place.files()
     words = [sys.executable, "-c", KILLED, str(place.home.root)]
     assert subprocess.run(words, check=False).returncode == 9
     assert place.turns()[0].state == "running"
     place.do("todo add buy bread")
-    assert run(["undo"]) == 0
-    assert "a command was interrupted (todo add buy milk)" in capsys.readouterr().err
+    claw("undo")
+    assert "a command was interrupted (todo add buy milk)" in claw.err
     states = {turn.subject: turn.state for turn in place.turns()}
     assert states["todo add buy milk"] == "interrupted"
     assert states["todo add buy bread"] == "done"
-    assert run(["undo"]) == 0
+    claw("undo")
     assert place.files() == before
     place.check_clean()
 

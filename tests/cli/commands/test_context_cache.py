@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from openclaw.cli.commands.context import cache_json, cache_lines, calls_of
-from openclaw.cli.main import run
 from openclaw.messages import Entry, Usage
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.home import Home
+from tests.fakes.command import CommandLine
+
+claw = CommandLine()
 
 COLD = Usage(1000, 0, 20, 11.0, 12.0, 1, read_seconds=10.0)
 WARM = Usage(1100, 1050, 20, 0.6, 2.0, 1, read_seconds=0.5)
@@ -38,12 +39,9 @@ def saved(store: SessionStore, *usages: Usage | None) -> Session:
     return session
 
 
-def test_each_call_tells_how_much_was_reused_and_the_last_line_sums_up(
-    store: SessionStore, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_call_tells_how_much_was_reused_and_the_last_line_sums_up(store: SessionStore) -> None:
     saved(store, COLD, WARM)
-    assert run(["context", "--cache"]) == 0
-    head, cold, warm, *sums = capsys.readouterr().out.splitlines()
+    head, cold, warm, *sums = claw("context", "--cache").splitlines()
     assert head.split()[:7] == ["MESSAGE", "AT", "TOKENS", "CACHED", "SHARE", "FIRST", "TOKEN"]
     assert cold.split() == "#2 2026-11-21 15:30 1,000 0 0.0% 11.00 s".split()
     assert warm.split() == "#4 2026-11-21 15:30 1,100 1,050 95.5% 0.60 s".split()
@@ -51,13 +49,10 @@ def test_each_call_tells_how_much_was_reused_and_the_last_line_sums_up(
     assert "10.5 s of reading saved at 100 tokens a second" in sums[-1]
 
 
-def test_as_json_it_has_the_same_numbers(
-    store: SessionStore, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_as_json_it_has_the_same_numbers(store: SessionStore) -> None:
     session = saved(store, COLD, WARM)
     saved(store, COLD)
-    assert run(["context", "--cache", "--json", "--session", session.id]) == 0
-    told = json.loads(capsys.readouterr().out)
+    told = claw.json("context", "--cache", "--session", session.id)
     assert told["session"] == session.id
     assert [call["reused"] for call in told["calls"]] == [0, 1050]
     assert told["together"] == {
@@ -70,11 +65,8 @@ def test_as_json_it_has_the_same_numbers(
     }
 
 
-def test_without_a_session_it_says_so(
-    store: SessionStore, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["context", "--cache"]) == 2
-    assert "there is no conversation yet" in capsys.readouterr().err
+def test_without_a_session_it_says_so(store: SessionStore) -> None:
+    assert "there is no conversation yet" in claw.error("context", "--cache", code=2)
 
 
 def test_messages_that_tell_nothing_of_one_call_are_left_out(store: SessionStore) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from pathlib import Path
@@ -10,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from openclaw.cli.commands.doctor import check_lines, examine
-from openclaw.cli.main import run
 from openclaw.config import load_settings
 from openclaw.errors import Damaged
 from openclaw.maintenance.doctor.checkup import Check
@@ -19,8 +17,11 @@ from openclaw.storage import program
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import create_home
 from tests.cli.test_render import Terminal
+from tests.fakes.command import CommandLine
 from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama
+
+claw = CommandLine()
 
 
 @pytest.fixture
@@ -191,56 +192,40 @@ def test_a_home_inside_another_repository_is_told(tmp_path: Path, fake_ollama: F
     assert "the home is a repository" in checks(Home(tmp_path / "outer"))["git"].found
 
 
-def test_the_command_prints_advice_and_leaves_with_the_code(
-    home: Home, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["doctor"]) == 0
-    assert capsys.readouterr().out.startswith("ok       home")
-    assert run(["doctor", "--model", "ollama/none:1b"]) == 5
-    assert "\n" + " " * 21 + " -> " in capsys.readouterr().out
+def test_the_command_prints_advice_and_leaves_with_the_code(home: Home) -> None:
+    assert claw("doctor").startswith("ok       home")
+    assert "\n" + " " * 21 + " -> " in claw("doctor", "--model", "ollama/none:1b", code=5)
 
 
-def test_json_tells_whether_the_home_is_usable(
-    home: Home, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["doctor", "--json"]) == 0
-    shape = json.loads(capsys.readouterr().out)
+def test_json_tells_whether_the_home_is_usable(home: Home) -> None:
+    shape = claw.json("doctor")
     assert shape["usable"] is True
     assert set(shape["checks"][0]) == {"name", "state", "found", "advice", "exit_code", "fixed"}
 
 
-def test_fix_repairs_and_a_second_look_is_clean(
-    home: Home, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_fix_repairs_and_a_second_look_is_clean(home: Home) -> None:
     home.sessions.joinpath("talk.json").write_text('{"messages": [{"role": "user", "con', "utf-8")
-    assert run(["doctor"]) == 6
-    out = capsys.readouterr().out
+    out = claw("doctor", code=6)
     assert "fault    sessions     sessions/talk.json does not load" in out
     assert "-> --fix saves what can be read" in out
-    assert run(["doctor", "--fix"]) == 0
-    out = capsys.readouterr().out
+    out = claw("doctor", "--fix")
     assert "fixed    sessions" in out and "copies of what was repaired: .openclaw/kept/" in out
-    assert run(["doctor", "--json"]) == 0
-    checks = json.loads(capsys.readouterr().out)["checks"]
+    checks = claw.json("doctor")["checks"]
     assert {c["state"] for c in checks if c["name"] in ("sessions", "aside")} == {"ok"}
 
 
-def test_what_was_fixed_is_told_in_json(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_fixed_is_told_in_json(home: Home) -> None:
     (home.memory / "a.md").write_bytes(b"caf\xe9")
-    assert run(["doctor", "--fix", "--json"]) == 0
-    checks = {c["name"]: c for c in json.loads(capsys.readouterr().out)["checks"]}
+    checks = {c["name"]: c for c in claw.json("doctor", "--fix")["checks"]}
     assert checks["encoding"]["fixed"] == "converted from Latin-1 to UTF-8"
     assert checks["encoding"]["state"] == "ok"
     assert checks["disk"]["fixed"] == ""
 
 
-def test_of_many_findings_the_first_are_printed(
-    home: Home, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_of_many_findings_the_first_are_printed(home: Home) -> None:
     for number in range(20):
         (home.memory / f"{number:02}.md").write_bytes(b"\xe9")
-    assert run(["doctor"]) == 0
-    out = capsys.readouterr().out
+    out = claw("doctor")
     assert out.count("warning  encoding") == 8 and "12 more of encoding" in out
     assert "\nok       other checks 15 ok" in out
 

@@ -12,16 +12,18 @@ from typing import Any
 import pytest
 
 from openclaw.cli.commands.hooks import ask_trust
-from openclaw.cli.main import run
 from openclaw.config import load_settings
 from openclaw.config.hook_settings import EVENTS, Hook, read_hooks
 from openclaw.errors import UsageError
 from openclaw.hooks.hooks import open_hooks
 from openclaw.maintenance.doctor.checkup import CHECKS, Check, checkup
 from openclaw.storage.home import Home
+from tests.fakes.command import CommandLine, openclaw
 from tests.fakes.hook_home import hooked, of, script
 from tests.fakes.ollama_server import FakeOllama
 from tests.fakes.talk import new_home
+
+claw = CommandLine("hooks")
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="the user's data folder cannot be moved there"
@@ -35,13 +37,6 @@ def home(tmp_path: Path) -> Path:
 
 def put(home: Path, hooks: dict[str, Any]) -> None:
     (home / "openclaw.yaml").write_text(f"hooks: {json.dumps(hooks)}\n", "utf-8")
-
-
-def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> tuple[str, str]:
-    left = run(["hooks", *words])
-    out, err = capsys.readouterr()
-    assert left == code, err
-    return out, err
 
 
 def doctor(home: Path) -> list[Check]:
@@ -104,133 +99,113 @@ def test_hooks_that_are_no_keys_and_values_stop_the_settings(home: Path) -> None
 # -------- list and trust
 
 
-def test_without_hooks_the_list_says_where_to_name_one(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out, err = said(capsys, "list")
-    assert (out, err) == ("", "no hooks yet: name one below `hooks:` in openclaw.yaml\n")
-    assert json.loads(said(capsys, "list", "--json")[0]) == []
-    refused = said(capsys, "trust", "--yes", code=2)[1]
+def test_without_hooks_the_list_says_where_to_name_one(home: Path) -> None:
+    assert claw("list") == ""
+    assert claw.err == "no hooks yet: name one below `hooks:` in openclaw.yaml\n"
+    assert claw.json("list") == []
+    refused = claw.error("trust", "--yes", code=2)
     assert "no hooks to allow" in refused and "docs/hooks.md" in refused
 
 
-def test_a_hook_waits_is_allowed_changes_and_is_taken_back(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_hook_waits_is_allowed_changes_and_is_taken_back(home: Path) -> None:
     put(home, {"before_turn": {"run": script(home, "one.py", "pass")}})
 
     def state() -> str:
-        (each,) = json.loads(said(capsys, "list", "--json")[0])
+        (each,) = claw.json("list")
         return str(each["state"])
 
-    assert state() == "new" and "to review" in said(capsys, "list")[0]
-    out, _ = said(capsys, "trust", "--yes")
+    assert state() == "new" and "to review" in claw("list")
+    out = claw("trust", "--yes")
     assert "  before_turn: " in out and "  hooks/one.py\n" in out
-    assert state() == "trusted" and "they run already" in said(capsys, "trust")[0]
+    assert state() == "trusted" and "they run already" in claw("trust")
     (home / "hooks" / "one.py").write_text("import os", "utf-8")
-    assert state() == "changed" and "changed, to review" in said(capsys, "list")[0]
-    said(capsys, "trust", "--revoke")
+    assert state() == "changed" and "changed, to review" in claw("list")
+    claw("trust", "--revoke")
     assert state() == "new"
 
 
-def test_the_yes_is_kept_outside_of_the_home(
-    home: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_the_yes_is_kept_outside_of_the_home(home: Path, tmp_path: Path) -> None:
     put(home, {"before_turn": {"run": script(home, "one.py", "pass")}})
     before = set(home.rglob("*"))
-    said(capsys, "trust", "--yes")
+    claw("trust", "--yes")
     assert set(home.rglob("*")) == before
     assert len(list((tmp_path / "user").rglob("openclaw-trust.json"))) == 1
 
 
-def test_without_a_terminal_nobody_can_say_yes_by_accident(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_terminal_nobody_can_say_yes_by_accident(home: Path) -> None:
     put(home, {"before_turn": {"run": script(home, "one.py", "pass")}})
-    assert "add --yes" in said(capsys, "trust", code=2)[1]
+    assert "add --yes" in claw.error("trust", code=2)
 
 
 @pytest.mark.parametrize("name", ["OPENCLAW_RUN", "OPENCLAW_HOOK"])
 def test_a_command_of_the_agent_cannot_say_yes(
-    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
+    home: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     put(home, {"before_turn": {"run": script(home, "one.py", "pass")}})
     monkeypatch.setenv(name, "1")
-    assert "cannot allow" in said(capsys, "trust", "--yes", code=7)[1]
+    assert "cannot allow" in claw.error("trust", "--yes", code=7)
 
 
-def test_files_that_no_hook_names_are_shown_apart(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_that_no_hook_names_are_shown_apart(home: Path) -> None:
     put(home, {"before_turn": {"run": script(home, "one.py", "pass"), "timeout": 5}})
     (home / "inside.tar.gz").touch()
-    out, _ = said(capsys, "trust", "--yes")
+    out = claw("trust", "--yes")
     assert "with these files of the home:\n  hooks/one.py\nnobody names these" in out
     assert "look:\n  inside.tar.gz\n" in out
-    assert "at most 5 s" in said(capsys, "list")[0]
+    assert "at most 5 s" in claw("list")
 
 
-def test_what_is_shown_before_a_yes_hides_nothing(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_shown_before_a_yes_hides_nothing(home: Path) -> None:
     put(home, {"before_turn": "echo good\u202e\x1b[2K\nrm -rf x #" + " " * 200 + "tail"})
-    out, _ = said(capsys, "trust", "--yes")
+    out = claw("trust", "--yes")
     assert "\x1b" not in out and "\u202e" not in out
     assert "rm -rf x" in out and "tail" in out
 
 
-def test_the_question_tells_what_a_hook_is_given_and_how_its_words_count(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_question_tells_what_a_hook_is_given_and_how_its_words_count(home: Path) -> None:
     put(home, {"before_turn": {"run": "date", "env": ["AWS_SECRET"], "trusted": True}})
-    listed = said(capsys, "list")[0]
+    listed = claw("list")
     assert "words trusted, gets AWS_SECRET" in listed
-    out, _ = said(capsys, "trust", "--yes")
+    out = claw("trust", "--yes")
     assert "gets AWS_SECRET of your environment" in out and "its words count as yours" in out
 
 
-def test_a_very_long_word_keeps_no_command_from_running(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_very_long_word_keeps_no_command_from_running(home: Path) -> None:
     put(home, {"before_turn": ["x" * 300]})
-    said(capsys, "trust", "--yes")
-    assert "runs" in said(capsys, "list")[0]
+    claw("trust", "--yes")
+    assert "runs" in claw("list")
 
 
-def test_what_cannot_be_said_yes_to_is_told_with_the_reason(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_said_yes_to_is_told_with_the_reason(home: Path) -> None:
     put(home, {"before_turn": "make -C workspace"})
-    err = said(capsys, "trust", "--yes", code=7)[1]
+    err = claw.error("trust", "--yes", code=7)
     assert "cannot be allowed: a command names all of workspace/" in err
-    assert "it cannot be allowed" in said(capsys, "list")[0]
+    assert "it cannot be allowed" in claw("list")
 
 
 # -------- test
 
 
-def test_a_hook_is_tried_with_a_sample(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_hook_is_tried_with_a_sample(home: Path) -> None:
     run_ = script(home, "one.py", "print(sorted(facts))\nsys.exit(0)")
     put(home, {event: {"run": run_} for event in EVENTS})
-    assert "openclaw hooks trust" in said(capsys, "test", "before_turn", code=7)[1]
-    said(capsys, "trust", "--yes")
+    assert "openclaw hooks trust" in claw.error("test", "before_turn", code=7)
+    claw("trust", "--yes")
     for event in EVENTS:
-        out, _ = said(capsys, "test", event)
+        out = claw("test", event)
         assert "exit code 0" in out and "'event'" in out and "'version'" in out
-    (reply,) = json.loads(said(capsys, "test", "after_tool", "--json")[0])
+    (reply,) = claw.json("test", "after_tool")
     assert (reply["code"], reply["failed"]) == (0, "") and "'output'" in reply["text"]
 
 
-def test_a_trial_tells_a_refusal_and_a_failure(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_trial_tells_a_refusal_and_a_failure(home: Path) -> None:
     refusing = script(home, "one.py", "print('no', file=sys.stderr); sys.exit(2)")
     put(home, {"before_tool": {"run": refusing, "match": "run_*"}, "after_turn": "./hooks/no.sh"})
-    said(capsys, "trust", "--yes")
-    assert "  refuses: no\n" in said(capsys, "test", "before-tool")[0]
-    assert "failed: ./hooks/no.sh is not there" in said(capsys, "test", "after_turn", code=1)[0]
-    said(capsys, "test", "before_tool", "--tool", "list_files", code=2)
-    assert "there are: before_turn" in said(capsys, "test", "later", code=2)[1]
+    claw("trust", "--yes")
+    assert "  refuses: no\n" in claw("test", "before-tool")
+    assert "failed: ./hooks/no.sh is not there" in claw("test", "after_turn", code=1)
+    claw("test", "before_tool", "--tool", "list_files", code=2)
+    assert "there are: before_turn" in claw.error("test", "later", code=2)
 
 
 # -------- a talk asks
@@ -263,35 +238,26 @@ def test_the_end_of_the_input_is_a_no(home: Path) -> None:
 
 
 def test_a_prompt_tells_that_hooks_wait_and_leaves_with_7_when_one_refuses(
-    home: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    fake_ollama: FakeOllama,
+    home: Path, monkeypatch: pytest.MonkeyPatch, fake_ollama: FakeOllama
 ) -> None:
-    monkeypatch.setattr(sys, "stdin", None)
     put(home, {"before_turn": {"run": script(home, "one.py", "print('no'); sys.exit(2)")}})
     ask = ["--model", "ollama/fake:1b", "What is new here?"]
     fake_ollama.say("Not much.")
-    assert run(ask) == 0
-    told = capsys.readouterr().err
-    assert (
-        "hooks of this home do not run: you have not allowed it yet (openclaw hooks trust)" in told
-    )
-    said(capsys, "trust", "--yes")
-    assert run(ask) == 7
-    out, err = capsys.readouterr()
-    assert out == "" and "this turn was refused by a hook: no" in err
+    told = "hooks of this home do not run: you have not allowed it yet (openclaw hooks trust)"
+    assert told in openclaw(*ask).stderr
+    claw("trust", "--yes")
+    refused = openclaw(*ask)
+    assert (refused.returncode, refused.stdout) == (7, "")
+    assert "this turn was refused by a hook: no" in refused.stderr
 
 
 # -------- the doctor
 
 
-def test_the_doctor_has_nothing_to_say_of_sound_hooks(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_doctor_has_nothing_to_say_of_sound_hooks(home: Path) -> None:
     assert [result.found for result in doctor(home)] == [""]
     put(home, {"before_turn": {"run": script(home, "one.py", "pass")}})
-    said(capsys, "trust", "--yes")
+    claw("trust", "--yes")
     assert [result.found for result in doctor(home)] == [""]
 
 

@@ -16,7 +16,7 @@ from openclaw.config import starter_text
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import create_home
-from tests.fakes.command import openclaw
+from tests.fakes.command import CommandLine, openclaw
 from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import FakeOllama
 
@@ -37,27 +37,18 @@ def home(tmp_path: Path) -> Home:
 
 
 @pytest.fixture
-def claw(home: Home, capsys: pytest.CaptureFixture[str]) -> Claw:
-    return Claw(home, capsys)
+def claw(home: Home) -> Claw:
+    return Claw(home)
 
 
-class Claw:
-    def __init__(self, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+class Claw(CommandLine):
+    def __init__(self, home: Home) -> None:
+        super().__init__()
         self.home = home
-        self.capsys = capsys
-        self.err = ""
-
-    def __call__(self, *words: str, code: int = 0) -> str:
-        """Standard output of a command that leaves with this exit code."""
-        left = run(words)
-        out, self.err = self.capsys.readouterr()
-        assert left == code, self.err
-        return out
 
     def take(self, folder: Path, *words: str, code: int = 0) -> dict[str, dict[str, Any]]:
         """Import a folder; its steps by their source and kind."""
-        out = self("import", str(folder), "--yes", "--json", *words, code=code)
-        steps = json.loads(out)["steps"]
+        steps = self.json("import", str(folder), "--yes", *words, code=code)["steps"]
         return {f"{step['source']} {step['kind']}".strip(): step for step in steps}
 
     def text(self, path: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -14,7 +13,10 @@ from openclaw.cli.main import run
 from openclaw.config import Settings, load_settings
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import create_home
+from tests.fakes.command import CommandLine
 from tests.fakes.files import write_files
+
+claw = CommandLine()
 
 GIT = shutil.which("git")
 needs_git = pytest.mark.skipif(not GIT, reason="git is not installed")
@@ -27,12 +29,9 @@ def git(root: Path, *words: str) -> str:
     return done.stdout
 
 
-def test_a_new_home_has_all_files_and_says_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_new_home_has_all_files_and_says_so(tmp_path: Path) -> None:
     root = tmp_path / "new" / "home"
-    assert run(["init", str(root)]) == 0
-    out = capsys.readouterr().out
+    out = claw("init", str(root))
     for name in ("workspace/SOUL.md", "memory/TODO.md", "openclaw.yaml", "sessions/", ".openclaw/"):
         assert f"created {name}\n" in out
         assert (root / name).exists()
@@ -42,19 +41,14 @@ def test_a_new_home_has_all_files_and_says_so(
     assert not [path for path in root.rglob("*") if path.name == "__pycache__"]
 
 
-def test_a_second_init_changes_nothing_and_fills_gaps(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_second_init_changes_nothing_and_fills_gaps(tmp_path: Path) -> None:
     root = tmp_path / "home"
-    assert run(["init"]) == 0
+    claw("init")
     (root / "workspace" / "SOUL.md").write_text("mine", encoding="utf-8")
     (root / "memory" / "TODO.md").unlink()
-    capsys.readouterr()
-    assert run(["init"]) == 0
-    assert "created memory/TODO.md\n" in capsys.readouterr().out
+    assert "created memory/TODO.md\n" in claw("init")
     assert (root / "workspace" / "SOUL.md").read_text(encoding="utf-8") == "mine"
-    assert run(["init"]) == 0
-    assert "nothing is missing" in capsys.readouterr().out
+    assert "nothing is missing" in claw("init")
 
 
 @needs_git
@@ -106,13 +100,10 @@ def test_without_git_a_home_is_made_all_the_same(
     assert not (tmp_path / "home" / ".git").exists()
 
 
-def test_where_a_home_cannot_be_made_is_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_where_a_home_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
-    assert run(["init", str(tmp_path / "file" / "home")]) == 1
-    assert "cannot write" in capsys.readouterr().err
-    assert run(["init", str(tmp_path / "file")]) == 1
+    assert "cannot write" in claw.error("init", str(tmp_path / "file" / "home"), code=1)
+    claw("init", str(tmp_path / "file"), code=1)
 
 
 def test_the_folder_is_the_named_one_else_the_surrounding_home_else_this(
@@ -137,30 +128,27 @@ def test_the_folder_is_the_named_one_else_the_surrounding_home_else_this(
     assert chosen_folder(None, None) == here
 
 
-def test_a_script_is_told_that_a_folder_is_full_of_something_else(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_script_is_told_that_a_folder_is_full_of_something_else(tmp_path: Path) -> None:
     full = tmp_path / "project"
     full.mkdir()
     for name in ("README.md", "main.c", "Makefile"):
         (full / name).touch()
-    assert run(["init", str(full)]) == 0
-    said = capsys.readouterr().err
+    claw("init", str(full))
+    said = claw.err
     assert f"{full} holds other files already" in said and f'init "{full / "openclaw"}"\n' in said
-    assert run(["init", str(full)]) == 0  # it is one now
-    assert not capsys.readouterr().err
+    claw("init", str(full))  # it is one now
+    assert not claw.err
 
 
 def test_the_users_own_folder_becomes_a_home_only_with_a_yes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     (tmp_path / ".ssh").mkdir()
-    assert run(["init", str(tmp_path)]) == 2
-    assert capsys.readouterr().err.endswith("add --yes\n")
+    assert claw.error("init", str(tmp_path), code=2).endswith("add --yes\n")
     assert not (tmp_path / "workspace").exists()
-    assert run(["init", str(tmp_path), "--yes"]) == 0
+    claw("init", str(tmp_path), "--yes")
 
 
 @pytest.mark.parametrize("names", [(), (".git",), (".obsidian", "a.png"), ("a.md", "b.md")])
@@ -196,35 +184,28 @@ def make_vault(root: Path, files: dict[str, str]) -> dict[Path, bytes]:
     return {root / name: (root / name).read_bytes() for name in files}
 
 
-def test_a_vault_becomes_a_home_as_it_is_and_its_notes_are_found(
-    masker: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_vault_becomes_a_home_as_it_is_and_its_notes_are_found(masker: Path) -> None:
     before = make_vault(masker, NOTES)
-    assert run(["init"]) == 0
-    out, err = capsys.readouterr()
+    out = claw("init")
     assert "created openclaw.yaml\n" in out and "created .openclaw/\n" in out
     assert "your notes are as they were; memory search finds " in out
-    assert "holds other files" not in err
-    assert run(["memory", "search", "lighthouse", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    assert "holds other files" not in claw.err
+    found = claw.json("memory", "search", "lighthouse")
     assert [passage["path"] for passage in found] == ["Projects/Sea.md"]
     assert before == {path: path.read_bytes() for path in before}
 
 
 @needs_git
-def test_the_repository_of_a_vault_keeps_its_index_and_its_work(
-    masker: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_repository_of_a_vault_keeps_its_index_and_its_work(masker: Path) -> None:
     files = {name: text for name, text in NOTES.items() if not name.startswith("memory/")}
     make_vault(masker, files | {".gitignore": ".trash/\n"})
     git(masker, "init", "-q")
     git(masker, "add", "Projects")
-    assert run(["init"]) == 0
-    said = capsys.readouterr().out
+    said = claw("init")
     assert "created .git/" not in said and ".gitignore" not in said
     assert "is committed to the git repository that was here" in said
-    assert run(["todo", "add", "paint the boat"]) == 0
-    assert run(["undo"]) == 0
+    claw("todo", "add", "paint the boat")
+    claw("undo")
     assert git(masker, "ls-files").split() == ["Projects/Sea.md", "memory/TODO.md"]
     assert git(masker, "status", "--porcelain", "Projects", "AGENTS.md").splitlines() == [
         "A  Projects/Sea.md",
@@ -240,10 +221,7 @@ def test_settings_that_are_there_are_left_alone(masker: Path) -> None:
     assert (masker / "openclaw.yaml").read_text() == "bell: true\n"
 
 
-def test_a_file_with_the_name_of_a_folder_is_told_before_anything_is_written(
-    masker: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_with_the_name_of_a_folder_is_told_before_anything_is_written(masker: Path) -> None:
     make_vault(masker, {".obsidian/app.json": "{}", "skills": "of mine\n"})
-    assert run(["init"]) == 1
-    assert "skills is no folder, and a home has a folder of that name" in capsys.readouterr().err
+    assert "skills is no folder, and a home has a folder of that name" in claw.error("init", code=1)
     assert sorted(path.name for path in masker.iterdir()) == [".obsidian", "skills"]

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from openclaw.cli.main import run
 from openclaw.memory.notes import Notes
 from openclaw.storage.home import Home
 from openclaw.storage.trust_store import trust_home
 from tests.end_to_end.test_faults import common, limited, posix
+from tests.fakes.command import CommandLine
 from tests.fakes.files import write_files
 
 
@@ -40,26 +38,15 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def claw(home: Path, capsys: pytest.CaptureFixture[str]) -> Claw:
-    return Claw(home, capsys)
+def claw(home: Path) -> Claw:
+    return Claw(home)
 
 
-class Claw:
-    def __init__(self, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+class Claw(CommandLine):
+    def __init__(self, home: Path) -> None:
+        super().__init__("memory")
         self.notes = Notes(home / "memory")
         self.path = home / "memory" / "MEMORY.md"
-        self.capsys = capsys
-        self.err = ""
-
-    def __call__(self, *words: str, code: int = 0) -> str:
-        """Standard output of a `memory` command that leaves with this exit code."""
-        left = run(["memory", *words])
-        out, self.err = self.capsys.readouterr()
-        assert left == code, self.err
-        return out
-
-    def json(self, *words: str) -> Any:
-        return json.loads(self(*words, "--json"))
 
     def texts(self, *words: str) -> list[str]:
         return [note["text"] for note in self.json("list", *words)]

@@ -20,6 +20,7 @@ from openclaw.config import Settings
 from openclaw.maintenance.memory_lint import apply, apply_fixes_to_texts, lint_home
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import create_home
+from tests.fakes.command import CommandLine
 from tests.fakes.files import write_file
 from tests.fakes.git_home import copy_home
 
@@ -34,22 +35,16 @@ MEMORY = f"""\
 """
 
 
-class Claw:
+class Claw(CommandLine):
     """A home that is a repository, and the command line over it."""
 
-    def __init__(self, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.home, self.capsys, self.err = home, capsys, ""
+    def __init__(self, home: Path) -> None:
+        super().__init__("--home", str(home))
+        self.home = home
         self.memory = home / "memory" / "MEMORY.md"
 
-    def __call__(self, *words: str, code: int = 0) -> str:
-        assert run(["--home", str(self.home), *words]) == code, self.capsys.readouterr()
-        out, self.err = self.capsys.readouterr()
-        return out
-
     def lint(self, *words: str, code: int = 0) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = json.loads(
-            self("memory", "lint", *words, "--json", code=code)
-        )
+        found: list[dict[str, Any]] = self.json("memory", "lint", *words, code=code)
         return found
 
     def put(self, path: str, text: str) -> None:
@@ -68,8 +63,8 @@ class Claw:
 
 
 @pytest.fixture
-def claw(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Claw:
-    it = Claw(copy_home(tmp_path / "home"), capsys)
+def claw(tmp_path: Path) -> Claw:
+    it = Claw(copy_home(tmp_path / "home"))
     it.put("memory/TODO.md", "## Tasks\n\n- [ ] water the plants\n")  # `make run` adds to ours
     return it
 
@@ -253,12 +248,10 @@ def test_as_a_pre_commit_hook_it_stops_a_commit_with_faults(
     claw.git("commit", "-qm", "new", *how)
 
 
-def test_staged_works_in_a_home_within_another_repository(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_staged_works_in_a_home_within_another_repository(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     create_home(tmp_path / "inner")
-    claw = Claw(tmp_path / "inner", capsys)
+    claw = Claw(tmp_path / "inner")
     claw.put("memory/people.md", "- Anna comes tomorrow.\n")
     claw.git("add", "memory")
     assert [f["path"] for f in claw.lint("--staged", code=1)] == ["memory/people.md"]

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
 import signal
-import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from openclaw.cli.main import run
+from tests.fakes.command import CommandLine
 from tests.fakes.files import write_file, write_files
 from tests.fakes.ollama_server import FakeModel, FakeOllama, Vectors
 
@@ -36,41 +33,19 @@ def home(tmp_path: Path) -> Path:
     return write_files(tmp_path / "home", FILES)
 
 
-class Claw:
-    """Runs `memory` commands; `err` is what the last one said on stderr."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self.capsys = capsys
-        self.err = ""
-
-    def __call__(self, *words: str, code: int = 0) -> str:
-        left = run(["memory", *words])
-        out, self.err = self.capsys.readouterr()
-        assert left == code, self.err
-        return out
-
+class Claw(CommandLine):
     def found(self, *words: str) -> list[str]:
         """PATH:LINE of what a search finds."""
-        return [place(passage) for passage in json.loads(self("search", *words, "--json"))]
+        return [place(passage) for passage in self.json("search", *words)]
 
     def index(self, *words: str) -> dict[str, Any]:
-        report: dict[str, Any] = json.loads(self("index", *words, "--json"))
+        report: dict[str, Any] = self.json("index", *words)
         return report
 
 
 @pytest.fixture
-def claw(home: Path, capsys: pytest.CaptureFixture[str]) -> Claw:
-    return Claw(capsys)
-
-
-@pytest.fixture
-def typed(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
-    """Sets what stands on standard input."""
-
-    def set_input(data: bytes) -> None:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-
-    return set_input
+def claw(home: Path) -> Claw:
+    return Claw("memory")
 
 
 def place(passage: dict[str, Any]) -> str:
@@ -197,9 +172,10 @@ def test_a_damaged_index_costs_a_notice(home: Path, claw: Claw) -> None:
 # -------- many questions
 
 
-def test_a_batch_answers_line_by_line(claw: Claw, typed: Callable[[bytes], None]) -> None:
-    typed(b"boiler leaks\r\n\r\nchlorophyll\n  \nthe ferry")
-    lines = [json.loads(line) for line in claw("search", "--batch", "-", "-k", "1").splitlines()]
+def test_a_batch_answers_line_by_line(claw: Claw) -> None:
+    questions = b"boiler leaks\r\n\r\nchlorophyll\n  \nthe ferry"
+    out = claw("search", "--batch", "-", "-k", "1", stdin=questions)
+    lines = [json.loads(line) for line in out.splitlines()]
     assert [[place(passage) for passage in line] for line in lines] == [
         ["memory/2026-05-09.md:3"], [], [], [], ["workspace/trip.md:3"],
     ]  # fmt: skip
@@ -216,17 +192,15 @@ def test_a_batch_is_a_file_and_obeys_the_other_options(tmp_path: Path, claw: Cla
     assert ferry == []
 
 
-def test_odd_characters_in_a_batch_keep_answers_in_step(
-    claw: Claw, typed: Callable[[bytes], None]
-) -> None:
-    typed("\ufeffferry\x0cBergen\u2028noon\n".encode() + b"boiler \xff leaks\n")
-    ferry, boiler = map(json.loads, claw("search", "--batch", "-", "-k", "1").split("\n")[:-1])
+def test_odd_characters_in_a_batch_keep_answers_in_step(claw: Claw) -> None:
+    lines = "\ufeffferry\x0cBergen\u2028noon\n".encode() + b"boiler \xff leaks\n"
+    out = claw("search", "--batch", "-", "-k", "1", stdin=lines)
+    ferry, boiler = map(json.loads, out.split("\n")[:-1])
     assert place(ferry[0]) == "workspace/trip.md:3"
     assert place(boiler[0]) == "memory/2026-05-09.md:3"
 
 
-def test_an_empty_batch_has_no_answers(claw: Claw, typed: Callable[[bytes], None]) -> None:
-    typed(b"")
+def test_an_empty_batch_has_no_answers(claw: Claw) -> None:
     assert claw("search", "--batch", "-") == ""
 
 
@@ -239,8 +213,7 @@ def test_a_vault_that_was_made_a_home_is_told_how_to_be_searched(home: Path, cla
     assert "Markdown files outside memory/ and workspace/ are not searched" in claw.err
     told = "such as Projects/Sea.md (1 in all; search the whole home: openclaw config set"
     assert told in claw.err
-    assert run(["config", "set", "index.paths", "."]) == 0
-    claw.capsys.readouterr()
+    CommandLine()("config", "set", "index.paths", ".")
     assert claw.found("lighthouse") == ["Projects/Sea.md:1"]
 
 

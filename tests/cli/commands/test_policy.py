@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from datetime import date
 from pathlib import Path
@@ -10,20 +9,19 @@ from typing import Any
 
 import pytest
 
-from openclaw.cli.main import run
 from openclaw.security.policy import EFFECTS, TABLE
 from openclaw.storage.home import Home
 from openclaw.storage.trust_store import trust_home
+from tests.fakes.command import CommandLine
 from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import Answer, FakeOllama
+
+claw = CommandLine()
 
 
 def today() -> str:
     """Asked in each test: a run may begin before midnight."""
     return date.today().isoformat()
-
-
-Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
@@ -33,10 +31,8 @@ def root(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-def shown(capsys: Capture) -> dict[str, Any]:
-    capsys.readouterr()
-    assert run(["policy", "show", "--json"]) == 0
-    value: dict[str, Any] = json.loads(capsys.readouterr().out)
+def shown() -> dict[str, Any]:
+    value: dict[str, Any] = claw.json("policy", "show")
     return value
 
 
@@ -44,10 +40,9 @@ def lines(root: Path) -> list[str]:
     return (root / "openclaw.yaml").read_text("utf-8").splitlines()
 
 
-def test_the_table_the_rules_and_the_sandbox_are_shown(root: Path, capsys: Capture) -> None:
+def test_the_table_the_rules_and_the_sandbox_are_shown(root: Path) -> None:
     for words in (["policy"], ["policy", "show"]):
-        assert run(words) == 0
-        said = capsys.readouterr().out
+        said = claw(*words)
         rows = [line.split() for line in said.splitlines()]
         assert ["EFFECT", *TABLE] in rows
         for effect in EFFECTS:
@@ -57,9 +52,9 @@ def test_the_table_the_rules_and_the_sandbox_are_shown(root: Path, capsys: Captu
         assert "Commands run " in said and "sandbox" in said
 
 
-def test_programs_read_the_same_as_json(root: Path, capsys: Capture) -> None:
+def test_programs_read_the_same_as_json(root: Path) -> None:
     (root / "openclaw.yaml").write_text("mode: full\n", encoding="utf-8")
-    found = shown(capsys)
+    found = shown()
     assert (found["mode"], found["grants"], found["modes"]) == ("full", [], TABLE)
     assert [rule["name"] for rule in found["rules"]] == [
         "credentials", "identity", "notes-program", "hooked", "lasting", "outward", "committed",
@@ -67,12 +62,11 @@ def test_programs_read_the_same_as_json(root: Path, capsys: Capture) -> None:
     assert found["sandbox"]["available"] == (not found["sandbox"]["reason"])
 
 
-def test_a_grant_is_given_listed_and_taken_back(root: Path, capsys: Capture) -> None:
-    assert run(["policy", "allow", "prefix", "git", "log"]) == 0
-    assert capsys.readouterr().out == f"granted: {today()} prefix git log\n"
-    assert run(["policy", "allow", "command", "make", "-j4", "test"]) == 0
-    assert run(["policy", "allow", "host", "Docs.Python.org."]) == 0
-    assert run(["policy", "allow", "tool", "notes__search"]) == 0
+def test_a_grant_is_given_listed_and_taken_back(root: Path) -> None:
+    assert claw("policy", "allow", "prefix", "git", "log") == f"granted: {today()} prefix git log\n"
+    claw("policy", "allow", "command", "make", "-j4", "test")
+    claw("policy", "allow", "host", "Docs.Python.org.")
+    claw("policy", "allow", "tool", "notes__search")
     assert lines(root) == [
         "grants:",
         f"  - {today()} prefix git log",
@@ -80,7 +74,7 @@ def test_a_grant_is_given_listed_and_taken_back(root: Path, capsys: Capture) -> 
         f"  - {today()} host docs.python.org",
         f"  - {today()} tool notes__search",
     ]
-    grant = shown(capsys)["grants"][1]
+    grant = shown()["grants"][1]
     assert grant == {
         "number": 2,
         "since": today(),
@@ -89,19 +83,17 @@ def test_a_grant_is_given_listed_and_taken_back(root: Path, capsys: Capture) -> 
         "line": f"{today()} command make -j4 test",
         "problem": "",
     }
-    assert run(["policy", "revoke", "2"]) == 0
-    assert capsys.readouterr().out == f"revoked: {today()} command make -j4 test\n"
-    assert run(["policy", "revoke", "git", "log"]) == 0
-    assert run(["policy", "revoke", "tool notes__search"]) == 0
-    assert run(["policy", "revoke", f"{today()} host docs.python.org"]) == 0
+    assert claw("policy", "revoke", "2") == f"revoked: {today()} command make -j4 test\n"
+    claw("policy", "revoke", "git", "log")
+    claw("policy", "revoke", "tool notes__search")
+    claw("policy", "revoke", f"{today()} host docs.python.org")
     assert lines(root) == ["grants: []"]
-    assert shown(capsys)["grants"] == []
+    assert shown()["grants"] == []
 
 
-def test_what_is_granted_already_is_not_written_twice(root: Path, capsys: Capture) -> None:
+def test_what_is_granted_already_is_not_written_twice(root: Path) -> None:
     (root / "openclaw.yaml").write_text("grants:\n  - 2020-01-01 host a.test\n", encoding="utf-8")
-    assert run(["policy", "allow", "host", "A.test"]) == 0
-    assert capsys.readouterr().out == "granted already: 2020-01-01 host a.test\n"
+    assert claw("policy", "allow", "host", "A.test") == "granted already: 2020-01-01 host a.test\n"
     assert len(lines(root)) == 2
 
 
@@ -118,36 +110,28 @@ def test_what_is_granted_already_is_not_written_twice(root: Path, capsys: Captur
         (["revoke"], "NUMBER|VALUE"),
     ],
 )
-def test_wrong_words_are_wrong_usage(
-    root: Path, capsys: Capture, words: list[str], why: str
-) -> None:
-    assert run(["policy", *words]) == 2
-    assert why in capsys.readouterr().err
+def test_wrong_words_are_wrong_usage(root: Path, words: list[str], why: str) -> None:
+    assert why in claw.error("policy", *words, code=2)
     assert not (root / "openclaw.yaml").exists()
 
 
-def test_a_value_that_is_several_grants_asks_for_a_number(root: Path, capsys: Capture) -> None:
+def test_a_value_that_is_several_grants_asks_for_a_number(root: Path) -> None:
     text = "grants:\n  - 2026-11-21 command make test\n  - 2026-11-21 prefix make test\n"
     (root / "openclaw.yaml").write_text(text, encoding="utf-8")
-    assert run(["policy", "revoke", "make test"]) == 2
-    assert "1, 2" in capsys.readouterr().err
-    assert run(["policy", "revoke", "prefix make test"]) == 0
+    assert "1, 2" in claw.error("policy", "revoke", "make test", code=2)
+    claw("policy", "revoke", "prefix make test")
     assert lines(root) == ["grants:", "  - 2026-11-21 command make test"]
 
 
-def test_a_damaged_line_is_shown_with_its_fault_and_may_be_taken_away(
-    root: Path, capsys: Capture
-) -> None:
+def test_a_damaged_line_is_shown_with_its_fault_and_may_be_taken_away(root: Path) -> None:
     text = "grants:\n  - {a: b}\n  - all\u202e of it\n  - 2026-11-21 host a.test\n"
     (root / "openclaw.yaml").write_text(text, encoding="utf-8")
-    rows = shown(capsys)["grants"]
+    rows = shown()["grants"]
     assert [bool(row["problem"]) for row in rows] == [True, True, False]
     assert "line 2" in rows[0]["value"]
-    assert run(["policy"]) == 0
-    assert "all<U+202E> of it" in capsys.readouterr().out
-    assert run(["policy", "revoke", "2"]) == 0
-    assert capsys.readouterr().out == "revoked: all<U+202E> of it\n"
-    assert run(["policy", "revoke", "1"]) == 0
+    assert "all<U+202E> of it" in claw("policy")
+    assert claw("policy", "revoke", "2") == "revoked: all<U+202E> of it\n"
+    claw("policy", "revoke", "1")
     assert lines(root) == ["grants:", "  - 2026-11-21 host a.test"]
 
 

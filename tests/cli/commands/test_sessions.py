@@ -15,6 +15,9 @@ from openclaw.messages import Entry
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.home import Home
+from tests.fakes.command import CommandLine
+
+claw = CommandLine("sessions")
 
 
 @pytest.fixture
@@ -48,208 +51,156 @@ def test_json_is_harmless_on_a_terminal_and_as_it_is_elsewhere(
     assert run(["sessions", *words]) == 0 and "\x9b" not in capsys.readouterr().out
 
 
-def test_the_list_shows_ids_and_titles(
-    store: SessionStore, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_list_shows_ids_and_titles(store: SessionStore) -> None:
     session = saved(store, "buy milk\x1b[31m", "ok")
-    assert run(["sessions", "list"]) == 0
-    head, line = capsys.readouterr().out.splitlines()
+    head, line = claw("list").splitlines()
     assert head.split() == ["ID", "UPDATED", "MESSAGES", "TITLE"]
     assert line.startswith(session.id)
     assert "buy milk" in line
     assert "\x1b" not in line
-    assert run(["sessions", "list", "--json"]) == 0
-    (item,) = json.loads(capsys.readouterr().out)
+    (item,) = claw.json("list")
     assert set(item) == {"id", "title", "created_at", "updated_at", "model", "messages"}
     assert item["messages"] == 2
 
 
-def test_only_the_last_used_are_listed_when_so_many_are_wanted(
-    store: SessionStore, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_only_the_last_used_are_listed_when_so_many_are_wanted(store: SessionStore) -> None:
     for number in range(3):
         now = partial(datetime, 2026, 1, 1 + number, tzinfo=UTC)
         saved(SessionStore(store.folder, store.locks, now), f"number {number}")
-    assert run(["sessions", "list", "-n", "2", "--json"]) == 0
-    found = [item["title"] for item in json.loads(capsys.readouterr().out)]
+    found = [item["title"] for item in claw.json("list", "-n", "2")]
     assert found == ["number 2", "number 1"]
 
 
-def test_an_empty_list_is_an_empty_json_list(
-    store: SessionStore, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["sessions", "list", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == []
-    assert run(["sessions", "list"]) == 0
-    told = capsys.readouterr()
-    assert (told.out, told.err) == ("", "no conversations yet\n")
+def test_an_empty_list_is_an_empty_json_list(store: SessionStore) -> None:
+    assert claw.json("list") == []
+    out = claw("list")
+    assert (out, claw.err) == ("", "no conversations yet\n")
 
 
-def test_a_damaged_session_is_reported_and_the_others_are_listed(
-    store: SessionStore, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_session_is_reported_and_the_others_are_listed(store: SessionStore) -> None:
     session = saved(store, "good")
     (store.folder / "bad.json").write_bytes(b"{")
-    assert run(["sessions", "list", "--json"]) == 0
-    told = capsys.readouterr()
-    assert [item["id"] for item in json.loads(told.out)] == [session.id]
-    assert "conversation bad is damaged" in told.err
+    out = claw("list", "--json")
+    assert [item["id"] for item in json.loads(out)] == [session.id]
+    assert "conversation bad is damaged" in claw.err
     (store.folder / "worse.json").write_bytes(b"{")
-    assert run(["sessions", "show", "worse"]) == 6
-    assert "set aside" in capsys.readouterr().err
+    assert "set aside" in claw.error("show", "worse", code=6)
 
 
-def test_a_session_is_shown_as_markdown_or_as_its_file(
-    store: SessionStore, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_session_is_shown_as_markdown_or_as_its_file(store: SessionStore) -> None:
     session = saved(store, "hello there", "hi \x1b]0;x\x07")
-    assert run(["sessions", "show", "latest"]) == 0
-    out = capsys.readouterr().out
+    out = claw("show", "latest")
     assert out.startswith("# hello there\n")
     assert "\x1b" not in out
-    assert run(["sessions", "show", session.id[:18], "--raw"]) == 0
-    assert json.loads(capsys.readouterr().out)["id"] == session.id
+    assert json.loads(claw("show", session.id[:18], "--raw"))["id"] == session.id
 
 
-def test_a_search_names_session_and_message(
-    store: SessionStore, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_search_names_session_and_message(store: SessionStore) -> None:
     session = saved(store, "find the fox", "The Fox is here")
-    assert run(["sessions", "search", "fox here", "--json"]) == 0
-    (hit,) = json.loads(capsys.readouterr().out)
+    (hit,) = claw.json("search", "fox here")
     assert (hit["id"], hit["number"], hit["snippet"]) == (session.id, 2, "The Fox is here")
-    assert run(["sessions", "search", "fox"]) == 0
-    assert f"{session.id} #1" in capsys.readouterr().out
-    assert run(["sessions", "search", "cow"]) == 0
-    assert capsys.readouterr().out == ""
+    assert f"{session.id} #1" in claw("search", "fox")
+    assert claw("search", "cow") == ""
 
 
-def test_without_a_message_that_holds_all_words_the_nearest_are_shown(
-    store: SessionStore, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_message_that_holds_all_words_the_nearest_are_shown(store: SessionStore) -> None:
     session = saved(store, "the plumber has the key", "Good.", "x", 'say "well done" to Ana')
-    assert run(["sessions", "search", "plumber key Monday"]) == 0
-    told = capsys.readouterr()
-    assert f"{session.id} #1" in told.out
-    assert told.err == "no message holds all of the words\n"
-    assert run(["sessions", "search", "plumber key Monday", "--json"]) == 0
-    told = capsys.readouterr()
-    (hit,) = json.loads(told.out)
+    out = claw("search", "plumber key Monday")
+    assert f"{session.id} #1" in out
+    assert claw.err == "no message holds all of the words\n"
+    out = claw("search", "plumber key Monday", "--json")
+    (hit,) = json.loads(out)
     assert set(hit) == {
         *("id", "title", "at", "role", "number", "snippet"),
         *("tool", "missing", "archived", "reply"),
     }
-    assert (hit["missing"], hit["archived"], told.err) == (["monday"], False, "")
-    assert run(["sessions", "search", '"done to Ana"']) == 0
-    assert capsys.readouterr().err == "nothing found\n"
+    assert (hit["missing"], hit["archived"], claw.err) == (["monday"], False, "")
+    claw("search", '"done to Ana"')
+    assert claw.err == "nothing found\n"
 
 
-def test_a_compacted_session_is_shown_and_found_whole_and_restored(
-    store: SessionStore, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_compacted_session_is_shown_and_found_whole_and_restored(store: SessionStore) -> None:
     session = saved(store, "the first fox", "yes", "the second fox", "no", "the third fox", "ok")
     for upto in (2, 2):
         store.compact(session, upto, "foxes were counted")
-    assert run(["sessions", "list"]) == 0
-    assert capsys.readouterr().out.splitlines()[1].split()[3] == "6"
+    assert claw("list").splitlines()[1].split()[3] == "6"
     for words in (["show", "latest"], ["export", session.id]):
-        assert run(["sessions", *words]) == 0
-        out = capsys.readouterr().out
+        out = claw(*words)
         order = ("first fox", "second fox", "with message 5", "foxes were counted", "third fox")
         assert sorted(map(out.index, order)) == [out.index(words) for words in order]
-    assert run(["sessions", "show", "latest", "--raw"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["messages"]) == 2
-    assert run(["sessions", "search", "fox", "--json"]) == 0
-    hits = json.loads(capsys.readouterr().out)
+    assert len(json.loads(claw("show", "latest", "--raw"))["messages"]) == 2
+    hits = claw.json("search", "fox")
     assert sorted((hit["number"], hit["archived"]) for hit in hits) == [
         *((1, True), (3, True), (5, False))
     ]
-    assert run(["sessions", "restore", "latest"]) == 0
     said = f"{session.id}: 2 messages are back, 2 are still in the archive\n"
-    assert capsys.readouterr().out == said
-    assert run(["sessions", "restore", session.id[:17]]) == 0
-    assert capsys.readouterr().out == f"{session.id}: 2 messages are back\n"
+    assert claw("restore", "latest") == said
+    assert claw("restore", session.id[:17]) == f"{session.id}: 2 messages are back\n"
     assert len(store.load(session.id).messages) == 6
-    assert run(["sessions", "restore", session.id]) == 2
-    assert "nothing of conversation" in capsys.readouterr().err
+    assert "nothing of conversation" in claw.error("restore", session.id, code=2)
 
 
-def test_a_damaged_part_of_the_archive_is_one_line_and_no_failure(
-    store: SessionStore, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_part_of_the_archive_is_one_line_and_no_failure(store: SessionStore) -> None:
     session = saved(store, "one", "two", "three")
     store.compact(session, 2, "in short")
     (store.folder / "archive" / session.id / "0001.json").write_bytes(b"{")
     for words in (["show", "latest"], ["export", "latest"], ["search", "three"]):
-        assert run(["sessions", *words]) == 0
-        told = capsys.readouterr()
-        assert "three" in told.out
-        (line,) = told.err.splitlines()
+        out = claw(*words)
+        assert "three" in out
+        (line,) = claw.err.splitlines()
         assert f"messages 1 to 2 of conversation {session.id} cannot be read" in line
-    assert run(["sessions", "restore", "latest"]) == 6
+    claw("restore", "latest", code=6)
 
 
-def test_an_export_overwrites_nothing_without_force(
-    store: SessionStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_export_overwrites_nothing_without_force(store: SessionStore, tmp_path: Path) -> None:
     saved(store, "hello")
     target = tmp_path / "talk.md"
     target.write_text("mine\n")
-    assert run(["sessions", "export", "latest", "-o", str(target)]) == 2
-    assert "is there already" in capsys.readouterr().err and target.read_text() == "mine\n"
-    assert run(["sessions", "export", "latest", "-o", str(tmp_path), "--force"]) == 2
-    assert run(["sessions", "export", "latest", "-o", str(target), "--force"]) == 0
+    assert (
+        "is there already" in claw.error("export", "latest", "-o", str(target), code=2)
+        and target.read_text() == "mine\n"
+    )
+    claw("export", "latest", "-o", str(tmp_path), "--force", code=2)
+    claw("export", "latest", "-o", str(target), "--force")
     assert target.read_text().startswith("# hello")
 
 
 def test_a_session_is_renamed_forked_exported_and_deleted(
-    store: SessionStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    store: SessionStore, tmp_path: Path
 ) -> None:
     session = saved(store, "one", "two", "three")
-    assert run(["sessions", "rename", session.id, "Numbers"]) == 0
-    assert run(["sessions", "fork", "numbers", "--at", "2"]) == 0
-    assert "Numbers (fork)" in capsys.readouterr().out
+    claw("rename", session.id, "Numbers")
+    assert "Numbers (fork)" in claw("fork", "numbers", "--at", "2")
     target = tmp_path / "out" / "numbers.md"
-    assert run(["sessions", "export", "numbers", "-o", str(target)]) == 0
+    claw("export", "numbers", "-o", str(target))
     assert target.read_text(encoding="utf-8").startswith("# Numbers\n")
-    capsys.readouterr()
-    assert run(["sessions", "export", "numbers"]) == 0
-    assert capsys.readouterr().out == target.read_text(encoding="utf-8")
-    assert run(["sessions", "delete", "numbers", "--yes"]) == 0
+    assert claw("export", "numbers") == target.read_text(encoding="utf-8")
+    claw("delete", "numbers", "--yes")
     assert [summary.title for summary in store.list()] == ["Numbers (fork)"]
 
 
-def test_latest_names_the_newest_session_in_every_command(
-    store: SessionStore, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_latest_names_the_newest_session_in_every_command(store: SessionStore) -> None:
     session = saved(store, "one", "two")
-    assert run(["sessions", "rename", "latest", "Numbers"]) == 0
+    claw("rename", "latest", "Numbers")
     assert store.load(session.id).title == "Numbers"
-    assert run(["sessions", "delete", "latest", "--yes"]) == 0
-    assert run(["sessions", "rename", "latest", "Numbers"]) == 2
-    assert "there is no conversation yet" in capsys.readouterr().err
+    claw("delete", "latest", "--yes")
+    assert "there is no conversation yet" in claw.error("rename", "latest", "Numbers", code=2)
 
 
-def test_deleting_asks_and_without_a_terminal_wants_yes(
-    store: SessionStore, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_deleting_asks_and_without_a_terminal_wants_yes(store: SessionStore) -> None:
     session = saved(store, "one")
-    assert run(["sessions", "delete", session.id]) == 2
-    assert "--yes" in capsys.readouterr().err
+    assert "--yes" in claw.error("delete", session.id, code=2)
     assert len(store.list()) == 1
 
 
-def test_an_unknown_session_is_wrong_usage_and_names_the_newest(
-    store: SessionStore, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unknown_session_is_wrong_usage_and_names_the_newest(store: SessionStore) -> None:
     older = SessionStore(store.folder, store.locks, lambda: datetime(2026, 1, 1, tzinfo=UTC))
     older.save(older.new("zebra"))
     session = saved(store, "one")
-    assert run(["sessions", "show", "nothing"]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert f"the newest: {session.id}, zebra" in told.err
-    assert run(["sessions", "fork", session.id, "--at", "9"]) == 2
+    out = claw("show", "nothing", code=2)
+    assert out == ""
+    assert f"the newest: {session.id}, zebra" in claw.err
+    claw("fork", session.id, "--at", "9", code=2)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pexpect needs a POSIX terminal")

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.cli.main import run
 from openclaw.messages import Entry
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import create_home
+from tests.fakes.command import CommandLine
 from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama
+
+claw = CommandLine()
 
 SUMMARY = json.dumps(
     {"goal": "bake bread", "done": [], "decisions": ["rye flour"], "open": [], "identifiers": []}
@@ -42,49 +44,44 @@ def stored(tmp_path: Path, exchanges: int = 5) -> SessionStore:
     return store
 
 
-def test_compact_sums_up_and_restore_takes_it_back(
-    tmp_path: Path, server: FakeOllama, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_compact_sums_up_and_restore_takes_it_back(tmp_path: Path, server: FakeOllama) -> None:
     store = stored(tmp_path)
     before = store.load("bread").messages
     server.say('{"facts": []}', SUMMARY)
-    assert run(["sessions", "compact", "bread", "--focus", "the flour"]) == 0
-    told = capsys.readouterr()
-    assert "Goal: bake bread" in told.out and "rye flour" in told.out
-    assert "openclaw sessions restore bread" in told.err
+    out = claw("sessions", "compact", "bread", "--focus", "the flour")
+    assert "Goal: bake bread" in out and "rye flour" in out
+    assert "openclaw sessions restore bread" in claw.err
     assert "the flour" in server.chats[-1]["messages"][-1]["content"]
     assert len(store.load("bread").messages) == 4
-    assert run(["sessions", "restore", "bread"]) == 0
+    claw("sessions", "restore", "bread")
     assert store.load("bread").messages == before
 
 
 def test_a_dry_run_and_json_change_nothing_but_what_is_asked(
-    tmp_path: Path, server: FakeOllama, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, server: FakeOllama
 ) -> None:
     store = stored(tmp_path)
     server.say('{"facts": []}', SUMMARY)
-    assert run(["sessions", "compact", "bread", "--dry-run", "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)
+    shown = claw.json("sessions", "compact", "bread", "--dry-run")
     assert shown["id"] == "bread" and shown["messages"] == 6
     assert shown["before_tokens"] > 0 and "bake bread" in shown["summary"]
     assert len(store.load("bread").messages) == 10
 
 
 def test_a_server_that_fails_leaves_the_notes_as_the_summary(
-    tmp_path: Path, server: FakeOllama, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, server: FakeOllama
 ) -> None:
     store = stored(tmp_path)
     server.say(Answer(status=500), Answer(status=500))
-    assert run(["sessions", "compact", "bread"]) == 0
-    assert "the notes serve alone" in capsys.readouterr().err
+    claw("sessions", "compact", "bread")
+    assert "the notes serve alone" in claw.err
     assert "We bake bread number 0" in store.load("bread").compressed_context
 
 
 def test_a_short_conversation_and_an_unknown_one_are_wrong_usage(
-    tmp_path: Path, server: FakeOllama, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, server: FakeOllama
 ) -> None:
     stored(tmp_path, 2)
-    assert run(["sessions", "compact", "bread"]) == 2
-    assert "nothing to compact" in capsys.readouterr().err
-    assert run(["sessions", "compact", "cake"]) == 2
+    assert "nothing to compact" in claw.error("sessions", "compact", "bread", code=2)
+    claw("sessions", "compact", "cake", code=2)
     assert not server.chats

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,11 @@ from typing import Any
 import pytest
 
 from openclaw.cli.main import run
+from tests.fakes.command import CommandLine
 from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import Answer, FakeOllama
+
+claw = CommandLine()
 
 
 @pytest.fixture
@@ -27,22 +29,15 @@ def sum_of(body: dict[str, Any]) -> str:
 
 
 def ask(*words: str) -> None:
-    assert run(["ask", "--quiet", *words]) == 0
+    claw("ask", "--quiet", *words)
 
 
 @pytest.fixture
-def recorded(
-    home: Path,
-    fake_ollama: FakeOllama,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> Path:
+def recorded(home: Path, fake_ollama: FakeOllama) -> Path:
     """Two turns of the session `one`, the first with a call."""
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
     fake_ollama.say(Answer(calls=[("list_files", {"path": "workspace"})]), sum_of, sum_of)
     ask("--session", "one", "What is there?")
     ask("--session", "one", "And now\x1b[31m?")
-    capsys.readouterr()
     return home
 
 
@@ -51,12 +46,11 @@ def again(server: FakeOllama) -> None:
 
 
 def test_the_same_model_over_http_is_sent_the_same_bytes(
-    recorded: Path, fake_ollama: FakeOllama, capsys: pytest.CaptureFixture[str]
+    recorded: Path, fake_ollama: FakeOllama
 ) -> None:
     sent = [asked.raw for asked in fake_ollama.requests if asked.path == "/api/chat"]
     again(fake_ollama)
-    assert run(["sessions", "replay", "one"]) == 0
-    out = capsys.readouterr().out
+    out = claw("sessions", "replay", "one")
     assert out.splitlines() == [
         "one  2 turns, recorded with ollama/fake:1b",
         "",
@@ -70,13 +64,10 @@ def test_the_same_model_over_http_is_sent_the_same_bytes(
     assert (len(sent), now[len(sent) :]) == (3, sent)
 
 
-def test_a_changed_soul_leaves_with_1_and_is_shown(
-    recorded: Path, fake_ollama: FakeOllama, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_changed_soul_leaves_with_1_and_is_shown(recorded: Path, fake_ollama: FakeOllama) -> None:
     (recorded / "workspace" / "SOUL.md").write_text("# Soul\n\nBe \x1b[2Jloud.\n", "utf-8")
     again(fake_ollama)
-    assert run(["sessions", "replay", "one"]) == 1
-    out = capsys.readouterr().out
+    out = claw("sessions", "replay", "one", code=1)
     assert "turn 1  differs   What is there?" in out
     assert "  head     workspace/SOUL.md\n" in out
     assert "+Be \u241b[2Jloud." in out
@@ -86,23 +77,21 @@ def test_a_changed_soul_leaves_with_1_and_is_shown(
 
 
 def test_one_turn_is_named_by_its_number_and_told_as_json(
-    recorded: Path, fake_ollama: FakeOllama, capsys: pytest.CaptureFixture[str]
+    recorded: Path, fake_ollama: FakeOllama
 ) -> None:
     fake_ollama.say("Something else.")
-    assert run(["sessions", "replay", "one:2", "--json"]) == 1
-    told = json.loads(capsys.readouterr().out)
+    told = claw.json("sessions", "replay", "one:2", code=1)
     assert (told["id"], told["same"], told["differs"], told["not_run"]) == ("one", 0, 1, 0)
     (turn,) = told["turns"]
     assert (turn["turn"], turn["verdict"]) == (2, "differs")
     (difference,) = turn["differences"]
     assert (difference["kind"], difference["counts"]) == ("answer", True)
     assert turn["replayed"]["answer"] == "Something else."
-    assert run(["sessions", "replay", "one:3"]) == 2
-    assert "no turn 3" in capsys.readouterr().err
+    assert "no turn 3" in claw.error("sessions", "replay", "one:3", code=2)
 
 
 def test_another_model_is_told_and_only_what_it_does_counts(
-    recorded: Path, fake_ollama: FakeOllama, capsys: pytest.CaptureFixture[str]
+    recorded: Path, fake_ollama: FakeOllama
 ) -> None:
     from tests.fakes.ollama_server import FakeModel
 
@@ -110,8 +99,7 @@ def test_another_model_is_told_and_only_what_it_does_counts(
     session = json.loads((recorded / "sessions" / "one.json").read_text("utf-8"))
     answer = session["messages"][-1]["content"]
     fake_ollama.say(answer)
-    assert run(["sessions", "replay", "one:2", "--model", "ollama/other:9b"]) == 0
-    out = capsys.readouterr().out
+    out = claw("sessions", "replay", "one:2", "--model", "ollama/other:9b")
     assert "turn 2  same" in out
     assert "  (model)  ollama/fake:1b -> ollama/other:9b\n" in out
 
@@ -130,8 +118,7 @@ def test_nothing_of_the_home_is_changed_and_no_session_is_saved(
 
 
 def test_a_model_that_is_gone_is_named_with_what_to_do(
-    recorded: Path, fake_ollama: FakeOllama, capsys: pytest.CaptureFixture[str]
+    recorded: Path, fake_ollama: FakeOllama
 ) -> None:
     fake_ollama.models.clear()
-    assert run(["sessions", "replay", "one"]) == 5
-    assert "--model NAME" in capsys.readouterr().err
+    assert "--model NAME" in claw.error("sessions", "replay", "one", code=5)

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from openclaw.cli.main import run
+from tests.fakes.command import CommandLine
 from tests.fakes.skills import front, put
 
 NEEDS = 'metadata: {"openclaw": {"requires": {"bins": ["no-such-program"]}}}'
 
 
-class Claw:
-    def __init__(self, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+class Claw(CommandLine):
+    def __init__(self, home: Path) -> None:
+        super().__init__("skills")
         self.home = home
-        self.capsys = capsys
-        self.err = ""
-
-    def __call__(self, *words: str, code: int = 0) -> str:
-        """Standard output of `openclaw skills ...`, which leaves with this exit code."""
-        left = run(["skills", *words])
-        out, self.err = self.capsys.readouterr()
-        assert left == code, self.err
-        return out
-
-    def json(self, *words: str, code: int = 0) -> Any:
-        return json.loads(self(*words, "--json", code=code))
 
     def listed(self) -> list[Any]:
         found: list[Any] = self.json("list")
@@ -39,10 +27,10 @@ class Claw:
 
 
 @pytest.fixture
-def claw(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Claw:
+def claw(tmp_path: Path) -> Claw:
     (tmp_path / "home" / "workspace").mkdir(parents=True)
     (tmp_path / "home" / "skills").mkdir()
-    return Claw(tmp_path / "home", capsys)
+    return Claw(tmp_path / "home")
 
 
 def test_everything_that_is_found_is_in_the_json(claw: Claw) -> None:

@@ -37,8 +37,8 @@ def weather(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def claw(home: Home, capsys: pytest.CaptureFixture[str]) -> Claw:
-    return Claw(home, capsys.readouterr)
+def claw(home: Home) -> Claw:
+    return Claw(home)
 
 
 def test_a_folder_is_installed_and_its_origin_noted(claw: Claw, weather: Path) -> None:

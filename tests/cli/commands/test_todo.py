@@ -8,13 +8,12 @@ import subprocess
 import sys
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from openclaw.cli.main import run
 from openclaw.storage.home import Home
 from openclaw.storage.trust_store import trust_home
+from tests.fakes.command import CommandLine
 from tests.fakes.files import write_files
 
 TODO = """\
@@ -42,25 +41,14 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def claw(home: Path, capsys: pytest.CaptureFixture[str]) -> Claw:
-    return Claw(home, capsys)
+def claw(home: Path) -> Claw:
+    return Claw(home)
 
 
-class Claw:
-    def __init__(self, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+class Claw(CommandLine):
+    def __init__(self, home: Path) -> None:
+        super().__init__()
         self.home = home
-        self.capsys = capsys
-        self.err = ""
-
-    def __call__(self, *words: str, code: int = 0) -> str:
-        """Standard output of a command that leaves with this exit code."""
-        left = run(words)
-        out, self.err = self.capsys.readouterr()
-        assert left == code, self.err
-        return out
-
-    def json(self, *words: str) -> Any:
-        return json.loads(self(*words, "--json"))
 
     def todo_file(self) -> str:
         return (self.home / "memory" / "TODO.md").read_text("utf-8")

@@ -15,7 +15,6 @@ import pytest
 
 from openclaw.cli.commands.doctor import check_mcp
 from openclaw.cli.commands.mcp import ask_servers_trust
-from openclaw.cli.main import run
 from openclaw.config import load_settings
 from openclaw.config.mcp_settings import Server, read_servers
 from openclaw.errors import AwayError
@@ -26,9 +25,12 @@ from openclaw.tools.mcp.schema import read_cache
 from openclaw.tools.mcp.start import KIND, ServerStarter
 from openclaw.tools.mcp.tools import McpServers
 from tests.data.sample import sample
+from tests.fakes.command import CommandLine
 from tests.fakes.files import write_file
 from tests.fakes.mcp_home import HERE, as_settings, needs_mcp
 from tests.fakes.talk import call, new_home, results, talk
+
+claw = CommandLine("mcp")
 
 pytestmark = needs_mcp
 
@@ -346,30 +348,21 @@ def test_the_agent_asks_before_it_writes_what_a_server_runs(
     free.app.close()
 
 
-def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> tuple[str, str]:
-    left = run(["mcp", *words])
-    out, err = capsys.readouterr()
-    assert left == code, err
-    return out, err
-
-
-def test_a_server_waits_is_allowed_changes_and_is_taken_back(
-    home: Home, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_server_waits_is_allowed_changes_and_is_taken_back(home: Home) -> None:
     one = server(home, put(home, "tools/server.py"))
     (home.root / "openclaw.yaml").write_text(f"mcp: {json.dumps(as_settings(one))}\n", "utf-8")
-    assert "told  to review" in said(capsys, "list")[0]
+    assert "told  to review" in claw("list")
     waiting = check_mcp(home, load_settings(home))
     assert waiting.state == "warning" and "not started (told), as they run" in waiting.found
-    err = said(capsys, "test", "told", code=1)[1]
+    err = claw.error("test", "told", code=1)
     assert "told cannot be used: it runs files of this home, and you have not allowed it yet" in err
-    assert "tools/server.py" in said(capsys, "trust", "--yes")[0]
-    assert "told__echo" not in said(capsys, "list")[0]
-    assert "told__echo" in said(capsys, "test", "told")[0]
+    assert "tools/server.py" in claw("trust", "--yes")
+    assert "told__echo" not in claw("list")
+    assert "told__echo" in claw("test", "told")
     put(home, "tools/other.py", "")
-    assert "told  changed, to review" in said(capsys, "list")[0]
-    assert "run no more" in said(capsys, "trust", "--revoke")[0]
-    assert "they were not allowed" in said(capsys, "trust", "--revoke")[0]
+    assert "told  changed, to review" in claw("list")
+    assert "run no more" in claw("trust", "--revoke")
+    assert "they were not allowed" in claw("trust", "--revoke")
 
 
 @pytest.mark.parametrize(("reply", "state"), [("y", "trusted"), ("n", "new"), ("", "new")])
@@ -383,20 +376,16 @@ def test_a_talk_asks_for_the_yes(home: Home, reply: str, state: str) -> None:
     assert starts.state(starts.asked()) == state
 
 
-def test_a_command_of_the_agent_cannot_say_yes(
-    home: Home, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_of_the_agent_cannot_say_yes(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     one = server(home, put(home, "tools/server.py"))
     (home.root / "openclaw.yaml").write_text(f"mcp: {json.dumps(as_settings(one))}\n", "utf-8")
     monkeypatch.setenv("OPENCLAW_RUN", "1")
-    assert "cannot allow MCP servers" in said(capsys, "trust", "--yes", code=7)[1]
+    assert "cannot allow MCP servers" in claw.error("trust", "--yes", code=7)
 
 
-def test_where_no_server_runs_a_file_of_the_home_there_is_nothing_to_say(
-    home: Home, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_where_no_server_runs_a_file_of_the_home_there_is_nothing_to_say(home: Home) -> None:
     (home.root / "openclaw.yaml").write_text("mcp: {x: {command: npx, args: [x]}}\n", "utf-8")
-    refused = said(capsys, "trust", "--yes", code=2)[1]
+    refused = claw.error("trust", "--yes", code=2)
     assert "no MCP servers to allow" in refused and "docs/mcp.md" in refused
 
 
