@@ -29,7 +29,7 @@ from openclaw.history.turns import EXECUTABLE, UNKNOWN, State, Turn, TurnStep
 from openclaw.security.untrusted import private_key
 from openclaw.storage.home import is_inside
 from openclaw.storage.program import data_folder
-from openclaw.storage.readers import LARGEST_KEPT, parse_foreign_json
+from openclaw.storage.readers import LARGEST_KEPT, parse_foreign_json, refuse_newer
 from openclaw.storage.safe_open import (
     appending,
     check_no_links,
@@ -337,12 +337,7 @@ def _signed(folder: Path) -> tuple[list[dict[str, Any]], str]:
         if not line:  # cut off
             continue
         if not found:
-            version = line.get("version")
-            if isinstance(version, int) and version > VERSION:
-                raise Damaged(
-                    f"{folder / LINES} has version {version}, this openclaw knows {VERSION}",
-                    "install a newer openclaw",
-                )
+            refuse_newer(line.get("version"), VERSION, str(folder / LINES))
         parts = SIGNED.fullmatch(text)
         if not parts or not is_signed(parts[2].decode(), mac, parts[1] + b"}"):
             raise ForeignRecord("not written here")

@@ -11,7 +11,7 @@ from tarfile import ReadError, TarInfo
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from openclaw.errors import Damaged, UsageError
+from openclaw.errors import UsageError
 from openclaw.frozen import frozen
 from openclaw.maintenance.backup import (
     BLOCK,
@@ -26,7 +26,7 @@ from openclaw.maintenance.backup import (
     seal,
 )
 from openclaw.storage.home import Home
-from openclaw.storage.readers import json_or_none
+from openclaw.storage.readers import json_or_none, refuse_newer
 from openclaw.storage.text import report_unwritable, unwritable
 from openclaw.storage.trust_store import trust_home
 
@@ -130,12 +130,8 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise ReadError("its list of files is missing")
     shape = json_or_none(path.read_bytes()) if path.stat().st_size < LARGEST_MANIFEST else None
-    version = shape.get("version") if isinstance(shape, dict) else None
-    if isinstance(version, int) and version > VERSION:
-        raise Damaged(
-            f"the archive has version {version}, this openclaw knows {VERSION}",
-            "install a newer openclaw",
-        )
+    if isinstance(shape, dict):
+        refuse_newer(shape.get("version"), VERSION, "the archive")
     named = ("files", "left_out")
     if not isinstance(shape, dict) or not all(isinstance(shape.get(n), dict) for n in named):
         raise ReadError("its list of files is damaged")

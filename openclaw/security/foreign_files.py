@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from openclaw.errors import Damaged, OpenclawError
+from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.storage.home import PROPOSED, Home
 from openclaw.storage.lock import hold_lock
-from openclaw.storage.readers import parse_foreign_json
+from openclaw.storage.readers import parse_foreign_json, refuse_newer
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import decode, md5, read_text, write_if_same, write_text
 
@@ -184,12 +184,7 @@ def read_sources(data: bytes) -> dict[str, str]:
     found = parse_foreign_json(decode(data))
     if not isinstance(found, dict):
         raise ValueError("not a list of files")
-    version = found.get(VERSION_KEY)
-    if isinstance(version, int | float) and version > VERSION:
-        raise Damaged(
-            f"{FILE} has version {version}, this openclaw knows {VERSION}",
-            "install a newer openclaw",
-        )
+    refuse_newer(found.get(VERSION_KEY), VERSION, FILE)
     return {path: source for path, source in found.items() if isinstance(source, str)}
 
 

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any, Literal, Self
 from urllib.parse import quote
 
-from openclaw.errors import Damaged, OpenclawError
+from openclaw.errors import OpenclawError
 from openclaw.security.secrets import find_encoded, find_secrets, is_mixed
 from openclaw.storage.lock import hold_lock
-from openclaw.storage.readers import parse_foreign_json
+from openclaw.storage.readers import parse_foreign_json, refuse_newer
 from openclaw.storage.safe_open import check_no_links, read_bytes
 from openclaw.storage.text import decode, report_unwritable, write_private
 from openclaw.types import ToolProblem, local_time
@@ -295,13 +295,9 @@ class Masker:
 def read_secrets_file(text: str) -> Mapping[str, Any]:
     """Read the entries by name. ValueError for another file, Damaged for a newer version."""
     shape = parse_foreign_json(text)
-    version = shape.get("version") if isinstance(shape, dict) else None
-    if isinstance(version, int | float) and version > VERSION:
-        raise Damaged(
-            f"the secrets file has version {version}, this openclaw knows {VERSION}",
-            "install a newer openclaw",
-        )
-    entries = shape.get("secrets") if isinstance(shape, dict) else None
+    shape = shape if isinstance(shape, dict) else {}
+    refuse_newer(shape.get("version"), VERSION, "the secrets file")
+    entries = shape.get("secrets")
     if not isinstance(entries, dict):
         raise ValueError("not a file of secrets")
     for entry in entries.values():

@@ -10,6 +10,7 @@ import os
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
+from openclaw.errors import Damaged
 from openclaw.storage.safe_open import NotOrdinary, descend, read_bytes
 from openclaw.types import FileContent
 
@@ -81,6 +82,13 @@ def json_or_none(text: str | bytes) -> Any:
         return parse_foreign_json(text)
     except ValueError:
         return None
+
+
+def refuse_newer(version: object, known: int, what: str) -> None:
+    """Raise Damaged when a file has a version that only a newer openclaw writes."""
+    if isinstance(version, int | float) and version > known:
+        said = f"{what} has version {version}, this openclaw knows {known}"
+        raise Damaged(said, "install a newer openclaw")
 
 
 def read_json_cache(path: Path, version: object = None) -> dict[str, Any]:
