@@ -16,6 +16,7 @@ from typing import Any
 from openclaw.frozen import frozen
 from openclaw.messages import Entry, Message, ToolUse
 from openclaw.models.token_count import Meter
+from openclaw.security.display import value_text
 from openclaw.tools.results import PAGE_CHARS, ResultLimits
 
 INPUT_SHARE = 0.75
@@ -242,7 +243,7 @@ def _short_input(given: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _short_value(value: Any) -> Any:
-    text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
+    text = value_text(value)
     if len(text) <= LONGEST_ARGUMENT:
         return value
     return f"{text[:LONGEST_ARGUMENT]} [{len(text):,} characters]"

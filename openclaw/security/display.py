@@ -54,7 +54,8 @@ def main_argument(arguments: Mapping[str, Any], width: int = 60) -> str:
     """The values of a call in a few words, by which a person recognises it."""
     values = (value for value in arguments.values() if value not in (None, "", []))
     words = [
-        ", ".join(map(_value, each)) if isinstance(each, list) else _value(each) for each in values
+        ", ".join(map(value_text, each)) if isinstance(each, list) else value_text(each)
+        for each in values
     ]
     return one_line(" ".join(words), width)
 
@@ -63,7 +64,7 @@ def whole_call(tool: str, arguments: Mapping[str, Any]) -> str:
     """The call with every argument in full, one below the other, nothing hidden."""
     lines = [one_line(tool)]
     for name, value in arguments.items():
-        shown = show_hidden(_value(value)).split("\n")
+        shown = show_hidden(value_text(value)).split("\n")
         lines += [f"  {one_line(name)}: {shown[0]}", *(f"    {line}" for line in shown[1:])]
     return "\n".join(lines)
 
@@ -121,5 +122,6 @@ def _counter(what: str, around: str) -> Callable[[re.Match[str]], str]:
     return lambda found: f"{around}\u27e8{len(found[0]):,} {what}\u27e9{around}"
 
 
-def _value(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """A JSON value in words: a text as it is."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from openclaw.cli.open_agent import open_agent
 from openclaw.cli.options import AsJson, OfSession
 from openclaw.home.open_home import OpenHome
 from openclaw.inspection.why import NO_RECORD, ModelStep, Why, find_why
-from openclaw.security.display import harmless, one_line
+from openclaw.security.display import harmless, one_line, value_text
 from openclaw.sessions.session import Session
 
 FULL = "--full"
@@ -156,18 +155,14 @@ def _step(number: int, step: ModelStep, width: int, *, full: bool) -> Iterator[s
             yield from _labelled(first, label, text, width, 0 if full else lines)
             first = " " * len(first)
     for use in step.calls:
-        values = (f"{name}: {_value(value, full=full)}" for name, value in use.input.items())
+        given = {name: value_text(value) for name, value in use.input.items()}
+        values = (f"{name}: {v if full else one_line(v, 200)}" for name, v in given.items())
         yield from _labelled(first, "action", "\n".join((use.tool, *values)), width, 0)
         first = " " * len(first)
         label = "result" if use.ok else "failed"
         yield from _labelled(first, label, use.output, width, 0 if full else RESULT_LINES)
     if step.hint.strip():
         yield from _labelled(first, "told", step.hint, width, 0 if full else THOUGHT_LINES)
-
-
-def _value(value: Any, *, full: bool) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return text if full else one_line(text, 200)
 
 
 def _labelled(first: str, label: str, text: str, width: int, most: int) -> Iterator[str]:

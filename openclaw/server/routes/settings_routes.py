@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -15,6 +14,7 @@ from openclaw.inspection.context import context_report
 from openclaw.inspection.policy_report import describe_policy
 from openclaw.inspection.usage import all_turns, usage_json
 from openclaw.inspection.usage_plot import usage_plots
+from openclaw.security.display import value_text
 from openclaw.server.api import NUMBER, OBJECT, TEXT, TRUTH, Call, Routes, a_list, an_object
 from openclaw.server.wire import Problem
 
@@ -139,14 +139,9 @@ def count_session(call: Call, session: str) -> Any:
 
 
 def _set(call: Call, values: Mapping[str, Any]) -> dict[str, Any]:
-    words = " ".join(f"{name} {_typed(value)}" for name, value in values.items())
+    words = " ".join(f"{name} {value_text(value)}" for name, value in values.items())
     with call.server.changing(f"config set {words}") as turn:
         for name, value in values.items():
-            set_value(call.server.home, name, _typed(value), turn.keep)
+            set_value(call.server.home, name, value_text(value), turn.keep)
     found = {name: value for name, value, _ in origins(call.server.home)}
     return {name: found[name] for name in values}
-
-
-def _typed(value: Any) -> str:
-    """Return a JSON value as a user types it."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

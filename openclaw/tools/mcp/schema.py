@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 from openclaw.config.mcp_settings import Server, tool_name_part
 from openclaw.frozen import frozen
+from openclaw.security.display import value_text
 from openclaw.storage.readers import read_json_cache
 from openclaw.storage.text import write_text
 from openclaw.types import Effect, ToolProblem
@@ -131,7 +132,7 @@ def nest(flat: FlatArguments, given: Mapping[str, Any]) -> dict[str, Any]:
 def _value(name: str, slot: Slot, value: Any) -> Any:
     match slot.form:
         case "choice":
-            return next((each for each in slot.values if _enum_word(each) == value), value)
+            return next((each for each in slot.values if value_text(each) == value), value)
         case "list" if slot.items != "string":
             return [_parse_json(name, each) for each in value]
         case "json":
@@ -221,7 +222,7 @@ def _flatten_argument(
 ) -> tuple[dict[str, Any], Slot]:
     """The flat schema of one argument, and where it goes."""
     values = _choices(schema)
-    words = list(dict.fromkeys(map(_enum_word, values)))
+    words = list(dict.fromkeys(map(value_text, values)))
     if words and len(words) <= MAX_CHOICES and all(map(_is_harmless, words)):
         return {"type": "string", "enum": words}, Slot(path, "choice", tuple(values))
     kind = schema.get("type")
@@ -245,10 +246,6 @@ def _choices(schema: Schema) -> list[Any]:
         return [schema["const"]]
     values = schema.get("enum")
     return [each for each in values if each is not None] if isinstance(values, list) else []
-
-
-def _enum_word(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _is_harmless(word: str) -> bool:
