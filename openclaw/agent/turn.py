@@ -40,7 +40,7 @@ from openclaw.models.base import ModelCard
 from openclaw.models.profile import reply_limits, window_notice
 from openclaw.nlp.intent import FILE, QUESTION_MARK, Cues, read_cues, split_request
 from openclaw.receipt import TODO_FILE, Receipt, make_receipt
-from openclaw.security.audit import ACTIONS, Audit
+from openclaw.security.audit import Audit
 from openclaw.security.masking import disarm_masks, masked_names
 from openclaw.security.untrusted import draw_nonce
 from openclaw.sessions.session import Session, mask_entry, mask_session, newest_turn, without
@@ -353,7 +353,7 @@ def start_provenance(
         marker=drawn[:4].hex(),
         typed=prompt.typed,
     )
-    log = open_home.home.private / "logs" / ACTIONS
+    log = open_home.home.action_log
     audit = Audit(log, session.id, 1 + turns, open_home.masker.mask, open_home.now)
     seed = int.from_bytes(drawn[4:8], "big") & LARGEST_SEED
     return Provenance(open_home.home, turn_changes, session, audit), seed

@@ -31,7 +31,7 @@ from openclaw.evals.replay_home import ReplayHome, with_memory_of
 from openclaw.messages import Entry, TurnRecord
 from openclaw.nlp.intent import Cues, Errands
 from openclaw.receipt import FileChange, Receipt
-from openclaw.security.audit import ACTIONS, Audit
+from openclaw.security.audit import Audit
 from openclaw.sessions.session import Session, SessionState, mask_entry, turn_starts
 from openclaw.tools.skill_tools import TurnSkills, fill_instructions
 from openclaw.types import TurnChanges
@@ -119,7 +119,7 @@ class Replay:
     ) -> RequestBuilder:
         """Restore head, tools and conversation of that time, except the parts under test."""
         open_home, talk = self.stage.open_home, self._restore_session(recorded)
-        audit = Audit(open_home.home.private / "logs" / ACTIONS, talk.id, recorded.number)
+        audit = Audit(open_home.home.action_log, talk.id, recorded.number)
         watch = Provenance(open_home.home, turn_changes, talk, audit)
         watch.inherit()
         open_home.ask_user = None

@@ -18,7 +18,6 @@ from openclaw.storage.safe_open import appending, make_folder, open_folder
 from openclaw.storage.text import read_text
 from openclaw.types import CallRecord, local_time
 
-ACTIONS = "actions.jsonl"
 MAX_BYTES = 5_000_000
 """At this size the file is renamed to .1, over the one before, and a new file is begun."""
 LONGEST_TARGET = 500

@@ -13,7 +13,7 @@ from openclaw.agent.agent import Agent
 from openclaw.config import load_settings
 from openclaw.history.history import Command
 from openclaw.home.command_turns import record_command
-from openclaw.security.audit import ACTIONS, Audit
+from openclaw.security.audit import Audit
 from openclaw.server.access_tokens import Tokens, tokens_file
 from openclaw.server.runs import Runs
 from openclaw.server.warm import WarmHome
@@ -113,4 +113,4 @@ class Service:
     def log_refusal(self, address: str, reason: str) -> None:
         """Note a refused call in the log of actions."""
         call = CallRecord("serve", "read", address, "deny", by=reason)
-        Audit(self.home.private / "logs" / ACTIONS).write(call)
+        Audit(self.home.action_log).write(call)

@@ -24,7 +24,7 @@ from openclaw.memory.entries import Meta
 from openclaw.memory.notes import AlreadyKnownError, typed_notes
 from openclaw.memory.todos import Todo, TodoFile, todo_file
 from openclaw.models.base import matches_schema
-from openclaw.security.audit import ACTIONS, Audit
+from openclaw.security.audit import Audit
 from openclaw.security.masking import Masker
 from openclaw.security.policy import plain_parts
 from openclaw.security.untrusted import fence, plain_source
@@ -174,7 +174,7 @@ class SharedTools:
                 seconds=time.monotonic() - began,
                 bytes=len(answer.text.encode()) if answer else 0,
             )
-            Audit(self.home.private / "logs" / ACTIONS).write(record)
+            Audit(self.home.action_log).write(record)
         return answer
 
     def _run(self, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Answer:

@@ -59,6 +59,10 @@ class Home:
         return self.root / ".openclaw" if self.trusted else _temporary_folder(self.root)
 
     @cached_property
+    def action_log(self) -> Path:
+        return self.private / "logs" / "actions.jsonl"
+
+    @cached_property
     def server_file(self) -> Path:
         """The file by which programs of this user find the running server."""
         return self.private / "server.json"

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from openclaw.cli.main import app as cli
 from openclaw.events import ToolEnd
 from openclaw.security import audit
-from openclaw.security.audit import ACTIONS, Audit, older_path, read_actions
+from openclaw.security.audit import Audit, older_path, read_actions
 from openclaw.security.grants import read_grants
 from openclaw.security.policy import PermissionQuestion
 from openclaw.types import CallRecord
@@ -32,7 +32,7 @@ def it(tmp_path: Path) -> Talk:
 
 
 def record(it: Talk) -> list[dict[str, Any]]:
-    path = it.root / ".openclaw" / "logs" / ACTIONS
+    path = it.app.home.action_log
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
@@ -86,11 +86,11 @@ def test_a_grant_is_named_by_its_line(it: Talk) -> None:
 
 def test_no_secret_is_on_record(it: Talk) -> None:
     it.say("Read.", call("read_file", path=f"workspace/{TOKEN}.md"), "There is none.")
-    writer = Audit(it.root / ".openclaw" / "logs" / ACTIONS)
+    writer = Audit(it.app.home.action_log)
     writer.write(
         CallRecord("run_shell", "run", f"curl -H 'Authorization: Bearer {TOKEN}' x.example")
     )
-    text = (it.root / ".openclaw" / "logs" / ACTIONS).read_text("utf-8")
+    text = it.app.home.action_log.read_text("utf-8")
     assert TOKEN not in text and "{{secret:" in text and "x.example" in text
 
 
@@ -104,13 +104,13 @@ def test_a_record_that_cannot_be_written_is_a_notice_and_nothing_more(it: Talk) 
 
 def test_only_its_owner_may_read_it(it: Talk) -> None:
     it.say("Look.", call("list_files"), "Looked.")
-    mode = (it.root / ".openclaw" / "logs" / ACTIONS).stat().st_mode
+    mode = it.app.home.action_log.stat().st_mode
     assert sys.platform == "win32" or not mode & 0o077
 
 
 def test_many_writers_leave_whole_lines(tmp_path: Path) -> None:
     def write(number: int) -> None:
-        writer = Audit(tmp_path / ACTIONS, session=f"s{number}")
+        writer = Audit(tmp_path / "actions.jsonl", session=f"s{number}")
         for turn in range(50):
             writer.write(CallRecord("run_shell", target=f"{turn} " + "x" * 300))
 
@@ -119,12 +119,12 @@ def test_many_writers_leave_whole_lines(tmp_path: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    lines = (tmp_path / ACTIONS).read_text("utf-8").splitlines()
+    lines = (tmp_path / "actions.jsonl").read_text("utf-8").splitlines()
     assert len(lines) == 200 == len([json.loads(line) for line in lines])
 
 
 def test_a_large_record_begins_anew_and_keeps_the_one_before(tmp_path: Path) -> None:
-    path = tmp_path / ACTIONS
+    path = tmp_path / "actions.jsonl"
     for content in ("first", "second"):
         path.write_text(f'{{"tool": "{content}"}}\n' + " " * audit.MAX_BYTES, "utf-8")
         Audit(path).write(CallRecord("newest"))
@@ -135,7 +135,7 @@ def test_a_large_record_begins_anew_and_keeps_the_one_before(tmp_path: Path) -> 
 
 
 def test_lines_that_are_none_are_left_out(tmp_path: Path) -> None:
-    path = tmp_path / ACTIONS
+    path = tmp_path / "actions.jsonl"
     path.write_bytes(b'{"tool": "a"}\n\xff\xfe\n[1]\n{"tool": \n{"tool": "b"}')
     assert [action["tool"] for action in read_actions(path, 9)] == ["a", "b"]
 
@@ -165,18 +165,18 @@ def test_what_cannot_be_masked_is_left_out_and_told(tmp_path: Path) -> None:
             raise OSError("disk full")
         return text
 
-    record = Audit(tmp_path / ACTIONS, mask=fails)
+    record = Audit(tmp_path / "actions.jsonl", mask=fails)
     record.write(CallRecord("run_shell", target="curl x", by="user"))
-    (line,) = read_actions(tmp_path / ACTIONS, 9)
+    (line,) = read_actions(tmp_path / "actions.jsonl", 9)
     assert "target" not in line and line["by"] == "user"
     assert record.trouble == "the record of actions was written without target: disk full"
 
 
 def test_a_line_stays_short_and_on_one_line(tmp_path: Path) -> None:
-    Audit(tmp_path / ACTIONS, now=lambda: datetime(2026, 11, 21)).write(
+    Audit(tmp_path / "actions.jsonl", now=lambda: datetime(2026, 11, 21)).write(
         CallRecord("run_shell", target="a\nb\u2028" + "x" * 100_000)
     )
-    text = (tmp_path / ACTIONS).read_bytes()
+    text = (tmp_path / "actions.jsonl").read_bytes()
     assert text.count(b"\n") == 1 and len(text) < 1500
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from openclaw.history.history import History
 from openclaw.models.token_count import count
-from openclaw.security.audit import ACTIONS, read_actions
+from openclaw.security.audit import read_actions
 from openclaw.server.service import Service
 from openclaw.server.shared_tools import TOOLS, Caller, SharedTools
 from openclaw.storage.home import Home
@@ -143,7 +143,7 @@ def test_each_write_is_a_step_of_the_history_and_each_call_is_logged(
     assert (home / "memory/TODO.md").read_bytes() == before
     with pytest.raises(ToolProblem):
         use(tools, "read", path="openclaw.yaml")
-    added, denied = read_actions(home / ".openclaw/logs" / ACTIONS, 2)
+    added, denied = read_actions(Home(home).action_log, 2)
     assert (denied["tool"], denied["ok"]) == ("mcp read", False)
     assert (added["tool"], added["by"], added["ok"]) == ("mcp todo_add", "program Editor", True)
 
@@ -228,7 +228,7 @@ def test_many_calls_leave_the_home_as_it_is(tools: SharedTools, home: Path, call
             ("search", {"query": f"word{number}"}),
         ][number % 3]
         tools.call(EDITOR, name, arguments)
-    logged = read_actions(home / ".openclaw/logs" / ACTIONS, 50)
+    logged = read_actions(Home(home).action_log, 50)
     assert len(logged) == 50
     assert all(each["ok"] for each in logged)
 

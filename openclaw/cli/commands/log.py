@@ -19,7 +19,7 @@ from openclaw.cli.options import AsJson, OfSession
 from openclaw.history.differences import SESSIONS_PREFIX, turn_differences, turn_json
 from openclaw.history.history import History
 from openclaw.history.turns import Turn
-from openclaw.security.audit import ACTIONS, read_actions
+from openclaw.security.audit import read_actions
 from openclaw.security.display import one_line
 from openclaw.sessions.session import is_generated_id
 from openclaw.sessions.session_files import SHORT_ID
@@ -52,7 +52,7 @@ def log(
     """Show the newest turns: when, what was asked, what they changed; the newest first."""
     if actions:
         home = current_home(ctx, reading=True)
-        done = read_actions(home.private / "logs" / ACTIONS, number)
+        done = read_actions(home.action_log, number)
         rows = map(_action_row, done)
         print_listing(done, rows, ACTION_HEADERS, as_json=as_json, empty="no actions yet")
         return

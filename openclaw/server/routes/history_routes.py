@@ -10,7 +10,7 @@ from openclaw.agent.agent import Agent
 from openclaw.agent.undo import UndoResult
 from openclaw.history.differences import turn_differences, turn_json
 from openclaw.history.turns import Scope
-from openclaw.security.audit import ACTIONS, read_actions
+from openclaw.security.audit import read_actions
 from openclaw.server.api import MAX_NUMBER, OBJECT, Call, Routes, a_list, an_object, looking_up
 from openclaw.server.wire import Problem
 
@@ -44,7 +44,7 @@ def show(call: Call, turn: str) -> Any:
 @ROUTES.add("GET", "/api/actions", "read", query={"n": "how many, 20"}, answer=a_list(OBJECT))
 def actions(call: Call, n: int = 20) -> Any:
     """What tools did, and who allowed it, the newest last."""
-    return read_actions(call.server.home.private / "logs" / ACTIONS, n)
+    return read_actions(call.server.home.action_log, n)
 
 
 @ROUTES.add("POST", "/api/undo", "owner", answer=TAKEN)
