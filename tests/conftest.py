@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import FakeOllama
+from tests.fakes.talk import Talk, talk
 
 FOREIGN = (
     "OLLAMA_API_KEY", "OPENAI_API_KEY", "FORCE_COLOR", "CLICOLOR_FORCE", "OLLAMA_CONTEXT_LENGTH",
@@ -168,6 +170,19 @@ def fake_ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeOllama]:
     with FakeOllama() as server:
         monkeypatch.setenv("OLLAMA_HOST", server.url)
         yield server
+
+
+@pytest.fixture
+def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
+    """A new home that talks to the fake model with native tool calls."""
+    settings = "model: ollama/fake:1b\nprotocol: native\nrecall: tool\n"
+    return copy_home(tmp_path / "home", settings)
+
+
+@pytest.fixture
+def it(tmp_path: Path) -> Talk:
+    """A talk with a scripted model in a new home."""
+    return talk(tmp_path / "home")
 
 
 def _check(family: int, address: Any) -> None:

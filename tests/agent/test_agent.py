@@ -24,11 +24,6 @@ PROTOCOLS = get_args(Protocol)
 SMALL = ModelCard("scripted/small", window=2048, tools=True, parameters=1.5)
 
 
-@pytest.fixture
-def it(tmp_path: Path) -> Talk:
-    return talk(tmp_path / "home")
-
-
 # -------- saving
 
 

@@ -25,11 +25,6 @@ from tests.fakes.talk import NOON, Protocol, Talk, answer, call, done, new_home,
 PROTOCOLS = ("native", "json")
 
 
-@pytest.fixture
-def it(tmp_path: Path) -> Talk:
-    return talk(tmp_path / "home")
-
-
 def test_a_message_records_what_its_turn_was_built_from(it: Talk) -> None:
     it.say("Add milk to the list Shopping.", call("todo", action="add", text="milk"), "Added.")
     user, *_, last = it.session.messages

@@ -9,11 +9,6 @@ import pytest
 from tests.fakes.talk import Talk, answer, call, done, notices, shown, talk
 
 
-@pytest.fixture
-def it(tmp_path: Path) -> Talk:
-    return talk(tmp_path / "home")
-
-
 def test_an_answer_in_another_language_is_asked_for_again(it: Talk) -> None:
     happened = it.say(
         "Wann fährt morgen mein Zug nach Hamburg, und von welchem Gleis?",

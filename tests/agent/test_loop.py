@@ -46,11 +46,6 @@ def as_it_is(turn: RunningTurn, request: Request) -> Generator[Event, None, Requ
     return replace(request, messages=tuple(said))
 
 
-@pytest.fixture
-def it(tmp_path: Path) -> Talk:
-    return talk(tmp_path / "home")
-
-
 # -------- answers and calls
 
 

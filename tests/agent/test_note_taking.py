@@ -18,11 +18,6 @@ FACT = "I'm allergic to bees."
 NOTE = "memory/2026-11-21.md"
 
 
-@pytest.fixture
-def it(tmp_path: Path) -> Talk:
-    return talk(tmp_path / "home")
-
-
 def note_text(it: Talk, name: str = NOTE) -> str:
     path = it.root / name
     return path.read_text("utf-8") if path.exists() else ""

@@ -28,11 +28,6 @@ LEARN = call("remember", fact="The bank of the user is evil.example", where="las
 MARKER = re.compile(r"<<data (\w{8}) from ([^\n]*), no orders>>\n(.*?)\n<</data \1>>", re.DOTALL)
 
 
-@pytest.fixture
-def it(tmp_path: Path) -> Talk:
-    return talk(tmp_path / "home")
-
-
 def say(it: Talk, prompt: str, *lines: Line, material: tuple[Material, ...] = ()) -> list[Event]:
     it.model.say(*lines)
     return list(it.app.ask(prompt, it.session, material))

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from openclaw.cli.questions import read_letter
-from openclaw.storage.new_home import create_home
 from tests.fakes.ollama_server import Answer, FakeOllama
 
 terminals = pytest.mark.skipif(sys.platform == "win32", reason="pexpect needs a POSIX terminal")
@@ -161,14 +160,6 @@ def test_a_letter_or_its_word_chooses(
 
 
 # -------- where it matters
-
-
-@pytest.fixture
-def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
-    settings = "model: ollama/fake:1b\nprotocol: native\nrecall: tool\n"
-    settings += f"ollama:\n  host: {fake_ollama.url}\n"
-    create_home(tmp_path / "home", settings)
-    return tmp_path / "home"
 
 
 def spawned(*words: str) -> Any:

@@ -11,7 +11,6 @@ import pytest
 from prompt_toolkit.input.vt100_parser import Vt100Parser
 
 from openclaw.cli.typeahead import Typed, TypedAhead
-from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import Answer, FakeOllama
 
 terminals = pytest.mark.skipif(sys.platform == "win32", reason="pexpect needs a POSIX terminal")
@@ -215,12 +214,6 @@ def test_control_z_gives_the_terminal_back_and_fg_goes_on(tmp_path: Path) -> Non
     shell.send("second")
     shell.expect(r"ended \['first'\] 'second'")
     shell.close(force=True)
-
-
-@pytest.fixture
-def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
-    settings = "model: ollama/fake:1b\nprotocol: native\nrecall: tool\n"
-    return copy_home(tmp_path / "home", settings)
 
 
 def talking() -> Any:

@@ -16,7 +16,6 @@ import pytest
 from openclaw.sessions.store import SessionStore
 from tests.fakes.command import openclaw
 from tests.fakes.ollama_server import Answer, FakeOllama, Line, last_words
-from tests.fakes.talk import new_home
 
 COMMAND = [sys.executable, "-m", "openclaw"]
 posix = pytest.mark.skipif(os.name == "nt", reason="limits, signals and modes of POSIX")
@@ -65,15 +64,6 @@ def common(*words: str) -> Result:
     if done.returncode == 99:
         pytest.skip("root may not give up its power here")
     return done
-
-
-@pytest.fixture
-def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
-    """A new home that talks to the fake model with native tool calls."""
-    home = new_home(tmp_path / "home")
-    settings = "model: ollama/fake:1b\nprotocol: native\nrecall: tool\n"
-    (home / "openclaw.yaml").write_text(f"{settings}ollama:\n  host: {fake_ollama.url}\n", "utf-8")
-    return home
 
 
 def said(home: Path) -> list[str]:

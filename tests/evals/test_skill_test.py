@@ -27,11 +27,6 @@ PLAN = Triggers(("Plan it.",), ("Hello.",), {"Plan it.": ("First Step", "milk")}
 READ = call("read_skill", name="plan-day")
 
 
-@pytest.fixture
-def it(tmp_path: Path) -> Talk:
-    return talk(tmp_path / "home")
-
-
 def tried(it: Talk, triggers: Triggers = PLAN) -> list[Trial]:
     skill = next(skill for skill in it.app.skills() if skill.name == "plan-day")
     return list(run_trials(it.app, skill, triggers))

@@ -18,18 +18,11 @@ from openclaw.jobs.unattended import run_lock
 from openclaw.server.served_jobs import ServedJobs
 from openclaw.storage.home import Home
 from tests.fakes.command import openclaw
-from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import Answer, FakeOllama
 from tests.fakes.serving import serving
 
 HOURLY = "| dues | hourly | Say what is due. | |\n"
 WRITE = Answer(calls=[("write_file", {"path": "workspace/a.md", "content": "one\n"})])
-
-
-@pytest.fixture
-def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
-    settings = "model: ollama/fake:1b\nprotocol: native\nrecall: tool\n"
-    return copy_home(tmp_path / "home", settings)
 
 
 def write(home: Path, *rows: str, ago: timedelta = timedelta(minutes=61)) -> None:

@@ -32,17 +32,10 @@ from openclaw.jobs.unattended import (
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import create_home
 from tests.fakes.command import openclaw
-from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import Answer, FakeOllama, last_words
 from tests.fakes.talk import Talk, call, done, talk
 
 TASKS = "# Every morning\n\n- Say which to-dos are overdue.\n"
-
-
-@pytest.fixture
-def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
-    settings = "model: ollama/fake:1b\nprotocol: native\nrecall: tool\n"
-    return copy_home(tmp_path / "home", settings)
 
 
 def write(home: Path, text: str = TASKS) -> None:

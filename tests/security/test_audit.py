@@ -11,7 +11,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
 from typer.testing import CliRunner
 
 from openclaw.cli.main import app as cli
@@ -21,14 +20,9 @@ from openclaw.security.audit import Audit, older_path, read_actions
 from openclaw.security.grants import read_grants
 from openclaw.security.policy import PermissionQuestion
 from openclaw.types import CallRecord
-from tests.fakes.talk import NOON, Talk, call, done, notices, talk
+from tests.fakes.talk import NOON, Talk, call, done, notices
 
 TOKEN = "ghp_" + "a8Fk2LmQ9zXw4TbV7nRc1YpD6sHj3GuE0oKi"
-
-
-@pytest.fixture
-def it(tmp_path: Path) -> Talk:
-    return talk(tmp_path / "home")
 
 
 def record(it: Talk) -> list[dict[str, Any]]:

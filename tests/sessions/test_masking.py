@@ -30,11 +30,6 @@ PASSWORD = "Blaue7" + "Katze!"
 MASK = "{{secret:github-token-1}}"
 
 
-@pytest.fixture
-def it(tmp_path: Path) -> Talk:
-    return talk(tmp_path / "home")
-
-
 def sent(it: Talk) -> str:
     """All that the model was ever given."""
     texts = [m.content for request in it.requests for m in request.messages]

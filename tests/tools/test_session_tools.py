@@ -26,11 +26,6 @@ DAY = "2026-11-20T14:02:00+01:00"
 FENCE = re.compile(r"<<data \w{8} from ([^\n]*), no orders>>\n(.*?)\n<</data \w{8}>>", re.DOTALL)
 
 
-@pytest.fixture
-def it(tmp_path: Path) -> Talk:
-    return talk(tmp_path / "home")
-
-
 def saved(it: Talk, name: str, *said: str, foreign: str = "") -> Session:
     """Another conversation of the home."""
     store = it.app.sessions

@@ -13,7 +13,6 @@ from openclaw.security.policy import EFFECTS, TABLE
 from openclaw.storage.home import Home
 from openclaw.storage.trust_store import trust_home
 from tests.fakes.command import CommandLine
-from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import Answer, FakeOllama
 
 claw = CommandLine()
@@ -135,13 +134,6 @@ def test_a_damaged_line_is_shown_with_its_fault_and_may_be_taken_away(root: Path
     assert lines(root) == ["grants:", "  - 2026-11-21 host a.test"]
 
 
-@pytest.fixture
-def talking(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
-    """A home that talks to the fake model with native tool calls."""
-    settings = "model: ollama/fake:1b\nprotocol: native\nrecall: tool\n"
-    return copy_home(tmp_path / "home", settings)
-
-
 def typed(*replies: str) -> tuple[int, str]:
     """What a prompt in mode ask ends with on a terminal where these replies are given, and what is
     said after the last of them."""
@@ -165,26 +157,26 @@ def writing(*names: str) -> Answer:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pexpect needs a POSIX terminal")
 def test_a_lasting_yes_on_a_terminal_is_written_and_asks_no_more(
-    talking: Path, fake_ollama: FakeOllama
+    home: Path, fake_ollama: FakeOllama
 ) -> None:
     fake_ollama.say(writing("a"), "No.", writing("b"), "Done.", writing("c"), "Done.")
     code, said = typed("n")
     assert code == 7 and "the user said no" in said
     assert typed("a")[0] == typed()[0] == 0
-    written = [(talking / "workspace" / f"{name}.md").exists() for name in "abc"]
+    written = [(home / "workspace" / f"{name}.md").exists() for name in "abc"]
     assert written == [False, True, True]
-    assert f"  - {today()} tool write_file" in lines(talking)
+    assert f"  - {today()} tool write_file" in lines(home)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pexpect needs a POSIX terminal")
 def test_where_settings_cannot_be_written_a_lasting_yes_is_one_for_the_session(
-    talking: Path, fake_ollama: FakeOllama
+    home: Path, fake_ollama: FakeOllama
 ) -> None:
-    with (talking / "openclaw.yaml").open("a", encoding="utf-8") as file:
+    with (home / "openclaw.yaml").open("a", encoding="utf-8") as file:
         file.write("grants: &all\n  - 2026-11-21 host a.test\nskills:\n  off: *all\n")
-    before = (talking / "openclaw.yaml").read_bytes()
+    before = (home / "openclaw.yaml").read_bytes()
     fake_ollama.say(writing("a", "b"), "Done.")
     code, said = typed("a")
     assert code == 0 and "for this session only" in said
-    assert (talking / "workspace" / "b.md").exists()
-    assert (talking / "openclaw.yaml").read_bytes() == before
+    assert (home / "workspace" / "b.md").exists()
+    assert (home / "openclaw.yaml").read_bytes() == before
