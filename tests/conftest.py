@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from openclaw.sessions.store import SessionStore
+from openclaw.storage.home import Home
 from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import FakeOllama
 from tests.fakes.talk import Talk, talk
@@ -183,6 +185,15 @@ def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
 def it(tmp_path: Path) -> Talk:
     """A talk with a scripted model in a new home."""
     return talk(tmp_path / "home")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> SessionStore:
+    """The conversations of a new home, which has none yet."""
+    home = Home(tmp_path / "home")
+    home.workspace.mkdir(parents=True)
+    (home.workspace / "SOUL.md").write_text("You are Moss.\n", "utf-8")
+    return SessionStore(home.sessions, home.private / "locks")
 
 
 def _check(family: int, address: Any) -> None:

@@ -12,7 +12,6 @@ from openclaw.inspection.usage import all_turns, group_turns, sum_turns, turns_o
 from openclaw.messages import Entry, ToolUse, Usage
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import SessionStore
-from openclaw.storage.home import Home
 from tests.fakes.command import CommandLine
 from tests.fakes.talk import call, talk
 
@@ -21,14 +20,6 @@ claw = CommandLine()
 DAY = "2026-11-21T15:30:00+01:00"
 COLD = Usage(1000, 0, 20, 11.0, 13.0, 1, read_seconds=10.0)
 WARM = Usage(1100, 1000, 40, 1.5, 3.5, 1, read_seconds=1.0)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> SessionStore:
-    home = Home(tmp_path / "home")
-    home.workspace.mkdir(parents=True)
-    (home.workspace / "SOUL.md").write_text("You are Moss.\n", "utf-8")
-    return SessionStore(home.sessions, home.private / "locks")
 
 
 def saved(store: SessionStore, name: str, *turns: list[Usage], at: str = DAY) -> Session:

@@ -17,20 +17,12 @@ from openclaw.sessions.session import ARCHIVED, Session
 from openclaw.sessions.session_files import notes_path
 from openclaw.sessions.session_search import search
 from openclaw.sessions.store import SessionStore
-from openclaw.storage.home import Home
 from tests.fakes.command import CommandLine
 from tests.fakes.talk import talk
 
 claw = CommandLine("sessions")
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="links need a right on Windows")
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> SessionStore:
-    home = Home(tmp_path / "home")
-    home.workspace.mkdir(parents=True)
-    return SessionStore(home.sessions, home.private / "locks")
 
 
 def saved(store: SessionStore, count: int = 10, name: str = "long") -> Session:

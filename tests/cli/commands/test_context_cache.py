@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
 from openclaw.cli.commands.context import cache_json, cache_lines, calls_of
 from openclaw.messages import Entry, Usage
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import SessionStore
-from openclaw.storage.home import Home
 from tests.fakes.command import CommandLine
 
 claw = CommandLine()
@@ -18,14 +13,6 @@ claw = CommandLine()
 COLD = Usage(1000, 0, 20, 11.0, 12.0, 1, read_seconds=10.0)
 WARM = Usage(1100, 1050, 20, 0.6, 2.0, 1, read_seconds=0.5)
 SUMMED = Usage(2100, 1050, 40, 11.0, 14.0, 2, read_seconds=10.5)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> SessionStore:
-    home = Home(tmp_path / "home")
-    home.workspace.mkdir(parents=True)
-    (home.workspace / "SOUL.md").write_text("You are Moss.\n", "utf-8")
-    return SessionStore(home.sessions, home.private / "locks")
 
 
 def saved(store: SessionStore, *usages: Usage | None) -> Session:

@@ -14,17 +14,9 @@ from openclaw.cli.main import run
 from openclaw.messages import Entry
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import SessionStore
-from openclaw.storage.home import Home
 from tests.fakes.command import CommandLine
 
 claw = CommandLine("sessions")
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> SessionStore:
-    home = Home(tmp_path / "home")
-    home.workspace.mkdir(parents=True)
-    return SessionStore(home.sessions, home.private / "locks")
 
 
 def saved(store: SessionStore, *texts: str) -> Session:
