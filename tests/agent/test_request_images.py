@@ -52,6 +52,20 @@ def sent(it: Talk) -> list[tuple[Image, ...]]:
     return [said.images for said in it.requests[-1].messages if said.role == "user"]
 
 
+def talk_about_a_picture(folder: Path) -> Talk:
+    it = talk(folder / "home", card=SEEING)
+    picture(it.root)
+    show(it, "What is on @workspace/cat.png?", "A cat.")
+    return it
+
+
+def assert_no_longer_sent(it: Talk) -> None:
+    """The image of the first message does not go with the next one of another process."""
+    again = talk(it.root, card=SEEING, session=it.session.id)
+    again.say("What colour?", answer("Grey."))
+    assert sent(again) == [(), ()]
+
+
 # -------- what is attached
 
 
@@ -89,9 +103,7 @@ def test_an_image_that_is_piped_in_says_how_to_attach_it(tmp_path: Path) -> None
 
 
 def test_a_model_with_vision_is_sent_the_image(tmp_path: Path) -> None:
-    it = talk(tmp_path / "home", card=SEEING)
-    picture(it.root)
-    show(it, "What is on @workspace/cat.png?", "A cat.")
+    it = talk_about_a_picture(tmp_path)
     ((image,),) = sent(it)
     assert image.data == PNG
     assert it.requests[-1].messages[-1].content.endswith("cat.png?\n[image cat.png]")
@@ -112,9 +124,8 @@ def test_a_model_without_vision_is_sent_no_image(tmp_path: Path) -> None:
 
 
 def test_an_unchanged_image_is_sent_again(tmp_path: Path) -> None:
-    it = talk(tmp_path / "home", card=SEEING)
-    path = picture(it.root)
-    show(it, "What is on @workspace/cat.png?", "A cat.")
+    it = talk_about_a_picture(tmp_path)
+    path = it.root / "workspace/cat.png"
     again = talk(tmp_path / "home", card=SEEING, session=it.session.id)
     again.say("What colour?", answer("Grey."))
     assert [[i.data for i in images] for images in sent(again)] == [[PNG], []]
@@ -131,9 +142,7 @@ def test_an_unchanged_image_is_sent_again(tmp_path: Path) -> None:
 
 
 def test_a_later_model_without_vision_continues_without_the_image(tmp_path: Path) -> None:
-    it = talk(tmp_path / "home", card=SEEING)
-    picture(it.root)
-    show(it, "What is on @workspace/cat.png?", "A cat.")
+    it = talk_about_a_picture(tmp_path)
     blind = talk(tmp_path / "home", session=it.session.id)
     happened = blind.say("What colour?", answer("Grey."))
     told = [event for event in happened if isinstance(event, Notice)]
@@ -147,22 +156,16 @@ def test_a_later_model_without_vision_continues_without_the_image(tmp_path: Path
 
 @pytest.mark.parametrize("path", ["/dev/zero", "/etc/passwd", "..", "a\0b", "workspace/SOUL.md"])
 def test_a_session_that_names_something_else_gets_nothing_read(tmp_path: Path, path: str) -> None:
-    it = talk(tmp_path / "home", card=SEEING)
-    picture(it.root)
-    show(it, "What is on @workspace/cat.png?", "A cat.")
+    it = talk_about_a_picture(tmp_path)
     file = it.root / "sessions" / f"{it.session.id}.json"
     told = it.stored
     soul = hashlib.sha256((it.root / "workspace/SOUL.md").read_bytes()).hexdigest()
     told["messages"][0]["images"][0] |= {"path": path, "sha256": soul}
     file.write_text(json.dumps(told), "utf-8")
-    again = talk(tmp_path / "home", card=SEEING, session=it.session.id)
-    again.say("What colour?", answer("Grey."))
-    assert sent(again) == [(), ()]
+    assert_no_longer_sent(it)
     told["messages"][0]["images"] = [{"path": 1}, "x"]
     file.write_text(json.dumps(told), "utf-8")
-    again = talk(tmp_path / "home", card=SEEING, session=it.session.id)
-    again.say("What colour?", answer("Grey."))
-    assert sent(again) == [(), ()]
+    assert_no_longer_sent(it)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a file with holes")
@@ -171,21 +174,16 @@ def test_a_huge_file_in_the_place_of_an_image_from_elsewhere_is_not_read(tmp_pat
     path = picture(tmp_path, "cat.png")
     show(it, f"What is on @{path}?", "A cat.")
     os.truncate(path, 2**40)
-    again = talk(tmp_path / "home", card=SEEING, session=it.session.id)
-    again.say("What colour?", answer("Grey."))
-    assert sent(again) == [(), ()]
+    assert_no_longer_sent(it)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links of POSIX")
 def test_a_link_in_the_place_of_the_image_is_not_followed(tmp_path: Path) -> None:
-    it = talk(tmp_path / "home", card=SEEING)
-    path = picture(it.root)
-    show(it, "What is on @workspace/cat.png?", "A cat.")
+    it = talk_about_a_picture(tmp_path)
+    path = it.root / "workspace/cat.png"
     path.rename(tmp_path / "cat.png")
     path.symlink_to(tmp_path / "cat.png")
-    again = talk(tmp_path / "home", card=SEEING, session=it.session.id)
-    again.say("What colour?", answer("Grey."))
-    assert sent(again) == [(), ()]
+    assert_no_longer_sent(it)
 
 
 def test_an_image_from_outside_the_home_is_foreign(tmp_path: Path) -> None:

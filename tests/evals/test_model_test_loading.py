@@ -13,7 +13,7 @@ from openclaw.config import Settings
 from openclaw.errors import ModelFailed
 from openclaw.evals.model_test import ModelTest
 from openclaw.models.machine import lacks_memory
-from tests.evals.test_model_test_whole import _clever, _test
+from tests.evals.test_model_test_whole import _clever, _test, found_profile
 from tests.fakes.gguf import gguf
 from tests.fakes.ollama_server import Answer, FakeOllama
 
@@ -25,11 +25,9 @@ def test_a_model_that_is_too_large_is_tried_with_smaller_windows(fake_ollama: Fa
         return Answer(status=500, error=error) if wide else _clever(body)
 
     fake_ollama.say(*[narrow] * 30)
-    test = _test(fake_ollama, quick=True)
-    list(test.run())
-    assert test.profile is not None
-    assert (test.profile.window, test.profile.window_fits) == (2048, 2048)
-    assert test.profile.window_by == "measured"
+    profile = found_profile(_test(fake_ollama, quick=True))
+    assert (profile.window, profile.window_fits) == (2048, 2048)
+    assert profile.window_by == "measured"
 
 
 def test_a_model_that_cannot_be_loaded_at_all_has_no_profile(fake_ollama: FakeOllama) -> None:
@@ -45,10 +43,8 @@ def test_what_fails_once_while_loading_is_tried_again_with_the_same_window(
 ) -> None:
     hiccup = Answer(status=500, error="an internal hiccup of the proxy")
     fake_ollama.say(hiccup, *[_clever] * 30)
-    test = _test(fake_ollama, quick=True)
-    list(test.run())
-    assert test.profile is not None
-    assert (test.profile.window, test.profile.window_by) == (8192, "at least")
+    profile = found_profile(_test(fake_ollama, quick=True))
+    assert (profile.window, profile.window_by) == (8192, "at least")
     assert {chat["options"]["num_ctx"] for chat in fake_ollama.chats} == {8192}
 
 
@@ -136,8 +132,6 @@ def test_a_model_file_that_cannot_be_loaded_is_told_after_smaller_windows(
 def test_a_window_that_could_not_be_loaded_counts_more_than_the_computed_one(
     embedded: Callable[[str], Path],
 ) -> None:
-    test = ModelTest(str(embedded("narrow")), Settings(), quick=True)
-    list(test.run())
-    assert test.profile is not None
-    assert (test.profile.window, test.profile.window_fits) == (4096, 4096)
-    assert test.profile.window_by == "measured"
+    profile = found_profile(ModelTest(str(embedded("narrow")), Settings(), quick=True))
+    assert (profile.window, profile.window_fits) == (4096, 4096)
+    assert profile.window_by == "measured"

@@ -50,6 +50,13 @@ def _clever(body: dict[str, Any]) -> str | Answer:
     return Answer("It rained on the next day.", read_seconds=0.5, generated_tokens=9)
 
 
+def found_profile(test: ModelTest) -> Profile:
+    """What the whole test says of the model."""
+    list(test.run())
+    assert test.profile is not None
+    return test.profile
+
+
 def _value(schema: Mapping[str, Any]) -> Any:
     if "enum" in schema:
         return schema["enum"][0]
@@ -89,11 +96,9 @@ def test_a_whole_test_of_a_model_of_ollama_fills_its_profile(fake_ollama: FakeOl
 
 def test_a_quick_test_leaves_the_tasks_out(fake_ollama: FakeOllama) -> None:
     fake_ollama.say(*[_clever] * 30)
-    test = _test(fake_ollama, quick=True)
-    list(test.run())
-    assert test.profile is not None
-    assert (test.profile.tasks, test.profile.complete) == ({}, False)
-    assert test.profile.read_rate
+    profile = found_profile(_test(fake_ollama, quick=True))
+    assert (profile.tasks, profile.complete) == ({}, False)
+    assert profile.read_rate
 
 
 def test_a_server_that_refuses_tools_has_a_model_without_calls(fake_ollama: FakeOllama) -> None:
@@ -104,10 +109,9 @@ def test_a_server_that_refuses_tools_has_a_model_without_calls(fake_ollama: Fake
     fake_ollama.models[0] = FakeModel(capabilities=("completion",))
     fake_ollama.say(*[refusing] * 30)
     test = _test(fake_ollama, quick=True)
-    list(test.run())
-    assert test.profile is not None
-    assert (test.profile.calls, test.profile.native) == ("none", Score(0, 3))
-    assert test.profile.json_forced == Score(3, 3)
+    profile = found_profile(test)
+    assert (profile.calls, profile.native) == ("none", Score(0, 3))
+    assert profile.json_forced == Score(3, 3)
     assert test.faults == []
 
 
@@ -116,10 +120,9 @@ def test_a_server_whose_model_never_stops_is_left_soon_and_tries_no_task(
 ) -> None:
     fake_ollama.say("yes", *[Answer(["and on "] * 5000)] * 30)
     test = _test(fake_ollama)
-    list(test.run())
-    assert test.profile is not None
-    assert (test.profile.stops, test.profile.tasks) == (False, {})
-    assert not test.profile.complete
+    profile = found_profile(test)
+    assert (profile.stops, profile.tasks) == (False, {})
+    assert not profile.complete
     assert test.faults == ["tasks: skipped, the model does not stop by itself"]
 
 
@@ -143,11 +146,9 @@ def test_a_model_of_an_openai_compatible_server_is_tested(fake_ollama: FakeOllam
 
     fake_ollama.say(*[clever] * 40)
     settings = Settings(openai=replace(Settings().openai, base_url=f"{fake_ollama.url}/v1"))
-    test = ModelTest("openai/some-7b", settings, quick=True)
-    list(test.run())
-    assert test.profile is not None
-    assert (test.profile.native, test.profile.json_forced) == (Score(3, 3), Score(3, 3))
-    assert (test.profile.window_fits, test.profile.load_seconds) == (None, None)
+    profile = found_profile(ModelTest("openai/some-7b", settings, quick=True))
+    assert (profile.native, profile.json_forced) == (Score(3, 3), Score(3, 3))
+    assert (profile.window_fits, profile.load_seconds) == (None, None)
 
 
 # -------- the command

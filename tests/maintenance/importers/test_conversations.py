@@ -144,22 +144,13 @@ def test_what_is_no_time_is_none(value: Any) -> None:
     assert iso_time(value) == ""
 
 
+def node(own: str, parent: str, text: str) -> dict[str, Any]:
+    message = {"role": "user", "content": text}
+    return {"type": "message", "id": own, "parentId": parent, "message": message}
+
+
 def test_a_broken_tree_is_read_in_its_order() -> None:
-    lines = [
-        {"type": "session", "id": "s"},
-        {
-            "type": "message",
-            "id": "b",
-            "parentId": "lost",
-            "message": {"role": "user", "content": "1"},
-        },
-        {
-            "type": "message",
-            "id": "c",
-            "parentId": "b",
-            "message": {"role": "user", "content": "2"},
-        },
-    ]
+    lines = [{"type": "session", "id": "s"}, node("b", "lost", "1"), node("c", "b", "2")]
     found, _ = read_foreign("\n".join(map(json.dumps, lines)), "s")
     assert [entry.content for entry in found.messages] == ["1", "2"]
 
@@ -176,20 +167,7 @@ def test_a_message_may_hold_any_line_end(tmp_path: Path) -> None:
 
 
 def test_a_tree_whose_entries_go_round_ends() -> None:
-    lines = [
-        {
-            "type": "message",
-            "id": "a",
-            "parentId": "b",
-            "message": {"role": "user", "content": "1"},
-        },
-        {
-            "type": "message",
-            "id": "b",
-            "parentId": "a",
-            "message": {"role": "user", "content": "2"},
-        },
-    ]
+    lines = [node("a", "b", "1"), node("b", "a", "2")]
     found, _ = read_foreign("\n".join(map(json.dumps, lines)), "s")
     assert len(found.messages) == 2
 

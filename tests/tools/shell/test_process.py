@@ -6,8 +6,9 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -42,25 +43,16 @@ def python(
 ) -> FinishedRun:
     argv = [sys.executable, "-I", "-c", code]
     kind = {"SYSTEMROOT": os.environ["SYSTEMROOT"]} if os.name == "nt" else {}
-    return run(
-        argv,
-        cwd=folder,
-        env={**kind, **env},
-        timeout=timeout,
-        max_chars=max_chars,
-        spill=folder / "spill",
-    )
+    return run_in(folder, argv, env={**kind, **env}, timeout=timeout, max_chars=max_chars)
 
 
-def sh(folder: Path, line: str, timeout: float = 20) -> FinishedRun:
-    return run(
-        ["/bin/sh", "-c", line],
-        cwd=folder,
-        env=ENV,
-        timeout=timeout,
-        max_chars=2_000,
-        spill=folder / "spill",
-    )
+def sh(folder: Path, line: str, timeout: float = 20, **more: Any) -> FinishedRun:
+    return run_in(folder, ["/bin/sh", "-c", line], timeout=timeout, **more)
+
+
+def run_in(folder: Path, words: Sequence[str], **more: Any) -> FinishedRun:
+    usual = {"env": ENV, "timeout": 8, "max_chars": 2_000, "spill": folder / "spill"}
+    return run(words, cwd=folder, **{**usual, **more})
 
 
 def lives(pid: int) -> bool:
@@ -326,15 +318,9 @@ class TestWatch:
 
     @linux
     def test_ends_a_command_that_starts_too_many_processes(self, tmp_path: Path) -> None:
-        finished = run(
-            ["/bin/sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 9 & done; wait"],
-            cwd=tmp_path,
-            env=ENV,
-            timeout=8,
-            max_chars=500,
-            spill=tmp_path,
-            watch=LimitWatch(CommandLimits(processes=6), tmp_path),
-        )
+        line = "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 9 & done; wait"
+        watch = LimitWatch(CommandLimits(processes=6), tmp_path)
+        finished = sh(tmp_path, line, timeout=8, watch=watch)
         assert finished.stopped == "it started more than 6 processes"
 
     @linux
@@ -347,15 +333,9 @@ class TestWatch:
 
     @linux
     def test_ends_a_command_that_fills_the_disk(self, tmp_path: Path) -> None:
-        finished = run(
-            ["/bin/sh", "-c", "head -c 90000000 /dev/zero > big; sleep 9"],
-            cwd=tmp_path,
-            env=ENV,
-            timeout=8,
-            max_chars=500,
-            spill=tmp_path,
-            watch=LimitWatch(CommandLimits(disk_mb=5), tmp_path),
-        )
+        watch = LimitWatch(CommandLimits(disk_mb=5), tmp_path)
+        line = "head -c 90000000 /dev/zero > big; sleep 9"
+        finished = sh(tmp_path, line, timeout=8, watch=watch)
         assert finished.stopped == "it wrote more than 5 MB"
 
 
@@ -365,14 +345,7 @@ def test_a_control_group_holds_even_root_to_a_number_of_processes(tmp_path: Path
         if made is None:
             pytest.skip("only root can make a control group, and not in most containers")
         line = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 9 & done; echo all"
-        finished = run(
-            join_group(["/bin/sh", "-c", line], made),
-            cwd=tmp_path,
-            env=ENV,
-            timeout=8,
-            max_chars=500,
-            spill=tmp_path,
-        )
+        finished = run_in(tmp_path, join_group(["/bin/sh", "-c", line], made))
         assert "fork" in finished.text.lower() and finished.code != 0
     assert not made.exists()
 
