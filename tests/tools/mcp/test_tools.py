@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +17,7 @@ from openclaw.tools.mcp.tools import split_tools
 from openclaw.tools.tool import CallForm, Tool
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import ToolProblem, TurnChanges
+from tests.fakes.loaded import loaded_by
 from tests.fakes.mcp_home import as_settings, bare, described, listed, needs_mcp, real, used
 from tests.fakes.talk import Protocol, Talk, answer, call, calls, done, notices, results, talk
 
@@ -204,15 +203,13 @@ def test_a_turn_without_a_call_imports_no_mcp_and_starts_nothing(tmp_path: Path)
     log.unlink()
     mcp = as_settings(bare("plain"))
     script = (
-        "import sys\nfrom pathlib import Path\nfrom tests.fakes.talk import answer, talk\n"
+        "from pathlib import Path\nfrom tests.fakes.talk import answer, talk\n"
         f"spoken = talk(Path({str(tmp_path / 'home')!r}), mcp={mcp!r})\n"
         "spoken.say('echo hi', answer('Hi.'))\n"
         "assert 'bare__echo' in spoken.requests[0].messages[-1].content\n"
         "spoken.app.close()\n"
-        "print([m for m in ('mcp', 'mcp_types', 'anyio', 'asyncio') if m in sys.modules])\n"
     )
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "[]"
+    assert loaded_by(script, "mcp", "mcp_types", "anyio", "asyncio") == []
     assert not log.exists()
 
 
