@@ -15,7 +15,7 @@ import pytest
 
 from openclaw.sessions.store import SessionStore
 from tests.fakes.command import openclaw
-from tests.fakes.ollama_server import Answer, FakeOllama, Line, last_words
+from tests.fakes.ollama_server import Answer, FakeOllama, last_words
 
 COMMAND = [sys.executable, "-m", "openclaw"]
 posix = pytest.mark.skipif(os.name == "nt", reason="limits, signals and modes of POSIX")
@@ -280,24 +280,3 @@ def test_a_path_outside_the_home_is_not_read(
     assert (done.returncode, done.stdout) == (0, "I may not.\n")
     assert "swordfish" not in json.dumps(fake_ollama.chats[1])
     assert "swordfish" not in "".join(said(home))
-
-
-def test_a_claim_without_a_deed_is_asked_about_once_and_leaves_with_3(
-    home: Path, fake_ollama: FakeOllama
-) -> None:
-    claim: Line = "Sure. I have added milk to your list."
-    fake_ollama.say(claim, claim)
-    done = asked("add milk to my list")
-    assert done.returncode == 3
-    assert len(fake_ollama.chats) == 2
-    assert "not true" in done.stderr and "milk" not in (home / "memory" / "TODO.md").read_text()
-
-
-def test_a_web_search_that_nobody_can_allow_leaves_with_7(
-    home: Path, fake_ollama: FakeOllama
-) -> None:
-    fake_ollama.say(called("web_search", query="weather in Bern"), "I may not search.")
-    done = asked("What is the weather in Bern?")
-    assert done.returncode == 7
-    assert "refused: web_search" in done.stderr
-    assert done.stdout == "I may not search.\n"
