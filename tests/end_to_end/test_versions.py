@@ -25,6 +25,7 @@ NEWER = [
     {"version": 3, "talk": {"of": "another shape"}},
     {"version": "3", "messages": []},
     {"version": 2.5, "messages": []},
+    {"version": 10**400, "messages": []},
 ]
 
 

@@ -234,15 +234,6 @@ def test_a_list_and_a_search_report_a_damaged_file_and_go_on(store: SessionStore
         assert "bad" in store.problems[0]
 
 
-@pytest.mark.parametrize("version", [3, 10**400])
-def test_a_session_of_a_newer_version_is_left_as_it_is(store: SessionStore, version: int) -> None:
-    store.folder.mkdir()
-    (store.folder / "new.json").write_text(f'{{"version": {version}, "messages": []}}', "utf-8")
-    with pytest.raises(Damaged, match=f"version {version}"):
-        store.load("new")
-    assert names(store) == ["new.json"]
-
-
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.just(10**400) | st.text(max_size=5),
