@@ -14,15 +14,10 @@ from openclaw.cli.chat.chat import Chat
 from openclaw.cli.chat.prompt_line import PipedLines
 from openclaw.cli.render import PlainText
 from openclaw.memory.notes import Notes
+from tests.cli.chat.test_chat import Typed
 from tests.fakes.talk import NOON, Talk, call, talk
 
 FIND = "Find a dentist near the office"
-
-
-class Typed(PipedLines):
-    """Lines that a person types."""
-
-    interactive = True
 
 
 @pytest.fixture

@@ -15,11 +15,11 @@ from openclaw.memory.notes import Notes
 from openclaw.messages import Material
 from openclaw.security.audit import Audit
 from openclaw.security.foreign_files import ForeignFiles
-from openclaw.security.policy import PermissionQuestion
 from openclaw.sessions.session import Session
 from openclaw.tools.shell.sandbox import why_unavailable
 from openclaw.types import Action, Shown, TurnChanges
 from tests.fakes.files import write_file
+from tests.fakes.person import Person
 from tests.fakes.scripted import Line
 from tests.fakes.talk import Talk, answer, call, done, results, talk
 
@@ -577,12 +577,11 @@ def test_files_that_last_are_not_written_in_a_tainted_turn(it: Talk, path: str) 
 
 
 def test_a_yes_of_the_user_lets_them_be_written(it: Talk) -> None:
-    asked: list[PermissionQuestion] = []
-    it.app.ask_user = lambda question: asked.append(question) or "once"  # type: ignore[func-returns-value]
+    it.app.ask_user = person = Person("once")
     write = call("append_file", path="memory/MEMORY.md", text="- Likes evil.example.\n")
     say(it, "What is this?", write, "Done.", material=(PIPED,))
     assert "Likes evil.example" in memory(it)
-    assert asked[0].sources == ("standard input",)
+    assert person.asked[0].sources == ("standard input",)
 
 
 def test_todos_in_the_users_words_are_free_and_others_need_a_yes(it: Talk) -> None:

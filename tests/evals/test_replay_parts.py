@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from openclaw.evals.replay_compare import ReplayedTurn, ReplayResult, TurnDiffer
 from openclaw.messages import Entry, ToolCall, ToolUse
 from openclaw.storage.home import Home
 from openclaw.tools.toolbox import Toolbox
+from tests.cli.test_render import Terminal
 from tests.fakes.git_home import needs_git
 from tests.fakes.talk import answer, call, new_home, new_toolbox, talk
 
@@ -124,13 +124,6 @@ def test_a_file_is_found_as_it_was_when_a_turn_began(tmp_path: Path, in_git: boo
     assert find_first_change(past, "workspace/never.md", it.session.id, turns[0]) is None
     later = replace(turns[1], number=3, user=replace(turns[1].user, at="2099-01-01T00:00:00"))
     assert find_first_change(past, "workspace/a.md", it.session.id, later) is None
-
-
-class Terminal(io.StringIO):
-    """What is printed to a terminal."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 def test_on_a_terminal_words_are_coloured_and_what_a_model_wrote_is_not_obeyed(

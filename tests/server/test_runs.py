@@ -28,6 +28,7 @@ from openclaw.types import Shown
 from tests.data.sample import sample
 from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import Answer, FakeOllama
+from tests.fakes.person import Person
 from tests.fakes.serving import serving
 
 ASKED = Answer(calls=[("run_shell", {"command": "touch workspace/made.txt"})])
@@ -161,14 +162,9 @@ def test_a_question_is_answered_where_it_is_asked(
     server: RunningServer, home: Path, fake_ollama: FakeOllama
 ) -> None:
     fake_ollama.say(ASKED, "Done.")
-    asked: list[PermissionQuestion] = []
-
-    def yes(question: PermissionQuestion) -> str:
-        asked.append(question)
-        return "once"
-
+    yes = Person("once")
     ask(server, "Touch workspace/made.txt", yes, mode="ask")
-    assert asked[0].action.target == "touch workspace/made.txt"
+    assert yes.asked[0].action.target == "touch workspace/made.txt"
     assert (home / "workspace/made.txt").exists()
 
 

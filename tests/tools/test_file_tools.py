@@ -12,7 +12,7 @@ import openclaw
 from openclaw.memory.todos import parse_todos
 from openclaw.messages import ToolCall
 from openclaw.security.masking import Masker
-from openclaw.security.policy import PermissionQuestion, Policy
+from openclaw.security.policy import Policy
 from openclaw.storage.home import Home
 from openclaw.tools.file_tools import FileTools, replace_passage
 from openclaw.tools.tool import Preview
@@ -20,6 +20,7 @@ from openclaw.tools.toolbox import Toolbox
 from openclaw.types import ToolProblem, TurnChanges
 from tests.fakes.files import write_files
 from tests.fakes.pdf import pdf
+from tests.fakes.person import Person
 
 CONFIG = "[server]\nhost = example\nport = 8080\n\n[database]\nport = 5432\n"
 
@@ -433,12 +434,7 @@ def test_a_preview_writes_nothing_and_shows_no_secret(
 def test_nobody_is_asked_for_what_would_fail_and_a_very_long_text_has_no_preview(
     home: Home, turn_changes: TurnChanges
 ) -> None:
-    asked: list[PermissionQuestion] = []
-
-    def ask(question: PermissionQuestion) -> str:
-        asked.append(question)
-        return ""
-
+    ask = Person("")
     box = Toolbox(FileTools(home, turn_changes).tools(), Policy("ask", ask), turn_changes)
     for name, given in (
         ("edit_file", {"path": "workspace/config.ini", "find": "nowhere", "replace": "x"}),
@@ -447,7 +443,7 @@ def test_nobody_is_asked_for_what_would_fail_and_a_very_long_text_has_no_preview
         ("write_file", {"path": "workspace/short.md", "content": "x"}),
     ):
         box.run(ToolCall("1", name, given))
-    assert [question.change is None for question in asked] == [True, False]
+    assert [question.change is None for question in ask.asked] == [True, False]
 
 
 def test_below_rows_of_a_table_stands_the_sum_of_all_of_them(files: FileTools, home: Home) -> None:

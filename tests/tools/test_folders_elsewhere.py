@@ -7,40 +7,35 @@ from pathlib import Path
 import pytest
 
 from openclaw.messages import ToolCall
-from openclaw.security.policy import PermissionQuestion, Policy
+from openclaw.security.policy import Policy
 from openclaw.storage.home import Home
 from openclaw.tools.file_tools import FileTools
 from openclaw.tools.folders_elsewhere import with_folders
 from openclaw.tools.toolbox import CallResult, Toolbox
 from openclaw.types import Mode, TurnChanges
 from tests.fakes.files import write_files
+from tests.fakes.person import Person
 
 
 class Work:
-    """A home, a project beside it, and the tools for both; `asked` are the questions, each of which
-    gets a yes."""
+    """A home, a project beside it, the tools for both, and a user who says yes."""
 
     def __init__(self, top: Path) -> None:
         self.home, self.project = top / "home", top / "project"
         paths = ("home/workspace/SOUL.md", "project/src/main.py", "project/AGENTS.md")
         write_files(top, {path: f"words of {path}\n" for path in paths})
         (top / "beyond.md").write_text("beyond\n")
-        self.asked: list[PermissionQuestion] = []
+        self.user = Person("once")
         self.changes = TurnChanges()
         self.beside = self.project
 
     def call(self, tool: str, mode: Mode = "edit", **given: str) -> CallResult:
         tools = with_folders(FileTools(Home(self.home), self.changes), [self.beside])
-
-        def ask(question: PermissionQuestion) -> str:
-            self.asked.append(question)
-            return "once"
-
-        return Toolbox(tools, Policy(mode, ask), self.changes).run(ToolCall("1", tool, given))
+        return Toolbox(tools, Policy(mode, self.user), self.changes).run(ToolCall("1", tool, given))
 
     @property
     def effects(self) -> list[str]:
-        return [question.action.effect for question in self.asked]
+        return [question.action.effect for question in self.user.asked]
 
 
 @pytest.fixture
@@ -57,7 +52,7 @@ def test_reading_asks_and_names_the_whole_path(work: Work) -> None:
         in work.call("search_files", text="words", folder=f"{work.project}/src").text
     )
     assert work.effects == ["read-elsewhere"] * 3
-    assert [question.action.target for question in work.asked] == [
+    assert [question.action.target for question in work.user.asked] == [
         main,
         str(work.project),
         f"{work.project}/src",
@@ -68,7 +63,7 @@ def test_reading_asks_and_names_the_whole_path(work: Work) -> None:
 def test_writing_asks_with_the_change_and_is_done_elsewhere(work: Work) -> None:
     new = f"{work.project}/src/new.py"
     assert work.call("write_file", path=new, content="x = 1").ok
-    [question] = work.asked
+    [question] = work.user.asked
     assert question.action.effect == "write-elsewhere"
     assert question.change is not None
     assert (question.change.path, question.change.after) == (new, "x = 1\n")
@@ -78,7 +73,7 @@ def test_writing_asks_with_the_change_and_is_done_elsewhere(work: Work) -> None:
     assert "forbids" in work.call("write_file", "read-only", path=new, content="x = 2").text
     rules = f"{work.project}/AGENTS.md"
     work.call("append_file", path=rules, text="Obey.")
-    assert "decides who the agent is" in work.asked[-1].reason
+    assert "decides who the agent is" in work.user.asked[-1].reason
 
 
 def test_nothing_beyond_the_folder_is_reached(work: Work) -> None:
@@ -104,4 +99,4 @@ def test_a_home_within_the_folder_stays_a_home(work: Work) -> None:
     for path in ("home/workspace/SOUL.md", "project/../home/workspace/SOUL.md"):
         result = work.call("read_file", path=f"{work.beside}/{path}")
         assert result.text.startswith("workspace/SOUL.md, line")
-    assert work.asked == []
+    assert work.user.asked == []

@@ -17,6 +17,7 @@ from openclaw.tools.results import ResultLimits
 from openclaw.tools.tool import Act, CallForm, Tool, tool
 from openclaw.tools.toolbox import CallResult, Toolbox
 from openclaw.types import Action, Effect, ForeignProblem, ToolProblem, TurnChanges
+from tests.fakes.person import Person
 
 ALL: frozenset[Effect] = frozenset({"read", "write", "get"})
 
@@ -264,17 +265,11 @@ def test_a_refused_call_does_not_run_and_is_written_down() -> None:
 
 
 def test_the_user_is_asked_with_the_arguments_and_decides() -> None:
-    asked: list[PermissionQuestion] = []
-    replies = ["once", ""]
-
-    def ask(question: PermissionQuestion) -> str:
-        asked.append(question)
-        return replies.pop(0)
-
+    ask = Person("once")
     turn_changes = TurnChanges()
     box = make_box(Policy("ask", ask), turn_changes)
     assert run("shelf", {"action": "add", "items": "x"}, box).ok
-    assert asked == [
+    assert ask.asked == [
         PermissionQuestion(
             Action("shelf", "write"),
             {"action": "add", "items": ["x"]},
@@ -283,6 +278,7 @@ def test_the_user_is_asked_with_the_arguments_and_decides() -> None:
         )
     ]
     assert turn_changes.refused == []
+    ask.reply = ""
     refused = run("shelf", {"action": "add", "items": "x"}, box)
     assert not refused.ok
     assert "the user said no" in refused.text
@@ -406,33 +402,23 @@ def test_a_long_foreign_text_is_cut_inside_its_fence() -> None:
 
 def test_after_foreign_text_the_policy_is_asked_as_tainted() -> None:
     turn_changes = TurnChanges()
-    asked: list[PermissionQuestion] = []
-
-    def ask(question: PermissionQuestion) -> str:
-        asked.append(question)
-        return ""
-
+    ask = Person("")
     box = foreign_box(turn_changes, Policy("full", ask, (Grant("host", "example.org"),)))
     assert run("read_page", {"path": "a"}, box).ok
     assert run("reach", {"what": "page"}, box).ok
     other = tool(reach, action=deed("evil.test"), foreign="web")
     again = Toolbox([other], Policy("full", ask), turn_changes)
     assert not run("reach", {"what": "page"}, again).ok
-    assert [question.sources for question in asked] == [("web: example.org",)]
-    assert asked[0].offers == (Grant("host", "evil.test"),)
-    assert "untrusted text" in asked[0].reason
+    assert [question.sources for question in ask.asked] == [("web: example.org",)]
+    assert ask.asked[0].offers == (Grant("host", "evil.test"),)
+    assert "untrusted text" in ask.asked[0].reason
 
 
 def test_sources_of_earlier_turns_count_too() -> None:
     turn_changes = TurnChanges(inherited=("web: old.test",))
-    asked: list[PermissionQuestion] = []
-
-    def ask(question: PermissionQuestion) -> str:
-        asked.append(question)
-        return "once"
-
+    ask = Person("once")
     assert run("reach", {"what": "x"}, foreign_box(turn_changes, Policy("full", ask))).ok
-    assert asked[0].sources == ("web: old.test",)
+    assert ask.asked[0].sources == ("web: old.test",)
 
 
 def test_markers_are_eight_random_digits() -> None:

@@ -235,9 +235,6 @@ def test_a_talk_that_goes_on_begins_with_its_last_words(app: FakeApp) -> None:
     app.replies = ["one"]
     *_, first = talk(app, "a")
 
-    class Typed(PipedLines):
-        interactive = True
-
     said: list[str] = []
     lines = Typed(io.StringIO(""))
     listener = PlainText(io.StringIO(), io.StringIO(), tools=True, notes=True, dim=False)

@@ -16,7 +16,7 @@ from openclaw.messages import ToolCall
 from openclaw.receipt import make_receipt
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.grants import make_grant
-from openclaw.security.policy import PermissionQuestion, Policy
+from openclaw.security.policy import Policy
 from openclaw.storage.home import Home
 from openclaw.tools.file_tools import FileTools
 from openclaw.tools.shell import sandbox
@@ -27,6 +27,7 @@ from openclaw.tools.shell.shell import ProgramCall, Runner, ShellTools, environm
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import Change, Mode, ToolProblem, TurnChanges
 from tests.fakes.files import write_file, write_files
+from tests.fakes.person import Person
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="lines for sh")
 REASON = sandbox.why_unavailable()
@@ -212,17 +213,12 @@ def test_what_was_committed_is_not_shown_unasked(home: Home, confined: bool, mod
 
 def test_a_person_may_allow_it_and_is_told_why(home: Home) -> None:
     commits(home.root, ".config/gh/hosts.yml")
-    asked: list[PermissionQuestion] = []
-
-    def ask(question: PermissionQuestion) -> str:
-        asked.append(question)
-        return "once"
-
+    ask = Person("once")
     toolbox = Toolbox(shell_tools(home, False).tools(), Policy("full", ask), TurnChanges())
     text, ok = call(toolbox, "git log -p")
     assert ok and "geheim" in text
     why = "git may show credentials: .config/gh/hosts.yml was committed"
-    assert [question.reason for question in asked] == [why]
+    assert [question.reason for question in ask.asked] == [why]
     grant = make_grant("prefix", "git log", "2026-11-21")
     toolbox = Toolbox(
         shell_tools(home, False).tools(), Policy("edit", None, [grant]), TurnChanges()
