@@ -14,8 +14,8 @@ import pytest
 
 from openclaw.cli.questions import read_letter
 from tests.fakes.ollama_server import Answer, FakeOllama
+from tests.fakes.terminal import exit_code, on_terminal, terminals
 
-terminals = pytest.mark.skipif(sys.platform == "win32", reason="pexpect needs a POSIX terminal")
 ASKS = """
 import sys, time
 from openclaw.cli.questions import read_reply
@@ -32,21 +32,15 @@ SOON, READ = 0.05, 0.6
 
 def asking(seconds: float = 0.0) -> Any:
     """A process on a terminal that asks a question after so many seconds."""
-    import pexpect
-
-    words = ["-c", ASKS, str(seconds)]
-    terminal = pexpect.spawn(sys.executable, words, encoding="utf-8", timeout=20)
-    terminal.delaybeforesend = SOON
+    terminal = on_terminal("-c", ASKS, str(seconds), pause=SOON)
     terminal.expect("busy")
     return terminal
 
 
 def got(terminal: Any) -> str:
-    import pexpect
-
     terminal.expect("got (.*)\r\n")
     said = str(terminal.match[1])
-    terminal.expect(pexpect.EOF)
+    exit_code(terminal)
     return said
 
 
@@ -162,13 +156,6 @@ def test_a_letter_or_its_word_chooses(
 # -------- where it matters
 
 
-def spawned(*words: str) -> Any:
-    import pexpect
-
-    given = ["-m", "openclaw", *words]
-    return pexpect.spawn(sys.executable, given, encoding="utf-8", timeout=20, dimensions=(24, 80))
-
-
 def writes(stall: float = 0.0) -> Answer:
     call = ("write_file", {"path": "workspace/new.md", "content": "x"})
     return Answer(calls=[call], stall=stall)
@@ -179,16 +166,15 @@ def writes(stall: float = 0.0) -> Answer:
 def test_a_yes_typed_while_the_model_works_allows_nothing(
     home: Path, fake_ollama: FakeOllama, keys: str
 ) -> None:
-    import pexpect
-
     fake_ollama.say(writes(2.0), "I was not allowed to.")
-    terminal = spawned("--mode", "ask", "--no-memory", "write it down")
+    words = ("--mode", "ask", "--no-memory", "write it down")
+    terminal = on_terminal("-m", "openclaw", *words, pause=SOON)
     time.sleep(1.0)
     terminal.send(keys)
     terminal.expect(r"Allow\?")
     time.sleep(READ)
     terminal.send("n\n")
-    terminal.expect(pexpect.EOF)
+    exit_code(terminal)
     assert not (home / "workspace" / "new.md").exists()
     assert "write_file" not in (home / "openclaw.yaml").read_text("utf-8")
 
@@ -197,7 +183,7 @@ def test_a_yes_typed_while_the_model_works_allows_nothing(
 @pytest.mark.parametrize("keys", ["y\r", "\x1b[200~a\r\ny\r\n\x1b[201~\r"])
 def test_neither_does_it_in_a_talk(home: Path, fake_ollama: FakeOllama, keys: str) -> None:
     fake_ollama.say(writes(2.0), "I was not allowed to.")
-    terminal = spawned("chat")
+    terminal = on_terminal("-m", "openclaw", "chat", pause=SOON)
     terminal.expect("> ")
     # What follows the first line is kept for the next prompt, and is no reply to a question.
     terminal.send(f"write it down\r{keys}")

@@ -12,8 +12,8 @@ from prompt_toolkit.input.vt100_parser import Vt100Parser
 
 from openclaw.cli.typeahead import Typed, TypedAhead
 from tests.fakes.ollama_server import Answer, FakeOllama
+from tests.fakes.terminal import on_terminal, terminals
 
-terminals = pytest.mark.skipif(sys.platform == "win32", reason="pexpect needs a POSIX terminal")
 ENTER, ALT_ENTER, BACKSPACE, CTRL_C, CTRL_D, CTRL_U = "\r", "\x1b\r", "\x7f", "\x03", "\x04", "\x15"
 COLLECTS = """
 import os, signal, sys, time
@@ -102,11 +102,7 @@ def test_what_was_typed_into_a_question_stands_in_the_line_unless_it_was_meant_a
 
 
 def collecting(*words: str) -> Any:
-    import pexpect
-
-    given = ["-c", COLLECTS, *words]
-    terminal = pexpect.spawn(sys.executable, given, encoding="utf-8", timeout=20)
-    terminal.delaybeforesend = 0.2
+    terminal = on_terminal("-c", COLLECTS, *words, pause=0.2)
     terminal.expect("busy")
     return terminal
 
@@ -160,11 +156,7 @@ print("left", left, "times", flush=True)
 
 @terminals
 def test_control_c_at_the_very_beginning_leaves_the_terminal_as_it_was() -> None:
-    import pexpect
-
-    given = ["-c", INTERRUPTED]
-    terminal: Any = pexpect.spawn(sys.executable, given, encoding="utf-8", timeout=20)
-    terminal.expect("left 0 times")
+    on_terminal("-c", INTERRUPTED).expect("left 0 times")
 
 
 SIGNALLED = """
@@ -186,10 +178,7 @@ print("same", termios.tcgetattr(0) == before, threading.active_count(), flush=Tr
 
 @terminals
 def test_a_signal_while_it_is_left_does_not_begin_it_again() -> None:
-    import pexpect
-
-    given = ["-c", SIGNALLED]
-    terminal: Any = pexpect.spawn(sys.executable, given, encoding="utf-8", timeout=20)
+    terminal = on_terminal("-c", SIGNALLED, pause=0.05)
     terminal.expect("busy")
     terminal.send("x")
     terminal.expect("same True 1")
@@ -217,13 +206,7 @@ def test_control_z_gives_the_terminal_back_and_fg_goes_on(tmp_path: Path) -> Non
 
 
 def talking() -> Any:
-    import pexpect
-
-    given = ["-m", "openclaw", "chat"]
-    terminal = pexpect.spawn(
-        sys.executable, given, encoding="utf-8", timeout=20, dimensions=(24, 80)
-    )
-    terminal.delaybeforesend = 0.1
+    terminal = on_terminal("-m", "openclaw", "chat", pause=0.1)
     terminal.expect("> ")
     return terminal
 

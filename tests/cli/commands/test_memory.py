@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from openclaw.storage.trust_store import trust_home
 from tests.end_to_end.test_faults import common, limited, posix
 from tests.fakes.command import CommandLine
 from tests.fakes.files import write_files
+from tests.fakes.terminal import exit_code, on_terminal, terminals
 
 
 def today() -> str:
@@ -179,20 +179,14 @@ def test_one_that_holds_goes_before_one_that_was_superseded(claw: Claw) -> None:
     assert "standup" not in claw.file()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="pexpect needs a POSIX terminal")
+@terminals
 @pytest.mark.parametrize(("reply", "code"), [("n", 1), ("y", 0)])
 def test_on_a_terminal_forgetting_asks_first(claw: Claw, reply: str, code: int) -> None:
-    import pexpect
-
-    words = ["-m", "openclaw", "memory", "forget", "tea"]
-    terminal = pexpect.spawn(sys.executable, words, encoding="utf-8", timeout=20)
-    terminal.delaybeforesend = 0.5  # a reply that comes sooner does not count
+    terminal = on_terminal("-m", "openclaw", "memory", "forget", "tea")
     terminal.expect("- I like tea")
     terminal.expect("Forget this")
     terminal.sendline(reply)
-    terminal.expect(pexpect.EOF)
-    terminal.close()
-    assert terminal.exitstatus == code
+    assert exit_code(terminal) == code
     assert ("tea" in claw.file()) == (reply == "n")
 
 
@@ -246,15 +240,11 @@ def test_a_candidate_that_is_known_by_now_says_so(claw: Claw) -> None:
     assert claw.json("review") == []
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="pexpect needs a POSIX terminal")
+@terminals
 def test_on_a_terminal_each_candidate_is_asked_for(claw: Claw) -> None:
-    import pexpect
-
     for text in ("one thing", "two things", "some more", "last words"):
         claw.notes.propose(text, "a page")
-    words = ["-m", "openclaw", "memory", "review"]
-    terminal = pexpect.spawn(sys.executable, words, encoding="utf-8", timeout=20)
-    terminal.delaybeforesend = 0.5  # a reply that comes sooner does not count
+    terminal = on_terminal("-m", "openclaw", "memory", "review")
     for asked, reply in (("one thing", "y"), ("two things", "n"), ("some more", "what")):
         terminal.expect(f"{asked} .from a page")
         terminal.expect("Remember it")
@@ -263,9 +253,7 @@ def test_on_a_terminal_each_candidate_is_asked_for(claw: Claw) -> None:
     terminal.sendline("")
     terminal.expect("last words")
     terminal.sendline("q")
-    terminal.expect(pexpect.EOF)
-    terminal.close()
-    assert terminal.exitstatus == 0
+    assert exit_code(terminal) == 0
     assert "one thing" in claw.texts() and "two things" not in claw.texts()
     assert [note.text for note in claw.notes.candidates()] == ["some more", "last words"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from openclaw.storage.home import Home
 from openclaw.storage.trust_store import trust_home
 from tests.fakes.command import CommandLine
 from tests.fakes.ollama_server import Answer, FakeOllama
+from tests.fakes.terminal import exit_code, on_terminal, terminals
 
 claw = CommandLine()
 
@@ -137,17 +137,12 @@ def test_a_damaged_line_is_shown_with_its_fault_and_may_be_taken_away(root: Path
 def typed(*replies: str) -> tuple[int, str]:
     """What a prompt in mode ask ends with on a terminal where these replies are given, and what is
     said after the last of them."""
-    import pexpect
-
-    words = ["-m", "openclaw", "--mode", "ask", "--no-memory", "write it down"]
-    terminal = pexpect.spawn(sys.executable, words, encoding="utf-8", timeout=20)
-    terminal.delaybeforesend = 0.5  # a reply that comes sooner does not count
+    words = ("--mode", "ask", "--no-memory", "write it down")
+    terminal = on_terminal("-m", "openclaw", *words)
     for reply in replies:
         terminal.expect(r"Allow\?.*instead\) ")
         terminal.sendline(reply)
-    terminal.expect(pexpect.EOF)
-    terminal.close()
-    return int(terminal.exitstatus), str(terminal.before)
+    return exit_code(terminal), str(terminal.before)
 
 
 def writing(*names: str) -> Answer:
@@ -155,7 +150,7 @@ def writing(*names: str) -> Answer:
     return Answer(calls=made)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="pexpect needs a POSIX terminal")
+@terminals
 def test_a_lasting_yes_on_a_terminal_is_written_and_asks_no_more(
     home: Path, fake_ollama: FakeOllama
 ) -> None:
@@ -168,7 +163,7 @@ def test_a_lasting_yes_on_a_terminal_is_written_and_asks_no_more(
     assert f"  - {today()} tool write_file" in lines(home)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="pexpect needs a POSIX terminal")
+@terminals
 def test_where_settings_cannot_be_written_a_lasting_yes_is_one_for_the_session(
     home: Path, fake_ollama: FakeOllama
 ) -> None:

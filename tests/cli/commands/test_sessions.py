@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -15,6 +14,7 @@ from openclaw.messages import Entry
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import SessionStore
 from tests.fakes.command import CommandLine
+from tests.fakes.terminal import exit_code, on_terminal, terminals
 
 claw = CommandLine("sessions")
 
@@ -195,20 +195,14 @@ def test_an_unknown_session_is_wrong_usage_and_names_the_newest(store: SessionSt
     claw("fork", session.id, "--at", "9", code=2)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="pexpect needs a POSIX terminal")
+@terminals
 @pytest.mark.parametrize(("reply", "code", "left"), [("n", 1, 1), ("y", 0, 0)])
 def test_on_a_terminal_deleting_asks_first(
     store: SessionStore, reply: str, code: int, left: int
 ) -> None:
-    import pexpect
-
     session = saved(store, "one")
-    words = ["-m", "openclaw", "sessions", "delete", "latest"]
-    terminal = pexpect.spawn(sys.executable, words, encoding="utf-8", timeout=20)
-    terminal.delaybeforesend = 0.5  # a reply that comes sooner does not count
+    terminal = on_terminal("-m", "openclaw", "sessions", "delete", "latest")
     terminal.expect(f"Delete conversation {session.id}")
     terminal.sendline(reply)
-    terminal.expect(pexpect.EOF)
-    terminal.close()
-    assert terminal.exitstatus == code
+    assert exit_code(terminal) == code
     assert len(store.list()) == left

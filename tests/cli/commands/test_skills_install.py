@@ -23,6 +23,7 @@ from openclaw.types import Unrecorded
 from tests.end_to_end.test_faults import common, limited, posix
 from tests.fakes.files import write_files
 from tests.fakes.skill_home import SKILL, Claw, new_home, new_weather, tree
+from tests.fakes.terminal import exit_code, on_terminal
 
 
 @pytest.fixture
@@ -399,32 +400,23 @@ def test_a_folder_that_may_not_be_written_is_told_and_nothing_changes(
 def test_on_a_terminal_the_user_is_asked_and_may_read_first(
     home: Home, weather: Path, reply: str, there: bool
 ) -> None:
-    import pexpect
-
     write_files(weather, {"SKILL.md": SKILL.format("weather") + "\x1b[2Jsecret step\n"})
-    words = ["-m", "openclaw", "skills", "install", str(weather)]
-    with pexpect.spawn(sys.executable, words, encoding="utf-8", timeout=20) as terminal:
-        terminal.delaybeforesend = 0.5  # a reply that comes sooner does not count
-        terminal.expect("Install it?")
-        terminal.sendline("v")
-        terminal.expect("\u241b\\[2Jsecret step")
-        terminal.expect("Install it?")
-        terminal.sendline(reply)
-        terminal.expect(pexpect.EOF)
+    terminal = on_terminal("-m", "openclaw", "skills", "install", str(weather))
+    terminal.expect("Install it?")
+    terminal.sendline("v")
+    terminal.expect("\u241b\\[2Jsecret step")
+    terminal.expect("Install it?")
+    terminal.sendline(reply)
+    assert exit_code(terminal) == (0 if there else 1)
     assert (home.skills / "weather" / "SKILL.md").is_file() is there
-    assert terminal.exitstatus == (0 if there else 1)
 
 
 @posix
 def test_ctrl_c_at_the_question_leaves_nothing_behind(home: Home, weather: Path) -> None:
-    import pexpect
-
-    words = ["-m", "openclaw", "skills", "install", str(weather)]
-    with pexpect.spawn(sys.executable, words, encoding="utf-8", timeout=20) as terminal:
-        terminal.expect("Install it?")
-        terminal.sendintr()
-        terminal.expect(pexpect.EOF)
-    assert terminal.exitstatus == 130
+    terminal = on_terminal("-m", "openclaw", "skills", "install", str(weather))
+    terminal.expect("Install it?")
+    terminal.sendintr()
+    assert exit_code(terminal) == 130
     assert not home.skills.exists()
 
 
