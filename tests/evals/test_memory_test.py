@@ -25,6 +25,7 @@ from openclaw.nlp.complaints import is_complaint
 from openclaw.retrieval.passages import Passage
 from openclaw.retrieval.search import Rankings, Search
 from openclaw.sessions.session import Session
+from tests.cli.commands.test_memory_search import FILES as NOTES
 from tests.fakes.command import CommandLine
 from tests.fakes.embedder import WordEmbedder
 from tests.fakes.files import write_files
@@ -33,12 +34,8 @@ from tests.fakes.talk import new_home, talk
 claw = CommandLine("memory")
 
 FILES = {
-    "openclaw.yaml": "embedding: none\n",
-    "workspace/SOUL.md": "# Soul\n\nKind.\n",
-    "memory/2026-03-02.md": "# 2026-03-02\n\n- The boiler was serviced by Olsen.\n- Dentist.\n",
-    "memory/2026-05-09.md": "# 2026-05-09\n\n- The boiler leaks again.\n",
+    **NOTES,
     "memory/people.md": "# People\n\n- Lena plays the cello.\n- Marco is allergic to nuts.\n",
-    "workspace/trip.md": "# Trip\n\nThe ferry to Bergen\nleaves at noon.\n",
 }
 TABLE = """# Tests
 
