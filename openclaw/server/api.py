@@ -21,7 +21,7 @@ from openclaw import __version__
 from openclaw.errors import Damaged, OpenclawError, Refused, UsageError
 from openclaw.frozen import frozen
 from openclaw.models.base import matches_schema, replace_surrogates
-from openclaw.server.wire import Problem, to_json_text
+from openclaw.server.wire import HttpError, to_json_text
 from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Endpoint:
 
     def read_query(self, given: Mapping[str, str]) -> dict[str, Any]:
         """Return the values of the query, each of the type that its default has: a whole number is
-        1 to 1000, or to its default where that is more. Problem for another number."""
+        1 to 1000, or to its default where that is more. HttpError for another number."""
         known = inspect.signature(self.handle).parameters
         named = [name for name in self.query if name in given]
         return {name: _read_value(name, given[name], known[name].default) for name in named}
@@ -114,7 +114,7 @@ def _read_value(name: str, text: str, default: Any) -> Any:
         return text
     most = max(MAX_NUMBER, default)
     if not (text.isdecimal() and len(text) < 20 and 1 <= int(text) <= most):
-        raise Problem(400, f"{name} is no number from 1 to {most}")
+        raise HttpError(400, f"{name} is no number from 1 to {most}")
     return int(text)
 
 
@@ -163,11 +163,11 @@ def schema_of_parameters(handle: Handler, elsewhere: Sequence[str]) -> Schema:
 
 @contextmanager
 def looking_up() -> Iterator[None]:
-    """Turn a UsageError, for what the path names and nobody finds, into a Problem with 404."""
+    """Turn a UsageError, for what the path names and nobody finds, into a HttpError with 404."""
     try:
         yield
     except UsageError as error:
-        raise Problem(404, str(error), error.hint) from error
+        raise HttpError(404, str(error), error.hint) from error
 
 
 class JsonAnswer(JSONResponse):
@@ -188,7 +188,7 @@ _STATUSES: Sequence[tuple[type[Exception], int]] = (
 
 
 def status_of(error: Exception) -> int:
-    if isinstance(error, Problem):
+    if isinstance(error, HttpError):
         return error.status
     return next(status for kind, status in _STATUSES if isinstance(error, kind))
 
@@ -197,7 +197,7 @@ def to_response(error: Exception) -> Response:
     """Return the answer for an error of a call."""
     status = status_of(error)
     said: dict[str, Any] = {"error": str(error), "hint": getattr(error, "hint", "")}
-    if isinstance(error, Problem):
+    if isinstance(error, HttpError):
         said |= error.more
     elif isinstance(error, OpenclawError):
         said["exit_code"] = error.exit_code
@@ -221,7 +221,7 @@ async def _answer(server: Service, endpoint: Endpoint, request: Request) -> Resp
     scopes: frozenset[str] = request.scope.get("openclaw.scopes", frozenset())
     owned = "owner" in scopes and endpoint.scope != "terminal"
     if not (owned or endpoint.scope in scopes or endpoint.scope == "open"):
-        return to_response(Problem(403, f"this token may not do that ({endpoint.scope})"))
+        return to_response(HttpError(403, f"this token may not do that ({endpoint.scope})"))
     try:
         body = await _read_body(endpoint, request)
         given = {**request.path_params, **endpoint.read_query(request.query_params), **body}
@@ -244,11 +244,11 @@ async def _read_body(endpoint: Endpoint, request: Request) -> dict[str, Any]:
     with suppress(ValueError, RecursionError):
         body = json.loads(replace_surrogates(raw.decode("utf-8", "replace") or "{}"))
     if body is None:
-        raise Problem(400, "the body is no JSON")
+        raise HttpError(400, "the body is no JSON")
     if not matches_schema(body, endpoint.body):
         known = ", ".join(endpoint.body.get("properties", {}))
         required = ", ".join(endpoint.body.get("required", ())) or "none"
-        raise Problem(400, "the body has another form", f"keys: {known}; required: {required}")
+        raise HttpError(400, "the body has another form", f"keys: {known}; required: {required}")
     return dict(body)
 
 

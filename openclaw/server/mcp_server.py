@@ -21,7 +21,7 @@ from openclaw import __version__
 from openclaw.errors import OpenclawError
 from openclaw.server.service import Service
 from openclaw.server.shared_tools import Answer, Caller, SharedTools, find_file
-from openclaw.server.wire import Problem
+from openclaw.server.wire import HttpError
 from openclaw.storage.home import Home
 from openclaw.tools.skill_tools import fill_instructions, find_user_skill
 from openclaw.types import ToolProblem
@@ -305,7 +305,7 @@ class _WatchedFiles:
         return found
 
     def _stamp(self, uri: str) -> object:
-        with suppress(OSError, ToolProblem, Problem):
+        with suppress(OSError, ToolProblem, HttpError):
             stat = find_file(self._home, self.path_of(uri)).stat()
             return stat.st_mtime_ns, stat.st_size
         return None

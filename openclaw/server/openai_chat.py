@@ -25,7 +25,7 @@ from openclaw.messages import Material, Message, Usage
 from openclaw.models.base import Model, Reply, Request, Text
 from openclaw.server.runs import Run, follow
 from openclaw.server.service import Service
-from openclaw.server.wire import Problem, PromptRequest, event_from_json
+from openclaw.server.wire import HttpError, PromptRequest, event_from_json
 from openclaw.storage.home import Home
 from openclaw.storage.readers import read_json_cache
 from openclaw.storage.text import write_text
@@ -86,17 +86,17 @@ class ChatRequest:
 
 
 def read_request(body: Any, headers: Mapping[str, str]) -> ChatRequest:
-    """Return a request of OpenAI's form. Problem for one that cannot be answered."""
+    """Return a request of OpenAI's form. HttpError for one that cannot be answered."""
     if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
-        raise Problem(400, "messages is no list")
+        raise HttpError(400, "messages is no list")
     if (body.get("n") or 1) != 1:
-        raise Problem(400, "n: there is one answer to a prompt")
+        raise HttpError(400, "n: there is one answer to a prompt")
     model = str(body.get("model") or AGENT)
     if model not in (AGENT, PLAIN):
-        raise Problem(404, f"there is no model {model}", f"there are: {AGENT}, {PLAIN}")
+        raise HttpError(404, f"there is no model {model}", f"there are: {AGENT}, {PLAIN}")
     messages = tuple(_read_message(message) for message in body["messages"])
     if not messages or messages[-1][0] != "user" or not messages[-1][1].strip():
-        raise Problem(400, "the last message is no text of the user")
+        raise HttpError(400, "the last message is no text of the user")
     metadata = body.get("metadata")
     named = next(filter(None, (headers.get(name) for name in SESSION_HEADERS)), "")
     if not named and isinstance(metadata, dict):
@@ -118,12 +118,12 @@ def read_request(body: Any, headers: Mapping[str, str]) -> ChatRequest:
 
 def _read_message(message: Any) -> tuple[str, str]:
     if not isinstance(message, dict):
-        raise Problem(400, "a message is no object")
+        raise HttpError(400, "a message is no object")
     content = message.get("content") or ""
     if isinstance(content, list):
         parts = [part if isinstance(part, dict) else {} for part in content]
         if any(part.get("type") != "text" for part in parts):
-            raise Problem(400, "only texts are taken here", "attach the file in openclaw chat")
+            raise HttpError(400, "only texts are taken here", "attach the file in openclaw chat")
         content = "\n".join(str(part.get("text") or "") for part in parts)
     return str(message.get("role")), str(content)
 

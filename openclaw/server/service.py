@@ -17,7 +17,7 @@ from openclaw.security.audit import Audit
 from openclaw.server.access_tokens import Tokens, tokens_file
 from openclaw.server.runs import Runs
 from openclaw.server.warm import WarmHome
-from openclaw.server.wire import Problem, PromptRequest
+from openclaw.server.wire import HttpError, PromptRequest
 from openclaw.sessions.store import SessionStore, open_store
 from openclaw.skills.skill import Skill
 from openclaw.storage.home import Home
@@ -69,24 +69,26 @@ class Service:
             return [skill for skill in agent.skills() if skill.user_invocable]
 
     def choose_mode(self, asked: str | None, scopes: frozenset[str]) -> Mode | None:
-        """Return the mode of a turn over HTTP, None for that of the settings; never `full`. Problem
-        for an unknown mode, and for one that lets a program do more than the settings."""
+        """Return the mode of a turn over HTTP, None for that of the settings; never `full`.
+        HttpError for an unknown mode, and for one that lets a program do more than the settings."""
         own = load_settings(self.home).mode or "edit"
         own = "edit" if own == "full" else own
         if asked is None:
             return own
         if asked not in MODES:
-            raise Problem(400, f"there is no mode '{asked}' here", f"there are: {', '.join(MODES)}")
+            raise HttpError(
+                400, f"there is no mode '{asked}' here", f"there are: {', '.join(MODES)}"
+            )
         mode = MODES[MODES.index(asked)]
         if "owner" not in scopes and MODES.index(mode) > MODES.index(own):
-            raise Problem(403, f"this token may not go beyond the mode {own}")
+            raise HttpError(403, f"this token may not go beyond the mode {own}")
         return mode
 
     @contextmanager
     def changing(
         self, words: str, session: str = "", *, store: KeepsWrites | None = None
     ) -> Iterator[Command]:
-        """Make what is changed in here, such as by `store`, one turn of the history. Problem when
+        """Make what is changed in here, such as by `store`, one turn of the history. HttpError when
         this conversation is being answered."""
         if session:
             self.check_idle(session)
@@ -94,10 +96,10 @@ class Service:
             yield turn
 
     def check_idle(self, session: str = "") -> None:
-        """Raise a Problem when this conversation, or any, is being answered."""
+        """Raise an HttpError when this conversation, or any, is being answered."""
         for run in self.runs.running(session):
             hint = "stop it, or wait for its end"
-            raise Problem(409, f"{run.session.id} is being answered", hint, run_id=run.id)
+            raise HttpError(409, f"{run.session.id} is being answered", hint, run_id=run.id)
 
     def describe(self) -> dict[str, Any]:
         """Return what runs, for `openclaw serve --status`."""

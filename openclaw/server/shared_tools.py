@@ -30,7 +30,7 @@ from openclaw.security.policy import plain_parts
 from openclaw.security.untrusted import fence, plain_source
 from openclaw.server.api import schema_of_parameters
 from openclaw.server.service import Service
-from openclaw.server.wire import Problem, PromptRequest
+from openclaw.server.wire import HttpError, PromptRequest
 from openclaw.storage.home import Home
 from openclaw.storage.readers import kind_by_name
 from openclaw.storage.safe_open import read_bytes
@@ -56,7 +56,7 @@ def find_file(home: Home, named: str) -> Path:
 
 
 def read_file(home: Home, named: str) -> tuple[str, bytes | None]:
-    """Return path and bytes of a file, None when it does not exist. Problem for one that is not a
+    """Return path and bytes of a file, None when it does not exist. HttpError for one that is not a
     text of these folders."""
     try:
         file = find_file(home, named)
@@ -64,9 +64,9 @@ def read_file(home: Home, named: str) -> tuple[str, bytes | None]:
     except FileNotFoundError:
         data = None
     except (ToolProblem, OSError) as error:
-        raise Problem(403, f"{named} is closed: {error}") from error
+        raise HttpError(403, f"{named} is closed: {error}") from error
     if data is not None and b"\0" in data:
-        raise Problem(415, f"{named} is no text")
+        raise HttpError(415, f"{named} is no text")
     return home.relative(file), data
 
 
@@ -160,7 +160,7 @@ class SharedTools:
         began, answer = time.monotonic(), None
         try:
             answer = self._run(caller, name, arguments)
-        except (OpenclawError, Problem, OSError) as error:
+        except (OpenclawError, HttpError, OSError) as error:
             hint = getattr(error, "hint", "")
             raise ToolProblem(f"{error} ({hint})" if hint else str(error)) from error
         finally:
@@ -254,7 +254,7 @@ class SharedTools:
         """Return path and text of a file of the shared folders, or of one that search finds."""
         try:
             path, data = read_file(self.home, named)
-        except Problem as closed:
+        except HttpError as closed:
             if named.startswith("sessions/"):
                 raise
             with suppress(ToolProblem):

@@ -77,7 +77,7 @@ def value_from_json(hint: Any, value: Any) -> Any:
 _hints_of = cache(get_type_hints)
 
 
-class Problem(Exception):
+class HttpError(Exception):
     """A call that fails with this status."""
 
     def __init__(self, status: int, message: str, hint: str = "", **more: Any) -> None:

@@ -23,7 +23,7 @@ from openclaw.server.api import (
 )
 from openclaw.server.markup import to_html
 from openclaw.server.shared_tools import FOLDERS, read_file
-from openclaw.server.wire import Problem
+from openclaw.server.wire import HttpError
 from openclaw.storage.home import Home
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.saving import SaveConflict, save_over
@@ -57,7 +57,7 @@ def _asked_file(call: Call, named: str) -> tuple[str, bytes]:
     """The path and the bytes of the file of this name."""
     path, data = read_file(call.server.home, named)
     if data is None:
-        raise Problem(404, f"there is no file {path}", "GET /api/tree lists them")
+        raise HttpError(404, f"there is no file {path}", "GET /api/tree lists them")
     return path, data
 
 
@@ -83,13 +83,13 @@ def save(call: Call, path: str, content: str, etag: str = "", base: str | None =
     home = call.server.home
     path, now = read_file(home, path)
     if is_identity(path) and "owner" not in call.scopes:
-        raise Problem(403, f"this token may not write {path}", "it decides what the agent does")
+        raise HttpError(403, f"this token may not write {path}", "it decides what the agent does")
     if now is not None and call.headers.get("if-none-match") == "*":
-        raise Problem(409, f"there is a file {path} already", "read it, and save with its etag")
+        raise HttpError(409, f"there is a file {path} already", "read it, and save with its etag")
     edited = call.headers.get("if-match", etag).strip().removeprefix("W/")
     with call.server.agent() as agent:
         if now is not None and agent.masker.mask_for_display(decode(now)) != decode(now):
-            raise Problem(403, f"{path} holds secrets", "edit it on the machine itself")
+            raise HttpError(403, f"{path} holds secrets", "edit it on the machine itself")
         edited_from = _find_base(agent, path, now, edited.strip('"'), base)
     file = home.inside(path)
     with call.server.changing(f"files save {path}") as turn:
@@ -136,7 +136,7 @@ def render(call: Call, text: str) -> Any:
 def _count(home: Home, named: str) -> dict[str, Any]:
     try:
         path, data = read_file(home, named)
-    except Problem as problem:
+    except HttpError as problem:
         return {"path": named, "error": str(problem)}
     if data is None:
         return {"path": path, "error": f"there is no file {path}"}
@@ -147,7 +147,7 @@ def _find_base(
     agent: Agent, path: str, now: bytes | None, tag: str, text: str | None
 ) -> bytes | None:
     """Return the version of a file with this MD5 or this text, or what it holds `now` when neither
-    is given. Problem when no such version is known."""
+    is given. HttpError when no such version is known."""
     if text is not None and now is not None:
         return encode_like(now, text, agent.home.inside(path))
     if not tag or (now is not None and md5(now) == tag):
@@ -158,7 +158,7 @@ def _find_base(
     raise _tell_conflict(path, now or b"", "")
 
 
-def _tell_conflict(path: str, now: bytes, yours: str) -> Problem:
+def _tell_conflict(path: str, now: bytes, yours: str) -> HttpError:
     hint = "put both together, and save with the etag of this answer"
     more = {"path": path, "etag": md5(now), "current": decode(now), "yours": yours}
-    return Problem(409, f"{path} was changed meanwhile", hint, **more)
+    return HttpError(409, f"{path} was changed meanwhile", hint, **more)

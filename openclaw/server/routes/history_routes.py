@@ -12,7 +12,7 @@ from openclaw.history.differences import turn_differences, turn_json
 from openclaw.history.turns import Scope
 from openclaw.security.audit import read_actions
 from openclaw.server.api import MAX_NUMBER, OBJECT, Call, Routes, a_list, an_object, looking_up
-from openclaw.server.wire import Problem
+from openclaw.server.wire import HttpError
 
 ROUTES = Routes()
 TAKEN = an_object(required={"turn": {"type": ["string", "null"]}, "of": a_list(OBJECT)})
@@ -64,7 +64,7 @@ def redo(call: Call, count: int = 1, session: str = "", keep: bool = False) -> A
 
 def _take(call: Call, count: int, session: str, take: Callable[[Agent, str], UndoResult]) -> Any:
     if not 1 <= count <= MAX_NUMBER:
-        raise Problem(400, f"count is no number from 1 to {MAX_NUMBER}")
+        raise HttpError(400, f"count is no number from 1 to {MAX_NUMBER}")
     with call.server.agent() as agent:
         ref = agent.find_session(session)
         call.server.check_idle(ref)
@@ -72,5 +72,5 @@ def _take(call: Call, count: int, session: str, take: Callable[[Agent, str], Und
         taken = take(agent, ref)
     if taken.conflicts and taken.turn is None:
         hint = "keep: true takes back the rest"
-        raise Problem(409, "the same lines were changed since", hint, **taken.as_json())
+        raise HttpError(409, "the same lines were changed since", hint, **taken.as_json())
     return taken.as_json()

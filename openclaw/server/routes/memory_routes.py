@@ -18,7 +18,7 @@ from openclaw.server.api import (
     an_object,
     looking_up,
 )
-from openclaw.server.wire import Problem
+from openclaw.server.wire import HttpError
 
 ROUTES = Routes()
 _OR_NULL = {"type": ["string", "null"]}
@@ -58,7 +58,7 @@ def search(
 ) -> Any:
     """The passages that a search of memory finds, as of now."""
     if not q.strip():
-        raise Problem(400, "say what to look for: q")
+        raise HttpError(400, "say what to look for: q")
     passages, notices = call.server.warm.search(q, k, path, since)
     return {"passages": [each.as_json(explain=explain) for each in passages], "notices": notices}
 
@@ -84,7 +84,7 @@ def remember(
     """Remember a fact; one that it corrects is struck through."""
     home = call.server.home
     if category and category not in CATEGORIES:
-        raise Problem(400, f"{category} is no category", f"take one of: {', '.join(CATEGORIES)}")
+        raise HttpError(400, f"{category} is no category", f"take one of: {', '.join(CATEGORIES)}")
     notes = typed_notes(home)
     with call.server.changing(f"memory add {text}", store=notes):
         try:
@@ -126,7 +126,7 @@ def review(call: Call, accept: Sequence[str] = (), reject: Sequence[str] = ()) -
         for note in find_candidates(waiting, word)
     ]
     if len({note for note, _ in chosen}) < len(chosen):
-        raise Problem(400, "the same one is named twice")
+        raise HttpError(400, "the same one is named twice")
     with call.server.changing("memory review", store=notes):
         done = [notes.decide(note, yes, home) for note, yes in chosen]
     return [each for each in done if each]

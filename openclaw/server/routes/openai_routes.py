@@ -21,7 +21,7 @@ from openclaw.server.openai_chat import (
     read_request,
     usage_json,
 )
-from openclaw.server.wire import Problem, to_json_text
+from openclaw.server.wire import HttpError, to_json_text
 
 ROUTES = Routes()
 PIECE, WHOLE = "chat.completion.chunk", "chat.completion"
@@ -35,7 +35,7 @@ def _in_their_form(handle: Callable[..., Any]) -> Callable[..., Any]:
     def handle_and_tell(call: Call, /, **given: Any) -> Any:
         try:
             return handle(call, **given)
-        except (Problem, OpenclawError) as error:
+        except (HttpError, OpenclawError) as error:
             status = status_of(error)
             return JsonAnswer(_error_json(str(error), error.hint, status), status)
 
@@ -63,7 +63,7 @@ def list_models(call: Call) -> Any:
 def show_model(call: Call, model: str) -> Any:
     """One of the two."""
     if model not in (AGENT, PLAIN):
-        raise Problem(404, f"there is no model {model}", f"there are: {AGENT}, {PLAIN}")
+        raise HttpError(404, f"there is no model {model}", f"there are: {AGENT}, {PLAIN}")
     return _model_json(model)
 
 
@@ -88,7 +88,7 @@ def complete(call: Call, /, **body: Any) -> Any:
 
 def _absent(call: Call, /, **body: Any) -> Any:
     """Not there; use /v1/chat/completions."""
-    raise Problem(404, "this is not served here", "use /v1/chat/completions")
+    raise HttpError(404, "this is not served here", "use /v1/chat/completions")
 
 
 for _path in ("/v1/responses", "/v1/completions", "/v1/embeddings"):

@@ -20,7 +20,7 @@ from openclaw.server.api import NUMBER, SCHEMAS, TEXT, Call, Routes, a_list, an_
 from openclaw.server.markup import to_html
 from openclaw.server.runs import Run, follow
 from openclaw.server.shared_tools import find_file
-from openclaw.server.wire import Problem, PromptRequest, to_json_text
+from openclaw.server.wire import HttpError, PromptRequest, to_json_text
 from openclaw.types import ToolProblem
 
 ROUTES = Routes()
@@ -79,26 +79,26 @@ def chat(
 
 
 def _attach_files(call: Call, message: str) -> Sequence[Material]:
-    """Return the files that a message names. Problem for one that is missing or not open here."""
+    """Return the files that a message names. HttpError for one that is missing or not open here."""
     home = call.server.home
     try:
         named = mentions(message, home.root, home.root)
     except UsageError as error:  # its hint may name files outside
-        raise Problem(404, str(error)) from error
+        raise HttpError(404, str(error)) from error
     for mention in named:
         try:
             find_file(home, str(mention.path))
         except (ToolProblem, OSError) as error:
-            raise Problem(403, f"{mention.name} is not attached: {error}") from error
+            raise HttpError(403, f"{mention.name} is not attached: {error}") from error
     return attach(message, "", home.root, home.root)
 
 
 def _choose_model(call: Call, asked: str | None, session: str | None) -> str | None:
     """Return the model that is asked for, else the one that last answered in the conversation, when
-    it is installed here; None for that of the settings. Problem for a program that may not."""
+    it is installed here; None for that of the settings. HttpError for a program that may not."""
     if asked:
         if "owner" not in call.scopes:
-            raise Problem(403, "this token may not choose a model")
+            raise HttpError(403, "this token may not choose a model")
         return asked
     home = call.server.home
     held = ""
@@ -159,7 +159,7 @@ def _find(call: Call, name: str) -> Run:
     run = call.server.runs.get(name)
     if run is None:
         hint = "ten minutes after its end its messages are in the conversation only"
-        raise Problem(404, "there is no such run", hint)
+        raise HttpError(404, "there is no such run", hint)
     return run
 
 

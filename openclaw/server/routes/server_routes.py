@@ -7,7 +7,7 @@ from typing import Any
 from openclaw import __version__
 from openclaw.server.api import NUMBER, TRUTH, Call, Routes, an_object
 from openclaw.server.server_client import prove
-from openclaw.server.wire import Problem
+from openclaw.server.wire import HttpError
 
 ROUTES = Routes()
 _OK = an_object(required={"ok": TRUTH})
@@ -32,7 +32,9 @@ def log_in(call: Call, code: str) -> Any:
     token = call.server.tokens.exchange(code)
     if not token:
         call.server.log_refusal("", "a code that is used or too old")
-        raise Problem(401, "this link is used or too old", "openclaw serve --link prints a new one")
+        raise HttpError(
+            401, "this link is used or too old", "openclaw serve --link prints a new one"
+        )
     return {"token": token}
 
 

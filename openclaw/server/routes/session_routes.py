@@ -28,7 +28,7 @@ from openclaw.server.api import (
     looking_up,
 )
 from openclaw.server.markup import to_html
-from openclaw.server.wire import Problem
+from openclaw.server.wire import HttpError
 from openclaw.sessions.export import export_markdown
 from openclaw.sessions.session import Session, entry_to_json, title_of
 from openclaw.sessions.store import SessionStore
@@ -131,7 +131,7 @@ def generate_title(call: Call, session: str, with_model: bool = False) -> Any:
     found = call.server.sessions.load(_find(call, session))
     title = title_of(found.messages)
     if not title:
-        raise Problem(409, "nothing was said in it yet")
+        raise HttpError(409, "nothing was said in it yet")
     if with_model:
         with call.server.agent(model=True) as agent:
             title = _make_title(agent.model, found) or title
@@ -209,7 +209,7 @@ def export(call: Call, session: str) -> Any:
 
 
 def _find(call: Call, named: str) -> str:
-    """Return the id of the conversation of this name. Problem when there is none."""
+    """Return the id of the conversation of this name. HttpError when there is none."""
     with looking_up():
         return call.server.sessions.find(named)
 

@@ -16,7 +16,7 @@ from openclaw.inspection.usage import all_turns, usage_json
 from openclaw.inspection.usage_plot import usage_plots
 from openclaw.security.display import value_text
 from openclaw.server.api import NUMBER, OBJECT, TEXT, TRUTH, Call, Routes, a_list, an_object
-from openclaw.server.wire import Problem
+from openclaw.server.wire import HttpError
 
 ROUTES = Routes()
 KEY = an_object("key origin", required={"value": {}}, about=TEXT, takes=TEXT, terminal=TRUTH)
@@ -47,7 +47,7 @@ def change(call: Call, /, **values: Any) -> Any:
     for name in values:
         if find_key(name).asks:
             hint = f"openclaw config set {name} VALUE"
-            raise Problem(403, f"{name} is changed at the terminal only", hint)
+            raise HttpError(403, f"{name} is changed at the terminal only", hint)
     return _set(call, values)
 
 
@@ -63,7 +63,7 @@ def change_rag_mode(call: Call, enabled: bool | None = None, rag_mode: bool | No
     """Look up each prompt in memory, or only when the model asks."""
     chosen = rag_mode if enabled is None else enabled
     if chosen is None:
-        raise Problem(400, "say enabled: true or false")
+        raise HttpError(400, "say enabled: true or false")
     _set(call, {"recall": "auto" if chosen else "tool"})
     return show_rag_mode(call)
 
