@@ -70,7 +70,7 @@ SCHEMAS: Mapping[str, Schema] = {
 
 
 @frozen
-class Call:
+class ApiCall:
     """One call of a route, for the function that answers it."""
 
     server: Service
@@ -225,7 +225,7 @@ async def _answer(server: Service, endpoint: Endpoint, request: Request) -> Resp
     try:
         body = await _read_body(endpoint, request)
         given = {**request.path_params, **endpoint.read_query(request.query_params), **body}
-        call = Call(server, request.headers, scopes)
+        call = ApiCall(server, request.headers, scopes)
         made = await run_in_threadpool(partial(endpoint.handle, call, **given))
         if isinstance(made, Awaitable):
             made = await made

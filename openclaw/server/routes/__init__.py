@@ -10,7 +10,7 @@ from openclaw import __version__
 from openclaw.server.api import (
     OBJECT,
     TEXT,
-    Call,
+    ApiCall,
     Endpoint,
     Routes,
     a_list,
@@ -54,7 +54,7 @@ ROUTES = Routes()
 
 
 @ROUTES.add("GET", "/api/openapi.json", "read", answer=OBJECT)
-def describe(call: Call) -> Any:
+def describe(call: ApiCall) -> Any:
     """This description."""
     return describe_api(ENDPOINTS)
 
@@ -65,7 +65,7 @@ def describe(call: Call) -> Any:
     "read",
     answer=an_object("version", required={"modes": a_list(TEXT), "events": a_list(TEXT)}),
 )
-def tell_capabilities(call: Call) -> Any:
+def tell_capabilities(call: ApiCall) -> Any:
     """What this server offers to clients."""
     return {
         "version": __version__,

@@ -15,7 +15,7 @@ from openclaw.server.api import (
     OBJECT,
     TEXT,
     TRUTH,
-    Call,
+    ApiCall,
     JsonAnswer,
     Routes,
     a_list,
@@ -41,7 +41,7 @@ SAVED = an_object("path etag", required={"merged": TRUTH}, turn=TEXT)
     "read",
     answer=a_list(an_object("path", required={"size": NUMBER, "modified": {"type": "number"}})),
 )
-def tree(call: Call) -> Any:
+def tree(call: ApiCall) -> Any:
     """The files of workspace/, memory/ and skills/."""
     home = call.server.home
     found = []
@@ -53,7 +53,7 @@ def tree(call: Call) -> Any:
     return found
 
 
-def _asked_file(call: Call, named: str) -> tuple[str, bytes]:
+def _asked_file(call: ApiCall, named: str) -> tuple[str, bytes]:
     """The path and the bytes of the file of this name."""
     path, data = read_file(call.server.home, named)
     if data is None:
@@ -62,7 +62,7 @@ def _asked_file(call: Call, named: str) -> tuple[str, bytes]:
 
 
 @ROUTES.add("GET", "/api/files", "read", query={"path": "its path in the home"}, answer=FILE)
-def read(call: Call, path: str = "") -> Any:
+def read(call: ApiCall, path: str = "") -> Any:
     """A file as text, with its MD5 as ETag. One that holds secrets is shown with their names, and
     cannot be saved."""
     path, data = _asked_file(call, path)
@@ -75,7 +75,7 @@ def read(call: Call, path: str = "") -> Any:
 
 
 @ROUTES.add("POST", "/api/files", "files", answer=SAVED)
-def save(call: Call, path: str, content: str, etag: str = "", base: str | None = None) -> Any:
+def save(call: ApiCall, path: str, content: str, etag: str = "", base: str | None = None) -> Any:
     """Save a file, as one step of the history. With the ETag of what was edited (`If-Match`, or
     `etag`), or its text (`base`), changes of others since are merged; 409 with both sides where
     they are in the same lines. `If-None-Match: *` only makes a new file. Without them the text
@@ -105,7 +105,7 @@ def save(call: Call, path: str, content: str, etag: str = "", base: str | None =
 @ROUTES.add(
     "GET", "/api/blame", "read", query={"path": "its path in the home"}, answer=a_list(OBJECT)
 )
-def show_writers(call: Call, path: str = "") -> Any:
+def show_writers(call: ApiCall, path: str = "") -> Any:
     """The lines of a file, each with the turn that wrote it."""
     path, data = _asked_file(call, path)
     with call.server.agent() as agent:
@@ -122,13 +122,13 @@ def show_writers(call: Call, path: str = "") -> Any:
     "read",
     answer=an_object(required={"files": a_list(an_object("path", tokens=NUMBER, error=TEXT))}),
 )
-def count_tokens(call: Call, paths: Sequence[str]) -> Any:
+def count_tokens(call: ApiCall, paths: Sequence[str]) -> Any:
     """The tokens of files."""
     return {"files": [_count(call.server.home, path) for path in paths]}
 
 
 @ROUTES.add("POST", "/api/render", "read", answer=an_object("html"))
-def render(call: Call, text: str) -> Any:
+def render(call: ApiCall, text: str) -> Any:
     """Markdown as HTML, as the page shows it."""
     return {"html": to_html(text)}
 

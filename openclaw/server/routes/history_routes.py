@@ -11,7 +11,7 @@ from openclaw.agent.undo import UndoResult
 from openclaw.history.differences import turn_differences, turn_json
 from openclaw.history.turns import Scope
 from openclaw.security.audit import read_actions
-from openclaw.server.api import MAX_NUMBER, OBJECT, Call, Routes, a_list, an_object, looking_up
+from openclaw.server.api import MAX_NUMBER, OBJECT, ApiCall, Routes, a_list, an_object, looking_up
 from openclaw.server.wire import HttpError
 
 ROUTES = Routes()
@@ -25,7 +25,7 @@ TAKEN = an_object(required={"turn": {"type": ["string", "null"]}, "of": a_list(O
     query={"n": "how many, 20", "session": "of this conversation", "file": "of this file"},
     answer=a_list(OBJECT),
 )
-def log(call: Call, n: int = 20, session: str = "", file: str = "") -> Any:
+def log(call: ApiCall, n: int = 20, session: str = "", file: str = "") -> Any:
     """The newest turns with what they changed, the newest first."""
     with call.server.agent() as agent:
         found = agent.history.turns_of(agent.find_session(session), file)
@@ -33,7 +33,7 @@ def log(call: Call, n: int = 20, session: str = "", file: str = "") -> Any:
 
 
 @ROUTES.add("GET", "/api/log/{turn}", "read", answer=OBJECT)
-def show(call: Call, turn: str) -> Any:
+def show(call: ApiCall, turn: str) -> Any:
     """One turn, with the diff of its files."""
     with call.server.agent() as agent:
         with looking_up():
@@ -42,14 +42,14 @@ def show(call: Call, turn: str) -> Any:
 
 
 @ROUTES.add("GET", "/api/actions", "read", query={"n": "how many, 20"}, answer=a_list(OBJECT))
-def actions(call: Call, n: int = 20) -> Any:
+def actions(call: ApiCall, n: int = 20) -> Any:
     """What tools did, and who allowed it, the newest last."""
     return read_actions(call.server.home.action_log, n)
 
 
 @ROUTES.add("POST", "/api/undo", "owner", answer=TAKEN)
 def undo(
-    call: Call, count: int = 1, scope: Scope = "all", session: str = "", keep: bool = False
+    call: ApiCall, count: int = 1, scope: Scope = "all", session: str = "", keep: bool = False
 ) -> Any:
     """Take back the newest turns. 409 with both sides where others changed the same lines since;
     `keep` takes back the rest."""
@@ -57,12 +57,12 @@ def undo(
 
 
 @ROUTES.add("POST", "/api/redo", "owner", answer=TAKEN)
-def redo(call: Call, count: int = 1, session: str = "", keep: bool = False) -> Any:
+def redo(call: ApiCall, count: int = 1, session: str = "", keep: bool = False) -> Any:
     """Put back what the newest undo took back."""
     return _take(call, count, session, lambda agent, ref: agent.redo(count, ref, keep))
 
 
-def _take(call: Call, count: int, session: str, take: Callable[[Agent, str], UndoResult]) -> Any:
+def _take(call: ApiCall, count: int, session: str, take: Callable[[Agent, str], UndoResult]) -> Any:
     if not 1 <= count <= MAX_NUMBER:
         raise HttpError(400, f"count is no number from 1 to {MAX_NUMBER}")
     with call.server.agent() as agent:

@@ -12,7 +12,7 @@ from openclaw.server.api import (
     OBJECT,
     TEXT,
     TRUTH,
-    Call,
+    ApiCall,
     Routes,
     a_list,
     an_object,
@@ -54,7 +54,7 @@ PASSAGE = an_object(
     answer=an_object(required={"passages": a_list(PASSAGE), "notices": a_list(TEXT)}),
 )
 def search(
-    call: Call, q: str = "", k: int = 5, path: str = "", since: str = "", explain: bool = False
+    call: ApiCall, q: str = "", k: int = 5, path: str = "", since: str = "", explain: bool = False
 ) -> Any:
     """The passages that a search of memory finds, as of now."""
     if not q.strip():
@@ -70,7 +70,7 @@ def search(
     query={"all": "superseded ones too", "category": "only of this one"},
     answer=a_list(NOTE),
 )
-def list_notes(call: Call, all: bool = False, category: str = "") -> Any:
+def list_notes(call: ApiCall, all: bool = False, category: str = "") -> Any:
     """What is remembered: lasting facts, then the days, the newest first."""
     home = call.server.home
     found = typed_notes(home).list(all)
@@ -79,7 +79,7 @@ def list_notes(call: Call, all: bool = False, category: str = "") -> Any:
 
 @ROUTES.add("POST", "/api/memory", "files", answer=NOTE, status=201)
 def remember(
-    call: Call, text: str, today: bool = False, category: str = "", replaces: str = ""
+    call: ApiCall, text: str, today: bool = False, category: str = "", replaces: str = ""
 ) -> Any:
     """Remember a fact; one that it corrects is struck through."""
     home = call.server.home
@@ -96,7 +96,7 @@ def remember(
 
 
 @ROUTES.add("DELETE", "/api/memory", "files", query={"note": "its text, or PATH:LINE"}, answer=NOTE)
-def forget(call: Call, note: str = "") -> Any:
+def forget(call: ApiCall, note: str = "") -> Any:
     """Take one memory out."""
     home, notes = call.server.home, typed_notes(call.server.home)
     with looking_up():
@@ -107,7 +107,7 @@ def forget(call: Call, note: str = "") -> Any:
 
 
 @ROUTES.add("GET", "/api/review", "read", answer=a_list(OBJECT))
-def list_candidates(call: Call) -> Any:
+def list_candidates(call: ApiCall) -> Any:
     """What waits in memory/inbox for a yes, with its number `n`."""
     home = call.server.home
     waiting = typed_notes(home).candidates()
@@ -115,7 +115,7 @@ def list_candidates(call: Call) -> Any:
 
 
 @ROUTES.add("POST", "/api/review", "owner", answer=a_list(OBJECT))
-def review(call: Call, accept: Sequence[str] = (), reject: Sequence[str] = ()) -> Any:
+def review(call: ApiCall, accept: Sequence[str] = (), reject: Sequence[str] = ()) -> Any:
     """Remember candidates or take them out, each by its number, its text, or "all"."""
     home, notes = call.server.home, typed_notes(call.server.home)
     waiting = notes.candidates()

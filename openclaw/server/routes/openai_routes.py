@@ -9,7 +9,7 @@ from typing import Any
 from starlette.responses import StreamingResponse
 
 from openclaw.errors import OpenclawError
-from openclaw.server.api import OBJECT, Call, JsonAnswer, Routes, status_of
+from openclaw.server.api import OBJECT, ApiCall, JsonAnswer, Routes, status_of
 from openclaw.server.openai_chat import (
     AGENT,
     PLAIN,
@@ -32,7 +32,7 @@ def _in_their_form(handle: Callable[..., Any]) -> Callable[..., Any]:
     """Tell errors as OpenAI does."""
 
     @wraps(handle)
-    def handle_and_tell(call: Call, /, **given: Any) -> Any:
+    def handle_and_tell(call: ApiCall, /, **given: Any) -> Any:
         try:
             return handle(call, **given)
         except (HttpError, OpenclawError) as error:
@@ -53,14 +53,14 @@ def _model_json(name: str) -> dict[str, Any]:
 
 
 @ROUTES.add("GET", "/v1/models", "chat", answer=OBJECT)
-def list_models(call: Call) -> Any:
+def list_models(call: ApiCall) -> Any:
     """The agent, and the model behind it without tools, memory or conversation."""
     return {"object": "list", "data": [_model_json(name) for name in (AGENT, PLAIN)]}
 
 
 @ROUTES.add("GET", "/v1/models/{model}", "chat", answer=OBJECT)
 @_in_their_form
-def show_model(call: Call, model: str) -> Any:
+def show_model(call: ApiCall, model: str) -> Any:
     """One of the two."""
     if model not in (AGENT, PLAIN):
         raise HttpError(404, f"there is no model {model}", f"there are: {AGENT}, {PLAIN}")
@@ -69,7 +69,7 @@ def show_model(call: Call, model: str) -> Any:
 
 @ROUTES.add("POST", "/v1/chat/completions", "chat", body=OBJECT, answer=OBJECT)
 @_in_their_form
-def complete(call: Call, /, **body: Any) -> Any:
+def complete(call: ApiCall, /, **body: Any) -> Any:
     """Ask the agent, in OpenAI's form."""
     request = read_request(body, call.headers)
     server = call.server
@@ -86,7 +86,7 @@ def complete(call: Call, /, **body: Any) -> Any:
     return _whole(answer, request)
 
 
-def _absent(call: Call, /, **body: Any) -> Any:
+def _absent(call: ApiCall, /, **body: Any) -> Any:
     """Not there; use /v1/chat/completions."""
     raise HttpError(404, "this is not served here", "use /v1/chat/completions")
 

@@ -16,7 +16,7 @@ from openclaw.home.attachments import attach, mentions
 from openclaw.home.model_names import known_models
 from openclaw.inspection.turn_lines import receipt_line, verdict_lines
 from openclaw.messages import Material, skill_prompt
-from openclaw.server.api import NUMBER, SCHEMAS, TEXT, Call, Routes, a_list, an_object
+from openclaw.server.api import NUMBER, SCHEMAS, TEXT, ApiCall, Routes, a_list, an_object
 from openclaw.server.markup import to_html
 from openclaw.server.runs import Run, follow
 from openclaw.server.shared_tools import find_file
@@ -42,14 +42,14 @@ RUN = an_object(
 
 
 @ROUTES.add("POST", "/api/runs", "terminal", body=_PROMPT, answer=RUN, status=202)
-def begin(call: Call, /, **options: Any) -> Any:
+def begin(call: ApiCall, /, **options: Any) -> Any:
     """Ask a prompt, with the options of the command line."""
     return call.server.runs.start(PromptRequest.from_json(options)).describe()
 
 
 @ROUTES.add("POST", "/api/chat", "chat", answer=RUN)
 def chat(
-    call: Call,
+    call: ApiCall,
     message: str,
     session_id: str | None = None,
     skill: str = "",
@@ -78,7 +78,7 @@ def chat(
     return _stream_run(run)
 
 
-def _attach_files(call: Call, message: str) -> Sequence[Material]:
+def _attach_files(call: ApiCall, message: str) -> Sequence[Material]:
     """Return the files that a message names. HttpError for one that is missing or not open here."""
     home = call.server.home
     try:
@@ -93,7 +93,7 @@ def _attach_files(call: Call, message: str) -> Sequence[Material]:
     return attach(message, "", home.root, home.root)
 
 
-def _choose_model(call: Call, asked: str | None, session: str | None) -> str | None:
+def _choose_model(call: ApiCall, asked: str | None, session: str | None) -> str | None:
     """Return the model that is asked for, else the one that last answered in the conversation, when
     it is installed here; None for that of the settings. HttpError for a program that may not."""
     if asked:
@@ -112,13 +112,13 @@ def _choose_model(call: Call, asked: str | None, session: str | None) -> str | N
 
 
 @ROUTES.add("GET", "/api/runs/{run}", "chat", answer=RUN)
-def show(call: Call, run: str) -> Any:
+def show(call: ApiCall, run: str) -> Any:
     """The state of a run."""
     return _find(call, run).describe()
 
 
 @ROUTES.add("GET", "/api/runs", "chat", answer=an_object(required={"runs": a_list(RUN)}))
-def list_runs(call: Call) -> Any:
+def list_runs(call: ApiCall) -> Any:
     """The runs that have not ended."""
     return {"runs": [run.describe() for run in call.server.runs.running()]}
 
@@ -126,14 +126,14 @@ def list_runs(call: Call) -> Any:
 @ROUTES.add(
     "GET", "/api/runs/{run}/events", "chat", query={"after": "the number of the last event seen"}
 )
-def stream_events(call: Call, run: str, after: str = "0") -> Any:
+def stream_events(call: ApiCall, run: str, after: str = "0") -> Any:
     """The events of a run as a stream, after the header Last-Event-ID."""
     said = call.headers.get("last-event-id") or after
     return _stream_run(_find(call, run), int(said) if said.isdecimal() and len(said) < 20 else 0)
 
 
 @ROUTES.add("POST", "/api/runs/{run}/stop", "chat", answer=RUN)
-def stop(call: Call, run: str) -> Any:
+def stop(call: ApiCall, run: str) -> Any:
     """End a run."""
     found = _find(call, run)
     found.stop()
@@ -142,7 +142,7 @@ def stop(call: Call, run: str) -> Any:
 
 @ROUTES.add("POST", "/api/runs/{run}/answer", "owner", answer=RUN)
 def answer(
-    call: Call,
+    call: ApiCall,
     run: str,
     question: str,
     decision: str = "",
@@ -155,7 +155,7 @@ def answer(
     return found.describe()
 
 
-def _find(call: Call, name: str) -> Run:
+def _find(call: ApiCall, name: str) -> Run:
     run = call.server.runs.get(name)
     if run is None:
         hint = "ten minutes after its end its messages are in the conversation only"

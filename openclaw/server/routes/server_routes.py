@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from openclaw import __version__
-from openclaw.server.api import NUMBER, TRUTH, Call, Routes, an_object
+from openclaw.server.api import NUMBER, TRUTH, ApiCall, Routes, an_object
 from openclaw.server.server_client import prove
 from openclaw.server.wire import HttpError
 
@@ -20,14 +20,14 @@ _OK = an_object(required={"ok": TRUTH})
     query={"nonce": "any text"},
     answer=an_object("version proof", required={"ok": TRUTH}),
 )
-def health(call: Call, nonce: str = "") -> Any:
+def health(call: ApiCall, nonce: str = "") -> Any:
     """Whether the server lives, and a proof that it is this home's."""
     proof = prove(call.server.tokens.terminal, nonce) if nonce else ""
     return {"ok": True, "version": __version__, "proof": proof}
 
 
 @ROUTES.add("POST", "/api/login", "open", answer=an_object("token"))
-def log_in(call: Call, code: str) -> Any:
+def log_in(call: ApiCall, code: str) -> Any:
     """Exchange the code of a link, which works once, for the token."""
     token = call.server.tokens.exchange(code)
     if not token:
@@ -39,7 +39,7 @@ def log_in(call: Call, code: str) -> Any:
 
 
 @ROUTES.add("POST", "/api/link", "owner", answer=an_object("code"))
-def link(call: Call) -> Any:
+def link(call: ApiCall) -> Any:
     """A new code for a link."""
     return {"code": call.server.tokens.make_code()}
 
@@ -50,13 +50,13 @@ def link(call: Call) -> Any:
     "owner",
     answer=an_object("version home", required={"pid": NUMBER, "port": NUMBER}),
 )
-def status(call: Call) -> Any:
+def status(call: ApiCall) -> Any:
     """What runs."""
     return call.server.describe()
 
 
 @ROUTES.add("POST", "/api/stop", "owner", answer=_OK)
-def stop(call: Call) -> Any:
+def stop(call: ApiCall) -> Any:
     """End the server."""
     call.server.end()
     return {"ok": True}

@@ -21,7 +21,7 @@ from openclaw.server.api import (
     OBJECT,
     TEXT,
     TRUTH,
-    Call,
+    ApiCall,
     Routes,
     a_list,
     an_object,
@@ -54,13 +54,13 @@ NAMED = an_object("id title")
 
 
 @ROUTES.add("GET", "/api/sessions", "read", answer=a_list(SUMMARY))
-def list_sessions(call: Call) -> Any:
+def list_sessions(call: ApiCall) -> Any:
     """All conversations, the last used first."""
     return [asdict(summary) for summary in call.server.sessions.list()]
 
 
 @ROUTES.add("POST", "/api/sessions", "chat", answer=SUMMARY, status=201)
-def create(call: Call, title: str = "") -> Any:
+def create(call: ApiCall, title: str = "") -> Any:
     """Begin a conversation, which is empty until its first prompt."""
     store, title = call.server.sessions, " ".join(title.split())
     with call.server.changing(f"sessions new {title}".strip(), store=store):
@@ -72,7 +72,7 @@ def create(call: Call, title: str = "") -> Any:
 
 @ROUTES.add("GET", ONE, "read", query=SHOWN, answer=CONVERSATION)
 @ROUTES.add("GET", f"{ONE}/history", "read", query=SHOWN, answer=CONVERSATION)
-def show(call: Call, session: str, last: int = sys.maxsize, html: bool = False) -> Any:
+def show(call: ApiCall, session: str, last: int = sys.maxsize, html: bool = False) -> Any:
     """A conversation with its messages, archived ones too, and the run that answers it."""
     store, running = call.server.sessions, call.server.runs.running(session)
     begins = running and not store.exists(running[0].session.id)  # its first prompt is being read
@@ -92,7 +92,7 @@ def show(call: Call, session: str, last: int = sys.maxsize, html: bool = False) 
 
 
 @ROUTES.add("PUT", ONE, "owner", answer=NAMED)
-def rename(call: Call, session: str, title: str) -> Any:
+def rename(call: ApiCall, session: str, title: str) -> Any:
     """Give a conversation another title."""
     with _changing(call, "rename", session, title) as (store, ref):
         renamed = store.rename(ref, title)
@@ -100,7 +100,7 @@ def rename(call: Call, session: str, title: str) -> Any:
 
 
 @ROUTES.add("DELETE", ONE, "owner", answer=an_object("id", required={"ok": TRUTH}))
-def delete(call: Call, session: str) -> Any:
+def delete(call: ApiCall, session: str) -> Any:
     """Remove a conversation; undo puts it back."""
     with _changing(call, "delete", session) as (store, ref):
         store.delete(ref)
@@ -113,7 +113,7 @@ def delete(call: Call, session: str) -> Any:
     "read",
     answer=an_object("id", required={"messages": a_list(OBJECT)}, raw=TEXT),
 )
-def messages(call: Call, session: str) -> Any:
+def messages(call: ApiCall, session: str) -> Any:
     """What the next prompt would send: all messages, and the request byte for byte."""
     with call.server.agent(model=True) as agent:
         found = agent.sessions.load(_find(call, session))
@@ -126,7 +126,7 @@ def messages(call: Call, session: str) -> Any:
 
 
 @ROUTES.add("POST", f"{ONE}/generate-title", "owner", answer=an_object("session_id title"))
-def generate_title(call: Call, session: str, with_model: bool = False) -> Any:
+def generate_title(call: ApiCall, session: str, with_model: bool = False) -> Any:
     """A title from the first words of a conversation, on request by the model; it is kept."""
     found = call.server.sessions.load(_find(call, session))
     title = title_of(found.messages)
@@ -146,7 +146,7 @@ def generate_title(call: Call, session: str, with_model: bool = False) -> Any:
     "owner",
     answer=an_object("id summary", notices=a_list(TEXT)),
 )
-def compress(call: Call, session: str, focus: str = "", dry_run: bool = False) -> Any:
+def compress(call: ApiCall, session: str, focus: str = "", dry_run: bool = False) -> Any:
     """Put all but the last two exchanges into the archive, a summary in their place; with `dry_run`
     only show the summary."""
     ref = _find(call, session)
@@ -170,7 +170,7 @@ def _make_title(model: Model, session: Session) -> str:
 @ROUTES.add(
     "POST", f"{ONE}/restore", "owner", answer=an_object("id", required={"messages": NUMBER})
 )
-def restore(call: Call, session: str) -> Any:
+def restore(call: ApiCall, session: str) -> Any:
     """Undo the last compaction of a conversation."""
     with _changing(call, "restore", session) as (store, ref), store.writing(ref, 1.0):
         count = store.restore(store.load(ref))
@@ -178,7 +178,7 @@ def restore(call: Call, session: str) -> Any:
 
 
 @ROUTES.add("POST", f"{ONE}/fork", "owner", answer=NAMED, status=201)
-def fork(call: Call, session: str, at: int | None = None) -> Any:
+def fork(call: ApiCall, session: str, at: int | None = None) -> Any:
     """Begin a new conversation with the first messages of another, up to number `at`."""
     with _changing(call, "fork", session) as (store, ref):
         made = store.fork(ref, at)
@@ -186,21 +186,21 @@ def fork(call: Call, session: str, at: int | None = None) -> Any:
 
 
 @ROUTES.add("GET", f"{ONE}/why", "read", query={"turn": "its number; else the last"}, answer=OBJECT)
-def why(call: Call, session: str, turn: str = "") -> Any:
+def why(call: ApiCall, session: str, turn: str = "") -> Any:
     """What an answer is made of; see docs/why.md."""
     with call.server.agent() as agent:
         return find_why(agent, turn, _find(call, session)).as_json()
 
 
 @ROUTES.add("GET", f"{ONE}/usage", "read", answer=OBJECT)
-def usage(call: Call, session: str) -> Any:
+def usage(call: ApiCall, session: str) -> Any:
     """Tokens and seconds of its turns."""
     store, ref = call.server.sessions, _find(call, session)
     return usage_json(turns_of(store, store.load(ref)), ref)
 
 
 @ROUTES.add("GET", f"{ONE}/export", "read")
-def export(call: Call, session: str) -> Any:
+def export(call: ApiCall, session: str) -> Any:
     """The conversation as Markdown."""
     store = call.server.sessions
     found = store.load(_find(call, session))
@@ -208,7 +208,7 @@ def export(call: Call, session: str) -> Any:
     return PlainTextResponse(text, media_type="text/markdown")
 
 
-def _find(call: Call, named: str) -> str:
+def _find(call: ApiCall, named: str) -> str:
     """Return the id of the conversation of this name. HttpError when there is none."""
     with looking_up():
         return call.server.sessions.find(named)
@@ -216,7 +216,7 @@ def _find(call: Call, named: str) -> str:
 
 @contextmanager
 def _changing(
-    call: Call, verb: str, named: str, words: str = ""
+    call: ApiCall, verb: str, named: str, words: str = ""
 ) -> Iterator[tuple[SessionStore, str]]:
     """Change the conversation of this name in one step of the history; yields store and id."""
     store, ref = call.server.sessions, _find(call, named)

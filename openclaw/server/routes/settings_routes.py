@@ -15,7 +15,7 @@ from openclaw.inspection.policy_report import describe_policy
 from openclaw.inspection.usage import all_turns, usage_json
 from openclaw.inspection.usage_plot import usage_plots
 from openclaw.security.display import value_text
-from openclaw.server.api import NUMBER, OBJECT, TEXT, TRUTH, Call, Routes, a_list, an_object
+from openclaw.server.api import NUMBER, OBJECT, TEXT, TRUTH, ApiCall, Routes, a_list, an_object
 from openclaw.server.wire import HttpError
 
 ROUTES = Routes()
@@ -24,7 +24,7 @@ RAG = an_object("recall", required={"rag_mode": TRUTH})
 
 
 @ROUTES.add("GET", "/api/config", "read", answer=a_list(KEY))
-def show(call: Call) -> Any:
+def show(call: ApiCall) -> Any:
     """Every setting with its value and where that comes from. Those of the `terminal` can only be
     changed there."""
     known = keys()
@@ -42,7 +42,7 @@ def show(call: Call) -> Any:
 
 
 @ROUTES.add("PATCH", "/api/config", "owner", body=OBJECT, answer=OBJECT)
-def change(call: Call, /, **values: Any) -> Any:
+def change(call: ApiCall, /, **values: Any) -> Any:
     """Set some settings, as {KEY: VALUE}; comments and other lines of openclaw.yaml stay."""
     for name in values:
         if find_key(name).asks:
@@ -52,14 +52,16 @@ def change(call: Call, /, **values: Any) -> Any:
 
 
 @ROUTES.add("GET", "/api/config/rag-mode", "read", answer=RAG)
-def show_rag_mode(call: Call) -> Any:
+def show_rag_mode(call: ApiCall) -> Any:
     """Whether each prompt is looked up in memory."""
     recall = load_settings(call.server.home).recall
     return {"rag_mode": recall == "auto", "recall": recall}
 
 
 @ROUTES.add("PUT", "/api/config/rag-mode", "owner", answer=RAG)
-def change_rag_mode(call: Call, enabled: bool | None = None, rag_mode: bool | None = None) -> Any:
+def change_rag_mode(
+    call: ApiCall, enabled: bool | None = None, rag_mode: bool | None = None
+) -> Any:
     """Look up each prompt in memory, or only when the model asks."""
     chosen = rag_mode if enabled is None else enabled
     if chosen is None:
@@ -71,7 +73,7 @@ def change_rag_mode(call: Call, enabled: bool | None = None, rag_mode: bool | No
 @ROUTES.add(
     "GET", "/api/models", "read", answer=an_object(required={"models": a_list(OBJECT)}, auto=TEXT)
 )
-def list_models(call: Call) -> Any:
+def list_models(call: ApiCall) -> Any:
     """The models of the catalogue, of the models folder and of Ollama, and which one answers."""
     settings = load_settings(call.server.home)
     rows, away = all_models(settings.ollama.host)
@@ -80,13 +82,13 @@ def list_models(call: Call) -> Any:
 
 
 @ROUTES.add("GET", "/api/policy", "read", answer=OBJECT)
-def policy(call: Call) -> Any:
+def policy(call: ApiCall) -> Any:
     """What tools may do, and what was granted; see docs/policy.md."""
     return describe_policy(load_settings(call.server.home))
 
 
 @ROUTES.add("GET", "/api/usage", "read", query={"since": "an ISO day"}, answer=OBJECT)
-def usage(call: Call, since: str = "") -> Any:
+def usage(call: ApiCall, since: str = "") -> Any:
     """Tokens and seconds in all, by model and by day."""
     return usage_json(all_turns(call.server.sessions, since))
 
@@ -97,7 +99,7 @@ def usage(call: Call, since: str = "") -> Any:
     "read",
     answer=a_list(an_object("title svg", required={"names": a_list(TEXT)})),
 )
-def plot_usage(call: Call) -> Any:
+def plot_usage(call: ApiCall) -> Any:
     """The usage day by day as plots."""
     return [asdict(plot) for plot in usage_plots(all_turns(call.server.sessions))]
 
@@ -109,7 +111,7 @@ def plot_usage(call: Call) -> Any:
     query={"session": "its conversation; else a new one", "message": "the prompt"},
     answer=OBJECT,
 )
-def context(call: Call, session: str = "", message: str = "") -> Any:
+def context(call: ApiCall, session: str = "", message: str = "") -> Any:
     """What a prompt would send, part by part."""
     with call.server.agent(model=True) as agent:
         chosen = agent.sessions.choose(False, session or None, agent.model_name)
@@ -125,7 +127,7 @@ def context(call: Call, session: str = "", message: str = "") -> Any:
         window=NUMBER,
     ),
 )
-def count_session(call: Call, session: str) -> Any:
+def count_session(call: ApiCall, session: str) -> Any:
     """The tokens that the next prompt of a conversation would send besides its own."""
     with call.server.agent(model=True) as agent:
         report = context_report(agent, agent.sessions.load(session), "")
@@ -138,7 +140,7 @@ def count_session(call: Call, session: str) -> Any:
     }
 
 
-def _set(call: Call, values: Mapping[str, Any]) -> dict[str, Any]:
+def _set(call: ApiCall, values: Mapping[str, Any]) -> dict[str, Any]:
     words = " ".join(f"{name} {value_text(value)}" for name, value in values.items())
     with call.server.changing(f"config set {words}") as turn:
         for name, value in values.items():

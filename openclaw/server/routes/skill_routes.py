@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from openclaw.config import load_settings
-from openclaw.server.api import OBJECT, TEXT, TRUTH, Call, Routes, a_list, an_object, looking_up
+from openclaw.server.api import OBJECT, TEXT, TRUTH, ApiCall, Routes, a_list, an_object, looking_up
 from openclaw.skills.skill import find_skill, list_installed
 
 ROUTES = Routes()
@@ -22,7 +22,7 @@ SKILL = an_object(
 
 
 @ROUTES.add("GET", "/api/skills", "read", answer=a_list(SKILL))
-def list_skills(call: Call) -> Any:
+def list_skills(call: ApiCall) -> Any:
     """All skills, with the reason for those that cannot be used."""
     home = call.server.home
     return [
@@ -33,7 +33,7 @@ def list_skills(call: Call) -> Any:
 
 
 @ROUTES.add("GET", "/api/skills/{name}", "read", answer=SKILL)
-def show(call: Call, name: str) -> Any:
+def show(call: ApiCall, name: str) -> Any:
     """A skill with its instructions."""
     home = call.server.home
     with looking_up():

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from openclaw.memory.todos import Todo, TodoFile, todo_file
-from openclaw.server.api import NUMBER, TEXT, TRUTH, Call, Routes, a_list, an_object, looking_up
+from openclaw.server.api import NUMBER, TEXT, TRUTH, ApiCall, Routes, a_list, an_object, looking_up
 
 ROUTES = Routes()
 ONE = "/api/todos/{todo}"
@@ -21,14 +21,14 @@ TODO = an_object(
 
 
 @ROUTES.add("GET", "/api/todos", "read", answer=a_list(TODO))
-def list_todos(call: Call) -> Any:
+def list_todos(call: ApiCall) -> Any:
     """All to-dos, done ones too."""
     file = todo_file(call.server.home)
     return file.as_json(file.items())
 
 
 @ROUTES.add("POST", "/api/todos", "files", answer=TODO, status=201)
-def add(call: Call, text: str, list: str = "", due: str = "") -> Any:
+def add(call: ApiCall, text: str, list: str = "", due: str = "") -> Any:
     """Add a to-do; `due` is a date in words or digits."""
     words = f"{text} due:{due}" if due else text
     return _change(call, f"add {words}", lambda file: file.add(list, [words])[0])
@@ -36,7 +36,7 @@ def add(call: Call, text: str, list: str = "", due: str = "") -> Any:
 
 @ROUTES.add("PATCH", ONE, "files", answer=TODO)
 def change(
-    call: Call,
+    call: ApiCall,
     todo: str,
     done: bool | None = None,
     due: str | None = None,
@@ -60,7 +60,7 @@ def change(
 
 
 @ROUTES.add("DELETE", ONE, "files", answer=TODO)
-def remove(call: Call, todo: str) -> Any:
+def remove(call: ApiCall, todo: str) -> Any:
     """Remove a to-do."""
 
     def apply(file: TodoFile) -> Todo:
@@ -71,7 +71,7 @@ def remove(call: Call, todo: str) -> Any:
     return _change(call, f"rm {todo}", apply)
 
 
-def _change(call: Call, words: str, apply: Callable[[TodoFile], Todo]) -> Any:
+def _change(call: ApiCall, words: str, apply: Callable[[TodoFile], Todo]) -> Any:
     """Change the file as one step of the history; return the to-do."""
     file = todo_file(call.server.home)
     with call.server.changing(f"todo {words}", store=file):
