@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 from openclaw import __version__
 from openclaw.errors import OpenclawError
 from openclaw.server.service import Service
-from openclaw.server.shared_tools import Answer, Caller, SharedTools, find_file
+from openclaw.server.shared_tools import Caller, SharedTools, ToolAnswer, find_file
 from openclaw.server.wire import HttpError
 from openclaw.storage.home import Home
 from openclaw.tools.skill_tools import fill_instructions, find_user_skill
@@ -154,7 +154,7 @@ def make_server(
         try:
             answer = await asyncio.to_thread(tools.call, *given)
         except ToolProblem as problem:
-            answer, failed = Answer(str(problem)), True
+            answer, failed = ToolAnswer(str(problem)), True
         said = types.TextContent(type="text", text=answer.text)
         return types.CallToolResult(content=[said], structured_content=answer.data, is_error=failed)
 

@@ -200,7 +200,7 @@ def _talks_file(home: Home) -> Path:
     return home.private / "cache" / "talks.json"
 
 
-class Answer:
+class ChatAnswer:
     """The answer to a request in OpenAI's form, made from the events of its run."""
 
     finish_reason = "stop"

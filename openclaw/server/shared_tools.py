@@ -101,14 +101,14 @@ class Caller:
 
 
 @frozen
-class Answer:
+class ToolAnswer:
     """The result of a call: a text, and for programs the same as data where there is a form."""
 
     text: str
     data: dict[str, Any] | None = None
 
 
-RunTool = Callable[..., Answer]
+RunTool = Callable[..., ToolAnswer]
 """A method of `SharedTools`: the caller and the arguments in, the answer out."""
 
 
@@ -155,7 +155,7 @@ class SharedTools:
         """Return the tools that a caller may use."""
         return [tool for tool in TOOLS.values() if tool.needs in caller.may]
 
-    def call(self, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Answer:
+    def call(self, caller: Caller, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
         """Run a tool and log it. Raises ToolProblem when it fails, with the reason in words."""
         began, answer = time.monotonic(), None
         try:
@@ -177,7 +177,7 @@ class SharedTools:
             Audit(self.home.action_log).write(record)
         return answer
 
-    def _run(self, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Answer:
+    def _run(self, caller: Caller, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
         tool = TOOLS.get(name)
         if tool is None or tool.needs not in caller.may:
             raise ToolProblem(f"there is no tool {name[:LONGEST_NAME]}")
@@ -193,7 +193,9 @@ class SharedTools:
     # -------- files and memory
 
     @shared("search", "read")
-    def search(self, _: Caller, query: str, k: int = 5, path: str = "", since: str = "") -> Answer:
+    def search(
+        self, _: Caller, query: str, k: int = 5, path: str = "", since: str = ""
+    ) -> ToolAnswer:
         """Search the user's notes and memory. Returns passages with path and lines."""
         most = max(1, min(k, MAX_PASSAGES))
         found, notices = self.service.warm.search(query, most, path, since)
@@ -210,7 +212,7 @@ class SharedTools:
         return _as_json({"results": results, "notices": notices})
 
     @shared("fetch", "read")
-    def fetch(self, _: Caller, id: str) -> Answer:
+    def fetch(self, _: Caller, id: str) -> ToolAnswer:
         """Get one result of search by its id."""
         place = _PLACE.fullmatch(id)
         if place is None:
@@ -227,10 +229,10 @@ class SharedTools:
         )
 
     @shared("read", "read")
-    def read(self, _: Caller, path: str, lines: str = "") -> Answer:
+    def read(self, _: Caller, path: str, lines: str = "") -> ToolAnswer:
         """Read a file of workspace/, memory/ or skills/, or one that search finds. lines: 3-9."""
         path, text, first, last = self.read_lines(path, lines)
-        return Answer(self.fenced(text, f"{path} lines {first}-{last}"))
+        return ToolAnswer(self.fenced(text, f"{path} lines {first}-{last}"))
 
     def read_lines(self, named: str, lines: str = "") -> tuple[str, str, int, int]:
         """Return path, text, first and last line; at most 30,000 characters, in whole lines."""
@@ -267,7 +269,7 @@ class SharedTools:
         return path, decode(data).replace("\r\n", "\n").replace("\r", "\n")
 
     @shared("remember", "write")
-    def remember(self, caller: Caller, text: str) -> Answer:
+    def remember(self, caller: Caller, text: str) -> ToolAnswer:
         """Propose one fact about the user to be remembered."""
         notes = typed_notes(self.home)
         with self.service.changing(f"{caller.label}: remember {text}", store=notes):
@@ -281,30 +283,30 @@ class SharedTools:
                     told = "waits for the user's yes in"
             except AlreadyKnownError as known:
                 note, told = known.note, "known already, from"
-        return Answer(f"{told} {note.place(self.home)}")
+        return ToolAnswer(f"{told} {note.place(self.home)}")
 
     # -------- to-dos
 
     @shared("todos", "read")
-    def list_todos(self, _: Caller, list: str = "") -> Answer:
+    def list_todos(self, _: Caller, list: str = "") -> ToolAnswer:
         """List the open to-dos."""
         lines = [
             f"{todo.id}  {todo.list}: {todo.text}"
             for todo in todo_file(self.home).items()
             if not todo.done and list.casefold() in ("", todo.list.casefold())
         ]
-        return Answer(self.fenced("\n".join(lines) or "nothing is open", "memory/TODO.md"))
+        return ToolAnswer(self.fenced("\n".join(lines) or "nothing is open", "memory/TODO.md"))
 
     @shared("todo_add", "write")
-    def add_todo(self, caller: Caller, text: str, list: str = "", due: str = "") -> Answer:
+    def add_todo(self, caller: Caller, text: str, list: str = "", due: str = "") -> ToolAnswer:
         """Add a to-do. due: a date."""
         text = f"{text} due:{due}" if due else text
         name = list if caller.trusted else f"From {caller.label}"
         todo = self._change(caller, f"add {text}", lambda file: file.add(name, [text])[0])
-        return Answer(f"added to {todo.list}: {todo.text} ({todo.id})")
+        return ToolAnswer(f"added to {todo.list}: {todo.text} ({todo.id})")
 
     @shared("todo_done", "write")
-    def finish_todo(self, caller: Caller, id: str) -> Answer:
+    def finish_todo(self, caller: Caller, id: str) -> ToolAnswer:
         """Mark a to-do as done."""
 
         def mark(file: TodoFile) -> Todo:
@@ -313,7 +315,7 @@ class SharedTools:
             return todo
 
         todo = self._change(caller, f"done {id}", mark)
-        return Answer(f"done: {todo.text}")
+        return ToolAnswer(f"done: {todo.text}")
 
     def _change(self, caller: Caller, words: str, change: Callable[[TodoFile], Todo]) -> Todo:
         file = todo_file(self.home)
@@ -323,14 +325,14 @@ class SharedTools:
     # -------- conversations and the agent
 
     @shared("sessions_search", "sessions")
-    def search_sessions(self, _: Caller, words: str) -> Answer:
+    def search_sessions(self, _: Caller, words: str) -> ToolAnswer:
         """Search what was said in earlier conversations."""
         hits = self.service.sessions.search(words)[:MAX_HITS]
         lines = [f"{hit.at[:10]} {hit.title or hit.id} ({hit.role}): {hit.snippet}" for hit in hits]
-        return Answer(self.fenced("\n".join(lines) or "nothing found", "earlier conversations"))
+        return ToolAnswer(self.fenced("\n".join(lines) or "nothing found", "earlier conversations"))
 
     @shared("ask", "ask")
-    def ask(self, _: Caller, prompt: str, session: str = "") -> Answer:
+    def ask(self, _: Caller, prompt: str, session: str = "") -> ToolAnswer:
         """Have the user's own agent do or answer something. session: to go on with one."""
         # Nobody is there for its questions, so what needs a yes is refused.
         mode = self.service.choose_mode(None, frozenset())
@@ -343,12 +345,12 @@ class SharedTools:
             raise ToolProblem(done.message if done else "no answer")
         refused = "".join(f"\n[refused: {what}]" for what in done.refused)
         text = self.fenced(done.answer + refused, "the agent")
-        return Answer(f"session: {run.session.id}\n{text}")
+        return ToolAnswer(f"session: {run.session.id}\n{text}")
 
 
-def _as_json(data: dict[str, Any]) -> Answer:
+def _as_json(data: dict[str, Any]) -> ToolAnswer:
     """An answer in the form that OpenAI's clients expect of `search` and `fetch`."""
-    return Answer(json.dumps(data, ensure_ascii=False), data)
+    return ToolAnswer(json.dumps(data, ensure_ascii=False), data)
 
 
 def _check(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> None:

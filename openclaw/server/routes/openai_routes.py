@@ -13,7 +13,7 @@ from openclaw.server.api import OBJECT, ApiCall, JsonAnswer, Routes, status_of
 from openclaw.server.openai_chat import (
     AGENT,
     PLAIN,
-    Answer,
+    ChatAnswer,
     ChatRequest,
     PlainAnswer,
     head_json,
@@ -73,14 +73,14 @@ def complete(call: ApiCall, /, **body: Any) -> Any:
     """Ask the agent, in OpenAI's form."""
     request = read_request(body, call.headers)
     server = call.server
-    answer: Answer | PlainAnswer
+    answer: ChatAnswer | PlainAnswer
     if request.is_plain:
         with server.agent(model=True) as agent:
             answer = PlainAnswer(agent.model, request)
     else:
         mode = server.choose_mode(None, call.scopes)
         run = server.runs.start(make_prompt_request(server, request, mode))
-        answer = Answer(server, request, run)
+        answer = ChatAnswer(server, request, run)
     if request.stream:
         return StreamingResponse(_frames(answer, request), media_type="text/event-stream")
     return _whole(answer, request)
@@ -95,7 +95,7 @@ for _path in ("/v1/responses", "/v1/completions", "/v1/embeddings"):
     ROUTES.add("POST", _path, "chat", body=OBJECT, answer=OBJECT)(_in_their_form(_absent))
 
 
-async def _whole(answer: Answer | PlainAnswer, request: ChatRequest) -> JsonAnswer:
+async def _whole(answer: ChatAnswer | PlainAnswer, request: ChatRequest) -> JsonAnswer:
     thoughts = ""
     async for piece in answer.pieces():
         thoughts += (piece or {}).get("reasoning_content", "")
@@ -109,7 +109,7 @@ async def _whole(answer: Answer | PlainAnswer, request: ChatRequest) -> JsonAnsw
     return JsonAnswer(head | {"usage": usage_json(answer.usage)} | _more(answer))
 
 
-async def _frames(answer: Answer | PlainAnswer, request: ChatRequest) -> AsyncIterator[str]:
+async def _frames(answer: ChatAnswer | PlainAnswer, request: ChatRequest) -> AsyncIterator[str]:
     head = head_json(PIECE, request.model)
 
     def chunk(delta: Mapping[str, str], end: str | None = None, **more: Any) -> str:
@@ -128,9 +128,9 @@ async def _frames(answer: Answer | PlainAnswer, request: ChatRequest) -> AsyncIt
     yield "data: [DONE]\n\n"
 
 
-def _more(answer: Answer | PlainAnswer) -> dict[str, Any]:
+def _more(answer: ChatAnswer | PlainAnswer) -> dict[str, Any]:
     """Return what OpenAI's form has no place for."""
-    return {"openclaw": answer.describe()} if isinstance(answer, Answer) else {}
+    return {"openclaw": answer.describe()} if isinstance(answer, ChatAnswer) else {}
 
 
 def _frame(value: Mapping[str, Any]) -> str:
