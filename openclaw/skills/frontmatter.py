@@ -45,7 +45,7 @@ def split_frontmatter(text: str) -> tuple[str, str]:
     return front, text[last.end() + 1 :]
 
 
-def parse_frontmatter(front: str) -> tuple[dict[str, Any], list[Problem]]:
+def parse_frontmatter(front: str) -> tuple[dict[str, Any], list[SkillProblem]]:
     """Return the fields (texts, lists and mappings of texts) and the problems that were overlooked.
 
     Raises SkillError when no part is YAML, and for anchors, aliases, merge keys and tags, which
@@ -215,7 +215,7 @@ def _margin_fields(front: str) -> dict[str, Any]:
     return {key: _QUOTED.sub(r"\2", text) for key, text in texts.items()}
 
 
-class Problem(NamedTuple):
+class SkillProblem(NamedTuple):
     """Something wrong with a SKILL.md. An error means that it is not loaded."""
 
     level: Literal["error", "warning"]
@@ -235,10 +235,10 @@ class SkillError(Exception):
         self.code = code
 
     @property
-    def problem(self) -> Problem:
-        return Problem("error", self.code, str(self))
+    def problem(self) -> SkillProblem:
+        return SkillProblem("error", self.code, str(self))
 
 
-def warning(code: str, message: str) -> Problem:
+def warning(code: str, message: str) -> SkillProblem:
     """A note that does not keep a skill from being loaded."""
-    return Problem("warning", code, message)
+    return SkillProblem("warning", code, message)

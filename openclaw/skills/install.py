@@ -17,7 +17,7 @@ from typing import Literal
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
 from openclaw.security.display import count_of, some_lines
-from openclaw.skills.frontmatter import Problem
+from openclaw.skills.frontmatter import SkillProblem
 from openclaw.skills.inspect import ReviewPoint, find_review_points, is_script
 from openclaw.skills.skill import MAX_NAME, NAME, Root, Skill, list_skills, read_skill_file
 from openclaw.skills.source_records import read_source_records, record
@@ -58,7 +58,7 @@ class StagedSkill:
     files: tuple[tuple[str, int], ...]
     scripts: tuple[str, ...]
     looks: tuple[ReviewPoint, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[SkillProblem, ...]
     provenance: Mapping[str, str]
     replaces: bool
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
-from openclaw.skills.frontmatter import Problem
+from openclaw.skills.frontmatter import SkillProblem
 from openclaw.skills.inspect import ReviewPoint, find_review_points
 from openclaw.skills.install import StagedSkill, stage_skill, strict_name
 from openclaw.skills.install import install_staged as install
@@ -34,7 +34,7 @@ class Proposal:
     name: str
     folder: Path
     diff: tuple[str, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[SkillProblem, ...]
     looks: tuple[ReviewPoint, ...]
 
 

@@ -21,8 +21,8 @@ from openclaw.config.settings import Settings
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
 from openclaw.skills.frontmatter import (
-    Problem,
     SkillError,
+    SkillProblem,
     parse_frontmatter,
     split_frontmatter,
     warning,
@@ -110,7 +110,7 @@ class ListedSkill:
     path: Path
     source: str
     eligible: bool
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[SkillProblem, ...] = ()
     skill: Skill | None = None
 
     def as_json(self, home: Home, *, whole: bool = False) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def roots(home: Home, *, user: bool = False) -> list[Root]:
 def list_skills(
     roots: Sequence[Root],
     *,
-    blockers: Callable[[Skill], list[Problem]] = lambda skill: [],
+    blockers: Callable[[Skill], list[SkillProblem]] = lambda skill: [],
     cache: Path | None = None,
 ) -> list[ListedSkill]:
     """Return all skills in the roots by name, also broken, hidden and blocked ones.
@@ -175,7 +175,7 @@ def list_skills(
                 (None, [bad.problem]) if bad else read_skill_file(path, root.source, kept.read)
             )
             if skill is None:
-                name, about, reasons = _folder_name(path), "", list[Problem]()
+                name, about, reasons = _folder_name(path), "", list[SkillProblem]()
             else:
                 name, about = skill.name, skill.about
                 better = first.setdefault(name, skill)
@@ -193,7 +193,7 @@ def list_skills(
 
 def read_skill_file(
     path: Path, source: str = "home", read: Callable[[Path], ReadFields] | None = None
-) -> tuple[Skill | None, list[Problem]]:
+) -> tuple[Skill | None, list[SkillProblem]]:
     """Read one SKILL.md; return the skill and its problems. After an error there is no skill.
     `read` gives the fields, where these are kept."""
     fields, problems = (read or _read_fields)(path)
@@ -233,11 +233,13 @@ def shown_path(path: Path) -> str:
     return os.fsencode(path.as_posix()).decode("utf-8", "replace")
 
 
-def _make_skill(fields: Mapping[str, Any], path: Path, source: str) -> tuple[Skill, list[Problem]]:
+def _make_skill(
+    fields: Mapping[str, Any], path: Path, source: str
+) -> tuple[Skill, list[SkillProblem]]:
     about = _text(fields, "description")
     if not about:
         raise SkillError("description-missing", "the frontmatter has no description")
-    notes: list[Problem] = []
+    notes: list[SkillProblem] = []
     name = _text(fields, "name")
     folder = _folder_name(path)
     if not name:
@@ -289,7 +291,7 @@ def _is_unsafe_name(name: str) -> bool:
     return control or "/" in name or "\\" in name or name in (".", "..") or len(name) > MAX_LABEL
 
 
-def _name_notes(name: str, folder: str) -> Iterator[Problem]:
+def _name_notes(name: str, folder: str) -> Iterator[SkillProblem]:
     if not NAME.fullmatch(name):
         yield warning("name-format", "a name has lowercase letters, digits and single hyphens")
     if len(name) > MAX_NAME:
@@ -309,7 +311,7 @@ FIELDS = (
     "name", "description", "when_to_use", "metadata", "disable-model-invocation", "user-invocable",
     "allowed-tools", "compatibility",
 )  # fmt: skip
-ReadFields = tuple[Mapping[str, Any], list[Problem]]
+ReadFields = tuple[Mapping[str, Any], list[SkillProblem]]
 
 
 class SkillCache:
@@ -329,7 +331,7 @@ class SkillCache:
         with suppress(LookupError, TypeError, ValueError):
             entry = self._old[name]
             if stamp and entry["stamp"] == stamp:
-                found = dict(entry["fields"]), [Problem(*row) for row in entry["problems"]]
+                found = dict(entry["fields"]), [SkillProblem(*row) for row in entry["problems"]]
                 self._new[name] = entry
                 return found
         fields, problems = _read_fields(path)
@@ -385,7 +387,7 @@ def list_installed(home: Home, settings: Settings) -> list[ListedSkill]:
     )
 
 
-def check_skill(path: Path) -> list[Problem]:
+def check_skill(path: Path) -> list[SkillProblem]:
     """Return every rule that a skill breaks; [] when it is valid. `path`: its folder or SKILL.md.
 
     A warning is a broken rule of the standard with which a skill is loaded all the same.
@@ -394,16 +396,16 @@ def check_skill(path: Path) -> list[Problem]:
     file = skill_file(path)
     if file is None:
         text = "there is no SKILL.md in this folder" if path.is_dir() else "there is no such file"
-        return [Problem("error", "unreadable", text)]
+        return [SkillProblem("error", "unreadable", text)]
     return read_skill_file(file)[1]
 
 
-def make_blocker_check(settings: Settings) -> Callable[[Skill], list[Problem]]:
+def make_blocker_check(settings: Settings) -> Callable[[Skill], list[SkillProblem]]:
     """Make a function that tells why a skill may not be used now. It looks each program up once."""
     which = cache(shutil.which)
 
-    def look(skill: Skill) -> list[Problem]:
-        reasons: list[Problem] = []
+    def look(skill: Skill) -> list[SkillProblem]:
+        reasons: list[SkillProblem] = []
         if skill.name in settings.skills.off:
             text = f"switched off by you; to switch it on: openclaw skills enable {skill.name}"
             reasons.append(warning("off", text))

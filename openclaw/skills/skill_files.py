@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from openclaw.skills.frontmatter import Problem, SkillError, warning
+from openclaw.skills.frontmatter import SkillError, SkillProblem, warning
 from openclaw.storage.safe_open import check_no_links, open_file
 from openclaw.storage.text import BOM, decode
 
@@ -104,7 +104,7 @@ _FLAGS = (
 )
 
 
-def read_source(path: Path) -> tuple[str, list[Problem]]:
+def read_source(path: Path) -> tuple[str, list[SkillProblem]]:
     """Read a SKILL.md; return its text with plain newlines, and what was odd about the file. Raises
     SkillError when it is not read."""
     notes = []

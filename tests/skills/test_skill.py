@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.errors import OpenclawError
-from openclaw.skills.frontmatter import Problem
+from openclaw.skills.frontmatter import SkillProblem
 from openclaw.skills.skill import (
     ListedSkill,
     Root,
@@ -25,7 +25,7 @@ def listed(folder: Path) -> list[ListedSkill]:
     return list_skills([Root(folder, "home")])
 
 
-def codes(problems: Sequence[Problem]) -> list[str]:
+def codes(problems: Sequence[SkillProblem]) -> list[str]:
     return [problem.code for problem in problems]
 
 
@@ -308,8 +308,8 @@ def test_within_a_root_the_first_by_the_bytes_of_its_path_counts(tmp_path: Path)
 
 
 def test_a_broken_skill_hides_nothing_and_a_closed_one_does(tmp_path: Path) -> None:
-    def closed(skill: Skill) -> list[Problem]:
-        return [Problem("warning", "requires", "x")] if "one" in str(skill.path) else []
+    def closed(skill: Skill) -> list[SkillProblem]:
+        return [SkillProblem("warning", "requires", "x")] if "one" in str(skill.path) else []
 
     put(tmp_path / "one", "broken", "---\nname: broken\n---\n")
     put(tmp_path / "two", "broken")
