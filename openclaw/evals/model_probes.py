@@ -78,7 +78,7 @@ class ProbeReply:
     is_whole: bool
 
 
-class Listener:
+class ProbedModel:
     """Asks a model and reads its replies, within bounds.
 
     endless: a reply went on after twice its tokens (pieces that are no whole tokens do not count)
@@ -145,24 +145,24 @@ def make_request(text: str, most: int, **more: Any) -> Request:
     return Request((Message("user", text),), max_tokens=most, **more)
 
 
-def measure_loading(listener: Listener) -> float | None:
+def measure_loading(probed: ProbedModel) -> float | None:
     """Measure the loading time; None when the model was loaded before. This is the first request,
     so errors of the model rise."""
-    said = listener.ask(make_request("Say yes.", 4), patient=True)
+    said = probed.ask(make_request("Say yes.", 4), patient=True)
     seconds = said.reply.usage.first_token_seconds - said.reply.usage.read_seconds
     return round(seconds, 2) if said.loaded and seconds > 0 else None
 
 
-def measure_speeds(listener: Listener, runs: int = RUNS) -> Iterator[Found]:
+def measure_speeds(probed: ProbedModel, runs: int = RUNS) -> Iterator[Found]:
     """Measure tokens a second, read and written: medians of several runs with different beginnings.
     Without a reading time from the server the time of the first token counts."""
     read: list[float] = []
     written: list[float] = []
-    listener.begin()
+    probed.begin()
     for run in range(runs):
-        if listener.is_late and run:
+        if probed.is_late and run:
             return
-        said = listener.ask(make_request(f"{passage(run)}\n\n{STORY}", WRITTEN))
+        said = probed.ask(make_request(f"{passage(run)}\n\n{STORY}", WRITTEN))
         usage = said.reply.usage
         count = usage.prompt_tokens - usage.cached_tokens
         if count > 0 and (seconds := usage.read_seconds or usage.first_token_seconds) > 0:
@@ -174,16 +174,16 @@ def measure_speeds(listener: Listener, runs: int = RUNS) -> Iterator[Found]:
         yield dict(zip(("read_rate", "write_rate"), rates, strict=True))
 
 
-def tool_calls(listener: Listener) -> Iterator[Found]:
+def probe_tool_calls(probed: ProbedModel) -> Iterator[Found]:
     """Test whether the model calls native tools, and in which shape."""
     names = {name: list(arguments) for name, (_, arguments) in _TOOLS.items()}
     native, of, shapes = 0, 0, list[str]()
-    listener.begin()
+    probed.begin()
     for question, wanted in TOOL_QUESTIONS:
-        if listener.is_late:
+        if probed.is_late:
             return
-        said = listener.ask(make_request(question, 64, tools=TOOLS))
-        if not listener.answered(said):
+        said = probed.ask(make_request(question, 64, tools=TOOLS))
+        if not probed.answered(said):
             continue
         reply, of = said.reply, of + 1
         # Numbers may be texts, as the program reads these too.
@@ -201,25 +201,25 @@ def tool_calls(listener: Listener) -> Iterator[Found]:
             "calls": kind,
             "call_shape": shapes[0] if shapes else "",
         }
-    said = listener.ask(make_request(SMALL_TALK, 32, tools=TOOLS))
+    said = probed.ask(make_request(SMALL_TALK, 32, tools=TOOLS))
     reply = said.reply
-    if listener.answered(said):
+    if probed.answered(said):
         yield {"needless": bool(reply.tool_calls or read_step(reply.text, names).calls)}
 
 
-def json_replies(listener: Listener) -> Iterator[Found]:
+def probe_json_replies(probed: ProbedModel) -> Iterator[Found]:
     """Test whether replies fit a schema: with the schema as a constraint, and with words alone,
     where a fence around the reply is allowed."""
     forced, free, of, fenced = 0, 0, 0, False
-    listener.begin()
+    probed.begin()
     for question, schema in JSON_QUESTIONS:
-        if listener.is_late:
+        if probed.is_late:
             return
         told = f"{question}\nReply with one JSON object of this schema and nothing else:\n"
         text = told + json.dumps(schema)
-        held = listener.ask(make_request(text, 96, schema=schema))
-        left = listener.ask(make_request(text, 96))
-        if not (listener.answered(held) and listener.answered(left)):
+        held = probed.ask(make_request(text, 96, schema=schema))
+        left = probed.ask(make_request(text, 96))
+        if not (probed.answered(held) and probed.answered(left)):
             continue
         of += 1
         forced += text_matches_schema(_TAGS.sub("", held.reply.text), schema)
@@ -231,18 +231,18 @@ def json_replies(listener: Listener) -> Iterator[Found]:
         yield {**scores, "json_fenced": fenced}
 
 
-def probe_schema_enforcement(listener: Listener, think: bool | None = None) -> Iterator[Found]:
+def probe_schema_enforcement(probed: ProbedModel, think: bool | None = None) -> Iterator[Found]:
     """Test whether the server enforces a schema, by a short request with an unnatural reply."""
-    said = listener.ask(make_request(GREETING, 24, schema=UNASKED, think=think))
-    if listener.answered(said):
+    said = probed.ask(make_request(GREETING, 24, schema=UNASKED, think=think))
+    if probed.answered(said):
         yield {"schema_holds": text_matches_schema(said.reply.text, UNASKED)}
 
 
-def thinking(listener: Listener) -> Iterator[Found]:
+def probe_thinking(probed: ProbedModel) -> Iterator[Found]:
     """Test whether and where the model thinks, whether that can be switched off, and whether it
     leaves tokens for an answer. A second call within a request means that it did not."""
     # A text that is so long, without a thought at its beginning, will have none.
-    said = listener.ask(
+    said = probed.ask(
         make_request(COUNTING, THOUGHT),
         enough=lambda text: len(text) > SPOKEN and not text.lstrip().startswith("<think"),
     )
@@ -255,9 +255,9 @@ def thinking(listener: Listener) -> Iterator[Found]:
         return
     silent = not _TAGS.sub("", reply.text).strip() or reply.usage.calls > 1
     yield {"thinking": kind, "only_thinks": silent if said.is_whole else None}
-    said = listener.ask(make_request(COUNTING, THOUGHT, think=False))
+    said = probed.ask(make_request(COUNTING, THOUGHT, think=False))
     left = said.reply.thinking or "".join(_TAGS.findall(said.reply.text))
-    if left.strip() or listener.answered(said):
+    if left.strip() or probed.answered(said):
         yield {"think_off": not left.strip()}
 
 

@@ -138,7 +138,7 @@ class ModelTest:
         model = self._open(home, window)
         try:
             card = Bounded(model, time.monotonic() + self.limits.reply).card
-            seconds = model_probes.measure_loading(model_probes.Listener(model, self.limits))
+            seconds = model_probes.measure_loading(model_probes.ProbedModel(model, self.limits))
         except BaseException:
             model.close()
             raise
@@ -185,7 +185,7 @@ class ModelTest:
         """Return True when the model can be loaded with that window."""
         with closing(self._open(home, window)) as model:
             try:
-                model_probes.measure_loading(model_probes.Listener(model, self.limits))
+                model_probes.measure_loading(model_probes.ProbedModel(model, self.limits))
             except TooLate:
                 raise
             except ModelFailed:
@@ -195,14 +195,14 @@ class ModelTest:
     # -------- what the model can do
 
     def _probe(self, model: Model) -> Iterator[str]:
-        heard = model_probes.Listener(model, self.limits)
+        probed = model_probes.ProbedModel(model, self.limits)
         runs = 1 if self.quick else model_probes.RUNS
         probes: Sequence[Probe] = (
-            ("reading and writing", model_probes.measure_speeds(heard, runs)),
-            ("tool calls", model_probes.tool_calls(heard)),
-            ("schema", model_probes.probe_schema_enforcement(heard)),
-            ("JSON", model_probes.json_replies(heard)),
-            ("thinking", model_probes.thinking(heard)),
+            ("reading and writing", model_probes.measure_speeds(probed, runs)),
+            ("tool calls", model_probes.probe_tool_calls(probed)),
+            ("schema", model_probes.probe_schema_enforcement(probed)),
+            ("JSON", model_probes.probe_json_replies(probed)),
+            ("thinking", model_probes.probe_thinking(probed)),
         )
         for label, probe in probes:
             if self._is_late():
@@ -220,8 +220,8 @@ class ModelTest:
                     self._learn(calls="none", native=Score(0, len(TOOL_QUESTIONS)))
                 else:
                     self.faults.append(f"{label}: {error}")
-        if heard.endless or heard.stopped:
-            self._learn(stops=not heard.endless)
+        if probed.endless or probed.stopped:
+            self._learn(stops=not probed.endless)
 
     def _do_tasks(self, model: Model, home: Home) -> Iterator[str]:
         if self.profile is None or self.profile.stops is False:

@@ -1,4 +1,4 @@
-"""A model is heard only as long as it may take, also when it says nothing at all."""
+"""A model is probed only as long as it may take, also when it says nothing at all."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ def test_a_late_reply_is_cut_and_the_server_is_free_for_the_next(
 ) -> None:
     fake_ollama.say(answer, "Yes.")
     assert model.card
-    heard = model_probes.Listener(model, ProbeLimits(reply=0.8))
-    said = heard.ask(model_probes.make_request("Tell a story.", 5000))
-    assert (said.is_whole, heard.endless) == (False, False)
+    probed = model_probes.ProbedModel(model, ProbeLimits(reply=0.8))
+    said = probed.ask(model_probes.make_request("Tell a story.", 5000))
+    assert (said.is_whole, probed.endless) == (False, False)
     assert fake_ollama.hung_up.wait(ENOUGH)
     assert (
-        model_probes.Listener(model).ask(model_probes.make_request("Say yes.", 4)).reply.text
+        model_probes.ProbedModel(model).ask(model_probes.make_request("Say yes.", 4)).reply.text
         == "Yes."
     )
 
@@ -81,7 +81,7 @@ def test_a_late_reply_is_cut_and_the_server_is_free_for_the_next(
 def test_what_was_heard_before_a_cut_is_kept(model: Model, fake_ollama: FakeOllama) -> None:
     fake_ollama.say(Answer(["It ", "rained"], pause=HOUR))
     assert model.card
-    said = model_probes.Listener(model, ProbeLimits(reply=0.8)).ask(
+    said = model_probes.ProbedModel(model, ProbeLimits(reply=0.8)).ask(
         model_probes.make_request("Tell a story.", 32)
     )
     assert said.reply.text == "It "
@@ -91,9 +91,9 @@ def test_loading_has_a_bound_of_its_own_which_is_told(
     model: Model, fake_ollama: FakeOllama
 ) -> None:
     fake_ollama.say(Answer("late", stall=HOUR))
-    heard = model_probes.Listener(model, ProbeLimits(load=0.3))
+    probed = model_probes.ProbedModel(model, ProbeLimits(load=0.3))
     with pytest.raises(TooLate, match="did not answer within 0 s"):
-        heard.ask(model_probes.make_request("Say yes.", 4), patient=True)
+        probed.ask(model_probes.make_request("Say yes.", 4), patient=True)
 
 
 def test_a_server_that_only_takes_connections_is_given_up() -> None:
@@ -167,7 +167,7 @@ def test_an_embedded_model_that_loads_for_ever_is_ended(
 ) -> None:
     model = embedded("slow")
     with pytest.raises(TooLate):
-        model_probes.Listener(model, ProbeLimits(load=0.5)).ask(
+        model_probes.ProbedModel(model, ProbeLimits(load=0.5)).ask(
             model_probes.make_request("Say yes.", 4), patient=True
         )
     model.close()
@@ -177,10 +177,10 @@ def test_an_embedded_model_is_not_loaded_anew_for_a_reply_that_was_cut(
     embedded: Callable[[str], EmbeddedModel],
 ) -> None:
     model = embedded("good")
-    heard = model_probes.Listener(model, ProbeLimits(reply=0.5))
-    assert heard.ask(model_probes.make_request("Say yes.", 4), patient=True).loaded
-    assert not heard.ask(model_probes.make_request("go on", 100_000)).is_whole
-    again = heard.ask(model_probes.make_request("Say yes.", 4), patient=True)
+    probed = model_probes.ProbedModel(model, ProbeLimits(reply=0.5))
+    assert probed.ask(model_probes.make_request("Say yes.", 4), patient=True).loaded
+    assert not probed.ask(model_probes.make_request("go on", 100_000)).is_whole
+    again = probed.ask(model_probes.make_request("Say yes.", 4), patient=True)
     assert (again.is_whole, again.loaded) == (True, False)
 
 
@@ -204,7 +204,7 @@ def test_a_thread_that_cannot_be_ended_does_not_keep_the_process_from_ending() -
     before = set(threading.enumerate())
     try:
         assert (
-            not model_probes.Listener(model, ProbeLimits(reply=0.1))
+            not model_probes.ProbedModel(model, ProbeLimits(reply=0.1))
             .ask(model_probes.make_request("Hello.", 4))
             .is_whole
         )

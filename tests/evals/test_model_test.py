@@ -52,7 +52,7 @@ def test_native_calls_are_counted_when_the_tool_and_its_arguments_are_right() ->
         Reply("", (CALLS[2],)),
         "Good morning!",
     ]
-    found = _last(model_probes.tool_calls(model_probes.Listener(ScriptedModel(*replies))))
+    found = _last(model_probes.probe_tool_calls(model_probes.ProbedModel(ScriptedModel(*replies))))
     expected = {"native": Score(2, 3), "calls": "native", "call_shape": "", "needless": False}
     assert found == expected
 
@@ -71,7 +71,9 @@ def test_calls_printed_as_text_are_told_with_their_shape(form: str, shape: str) 
         form.replace("{}", json.dumps({"name": call.name, "arguments": dict(call.arguments)}))
         for call in CALLS
     ]
-    found = _last(model_probes.tool_calls(model_probes.Listener(ScriptedModel(*texts, texts[0]))))
+    found = _last(
+        model_probes.probe_tool_calls(model_probes.ProbedModel(ScriptedModel(*texts, texts[0])))
+    )
     assert (found["calls"], found["call_shape"], found["needless"]) == ("text", shape, True)
     assert found["native"] == Score(0, 3)
 
@@ -85,7 +87,7 @@ def test_json_is_counted_with_and_without_a_constraint() -> None:
     fenced = [f"```json\n{json.dumps(value)}\n```" for value in good]
     lines = [json.dumps(good[0]), fenced[0], json.dumps(good[1]), "Here it is", "{", fenced[2]]
     model = ScriptedModel(*lines)
-    found = _last(model_probes.json_replies(model_probes.Listener(model)))
+    found = _last(model_probes.probe_json_replies(model_probes.ProbedModel(model)))
     expected = {"json_forced": Score(2, 3), "json_free": Score(2, 3), "json_fenced": True}
     assert found == expected
     assert [bool(request.schema) for request in model.requests] == [True, False] * 3
@@ -96,7 +98,7 @@ def test_json_is_counted_with_and_without_a_constraint() -> None:
 )
 def test_whether_a_schema_holds_is_told_by_what_nobody_would_say(reply: str, holds: bool) -> None:
     model = ScriptedModel(reply)
-    assert _last(model_probes.probe_schema_enforcement(model_probes.Listener(model))) == {
+    assert _last(model_probes.probe_schema_enforcement(model_probes.ProbedModel(model))) == {
         "schema_holds": holds
     }
     assert len(model.requests) == 1
@@ -162,15 +164,15 @@ def test_thinking_is_found_where_it_stands(
     replies: tuple[Reply, ...], expected: dict[str, Any]
 ) -> None:
     model = ScriptedModel(*replies)
-    assert _last(model_probes.thinking(model_probes.Listener(model))) == expected
+    assert _last(model_probes.probe_thinking(model_probes.ProbedModel(model))) == expected
     assert [request.think for request in model.requests] == [None, False][: len(replies)]
 
 
 def test_a_model_that_talks_without_thinking_is_not_heard_out() -> None:
     model = ScriptedModel("First there are three rows of seven jars, which makes 21. " * 20)
-    heard = model_probes.Listener(model)
-    assert _last(model_probes.thinking(heard))["thinking"] == "none"
-    assert not heard.endless
+    probed = model_probes.ProbedModel(model)
+    assert _last(model_probes.probe_thinking(probed))["thinking"] == "none"
+    assert not probed.endless
 
 
 def test_speeds_are_medians_of_what_was_really_read() -> None:
@@ -180,7 +182,7 @@ def test_speeds_are_medians_of_what_was_really_read() -> None:
         Usage(300, 0, 61, 0.5, 2.5, 1, 0.5),
     ]
     model = ScriptedModel(*(Reply("It rained.", usage=usage) for usage in usages))
-    found = _last(model_probes.measure_speeds(model_probes.Listener(model)))
+    found = _last(model_probes.measure_speeds(model_probes.ProbedModel(model)))
     assert found == {"read_rate": 100.0, "write_rate": 10.0}
     starts = {request.messages[0].content[:10] for request in model.requests}
     assert len(starts) == 3
@@ -191,18 +193,18 @@ def test_passages_have_no_beginning_in_common() -> None:
 
 
 def test_a_model_that_never_stops_is_broken_off_and_found_out() -> None:
-    heard = model_probes.Listener(Endless())
-    said = heard.ask(model_probes.make_request("Say yes.", 4))
-    assert heard.endless
+    probed = model_probes.ProbedModel(Endless())
+    said = probed.ask(model_probes.make_request("Say yes.", 4))
+    assert probed.endless
     assert not said.is_whole
     assert said.reply.text.count("and on") < 20
 
 
 def test_a_reply_that_is_only_slow_tells_nothing_of_the_model() -> None:
-    heard = model_probes.Listener(Endless(), model_probes.ProbeLimits(reply=0.0))
-    assert _last(model_probes.tool_calls(heard)) == {}
-    assert _last(model_probes.json_replies(heard)) == {}
-    assert not heard.endless
+    probed = model_probes.ProbedModel(Endless(), model_probes.ProbeLimits(reply=0.0))
+    assert _last(model_probes.probe_tool_calls(probed)) == {}
+    assert _last(model_probes.probe_json_replies(probed)) == {}
+    assert not probed.endless
 
 
 # -------- tasks

@@ -21,7 +21,7 @@ from openclaw.cli.options import AsJson, ModelName
 from openclaw.config import Settings, load_settings
 from openclaw.config.mcp_settings import read_servers
 from openclaw.errors import Damaged, ModelMissing, OpenclawError, Refused, UsageError
-from openclaw.evals.model_probes import Listener, ProbeLimits, probe_schema_enforcement
+from openclaw.evals.model_probes import ProbedModel, ProbeLimits, probe_schema_enforcement
 from openclaw.maintenance.doctor.checkup import Check, checkup
 from openclaw.models import token_count
 from openclaw.models.base import Model
@@ -172,7 +172,7 @@ def check_schema(model: Model, settings: Settings) -> Check:
     """
     limits = ProbeLimits(reply=SCHEMA_SECONDS)
     try:
-        found = next(probe_schema_enforcement(Listener(model, limits), settings.think), {})
+        found = next(probe_schema_enforcement(ProbedModel(model, limits), settings.think), {})
     except OpenclawError as error:
         return Check("schema", "warning", one_line(str(error)), error.hint)
     if not found:
