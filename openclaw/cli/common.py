@@ -1,4 +1,4 @@
-"""Functions that several commands share: options, the home, tables and JSON, playing a turn."""
+"""Functions that several commands share: options, the home, tables and JSON."""
 
 from __future__ import annotations
 

@@ -12,9 +12,9 @@ import typer
 from openclaw.cli.approval import GrantStore, Permission, yes_unless_untrusted
 from openclaw.cli.common import current_home
 from openclaw.cli.formatting import has_colours
-from openclaw.cli.play import choose_listener, exit_code, play
 from openclaw.cli.questions import can_ask, read_reply
 from openclaw.cli.render import Listener
+from openclaw.cli.show_turn import choose_listener, exit_code, show_turn
 from openclaw.cli.standard_input import material_of, read_piped
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
@@ -59,7 +59,7 @@ def answer_once(
         listener = choose_listener(output, sys.stdout, sys.stderr, quiet=quiet, bell=bell)
         kept = KeptGrants(lambda grant: _open_agent(ctx, request).grant(grant, lasting=True))
         run = server.ask(request, _make_ask(yes, listener, kept), kept)
-        raise typer.Exit(exit_code(play(run, listener)))
+        raise typer.Exit(exit_code(show_turn(run, listener)))
     agent = _open_agent(ctx, request)
     bell = agent.settings.bell
     listener = choose_listener(output, sys.stdout, sys.stderr, quiet=quiet, bell=bell)
@@ -73,7 +73,7 @@ def answer_once(
         asking = agent.ask(
             request.message, session, request.material, request.skill, typed=request.typed
         )
-        raise typer.Exit(exit_code(play(asking, listener)))
+        raise typer.Exit(exit_code(show_turn(asking, listener)))
 
 
 def _open_agent(ctx: typer.Context, request: PromptRequest) -> Agent:

@@ -6,8 +6,8 @@ from contextlib import closing
 
 from openclaw.agent.agent import Agent
 from openclaw.cli.formatting import warn
-from openclaw.cli.play import exit_code, play
 from openclaw.cli.render import Listener
+from openclaw.cli.show_turn import exit_code, show_turn
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
 from openclaw.events import Done, Error, Event, Trouble
@@ -49,7 +49,7 @@ def _run_turn(agent: Agent, prompt: str, session: Session) -> Done | Error | Non
     )
     with interrupt_after(seconds) as passed:
         try:
-            end = play(agent.ask(prompt, session), _Unheard())
+            end = show_turn(agent.ask(prompt, session), _Unheard())
         except KeyboardInterrupt:
             if not passed.is_set():
                 raise

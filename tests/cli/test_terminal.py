@@ -15,8 +15,8 @@ from typing import Any
 import pyte
 import pytest
 
-from openclaw.cli.play import play
 from openclaw.cli.render import Listener
+from openclaw.cli.show_turn import show_turn
 from openclaw.cli.terminal import LiveLines, Screen
 from openclaw.events import Event, NewResponse, Notice, Progress, Start, Token, ToolEnd
 from openclaw.events import ToolStart as Call
@@ -174,7 +174,7 @@ def test_who_interrupts_its_beginning_gets_the_terminal_back() -> None:
 
     listener = Interrupted()
     with pytest.raises(KeyboardInterrupt):
-        play(iter(()), listener)
+        show_turn(iter(()), listener)
     assert listener.closed
 
 

@@ -27,9 +27,9 @@ from openclaw.cli.chat.completion import COMMANDS, MODES
 from openclaw.cli.chat.prompt_line import PipedLines, TypedLines
 from openclaw.cli.commands.why import why_in_chat
 from openclaw.cli.common import record_as_turn
-from openclaw.cli.play import exit_code, play
 from openclaw.cli.questions import pick
 from openclaw.cli.render import Listener
+from openclaw.cli.show_turn import exit_code, show_turn
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.events import Compaction, Done, Event, Notice, Start
 from openclaw.home.attachments import attach, missing_files
@@ -143,7 +143,7 @@ class Chat:
                     return
                 with self.lines.ahead():
                     done = offer.accept(self.agent, self.session)
-                    play(done, self._listener, self._adapt_notice)
+                    show_turn(done, self._listener, self._adapt_notice)
                 return
             if self.lines.interactive and prompt_line.is_shell_line(text):
                 self._outputs += (chat_commands.run_shell_line(text, self._say),)
@@ -181,7 +181,7 @@ class Chat:
         try:
             run = self.agent.ask(prompt, self.session, material, asked.skill, typed=asked.typed)
             with self.lines.ahead():
-                end = play(run, self._listener, self._adapt_notice)
+                end = show_turn(run, self._listener, self._adapt_notice)
         finally:
             is_said = self.session.turns > turns
             self._asked = replace(asked, material=material, is_said=is_said)

@@ -17,7 +17,7 @@ from openclaw.cli.commands.mcp import ask_servers_trust
 from openclaw.cli.common import current_home
 from openclaw.cli.formatting import has_colours
 from openclaw.cli.open_agent import open_agent
-from openclaw.cli.play import choose_listener
+from openclaw.cli.show_turn import choose_listener
 from openclaw.server.server_client import find_server
 from openclaw.server.wire import PromptRequest
 

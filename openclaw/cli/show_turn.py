@@ -1,4 +1,4 @@
-"""Plays one turn to a listener: its options, its session, its listener and its exit code."""
+"""Shows one turn by a listener, and chooses the listener and the exit code."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ BELL_SECONDS = 10.0
 """After such a wait the user may be looking elsewhere."""
 
 
-def play(
+def show_turn(
     events: Iterator[Event],
     listener: Listener,
     seen: Callable[[Event], Event] = lambda event: event,
 ) -> Done | Error | None:
-    """Let the listener hear a whole turn, each event as changed by `seen`; returns the event that
+    """Show a whole turn by the listener, each event as changed by `seen`; returns the event that
     ended the turn.
 
     A Ctrl-C while the listener works goes to the turn, which ends as interrupted. When the turn
