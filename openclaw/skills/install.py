@@ -18,7 +18,7 @@ from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
 from openclaw.security.display import count_of, some_lines
 from openclaw.skills.frontmatter import SkillProblem
-from openclaw.skills.inspect import ReviewPoint, find_review_points, is_script
+from openclaw.skills.review_points import ReviewPoint, find_review_points, is_script
 from openclaw.skills.skill import MAX_NAME, NAME, Root, Skill, list_skills, read_skill_file
 from openclaw.skills.source_records import read_source_records, record
 from openclaw.skills.sources import Origin, fetch

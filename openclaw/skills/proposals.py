@@ -10,9 +10,9 @@ from pathlib import Path
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
 from openclaw.skills.frontmatter import SkillProblem
-from openclaw.skills.inspect import ReviewPoint, find_review_points
 from openclaw.skills.install import StagedSkill, stage_skill, strict_name
 from openclaw.skills.install import install_staged as install
+from openclaw.skills.review_points import ReviewPoint, find_review_points
 from openclaw.skills.skill import MAX_DESCRIPTION, MAX_NAME, NAME, read_skill_file
 from openclaw.skills.sources import read_origin
 from openclaw.skills.staging import recording_change

@@ -17,9 +17,9 @@ from openclaw.security.credentials import why_name_denied
 from openclaw.security.display import count_of
 from openclaw.security.secrets import find_secrets
 from openclaw.skills.frontmatter import SkillError
-from openclaw.skills.inspect import MAX_FILE, find_review_points, is_script
 from openclaw.skills.install import install_staged, stage_skill, strict_name
 from openclaw.skills.proposals import save_proposal
+from openclaw.skills.review_points import MAX_FILE, find_review_points, is_script
 from openclaw.skills.skill import read_skill_file
 from openclaw.skills.skill_files import skill_files
 from openclaw.skills.sources import Origin

@@ -8,8 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.skills.inspect import MAX_FILE, MAX_LINE, ReviewPoint, find_review_points, is_script
-from openclaw.skills.inspect_rules import RULES
+from openclaw.skills.review_points import (
+    MAX_FILE,
+    MAX_LINE,
+    ReviewPoint,
+    find_review_points,
+    is_script,
+)
+from openclaw.skills.review_rules import RULES
 
 
 def look_at(folder: Path, data: str | bytes, name: str = "SKILL.md") -> list[ReviewPoint]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from openclaw.frozen import frozen
 from openclaw.security.untrusted import find_hidden
-from openclaw.skills.inspect_rules import (
+from openclaw.skills.review_rules import (
     CODE,
     DATA,
     FENCE,
