@@ -37,7 +37,7 @@ LATE_IMPORTS: dict[str, set[str]] = {
     "openclaw.cli.commands.programs.acp": {"openclaw.server.acp.editor_agent"},
     "openclaw.cli.commands.serve": {"openclaw.server.http_server"},
     "openclaw.cli.one_shot": {"openclaw.cli.open_agent"},
-    "openclaw.cli.common": {
+    "openclaw.cli.current_home": {
         "openclaw.cli.home_trust",
         "openclaw.config",
         "openclaw.home.command_turns",

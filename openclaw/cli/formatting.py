@@ -1,16 +1,21 @@
-"""Lines of a terminal: their colours, diffs, and warnings."""
+"""What commands print: results as lines, tables or JSON, diffs in colours, and warnings."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator
-from typing import TextIO
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from typing import Any, TextIO, TypeVar
 
-from openclaw.security.display import harmless, one_line
+import typer
+
+from openclaw.security.display import columns, harmless, one_line
 from openclaw.storage.text import replace_bad_bytes
+
+Item = TypeVar("Item")
 
 DIFF_COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
 LEAST_WIDTH = 40
@@ -93,3 +98,76 @@ def warn(lines: Iterable[str]) -> None:
     """Print lines on stderr, for example about what was skipped in a listing."""
     for line in lines:
         sys.stderr.write(f"openclaw: {one_line(line)}\n")
+
+
+def print_undo_hint() -> None:
+    """Print how to take back what was just done."""
+    sys.stderr.write("  take it back: openclaw undo\n")
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON value, for programs."""
+    text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    sys.stdout.write(for_stream(text, sys.stdout) + "\n")
+
+
+def print_each(
+    items: Iterable[Item], describe: Callable[[Item], str], *, as_json: bool
+) -> list[Item]:
+    """Return all items; each is printed as it comes, because a model takes its time."""
+    done = []
+    for item in items:
+        done.append(item)
+        if not as_json:
+            typer.echo(describe(item))
+    return done
+
+
+def print_result(value: Any, *lines: str, as_json: bool, undo: bool = False) -> None:
+    """Print the result of a command as JSON or in lines; with `undo` also how to take it back."""
+    if as_json:
+        print_json(value)
+        return
+    for line in lines:
+        typer.echo(line)
+    if undo:
+        print_undo_hint()
+
+
+def print_listing(
+    shapes: Sequence[Any],
+    rows: Iterable[Sequence[object]],
+    headers: Sequence[str],
+    *,
+    as_json: bool,
+    empty: str = "",
+) -> None:
+    """Print what was found: its `shapes` as JSON, or its rows as a table; that it is `empty` on
+    stderr."""
+    if as_json:
+        print_json(shapes)
+    elif shapes:
+        sys.stdout.write(f"{table(rows, headers)}\n")
+    elif empty:
+        sys.stderr.write(f"{empty}\n")
+
+
+def table(
+    rows: Iterable[Sequence[object]],
+    headers: Sequence[str],
+    right: Container[int] = (),
+    indent: str = "",
+) -> str:
+    """Rows as aligned text below their headers, without a newline at the end; the columns `right`
+    end below each other. Control characters are made visible; on a terminal lines are cut at its
+    width. A table of rich takes longer to import (35 ms) than most commands that print one."""
+    lines = [list(headers), *([one_line(str(cell)) for cell in row] for row in rows)]
+    widths = [max(columns(cell) for cell in column) for column in zip(*lines, strict=True)]
+    limit = line_width(sys.stdout)
+
+    def pad(at: int, cell: str) -> str:
+        blanks = " " * (widths[at] - columns(cell))
+        return blanks + cell if at in right else cell + blanks
+
+    joined = ("  ".join(pad(*cell) for cell in enumerate(line)).rstrip() for line in lines)
+    return "\n".join(indent + one_line(line, max(limit - len(indent), 0)) for line in joined)

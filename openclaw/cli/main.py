@@ -11,7 +11,7 @@ import typer
 
 from openclaw import __version__
 from openclaw.cli.command_names import HELP
-from openclaw.cli.common import SEARCH
+from openclaw.cli.current_home import SEARCH
 from openclaw.cli.dispatch import CommandGroup, skip_coercion
 from openclaw.home.recall import Recall
 

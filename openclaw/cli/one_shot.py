@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from openclaw.cli.approval import GrantStore, Permission, yes_unless_untrusted
-from openclaw.cli.common import current_home
+from openclaw.cli.current_home import current_home
 from openclaw.cli.formatting import has_colours
 from openclaw.cli.questions import can_ask, read_reply
 from openclaw.cli.render import Listener

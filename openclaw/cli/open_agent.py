@@ -7,7 +7,7 @@ from dataclasses import replace
 import typer
 
 from openclaw.agent.agent import Agent
-from openclaw.cli.common import SEARCH, current_home
+from openclaw.cli.current_home import SEARCH, current_home
 from openclaw.config import load_settings
 from openclaw.server.remote_agent import RemoteAgent
 from openclaw.server.server_client import RunningServer

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from openclaw.agent.memory_lookup import kind_of_prompt, worth_looking_up
-from openclaw.cli.common import HOME, SEARCH
+from openclaw.cli.current_home import HOME, SEARCH
 from openclaw.cli.open_agent import open_agent
 from openclaw.config import load_settings
 from openclaw.events import Event, Retrieval, Trouble

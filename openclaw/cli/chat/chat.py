@@ -26,7 +26,7 @@ from openclaw.cli.chat.chat_history import LastPrompt
 from openclaw.cli.chat.completion import COMMANDS, MODES
 from openclaw.cli.chat.prompt_line import PipedLines, TypedLines
 from openclaw.cli.commands.why import why_in_chat
-from openclaw.cli.common import record_as_turn
+from openclaw.cli.current_home import record_as_turn
 from openclaw.cli.questions import pick
 from openclaw.cli.render import Listener
 from openclaw.cli.show_turn import exit_code, show_turn

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from openclaw.cli import options
-from openclaw.cli.common import SEARCH, current_home
+from openclaw.cli.current_home import SEARCH, current_home
 from openclaw.cli.dispatch import IMPLICIT, check_prompt, find_function
 from openclaw.home.recall import read_early
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from openclaw.cli.common import current_home
+from openclaw.cli.current_home import current_home
 from openclaw.cli.formatting import warn
 from openclaw.cli.options import Replace
 from openclaw.errors import UsageError

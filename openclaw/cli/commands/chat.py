@@ -14,7 +14,7 @@ from openclaw.cli.chat.chat_commands import Answering
 from openclaw.cli.chat.prompt_line import choose_lines
 from openclaw.cli.commands.hooks import ask_trust
 from openclaw.cli.commands.mcp import ask_servers_trust
-from openclaw.cli.common import current_home
+from openclaw.cli.current_home import current_home
 from openclaw.cli.formatting import has_colours
 from openclaw.cli.open_agent import open_agent
 from openclaw.cli.show_turn import choose_listener

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from openclaw.cli.common import current_home, print_listing, print_result, record_as_turn
+from openclaw.cli.current_home import current_home, record_as_turn
+from openclaw.cli.formatting import print_listing, print_result
 from openclaw.cli.options import AsJson, make_group
 from openclaw.config import find_key, origins, render, set_value
 from openclaw.security.trust import allow_keys

@@ -15,13 +15,16 @@ import typer
 
 from openclaw.agent.agent import Agent
 from openclaw.cli import options
-from openclaw.cli.common import current_home, print_json, print_result, table
+from openclaw.cli.current_home import current_home
 from openclaw.cli.formatting import (
     LEAST_WIDTH,
     PIPED_WIDTH,
     has_colours,
     minute,
+    print_json,
     print_lines,
+    print_result,
+    table,
 )
 from openclaw.cli.history_lines import kind_of, place_of
 from openclaw.cli.questions import can_ask

@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from openclaw.cli.common import print_json
-from openclaw.cli.formatting import print_lines, warn
+from openclaw.cli.formatting import print_json, print_lines, warn
 from openclaw.cli.history_lines import (
     blame_lines,
     blamed_turn_lines,

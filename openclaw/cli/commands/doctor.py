@@ -15,8 +15,8 @@ from typing import Annotated
 import typer
 
 from openclaw.agent.agent import Agent
-from openclaw.cli.common import current_home, print_result
-from openclaw.cli.formatting import line_width, paint, wrap
+from openclaw.cli.current_home import current_home
+from openclaw.cli.formatting import line_width, paint, print_result, wrap
 from openclaw.cli.options import AsJson, ModelName
 from openclaw.config import Settings, load_settings
 from openclaw.config.mcp_settings import read_servers

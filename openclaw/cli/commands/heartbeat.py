@@ -12,8 +12,8 @@ from typing import Annotated
 
 import typer
 
-from openclaw.cli.common import current_home, print_json
-from openclaw.cli.formatting import for_stream
+from openclaw.cli.current_home import current_home
+from openclaw.cli.formatting import for_stream, print_json
 from openclaw.cli.options import AsJson, ModelName
 from openclaw.cli.unattended_prompt import ask_unattended
 from openclaw.jobs.unattended import (

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import current_home, print_listing, print_result
-from openclaw.cli.formatting import warn
+from openclaw.cli.current_home import current_home
+from openclaw.cli.formatting import print_listing, print_result, warn
 from openclaw.cli.options import AsJson, Revoke, Unasked, make_group
 from openclaw.cli.questions import confirm, refuse_inside_agent
 from openclaw.config import load_settings

@@ -11,7 +11,8 @@ from typing import Annotated
 import typer
 
 from openclaw.cli.commands.init import chosen_folder, make_home
-from openclaw.cli.common import current_home, print_json, print_undo_hint, record_as_turn, table
+from openclaw.cli.current_home import current_home, record_as_turn
+from openclaw.cli.formatting import print_json, print_undo_hint, table
 from openclaw.cli.options import AsJson, Unasked
 from openclaw.cli.questions import can_ask, confirm, require_yes
 from openclaw.errors import Damaged

@@ -11,8 +11,8 @@ from typing import Annotated
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, print_listing
-from openclaw.cli.formatting import warn
+from openclaw.cli.current_home import current_home
+from openclaw.cli.formatting import print_json, print_listing, warn
 from openclaw.cli.options import AsJson, make_group
 from openclaw.cli.questions import write_after_yes
 from openclaw.cli.unattended_prompt import ask_unattended

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, print_listing, table
-from openclaw.cli.formatting import minute, warn
+from openclaw.cli.current_home import current_home
+from openclaw.cli.formatting import minute, print_json, print_listing, table, warn
 from openclaw.cli.history_lines import kind_of, place_of, state_words
 from openclaw.cli.open_agent import open_agent
 from openclaw.cli.options import AsJson, OfSession

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from openclaw.cli.commands.hooks import STATES, ask_for_programs, trust_programs
-from openclaw.cli.common import current_home, print_listing, print_result, table
-from openclaw.cli.formatting import warn
+from openclaw.cli.current_home import current_home
+from openclaw.cli.formatting import print_listing, print_result, table, warn
 from openclaw.cli.options import AsJson, Revoke, Unasked, make_group
 from openclaw.config import load_settings
 from openclaw.config.mcp_settings import Server, read_servers, tool_name_part

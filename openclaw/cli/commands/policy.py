@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, record_as_turn, table
+from openclaw.cli.current_home import current_home, record_as_turn
+from openclaw.cli.formatting import print_json, table
 from openclaw.cli.options import AsJson, make_group
 from openclaw.config import add_line, drop_line, load_settings
 from openclaw.errors import UsageError

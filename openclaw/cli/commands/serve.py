@@ -12,7 +12,8 @@ from typing import Annotated
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, table
+from openclaw.cli.current_home import current_home
+from openclaw.cli.formatting import print_json, table
 from openclaw.cli.options import make_group
 from openclaw.cli.questions import refuse_inside_agent, write_after_yes
 from openclaw.errors import OpenclawError, UsageError

@@ -11,8 +11,7 @@ import typer
 from openclaw.agent.merge_devices import SyncConflict
 from openclaw.agent.sync import SyncResult
 from openclaw.agent.sync import sync as sync_home
-from openclaw.cli.common import print_json
-from openclaw.cli.formatting import warn
+from openclaw.cli.formatting import print_json, warn
 from openclaw.cli.open_agent import open_agent
 from openclaw.cli.options import AsJson
 from openclaw.cli.questions import can_ask, confirm

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from openclaw.cli.commands.memory.shared import DATES, parse_iso_day
-from openclaw.cli.common import current_home, print_listing, print_result, record_as_turn
+from openclaw.cli.current_home import current_home, record_as_turn
+from openclaw.cli.formatting import print_listing, print_result
 from openclaw.cli.options import AsJson, make_group
 from openclaw.errors import UsageError
 from openclaw.memory.task_lines import without_due

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from openclaw.cli.common import current_home, find_named_home
+from openclaw.cli.current_home import current_home, find_named_home
 from openclaw.cli.home_trust import confirm_trust
 from openclaw.cli.options import Unasked
 from openclaw.cli.questions import confirm, refuse_inside_agent

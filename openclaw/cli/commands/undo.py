@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openclaw.cli.common import print_json
-from openclaw.cli.formatting import minute, warn
+from openclaw.cli.formatting import minute, print_json, warn
 from openclaw.cli.open_agent import open_agent
 from openclaw.cli.options import AsJson, OfSession, Unasked
 from openclaw.cli.questions import require_yes

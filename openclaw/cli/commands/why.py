@@ -11,8 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from openclaw.cli.common import print_result, table
-from openclaw.cli.formatting import minute, paint
+from openclaw.cli.formatting import minute, paint, print_result, table
 from openclaw.cli.open_agent import open_agent
 from openclaw.cli.options import AsJson, OfSession
 from openclaw.home.open_home import OpenHome

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, print_undo_hint, record_as_turn
+from openclaw.cli.current_home import current_home, record_as_turn
+from openclaw.cli.formatting import print_json, print_undo_hint
 from openclaw.cli.options import AsJson
 from openclaw.memory.pages import gather as gather_pages
 from openclaw.security.display import one_line

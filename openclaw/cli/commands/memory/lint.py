@@ -11,8 +11,16 @@ from typing import Annotated, Any
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, print_result
-from openclaw.cli.formatting import line_width, paint, print_lines, warn, wrap
+from openclaw.cli.current_home import current_home
+from openclaw.cli.formatting import (
+    line_width,
+    paint,
+    print_json,
+    print_lines,
+    print_result,
+    warn,
+    wrap,
+)
 from openclaw.cli.open_agent import open_agent
 from openclaw.cli.options import AsJson, Unasked
 from openclaw.cli.questions import confirm

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from openclaw.cli.common import current_home, print_listing, print_result, record_as_turn
+from openclaw.cli.current_home import current_home, record_as_turn
+from openclaw.cli.formatting import print_listing, print_result
 from openclaw.cli.options import AsJson
 from openclaw.cli.questions import read_letter
 from openclaw.errors import UsageError

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.commands.memory.shared import parse_iso_day, place_of
-from openclaw.cli.common import current_home, print_json
-from openclaw.cli.formatting import for_stream, warn
+from openclaw.cli.current_home import current_home
+from openclaw.cli.formatting import for_stream, print_json, warn
 from openclaw.cli.options import AsJson, NoServer, Since
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError, UsageError

@@ -10,8 +10,8 @@ import typer
 
 from openclaw.cli.commands.memory.search import opened, update_index
 from openclaw.cli.commands.memory.shared import place_of
-from openclaw.cli.common import current_home, print_result, table
-from openclaw.cli.formatting import warn
+from openclaw.cli.current_home import current_home
+from openclaw.cli.formatting import print_result, table, warn
 from openclaw.cli.options import AsJson
 from openclaw.errors import UsageError
 from openclaw.evals.memory_test import (

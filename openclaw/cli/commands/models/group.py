@@ -12,13 +12,8 @@ from typing import Annotated
 
 import typer
 
-from openclaw.cli.common import (
-    current_home,
-    load_settings_or_defaults,
-    print_json,
-    record_as_turn,
-    table,
-)
+from openclaw.cli.current_home import current_home, load_settings_or_defaults, record_as_turn
+from openclaw.cli.formatting import print_json, table
 from openclaw.cli.options import AsJson, make_group
 from openclaw.config import Settings, set_value
 from openclaw.errors import ModelMissing, OpenclawError, ServerAway, UsageError

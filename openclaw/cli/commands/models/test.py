@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import load_settings_or_defaults, print_json, print_result
-from openclaw.cli.formatting import line_width, warn
+from openclaw.cli.current_home import load_settings_or_defaults
+from openclaw.cli.formatting import line_width, print_json, print_result, warn
 from openclaw.cli.options import AsJson
 from openclaw.config import Settings
 from openclaw.errors import ModelMissing, OpenclawError, UsageError

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import typer
 
-from openclaw.cli.common import current_home
+from openclaw.cli.current_home import current_home
 from openclaw.cli.questions import refuse_inside_agent
 from openclaw.errors import OpenclawError
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from openclaw.cli.common import current_home
+from openclaw.cli.current_home import current_home
 from openclaw.errors import OpenclawError
 from openclaw.server.mcp_server import INSTALL, serve_stdio
 

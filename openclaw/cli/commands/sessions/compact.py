@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from openclaw.cli.commands.sessions.group import Ref
-from openclaw.cli.common import print_json
-from openclaw.cli.formatting import warn
+from openclaw.cli.formatting import print_json, warn
 from openclaw.cli.open_agent import open_agent
 from openclaw.cli.options import AsJson, ModelName
 from openclaw.events import Compaction, Notice, to_wire

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from openclaw.cli.common import current_home, print_listing, print_undo_hint, record_as_turn
-from openclaw.cli.formatting import for_stream, minute, warn
+from openclaw.cli.current_home import current_home, record_as_turn
+from openclaw.cli.formatting import for_stream, minute, print_listing, print_undo_hint, warn
 from openclaw.cli.options import AsJson, Replace, Unasked, make_group
 from openclaw.cli.questions import require_yes
 from openclaw.errors import UsageError

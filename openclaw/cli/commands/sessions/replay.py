@@ -14,8 +14,16 @@ from typing import Annotated, Any
 
 import typer
 
-from openclaw.cli.common import current_home, print_each, print_result
-from openclaw.cli.formatting import DIFF_COLOURS, PIPED_WIDTH, line_width, paint, warn
+from openclaw.cli.current_home import current_home
+from openclaw.cli.formatting import (
+    DIFF_COLOURS,
+    PIPED_WIDTH,
+    line_width,
+    paint,
+    print_each,
+    print_result,
+    warn,
+)
 from openclaw.cli.options import AsJson, ModelName
 from openclaw.config import load_settings
 from openclaw.errors import UsageError

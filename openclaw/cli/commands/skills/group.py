@@ -11,14 +11,8 @@ from typing import Annotated
 
 import typer
 
-from openclaw.cli.common import (
-    current_home,
-    print_json,
-    print_listing,
-    print_result,
-    record_as_turn,
-)
-from openclaw.cli.formatting import warn
+from openclaw.cli.current_home import current_home, record_as_turn
+from openclaw.cli.formatting import print_json, print_listing, print_result, warn
 from openclaw.cli.options import AsJson, make_group
 from openclaw.config import load_settings, set_value
 from openclaw.errors import OpenclawError, UsageError

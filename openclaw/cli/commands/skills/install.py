@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, print_result, record_as_turn
+from openclaw.cli.current_home import current_home, record_as_turn
+from openclaw.cli.formatting import print_json, print_result
 from openclaw.cli.options import AsJson, Unasked
 from openclaw.cli.questions import can_ask, confirm, read_letter, require_yes
 from openclaw.config import load_settings

@@ -11,7 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from openclaw.agent.agent import Agent
-from openclaw.cli.common import current_home, print_each, print_result
+from openclaw.cli.current_home import current_home
+from openclaw.cli.formatting import print_each, print_result
 from openclaw.cli.options import AsJson, ModelName
 from openclaw.config import Settings, load_settings
 from openclaw.errors import UsageError

@@ -1,20 +1,17 @@
-"""Functions that several commands share: options, the home, tables and JSON."""
+"""The home that a command works in: finding it, its settings, and its changes as one turn."""
 
 from __future__ import annotations
 
-import json
 import os
-import sys
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import typer
 
-from openclaw.cli.formatting import for_stream, line_width, warn
+from openclaw.cli.formatting import warn
 from openclaw.errors import Damaged, OpenclawError, UsageError
-from openclaw.security.display import columns, one_line
 from openclaw.storage.home import Home, find_home
 from openclaw.storage.safe_open import follow
 from openclaw.storage.trust_store import is_trusted
@@ -25,8 +22,6 @@ if TYPE_CHECKING:
     from openclaw.history.history import Command
     from openclaw.home.recall import Recall
 
-
-Item = TypeVar("Item")
 
 SEARCH, HOME = "openclaw.search", "openclaw.home"
 """Keys in the context of a command: a search of memory that was started early, and the home."""
@@ -98,76 +93,3 @@ def raise_usage_errors() -> Iterator[None]:
         yield
     except ToolProblem as problem:
         raise UsageError(str(problem)) from None
-
-
-def print_undo_hint() -> None:
-    """Print how to take back what was just done."""
-    sys.stderr.write("  take it back: openclaw undo\n")
-
-
-def print_json(value: Any) -> None:
-    """Print one JSON value, for programs."""
-    text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
-    sys.stdout.write(for_stream(text, sys.stdout) + "\n")
-
-
-def print_each(
-    items: Iterable[Item], describe: Callable[[Item], str], *, as_json: bool
-) -> list[Item]:
-    """Return all items; each is printed as it comes, because a model takes its time."""
-    done = []
-    for item in items:
-        done.append(item)
-        if not as_json:
-            typer.echo(describe(item))
-    return done
-
-
-def print_result(value: Any, *lines: str, as_json: bool, undo: bool = False) -> None:
-    """Print the result of a command as JSON or in lines; with `undo` also how to take it back."""
-    if as_json:
-        print_json(value)
-        return
-    for line in lines:
-        typer.echo(line)
-    if undo:
-        print_undo_hint()
-
-
-def print_listing(
-    shapes: Sequence[Any],
-    rows: Iterable[Sequence[object]],
-    headers: Sequence[str],
-    *,
-    as_json: bool,
-    empty: str = "",
-) -> None:
-    """Print what was found: its `shapes` as JSON, or its rows as a table; that it is `empty` on
-    stderr."""
-    if as_json:
-        print_json(shapes)
-    elif shapes:
-        sys.stdout.write(f"{table(rows, headers)}\n")
-    elif empty:
-        sys.stderr.write(f"{empty}\n")
-
-
-def table(
-    rows: Iterable[Sequence[object]],
-    headers: Sequence[str],
-    right: Container[int] = (),
-    indent: str = "",
-) -> str:
-    """Rows as aligned text below their headers, without a newline at the end; the columns `right`
-    end below each other. Control characters are made visible; on a terminal lines are cut at its
-    width. A table of rich takes longer to import (35 ms) than most commands that print one."""
-    lines = [list(headers), *([one_line(str(cell)) for cell in row] for row in rows)]
-    widths = [max(columns(cell) for cell in column) for column in zip(*lines, strict=True)]
-    limit = line_width(sys.stdout)
-
-    def pad(at: int, cell: str) -> str:
-        blanks = " " * (widths[at] - columns(cell))
-        return blanks + cell if at in right else cell + blanks
-
-    joined = ("  ".join(pad(*cell) for cell in enumerate(line)).rstrip() for line in lines)
-    return "\n".join(indent + one_line(line, max(limit - len(indent), 0)) for line in joined)
