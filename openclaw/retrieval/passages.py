@@ -51,6 +51,12 @@ class Passage:
     ranks: Mapping[str, tuple[int, float]] = field(default_factory=dict)
     reason: str = ""
 
+    @property
+    def place(self) -> str:
+        """The path and the lines."""
+        more = f"-{self.end_line}" if self.end_line > self.start_line else ""
+        return f"{self.path}:{self.start_line}{more}"
+
     def as_json(self, *, explain: bool = False) -> dict[str, Any]:
         """Return it for programs; with `explain` why it was found."""
         shape: dict[str, Any] = {

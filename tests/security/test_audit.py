@@ -135,8 +135,8 @@ def test_lines_that_are_none_are_left_out(tmp_path: Path) -> None:
 
 
 def test_no_action_is_hidden_by_a_line_end_of_unicode(tmp_path: Path) -> None:
-    Audit(tmp_path / ACTIONS).write(CallRecord("run_shell", target="curl x\u2028 \x85 y"))
-    assert [action["target"] for action in read_actions(tmp_path / ACTIONS, 9)] == [
+    Audit(tmp_path / "actions.jsonl").write(CallRecord("run_shell", target="curl x\u2028 \x85 y"))
+    assert [action["target"] for action in read_actions(tmp_path / "actions.jsonl", 9)] == [
         "curl x\u2028 \x85 y"
     ]
 

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from openclaw.cli.commands.memory.shared import DATES, parse_iso_day
 from openclaw.cli.current_home import current_home, record_as_turn
+from openclaw.cli.day_option import DATES, parse_iso_day
 from openclaw.cli.formatting import print_listing, print_result
 from openclaw.cli.options import AsJson, make_group
 from openclaw.errors import UsageError

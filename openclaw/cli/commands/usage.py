@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import typer
 
-from openclaw.cli.commands.memory.shared import parse_iso_day
 from openclaw.cli.current_home import current_home
+from openclaw.cli.day_option import parse_iso_day
 from openclaw.cli.formatting import minute, print_result, table, warn
 from openclaw.cli.options import AsJson, OfSession, Since
 from openclaw.inspection.usage import (

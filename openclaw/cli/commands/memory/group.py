@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from openclaw.cli.commands.memory.shared import parse_iso_day
 from openclaw.cli.current_home import current_home, raise_usage_errors, record_as_turn
+from openclaw.cli.day_option import parse_iso_day
 from openclaw.cli.formatting import print_listing, print_result
 from openclaw.cli.options import AsJson, Since, Unasked, make_group
 from openclaw.cli.questions import require_yes

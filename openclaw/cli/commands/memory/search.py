@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.commands.memory.shared import parse_iso_day, place_of
 from openclaw.cli.current_home import current_home
+from openclaw.cli.day_option import parse_iso_day
 from openclaw.cli.formatting import for_stream, print_json, warn
 from openclaw.cli.options import AsJson, NoServer, Since
 from openclaw.config import load_settings
@@ -222,7 +222,7 @@ def _queries(batch: str) -> list[str]:
 
 def _show(passages: list[Passage], explain: bool) -> None:
     for passage in passages:
-        typer.echo(one_line(f"{place_of(passage)}  {passage.score:.2f}"))
+        typer.echo(one_line(f"{passage.place}  {passage.score:.2f}"))
         text = clean_passage(passage.text)
         if len(text) > SHOWN_CHARACTERS:
             text = text[: SHOWN_CHARACTERS - 1] + "\u2026"

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 from openclaw.cli.commands.memory.search import opened, update_index
-from openclaw.cli.commands.memory.shared import place_of
 from openclaw.cli.current_home import current_home
 from openclaw.cli.formatting import print_result, table, warn
 from openclaw.cli.options import AsJson
@@ -155,11 +154,11 @@ def _miss_lines(home: Home, tried: CaseResult, names: Sequence[str]) -> Iterator
     yield one_line(f"missed: {case.question}  ({PATH}:{case.line})")
     yield one_line(f"  expected  {'; '.join(case.expected)}")
     ranks = ", ".join(f"{NAMES[name]} {tried.ranks[name] or 'none'}" for name in names)
-    place = f"  ({place_of(tried.answer)})" if tried.answer else ""
+    place = f"  ({tried.answer.place})" if tried.answer else ""
     yield one_line(f"  its rank  {ranks}{place}")
     if winner := tried.winner:
         words = one_line(" ".join(clean_passage(winner.text).split()), SHOWN_WORDS)
-        yield one_line(f"  first     {place_of(winner)}  {words}")
+        yield one_line(f"  first     {winner.place}  {words}")
     else:
         yield "  nothing found"
     for wanted in map(parse_expectation, case.expected):

@@ -1,24 +1,13 @@
-"""How commands read a day in the past, and name the place of a passage."""
+"""Reads the value of an option that is a day, such as --since and --due."""
 
 from __future__ import annotations
 
 from datetime import date
-from typing import TYPE_CHECKING
 
 from openclaw.errors import UsageError
 from openclaw.nlp.dates import Prefer, parse_day
 
-if TYPE_CHECKING:
-    from openclaw.retrieval.passages import Passage
-
-
 DATES = {"past": "2026-11-01, yesterday, last week", "future": "2026-12-01, tomorrow, next friday"}
-
-
-def place_of(passage: Passage) -> str:
-    """The path and the lines of a passage."""
-    more = f"-{passage.end_line}" if passage.end_line > passage.start_line else ""
-    return f"{passage.path}:{passage.start_line}{more}"
 
 
 def parse_iso_day(text: str, prefer: Prefer = "past") -> str:
