@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from openclaw.cli.chat.prompt_line import _history
-from openclaw.cli.commands.doctor import check_memory
 from openclaw.events import Event
+from openclaw.maintenance.doctor.prerequisites import check_memory
 from openclaw.messages import Material, ToolCall
 from openclaw.security.masking import Masker, MaskMode
 from openclaw.security.policy import Policy

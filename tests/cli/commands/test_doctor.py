@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.cli.commands.doctor import check_lines, examine
+from openclaw.cli.commands.doctor import check_lines, check_schema
 from openclaw.config import load_settings
 from openclaw.errors import Damaged
 from openclaw.maintenance.doctor.checkup import Check
+from openclaw.maintenance.doctor.prerequisites import examine
 from openclaw.models import catalog
 from openclaw.storage import program
 from openclaw.storage.home import Home
@@ -30,7 +31,7 @@ def home(tmp_path: Path, fake_ollama: FakeOllama) -> Home:
 
 
 def checks(home: Home, model: str | None = None) -> dict[str, Check]:
-    return {check.name: check for check in examine(lambda: home, model)}
+    return {check.name: check for check in examine(lambda: home, check_schema, model)}
 
 
 def test_a_sound_home_has_no_fault(home: Home) -> None:
@@ -177,7 +178,7 @@ def test_no_home_leaves_with_6_and_checks_the_rest() -> None:
     def find() -> Home:
         raise Damaged("there is no openclaw home here", "make one: openclaw init")
 
-    found = {check.name: check for check in examine(find)}
+    found = {check.name: check for check in examine(find, check_schema)}
     assert found["home"].exit_code == 6 and found["home"].advice == "make one: openclaw init"
     assert {"tokenizer", "engine", "model folder"} <= set(found)
 
@@ -233,7 +234,7 @@ def test_of_many_findings_the_first_are_printed(home: Home) -> None:
 def test_settings_in_another_encoding_are_mended_before_they_are_read(home: Home) -> None:
     text = home.settings.read_text("utf-8")
     home.settings.write_bytes(f"{text}# Gr\u00fcn\n".encode("utf-16"))
-    mended = {check.name: check for check in examine(lambda: home, fix=True)}
+    mended = {check.name: check for check in examine(lambda: home, check_schema, fix=True)}
     assert mended["encoding"].fixed and mended["settings"].state == "ok"
 
 

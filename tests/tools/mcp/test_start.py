@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from openclaw.cli.commands.doctor import check_mcp
 from openclaw.cli.commands.mcp import ask_servers_trust
 from openclaw.config import load_settings
 from openclaw.config.mcp_settings import Server, read_servers
 from openclaw.errors import AwayError
+from openclaw.maintenance.doctor.prerequisites import check_mcp
 from openclaw.storage.home import Home
 from openclaw.storage.trust_store import Trust
 from openclaw.tools.mcp.client import McpConnector
