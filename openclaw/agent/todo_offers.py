@@ -38,6 +38,8 @@ LONGEST_PROMPT = 120
 MAX_SEARCHED = 2_000
 """Characters at the end of an answer that are searched for what it promises."""
 MAX_BYTES = 200_000
+MAY_PROMISE = 0.5
+"""How probable a promise is that is offered as a to-do; the user decides about it."""
 PEOPLE = ("memory/MEMORY.md", "memory/people.md")
 _LINK = re.compile(r"://|\bwww\.|\b[\w-]{2,}\.[a-z]{2,}(?:\b|/)", re.IGNORECASE)
 _LIST_OF_SHOPPING = re.compile(r"shop|grocer|einkauf|courses|compra|spesa", re.IGNORECASE)
@@ -134,7 +136,7 @@ def _offer_promised(open_home: OpenHome, answer: str) -> TodoOffer | None:
     today = open_home.now().date()
     for sentence in sentences(answer[-MAX_SEARCHED:]):
         day = _day_named(sentence, today)
-        if day and day > today and read_answer(sentence).has("announces"):
+        if day and day > today and read_answer(sentence).probabilities["announces"] >= MAY_PROMISE:
             text = " ".join(strip_hidden(sentence).split())[:LONGEST_PROMPT]
             line = f'Shall I note this for {day.isoformat()}: "{text}"? (yes)'
             return TodoOffer(line, text=text, due=day.isoformat())

@@ -163,7 +163,22 @@ def test_a_promise_for_a_later_day_is_offered_as_a_todo_and_a_yes_notes_it(it: T
 @pytest.mark.parametrize(
     "answer",
     [
+        "I will remind you on Friday to send the tax form.",
+        "I'll send you the list on Friday.",
+        "Ich werde dich am Freitag daran erinnern, die Blumen zu giessen.",
+    ],
+)
+def test_a_promise_that_is_only_likely_is_offered_too(it: Talk, answer: str) -> None:
+    it.model.say(answer)
+    assert f'"{answer}"? (yes)' in " ".join(type_lines(it, "was ist am freitag").split())
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
         "Maria will call you on Friday.",
+        "On Friday you meet Maria for lunch.",
+        "You said that you will call Maria on Friday.",
         "I will read the file now.",
         "The bus leaves on Friday.",
     ],
