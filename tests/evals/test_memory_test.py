@@ -224,6 +224,8 @@ def test_a_case_is_added_once(home: Path) -> None:
     assert claw("test").endswith("all among the first 3\n")
     assert "has this question" in claw.error(*add, code=2)
     assert "needs a question" in claw.error("test", "--add", "Who?", code=2)
+    CommandLine()("undo")
+    assert not (home / "memory/TESTS.md").exists()
 
 
 # -------- the same engine as the search

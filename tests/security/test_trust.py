@@ -54,6 +54,7 @@ WRITING = (
     ("redo",),
     ("todo", "add", "milk"),
     ("memory", "add", "I sail"),
+    ("memory", "test", "--add", "Which boat?", "--expect", "sloop"),
     ("config", "set", "window", "4096"),
     ("doctor", "--fix"),
     ("policy", "allow", "run_shell", "ls"),

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from openclaw.cli.commands.memory.search import opened, update_index
-from openclaw.cli.current_home import current_home
+from openclaw.cli.current_home import current_home, record_as_turn
 from openclaw.cli.formatting import print_result, table, warn
 from openclaw.cli.options import AsJson
 from openclaw.errors import UsageError
@@ -61,8 +61,9 @@ def test(
 
     Exit code 1 when an answer is not among the first N, 2 when there are no cases.
     """
-    home = current_home(ctx, notes=True, reading=True)
-    if add or expect:
+    adds = bool(add or expect)
+    home = current_home(ctx, notes=True, reading=not adds)
+    if adds:
         line = add_case(home, add, expect)
         shape = {"path": PATH, "line": line, "question": add, "expected": expect}
         print_result(shape, f"added {PATH}:{line}", as_json=as_json)
@@ -100,7 +101,8 @@ def add_case(home: Home, question: str, expected: str) -> int:
     for case in read_cases(read_markdown(path)):
         if case.question.casefold() == question.casefold():
             raise UsageError(f"{PATH}:{case.line} has this question", "change it there")
-    text = change_file(path, lambda text: insert_case(text, question, expected))
+    with record_as_turn(home, f"memory test --add {question}") as turn:
+        text = change_file(path, lambda text: insert_case(text, question, expected), turn.keep)
     return next((case.line for case in reversed(read_cases(text)) if case.question == question), 0)
 
 
