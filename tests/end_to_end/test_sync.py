@@ -472,7 +472,7 @@ def test_the_lines_of_the_page_set_up_two_devices(
     for line in "".join(blocks).splitlines():
         program, *words = (str(Path(word).expanduser()) for word in shlex.split(line))
         if program == "git":
-            git(tmp_path, *words)
+            git(tmp_path, "-c", "init.defaultBranch=master", *words)  # as git has it by itself
         else:
             done = openclaw(*words)
             assert done.returncode == 0, line + done.stderr
