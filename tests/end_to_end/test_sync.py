@@ -351,7 +351,8 @@ def test_such_a_remote_gives_no_orders_and_no_rights(tmp_path: Path, path: str) 
     before = other.read(path)
     assert f"would change {path}" in other.sync(code=7).stderr
     assert other.read(path) == before and other.read(DAY) == ""
-    other.run("trust", "--remote", "origin", "--yes")
+    told = other.run("trust", "--remote", "origin", "--yes").stdout
+    assert told.endswith("hub.git counts as yours from now on\n")
     other.sync()
     assert other.read(path) == one.read(path)
 
@@ -367,7 +368,8 @@ def test_the_users_own_words_come_in_as_such(two: list[Device]) -> None:
 def test_what_a_key_of_the_user_has_signed_counts_as_the_users(tmp_path: Path) -> None:
     one, other = devices(tmp_path, own=False)
     key = new_key(tmp_path / "key")
-    other.run("trust", "--yes", "--signer", key.with_suffix(".pub").read_text())
+    trusted = other.run("trust", "--yes", "--signer", key.with_suffix(".pub").read_text())
+    assert trusted.stdout == "what this key has signed counts as yours from now on\n"
     one.append("workspace/SOUL.md", "Be brief.\n")
     assert one.told()["own"] is False
     assert "would change workspace/SOUL.md" in other.sync(code=7).stderr

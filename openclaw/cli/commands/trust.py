@@ -53,11 +53,13 @@ def trust(
         agreed = confirm("Is this the key of a device of yours?", yes=yes)
         if agreed:
             allow_signer(current_home(ctx), signer)
+            typer.echo("what this key has signed counts as yours from now on")
     elif remote:
         found = find_remote(home.root, remote)
         agreed = confirm(f"Is {found.shown} yours, and all that push to it?", yes=yes)
         if agreed:
             own_remote(current_home(ctx), found.url)
+            typer.echo(f"what comes from {found.shown} counts as yours from now on")
     else:
         agreed = confirm_trust(home, yes=yes, keep_private=keep_private)
     if not agreed:
