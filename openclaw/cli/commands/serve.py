@@ -192,3 +192,4 @@ def token(
         typer.echo(add_token(file, name, scope))
     else:
         remove_token(file, name)
+        typer.echo(f"the token of {name} does not count any more")
