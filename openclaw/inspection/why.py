@@ -15,6 +15,7 @@ from openclaw.history.history import History
 from openclaw.history.turns import Turn
 from openclaw.home.open_home import OpenHome
 from openclaw.messages import Entry, ToolUse, TurnRecord
+from openclaw.security.display import count_of
 from openclaw.sessions.session import Session, from_json, turn_starts
 from openclaw.sessions.store import SessionStore
 
@@ -69,7 +70,7 @@ def why(session: str, messages: Sequence[Entry], number: int, shown_as: int = 0)
     starts = turn_starts(messages)
     if not 0 < number <= len(starts):
         turns = len(starts) + max((shown_as or number) - number, 0)  # archived ones too
-        there = f"it has {turns} turns" if turns else "nothing was said in it"
+        there = f"it has {count_of(turns, 'turn')}" if turns else "nothing was said in it"
         raise UsageError(
             f"conversation {session} has no turn {shown_as or number}; {there}",
             f"see them: openclaw sessions show {session}",

@@ -168,7 +168,7 @@ def test_a_turn_without_a_record_shows_what_there_is_and_says_so() -> None:
 
 
 def test_a_turn_that_is_not_there_names_how_many_are() -> None:
-    with pytest.raises(UsageError, match="no turn 2; it has 1 turns"):
+    with pytest.raises(UsageError, match="no turn 2; it has 1 turn"):
         why("s", old(), 2)
     with pytest.raises(UsageError, match="nothing was said"):
         why("s", [], 1)
@@ -290,7 +290,7 @@ def test_the_command_prints_lines_and_json(noted: Talk) -> None:
     assert value["offered"][0]["ranks"]["words"][0] == 1
     out = claw("why", f"{noted.session.id}:1")
     assert "offered from memory" in out and "rests on\n  memory/2026-11-18.md:3\n" in out
-    assert "has no turn 7; it has 1 turns" in claw.error("why", "7", code=2)
+    assert "has no turn 7; it has 1 turn\n" in claw.error("why", "7", code=2)
 
 
 def test_in_a_talk_it_is_about_this_talk(noted: Talk) -> None:

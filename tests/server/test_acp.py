@@ -8,6 +8,7 @@ import base64
 import json
 import shutil
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -353,6 +354,17 @@ def test_a_tool_of_the_agent_cannot_be_its_editor() -> None:
     said = openclaw("acp", environ={RUN_VARIABLE: "1"})
     assert (said.returncode, said.stdout) == (7, "")
     assert "cannot allow what an editor asks for" in said.stderr
+
+
+def test_standard_input_that_no_editor_has_opened_is_told_in_two_lines(tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("{}\n", "utf-8")
+    for path in (Path("/dev/null"), tmp_path / "in.txt"):
+        with path.open("rb") as given:
+            done = subprocess.run(
+                [sys.executable, "-m", "openclaw", "acp"], stdin=given, capture_output=True
+            )
+        assert done.returncode == 2 and done.stderr.count(b"\n") == 2
+        assert b"no pipe of an editor" in done.stderr
 
 
 def test_without_its_sdk_one_line_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

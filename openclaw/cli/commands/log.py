@@ -63,7 +63,7 @@ def log(
             print_json([turn_json(turn, turn_differences(agent.history, turn)) for turn in found])
             return
         if not found:
-            warn(["no turns yet"])
+            warn([f"no turn has changed {file}" if file else "no turns yet"])
             return
         typer.echo("\n".join(log_lines(agent.history, found)))
         if (waiting := agent.history.waiting) and any(not turn.commit for turn in found):

@@ -250,6 +250,8 @@ def test_the_log_can_be_of_a_session_a_file_and_short(it: GitTalk) -> None:
 
 def test_an_empty_log_says_so(it: GitTalk) -> None:
     assert claw("log") == "" and claw.err == "openclaw: no turns yet\n"
+    assert claw("log", "--file", "a.md") == ""
+    assert claw.err == "openclaw: no turn has changed a.md\n"
     assert claw.json("log") == []
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from importlib.util import find_spec
 
 import typer
 
 from openclaw.cli.current_home import current_home
 from openclaw.cli.questions import refuse_inside_agent
-from openclaw.errors import OpenclawError
+from openclaw.errors import OpenclawError, UsageError
 
 INSTALL = "pip install 'openclaw[acp]'"
 
@@ -24,6 +26,9 @@ def acp(ctx: typer.Context) -> None:
     named = ctx.obj
     if named:
         current_home(ctx)
+    kind = os.fstat(0).st_mode
+    if stat.S_ISREG(kind) or (stat.S_ISCHR(kind) and not os.isatty(0)):
+        raise UsageError("standard input is no pipe of an editor", "to talk here: openclaw chat")
     from openclaw.server.acp.editor_agent import serve_editor
 
     serve_editor(named)
