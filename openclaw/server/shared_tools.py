@@ -1,4 +1,4 @@
-"""What other programs may do with the memory, the to-dos and the agent: eight flat tools.
+"""What other programs may do with the memory, the to-dos and the agent: nine flat tools.
 
 A program's words are its own and not the user's: what it wants to be remembered waits in the inbox,
 and its to-dos stand on a list with its name, unless the user trusts it. What it reads is fenced, as

@@ -43,8 +43,22 @@ def test_a_value_is_set_and_read_back(root: Path) -> None:
 
 def test_null_is_no_text_and_true_is_quoted_as_one(root: Path) -> None:
     for typed, kept in (("null", "auto"), ("true", '"true"'), ("5", '"5"')):
-        assert claw("config", "set", "model", typed) == f"model: {kept} (openclaw.yaml:1)\n"
-        assert (root / "openclaw.yaml").read_text("utf-8") == f"model: {kept}\n"
+        assert claw("config", "set", "language", typed) == f"language: {kept} (openclaw.yaml:1)\n"
+        assert (root / "openclaw.yaml").read_text("utf-8") == f"language: {kept}\n"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("model", "qwen3:4b", "for example ollama/qwen3:4b"),
+        ("fallbacks", "auto, foo/bar", "not a model: 'foo/bar'"),
+    ],
+)
+def test_a_name_that_means_no_model_is_not_written(
+    root: Path, key: str, value: str, told: str
+) -> None:
+    assert told in claw.error("config", "set", key, value, code=2)
+    assert not (root / "openclaw.yaml").exists()
 
 
 def test_the_path_is_printed_even_of_a_broken_file(root: Path) -> None:
