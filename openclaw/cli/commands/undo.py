@@ -58,10 +58,9 @@ def undo(
         if able and len(able) < count:
             many = len({turn.session for turn in able if turn.session})
             talks = f", of {many} conversations" if many > 1 else ""
-            there = f"There {'is' if len(able) == 1 else 'are'} only"
-            question = (
-                f"{there} {count_of(len(able), 'turn')} to undo{talks}. Take all of them back?"
-            )
+            there, them = ("is", "it") if len(able) == 1 else ("are", "all of them")
+            turns = count_of(len(able), "turn")
+            question = f"There {there} only {turns} to undo{talks}. Take {them} back?"
             require_yes(question, yes=yes, otherwise="nothing was changed")
         taken = agent.undo(count, scope, of, keep)
     _print_taken(taken, "undo", as_json=as_json)
