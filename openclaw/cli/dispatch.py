@@ -20,6 +20,7 @@ from openclaw.cli.command_names import (
     COMMANDS,
     DEFAULT_COMMANDS,
     HELP,
+    HOME_OPTION,
     OWN_OPTIONS,
     split_global_options,
 )
@@ -65,6 +66,8 @@ class CommandGroup(TyperGroup):
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         front, rest = split_global_options(args)
+        if front[-1:] == [HOME_OPTION] and not ctx.resilient_parsing:
+            raise UsageError("--home needs a folder behind it", "openclaw --home DIR ...")
         completing = ctx.resilient_parsing and (not rest or rest[0] in (*COMMANDS, "help"))
         if not completing:
             rest, implicit = route(rest, piped=not (sys.stdin and sys.stdin.isatty()))

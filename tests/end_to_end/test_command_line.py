@@ -159,6 +159,12 @@ def test_binary_stdin_is_refused_before_a_model_is_asked(
     assert not fake_ollama.chats
 
 
+def test_a_home_option_without_a_folder_says_so(home: Path) -> None:
+    for words in (("todo", "list", "--home"), ("--home",)):
+        done = openclaw(*words)
+        assert (done.returncode, "--home needs a folder" in done.stderr) == (2, True)
+
+
 def test_nothing_asked_says_so(home: Path) -> None:
     done = openclaw()
     assert done.returncode == 2
