@@ -224,14 +224,14 @@ def expected(key: Key) -> str:
         return "a time such as 30m, 2h or -1s (for ever)"
     if get_origin(key.type) is tuple:
         return "a list of texts"
+    least = "" if key.least is None else f" of at least {key.least:g}"
+    most = "" if key.most is None else f" and at most {key.most:g}"
     words: list[str] = []
     for kind in key.kinds:
         named = "keys and values" if get_origin(kind) is Mapping else NAMES.get(kind, "null")
-        words += get_args(kind) if get_origin(kind) is Literal else [named]
-    text = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
-    if key.least is not None:
-        text += f" of at least {key.least:g}"
-    return text if key.most is None else f"{text} and at most {key.most:g}"
+        words += get_args(kind) if get_origin(kind) is Literal else named.split(" or ")
+    words[0] += least + most
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 def _describe_node(node: yaml.Node) -> str:

@@ -87,7 +87,7 @@ def test_a_text_is_taken_as_it_is_written(home: Home, written: str) -> None:
         ("temperature: warm\n", "expected a number of at least 0, not 'warm'", ""),
         ("protocol: xml\n", "protocol: expected auto, native or json, not 'xml'", ""),
         ("mode: all\n", "mode: expected read-only, ask, edit, full or null, not 'all'", ""),
-        ("think: maybe\n", "think: expected true or false or null, not 'maybe'", ""),
+        ("think: maybe\n", "think: expected true, false or null, not 'maybe'", ""),
         ("model:\n", "model: expected text, not nothing", ""),
         ("model: [a]\n", "model: expected text, not a list", ""),
         ("fallbacks: a\n", "fallbacks: expected a list of texts, not 'a'", ""),
