@@ -23,7 +23,7 @@ from openclaw.security.untrusted import defuse, strip_hidden
 from openclaw.storage.home import Home
 from openclaw.storage.program import HOOK_VARIABLE
 from openclaw.storage.readers import json_or_none
-from openclaw.tools.shell.output import KEPT, plain
+from openclaw.tools.shell.output import KEPT, strip_terminal_codes
 from openclaw.tools.shell.process import CMD, FinishedRun, run
 from openclaw.tools.shell.shell import environment
 
@@ -76,7 +76,7 @@ def run_hook(
                 errors=errors,
             )
             errors.seek(0)
-            said = plain(errors.read(MAX_CHARS).decode("utf-8", "replace"))
+            said = strip_terminal_codes(errors.read(MAX_CHARS).decode("utf-8", "replace"))
     except (OSError, ValueError) as error:
         return HookReply(failed=f"it could not be started: {safe_line(str(error))}")
     reply = _parse_reply(finished, said)

@@ -52,11 +52,11 @@ class Blurb(NamedTuple):
     def line(self, most: int) -> str:
         """Return the name and at most `most` characters of the description on one line."""
         if not most:
-            return plain(self.name)
-        about = plain(self.about)
+            return visible_line(self.name)
+        about = visible_line(self.about)
         if len(about) > most:
             about = f"{about[: most - 1].rsplit(' ', 1)[0]}\u2026"
-        return f"{plain(self.name)}: {about}"
+        return f"{visible_line(self.name)}: {about}"
 
 
 def skills_in_head(skills: Sequence[Blurb]) -> Sequence[Blurb]:
@@ -133,7 +133,7 @@ def _overlaps(request: str, shared: Collection[str], skill: Blurb) -> bool:
     return count >= OVERLAP or any(_shared_with_examples(shared, skill))
 
 
-def plain(text: str) -> str:
+def visible_line(text: str) -> str:
     """Return a text on one line without invisible characters: a description must not be able to
     add entries, headings or orders to the prompt."""
     seen = (" " if unicodedata.category(c) in ("Zl", "Zp", "Cc") else c for c in text)

@@ -239,15 +239,15 @@ def thread(messages: Iterable[_Mapping]) -> list[Entry]:
         if role in _RESULTS:
             _answer(entries, item)
         elif role == "user":
-            entries.append(Entry("user", plain(item.get("content")), at=_at(item)))
+            entries.append(Entry("user", content_text(item.get("content")), at=_at(item)))
         elif role == "assistant":
-            said, calls = plain(item.get("content")), _calls(item)
+            said, calls = content_text(item.get("content")), _calls(item)
             if said or calls:
                 entries.append(Entry("assistant", said, tool_calls=calls, at=_at(item)))
     return entries
 
 
-def plain(content: Any) -> str:
+def content_text(content: Any) -> str:
     """Return the text of a message's content: a text, or parts of which those with text count and
     images and files are named.
     """
@@ -320,7 +320,9 @@ def _answer(entries: list[Entry], item: _Mapping) -> None:
             if call.output == INTERRUPTED and not call.ok and wanted in (call.id, None, ""):
                 calls = list(entries[at].tool_calls)
                 ok = item.get("isError") is not True
-                calls[number] = replace(call, output=_truncate(plain(item.get("content"))), ok=ok)
+                calls[number] = replace(
+                    call, output=_truncate(content_text(item.get("content"))), ok=ok
+                )
                 entries[at] = replace(entries[at], tool_calls=tuple(calls))
                 return
         if entries[at].role == "user":

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.maintenance.importers.source import Source
-from openclaw.maintenance.importers.steps import ImportStep, SourceItem, Transfer, plain
+from openclaw.maintenance.importers.steps import ImportStep, SourceItem, Transfer, trim_lines
 from openclaw.memory.entries import break_comment_marks, entries_of, without_comments
 from openclaw.memory.markdown import Page, change_file, is_same_statement, read_markdown, read_page
 from openclaw.memory.task_lines import Todo, read_task_page
@@ -385,5 +385,5 @@ def is_starters(name: str, data: bytes) -> bool:
     """Tell whether a workspace file still has the text that a new home begins with."""
     with suppress(OSError, OpenclawError):
         starter = starter_files().get(f"workspace/{name}")
-        return starter is not None and plain(decode(starter)) == plain(decode(data))
+        return starter is not None and trim_lines(decode(starter)) == trim_lines(decode(data))
     return False

@@ -125,7 +125,7 @@ class Transfer:
         """Tell whether a file holds this, with its secrets put back in place."""
         if isinstance(text, bytes):
             return before == text
-        return plain(self.masker.reveal(decode(before))) == plain(text)
+        return trim_lines(self.masker.reveal(decode(before))) == trim_lines(text)
 
     def write(self, step: ImportStep, before: bytes | None, data: bytes) -> ImportStep:
         """Write the target as long as it holds `before`."""
@@ -134,6 +134,6 @@ class Transfer:
         return step.as_taken()
 
 
-def plain(text: str) -> str:
+def trim_lines(text: str) -> str:
     """A text without what editors change unasked: newlines, blanks at its ends."""
     return text.replace("\r\n", "\n").strip()

@@ -1,7 +1,7 @@
 """The output of a program as plain text of limited length, and the files that it changed.
 
-`Output`, `plain` and `excerpt` handle what it printed; `look` and `changed` compare the files of a
-home before and after.
+`Output`, `strip_terminal_codes` and `excerpt` handle what it printed. `scan_home` and
+`changed_files` compare the files of a home before and after.
 """
 
 from __future__ import annotations
@@ -63,16 +63,16 @@ class Output:
     def tail(self) -> str:
         """The newest whole lines, as many as a long secret may have and more."""
         newest = bytes((self._first + self._last)[-TAIL:])
-        return plain(newest.rpartition(b"\n")[0].decode("utf-8", "replace"))
+        return strip_terminal_codes(newest.rpartition(b"\n")[0].decode("utf-8", "replace"))
 
     def text(self) -> str:
         """All that was kept, with a line about the lost bytes."""
         gap = f"\n[{self.lost:,} bytes were not kept]\n" if self.lost else ""
         parts = (self._first.decode("utf-8", "replace"), self._last.decode("utf-8", "replace"))
-        return plain(parts[0]) + gap + plain(parts[1])
+        return strip_terminal_codes(parts[0]) + gap + strip_terminal_codes(parts[1])
 
 
-def plain(text: str) -> str:
+def strip_terminal_codes(text: str) -> str:
     """Remove what only a terminal understands: escapes, overwritten progress bars, overstruck
     letters, control characters other than newline and tab."""
     text = _ESCAPES.sub("", text)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from openclaw.maintenance.importers.conversations import (
     LONGEST_RESULT,
+    content_text,
     home_id,
     iso_time,
-    plain,
     read_foreign,
     thread,
 )
@@ -128,7 +128,7 @@ def test_a_failed_call_and_a_long_result_say_so() -> None:
     ],
 )
 def test_the_text_of_any_content(content: Any, text: str) -> None:
-    assert plain(content) == text
+    assert content_text(content) == text
 
 
 @pytest.mark.parametrize("value", [1768209243107, 1768209243.107, "2026-01-12T09:14:03.107Z"])

@@ -15,7 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.tools.shell.output import KEPT, LONGEST_LINE, Output, excerpt, plain, wrap_lines
+from openclaw.tools.shell.output import (
+    KEPT,
+    LONGEST_LINE,
+    Output,
+    excerpt,
+    strip_terminal_codes,
+    wrap_lines,
+)
 from openclaw.tools.shell.process import (
     CMD,
     CommandLimits,
@@ -226,13 +233,13 @@ def test_what_prints_without_end_is_bounded_in_memory_and_on_disk(tmp_path: Path
     ],
 )
 def test_what_only_a_terminal_understands_is_taken_out(raw: str, text: str) -> None:
-    assert plain(raw) == text
+    assert strip_terminal_codes(raw) == text
 
 
 @given(st.text(st.sampled_from("a\n\r\b\x1b[]0;m\x07\\\x9b\x00é\t")))
 def test_no_control_character_is_left(text: str) -> None:
-    assert all(c >= " " or c in "\n\t" for c in plain(text))
-    assert not any("\x7f" <= c <= "\x9f" for c in plain(text))
+    assert all(c >= " " or c in "\n\t" for c in strip_terminal_codes(text))
+    assert not any("\x7f" <= c <= "\x9f" for c in strip_terminal_codes(text))
 
 
 def test_bytes_that_are_no_text_are_shown_as_such() -> None:
@@ -243,7 +250,9 @@ def test_bytes_that_are_no_text_are_shown_as_such() -> None:
 
 def test_a_million_unfinished_escapes_are_read_in_no_time() -> None:
     started = time.monotonic()
-    plain("\x1b]x" * 300_000 + "\x1b[1" * 300_000 + "a" * 1_000_000 + "\r" * 1_000_000)
+    strip_terminal_codes(
+        "\x1b]x" * 300_000 + "\x1b[1" * 300_000 + "a" * 1_000_000 + "\r" * 1_000_000
+    )
     assert time.monotonic() - started < 5
 
 
