@@ -24,11 +24,11 @@ from openclaw.events import (
     to_wire,
 )
 from openclaw.inspection.turn_lines import (
+    call_line,
     compaction_line,
     end_lines,
     error_line,
     missing_part,
-    tool_line,
 )
 from openclaw.security.display import one_line
 
@@ -77,7 +77,7 @@ class TurnText(Listener):
                 self._end_text()
                 self._open_calls[event.id] = event
             case ToolEnd() if self._tools:
-                self._say(tool_line(self._open_calls.pop(event.id, None), event))
+                self._say(call_line(self._open_calls.pop(event.id, None), event))
             case Notice(text) if self._notes:
                 self._say(one_line(text))
             case Compaction(before, after) if self._notes:

@@ -55,7 +55,7 @@ def error_line(error: Error) -> str:
     return one_line(error.message) + (f" ({one_line(error.hint)})" if error.hint else "")
 
 
-def tool_line(start: ToolStart | None, end: ToolEnd) -> str:
+def call_line(start: ToolStart | None, end: ToolEnd) -> str:
     """A call and its result on one line."""
     tool = one_line(end.tool)
     seconds = f", {end.seconds:.1f} s" if end.seconds >= 0.05 else ""

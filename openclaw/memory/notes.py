@@ -393,7 +393,7 @@ def find_notes(text: str, notes: Iterable[Note]) -> Sequence[Note]:
     return [note for note in found if not note.superseded] or found
 
 
-def find_candidates(waiting: Sequence[Note], word: str) -> Sequence[Note]:
+def choose_candidates(waiting: Sequence[Note], word: str) -> Sequence[Note]:
     """Return the candidates that a number, a text or "all" means. UsageError unless one or all."""
     if word == "all":
         return waiting

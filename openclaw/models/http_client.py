@@ -184,24 +184,24 @@ def refused(error: BaseException | None) -> bool:
 
 def to_server_away(server: str, error: Exception, hint: str) -> ServerAway:
     """The error for a server that could not be reached."""
-    why = "connection refused" if refused(error) else one_line(str(error)) or type(error).__name__
+    why = "connection refused" if refused(error) else error_line(str(error)) or type(error).__name__
     return ServerAway(f"{server} does not answer ({why})", hint)
 
 
-def one_line(text: str) -> str:
+def error_line(text: str) -> str:
     """A server's error text as one short line, without the JSON around it."""
     said = json_or_none(text) or text
     while isinstance(said, Mapping):
         said = said.get("error") or said.get("message") or said.get("detail") or json.dumps(said)
     if isinstance(said, str) and said != text and said.lstrip().startswith("{"):
-        return one_line(said)
+        return error_line(said)
     line = " ".join(str(said).split())
     return line if len(line) <= LONGEST_ERROR else line[:LONGEST_ERROR] + "..."
 
 
 def failure(server: str, text: str, status: int = 0) -> ModelFailed:
     """The exception for a server's error text; `status` is 0 for an error within a stream."""
-    line = one_line(text) or "nothing"
+    line = error_line(text) or "nothing"
     if is_too_large(text):
         return _too_large(text, line)
     code = f" (HTTP {status})" if status > 0 else ""
@@ -231,7 +231,7 @@ def is_too_large(text: str) -> bool:
 
 def to_broken_stream(server: str, pieces: int, why: str = "") -> ModelFailed:
     """The error for a stream that ended before the reply did."""
-    reason = f" ({one_line(why)})" if why else ""
+    reason = f" ({error_line(why)})" if why else ""
     what = f"broke the reply off after {pieces} pieces" if pieces else "gave no answer"
     return ModelFailed(f"{server} {what}{reason}", "ask again; see its log")
 
@@ -385,7 +385,7 @@ class ServerModel:
             raise to_broken_stream(self._server, pieces, str(error)) from error
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise ModelFailed(
-                f"{self._server} sent what is not a chat reply: {one_line(str(error))}",
+                f"{self._server} sent what is not a chat reply: {error_line(str(error))}",
                 "ask again; if it stays, look at its log or at what stands between",
             ) from error
 

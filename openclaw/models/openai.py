@@ -175,7 +175,7 @@ class OpenAIModel(http_client.ServerModel):
                 yield event
 
     def _to_openclaw_error(self, refusal: ServerRefusal) -> OpenclawError:
-        line, status = http_client.one_line(str(refusal)), refusal.status
+        line, status = http_client.error_line(str(refusal)), refusal.status
         if status in (401, 403):
             return ModelFailed(
                 f"{self._server} does not accept the key (HTTP {status}): {line}",

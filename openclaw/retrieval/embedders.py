@@ -29,8 +29,8 @@ from openclaw.models.http_client import (
     ConnectFailed,
     HttpClient,
     ServerRefusal,
+    error_line,
     is_loopback,
-    one_line,
 )
 from openclaw.models.openai import HOSTED, START_IT
 from openclaw.retrieval.embedding_models import InstalledModel, cut, family
@@ -426,7 +426,7 @@ class OpenAIEmbedder(ServerEmbedder):
             raise self._unusable_vectors("what is no vector") from error
 
     def _to_openclaw_error(self, refusal: ServerRefusal) -> OpenclawError:
-        said, status = one_line(str(refusal)), refusal.status
+        said, status = error_line(str(refusal)), refusal.status
         if status in (400, 413, 500) and _TOO_LONG.search(said):
             return TextTooLongError(f"{self._model_name} refuses a text as too long", "")
         if status == 404:

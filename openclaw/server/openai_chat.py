@@ -20,7 +20,7 @@ from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
 from openclaw import events
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
-from openclaw.inspection.turn_lines import missing_part, tool_line, verdict_lines
+from openclaw.inspection.turn_lines import call_line, missing_part, verdict_lines
 from openclaw.messages import Material, Message, Usage
 from openclaw.models.base import Model, Reply, Request, Text
 from openclaw.server.runs import Run, follow
@@ -244,7 +244,7 @@ class ChatAnswer:
             case events.ToolStart():
                 self._calls[event.id] = event
             case events.ToolEnd():
-                line = tool_line(self._calls.pop(event.id, None), event)
+                line = call_line(self._calls.pop(event.id, None), event)
                 yield "reasoning_content", f"{line}\n"
             case events.Done():
                 self.usage = event.usage

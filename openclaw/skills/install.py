@@ -28,10 +28,10 @@ from openclaw.skills.unpack import (
     compare_fingerprints,
     copy_folder,
     digest,
-    fingerprints,
+    hash_file,
+    hash_files,
     make_folder,
     refusal,
-    sha256_of,
     unpack,
 )
 from openclaw.storage.home import Home, name_trouble
@@ -156,7 +156,7 @@ def _stage_skill(
             f"its SKILL.md cannot be used: {problems[0].message} ({problems[0].code})",
             "the skill's author has to repair it; nothing was installed",
         )
-    prints = fingerprints(folder)
+    prints = hash_files(folder)
     names = sorted(prints)
     contents = digest(prints)
     fields = {"sha256": contents} if origin.kind == "folder" else {}
@@ -185,7 +185,7 @@ def _fetch_source(origin: Origin, temporary: Path) -> tuple[Path, dict[str, str]
         return Path(origin.place), fields
     make_folder(top)
     if origin.kind == "archive":
-        fields["sha256"] = sha256_of(Path(origin.place))
+        fields["sha256"] = hash_file(Path(origin.place))
         unpack(Path(origin.place), top)
     else:
         fields["commit"] = fetch(origin, top)
@@ -291,8 +291,8 @@ def check_update(
 ) -> tuple[Literal["unchanged", "changed", "edited"], dict[str, list[str]]]:
     """Return the changes of a staged skill to the installed one of its name: `unchanged` when the
     source has what was installed, `edited` when the installed files were changed here since."""
-    here = fingerprints(home.skills / staged.name)
-    there = fingerprints(staged.folder)
+    here = hash_files(home.skills / staged.name)
+    there = hash_files(staged.folder)
     changes = compare_fingerprints(here, there)
     known = fields.get("contents", "")
     if here == there or digest(there) == known:

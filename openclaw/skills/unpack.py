@@ -249,19 +249,19 @@ def copy_folder(source: Path, target: Path) -> None:
         write_new_file(target.joinpath(*parts), data, executable=executable)
 
 
-def fingerprints(folder: Path) -> dict[str, str]:
+def hash_files(folder: Path) -> dict[str, str]:
     """SHA-256 of each file by its path with slashes; links and devices have their kind instead."""
     found = {}
     for path, info in _files(folder, folder, strict=False):
         name = path.relative_to(folder).as_posix()
         if stat.S_ISREG(info.st_mode):
-            found[name] = sha256_of(path)
+            found[name] = hash_file(path)
         elif not stat.S_ISDIR(info.st_mode):
             found[name] = "no file"
     return found
 
 
-def sha256_of(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """The SHA-256 of a file; OpenclawError when it cannot be read."""
     with _report_unreadable(path), reading(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

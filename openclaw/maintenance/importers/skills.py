@@ -23,7 +23,7 @@ from openclaw.skills.review_points import MAX_FILE, find_review_points, is_scrip
 from openclaw.skills.skill import read_skill_file
 from openclaw.skills.skill_files import skill_files
 from openclaw.skills.sources import Origin
-from openclaw.skills.unpack import fingerprints
+from openclaw.skills.unpack import hash_files
 from openclaw.storage.home import PROPOSED
 
 MANIFEST = ".bundled_manifest"
@@ -58,10 +58,10 @@ def _plan(to: Transfer, item: SourceItem, file: Path, shipped: frozenset[str]) -
     if target in to.planned:
         told = f"another skill is called {name}: {to.planned[target]}"
         return item.step("leave", detail=told)
-    prints = fingerprints(folder)
+    prints = hash_files(folder)
     for place in (target, f"{PROPOSED}/{name}"):
         if (there := to.home.root / place).exists():
-            if fingerprints(there) == prints:
+            if hash_files(there) == prints:
                 return item.step("known", place)
             return item.step("leave", place, f"there is another skill {name}")
     if closed := _credential_reason(folder, sorted(prints)):

@@ -50,14 +50,14 @@ from openclaw.server.acp.updates import (
     TurnUpdates,
     commands,
     lasting_offer,
+    message_update,
     modes,
     permission_call,
     permission_options,
     read_permission,
     replay,
     stop_reason,
-    tell,
-    think,
+    thought_update,
 )
 from openclaw.server.runs import Run, follow
 from openclaw.server.service import Service
@@ -285,7 +285,7 @@ class EditorAgent:
             said = await _in_thread(_run_stoppable, talk, *asked)
             if said is None:
                 return PromptResponse(stop_reason="cancelled")
-            await self._client.session_update(session_id, tell(said))
+            await self._client.session_update(session_id, message_update(said))
             return PromptResponse(stop_reason="end_turn")
 
     async def cancel(self, session_id: str, **_: Any) -> None:
@@ -321,7 +321,7 @@ class EditorAgent:
         messages = talk.session.messages
         if error.exit_code == REFUSED or (messages and messages[-1].record.refused):
             said = f"{error.message} ({error.hint})" if error.hint else error.message
-            await self._client.session_update(talk.session.id, tell(said))
+            await self._client.session_update(talk.session.id, message_update(said))
             return PromptResponse(stop_reason="refusal")
         raise _to_request_error(error.message, error.hint, error.exit_code)
 
@@ -381,7 +381,9 @@ class EditorAgent:
             listed = await _in_thread(list_commands, talk.service)
             await self._client.session_update(talk.session.id, commands(listed))
             while self._news:
-                await self._client.session_update(talk.session.id, think(f"{self._news.pop(0)}\n"))
+                await self._client.session_update(
+                    talk.session.id, thought_update(f"{self._news.pop(0)}\n")
+                )
 
 
 def _start(talk: EditorSession, request: PromptRequest) -> Run:

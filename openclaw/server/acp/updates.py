@@ -86,11 +86,11 @@ def _shown(text: str) -> str:
     return harmless(text).encode(errors="replace").decode()
 
 
-def tell(text: str) -> Update:
+def message_update(text: str) -> Update:
     return helpers.update_agent_message_text(_shown(text))
 
 
-def think(text: str) -> Update:
+def thought_update(text: str) -> Update:
     """Return the update that says a thought, or what goes on."""
     return helpers.update_agent_thought_text(_shown(text))
 
@@ -123,11 +123,11 @@ class TurnUpdates:
                 self._said += text
                 yield self._tell(text)
             case events.Thought(text):
-                yield think(text)
+                yield thought_update(text)
             case events.Notice(text):
-                yield think(f"{text}\n")
+                yield thought_update(f"{text}\n")
             case events.Compaction(before, after):
-                yield think(f"{compaction_line(before, after)}\n")
+                yield thought_update(f"{compaction_line(before, after)}\n")
             case events.NewResponse():
                 self._begin_message()
             case events.Retrieval(passages) if passages:
@@ -153,7 +153,9 @@ class TurnUpdates:
         self._said, self._message = "", self._message + 1
 
     def _tell(self, text: str) -> Update:
-        return tell(text).model_copy(update={"message_id": f"{self._prefix}.{self._message}"})
+        return message_update(text).model_copy(
+            update={"message_id": f"{self._prefix}.{self._message}"}
+        )
 
     def _keep(self, change: Change) -> None:
         """Keep a change until its call has ended; several changes of a file are one."""
@@ -334,9 +336,9 @@ def replay(home: Home, messages: Iterable[tuple[int, Entry]]) -> Iterator[Update
             yield update.model_copy(update={"message_id": name})
             continue
         if entry.thought:
-            yield think(entry.thought)
+            yield thought_update(entry.thought)
         if entry.content:
-            yield tell(entry.content).model_copy(update={"message_id": name})
+            yield message_update(entry.content).model_copy(update={"message_id": name})
         for at, use in enumerate(entry.tool_calls):
             told = _describe_call(home, use.tool, use.input) | {
                 "status": "completed" if use.ok else "failed"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from openclaw.memory.entries import CATEGORIES, Meta
-from openclaw.memory.notes import AlreadyKnownError, Where, find_candidates, typed_notes
+from openclaw.memory.notes import AlreadyKnownError, Where, choose_candidates, typed_notes
 from openclaw.server.api import (
     NUMBER,
     OBJECT,
@@ -123,7 +123,7 @@ def review(call: ApiCall, accept: Sequence[str] = (), reject: Sequence[str] = ()
         (note, yes)
         for words, yes in ((accept, True), (reject, False))
         for word in words
-        for note in find_candidates(waiting, word)
+        for note in choose_candidates(waiting, word)
     ]
     if len({note for note, _ in chosen}) < len(chosen):
         raise HttpError(400, "the same one is named twice")

@@ -13,7 +13,7 @@ from openclaw.cli.formatting import print_listing, print_result
 from openclaw.cli.options import AsJson
 from openclaw.cli.questions import read_letter
 from openclaw.errors import UsageError
-from openclaw.memory.notes import Note, Notes, find_candidates, typed_notes
+from openclaw.memory.notes import Note, Notes, choose_candidates, typed_notes
 from openclaw.security.display import one_line
 from openclaw.storage.home import Home
 
@@ -59,8 +59,8 @@ def _decide(
     reject: Sequence[str],
     as_json: bool,
 ) -> None:
-    yes = dict.fromkeys(note for word in accept for note in find_candidates(waiting, word))
-    no = dict.fromkeys(note for word in reject for note in find_candidates(waiting, word))
+    yes = dict.fromkeys(note for word in accept for note in choose_candidates(waiting, word))
+    no = dict.fromkeys(note for word in reject for note in choose_candidates(waiting, word))
     if yes.keys() & no.keys():
         raise UsageError("the same one cannot be accepted and rejected")
     done = []

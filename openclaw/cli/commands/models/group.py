@@ -26,7 +26,7 @@ from openclaw.home.model_names import (
 )
 from openclaw.models import catalog
 from openclaw.models.catalog import Progress
-from openclaw.models.http_client import ServerRefusal, one_line
+from openclaw.models.http_client import ServerRefusal, error_line
 from openclaw.models.ollama_client import OllamaClient, base_url
 
 app = make_group("List, fetch and choose models.")
@@ -141,7 +141,7 @@ def _pull_by_ollama(name: str, host: str, on_progress: Progress) -> None:
     except (OSError, HTTPException) as error:
         raise ServerAway(f"Ollama does not answer at {url}", "ollama serve") from error
     except ServerRefusal as error:
-        said = one_line(str(error))
+        said = error_line(str(error))
         if _NO_NETWORK.search(said):
             raise ServerAway(
                 f"Ollama cannot reach the network to fetch {name}", "look at its connection"
