@@ -13,11 +13,13 @@ from openclaw.cli.chat.chat import Chat
 from openclaw.cli.chat.prompt_line import PipedLines
 from openclaw.cli.render import PlainText
 from openclaw.storage.home import Home
-from tests.fakes import command
+from tests.fakes.command import CommandLine, openclaw
 from tests.fakes.files import write_files
 from tests.fakes.ollama_server import FakeOllama
 from tests.fakes.skill_home import SKILL
 from tests.fakes.talk import Talk, answer, call, new_home, talk
+
+claw = CommandLine("context")
 
 
 @pytest.fixture
@@ -28,13 +30,7 @@ def home(tmp_path: Path, fake_ollama: FakeOllama) -> Home:
     return found
 
 
-def openclaw(*words: str, stdin: bytes = b"") -> tuple[int, bytes, str]:
-    """Exit code, standard output and standard error of a command."""
-    done = command.openclaw(*words, stdin=stdin)
-    return done.returncode, done.stdout.encode(), done.stderr
-
-
-def newest(raw: bytes) -> str:
+def newest(raw: str) -> str:
     """The content of the newest message of a request."""
     body: dict[str, Any] = json.loads(raw)
     return str(body["messages"][-1]["content"])
@@ -45,45 +41,43 @@ def test_what_is_named_and_what_is_piped_in_go_along_as_when_asking(
 ) -> None:
     (home.workspace / "soup.md").write_text("Leeks, potatoes.\n", "utf-8")
     words = ("What fits? @workspace/soup.md",)
-    code, raw, err = openclaw("context", "--raw", *words, stdin=b"The shop has leeks.\n")
-    assert (code, err) == (0, "")
+    raw = claw("--raw", *words, stdin=b"The shop has leeks.\n")
+    assert claw.err == ""
     assert "Leeks, potatoes." in newest(raw) and "The shop has leeks." in newest(raw)
     assert not fake_ollama.chats
 
 
 def test_without_a_prompt_standard_input_is_left_alone(home: Home) -> None:
-    raw = openclaw("context", "--raw", stdin=b"What fits?\n")[1]
+    raw = claw("--raw", stdin=b"What fits?\n")
     assert "What fits?" not in newest(raw)
 
 
 def test_a_skill_that_is_asked_for_is_followed(home: Home) -> None:
     write_files(home.root, {"skills/boat/SKILL.md": SKILL.format("boat")})
-    raw = openclaw("context", "--raw", "--skill", "boat")[1]
+    raw = claw("--raw", "--skill", "boat")
     assert "# boat" in newest(raw) and newest(raw).endswith("Do what the skill boat says.")
 
 
 def test_the_latest_conversation_is_gone_on_with(home: Home, fake_ollama: FakeOllama) -> None:
     fake_ollama.say("Claw, at your service.")
-    assert openclaw("Who are you?", "--quiet")[0] == 0
-    assert b"Claw, at your service." in openclaw("context", "--raw", "-c", "And?")[1]
-    assert b"Claw, at your service." not in openclaw("context", "--raw", "And?")[1]
+    openclaw("Who are you?", "--quiet")
+    assert "Claw, at your service." in claw("--raw", "-c", "And?")
+    assert "Claw, at your service." not in claw("--raw", "And?")
 
 
 def test_a_name_that_is_not_there_yet_is_a_new_conversation(home: Home) -> None:
-    assert openclaw("context", "--session", "trip", "Hello.")[0] == 0
+    claw("--session", "trip", "Hello.")
     assert not list(home.sessions.glob("trip*"))
 
 
 def test_the_picture_tells_parts_and_files(home: Home) -> None:
-    code, out, _ = openclaw("context", "Hello.")
-    assert code == 0
-    told = out.decode()
+    told = claw("Hello.")
     assert "workspace/SOUL.md" in told and "for the reply" in told
     assert told.startswith("ollama/fake:1b, protocol json, window 8,192 tokens\n")
 
 
 def test_json_keeps_its_shape(home: Home) -> None:
-    shape = json.loads(openclaw("context", "--json", "Hello.")[1])
+    shape = claw.json("Hello.")
     assert {"window", "used", "parts"} <= set(shape)
     assert all(set(p) == {"name", "path", "tokens", "bytes", "cut"} for p in shape["parts"])
     assert shape["used"] == sum(part["tokens"] for part in shape["parts"])
@@ -92,20 +86,19 @@ def test_json_keeps_its_shape(home: Home) -> None:
 
 def test_parts_of_the_message_are_told_apart(home: Home) -> None:
     (home.workspace / "soup.md").write_text("Leeks, potatoes.\n", "utf-8")
-    shape = json.loads(openclaw("context", "--json", "What fits? @workspace/soup.md")[1])
+    shape = claw.json("What fits? @workspace/soup.md")
     names = [part["name"] for part in shape["parts"]]
     assert names[-3:] == ["tail", "attached", "message"]
 
 
 def test_tools_that_nobody_could_allow_are_not_offered_and_the_mode_decides(home: Home) -> None:
-    seen = [openclaw("context", "--raw", "Hello.", *more)[1] for more in ([], ["--mode", "full"])]
-    assert [b'"const":"web_search"' in raw for raw in seen] == [False, True]
+    seen = [claw("--raw", "Hello.", *more) for more in ([], ["--mode", "full"])]
+    assert ['"const":"web_search"' in raw for raw in seen] == [False, True]
 
 
 @pytest.mark.parametrize("words", [("--raw", "--json"), ("--cache", "--diff"), ("--raw", "--diff")])
 def test_what_cannot_be_shown_together_is_refused(home: Home, words: tuple[str, ...]) -> None:
-    code, out, err = openclaw("context", *words)
-    assert (code, out) == (2, b"") and "exclude each other" in err
+    assert claw(*words, code=2) == "" and "exclude each other" in claw.err
 
 
 def test_the_difference_is_shown_for_the_latest_conversation(
@@ -115,9 +108,8 @@ def test_the_difference_is_shown_for_the_latest_conversation(
     openclaw("Who are you?", "--quiet")
     with (home.workspace / "SOUL.md").open("a", encoding="utf-8") as soul:
         soul.write("Be brief.\n")
-    code, out, _ = openclaw("context", "--diff")
-    assert code == 0 and b"+Be brief." in out
-    assert json.loads(openclaw("context", "--diff", "--json")[1])["changes"][0]["name"] == "soul"
+    assert "+Be brief." in claw("--diff")
+    assert claw.json("--diff")["changes"][0]["name"] == "soul"
 
 
 # -------- in a talk
