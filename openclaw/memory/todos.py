@@ -170,12 +170,12 @@ class TodoFile:
         return [todo for todo in parse_todos(new) if todo.id in ids]
 
     def similar(self, list_name: str, text: str) -> Todo | None:
-        """The open to-do of a list that says the same as a text."""
+        """The open to-do of a list that says the same as a text; of any list with ""."""
         wanted = clean_text(self._resolve_due(text))
         for todo in self.items():
             if (
                 not todo.done
-                and same_list(todo.list, list_name)
+                and (not list_name or same_list(todo.list, list_name))
                 and is_same_statement(todo.text, wanted)
             ):
                 return todo

@@ -155,6 +155,8 @@ class Cues:
     takes_out    it wants a line of a file taken out
     adds         it wants something on a list, and no other change of a list
     fact         what it says to remember, in its own words
+    remembers    it surely wants something remembered, in whichever words
+    forgets      it surely wants something forgotten
     today        the fact is a note of the day
     expression   a sum to work out
     orders       it says to do something
@@ -183,6 +185,8 @@ class Cues:
     takes_out: bool = False
     adds: bool = False
     fact: str = ""
+    remembers: bool = False
+    forgets: bool = False
     today: bool = False
     expression: str = ""
     orders: bool = False
@@ -231,7 +235,7 @@ def read_cues(
     if not asked_lists and outright:
         asked_lists = joined or _find_new_list(request)
     about_todos = done or (about_lists and bool(asked_lists or said & TODO_WORDS))
-    fact = "" if asks else _fact_to_remember(request)
+    fact = "" if asks or missing else _fact_to_remember(request)  # "make a note called a.md"
     builder = [] if about_todos or fact else rank_blurbs(request, skills)
     wanted = read_errands(request)
     if named or wanted.tools:  # needs no skill, unless the request names one
@@ -252,7 +256,7 @@ def read_cues(
             if each.name != skill and each != offered
         ]
         lines += [f"Skill that may fit: {each.line(LONGEST_ABOUT)}" for each in near]
-    surer = named or skill or fact or wanted.tools
+    surer = named or missing or skill or fact or wanted.tools
     likely = _find_likely(read) if outright and not surer else ""
     likely = "" if is_there and likely == "todo_add" else likely
     lines += [f"Tool that may fit: {LIKELY_TOOLS[likely]}"] if likely and not about_todos else []
@@ -280,6 +284,8 @@ def read_cues(
         and read.lacks(*OTHER_TODO_LABELS)
         and not is_there,
         fact=fact,
+        remembers=outright and read.has("remember") and not (about_todos or surer),
+        forgets=outright and read.has("forget") and not (about_todos or surer),
         today=bool(TODAY.search(request)),
         expression=find_expression(request, only_percentages=bool(FILE.search(request))),
         orders=orders,
@@ -514,9 +520,7 @@ OPERATORS = {
 NUMBER = r"(?<![\w.,:/(-])(\d+(?:\.\d+)?)"
 LAST_NUMBER = r"(\d+(?:\.\d+)?)(?!\w|[.,:/-]\d)"
 OPERATOR = "|".join(re.escape(word) for words in OPERATORS.values() for word in words)
-# Two numbers of a longer sum are no sum of their own.
-SUM_BEFORE = re.compile(rf"\d\)?\s*(?:{OPERATOR})\s*\(?$", re.I)
-SUM = re.compile(rf"{NUMBER}\s*({OPERATOR})\s*{LAST_NUMBER}(?!\)?\s*(?:{OPERATOR})\s*[\d(])", re.I)
+SUM = re.compile(rf"{NUMBER}\s*({OPERATOR})\s*{LAST_NUMBER}", re.I)
 PERCENTAGE = re.compile(rf"{NUMBER}\s*(?:%|percent|prozent)\s*(?:of|von)\s*{LAST_NUMBER}", re.I)
 UNSURE_SIGNS = frozenset("- / less por per over".split())
 """Signs of ranges, dates, phone numbers and rates too: they mean a sum only when one is asked."""
@@ -528,18 +532,21 @@ WORK_OUT = re.compile(
 
 
 def find_expression(request: str, *, only_percentages: bool = False) -> str:
-    """Return the sum of two numbers that a request spells out, for `calculate`; "" for none.
+    """Return the sum of two numbers that a request spells out, for `calculate`; "" for none, and
+    where there are other figures, which belong to the sum or mean something else.
     `only_percentages` allows only "12 % of 300"; other numbers may belong to a file."""
-    percentage, plain = PERCENTAGE.search(request), SUM.search(request)
+    percentage = PERCENTAGE.search(request)
+    found = percentage or (None if only_percentages else SUM.search(request))
+    if not found:
+        return ""
+    before = request[: found.start()]
+    if re.search(r"\d", before + request[found.end() :]):
+        return ""
     if percentage:
         return f"{percentage.group(1)} / 100 * {percentage.group(2)}"
-    if not plain or only_percentages:
-        return ""
-    left, word, right = plain.groups()
-    before = request[: plain.start()]
-    spaced = before or " " in plain.group()
-    unsure = word.lower() in UNSURE_SIGNS and not (spaced and WORK_OUT.search(before))
-    if unsure or SUM_BEFORE.search(before):
+    left, word, right = found.groups()
+    spaced = before or " " in found.group()
+    if word.lower() in UNSURE_SIGNS and not (spaced and WORK_OUT.search(before)):
         return ""
     sign = next(sign for sign, words in OPERATORS.items() if word.lower() in words)
     return f"{left} {sign} {right}"

@@ -380,6 +380,7 @@ def _format_page(name: str, page: list[str], start: int, total: int, damaged: bo
 
 _NEWLINE = r"(?:\r\n|\n|\r)"
 _LIST_MARK = re.compile(r"\s*(?:(?:[-*+]|\d+[.)])(?:\s+\[[ xX]\])?\s*)?")
+_COMMENTS = re.compile(r"\s*(?:<!--.*?-->\s*)*")
 _MAX_SHOWN = 3
 _LONGEST_SHOWN = 160
 
@@ -411,9 +412,9 @@ def replace_passage(text: str, find: str, replace: str) -> tuple[str, int]:
                 new.strip()
             )
             if only_mark and _is_whole_line(text, start, end):  # no empty line or item stays
-                gap = re.match(_NEWLINE, text[end:])
+                rest = re.match(rf"[^\r\n]*{_NEWLINE}?", text[end:])
                 start = text.rfind("\n", 0, start) + 1
-                new, end = "", end + (gap.end() if gap else 0)
+                new, end = "", end + (rest.end() if rest else 0)
             return text[:start] + new + text[end:], _line_of(text, start)
     raise _missing_problem(text, find, replace)
 
@@ -523,9 +524,10 @@ def _missing_problem(text: str, find: str, replace: str) -> ToolProblem:
 
 
 def _is_whole_line(text: str, start: int, end: int) -> bool:
-    """Return True when nothing but a list's mark stands beside a passage in its lines."""
+    """Return True when nothing but a list's mark and a comment stand beside a passage in its
+    lines."""
     before, after = text[:start].rpartition("\n")[2], re.split(_NEWLINE, text[end:])[0]
-    return bool(_LIST_MARK.fullmatch(before)) and not after.strip()
+    return bool(_LIST_MARK.fullmatch(before) and _COMMENTS.fullmatch(after))
 
 
 def _same_problem(text: str, find: str) -> ToolProblem:

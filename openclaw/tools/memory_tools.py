@@ -164,7 +164,10 @@ class KnowledgeTools:
         new: list[str] = []
         known: list[str] = []
         for text in _without_duplicates(_without_orders(texts)):
-            (known if self.todos.similar(list_name, text) else new).append(text)
+            # Nobody has said which list when it is the default one.
+            same = self.todos.similar("" if list_name == DEFAULT_LIST else list_name, text)
+            elsewhere = f", in {same.list}" if same and same.list != list_name else ""
+            (known if same else new).append(text + elsewhere)
         if not new:
             shown = self._show_list(list_name)
             raise ToolProblem(f"Already there: {', '.join(known)}. Nothing was added.\n{shown}")

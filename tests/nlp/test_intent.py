@@ -371,6 +371,28 @@ def test_a_duty_or_a_question_is_no_fact(request_: str) -> None:
     assert cues_of(request_).fact == ""
 
 
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "kannst du dir merken dass Meike jetzt auf der 4c arbeitet",
+        "tu peux noter que Paul est allergique aux noix",
+        "would you keep in mind my sister's moved to Ghent",
+    ],
+)
+def test_a_fact_to_remember_is_seen_in_other_words_too(request_: str) -> None:
+    assert cues_of(request_).remembers
+
+
+def test_a_memory_to_forget_is_no_to_do() -> None:
+    seen = cues_of("forget my badge number, i handed it in")
+    assert seen.forgets and not (seen.remembers or seen.todos)
+
+
+def test_a_note_in_a_file_is_no_fact_to_remember() -> None:
+    seen = cues_of("make a note called party.md: 18 December, 7 pm, bring salad")
+    assert seen.missing == ("party.md",) and not (seen.fact or seen.remembers)
+
+
 # -------- sums
 
 
@@ -414,6 +436,8 @@ def test_a_sum_is_worked_out(request_: str, expression: str) -> None:
         "What is (3 + 4) * 2?",
         "What is 2 * (3 + 4)?",
         "Add 3 apples and 4 pears",
+        "whats 3 nights at 84.50 plus 12 breakfast each",
+        "12 % of 300 and 8 % of 90",
     ],
 )
 def test_dates_ranges_phone_numbers_and_parts_of_sums_are_no_sums(request_: str) -> None:

@@ -324,6 +324,8 @@ def test_an_edit_shows_what_changed(
         ("- milk\n- bread\n- tea\n", "bread", " ", "- milk\n- tea\n"),
         ("- [ ] milk\n- [x] bread\n", "- [x] bread", "- ", "- [ ] milk\n"),
         ("price\nbread\n", "bread", "-", "price\n-\n"),
+        ("- tea <!-- fact -->\n- milk\n", "tea", "", "- milk\n"),
+        ("- tea <!-- fact\n-->\n- milk\n", "tea", "", "-  <!-- fact\n-->\n- milk\n"),
     ],
 )  # fmt: skip
 def test_an_edit_is_exact_first_and_then_minds_no_blanks(

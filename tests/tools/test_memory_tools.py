@@ -146,6 +146,9 @@ def test_what_is_there_already_is_not_added_twice(world: World) -> None:
     assert not only.ok
     assert "Already there: Bread!. Nothing was added." in only.text
     assert world.text().count("milk") == 1
+    elsewhere = world.todo("add", items=["bread"])  # nobody has said to which list
+    assert "Already there: bread, in Groceries. Nothing was added." in elsewhere.text
+    assert world.todo("add", list="Party", items=["bread"]).ok
 
 
 @pytest.mark.parametrize("item", ["0a1b2c3d", "^0a1b2c3d", "Bread", "[ ] bread."])

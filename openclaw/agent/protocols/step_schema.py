@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from openclaw.agent.protocols.base import RunningTurn
@@ -29,6 +30,10 @@ NEAREST = re.compile(r"^\d+: (.+)$", re.MULTILINE)
 OFFERED = re.compile(
     r"^There is no file .* Files: (?!none\.)(.+(?<!, \.\.\.))\. list_files shows all\.$"
 )
+FOUND_MEMORY = re.compile(
+    r"^(memory/(?!TODO\.md:|inbox/).+?|workspace/USER\.md):\d+(?:-\d+)?: (.*\S)", re.MULTILINE
+)
+"""The path and the first line of a passage that `memory_search` found in the user's memories."""
 WRITES_FILES = re.compile(
     r"\b(?:write|create|save|append|put)\b[^.\n]*(?:\bfile\b|`[\w./-]+\.\w+`)", re.I
 )
@@ -67,9 +72,13 @@ def _first_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     if cues.skill:
         reads = _only(looks, "read_skill", name=[cues.skill])
         return [step for step in reads if "file" not in step["properties"]]  # SKILL.md first
+    where = ["today" if cues.today else "lasting"]
     if cues.fact:
-        where = ["today" if cues.today else "lasting"]
         return _only(changes, "remember", fact=[cues.fact], where=where)
+    if cues.remembers and (keeping := _only(changes, "remember", where=where)):
+        return keeping
+    if cues.forgets and (finding := _only(changes, "memory_search", query=[turn.request])):
+        return finding
     if cues.done and not cues.parts:
         return _only(changes, "todo", action=["done"])
     if cues.todos:
@@ -153,12 +162,8 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
         return unread  # what it made up may stand in a file that the request names
     if kind == "look" or (unread and turn.kind == "look"):
         return unread or [_answer(kind), *calls]
-    if turn.cues.takes_out and last.tool == "read_file" and last.ok:
-        lines = [line for line in last.output.splitlines()[1:] if line.strip()]
-        said = {*content_words(FILE.sub(" ", turn.request))}
-        lines = [line for line in lines if said.intersection(content_words(line))] or lines
-        if taking := _only(calls, "edit_file", find=lines, replace=[""]):
-            return taking
+    if taking := _removals(turn, calls, last):
+        return taking
     if turn.kind != "look" and last.tool in READERS and last.ok:
         return [*unread, *_calls(kind, CHANGES, toolbox)]
     failed = {last.tool} if not last.ok and last.tool in WRITING else set()
@@ -176,6 +181,25 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
         return [_answer(kind), *_only(calls, "edit_file", find=others), *edits]
     # A small model would do what has failed again.
     return [_answer(kind), *(call for call in calls if _tool(call) not in failed)]
+
+
+def _removals(turn: RunningTurn, calls: list[Schema], last: ToolUse) -> list[Schema]:
+    """Return the calls that take out a line that the last call has shown, one with words of the
+    request, when it wants a memory forgotten or a line of a file taken out. Of a file it may be any
+    line, when none has such words."""
+    lines: Sequence[tuple[str, str]] = ()
+    if turn.cues.takes_out and last.tool == "read_file" and last.ok:
+        path = str(last.input.get("path"))
+        lines = [(path, line) for line in last.output.splitlines()[1:] if line.strip()]
+    elif turn.cues.forgets and last.tool == "memory_search" and last.ok:
+        lines = FOUND_MEMORY.findall(last.output)
+    said = {*content_words(FILE.sub(" ", turn.request))}
+    meant = [each for each in lines if said.intersection(content_words(each[1]))]
+    found: dict[str, list[str]] = {}
+    for path, line in meant or (lines if turn.cues.takes_out else ()):
+        found.setdefault(path, []).append(line)
+    edits = (_only(calls, "edit_file", path=[p], find=found[p], replace=[""]) for p in found)
+    return [*chain.from_iterable(edits)]
 
 
 def _from_offered(calls: Sequence[Schema], last: ToolUse) -> list[Schema]:

@@ -190,6 +190,33 @@ def test_a_fact_is_kept_in_its_own_words(root: Path) -> None:
     assert case.values("remember", "fact") == ["My sister lives in Ghent"]
 
 
+def test_a_fact_in_other_words_is_kept_too(root: Path) -> None:
+    case = Case(root, "would you keep in mind my sister's moved to Ghent")
+    assert case.tools == {"remember"} and not case.may_answer
+
+
+def test_a_memory_to_forget_is_looked_up_and_taken_out(root: Path) -> None:
+    request_ = "forget my badge number, i handed it in"
+    case = Case(root, request_)
+    memory = root / "memory" / "MEMORY.md"
+    memory.write_text("# Memory\n\n- Lockers are red.\n- My badge number is 417. <!-- x -->\n")
+    assert case.tools == {"memory_search"} and not case.may_answer
+    assert case.values("memory_search", "query") == [request_]
+    case.play("memory_search", "change", query=request_)
+    assert case.tools == {"edit_file"} and not case.may_answer
+    line = "My badge number is 417."
+    assert case.values("edit_file", "path") == ["memory/MEMORY.md"]
+    assert case.values("edit_file", "find") == [line]
+    case.play("edit_file", "change", path="memory/MEMORY.md", find=line, replace="")
+    assert memory.read_text("utf-8") == "# Memory\n\n- Lockers are red.\n"
+    case.app.close()
+    other = Case(root.with_name("other"), request_)  # that holds nothing of the kind
+    (other.app.home.root / "memory" / "MEMORY.md").write_text("# Memory\n\n- Lockers are red.\n")
+    other.play("memory_search", "change", query=request_)
+    assert other.may_answer
+    other.app.close()
+
+
 def test_a_sum_is_calculated_as_it_stands(root: Path) -> None:
     case = Case(root, "What is 487 times 36?")
     assert case.values("calculate", "expression") == ["487 * 36"]
