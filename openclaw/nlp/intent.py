@@ -159,6 +159,7 @@ class Cues:
     forgets      it surely wants something forgotten
     today        the fact is a note of the day
     expression   a sum to work out
+    sums         it surely asks for a sum of figures that it names
     orders       it says to do something
     begs         it may say so, if only as a question
     parts        it says to do more than one thing
@@ -189,6 +190,7 @@ class Cues:
     forgets: bool = False
     today: bool = False
     expression: str = ""
+    sums: bool = False
     orders: bool = False
     begs: bool = False
     parts: bool = False
@@ -288,6 +290,9 @@ def read_cues(
         forgets=outright and read.has("forget") and not (about_todos or surer),
         today=bool(TODAY.search(request)),
         expression=find_expression(request, only_percentages=bool(FILE.search(request))),
+        sums=read.has("sum")
+        and not (named or read.lacks("asks"))
+        and len(FIGURE.findall(request)) > 1,
         orders=orders,
         begs=not asks and (may_order(read) or not language_of(request)),
         parts=orders and not read.lacks("several"),
@@ -520,6 +525,7 @@ OPERATORS = {
 NUMBER = r"(?<![\w.,:/(-])(\d+(?:\.\d+)?)"
 LAST_NUMBER = r"(\d+(?:\.\d+)?)(?!\w|[.,:/-]\d)"
 OPERATOR = "|".join(re.escape(word) for words in OPERATORS.values() for word in words)
+FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 SUM = re.compile(rf"{NUMBER}\s*({OPERATOR})\s*{LAST_NUMBER}", re.I)
 PERCENTAGE = re.compile(rf"{NUMBER}\s*(?:%|percent|prozent)\s*(?:of|von)\s*{LAST_NUMBER}", re.I)
 UNSURE_SIGNS = frozenset("- / less por per over".split())

@@ -105,8 +105,9 @@ def _first_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
         return known + _only(looks, "read_file", path=cues.named) + changes
     if cues.asks and cues.similar:
         return _only(looks, "read_file", path=cues.similar)
-    if cues.expression:
-        return _only(looks, "calculate", expression=[cues.expression])
+    if cues.expression or cues.sums:
+        spelt_out = {"expression": [cues.expression]} if cues.expression else {}
+        return _only(looks, "calculate", **spelt_out)
     if cues.asks:  # a small model reads another file in place of one that is missing
         missing = {"path": cues.missing}
         looks = [_narrow(step, missing) if _tool(step) == "read_file" else step for step in looks]

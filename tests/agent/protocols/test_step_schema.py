@@ -221,6 +221,9 @@ def test_a_sum_is_calculated_as_it_stands(root: Path) -> None:
     case = Case(root, "What is 487 times 36?")
     assert case.values("calculate", "expression") == ["487 * 36"]
     assert case.tools == {"calculate"} and not case.may_answer
+    longer = Case(root.with_name("other"), "whats 3 nights at 84.50 plus 12 breakfast each")
+    assert longer.values("calculate", "expression") == ["*"]
+    assert longer.tools == {"calculate"} and not longer.may_answer
 
 
 def test_a_named_file_is_the_only_one_to_look_at_first(root: Path) -> None:
