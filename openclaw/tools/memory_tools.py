@@ -236,7 +236,8 @@ class KnowledgeTools:
 def _without_orders(texts: Sequence[str]) -> Sequence[str]:
     """Strip words that repeat the order itself ("put both on my list", "... to my list")."""
     kept = [text for text in texts if not _ORDER.match(text.strip())]
-    return [_TO_LIST.sub("", text) or text for text in kept or texts]
+    bare = kept or [re.sub(r"^\s*(?:put|add)\s+", "", text, flags=re.I) for text in texts]
+    return [_TO_LIST.sub("", text) or text for text in bare]
 
 
 def _without_duplicates(texts: Sequence[str]) -> Sequence[str]:

@@ -133,6 +133,8 @@ def test_an_order_among_the_items_is_no_to_do(world: World) -> None:
     assert "put both" not in world.text()
     assert world.todo("add", list="todo.md", items=["post the letter to my errands list"]).ok
     assert "## Tasks" in world.text() and "- [ ] post the letter ^" in world.text()
+    assert world.todo("add", list="Work", items=["put lemons on the list"]).ok
+    assert "- [ ] lemons ^" in world.text()
     assert world.todo("add", list="Work", items=["add milk to the shopping list"]).ok
     assert world.todo("add", list="Work", items=["call Bea on my todo list by noon"]).ok
     assert "- [ ] call Bea by noon ^" in world.text()
