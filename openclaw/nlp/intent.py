@@ -145,7 +145,8 @@ class Cues:
     skill        a skill whose name or example it says
     offered      a skill that only shares words with it
     lists        to-do lists that it names, also a new one
-    known_lists  all to-do lists
+    known_lists  the lists that a to-do may go to: those that it names, else Tasks; all, where it
+                 may mean one in words that are not known
     new_list     it may name a list that is not there yet
     todos        it is about to-dos
     done         it says that a to-do is done
@@ -236,6 +237,8 @@ def read_cues(
     done = bool(matching and outright and not read.lacks("todo_done"))
     if not asked_lists and outright:
         asked_lists = joined or _find_new_list(request)
+    new_list = any(word.endswith(LIST_ENDS) for word in said)
+    new_list = new_list or language_of(request) in ("", "zh", "ja")
     about_todos = done or (about_lists and bool(asked_lists or said & TODO_WORDS))
     fact = "" if asks or missing else _fact_to_remember(request)  # "make a note called a.md"
     builder = [] if about_todos or fact else rank_blurbs(request, skills)
@@ -272,9 +275,8 @@ def read_cues(
         skill=skill,
         offered=offered.name if offered else "",
         lists=tuple(asked_lists) if about_lists or read.has("todo_list") else (),
-        known_lists=tuple(dict.fromkeys((*lists, "Tasks"))),
-        new_list=any(word.endswith(LIST_ENDS) for word in said)
-        or language_of(request) in ("", "zh", "ja"),
+        known_lists=(*dict.fromkeys((*lists, "Tasks") if new_list else asked_lists or ("Tasks",)),),
+        new_list=new_list,
         todos=about_todos,
         done=done,
         unclear=not (matching or named) and likeliest >= MAY_CHANGE,

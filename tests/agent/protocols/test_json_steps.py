@@ -167,15 +167,18 @@ def test_only_who_may_want_a_program_gets_one(it: Talk) -> None:
     ("order", "lists"),
     [
         ("call dr mertens about the crown, dont let me forget", ["Tasks"]),
+        ("put lasagne sheets on shopping", ["Shopping"]),
         ("Begin a packing list with tent and stove", None),
         ("Leg bitte eine Packliste mit Zelt und Kocher an", None),
     ],
 )
-def test_a_to_do_goes_into_a_list_that_is_there_unless_a_list_is_named(
+def test_a_to_do_goes_into_the_list_that_is_named_or_into_tasks(
     order: str, lists: list[str] | None, it: Talk
 ) -> None:
+    (it.root / "memory" / "TODO.md").write_text("## Shopping\n\n- [ ] milk\n", "utf-8")
     it.say(order, answer("Which one?"))
-    adding = [step for step in options(it.requests[0]) if step.get("action") == {"const": "add"}]
+    adds = ({"const": "add"}, {"enum": ["add"]})
+    adding = [step for step in options(it.requests[0]) if step.get("action") in adds]
     assert adding and all(step["list"].get("enum") == lists for step in adding)
 
 
