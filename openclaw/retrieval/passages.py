@@ -74,6 +74,11 @@ class Passage:
             shape |= {"date": self.date, "ranks": ranks, "reason": self.reason}
         return shape
 
+    def holds(self, other: StoredChunk | LeftOut) -> bool:
+        """Return True when the passage contains these lines."""
+        inside = self.start_line <= other.start_line and other.end_line <= self.end_line
+        return other.path == self.path and inside
+
 
 def passage_from_json(data: Mapping[str, Any]) -> Passage:
     """Return the passage that `as_json` has told with its reasons."""
@@ -185,7 +190,7 @@ def choose_passages(
     """The passages of `for_prompt`, and why the best of the other hits are left out. `known` are
     hits in files that the prompt holds already."""
     found = for_prompt(hits, limits)
-    others = [hit for hit in hits if not any(_lies_within(hit[1], passage) for passage in found)]
+    others = [hit for hit in hits if not any(passage.holds(hit[1]) for passage in found)]
     in_head = [(hit, IN_HEAD) for hit in known if hit[0].score >= limits.score]
     rules = [*in_head, *_reasons(others, _filter_good(hits, limits), found, limits)]
     rules.sort(key=lambda pair: -pair[0][0].score)
@@ -210,12 +215,6 @@ def _reasons(
             yield hit, f"over {limits.tokens} tokens in all"
         else:
             yield hit, f"over {limits.most} passages"
-
-
-def _lies_within(chunk: StoredChunk, passage: Passage) -> bool:
-    """Return True when a passage contains the chunk's lines."""
-    inside = passage.start_line <= chunk.start_line and chunk.end_line <= passage.end_line
-    return chunk.path == passage.path and inside
 
 
 def _left_out(hit: Hit, rule: str) -> LeftOut:

@@ -36,6 +36,7 @@ from openclaw.retrieval.passages import (
     PassageLimits,
     choose_passages,
     distinct,
+    for_prompt,
     passage_of,
 )
 from openclaw.retrieval.question import Query, day_of, shorten_question, to_index_path
@@ -101,8 +102,9 @@ class Search(LiveIndex):
         kind: PromptKind = "",
     ) -> ChosenPassages:
         """Passages good enough to show the model unasked: at most `most`, at most `tokens` in all,
-        none from the files `skip`, which the prompt holds already. And the best of the others, with
-        the reason why each is left out."""
+        of the files `skip`, which the prompt holds already, only what is better than all others: a
+        small model forgets it. And the best of the others, with the reason why each is left out.
+        """
         query = Query(
             shorten_question(question), today, skip=frozenset(skip), order=kind == "order"
         )
@@ -110,12 +112,17 @@ class Search(LiveIndex):
 
         def choose(look: _Lookup) -> ChosenPassages:
             hits, known = look(query), look(in_head) if in_head.only else ()
+            surest, *_ = scores = PROMPT_SCORES[kind]
             chosen = ChosenPassages([])
-            for score in PROMPT_SCORES[kind]:
+            for score in scores:
                 chosen = choose_passages(hits, PassageLimits(most, tokens, score, count), known)
                 if chosen.passages:
                     break
-            return chosen
+            again = for_prompt(known, PassageLimits(1, tokens, surest, count))
+            if not again or (hits and hits[0][0].score >= again[0].score):
+                return chosen
+            left_out = [each for each in chosen.left_out if not again[0].holds(each)]
+            return ChosenPassages([*again, *chosen.passages], left_out)
 
         return self._choose_hits(query, choose, PROMPT_EMBED_SECONDS)
 

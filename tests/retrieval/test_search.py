@@ -580,14 +580,21 @@ def test_a_line_and_its_repetition_on_a_page_are_one() -> None:
     assert [chunk.row for _, chunk in distinct([page, source, other], 9)] == [1, 9]
 
 
-def test_recall_gives_what_answers_and_skips_what_the_prompt_holds(
-    home: Path, opened: Callable[..., Search]
+def test_recall_gives_what_answers(opened: Callable[..., Search]) -> None:
+    search = opened()
+    assert recalled(search, "boiler serviced Olsen")[0].path == "memory/2026-03-02.md"
+    assert recalled(search, "quantum chromodynamics") == []
+
+
+def test_what_the_prompt_holds_is_given_again_only_when_it_is_the_best(
+    opened: Callable[..., Search],
 ) -> None:
     search = opened()
-    question = "boiler serviced Olsen"
-    assert recalled(search, question)[0].path == "memory/2026-03-02.md"
-    assert recalled(search, question, "memory/2026-03-02.md") == []
-    assert recalled(search, "quantum chromodynamics") == []
+    day, asked = "memory/2026-03-02.md", "boiler serviced Olsen"
+    assert [each.path for each in recalled(search, asked, day)] == [day]
+    both = "The boiler: was it serviced before the ferry to Bergen leaves at noon?"
+    best = recalled(search, both)[0].path
+    assert best != day and day not in [each.path for each in recalled(search, both, day)]
 
 
 def test_a_question_about_own_things_is_shown_what_is_less_near_for_want_of_better(
