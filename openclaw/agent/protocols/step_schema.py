@@ -91,9 +91,10 @@ def _first_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
             return [_answer("answer"), *changing]  # perhaps no to-do of that kind is there
         if cues.orders:
             return changing
+        known = [_answer("answer")] if turn.has_passages else []
         there = [name for name in cues.lists if name in cues.known_lists]
         shown = _only(looks, "todo", action=["list"], list=there) or _only(looks, "todo")
-        return shown + changing
+        return known + shown + changing
     if errand := _errand(turn, toolbox):
         return errand
     if cues.named and changes and (cues.missing or cues.takes_out):
