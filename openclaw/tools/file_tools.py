@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.frozen import frozen
-from openclaw.memory.tables import show_sums
+from openclaw.memory.tables import show_sums, table_rows
 from openclaw.memory.todos import add_todos
 from openclaw.security.masking import Masker, no_secrets
 from openclaw.security.secrets import find_key_begin
@@ -425,7 +425,14 @@ def with_newline(text: str) -> str:
 
 
 def append_text(old: str, text: str) -> str:
-    """Append a text on lines of its own. Raises ToolProblem for an empty one."""
+    """Append a text on lines of its own. Behind a table, a line with a comma less than the table
+    has columns is a row of it, which a small model writes so. Raises ToolProblem for an empty text.
+    """
+    lines = old.splitlines()
+    if lines and lines[-1].startswith("|") and "|" not in text:
+        cells = [cell.strip() for cell in text.strip().split(",")]
+        if len(cells) == len([*table_rows(lines)][-1][1]) and "\n" not in text.strip():
+            text = f"| {' | '.join(cells)} |"
     newline = "\r\n" if "\r\n" in old else "\n"
     start = old + (newline if old and not old.endswith(("\n", "\r")) else "")
     new = start + with_newline(text.lstrip("\n") if old else text).replace("\n", newline)

@@ -6,10 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from openclaw import types
 from openclaw.frozen import frozen
+from openclaw.nlp.dates import find_named_day, parse_day
 from openclaw.security.untrusted import break_tokens, defuse, plain_source
 from openclaw.storage.home import Home
 from openclaw.storage.text import text_or_none, without_comments
@@ -171,12 +173,22 @@ class KnowledgeTools:
         if not new:
             shown = self._show_list(list_name)
             raise ToolProblem(f"Already there: {', '.join(known)}. Nothing was added.\n{shown}")
+        if len(new) == 1 and (day := self._day_left_out(new[0])):
+            new = [f'{new[0]} due:"{day}"']
         self._note_before()
         added = self.todos.add(list_name, new)
         words = f"Added to {added[0].list}: {', '.join(todo.text for todo in added)}."
         if known:
             words += f" Already there: {', '.join(known)}."
         return f"{words}\n{_list_lines(added[0].list, self.todos.items())}"
+
+    def _day_left_out(self, text: str) -> str:
+        """The words of the day that the request names and a to-do for it does not: "remind me on
+        friday to pack" becomes "pack" in a small model."""
+        day = find_named_day(self.turn_changes.request)
+        if day is None or "due:" in text or find_named_day(text):
+            return ""
+        return day if parse_day(day, date.today()) else ""
 
     def _change(self, action: Action, texts: Sequence[str], name: str) -> str:
         items = self.todos.items()

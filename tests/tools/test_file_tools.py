@@ -373,6 +373,18 @@ def test_append_begins_on_a_line_of_its_own(
     assert "workspace/log.txt" not in turn_changes.read
 
 
+def test_a_line_with_as_many_parts_as_a_table_has_columns_becomes_its_row(
+    files: FileTools, home: Home
+) -> None:
+    table = "# Orders\n\n| who | what | pieces |\n|---|---|---|\n| Ott | plates | 8 |\n"
+    path = home.workspace / "orders.md"
+    path.write_text(table, "utf-8")
+    files.append_file("orders.md", "Seitz, bread plates, 12\n")
+    assert path.read_text("utf-8") == f"{table}| Seitz | bread plates | 12 |\n"
+    files.append_file("orders.md", "Paid: Ott, Seitz")
+    assert path.read_text("utf-8").endswith("| 12 |\nPaid: Ott, Seitz\n")
+
+
 def test_append_keeps_crlf_and_makes_a_missing_file(files: FileTools, home: Home) -> None:
     path = home.workspace / "dos.txt"
     path.write_bytes(b"a\r\nb\r\n")

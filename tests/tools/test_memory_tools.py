@@ -153,6 +153,24 @@ def test_what_is_there_already_is_not_added_twice(world: World) -> None:
     assert world.todo("add", list="Party", items=["bread"]).ok
 
 
+@pytest.mark.parametrize(
+    ("request_", "item", "line"),
+    [
+        ("remind me on friday to pack the lights", "pack lights", "pack lights due:2026-11-27"),
+        ("rappelle-moi demain d'acheter du pain", "acheter du pain", "pain due:2026-11-22"),
+        ("pack the lights on friday", "pack on friday", "pack on friday"),
+        ("pack the lights on friday", "pack due:2026-12-01", "pack due:2026-12-01"),
+        ("pack the lights", "pack", "pack"),
+    ],
+)
+def test_a_day_that_the_request_names_is_kept(
+    world: World, request_: str, item: str, line: str
+) -> None:
+    world.turn_changes.request = request_
+    assert world.todo("add", items=[item]).ok
+    assert f"{line} ^" in world.text()
+
+
 @pytest.mark.parametrize("item", ["0a1b2c3d", "^0a1b2c3d", "Bread", "[ ] bread."])
 def test_done_takes_an_id_or_a_text(world: World, item: str) -> None:
     outcome = world.todo("done", item=item)
