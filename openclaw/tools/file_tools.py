@@ -380,7 +380,7 @@ def _format_page(name: str, page: list[str], start: int, total: int, damaged: bo
 
 _NEWLINE = r"(?:\r\n|\n|\r)"
 _LIST_MARK = re.compile(r"\s*(?:(?:[-*+]|\d+[.)])(?:\s+\[[ xX]\])?\s*)?")
-_COMMENTS = re.compile(r"\s*(?:<!--.*?-->\s*)*")
+_COMMENTS = re.compile(r"\s*(?:<!--(?:(?!-->).)*-->\s*)*")
 _MAX_SHOWN = 3
 _LONGEST_SHOWN = 160
 

@@ -334,6 +334,11 @@ def test_an_edit_is_exact_first_and_then_minds_no_blanks(
     assert replace_passage(text, find, replace)[0] == result
 
 
+def test_many_comments_behind_a_passage_are_read_at_once() -> None:
+    comments = "<!--a-->" * 60
+    assert replace_passage(f"- tea {comments}x\n", "tea", "")[0] == f"-  {comments}x\n"
+
+
 @pytest.mark.parametrize(
     ("find", "replace", "words"),
     [
