@@ -74,7 +74,7 @@ class Passage:
             shape |= {"date": self.date, "ranks": ranks, "reason": self.reason}
         return shape
 
-    def holds(self, other: StoredChunk | LeftOut) -> bool:
+    def holds(self, other: StoredChunk) -> bool:
         """Return True when the passage contains these lines."""
         inside = self.start_line <= other.start_line and other.end_line <= self.end_line
         return other.path == self.path and inside

@@ -597,6 +597,21 @@ def test_what_the_prompt_holds_is_given_again_only_when_it_is_the_best(
     assert best != day and day not in [each.path for each in recalled(search, both, day)]
 
 
+def test_what_the_prompt_holds_counts_among_the_passages_and_their_tokens(
+    home: Path, opened: Callable[..., Search]
+) -> None:
+    head, asked = "memory/MEMORY.md", "boiler serviced Olsen cellar key"
+    write(home, head, "- The boiler was serviced by Olsen, the cellar key is his.\n")
+    for month in ("March", "April", "May", "June"):
+        line = f"- The boiler in the cellar was serviced by Olsen in {month}.\n"
+        write(home, f"memory/{month}.md", line)
+    chosen = opened().chosen_for_prompt(asked, (head,), 3, 120, len)
+    assert chosen.passages[0].path == head
+    assert 1 < len(chosen.passages) <= 3
+    assert sum(len(each.text) for each in chosen.passages) <= 120
+    assert head not in [each.path for each in chosen.left_out]
+
+
 def test_a_question_about_own_things_is_shown_what_is_less_near_for_want_of_better(
     opened: Callable[..., Search],
 ) -> None:
