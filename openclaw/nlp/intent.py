@@ -240,7 +240,9 @@ def read_cues(
     new_list = any(word.endswith(LIST_ENDS) for word in said)
     new_list = new_list or language_of(request) in ("", "zh", "ja")
     about_todos = done or (about_lists and bool(asked_lists or said & TODO_WORDS))
-    fact = "" if asks or missing else _fact_to_remember(request)  # "make a note called a.md"
+    # "make a note called a.md" is about a file, "remember that it is in a.md" is not.
+    about_file = missing and not SAYS_THAT.search(request)
+    fact = "" if asks or about_file else _fact_to_remember(request)
     builder = [] if about_todos or fact else rank_blurbs(request, skills)
     wanted = read_errands(request)
     if named or wanted.tools:  # needs no skill, unless the request names one

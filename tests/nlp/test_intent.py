@@ -391,6 +391,10 @@ def test_a_memory_to_forget_is_no_to_do() -> None:
 def test_a_note_in_a_file_is_no_fact_to_remember() -> None:
     seen = cues_of("make a note called party.md: 18 December, 7 pm, bring salad")
     assert seen.missing == ("party.md",) and not (seen.fact or seen.remembers)
+    assert (
+        cues_of("remember that the budget is in costs.xlsx").fact == "The budget is in costs.xlsx"
+    )
+    assert cues_of("note that the config lives in app.yaml").fact == "The config lives in app.yaml"
 
 
 # -------- sums
