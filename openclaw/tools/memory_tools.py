@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from openclaw import types
 from openclaw.frozen import frozen
+from openclaw.nlp.classifier import read_message
 from openclaw.nlp.dates import find_named_day, parse_day
 from openclaw.security.untrusted import break_tokens, defuse, plain_source
 from openclaw.storage.home import Home
@@ -188,6 +189,8 @@ class KnowledgeTools:
         day = find_named_day(self.turn_changes.request)
         if day is None or "due:" in text or find_named_day(text):
             return ""
+        if not read_message(self.turn_changes.request).lacks("several"):
+            return ""  # it may be the day of another to-do
         return day if parse_day(day, date.today()) else ""
 
     def _change(self, action: Action, texts: Sequence[str], name: str) -> str:

@@ -161,6 +161,7 @@ def test_what_is_there_already_is_not_added_twice(world: World) -> None:
         ("pack the lights on friday", "pack on friday", "pack on friday"),
         ("pack the lights on friday", "pack due:2026-12-01", "pack due:2026-12-01"),
         ("pack the lights", "pack", "pack"),
+        ("add call mum, and remind me on friday to pay the rent", "call mum", "call mum"),
     ],
 )
 def test_a_day_that_the_request_names_is_kept(
