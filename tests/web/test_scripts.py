@@ -309,7 +309,11 @@ def test_a_memory_is_changed_where_it_stands_by_now(script: Script) -> None:
         assert.equal(sent[1].path, "/api/memory?note=memory%2Fa.md%3A3");
         routes["GET /api/review"] = [];
         await remember.fire("click"); await wait();
-        assert.equal(calls.filter((each) => each.method !== "GET").length, 2);""",
+        assert.equal(calls.filter((each) => each.method !== "GET").length, 2);
+        routes["GET /api/memory"] = [note(2, "wrong"), note(4, "wrong")];
+        await forget.fire("click"); await wait();
+        const [last] = calls.filter((each) => each.method === "DELETE").slice(-1);
+        assert.equal(last.path, "/api/memory?note=memory%2Fa.md%3A4");""",
     )
 
 

@@ -44,7 +44,8 @@ export async function fillMemory(box, act) {
  */
 async function findAgain(list, note) {
   const all = await fetchJson(list);
-  const found = all.find((/** @type {any} */ each) => each.path === note.path && each.text === note.text);
+  const same = all.filter((/** @type {any} */ each) => each.path === note.path && each.text === note.text);
+  const found = same.find((/** @type {any} */ each) => each.line === note.line) || same[0];
   if (!found) throw new Error(`this is no longer there: ${note.text}`);
   return found;
 }
