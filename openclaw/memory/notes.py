@@ -250,7 +250,8 @@ class Notes:
         found: list[Note] = []
         for path in dict.fromkeys((self.target(where), self.target("today"))):
             text = read_markdown(path)
-            starts = [section.start for section in read_page(text).sections]
+            first, *others = sections = read_page(text).sections
+            starts = [section.start for section in sections]
             old = [
                 (bisect(starts, entry.at), note)
                 for entry, note in parse_pairs(text, path)
@@ -258,7 +259,8 @@ class Notes:
                 and corrects(fact, entry.text)
             ]
             single = len({section for section, _ in old}) == 1
-            found += [note for section, note in old if single or section == 1]
+            top = all(first.level < other.level for other in others)  # its heading is of them all
+            found += [note for section, note in old if single or (top and section == 1)]
         return found
 
     def _write(self, path: Path, fact: str, meta: Meta, old: Sequence[Note]) -> SavedNote:

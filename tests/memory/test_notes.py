@@ -110,6 +110,8 @@ def test_a_fact_corrects_nothing_where_it_may_mean_several_things(notes: Notes) 
     assert notes.remember("The tyre pressure is 2.5 bar").superseded == ()
     assert [old.line for old in notes.remember("The tyre pressure is 2.6 bar").superseded] == [3]
     assert path.read_text("utf-8").endswith(things)
+    lasting(notes, things)  # its first heading is none of the whole page
+    assert notes.remember("The tyre pressure is 2.7 bar").superseded == ()
 
 
 def test_a_note_of_today_corrects_no_lasting_fact_and_no_other_day(notes: Notes) -> None:
