@@ -47,6 +47,7 @@ _QUOTED = re.compile('["\u201c\u201e\u00ab\u300c`]')
 _DIGITS = re.compile(r"\d+(?:[.,:]\d+)*")
 # Scripts without blanks between the words: each character is a word.
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+_HAN_OR_KANA = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 _WORD = re.compile(rf"[{_CJK}]|[^\W\d_{_CJK}]+(?:'[^\W\d_{_CJK}]+)?|0|[?!.,:;]|\u00b7\w+")
 
 
@@ -116,6 +117,8 @@ def language_of(text: str) -> str:
         return ""
     labels = _read("language", text)
     best = labels.best(*labels.probabilities)
+    if best in ("zh", "ja") and not _HAN_OR_KANA.search(text):
+        return ""
     return best if labels.has(best) else ""
 
 

@@ -158,6 +158,8 @@ def test_who_a_line_is_about_does_not_matter() -> None:
         ("où est-ce que j'ai posé les clés de la cabane", "fr"),
         ("小屋的钥匙我放在哪里了", "zh"),
         ("物置の鍵をどこに置きましたか", "ja"),
+        ("Well. Well. Well. Well. Well. Well.", ""),
+        ("우유를 목록에 추가해 줄래?", ""),
         ("12:30", ""),
         ("", ""),
     ],

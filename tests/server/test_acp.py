@@ -79,7 +79,7 @@ def test_a_conversation_is_told_as_it_happens_and_told_again_when_it_is_loaded(
         assert names[:5] == ["undo", "redo", "compact", "todo", "memory"]
         assert "plan-day" in names
 
-        assert await editor.say(talk, "Put milk on the list instead of bread.") == "end_turn"
+        assert await editor.say(talk, "Put milk into list.md instead of bread.") == "end_turn"
         assert editor.text() == "The list has milk."
         assert editor.text("agent_thought_chunk").endswith("A list, then.")
         refused, seen, made = editor.calls()
@@ -95,7 +95,7 @@ def test_a_conversation_is_told_as_it_happens_and_told_again_when_it_is_loaded(
         assert made["locations"] == [{"path": str(home / "workspace/list.md"), "line": 1}]
         title = {"sessionUpdate": "session_info_update", "title": editor.told[-1]["title"]}
         assert editor.told[-1] == title
-        assert title["title"].startswith("Put milk on the list")
+        assert title["title"].startswith("Put milk into list.md")
 
         [listed] = (await editor.agent.list_sessions(cwd=str(home))).sessions
         assert (listed.session_id, listed.title) == (talk, title["title"])
@@ -108,7 +108,7 @@ def test_a_conversation_is_told_as_it_happens_and_told_again_when_it_is_loaded(
         assert editor.text() == ""
         loaded = await editor.agent.load_session(cwd=str(home), session_id=talk, mcp_servers=[])
         assert loaded.modes.current_mode_id == "edit"
-        assert editor.text("user_message_chunk") == "Put milk on the list instead of bread."
+        assert editor.text("user_message_chunk") == "Put milk into list.md instead of bread."
         assert (editor.text(), len(editor.calls())) == before
 
     in_editor(use)
