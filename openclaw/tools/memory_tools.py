@@ -314,7 +314,8 @@ def _open_lines(items: Sequence[Todo]) -> str:
 
 
 RESULTS = 5
-LINES = re.compile(r"\s*(?P<start>\d+)\s*(?:[-:\u2013]\s*(?P<end>\d+))?\s*")
+LINES = re.compile(r"\s*(?P<start>\d+)\s*(?:[-:\u2013]\s*(?P<end>\d+))?(?![\w.])")
+"""A small model copies the passage behind its lines: "3-4: We fly on 14 March"."""
 MAX_LINES = 200
 
 
@@ -340,25 +341,32 @@ class RecallTools:
         """Find what memory and notes say, by words and meaning."""
         if not query.strip():
             raise ToolProblem("query is empty: say what to look for.")
-        found = self.searcher.search(query, RESULTS)
-        if not found:
-            return f'Nothing in memory or files is about "{query}".'
-        lines: list[str] = []
-        for passage in found:
-            shown = Shown(passage["path"], passage["start_line"], passage["end_line"])
-            self.turn_changes.shown[len(lines)] = shown
-            lines += show_passage(passage).split("\n")
-        return "\n".join(lines)
+        return self._find(query) or f'Nothing in memory or files is about "{query}".'
 
     def memory_get(self, path: str, lines: str) -> str:
         """Read lines around a found passage, such as "10-20"."""
-        found = LINES.fullmatch(lines)
+        found = LINES.match(lines)
         if not found:
             raise ToolProblem(f"lines is like 10-20, not {lines}.")
         start = max(1, int(found["start"]))
         end = min(int(found["end"] or start), start + MAX_LINES - 1)
-        text, self.turn_changes.shown[1] = self.searcher.get(path, start, max(start, end))
+        try:
+            text, self.turn_changes.shown[1] = self.searcher.get(path, start, max(start, end))
+        except ToolProblem as problem:
+            # A small model makes up the path, and again the same one.
+            if not (passages := self._find(self.turn_changes.request)):
+                raise
+            return f"{passages}\n({problem})"
         return text
+
+    def _find(self, question: str) -> str:
+        """The passages about a question, "" for none."""
+        lines: list[str] = []
+        for passage in self.searcher.search(question, RESULTS) if question.strip() else ():
+            shown = Shown(passage["path"], passage["start_line"], passage["end_line"])
+            self.turn_changes.shown[len(lines)] = shown
+            lines += show_passage(passage).split("\n")
+        return "\n".join(lines)
 
 
 def show_passage(passage: Mapping[str, Any]) -> str:

@@ -384,12 +384,38 @@ def test_a_search_without_a_hit_says_so() -> None:
 
 @pytest.mark.parametrize(
     ("lines", "start", "end"),
-    [("3", 3, 3), ("3-9", 3, 9), ("3:9", 3, 9), (" 3 - 9 ", 3, 9), ("9-3", 9, 9), ("0-2", 1, 2)],
+    [
+        ("3", 3, 3),
+        ("3-9", 3, 9),
+        ("3:9", 3, 9),
+        (" 3 - 9 ", 3, 9),
+        ("9-3", 9, 9),
+        ("0-2", 1, 2),
+        ("3-4: We fly on 14 March.", 3, 4),
+    ],
 )
 def test_lines_are_given_as_a_range(lines: str, start: int, end: int) -> None:
     turn_skills = Shelf()
     RecallTools(turn_skills, TurnChanges()).memory_get("a.md", lines)
     assert turn_skills.asked == [("a.md", start, end)]
+
+
+def test_a_place_that_is_not_there_gives_what_memory_has_on_the_request() -> None:
+    class Found(Shelf):
+        def search(self, question: str, k: int) -> list[dict[str, Any]]:
+            assert question == "Which locker do I have?"
+            at = {"path": "memory/MEMORY.md", "start_line": 7, "end_line": 7}
+            return [{**at, "text": "- My locker is number 63."}]
+
+        def get(self, path: str, start: int, end: int) -> tuple[str, Shown]:
+            raise ToolProblem(f"{path} is not in memory.")
+
+    changes = TurnChanges(request="Which locker do I have?")
+    text = RecallTools(Found(), changes).memory_get("memory/locker", "63")
+    assert text == (
+        "memory/MEMORY.md:7: My locker is number 63.\n(memory/locker is not in memory.)"
+    )
+    assert changes.shown == {0: Shown("memory/MEMORY.md", 7, 7)}
 
 
 def test_lines_that_are_none_are_answered_with_what_is_valid() -> None:
