@@ -194,6 +194,8 @@ def test_a_form_without_a_legal_value_is_left_out_and_a_long_list_is_free() -> N
         ("read_page", {"path": "a", "from_line": None}, "a@1"),
         ("read_page", '{"path": "a", "from_line": 4}', "a@4"),
         ("read_page", "a.md", "a.md@1"),
+        ("read_page", {"path": "read_page(a.md)"}, "a.md@1"),
+        ("read_page", {"path": "read_page(notes, 'a.md')"}, "a.md@1"),
         ("read_page", {"arguments": {"path": "a"}}, "a@1"),
         ("read-page", {"path": "a"}, "a@1"),
         ("functions.Read_Page", {"path": "a"}, "a@1"),
