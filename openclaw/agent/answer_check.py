@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from datetime import date
 from pathlib import PurePosixPath
 
-from openclaw.agent.protocols.base import RunningTurn
-from openclaw.agent.protocols.json_steps import IN_FORM, first_line
+from openclaw.agent.protocols.base import ModelStep, RunningTurn
+from openclaw.agent.protocols.json_steps import IN_FORM, NO_FILE, first_line
 from openclaw.agent.protocols.step_schema import READING, answer_form, line_form, only_shapes_answer
 from openclaw.frozen import frozen
-from openclaw.messages import ToolUse
+from openclaw.messages import ToolCall, ToolUse
 from openclaw.nlp.claims import SHORTEST_CLAIM, count_releasable, find_claims
 from openclaw.nlp.classifier import LANGUAGES, language_of, read_answer, read_message
 from openclaw.nlp.invented import left_blanks
@@ -28,7 +29,7 @@ from openclaw.types import CHANGING
 __all__ = [
     "Fault",
     "begin_of_answer",
-    "clean_answer",
+    "clean_step",
     "count_releasable",
     "find_fault",
     "hint_sentences",
@@ -69,7 +70,7 @@ and rounded in many ways."""
 SHORTEST_HINT = 12
 LONGEST_RESULT = 600
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
-_CLOCK = re.compile(r"^Now: [^\n]*?(\d{4}-\d\d-\d\d)", re.MULTILINE)
+_CLOCK = re.compile(r"^Now: [^\n]*?(\d{4}-\d\d-\d\d).*", re.MULTILINE)
 """The line of the tail that tells the time (`openclaw.agent.prompt.make_tail`)."""
 
 
@@ -106,10 +107,29 @@ def begin_of_answer(text: str, hints: Collection[str]) -> str:
     return text[: len(text) - max(begun, default=0)]
 
 
-def clean_answer(answer: str, turn: RunningTurn, toolbox: Toolbox) -> str:
-    """Return an answer without hints of this program, which a small model repeats. When nothing is
-    left: what was done, else what the last call brought."""
-    if said := _without(answer, hint_sentences(turn)).strip():
+def clean_step(step: ModelStep, turn: RunningTurn, toolbox: Toolbox) -> ModelStep:
+    """Return a step without hints of this program, which a small model repeats in its answer and in
+    what it writes; there it repeats the tail of the prompt too."""
+    hints = hint_sentences(turn)
+    if step.calls:
+        clock = _CLOCK.search(turn.user.context)
+        hints |= {*turn.cues.lines, clock[0] if clock else ""}
+        return replace(step, calls=tuple(_clean_call(call, hints) for call in step.calls))
+    return replace(step, answer=_clean_answer(step.answer, hints, turn, toolbox))
+
+
+def _clean_call(call: ToolCall, hints: Collection[str]) -> ToolCall:
+    texts = {name: text for name, text in call.arguments.items() if isinstance(text, str)}
+    clean = {name: _without(text, hints).strip() for name, text in texts.items()}
+    new = {name: text for name, text in clean.items() if text and text != texts[name].strip()}
+    return replace(call, arguments={**call.arguments, **new}) if new else call
+
+
+def _clean_answer(answer: str, hints: Collection[str], turn: RunningTurn, toolbox: Toolbox) -> str:
+    """Return the answer without hints. When nothing is left: what was done, else what the last call
+    brought."""
+    said = _without(answer, hints).strip()
+    if said or not answer:
         return said
     first: dict[str, ToolUse] = {}  # without what was told of a call that came again
     for use in turn.uses:
@@ -135,6 +155,8 @@ def find_fault(answer: str, turn: RunningTurn, toolbox: Toolbox, *, changed: boo
         return Fault("claimed a change that did not happen", hint, claims, "change")
     if name := _untouched_file(answer, turn, toolbox):
         return Fault(f"left {name} out", UNTOUCHED.format(name=name), kind="change")
+    if name := _unsaid_missing(answer, turn):
+        return Fault(f"did not say that there is no {name}", NO_FILE.format(request=turn.request))
     repeats = len(answer) >= SHORTEST_HINT and answer.strip() == turn.user.content.strip()
     if repeats and not changed:  # "The bill is paid." is true when it was ticked
         kind = "" if read_message(answer).lacks("orders") else "change"
@@ -164,6 +186,15 @@ def _untouched_file(answer: str, turn: RunningTurn, toolbox: Toolbox) -> str:
     if tried or not turn.cues.orders or not toolbox.shapes(frozenset({"write"})):
         return ""
     return next((name for name in turn.cues.missing if name not in answer), "")
+
+
+def _unsaid_missing(answer: str, turn: RunningTurn) -> str:
+    """Return the file that a question asks about when there is none of that or a similar name and
+    the answer, from other files, does not say so; else ""."""
+    cues = turn.cues
+    if not (turn.uses and cues.asks) or cues.named or cues.similar or any(_refusals(answer)):
+        return ""
+    return next(iter(cues.missing), "")
 
 
 def _tells_nothing(answer: str) -> bool:

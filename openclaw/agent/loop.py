@@ -112,9 +112,8 @@ class Loop:
         if reply.stop_reason == "length":
             yield events.Notice(f"the reply was cut at {request.max_tokens} tokens (max_tokens)")
         step = self.protocol.read(reply, turn, self.toolbox)
-        if step.answer and not step.calls and _has_hints(turn):
-            answer = _load_check().clean_answer(step.answer, turn, self.toolbox)
-            step = replace(step, answer=answer)
+        if _has_hints(turn):
+            step = _load_check().clean_step(step, turn, self.toolbox)
         turn.thought = step.thought or reply.thinking
         if step.thought:
             yield events.Thought(step.thought)

@@ -82,6 +82,31 @@ def test_a_hint_alone_becomes_what_the_last_call_brought(tmp_path: Path) -> None
     assert "Already done" not in done(happened).answer
 
 
+def test_the_programs_own_hint_is_no_part_of_a_file(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home", protocol="json")
+    (it.root / "workspace" / "trip.md").write_text("We fly on Sunday.\n", "utf-8")
+    asked = "Read trip.md and write the day into day.txt."
+    content = f"There is no file day.txt.\n\nNow the next step for: {asked} Sunday"
+    it.say(
+        asked,
+        call("read_file", "json", "change", path="workspace/trip.md"),
+        call("write_file", "json", "change", path="day.txt", content=content),
+        answer("It is written.", "json"),
+    )
+    assert (it.root / "workspace" / "day.txt").read_text("utf-8").strip() == "Sunday"
+
+
+def test_a_file_that_is_missing_is_not_passed_over_for_another(it: Talk) -> None:
+    (it.root / "workspace" / "trip.md").write_text("We travel on Sunday.\n", "utf-8")
+    happened = it.say(
+        "What does budget-2031.md say about travel?",
+        call("read_file", path="workspace/trip.md"),
+        "We travel on Sunday.",
+        "There is no file budget-2031.md.",
+    )
+    assert done(happened).answer == "There is no file budget-2031.md."
+
+
 def test_the_users_own_words_are_no_answer(it: Talk) -> None:
     said = "The batteries are bought already, you may tick them."
     assert done(it.say(said, said, "Which batteries?")).answer == "Which batteries?"
