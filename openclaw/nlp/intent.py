@@ -101,7 +101,8 @@ MAY_ORDER = 0.3
 HARDLY = 0.05
 """A request that is less likely than this to want a to-do removed gets no tool that removes one. Of
 660 messages of authors not seen that surely ask for to-dos and order nothing with so much as this
-probability, 6 want something done too."""
+probability, 6 want something done too. Of 19 that want a memory forgotten and are surely taken to
+want a to-do removed, 14 are more likely to want the first, and 42 of 684 that want the second."""
 LIKELY = 0.5
 """An order that is so likely to be about to-dos or memories gets a line that names the tool: of
 6,904 messages of authors not seen 80 % are about just that. It gets no tool that runs programs
@@ -248,7 +249,9 @@ def read_cues(
     if named or wanted.tools:  # needs no skill, unless the request names one
         builder = [each for each in builder if each.name in said]
     skill = next((each.name for each in builder if is_clear_match(request, each)), "")
-    if not (builder or fact or named) and read.has(*TODO_LABELS):
+    # "take out the old garage": a memory, where no to-do has such words
+    perhaps = read.has("todo_remove") and read.probabilities["forget"] >= HARDLY and not matching
+    if not (builder or fact or named or perhaps) and read.has(*TODO_LABELS):
         about_todos = True
     language = _other_language(request)
     lines += [f"{name} is a to-do list." for name in asked_lists if about_lists and name in lists]
@@ -291,7 +294,7 @@ def read_cues(
         and not is_there,
         fact=fact,
         remembers=outright and read.has("remember") and not (about_todos or surer),
-        forgets=outright and read.has("forget") and not (about_todos or surer),
+        forgets=outright and (read.has("forget") or perhaps) and not (about_todos or surer),
         today=bool(TODAY.search(request)),
         expression=find_expression(request, only_percentages=bool(FILE.search(request))),
         sums=read.has("sum")

@@ -388,6 +388,13 @@ def test_a_memory_to_forget_is_no_to_do() -> None:
     assert seen.forgets and not (seen.remembers or seen.todos)
 
 
+def test_what_may_be_a_memory_to_forget_is_one_where_no_to_do_has_its_words() -> None:
+    asked = "take out the old garage"
+    assert cues_of(asked).forgets and not cues_of(asked).todos
+    seen = read_cues(asked, [], todos=["Clear the old garage"])
+    assert seen.todos and not seen.forgets
+
+
 def test_a_note_in_a_file_is_no_fact_to_remember() -> None:
     seen = cues_of("make a note called party.md: 18 December, 7 pm, bring salad")
     assert seen.missing == ("party.md",) and not (seen.fact or seen.remembers)
