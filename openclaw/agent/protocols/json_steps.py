@@ -24,6 +24,7 @@ from openclaw.agent.protocols.step_schema import (
 )
 from openclaw.messages import Entry, Message, ToolUse, with_context
 from openclaw.models.base import Reply
+from openclaw.nlp.words import content_words
 from openclaw.receipt import TODO_FILE
 from openclaw.tools.toolbox import Toolbox
 
@@ -45,6 +46,7 @@ LOOKED_TO_DO = """\
 With this result, answer the user. The user asked:
 {request}
 (If it does not hold the answer, or something is still to be done: {{"kind":"more"}})"""
+LOOKED_AT_ALL = "With this result, answer the user. The user asked:\n{request}"
 CHANGED = "{done}\nTell the user so in one plain sentence."
 CHANGED_PART = """\
 Done. Tell the user in one plain sentence what was done. The user asked:
@@ -136,6 +138,8 @@ class JsonSteps(StepProtocol):
     ) -> tuple[str, str]:
         """Return the text after these calls, and the turn's next value of `closing`."""
         if turn.closing == "must":
+            if turn.repeats == 1 and skill_goes_on(turn.skill, uses, toolbox):
+                return FOLLOW, "no"
             return ENOUGH, "must"
         if not uses:
             turn.looked += 1
@@ -164,7 +168,20 @@ class JsonSteps(StepProtocol):
             return RAN, "may"
         if turn.kind == "change" or unread_names(turn, uses):
             return NEXT, "no"
-        return (LOOKED_TO_DO if turn.cues.begs else LOOKED), "may"
+        if turn.cues.begs:
+            return LOOKED_TO_DO, "may"
+        # A very small model asks for more, to look the same up again.
+        return (LOOKED_AT_ALL, "must") if _is_found(turn, last) else (LOOKED, "may")
+
+
+def _is_found(turn: RunningTurn, last: ToolUse) -> bool:
+    """Return True when the files that a request names have been read, or when a line of the last
+    result has two thirds of its words."""
+    if turn.cues.named:
+        return True
+    words = {*content_words(turn.request)}
+    shared = (len(words.intersection(content_words(line))) for line in last.output.splitlines())
+    return len(words) > 1 and max(shared, default=0) * 3 >= len(words) * 2
 
 
 def first_line(output: str) -> str:

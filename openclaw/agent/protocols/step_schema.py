@@ -147,8 +147,19 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     last = used[-1] if used else NO_CALL
     if turn.skill:
         forms = skill_calls(turn.skill, toolbox)
+        if (
+            turn.cues.asks
+            and not turn.cues.skill
+            and any(u.tool == "read_skill" for u in turn.uses)
+        ):
+            writes = _calls("change", CHANGES, toolbox)  # the model has chosen the skill by itself
+            forms = [f for f in forms if f not in writes and _tool(f) not in WRITING]
         if any(use.tool != "read_skill" for use in used):
             forms = _from_offered(forms, last)
+            if turn.repeats:  # it goes on with the next step, where there is one
+                tools = {*map(_tool, forms)}
+                later = later_tools(turn.skill, tools, {use.tool for use in turn.uses})
+                forms = [form for form in forms if _tool(form) in later] or forms
             # Where a blank of the skill was refused, a small model would write it again.
             blank = not last.ok and COPIED in last.output
             forms = [_with_pattern(form, UNBLANKED) if blank else form for form in forms]
@@ -162,12 +173,22 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     unread = _reads(calls, unread_names(turn, ()))
     if unread and not last.ok and NOT_SAID in last.output:
         return unread  # what it made up may stand in a file that the request names
+    written = {_base(use.input.get("path")) for use in turn.uses if use.ok and use.tool in WRITING}
+    new = {"path": [name for name in turn.cues.missing if _base(name) not in written]}
+    if not used and turn.corrected and (writing := _only(calls, "write_file", **new)):
+        return [_answer(kind), *writing]  # nothing was done with the file that it names
+    if turn.cues.missing and not new["path"]:  # a small model would write over it what it was told
+        there = _only(calls, "append_file", path=turn.cues.named)
+        there += _only(calls, "edit_file", path=turn.cues.named)
+        calls = [*there, *(call for call in calls if _tool(call) not in WRITING)]
     if kind == "look" or (unread and turn.kind == "look"):
         return unread or [_answer(kind), *calls]
     if taking := _removals(turn, calls, last):
         return taking
     if turn.kind != "look" and last.tool in READERS and last.ok:
-        return [*unread, *_calls(kind, CHANGES, toolbox)]
+        # A small model writes over the file that it was to read for a new one.
+        changes = _calls(kind, CHANGES, toolbox)
+        return [*unread, *(_narrow(s, new if _tool(s) == "write_file" else {}) for s in changes)]
     failed = {last.tool} if not last.ok and last.tool in WRITING else set()
     if failed and str(last.input.get("path")).endswith(TODO_FILE):
         failed |= {"edit_file", "write_file"}  # what is appended to the list becomes a to-do
@@ -228,11 +249,17 @@ def _with_pattern(call: Schema, form: str) -> Schema:
 
 
 def unread_names(turn: RunningTurn, uses: Sequence[ToolUse]) -> list[str]:
-    """Return the files and pages that the request names and this turn has not read."""
+    """Return the files and pages that the request names and this turn has neither read nor run a
+    program on."""
     done = (*turn.uses, *uses)
+    ran = "".join(str(use.input) for use in done if use.ok and use.tool in PROGRAMS)
     outputs = [use.output for use in done if use.ok and use.tool == "read_file"]
     fetched = {use.input.get("url") for use in done if use.ok and use.tool == "fetch_url"}
-    files = [p for p in turn.cues.named if not any(text.startswith(p) for text in outputs)]
+    files = [
+        path
+        for path in turn.cues.named
+        if _base(path) not in ran and not any(t.startswith(path) for t in outputs)
+    ]
     return files + [url for url in turn.cues.errands.urls if url not in fetched]
 
 
@@ -323,6 +350,11 @@ def _reads(calls: Sequence[Schema], names: Sequence[str]) -> list[Schema]:
         for call in calls
         if (name := _tool(call)) in wanted and any(map(any, wanted[name].values()))
     ]
+
+
+def _base(path: object) -> str:
+    """Return the name of a file without its folders."""
+    return str(path).rpartition("/")[2]
 
 
 def _tool(step: Schema) -> str:

@@ -12,7 +12,7 @@ import pytest
 from openclaw.agent.agent import Agent
 from openclaw.agent.protocols.base import RunningTurn
 from openclaw.agent.protocols.json_steps import JsonSteps
-from openclaw.agent.protocols.step_schema import step_schema
+from openclaw.agent.protocols.step_schema import WRITING, step_schema
 from openclaw.cli.approval import yes_unless_untrusted
 from openclaw.config import Settings
 from openclaw.messages import Entry, ToolCall, ToolUse
@@ -319,7 +319,21 @@ def test_every_named_file_is_read_before_a_question_is_answered(root: Path) -> N
     assert case.values("read_file", "path") == ["notes/plan.md"]
     assert (case.tools, case.may_answer) == ({"read_file"}, False)
     case.play("read_file", path="notes/plan.md", from_line=1)
-    assert case.may_ask_for_more
+    assert case.may_answer and not (case.may_ask_for_more or case.tools)
+
+
+def test_a_line_with_the_words_of_a_question_leaves_nothing_more_to_ask_for(root: Path) -> None:
+    case = Case(root, "Which bag do I take?")
+    case.play("search_files", text="bag")
+    assert case.may_answer and not case.may_ask_for_more
+
+
+def test_a_file_that_a_program_has_worked_on_need_not_be_read(root: Path) -> None:
+    case = Case(root, "Use the shell to count the lines of trip.md", "full", asked=True)
+    use = ToolUse("1", "run_shell", {"command": "wc -l notes/trip.md"}, "Exit code 0.", ok=True)
+    case.turn.kind = "look"
+    case.steps.hint(case.turn, [use], case.box)
+    assert case.turn.closing != "no"
 
 
 def test_a_change_reads_what_is_named_and_then_only_writes(root: Path) -> None:
@@ -346,6 +360,29 @@ def test_after_an_edit_that_found_nothing_only_the_shown_lines_may_be_found(root
         replace="Take the blue bag."
     )  # fmt: skip
     assert case.tools == set() and case.may_answer
+
+
+def test_what_is_read_for_a_new_file_is_not_written_over(root: Path) -> None:
+    case = Case(root, "Read trip.md and write the first line into start.md")
+    case.play("read_file", "change", path="notes/trip.md", from_line=1)
+    assert case.values("write_file", "path") == ["start.md"]
+
+
+def test_a_new_file_that_is_written_is_not_written_again(root: Path) -> None:
+    case = Case(root, "Read trip.md and write the first line into start.md")
+    case.play("read_file", "change", path="notes/trip.md", from_line=1)
+    case.play("write_file", "change", path="start.md", content="Leave on Monday.")
+    case.steps.hint(case.turn, (), case.box)  # {"kind": "more"}
+    assert case.may_answer and WRITING & case.tools == {"append_file", "edit_file"}
+    assert case.values("append_file", "path") == ["notes/trip.md"]
+
+
+def test_who_left_a_new_file_out_can_only_write_it_or_say_so(root: Path) -> None:
+    case = Case(root, "Create a file ideas.md with three ideas for a present")
+    case.turn.entries.append(Entry("assistant", "Here are three ideas.", hint="Do it."))
+    case.turn.kind, case.turn.corrected = "change", True
+    assert (case.tools, case.may_answer) == ({"write_file"}, True)
+    assert case.values("write_file", "path") == ["ideas.md"]
 
 
 def test_who_made_a_figure_up_reads_the_file_that_the_request_names(root: Path) -> None:
@@ -472,6 +509,21 @@ def test_the_tools_of_a_skill_come_in_the_order_of_its_steps(root: Path) -> None
     assert "calculate" in case.tools
     case.play("calculate", expression="1 + 2")
     assert case.tools == set() and case.may_answer
+
+
+def test_a_skill_goes_on_after_a_step_that_came_again(root: Path) -> None:
+    case = Case(root, "What is the total of the amount column in my expenses table?")
+    case.play("read_skill", name="tidy-table")
+    case.play("read_file", path="notes/trip.md", from_line=1)
+    case.turn.repeats, case.turn.closing = 1, "must"  # as the loop notes it
+    case.play("read_file", path="notes/trip.md", from_line=1)
+    assert (case.tools, case.may_answer) == ({"calculate"}, True)
+
+
+def test_a_skill_that_the_model_has_chosen_for_a_question_changes_nothing(root: Path) -> None:
+    case = Case(root, "Where is the red bag?")
+    case.play("read_skill", name="field-diary")
+    assert case.tools == {"read_file"}
 
 
 def test_after_a_file_that_is_not_there_only_those_offered_in_its_place_are_read(
