@@ -20,6 +20,7 @@ from openclaw.frozen import frozen
 from openclaw.messages import ToolCall, ToolUse
 from openclaw.nlp.claims import SHORTEST_CLAIM, count_releasable, find_claims
 from openclaw.nlp.classifier import LANGUAGES, language_of, read_answer, read_message
+from openclaw.nlp.intent import NO_SUCH_TODO
 from openclaw.nlp.invented import left_blanks
 from openclaw.nlp.sentences import sentences
 from openclaw.nlp.words import content_words
@@ -53,6 +54,7 @@ INVENTED = (
 OTHER_LANGUAGE = "Say the same in {language}, the language of the user."
 OWN_WORDS = "These are not words for the user. Tell the user in one plain sentence what was done."
 ECHO = "These are the user's words. Do what they want with a tool, or answer them."
+WHICH = "Tell the user that no to-do has these words, and ask which one is meant."
 ONLY_TODAY = "The date {day} is today's and stands in no file. Say the same without it."
 FEWEST_LETTERS = 25
 """A shorter text may be a name or a figure, which has no language."""
@@ -149,7 +151,11 @@ def _without(text: str, hints: Collection[str]) -> str:
 def find_fault(answer: str, turn: RunningTurn, toolbox: Toolbox, *, changed: bool) -> Fault | None:
     """Return the first thing that is wrong with an answer, None for a good one. `changed` tells
     that the turn has changed something."""
-    if not changed and (claims := find_claims(answer, turn.user.content)):
+    claims = () if changed else find_claims(answer, turn.user.content)
+    asks = "?" in answer or any(_refusals(answer))
+    if NO_SUCH_TODO in turn.cues.lines and not (changed or asks):
+        return Fault("did not ask which to-do is meant", WHICH, claims)
+    if claims:
         tool = "the tool `todo`" if turn.cues.todos or turn.cues.unclear else "a tool"
         hint = UNBACKED.format(claim=claims[0], tool=tool)
         return Fault("claimed a change that did not happen", hint, claims, "change")

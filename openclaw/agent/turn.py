@@ -58,6 +58,8 @@ LARGEST_SEED = 2**31 - 1
 AFTER_REQUEST = ("openclaw.agent.answer_check", "openclaw.agent.after_answer")
 SENT_SECONDS = 0.02
 """After this time the request has been sent."""
+MAX_EARLIER = 8
+"""Messages of the conversation that may say which to-do is meant."""
 MAX_TODOS = 8
 """Open to-dos that go with a question about which no file says anything, as they may be its answer
 in whatever words and language it is asked, and with what may be about one of them."""
@@ -122,7 +124,8 @@ def prepare_turn(
     # 2. The words say what the prompt may be about.
     provenance, seed = start_provenance(open_home, prompt, session)
     turn_skills, (todos, unreadable) = open_home.turn_skills(text), read_todos(open_home)
-    cues, instructions = find_cues(open_home, text, turn_skills, todos), ""
+    earlier = "\n".join(entry.content for entry in session.messages[-MAX_EARLIER:])
+    cues, instructions = find_cues(open_home, text, turn_skills, todos, earlier), ""
     if prompt.skill:  # the user has said what to do; words of the prompt do not say it again
         skill = find_user_skill(open_home.skills(), prompt.skill)
         provenance.turn_changes.allowed = skill.allowed_tools
@@ -368,13 +371,17 @@ def read_todos(open_home: OpenHome) -> tuple[Todos, Mapping[str, str]]:
         return Todos(), {TODO_FILE: reason} if open_home.use_memory else {}
 
 
-def find_cues(open_home: OpenHome, text: str, turn_skills: TurnSkills, todos: Todos) -> Cues:
-    """Return the cues of a prompt. The home's files are listed only for a prompt that may name
-    one: there may be thousands."""
+def find_cues(
+    open_home: OpenHome, text: str, turn_skills: TurnSkills, todos: Todos, earlier: str = ""
+) -> Cues:
+    """Return the cues of a prompt that comes after what was said `earlier`. The home's files are
+    listed only for a prompt that may name one: there may be thousands."""
     home, files = open_home.home, []
     if FILE.search(text):
         files = [home.relative(path) for path in visible_files(home, home.root)]
-    return read_cues(text, files, turn_skills.blurbs, todos.lists, todos.open_texts())
+    done = [todo.text for todo in todos.items if todo.done]
+    skills, lists = turn_skills.blurbs, todos.lists
+    return read_cues(text, files, skills, lists, todos.open_texts(), done, earlier)
 
 
 def _split_prompt(

@@ -216,9 +216,12 @@ def read_cues(
     skills: Sequence[Blurb] = (),
     lists: Sequence[str] = (),
     todos: Sequence[str] = (),
+    others: Sequence[str] = (),
+    earlier: str = "",
 ) -> Cues:
     """Read the intent of a request. `files` are the home's paths, `lists` the names of the to-do
-    lists, `todos` the texts of the open to-dos."""
+    lists, `todos` the texts of the open to-dos and `others` those of the done ones, `earlier` what
+    was said before."""
     lines, named, missing, similar = _find_files(request, files)
     read = read_message(request)
     asks = only_asks(request)
@@ -256,6 +259,12 @@ def read_cues(
     language = _other_language(request)
     lines += [f"{name} is a to-do list." for name in asked_lists if about_lists and name in lists]
     lines += [f"Still to do: {text}" for text in matching[:3]]
+    likely_acts = _todo_actions(request, read, is_there=is_there)
+    if not (matching or named or asked_lists) and _names_no_todo(
+        request, read, todos, others, earlier
+    ):
+        likely_acts = ("add",) if "add" in likely_acts and not read.lacks("todo_add") else ()
+        lines.append(NO_SUCH_TODO)
     lines += [f"The skill {skill} fits."] if skill else []
     offered = builder[0] if builder and not skill else None
     lines += [f"Skill that may fit: {offered.line(LONGEST_ABOUT)}"] if offered else []
@@ -285,7 +294,7 @@ def read_cues(
         todos=about_todos,
         done=done,
         unclear=not (matching or named) and likeliest >= MAY_CHANGE,
-        changes=_todo_actions(request, read, is_there=is_there),
+        changes=likely_acts,
         runs=not likely or read.probabilities["program"] >= HARDLY,
         takes_out=bool(named) and read.has("todo_remove"),
         adds=about_todos
@@ -324,6 +333,9 @@ BETWEEN = re.compile(
 )
 JOINS = re.compile(r"^(?:and|then|also|but|und|dann|aber|et|puis|y|luego|e|poi|en|dan)\s+", re.I)
 ACTS = (*TODO_LABELS, "remember", "forget", "file", "text", "web", "program", "sum")
+NO_SUCH_TODO = "No to-do has the words of this request."
+NEAR_SPELLING = 0.75
+"""Share of equal letters of two words that are one, mistyped or in another form."""
 TO_NOTE = frozenset((*TODO_LABELS, "remember"))
 TO_CHANGE = ("todo_done", "todo_remove", "todo_change")
 MAY_CHANGE = 0.5
@@ -426,6 +438,21 @@ def _matching_todos(request: str, todos: Sequence[str]) -> list[str]:
         if words and len(words & said) * 2 >= len(words):
             found.append(text)
     return found
+
+
+def _names_no_todo(
+    request: str, read: Labels, todos: Sequence[str], others: Sequence[str], earlier: str
+) -> bool:
+    """Return True for a request that one of several to-dos be ticked or removed, in their language,
+    when neither it nor what was said before has a word of any: a small model takes the first."""
+    best = read.best(*TO_CHANGE)
+    if len(todos) < 2 or best == "todo_change" or read.probabilities[best] < MAY_CHANGE:
+        return False
+    said = {*content_words(f"{request}\n{earlier}")}
+    words = {word for text in (*todos, *others) for word in content_words(text)}
+    if any(difflib.get_close_matches(word, said, 1, NEAR_SPELLING) for word in words):
+        return False
+    return language_of(request) == language_of("\n".join(todos)) != ""
 
 
 def _todo_actions(request: str, read: Labels, *, is_there: bool) -> tuple[str, ...]:

@@ -107,6 +107,15 @@ def test_a_file_that_is_missing_is_not_passed_over_for_another(it: Talk) -> None
     assert done(happened).answer == "There is no file budget-2031.md."
 
 
+def test_who_has_no_such_to_do_asks_which_one_is_meant(it: Talk) -> None:
+    (it.root / "memory" / "TODO.md").write_text("# To-dos\n\n- [ ] Bread\n- [ ] Soap\n", "utf-8")
+    claimed = "I have ticked the gutters off."
+    asked = "No to-do has these words. Which one do you mean?"
+    happened = it.say("The gutters are cleaned, tick that off.", claimed, asked)
+    assert done(happened).answer == asked
+    assert "ask which one is meant" in it.requests[1].messages[-1].content
+
+
 def test_the_users_own_words_are_no_answer(it: Talk) -> None:
     said = "The batteries are bought already, you may tick them."
     assert done(it.say(said, said, "Which batteries?")).answer == "Which batteries?"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.nlp.intent import Cues, only_asks, read_cues, split_request
+from openclaw.nlp.intent import NO_SUCH_TODO, Cues, only_asks, read_cues, split_request
 from openclaw.nlp.relevance import LONGEST_ABOUT, Blurb
 
 FILES = (
@@ -393,6 +393,26 @@ def test_what_may_be_a_memory_to_forget_is_one_where_no_to_do_has_its_words() ->
     assert cues_of(asked).forgets and not cues_of(asked).todos
     seen = read_cues(asked, [], todos=["Clear the old garage"])
     assert seen.todos and not seen.forgets
+
+
+@pytest.mark.parametrize(
+    ("request_", "others", "earlier", "acts"),
+    [
+        ("The gutters are cleaned, tick that off.", [], "", ()),
+        ("You can take the piano lesson off my to-dos.", [], "", ()),
+        ("The gutters are cleaned, tick that off.", ["Clean the gutters"], "", ("done",)),
+        ("That one is done, tick it off.", [], "The dentist is still to be called.", ("done",)),
+        ("Rang the dentsit, tick that off.", [], "", ("done",)),
+        ("Die Garage ist aufger\u00e4umt, bitte abhaken.", [], "", ("done",)),
+    ],
+)
+def test_no_to_do_is_ticked_that_has_no_word_of_what_was_said(
+    request_: str, others: list[str], earlier: str, acts: tuple[str, ...]
+) -> None:
+    todos = ["Buy bread", "Call the dentist"]
+    seen = read_cues(request_, [], (), ["Shopping"], todos, others, earlier)
+    assert seen.changes == acts and seen.todos
+    assert (NO_SUCH_TODO in seen.lines) == (not acts)
 
 
 def test_a_note_in_a_file_is_no_fact_to_remember() -> None:
