@@ -148,7 +148,7 @@ class FileTools:
         data = self._read_bytes(target, name)
         is_pdf = kind_of(data) == "pdf"
         text = _pdf_text(data, name) if is_pdf else decode(_check_text(data, name))
-        lines = re.split(r"\r\n|\n|\r", text)
+        lines = re.split(_NEWLINE, text)
         if lines and not lines[-1]:
             lines.pop()
         if not lines:
@@ -378,7 +378,7 @@ def _format_page(name: str, page: list[str], start: int, total: int, damaged: bo
     return f"{head}:\n{body}{more}"
 
 
-_NEWLINE = r"(?:\r\n|\n|\r)"
+_NEWLINE = r"(?>\r\n|\n|\r)"  # taken apart, blank lines of Windows would take exponential time
 _LIST_MARK = re.compile(r"\s*(?:(?:[-*+]|\d+[.)])(?:\s+\[[ xX]\])?\s*)?")
 _COMMENTS = re.compile(r"\s*(?:<!--(?:(?!-->).)*-->\s*)*")
 _MAX_SHOWN = 3
@@ -506,7 +506,7 @@ def _line_of(text: str, at: int) -> int:
 
 
 def _ambiguous_problem(text: str, starts: list[int]) -> ToolProblem:
-    lines = text.splitlines()
+    lines = re.split(_NEWLINE, text)
     numbers = [_line_of(text, start) for start in starts[:10]]
     shown = "\n".join(f"{n}: {_shorten(lines[n - 1])}" for n in dict.fromkeys(numbers[:_MAX_SHOWN]))
     return ToolProblem(
@@ -550,7 +550,7 @@ def _nearest_lines(text: str, find: str) -> str:
     wanted = max(find.split("\n"), key=lambda line: len(line.strip())).strip().casefold()
     words = set(re.findall(r"\w+", wanted))
     scored = []
-    for number, line in enumerate(text.splitlines()[:20_000], 1):
+    for number, line in enumerate(re.split(_NEWLINE, text)[:20_000], 1):
         shared = len(words & set(re.findall(r"\w+", line.casefold())))
         if shared:
             scored.append((shared, -number, line))

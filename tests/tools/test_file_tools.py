@@ -339,6 +339,18 @@ def test_many_comments_behind_a_passage_are_read_at_once() -> None:
     assert replace_passage(f"- tea {comments}x\n", "tea", "")[0] == f"-  {comments}x\n"
 
 
+def test_blank_lines_of_windows_are_crossed_at_once() -> None:
+    text = "a\r\n" + 60 * "\r\n" + "b\r\n"
+    assert replace_passage(text, "a\nb", "c")[0] == "c\r\n"
+    assert "not in the file" in problem(replace_passage, text, "a\nc", "d")
+
+
+def test_lines_are_numbered_as_read_file_numbers_them() -> None:
+    text = "page\x0cone\u2028two\nport = 80\nport = 81\n"
+    assert "\n2: port = 80\n3: port = 81\n" in problem(replace_passage, text, "port =", "x")
+    assert "\n3: port = 81\n" in problem(replace_passage, text, "port = 811", "x")
+
+
 @pytest.mark.parametrize(
     ("find", "replace", "words"),
     [
