@@ -25,7 +25,7 @@ _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.USub: operator.neg,
 }
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "round": round,
+    "round": lambda value, digits=0: round(value, max(digits, -MAX_DIGITS)),
     "sum": lambda *values: sum(values),
     "min": min,
     "max": max,
