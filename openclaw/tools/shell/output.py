@@ -276,5 +276,7 @@ def with_print(code: str) -> str:
     last = tree.body[-1] if tree.body else None
     if not isinstance(last, ast.Expr) or "print" in code:
         return code
-    lines = code.splitlines()[: last.lineno - 1]
-    return "\n".join((*lines, f"_ = {ast.unparse(last.value)}", "_ is None or print(_)", ""))
+    lines = code.encode().splitlines()[: last.lineno]  # in bytes, as `ast` counts
+    lines[-1] = lines[-1][: last.col_offset]  # what stands before a semicolon
+    head = b"\n".join(lines).decode()
+    return f"{head}\n_ = {ast.unparse(last.value)}\n_ is None or print(_)\n"
