@@ -195,7 +195,8 @@ class KnowledgeTools:
 
     def _change(self, action: Action, texts: Sequence[str], name: str) -> str:
         items = self.todos.items()
-        chosen = [self._find_todo(text, items, name, action) for text in texts]
+        found = (self._find_todo(text, items, name, action) for text in texts)
+        chosen = list({todo.id: todo for todo in found}.values())
         wanted = action == "done"
         if action != "remove" and all(todo.done == wanted for todo in chosen):
             state = "done" if wanted else "open"

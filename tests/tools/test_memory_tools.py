@@ -230,6 +230,11 @@ def test_removing_one_and_a_list(world: World) -> None:
     assert not world.todo("remove_list").ok
 
 
+def test_a_to_do_that_is_named_twice_is_removed_once(world: World) -> None:
+    outcome = world.todo("remove", items=["bread", "Bread"])
+    assert outcome.ok and outcome.text == "Removed: bread.\nGroceries:\n- olive oil"
+
+
 def test_the_grammar_offers_what_can_be_changed_now(world: World) -> None:
     def offered() -> dict[str, Any]:
         shapes = [s["properties"] for s in world.box.shapes(ALL)]
