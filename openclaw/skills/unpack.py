@@ -189,10 +189,10 @@ def check_parts(name: str) -> tuple[str, ...]:
             raise refusal(f"{name} leads out of its folder")
         if ":" in part:
             raise refusal(f"{name} has a colon in its name, as a drive has")
-        if part != part.rstrip(" .") or name_trouble(part, windows=True):
-            raise refusal(f"{name} is a name that some system keeps for itself")
         if len(part.encode()) > MAX_NAME_BYTES:
             raise refusal(f"{name[:40]}... is too long a name")
+        if part != part.rstrip(" .") or name_trouble(part, windows=True):
+            raise refusal(f"{name} is a name that some system keeps for itself")
     return parts
 
 

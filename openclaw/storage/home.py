@@ -29,6 +29,8 @@ BROUGHT = (".openclaw", ".git", "openclaw.yaml")
 PROPOSED = "skills/.proposed"
 """Where skills wait that the agent has written."""
 ON_WINDOWS = os.name == "nt"
+LONGEST_NAME = 255
+"""Bytes; characters on Windows."""
 
 
 @dataclass(frozen=True)  # and no slots: each path is made once
@@ -216,6 +218,8 @@ def name_trouble(name: str, *, windows: bool) -> str:
     """
     if windows and ":" in name:
         return f"a name with a colon is not allowed: {name!r}"
+    if len(name if windows else name.encode("utf-8", "replace")) > LONGEST_NAME:
+        return "the name of a file or folder in it is too long"
     shown = "".join(c for c in name if unicodedata.category(c) != "Cf")
     plain = unicodedata.normalize("NFKC", shown).casefold().partition(":")[0].rstrip(" .")
     if plain in CLOSED or SHORT_NAME.fullmatch(plain):

@@ -209,7 +209,7 @@ class Toolbox:
         if len({form.effect for form in tool.forms}) > 1:
             with suppress(ToolProblem):
                 arguments = parse_arguments(tool.name, tool.parameters, call.arguments)
-                return action_of(tool, arguments).effect
+                return _find_action(tool, arguments).effect
         return worst_of(tool)
 
     def run(self, call: ToolCall, share: int = 1) -> CallResult:
@@ -269,7 +269,7 @@ class Toolbox:
         if not allows(self._changes.allowed, tool.name, arguments):
             names = ", ".join(self._changes.allowed)
             raise ToolProblem(f"The skill that you follow leaves only these tools: {names}.")
-        action = running.action = action_of(tool, arguments)
+        action = running.action = _find_action(tool, arguments)
         running.arguments = arguments
         tainted = self._changes.tainted
         if self._watch is not None:
@@ -379,14 +379,15 @@ class Toolbox:
         return f"No tool {name}.{meant} Tools: {', '.join(self._tools)}."
 
 
+def _find_action(tool: Tool, arguments: Mapping[str, Any]) -> Action:
+    return _call_tool(tool.name, lambda: action_of(tool, arguments))
+
+
 def _preview(tool: Tool, arguments: Mapping[str, Any]) -> Change | None:
     """The change that a call would make to a file. Raises ToolProblem when it cannot be done, so
     that the user is not asked."""
-    if tool.preview is None:
-        return None
-    with suppress(OSError):  # running the tool reports it
-        return tool.preview(arguments)
-    return None
+    preview = tool.preview
+    return _call_tool(tool.name, lambda: preview(arguments)) if preview else None
 
 
 def _change_line(action: Action | None, outcome: CallResult) -> str:

@@ -252,6 +252,16 @@ def test_many_hits_are_capped(files: FileTools, home: Home) -> None:
     assert lines[-1].startswith("[160 more lines")
 
 
+@pytest.mark.parametrize("path", ["a" * 300, "b/" + "a" * 300, ":" * 3000, "a/" * 3000 + "b"])
+def test_a_name_that_is_too_long_is_a_mistake_of_the_model(files: FileTools, path: str) -> None:
+    box = Toolbox(files.tools(), Policy("edit"), files.turn_changes)
+    for name in ("read_file", "write_file", "append_file"):
+        given = {"path": path, "content": "x", "text": "x"}
+        call = ToolCall("1", name, {key: given[key] for key in box.arguments[name] if key in given})
+        assert box.effect(call)
+        assert "too long" in box.run(call).text
+
+
 # ---- write
 
 
