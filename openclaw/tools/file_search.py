@@ -26,8 +26,8 @@ Matches = Callable[[str], bool]
 Hit = tuple[str, int, str]
 """A line that was found: its path, its number and its text."""
 
-# A repetition of a repetition can take for ever on a short line.
-_NESTED = re.compile(r"[+*}]\)+[+*{?]")
+# A repeated group can take for ever on a short line.
+_REPEATED_GROUP = re.compile(r"(?<!\\)\)[+*{]")
 _SPECIAL = re.compile(r"[\\^$.|?*+()\[\]{}]")
 
 
@@ -58,7 +58,7 @@ def search_text(home: Home, text: str, folder: Path) -> tuple[str, dict[int, Sho
 def _matchers(wanted: str) -> Iterator[Matches]:
     folded = wanted.casefold()
     yield lambda line: folded in line
-    if _SPECIAL.search(wanted) and not _NESTED.search(wanted):
+    if _SPECIAL.search(wanted) and not _REPEATED_GROUP.search(wanted):
         try:
             pattern = re.compile(wanted, re.IGNORECASE)
         except re.error:
