@@ -13,9 +13,10 @@ import json
 import re
 import time
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -28,6 +29,8 @@ from openclaw.storage.text import write_text
 from openclaw.types import Effect, ToolProblem
 
 Schema = Mapping[str, Any]
+Follow = Callable[[str, int], Schema]
+"""Returns the schema that a reference means, simplified by at most so many steps."""
 SlotForm = Literal["plain", "json", "any", "choice", "list"]
 
 MAX_ARGUMENTS = 24
@@ -104,9 +107,14 @@ def flatten(schema: Schema) -> FlatArguments:
     properties: dict[str, dict[str, Any]] = {}
     slots: dict[str, Slot] = {}
     required: list[str] = []
-    for path, inner, needed in islice(_arguments(schema, schema), 4 * MAX_ARGUMENTS):
+
+    @cache  # choices that refer to each other would be followed on all ways
+    def follow(reference: str, hops: int) -> Schema:
+        return _simplify(follow, _resolve_reference(schema, reference), hops)
+
+    for path, inner, needed in islice(_arguments(follow, schema), 4 * MAX_ARGUMENTS):
         name = _argument_name(path, properties)
-        properties[name], slots[name] = _flatten_argument(path, inner, schema)
+        properties[name], slots[name] = _flatten_argument(path, inner, follow)
         required += [name] if needed else []
     if len(required) > MAX_ARGUMENTS:
         raise ValueError(f"it needs more than {MAX_ARGUMENTS} arguments")
@@ -151,16 +159,16 @@ def _parse_json(name: str, text: Any) -> Any:
 
 
 def _arguments(
-    root: Schema, schema: Schema, path: tuple[str, ...] = (), required: bool = True
+    follow: Follow, schema: Schema, path: tuple[str, ...] = (), required: bool = True
 ) -> Iterator[tuple[tuple[str, ...], Schema, bool]]:
     """Yield the path and the schema of each argument, and whether it is needed."""
     properties, needed = schema.get("properties"), schema.get("required")
     for key, value in properties.items() if isinstance(properties, Mapping) else ():
-        place, inner = (*path, str(key)), _simplify(root, value)
+        place, inner = (*path, str(key)), _simplify(follow, value)
         must = required and isinstance(needed, list) and key in needed
         below = inner.get("properties")
         if isinstance(below, Mapping) and below and len(place) < DEEPEST and not inner.get("enum"):
-            yield from _arguments(root, inner, place, must)
+            yield from _arguments(follow, inner, place, must)
         else:
             yield place, inner, must
 
@@ -176,15 +184,15 @@ def _argument_name(path: Sequence[str], taken: Mapping[str, Any]) -> str:
     return name
 
 
-def _simplify(root: Schema, schema: Any, hops: int = 8) -> Schema:
+def _simplify(follow: Follow, schema: Any, hops: int = 8) -> Schema:
     """Simplify a schema: follow references, drop null and wrappers."""
     if not isinstance(schema, Mapping) or hops == 0:
         return {}
     if isinstance(reference := schema.get("$ref"), str):
-        return _simplify(root, _resolve_reference(root, reference), hops - 1)
+        return follow(reference, hops - 1)
     for key in ("anyOf", "oneOf", "allOf"):
         if isinstance(options := schema.get(key), list) and "properties" not in schema:
-            found = [_simplify(root, each, hops - 1) for each in options[:20]]
+            found = [_simplify(follow, each, hops - 1) for each in options[:20]]
             return _join_options(found, every=key == "allOf")
     kind = schema.get("type")
     if isinstance(kind, list):
@@ -218,7 +226,7 @@ def _resolve_reference(root: Schema, reference: str) -> Any:
 
 
 def _flatten_argument(
-    path: tuple[str, ...], schema: Schema, root: Schema
+    path: tuple[str, ...], schema: Schema, follow: Follow
 ) -> tuple[dict[str, Any], Slot]:
     """The flat schema of one argument, and where it goes."""
     values = _choices(schema)
@@ -228,9 +236,9 @@ def _flatten_argument(
     kind = schema.get("type")
     if kind in SCALARS:
         return {"type": kind}, Slot(path)
-    if kind == "array":
-        items = _simplify(root, schema.get("items"))
-        inner, slot = _flatten_argument((), items, root)
+    items = _simplify(follow, schema.get("items")) if kind == "array" else {}
+    if kind == "array" and items.get("type") != "array":  # a list of lists, perhaps without end
+        inner, slot = _flatten_argument((), items, follow)
         if slot.form == "plain" and inner["type"] in SCALARS:
             return {"type": "array", "items": inner}, Slot(path, "list", items=inner["type"])
         if slot.form == "choice" and all(isinstance(each, str) for each in slot.values):

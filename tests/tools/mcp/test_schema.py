@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -37,6 +38,7 @@ TEXT = {"type": "string"}
         (schema("p", p=schema("q", q=schema("r", r=schema("s", s=TEXT)))), "t(p.q.r)"),
         (schema("p", p={"type": "object"}), "t(p)"),
         (schema(a={"type": "array", "items": schema(x=TEXT)}), "t(a?)"),
+        (schema(a={"type": "array", "items": {"$ref": "#/properties/a"}}), "t(a?)"),
         ({**schema("a", a={"$ref": "#/$defs/A"}), "$defs": {"A": schema("b", b=TEXT)}}, "t(a.b)"),
         (schema("a", a={"$ref": "https://example.org/x.json"}), "t(a)"),
         (schema("kind", "input", kind=TEXT, input=TEXT), "t(kind_, input_)"),
@@ -103,6 +105,14 @@ def test_a_huge_schema_keeps_the_required_arguments_and_few_others() -> None:
     assert len(flat.parameters["properties"]) == MAX_ARGUMENTS
     with pytest.raises(ValueError, match="more than 24 arguments"):
         flatten({**schema(**many), "required": list(many)})
+
+
+def test_choices_that_refer_to_each_other_are_followed_once() -> None:
+    options = {"anyOf": [{"$ref": "#/$defs/all"}] * 20}
+    many = {f"a{n}": {"$ref": "#/$defs/all"} for n in range(100)}
+    begin = time.process_time()
+    assert len(flatten({**schema(**many), "$defs": {"all": options}}).slots) == MAX_ARGUMENTS
+    assert time.process_time() - begin < 2
 
 
 ANYTHING = st.recursive(
