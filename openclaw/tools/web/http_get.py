@@ -152,6 +152,8 @@ def _read_body(chunks: Iterable[bytes], headers: Mapping[str, str], url: Url) ->
             raise ToolProblem(f"{url.host} sends damaged gzip data. {INSTEAD}") from None
         if len(body) > MAX_BYTES:
             raise large
+        if unpack and unpack.eof:  # what follows would be kept, without a limit
+            break
     return bytes(body)
 
 

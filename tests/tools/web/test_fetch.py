@@ -276,6 +276,13 @@ def test_a_bomb_is_cut_while_it_is_unpacked() -> None:
         assert "tea tea" in web.fetch_url(site.url("/fine"))
 
 
+def test_what_follows_a_packed_body_is_not_read() -> None:
+    body = gzip.compress(b"tea") + b"\0" * 5000
+    page = Said(body, "text/plain", headers={"Content-Encoding": "gzip"}, drip=0.003, length=False)
+    with FakeSite({"/": page}) as site:
+        assert "tea" in pages_of(site, seconds=5).fetch_url(site.url("/"))
+
+
 def test_a_body_over_the_limit_is_refused_declared_or_not() -> None:
     declared = Said(b"", headers={"Content-Length": "5000001"})
     silent = Said(b"x" * 5_000_001, "text/plain", length=False)
