@@ -31,12 +31,14 @@ _REPEATED_GROUP = re.compile(r"(?<!\\)\)[+*{]")
 _SPECIAL = re.compile(r"[\\^$.|?*+()\[\]{}]")
 
 
-def search_text(home: Home, text: str, folder: Path) -> tuple[str, dict[int, Shown]]:
+def search_text(
+    home: Home, text: str, folder: Path, mask: Callable[[str], str]
+) -> tuple[str, dict[int, Shown]]:
     """Search lines: first for the text itself in any case, then as a regular expression, then for
     all of its words, then for the lines nearest to them, then in the names of files. Sessions and
     skills, whose examples a small model takes for the user's notes, only when their folder is
-    named. Return the result, with `path:line: text` for each line that was found, and these lines
-    by their number in the result, from 0."""
+    named. `mask` hides secrets. Return the result, with `path:line: text` for each line that was
+    found, and these lines by their number in the result, from 0."""
     wanted = text.strip()
     if not wanted:
         raise ToolProblem("text is empty: give a word to look for.")
@@ -44,11 +46,11 @@ def search_text(home: Home, text: str, folder: Path) -> tuple[str, dict[int, Sho
     for matches in _matchers(wanted):
         hits = list(_find_hits(home, files, matches))
         if hits:
-            return _format_hits(hits), _shown_lines(hits, 0)
+            return _format_hits(hits, mask), _shown_lines(hits, 0)
     near = _nearest(home, files, wanted)
     if near:
         told = f'No line has all of "{wanted}"; these have some of its words:'
-        return f"{told}\n{_format_hits(near)}", _shown_lines(near, 1)
+        return f"{told}\n{_format_hits(near, mask)}", _shown_lines(near, 1)
     named = [home.relative(file) for file in files if wanted.casefold() in file.name.casefold()]
     if named:
         return "\n".join(("No line has it, but these files are named so:", *named[:MAX_HITS])), {}
@@ -128,8 +130,12 @@ def _shown_lines(hits: list[Hit], at: int) -> dict[int, Shown]:
     return {n: Shown(path, number, number) for n, (path, number, _) in listed}
 
 
-def _format_hits(hits: list[Hit]) -> str:
-    lines = [f"{path}:{number}: {line[:LONGEST_LINE]}" for path, number, line in hits[:MAX_HITS]]
+def _format_hits(hits: list[Hit], mask: Callable[[str], str]) -> str:
+    # What is left of a secret that was cut is no longer recognised.
+    lines = [
+        f"{path}:{number}: {mask(line[: LONGEST_LINE * 5])[:LONGEST_LINE]}"
+        for path, number, line in hits[:MAX_HITS]
+    ]
     if len(hits) > MAX_HITS:
         lines.append(f"[{len(hits) - MAX_HITS} more lines: search for a rarer word or in a folder]")
     return "\n".join(lines)

@@ -166,12 +166,13 @@ class FileTools:
         if end == len(lines) and "\ufffd" not in text and not is_pdf:
             self._note_read(name, data)
         self.turn_changes.shown[1] = Shown(name, start, end)
-        shown = _format_page(name, page, start, len(lines), "\ufffd" in text)
+        shown = _format_page(name, page, start, len(lines), "\ufffd" in text, self.masker.mask)
         return shown + show_sums("\n".join(lines), start, end)
 
     def search_files(self, text: str, folder: str = "") -> str:
         """Find lines with a text in the files."""
-        found, lines = search_text(self.home, text, existing_folder(self.home, folder))
+        start = existing_folder(self.home, folder)
+        found, lines = search_text(self.home, text, start, self.masker.mask)
         self.turn_changes.shown.update(lines)
         return found
 
@@ -361,15 +362,19 @@ def _first_page(lines: list[str], limits: ResultLimits) -> list[str]:
     return page
 
 
-def _format_page(name: str, page: list[str], start: int, total: int, damaged: bool) -> str:
+def _format_page(
+    name: str, page: list[str], start: int, total: int, damaged: bool, mask: Callable[[str], str]
+) -> str:
     end = start + len(page) - 1
     head = f"{name}, lines {start}-{end} of {total}"
     if damaged:
         head += " (not valid UTF-8; unreadable bytes are shown as \ufffd)"
+    # What is left of a secret that was cut is no longer recognised.
     body = "\n".join(
         line
         if len(line) <= LONGEST_LINE
-        else f"{line[:LONGEST_LINE]} [cut: {len(line):,} characters in this line]"
+        else f"{mask(line[: 2 * LONGEST_LINE])[:LONGEST_LINE]}"
+        f" [cut: {len(line):,} characters in this line]"
         for line in page
     )
     more = (

@@ -253,6 +253,19 @@ def test_many_hits_are_capped(files: FileTools, home: Home) -> None:
     assert lines[-1].startswith("[160 more lines")
 
 
+@pytest.mark.parametrize("shown", [10, 18, 30])
+def test_a_secret_is_masked_before_its_line_is_cut(
+    home: Home, turn_changes: TurnChanges, shown: int
+) -> None:
+    token = "ghp_" + "a8Fk2LmQ9zXw4TbV7nRc1YpD6sHj3GuE0oKi"
+    files = FileTools(home, turn_changes, masker := Masker(home.private / "secrets.json"))
+    for longest, look in ((200, files.search_files), (2_000, files.read_file)):
+        line = f"needle {'x' * (longest - 8 - shown)} {token} end\n"
+        (home.workspace / "needle").write_text(line, "utf-8")
+        assert "ghp_" not in look("needle")
+    assert masker.reveal("{{secret:github-token-1}}") == token
+
+
 @pytest.mark.parametrize("path", ["a" * 300, "b/" + "a" * 300, ":" * 3000, "a/" * 3000 + "b"])
 def test_a_name_that_is_too_long_is_a_mistake_of_the_model(files: FileTools, path: str) -> None:
     box = Toolbox(files.tools(), Policy("edit"), files.turn_changes)
