@@ -7,13 +7,12 @@ message lists the tools that may fit.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from openclaw.messages import ToolCall
 from openclaw.security.display import some_of
+from openclaw.storage.readers import json_or_none
 from openclaw.tools.tool import CallForm, Tool, tool_line
 from openclaw.types import ToolProblem
 
@@ -60,9 +59,7 @@ class Shortlist:
         if tool is None:
             raise ToolProblem(f"{GATEWAY} needs the name of a tool that more_tools has shown.")
         given = rest.get("arguments", rest)
-        if isinstance(given, str):
-            with suppress(ValueError):
-                given = json.loads(given)
+        given = json_or_none(given) if isinstance(given, str) else given
         return ToolCall(call.id, tool.name, given if isinstance(given, Mapping) else {})
 
     def gateway(self) -> list[Tool]:

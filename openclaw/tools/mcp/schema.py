@@ -24,7 +24,7 @@ from typing import Any, Literal
 from openclaw.config.mcp_settings import Server, tool_name_part
 from openclaw.frozen import frozen
 from openclaw.security.display import value_text
-from openclaw.storage.readers import read_json_cache
+from openclaw.storage.readers import parse_foreign_json, read_json_cache
 from openclaw.storage.text import write_text
 from openclaw.types import Effect, ToolProblem
 
@@ -153,8 +153,8 @@ def _value(name: str, slot: Slot, value: Any) -> Any:
 
 def _parse_json(name: str, text: Any) -> Any:
     try:
-        return json.loads(text) if isinstance(text, str) else text
-    except (ValueError, RecursionError):
+        return parse_foreign_json(text) if isinstance(text, str) else text
+    except ValueError:
         raise ToolProblem(f'{name} is a text that holds JSON, for example {{"key": 1}}.') from None
 
 

@@ -27,6 +27,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_REQUEST, jsonrpc_message_adapter
 
 from openclaw.models.base import replace_surrogates
+from openclaw.storage.readers import json_or_none
 from openclaw.storage.safe_open import make_folder, writing
 from openclaw.tools.shell.process import end_group
 
@@ -141,11 +142,9 @@ def _answered_id(text: str) -> str | int | None:
     """The id of the call that a line seems to answer, None when it does not look like an answer."""
     if '"jsonrpc"' not in text or '"method"' in text:
         return None
-    try:
-        told = json.loads(text)
-    except (ValueError, RecursionError):
-        found = _ID.search(text)
-        told = json.loads(f"{{{found[0]}}}") if found else None
+    told = json_or_none(text)
+    if told is None and (found := _ID.search(text)):
+        told = json.loads(f"{{{found[0]}}}")
     call = told.get("id") if isinstance(told, dict) else None
     return call if type(call) in (str, int) else None
 

@@ -260,7 +260,8 @@ def test_the_gateway_names_what_is_valid() -> None:
         outcome = toolbox.run(ToolCall("1", "use_tool", given))
         assert outcome.text == "use_tool needs the name of a tool that more_tools has shown."
     assert toolbox.effect(ToolCall("1", "use_tool", {})) is None
-    assert toolbox.run(ToolCall("1", "Use-Tool", {"name": "x__t1"})).ok
+    for given in ({}, {"arguments": "{"}, {"arguments": "[" * 100_000}):
+        assert toolbox.run(ToolCall("1", "Use-Tool", {"name": "x__t1", **given})).ok
     none = toolbox.run(ToolCall("1", "more_tools", {"query": "rhubarb"}))
     assert none.text == 'No tool is about "rhubarb". There are tools for x.'
     assert beyond
