@@ -6,6 +6,7 @@ import difflib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -209,8 +210,10 @@ def fill_instructions(skill: Skill, words: str) -> str:
 
 def _files(folder: Path, prefix: str = "", depth: int = 1) -> list[str]:
     """Return the files of a skill's folder but its SKILL.md and its tests."""
-    names = []
-    for path in folder.iterdir():
+    names, inner = list[str](), list[Path]()
+    with suppress(OSError):  # one folder that cannot be read must not end each prompt
+        inner = [*folder.iterdir()]
+    for path in inner:
         if path.name.startswith(".") or path.is_symlink() or prefix + path.name in NOT_FOR_USE:
             continue
         if path.is_dir() and depth < DEEPEST:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,16 @@ def test_a_skill_names_its_files_and_one_is_read(tmp_path: Path) -> None:
     for file in ("references/dough.md", "./references/dough.md", "dough.md"):
         told = run(tools, "read_skill", name="bake", file=file)
         assert told == CallResult("references/dough.md of skill bake:\nKnead.\n", True)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read")
+def test_a_folder_of_a_skill_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
+    put(tmp_path, "bake", notes_md="x", shut__a_md="y")
+    shut = tmp_path / "bake" / "shut"
+    shut.chmod(0)
+    told = run(box(tmp_path), "read_skill", name="bake").text
+    assert told.endswith("Files of this skill: notes.md")
+    shut.chmod(0o700)
 
 
 @pytest.mark.parametrize("file", ["../../secret.md", "/etc/passwd", "link.md", "none.md"])
