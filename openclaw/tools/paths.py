@@ -7,6 +7,7 @@ import difflib
 import os
 import re
 import sys
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -111,7 +112,7 @@ def existing_file(home: Home, path: str) -> Path:
     refused = None
     for candidate in (text, f"workspace/{text}", text.lstrip("/")):
         try:
-            target = home.inside(candidate)
+            target = _find(home, candidate)
         except ToolProblem as problem:
             refused = refused or problem
             continue
@@ -156,13 +157,27 @@ def new_file(home: Home, path: str) -> Path:
     text = tidy(path)
     if text.endswith("/") or not text:
         raise ToolProblem("path must name a file, for example workspace/notes.md.")
-    target = check_open(home, text, home.inside(text))
+    target = check_open(home, text, _find(home, text))
     if target.is_dir():
         raise ToolProblem(f"{text} is a folder; name a file in it.")
     if "/" in text or target.is_file():
         return _proposal_path(home, target)
-    in_memory = home.inside(f"memory/{text}")
-    return in_memory if in_memory.is_file() else home.inside(f"workspace/{text}")
+    in_memory = _find(home, f"memory/{text}")
+    return in_memory if in_memory.is_file() else _find(home, f"workspace/{text}")
+
+
+def _find(home: Home, path: str) -> Path:
+    """`Home.inside`, with the name of the file in the Unicode form in which it stands there: macOS
+    writes a letter and its accent apart, a model writes them as one."""
+    target = home.inside(path)
+    if target.name.isascii() or target.exists():
+        return target
+    wanted = unicodedata.normalize("NFC", target.name)
+    with contextlib.suppress(OSError):
+        for each in target.parent.iterdir():
+            if unicodedata.normalize("NFC", each.name) == wanted:
+                return home.inside(str(each))
+    return target
 
 
 def check_open(home: Home, text: str, target: Path) -> Path:

@@ -97,7 +97,7 @@ def test_files_are_committed_as_they_are_past_any_filter(it: GitTalk) -> None:
 
 NAMES = [
     "with space.md", "quo'te.md", "-leading.md", "--help.md", "#hash.md", "per%cent.md",
-    "\u00e9.md", "e\u0301.md", "\u65e5\u672c.md", "a & b; c.md", "[brackets]{x}.md", "!no.md",
+    "\u00e9.md", "o\u0301.md", "\u65e5\u672c.md", "a & b; c.md", "[brackets]{x}.md", "!no.md",
 ]  # fmt: skip
 ODD = [*NAMES, 'dou"ble.md', "*star?.md", ":(glob)x.md", "<less>|more.md", "$HOME `x`.md"]
 

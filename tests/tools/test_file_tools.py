@@ -319,6 +319,17 @@ def test_writing_the_same_again_is_no_change(files: FileTools, turn_changes: Tur
     assert turn_changes.before == {}
 
 
+def test_a_name_is_found_in_the_form_that_macos_writes(files: FileTools, home: Home) -> None:
+    (home.workspace / "cafe\u0301.md").write_text("- tea\n", "utf-8")
+    (home.workspace / "notes" / "cafe\u0301.md").write_text("other\n", "utf-8")
+    for path in ("caf\u00e9.md", "workspace/caf\u00e9.md"):
+        assert "- tea" in files.read_file(path)
+        files.append_file(path, "- milk")
+    files.write_file("workspace/caf\u00e9.md", "- bread")
+    assert (home.workspace / "cafe\u0301.md").read_text("utf-8") == "- bread\n"
+    assert len(list(home.workspace.glob("caf*"))) == 1
+
+
 # ---- edit
 
 
