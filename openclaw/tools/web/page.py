@@ -105,11 +105,10 @@ def decode_text(body: bytes, charset: str = "") -> str:
 
 def _find_codec(name: str) -> str:
     """The codec for a charset's name on pages, "" when there is no text codec."""
+    plain = name.strip("\"' ").lower().removeprefix("x-")  # x-sjis
     try:
-        b"ab\0\0".decode(
-            name.strip("\"' "), "replace"
-        )  # also refuses codecs that do not decode to text (zlib, rot13)
-        codec = codecs.lookup(name.strip("\"' ")).name
+        b"ab\0\0".decode(plain, "replace")  # refuses what does not decode to text (zlib, rot13)
+        codec = codecs.lookup(plain).name
     except (LookupError, ValueError):
         return ""
     if codec in _NEVER or "escape" in codec:

@@ -234,6 +234,11 @@ def test_latin_1_is_read_as_windows_does() -> None:
     assert decode_text(b"\x93Tea\x94 \x80 5", "ISO-8859-1") == "\u201cTea\u201d \u20ac 5"
 
 
+@pytest.mark.parametrize("name", ["x-sjis", "X-SJIS", "Shift_JIS"])
+def test_the_names_of_old_pages_are_known(name: str) -> None:
+    assert decode_text("お茶".encode("shift_jis"), name) == "お茶"
+
+
 def test_text_cut_inside_a_character_is_still_utf_8() -> None:
     assert decode_text("Tee für".encode() + "ü".encode()[:1]) == "Tee für\ufffd"
 
