@@ -36,17 +36,12 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 def calculate(expression: str) -> str:
     """Compute numbers, e.g. (3 + 4.5) * 12."""
-    return f"{_normalize(expression)} = {value_of(expression)}"
-
-
-def value_of(expression: str) -> str:
-    """The value of an arithmetic expression. Raises ToolProblem for anything else."""
     text = _normalize(expression)
     if len(text) > MAX_CHARS:
         raise ToolProblem(f"The expression is longer than {MAX_CHARS} characters.")
     try:
         value = _value(ast.parse(text, mode="eval").body)
-        return _format_number(value)
+        return f"{text} = {_format_number(value)}"
     except ZeroDivisionError:
         raise ToolProblem("Division by zero.") from None
     except (SyntaxError, ValueError, TypeError, OverflowError, RecursionError, MemoryError):
@@ -70,7 +65,7 @@ def _value(node: ast.AST) -> Any:
             return number
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
             return _power(_value(left), _value(right))
-        case ast.BinOp(left=left, op=op, right=right):
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
             return _check_bounds(_OPERATORS[type(op)](_value(left), _value(right)))
         case ast.UnaryOp(op=op, operand=operand) if type(op) in _OPERATORS:
             return _OPERATORS[type(op)](_value(operand))
