@@ -336,7 +336,7 @@ def _to_punycode(text: str) -> str:
 def _to_wire(text: str) -> str:
     """Return a path or query as ASCII. Control characters and backslashes are refused, also those
     that a proxy would make by decoding."""
-    if re.search(r"[\x00-\x1f\x7f\\]", text):
+    if re.search(r"[\x00-\x1f\x7f\\\ud800-\udfff]", text):
         raise ToolProblem("A web address with control characters or backslashes is refused.")
     return quote(re.sub(r"%(?![0-9A-Fa-f]{2})", "%25", text), safe=_SAFE + "?")
 

@@ -175,6 +175,7 @@ SPELLINGS = [
     ("http://127.0.\t0.1", "Not a host"),
     ("http://127.0.0.1\r\nHost: x/", "Not a"),
     ("http://good.example/\r\nX: y", "control characters"),
+    ("http://good.example/\ud800", "control characters"),
     ("http://good.example/\\\\127.0.0.1", "backslashes"),
     ("http://127.0.0.1／x", "Not a host"),
     ("http://good.example／@x", "user name"),
