@@ -15,7 +15,7 @@ from openclaw.cli.formatting import DIFF_COLOURS
 from openclaw.cli.questions import is_yes
 from openclaw.errors import OpenclawError
 from openclaw.security.display import fold_blanks, one_line, rows, whole_call
-from openclaw.security.grants import Grant, find_lasting_facts
+from openclaw.security.grants import Grant, may_last
 from openclaw.security.policy import Ask, Declined, PermissionQuestion
 from openclaw.security.untrusted import show_hidden
 from openclaw.types import Change
@@ -73,7 +73,7 @@ class Permission:
         for line in call_lines(question):
             colour = DIFF_COLOURS.get(line[:1], "") if question.change and self._colours else ""
             call += (f"{colour}{row}\x1b[m" if colour else row for row in rows(line, width))
-        lasting_ones = tuple(filter(find_lasting_facts, question.offers))
+        lasting_ones = tuple(filter(may_last, question.offers))
         choices = {"session": question.offers, "always": lasting_ones}
         lines = _why_lines(question, choices)
         why = [row for line in lines for row in [*rows(line, width)][:WHY_ROWS]]

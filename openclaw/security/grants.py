@@ -142,7 +142,7 @@ def offered_grants(action: Action) -> tuple[Grant, ...]:
     return (Grant("tool", action.tool),) if _is_granted_by_tool(action) else ()
 
 
-def find_lasting_facts(grant: Grant) -> bool:
+def may_last(grant: Grant) -> bool:
     """Return True when a grant can be a line of openclaw.yaml: a script of several lines cannot."""
     return not _find_trouble(grant.kind, grant.value)
 

@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.messages import ToolCall
-from openclaw.security.grants import find_lasting_facts
+from openclaw.security.grants import may_last
 from openclaw.security.masking import (
     Masker,
     arguments_for_call,
@@ -520,7 +520,7 @@ def _advice(policy: Policy, action: Action, tainted: bool) -> str:
     ways = [
         f"openclaw policy allow {grant.kind} {shlex.quote(grant.value)}"
         for grant in policy.offers(action, tainted=tainted)[:1]
-        if find_lasting_facts(grant)
+        if may_last(grant)
     ]
     ways += [] if tainted else ["--yes"]
     return f" (allow it by {' or '.join(ways)})" if ways else ""

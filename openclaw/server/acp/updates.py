@@ -34,7 +34,7 @@ from openclaw import events
 from openclaw.inspection.turn_lines import compaction_line, missing_part, verdict_lines
 from openclaw.messages import Entry
 from openclaw.security.display import harmless, main_argument, one_line
-from openclaw.security.grants import Grant, find_lasting_facts
+from openclaw.security.grants import Grant, may_last
 from openclaw.security.policy import PermissionQuestion
 from openclaw.server.wire import event_from_json
 from openclaw.storage.home import Home
@@ -317,7 +317,7 @@ def read_permission(
 
 def lasting_offer(offers: Sequence[Grant]) -> Grant | None:
     """Return the narrowest permission that can be kept for good."""
-    return next(filter(find_lasting_facts, offers), None)
+    return next(filter(may_last, offers), None)
 
 
 def _describe_grant(grant: Grant) -> str:
