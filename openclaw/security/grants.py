@@ -88,7 +88,8 @@ class Grant:
             case "prefix":
                 return action.effect == "run" and _continues(self.value, action.target)
             case "host":
-                return action.effect in ("get", "send") and _same_host(self.value, action.target)
+                same = _plain_host(self.value) == _plain_host(action.target) != ""
+                return action.effect in ("get", "send") and same
             case "tool":
                 return action.tool == self.value and _is_granted_by_tool(action)
 
@@ -221,7 +222,3 @@ def _command_prefix(line: str) -> str:
 
 def _plain_host(host: str) -> str:
     return host.strip().rstrip(".").casefold()
-
-
-def _same_host(host: str, other: str) -> bool:
-    return bool(host) and _plain_host(host) == _plain_host(other)

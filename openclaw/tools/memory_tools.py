@@ -382,7 +382,6 @@ def clean_passage(text: str) -> str:
     return re.sub(r"^[-*+] (?:\[[ xX]\] )?", "", without_comments(text).strip())
 
 
-RESULTS = 5
 SNIPPET = 300
 
 

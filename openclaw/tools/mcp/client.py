@@ -47,7 +47,8 @@ class McpConnector:
     def open(self, server: Server) -> Connection:
         """Start or reach a server and read its list of tools. Raises AwayError. Several threads may
         open several servers at once."""
-        _check_installed()
+        if find_spec("mcp") is None:
+            raise AwayError("MCP is not installed: pip install 'openclaw[mcp]'")
         connection = Connection(server, self)
         with self._lock:
             self._connections.append(connection)
@@ -268,11 +269,6 @@ class Connection:
     def _away(self, error: BaseException) -> AwayError:
         pipe = self._pipe
         return AwayError(pipe.fault) if pipe and pipe.fault else to_away_error(error, self.server)
-
-
-def _check_installed() -> None:
-    if find_spec("mcp") is None:
-        raise AwayError("MCP is not installed: pip install 'openclaw[mcp]'")
 
 
 def to_away_error(error: BaseException, server: Server) -> AwayError:

@@ -264,7 +264,7 @@ have removed as much as the command wrote, and some file systems do not count th
 
 @frozen
 class CommandLimits:
-    """The limits of a command; 0 in `memory_mb` and `file_mb` means no limit."""
+    """The limits of a command."""
 
     processes: int = 256  # of the whole command; threads count as processes
     memory_mb: int = 2048  # of each process

@@ -96,9 +96,10 @@ def wrap(argv: Sequence[str], options: SandboxOptions) -> list[str]:
     network = ("--share-net",) if options.network else ()
     # The process that mounts the layer is root in its namespace; go back to the user.
     user = ("--uid", str(os.getuid()), "--gid", str(os.getgid())) if options.layered else ()
+    shown = [word for out, place in options.shown for word in ("--ro-bind", str(out), place)]
     return [
         *_probe()[1], *network, *user, *_system_mounts(options.network), *_interpreter_mounts(root),
-        *_home_mounts(options, Path(root)), *_shown_mounts(options), "--remount-ro", "/",
+        *_home_mounts(options, Path(root)), *shown, "--remount-ro", "/",
         "--chdir", root, "--", *argv,
     ]  # fmt: skip
 
@@ -120,9 +121,7 @@ def placeholders(options: SandboxOptions) -> Iterator[None]:
     with appending(root / LOCK) as lock:
         _lock_shared(lock.fileno())
         try:
-            missing = [
-                name for name in (*FOLDERS, *FIXED_FILES) if not os.path.lexists(root / name)
-            ]
+            missing = [name for name in PLACEHOLDERS if not os.path.lexists(root / name)]
             lock.write("".join(f"{name}\n" for name in missing).encode())
             lock.flush()  # a kill may come next
             for name in missing:
@@ -232,10 +231,6 @@ def unchangeable_names(options: SandboxOptions) -> frozenset[str]:
     root = Path(os.path.realpath(options.home.root))
     paths = (*_fixed_paths(options, root), *options.hidden, root / ".openclaw")
     return frozenset(path.relative_to(root).as_posix() for path in paths)
-
-
-def _shown_mounts(options: SandboxOptions) -> list[str]:
-    return [word for out, place in options.shown for word in ("--ro-bind", str(out), place)]
 
 
 # -------- the test whether the sandbox works here
