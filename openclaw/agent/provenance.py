@@ -348,7 +348,7 @@ class Provenance:
         if action.tool != "run_shell":
             return self.learned.source_named_in(action.code)
         line = action.target
-        files = named_files(Path(os.path.realpath(self.home.root)), line)
+        files = named_files(self.home.real_root, line)
         if source := next(filter(None, map(self._source_of, files)), ""):
             return source
         if source := self.learned.source_named_in(f"{line}\n{' '.join(split_words(line))}"):

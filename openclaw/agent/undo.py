@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from openclaw.agent.loop import timestamp
@@ -107,7 +105,7 @@ def _take_back(
 ) -> UndoResult:
     recover(open_home)
     history = open_home.history
-    root = Path(os.path.realpath(open_home.home.root))
+    root = open_home.home.real_root
     with undo_lock(open_home):
         able = undoable(open_home, scope, session, "turn" if kind == "undo" else "undo")
         turns = tuple(islice(able, count))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import time
 from collections import defaultdict
@@ -54,7 +53,7 @@ class History:
 
     def __init__(self, home: Home, *, auto_commit: bool = True) -> None:
         self.home = home
-        self.root = Path(os.path.realpath(home.root))
+        self.root = home.real_root
         self.place = place_of(home)
         self._auto_commit = auto_commit
 

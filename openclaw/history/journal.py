@@ -40,7 +40,7 @@ class Journal:
 
     def __init__(self, home: Home, record: Record) -> None:
         self.home, self.record = home, record
-        self.root = Path(os.path.realpath(home.root))
+        self.root = home.real_root
         self.unknown: list[str] = []
         self.show: Callable[[str, bytes | None, bytes | None], object] = _show_nothing
         self._tools = {call.tool: None for call in record.calls}

@@ -54,7 +54,7 @@ def run_hook(
 ) -> HookReply:
     """Run a hook with these facts, from copies of the files that the yes covers, and wait for it.
     Raises nothing but an interrupt."""
-    root = Path(os.path.realpath(home.root))
+    root = home.real_root
     told = json.dumps(facts, ensure_ascii=False, default=str) + "\n"
     try:
         with (
@@ -104,7 +104,7 @@ def safe_line(text: str) -> str:
 
 def hook_environment(home: Home, hook: Hook) -> dict[str, str]:
     """The environment of a hook."""
-    root = Path(os.path.realpath(home.root))
+    root = home.real_root
     found = environment(home, os.environ, named=hook.env)
     found |= {name: os.environ[name] for name in OWN if name in os.environ}
     found |= {"HOME": user_folder(), "PYTHONNOUSERSITE": "1"}

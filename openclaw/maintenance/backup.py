@@ -200,7 +200,7 @@ def _is_place(home: Home, path: Path) -> bool:
 def _add_link(tar: tarfile.TarFile, home: Home, path: Path, made: Backup) -> None:
     relative, target = home.relative(path), str(path.readlink())
     there = Path(os.path.realpath(path))
-    root = Path(os.path.realpath(home.root))
+    root = home.real_root
     if not is_inside(relative, target) or not (there == root or root in there.parents):
         made.left_out[relative] = f"it is a link out of the home, to {target}"
         return

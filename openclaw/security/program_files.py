@@ -93,7 +93,7 @@ class _NoHashError(Exception):
 
 def find_programs(home: Home, commands: Sequence[str | Sequence[str]]) -> Programs:
     """Find the home's files that commands (shell lines or lists of words) may run."""
-    root = Path(os.path.realpath(home.root))
+    root = home.real_root
     found = [(command, find_named_paths(root, command)) for command in commands]
     named = dict.fromkeys(path for _, paths in found for path in paths if path != root)
     run = [path for command, paths in found if not _only_reads(command)

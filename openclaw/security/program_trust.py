@@ -190,7 +190,7 @@ def home_programs(
 ) -> tuple[bool, Sequence[str]]:
     """Return True when the settings' hooks or servers run files of the home, and the places of
     these files."""
-    root = Path(os.path.realpath(home.root))
+    root = home.real_root
     lines = [code_words(root, server) for server in read_servers(servers)[0]]
     commands = [each for hook in read_hooks(hooks)[0] for each in hook.commands]
     hooked = bool(hooks) or any(paths_in_home(root, words) for words in lines)

@@ -55,6 +55,11 @@ class Home:
             object.__setattr__(self, name, self.root / name)
         object.__setattr__(self, "settings", self.root / "openclaw.yaml")
 
+    @property
+    def real_root(self) -> Path:
+        """The root without links, as it is now."""
+        return Path(os.path.realpath(self.root))
+
     @cached_property
     def private(self) -> Path:
         """Indexes, caches, locks, records and secrets."""

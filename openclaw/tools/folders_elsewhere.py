@@ -39,7 +39,7 @@ def with_folders(files: FileTools, folders: Sequence[Path]) -> list[Tool]:
     for folder in folders:
         there = replace(files, home=FolderElsewhere(folder), turn_changes=elsewhere)
         places.append((folder, {tool.name: tool for tool in there.tools()}))
-    root = Path(os.path.realpath(files.home.root))
+    root = files.home.real_root
     return [_with_places(tool, places, root, turn_changes) for tool in tools]
 
 

@@ -46,7 +46,7 @@ def visible_files(
     also files that are the target of a link named like credentials; finding these needs a scan of
     the whole home.
     """
-    root = os.path.realpath(home.root)
+    root = str(home.real_root)
     closed = _credentials(home) if contents else Credentials()
     count, waiting = 0, [str(folder or root)]
     while waiting:
@@ -65,12 +65,8 @@ def visible_files(
             ]
 
 
-def _root(home: Home) -> Path:
-    return Path(os.path.realpath(home.root))
-
-
 def _credentials(home: Home) -> Credentials:
-    return find_credentials(_root(home))
+    return find_credentials(home.real_root)
 
 
 def _is_readable(entry: os.DirEntry[str], root: str, closed: Credentials) -> bool:
@@ -139,7 +135,7 @@ def existing_folder(home: Home, folder: str) -> Path:
     """Find the folder that a model means, "" for the whole home. Raises ToolProblem."""
     text = tidy(folder).rstrip("/")
     if text in ("", "."):
-        return _root(home)
+        return home.real_root
     if (spilled := _spilled_path(home, text)) and spilled.is_dir():
         return spilled
     for candidate in (text, f"workspace/{text}"):
@@ -192,7 +188,7 @@ def check_open(home: Home, text: str, target: Path) -> Path:
 
 def _spilled_path(home: Home, text: str) -> Path | None:
     """The path of a spilled output, or of their folder, when the text names one and no link."""
-    path = _root(home) / text
+    path = home.real_root / text
     named = _SPILLED.fullmatch(text) is not None
     return path if named and os.path.realpath(path) == str(path) else None
 
@@ -207,7 +203,7 @@ def check_kept(home: Home, target: Path) -> None:
     """Raise ToolProblem for a file that only this program writes, or that is part of it."""
     if plain_parts(home.relative(target))[:1] == ("sessions",):
         raise ToolProblem("sessions/ holds the conversations; nothing is written there.")
-    root = _root(home)
+    root = home.real_root
     inner = [folder for folder in program_folders() if root in folder.parents]
     if any(target.is_relative_to(folder) for folder in inner):
         raise ToolProblem(f"{home.relative(target)} is a part of this program; it is not changed.")
@@ -258,7 +254,7 @@ def _list_names(home: Home, folder: Path) -> str:
 
 
 def _list_folders(home: Home) -> list[str]:
-    root = _root(home)
+    root = home.real_root
     return sorted(
         entry.name for entry in root.iterdir() if entry.is_dir() and _is_visible(entry.name)
     )

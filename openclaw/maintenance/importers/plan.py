@@ -48,7 +48,7 @@ def plan_import(home: Home, folder: Path, wanted: str = "") -> ImportPlan:
     root = Path(os.path.realpath(folder))
     if not root.is_dir():
         raise UsageError(f"there is no folder {folder}", "give the folder to import from")
-    own = Path(os.path.realpath(home.root))
+    own = home.real_root
     if root.is_relative_to(own):
         raise UsageError(f"{folder} lies in the home {own} already", "name another home: --home")
     if own.is_relative_to(root):

@@ -68,7 +68,7 @@ class ServerStarter:
 
     def asked(self) -> TrustRequest:
         """The commands and files that a yes would now cover."""
-        root = _root(self.home)
+        root = self.home.real_root
         started = [server for server in self.servers if server.command and not server.disabled]
         found = [(server, code_words(root, server)) for server in started]
         found = [(server, words) for server, words in found if paths_in_home(root, words)]
@@ -88,7 +88,7 @@ class ServerStarter:
     def prepare(self, server: Server) -> Iterator[Start]:
         """Yields how a server is started; its copies are kept until it has ended. Raises AwayError
         for a server that may not start."""
-        now, root = self.asked(), _root(self.home)
+        now, root = self.asked(), self.home.real_root
         needed = server in now.servers
         if needed and (why := why_untrusted(now, self.state(now))):
             raise AwayError(f"it runs files of this home, and {why} ({TRUST})", rests=False)
@@ -149,10 +149,6 @@ def _full_path(folder: Path, word: str, code: Sequence[str]) -> str:
         if (word == "." or "/" in word or word in code) and (folder / word).exists():
             return os.path.normpath(folder / word)
     return word
-
-
-def _root(home: Home) -> Path:
-    return Path(os.path.realpath(home.root))
 
 
 def fault_line(home: Home, fault: ServerFault) -> str:

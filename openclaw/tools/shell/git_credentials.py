@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import time
@@ -43,7 +42,7 @@ def find_committed_credentials(home: Home, *, confined: bool) -> str | None:
     promised object). So git runs in the sandbox; without one, under settings of ours, and not in a
     folder that poses as a repository.
     """
-    found = find_credentials(Path(os.path.realpath(home.root)))
+    found = find_credentials(home.real_root)
     until = time.monotonic() + SECONDS
     held = [_search(home, place, confined, until) for place in found.repositories]
     unknown = None in held or not found.whole
@@ -58,7 +57,7 @@ def _search(home: Home, place: Path, confined: bool, until: float) -> str | None
         return known[1]
     if not confined and folder_of(place) is None:
         return None
-    inner = place.relative_to(os.path.realpath(home.root))
+    inner = place.relative_to(home.real_root)
     first: str | None = None
     with suppress(OSError, subprocess.SubprocessError, GitError):
         printed = [_run_git(home, place, words, confined, until) for words in _LISTINGS]

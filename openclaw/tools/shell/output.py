@@ -163,7 +163,7 @@ class HomeFiles:
 
 def scan_home(home: Home, earlier: HomeFiles | None = None, *, contents: bool = True) -> HomeFiles:
     """Take stock of the home now; contents that `earlier` has are not read again."""
-    root = Path(os.path.realpath(home.root))
+    root = home.real_root
     found = HomeFiles(root=root)
     for path, status in _files(root):
         if len(found.stamps) >= MAX_FILES:

@@ -92,15 +92,15 @@ def wrap(argv: Sequence[str], options: SandboxOptions) -> list[str]:
 
     While it runs, `placeholders` must stand in the home.
     """
-    root = os.path.realpath(options.home.root)
+    root = options.home.real_root
     network = ("--share-net",) if options.network else ()
     # The process that mounts the layer is root in its namespace; go back to the user.
     user = ("--uid", str(os.getuid()), "--gid", str(os.getgid())) if options.layered else ()
     shown = [word for out, place in options.shown for word in ("--ro-bind", str(out), place)]
     return [
         *_probe()[1], *network, *user, *_system_mounts(options.network), *_interpreter_mounts(root),
-        *_home_mounts(options, Path(root)), *shown, "--remount-ro", "/",
-        "--chdir", root, "--", *argv,
+        *_home_mounts(options, root), *shown, "--remount-ro", "/",
+        "--chdir", str(root), "--", *argv,
     ]  # fmt: skip
 
 
@@ -116,7 +116,7 @@ def placeholders(options: SandboxOptions) -> Iterator[None]:
     if options.tried or options.layered:  # the layer has placeholders of its own
         yield
         return
-    root = Path(os.path.realpath(options.home.root))
+    root = options.home.real_root
     make_folder((root / LOCK).parent)
     with appending(root / LOCK) as lock:
         _lock_shared(lock.fileno())
@@ -138,7 +138,7 @@ def placeholders(options: SandboxOptions) -> Iterator[None]:
 
 def tidy_up(home: Home) -> None:
     """Remove the placeholders that a killed command has left, unless a command runs."""
-    root = Path(os.path.realpath(home.root))
+    root = home.real_root
     with contextlib.suppress(OSError):
         if (root / LOCK).lstat().st_size:
             with appending(root / LOCK) as lock:
@@ -167,13 +167,13 @@ def _same_place(path: Path) -> list[str]:
     return ["--ro-bind", str(path), str(path)] if path.exists() else []
 
 
-def _interpreter_mounts(root: str) -> list[str]:
+def _interpreter_mounts(root: Path) -> list[str]:
     """Mount the Python that runs this program, for `run_python`; but not a folder that contains the
     home, as it contains other things too."""
     words = []
     for prefix in dict.fromkeys((sys.base_prefix, sys.prefix)):
         real = os.path.realpath(prefix)
-        if not (Path(root).is_relative_to(real) or Path(real).is_relative_to("/usr")):
+        if not (root.is_relative_to(real) or Path(real).is_relative_to("/usr")):
             for place in dict.fromkeys((real, prefix)):
                 words += ["--ro-bind-try", real, place]
     return words
@@ -228,7 +228,7 @@ def _fixed_paths(options: SandboxOptions, root: Path) -> list[Path]:
 
 def unchangeable_names(options: SandboxOptions) -> frozenset[str]:
     """The files and folders of the home that a command cannot change, relative to it."""
-    root = Path(os.path.realpath(options.home.root))
+    root = options.home.real_root
     paths = (*_fixed_paths(options, root), *options.hidden, root / ".openclaw")
     return frozenset(path.relative_to(root).as_posix() for path in paths)
 

@@ -124,7 +124,7 @@ class ShellTools:
     def _closed_to(self, line: str) -> tuple[Path, ...] | None:
         """What a line does not see, beside credentials, when it runs unasked: the data of git,
         unless it names git and git holds no credentials. None when it may not run unasked."""
-        found = find_credentials(self.runner.root)
+        found = find_credentials(self.runner.home.real_root)
         if not found.whole:
             return None
         if NAMES_GIT.search(line):
@@ -138,7 +138,7 @@ class ShellTools:
     def _learn_secrets(self, line: str) -> None:
         """Let the masker learn the secrets of the first files of a line, of any file when it
         names none and may read one."""
-        root = self.runner.root
+        root = self.runner.home.real_root
         names = named_files(root, line) or ([""] if _READS_MORE.search(line) else [])
         files = chain.from_iterable(_files_below(root / name) for name in names)
         for path in islice(files, MAX_LEARNED):
@@ -235,10 +235,6 @@ class Runner:
     wants_more: ProgramCall | None = field(default=None, init=False)  # the newest that did
     _last: HomeFiles | None = field(default=None, init=False)
 
-    @property
-    def root(self) -> Path:
-        return Path(os.path.realpath(self.home.root))
-
     def run(self, order: ProgramCall) -> str:
         """Run it and report how it ended. Raises ToolProblem when it cannot be started."""
         with _report_failure("run"):
@@ -254,8 +250,8 @@ class Runner:
         wants to write or needs the network. Raises ToolProblem when it cannot be started."""
         with _report_failure("run"), ExitStack() as stack:
             layer = None
-            if self.layered(self.root):
-                layer = stack.enter_context(overlay.open_layer(self.root, tried=True))
+            if self.layered(self.home.real_root):
+                layer = stack.enter_context(overlay.open_layer(self.home.real_root, tried=True))
             before = HomeFiles() if layer else scan_home(self.home, contents=False)
             options = SandboxOptions(
                 self.home,
@@ -274,7 +270,7 @@ class Runner:
         return describe_run(finished, self.home, True, ())
 
     def _run(self, order: ProgramCall, confined: bool) -> str:
-        root = self.root
+        root = self.home.real_root
         layered = confined and self.layered(root)
         fixed = sandbox.FIXED_FILES if confined else ()
         changed: list[str] = []
@@ -309,8 +305,8 @@ class Runner:
 
     def _hidden(self, before: HomeFiles, layer: overlay.Layer | None) -> tuple[Path, ...]:
         """The paths that a command does not see. Sockets need no hiding in a layer."""
-        found = find_credentials(self.root)
-        if why := found.why_not_hidden(self.root):
+        found = find_credentials(self.home.real_root)
+        if why := found.why_not_hidden(self.home.real_root):
             raise ToolProblem(f"It was not run: {why}.")
         return (*found.paths, *(() if layer else before.special[:MAX_HIDDEN]))
 
@@ -335,11 +331,11 @@ class Runner:
         with _report_failure("started"), placed, control_group(self.limits.processes) as made:
             return run(
                 join_group(argv, made),
-                cwd=self.root,
+                cwd=self.home.real_root,
                 env=env,
                 timeout=self.timeout,
                 max_chars=self.result_limits.page,
-                spill=self.root / SPILL,
+                spill=self.home.real_root / SPILL,
                 watch=self._watch(layer, options, fixed=confined),
                 show=self.show,
                 contained=confined,
@@ -349,11 +345,11 @@ class Runner:
         self, layer: overlay.Layer | None, options: SandboxOptions, *, fixed: bool
     ) -> Callable[[int], str]:
         """What ends the command. The placeholders must stand already."""
-        watch = process.LimitWatch(self.limits, layer.upper if layer else self.root)
+        watch = process.LimitWatch(self.limits, layer.upper if layer else self.home.real_root)
         if options.tried:
             fixed_names = sandbox.unchangeable_names(options)
             return _watch_for_changes(layer, fixed_names, watch) if layer else watch
-        return watch if layer or not fixed else _watch_fixed_files(self.root, watch)
+        return watch if layer or not fixed else _watch_fixed_files(self.home.real_root, watch)
 
     def _fence_output(self, printed: str, source: str, finished: FinishedRun) -> str:
         """Fence what a command printed as data; the file with all of it counts as data too."""
@@ -562,7 +558,7 @@ def environment(
     means the same everywhere. `trying` tells that what the command does is tried: programs say in
     English that they may not write.
     """
-    root = os.path.realpath(home.root)
+    root = str(home.real_root)
     found = {name: value for name, value in given.items() if _is_passed_on(name)}
     found |= FIXED
     found |= {"PATH": program_path(given, root), "HOME": root}
