@@ -172,16 +172,13 @@ def _normalize(path: str) -> str:
 @cache
 def _compile(table: str, before: str = "", after: str = "") -> re.Pattern[str]:
     """Return a pattern with one group for each reason, in order."""
-    groups = "|".join(f"({'|'.join(map(_glob, names))})" for names in _rows(table).values())
+    rows = ("|".join(map(re.escape, names)) for names in _rows(table).values())
+    groups = "|".join(f"({row})" for row in rows).replace(r"\*", "[^/]*")
     return re.compile(f"{before}(?:{groups}){after}")
 
 
 def _reason(table: str, found: re.Match[str] | None) -> str:
     return [*_rows(table)][found.lastindex - 1] if found and found.lastindex else ""
-
-
-def _glob(name: str) -> str:
-    return re.escape(name).replace(r"\*", "[^/]*")
 
 
 @cache

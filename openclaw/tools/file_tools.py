@@ -402,7 +402,8 @@ def replace_passage(text: str, find: str, replace: str) -> tuple[str, int]:
         raise ToolProblem("find is empty: copy the text that is to be changed into it.")
     if find == replace:
         raise _same_problem(text, find)
-    for pattern, strict in ((_exact_pattern(find), True), (_tolerant_pattern(find), False)):
+    exact = re.compile(_NEWLINE.join(map(re.escape, find.split("\n"))))
+    for pattern, strict in ((exact, True), (_tolerant_pattern(find), False)):
         matches = _whole_words(text, list(pattern.finditer(text)))
         if len(matches) > 1:
             raise _ambiguous_problem(text, [match.start() for match in matches])
@@ -484,10 +485,6 @@ def _whole_words(text: str, matches: list[re.Match[str]]) -> list[re.Match[str]]
 
 def _normalize_newlines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _exact_pattern(find: str) -> re.Pattern[str]:
-    return re.compile(_NEWLINE.join(re.escape(line) for line in find.split("\n")))
 
 
 def _tolerant_pattern(find: str) -> re.Pattern[str]:

@@ -149,18 +149,14 @@ class Connection:
         if self._pipe is not None:
             self._pipe.kill()
 
-    def _give_up(self) -> None:
-        """Kill a server that hangs: it would not obey a request to end either."""
-        if self._pipe is not None:
-            self._pipe.kill()
-        self.close()
-
     def _wait_for(self, future: concurrent.futures.Future[T], seconds: float) -> T:
         try:
             return future.result(seconds)
         except TimeoutError:
             future.cancel()
-            self._give_up()
+            if self._pipe is not None:  # it would not obey a request to end either
+                self._pipe.kill()
+            self.close()
             raise AwayError(f"it did not answer within {seconds:g} s") from None
         except KeyboardInterrupt:
             future.cancel()

@@ -176,7 +176,8 @@ class ChangeMover:
         """Move everything. The record is written first, so that after a kill in between it tells
         what was planned."""
         names = self._differing()
-        self.changed = [name for name in names if is_visible(name)]
+        shown = (name for name in names if not is_hidden(name))
+        self.changed = [n for n in shown if UNSEEN.isdisjoint(PurePosixPath(n).parts[:-1])]
         for name in self.changed[:MAX_CHANGES]:
             self.turn_changes.before.setdefault(name, self._text(name))
         clean = [name for name in self.changed if self._is_untouched(name)]
@@ -340,11 +341,6 @@ class ChangeMover:
             yield temp
         finally:
             temp.unlink(missing_ok=True)
-
-
-def is_visible(name: str) -> bool:
-    """Return True for a file that is recorded when a command changes it."""
-    return not (is_hidden(name) or UNSEEN.intersection(PurePosixPath(name).parts[:-1]))
 
 
 def _merge_texts(base: bytes, now: bytes, made: bytes) -> bytes:
