@@ -221,9 +221,10 @@ def check_own(home: Home, target: Path) -> None:
 
 def _proposal_path(home: Home, target: Path) -> Path:
     name = home.relative(target)
-    if not name.startswith("skills/") or name.startswith(f"{PROPOSED}/"):
+    parts = plain_parts(name)  # macOS takes Skills/ for skills/
+    if parts[:1] != ("skills",) or parts[1:2] == (".proposed",):
         return target
-    return home.inside(PROPOSED + name.removeprefix("skills"))
+    return home.inside(f"{PROPOSED}/{name.partition('/')[2]}")
 
 
 def tidy(path: str) -> str:

@@ -47,6 +47,14 @@ def test_what_the_agent_writes_waits_apart(home: Home) -> None:
     assert "bake" not in names(home) and [each.name for each in proposals(home)] == ["bake"]
 
 
+def test_a_spelling_that_macos_takes_for_skills_is_a_proposal_too(home: Home) -> None:
+    tools = Toolbox(FileTools(home, TurnChanges()).tools(), Policy("edit"), TurnChanges())
+    for path in ("Skills/bake/SKILL.md", "SKILLS/.proposed/bake/SKILL.md"):
+        told = tools.run(ToolCall("1", "write_file", {"path": path, "content": TEXT}))
+        assert told.ok and "/.proposed/bake/SKILL.md" in told.text
+    assert not (home.root / "Skills").exists()
+
+
 def test_a_skill_in_use_is_not_edited_but_proposed_anew(home: Home) -> None:
     (home.skills / "bake").mkdir()
     (home.skills / "bake" / "SKILL.md").write_text(TEXT, encoding="utf-8")
