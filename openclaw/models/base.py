@@ -9,14 +9,10 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
+from typing import Any, Literal, Protocol, TypeVar, cast
 
 from openclaw.frozen import frozen
 from openclaw.messages import Message, ToolCall, Usage, Waiting
-
-if TYPE_CHECKING:
-    import httpx
-
 
 StopReason = Literal["stop", "length", "tool_calls"]
 
@@ -349,36 +345,6 @@ def replace_surrogates(text: str) -> str:
 def bytes_for(tokens: int) -> int:
     """The most bytes that a reply of so many tokens may have."""
     return min(MAX_BYTES, 2_000_000 + BYTES_A_TOKEN * tokens)
-
-
-def ask_uncompressed(request: httpx.Request) -> None:
-    """Ask for an uncompressed reply: a compressed one may expand a thousand times."""
-    request.headers["Accept-Encoding"] = "identity"
-
-
-def limit_size(response: httpx.Response) -> None:
-    """Make a reply fail when it gets too long, or is compressed nevertheless."""
-    import httpx
-
-    if response.headers.get("content-encoding", "identity").lower() != "identity":
-        raise httpx.DecodingError("it packs its reply, which was not asked for")
-
-    class Bounded(httpx.SyncByteStream):
-        def __init__(self, stream: httpx.SyncByteStream) -> None:
-            self._stream = stream
-
-        def __iter__(self) -> Iterator[bytes]:
-            total = 0
-            for chunk in self._stream:
-                total += len(chunk)
-                if total > MAX_LINE:
-                    raise httpx.ReadError(f"it sent more than {MAX_LINE:,} bytes")
-                yield chunk
-
-        def close(self) -> None:
-            self._stream.close()
-
-    response.stream = Bounded(response.stream)  # type: ignore[arg-type]
 
 
 _patient: ContextVar[bool] = ContextVar("patient", default=True)

@@ -259,7 +259,8 @@ class HttpClient:
     read_seconds     how long the server may be silent; None for ever, as the first token of a cold
                      model takes minutes
     A call raises ServerRefusal, ConnectFailed, HTTPException or another OSError for a connection
-    that breaks, and UnicodeEncodeError for a text that cannot be sent.
+    that breaks, UnicodeEncodeError for a text that cannot be sent, and another ValueError for an
+    answer that is no JSON object.
     """
 
     def __init__(
@@ -302,6 +303,20 @@ class HttpClient:
             self.close()
             raise
         return response
+
+    def ask(self, method: str, path: str, value: object = None) -> Mapping[str, Any]:
+        """The object that the server answers to a call without a stream."""
+        response = self.send(method, path, value)
+        try:
+            data = response.read(MAX_LINE + 1)
+            if len(data) > MAX_LINE:
+                raise HTTPException(f"it sent more than {MAX_LINE:,} bytes")
+            if response.length:
+                raise HTTPException("its answer is cut off")
+            return read_object(replace_surrogates(data.decode("utf-8", "replace")))
+        except BaseException:
+            self.close()
+            raise
 
     def lines(self, response: HTTPResponse, most: int) -> Generator[str, None, None]:
         """The lines of a streamed reply, without lone surrogates. Closing the generator early hangs
@@ -391,6 +406,14 @@ class ServerModel:
 
     def _to_openclaw_error(self, refusal: ServerRefusal) -> OpenclawError:
         return failure(self._server, str(refusal), refusal.status)
+
+
+def read_object(text: str) -> Mapping[str, Any]:
+    """The JSON object that a text is. ValueError for anything else."""
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        raise ValueError(f"no object: {text[:80]!r}")
+    return value
 
 
 def dump(value: object) -> bytes:

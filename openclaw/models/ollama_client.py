@@ -1,8 +1,8 @@
 """Ollama's API over `http.client`: where a server is, its models, their cards, and chats.
 
-Importing the `ollama` library takes as long as everything else before a prompt's request, so it is
-left to embedding, which nobody waits for. The body of a chat is the one that the
-library writes, byte for byte, except that `truncate` asks for an error instead of a silent cut.
+Importing the `ollama` library takes as long as everything else before a prompt's request. The body
+of a chat is the one that the library writes, byte for byte, except that `truncate` asks for an
+error instead of a silent cut.
 """
 
 from __future__ import annotations
@@ -19,13 +19,18 @@ from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 from openclaw.errors import ServerAway, UsageError
-from openclaw.models.base import MAX_BYTES, MAX_LINE, ModelCard, replace_surrogates
-from openclaw.models.http_client import CONNECT_SECONDS, HttpClient, ServerRefusal, is_loopback
+from openclaw.models.base import MAX_BYTES, ModelCard
+from openclaw.models.http_client import (
+    CONNECT_SECONDS,
+    HttpClient,
+    ServerRefusal,
+    is_loopback,
+    read_object,
+)
 
 
 class OllamaClient(HttpClient):
-    """A client of an Ollama server. A call raises as `HttpClient` does, and ValueError for an
-    answer that is no JSON object."""
+    """A client of an Ollama server."""
 
     def __init__(
         self,
@@ -44,18 +49,6 @@ class OllamaClient(HttpClient):
         """The states of fetching a model."""
         return self.stream("/api/pull", {"model": name, "stream": True}, MAX_BYTES)
 
-    def ask(self, method: str, path: str, value: object = None) -> Mapping[str, Any]:
-        """The object that the server answers to a call without a stream."""
-        response = self.send(method, path, value)
-        try:
-            data = response.read(MAX_LINE + 1)
-            if len(data) > MAX_LINE:
-                raise HTTPException(f"it sent more than {MAX_LINE:,} bytes")
-            return _object(replace_surrogates(data.decode("utf-8", "replace")))
-        except BaseException:
-            self.close()
-            raise
-
     def stream(
         self, path: str, body: Mapping[str, Any], most: int
     ) -> Generator[Mapping[str, Any], None, None]:
@@ -63,7 +56,7 @@ class OllamaClient(HttpClient):
         hangs up on the server."""
         with closing(self.lines(self.send("POST", path, body), most)) as lines:
             for line in lines:
-                part = _object(line)
+                part = read_object(line)
                 if error := part.get("error"):
                     raise ServerRefusal(error if isinstance(error, str) else json.dumps(error))
                 yield part
@@ -73,13 +66,6 @@ def authorization() -> dict[str, str]:
     """The header with the key of OLLAMA_API_KEY, if there is one."""
     key = os.environ.get("OLLAMA_API_KEY", "")
     return {"Authorization": f"Bearer {key}"} if key else {}
-
-
-def _object(data: str) -> Mapping[str, Any]:
-    value = json.loads(data)
-    if not isinstance(value, dict):
-        raise ValueError(f"no object: {data[:80]!r}")
-    return value
 
 
 T = TypeVar("T")

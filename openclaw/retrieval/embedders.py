@@ -8,14 +8,13 @@ padding, divided by its length. The model needs no prefixes.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import shutil
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,21 +23,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, ServerAway
-from openclaw.models.base import MAX_BYTES, ask_uncompressed, limit_size
 from openclaw.models.http_client import (
+    CONNECT_SECONDS,
     ConnectFailed,
     HttpClient,
     ServerRefusal,
     error_line,
-    is_loopback,
 )
+from openclaw.models.ollama_client import OllamaClient
 from openclaw.models.openai import HOSTED, START_IT
 from openclaw.retrieval.embedding_models import InstalledModel, cut, family
 from openclaw.storage.lock import hold_lock
 
 if TYPE_CHECKING:
-    import ollama
-    from llama_index.embeddings.ollama import OllamaEmbedding
     from tokenizers import Tokenizer
 
 
@@ -219,7 +216,6 @@ def _to_model_failed(error: Exception, folder: Path) -> ModelFailed:
 
 
 SERVER_BATCH = 16  # texts of one request; a slow processor answers it within a minute
-CONNECT_SECONDS = 5.0
 READ_SECONDS = 120.0  # enough to load a large model from disk
 SHORTEST = 32  # characters; a shorter text that is "too long" is not cut again
 
@@ -234,17 +230,61 @@ class TextTooLongError(ModelFailed):
 
 class ServerEmbedder(ABC):
     """A model of a server, by the name that this server has for it. A failure is raised at once and
-    not tried again: the search goes on by words."""
+    not tried again: the search goes on by words. Several threads may use it; questions do not wait
+    for passages, which have a connection of their own.
 
-    def __init__(self, model: str) -> None:
+    server   its name for the user
+    path     what embeds, below the address of the clients that `connect` makes
+    advice   what to do when the server is away
+    """
+
+    advice = ""
+
+    def __init__(
+        self, model: str, server: str, path: str, connect: Callable[[], HttpClient]
+    ) -> None:
         self._family = family(model)
-        self._model_name = model
+        self._model_name, self._server, self._path = model, server, path
+        self._clients = [(connect(), threading.Lock()) for _ in range(2)]
         self._dimensions = 0
 
     @abstractmethod
+    def _read_rows(self, answer: Mapping[str, Any]) -> Any:
+        """The vectors in an answer. Raises ValueError, TypeError or KeyError without them."""
+
+    @abstractmethod
+    def _to_openclaw_error(self, said: str, status: int) -> OpenclawError:
+        """The error for a refusal that is not about length."""
+
     def _fetch(self, texts: list[str], *, asked: bool) -> Any:
         """Return the vectors of passages, or of questions. Raises TextTooLongError, ServerAway,
         ModelMissing or ModelFailed."""
+        mark = self._family.query if asked else self._family.document
+        told = [f"{mark} {text.strip()}".strip() for text in texts]
+        client, lock = self._clients[asked]
+        try:
+            with lock:
+                body = {"model": self._model_name, "input": told}
+                return self._read_rows(client.ask("POST", self._path, body))
+        except ServerRefusal as refusal:
+            said = error_line(str(refusal))
+            if _TOO_LONG.search(said):
+                refuses = f"{self._model_name} refuses a text as too long"
+                raise TextTooLongError(refuses, "") from refusal
+            raise self._to_openclaw_error(said, refusal.status) from refusal
+        except ConnectFailed as error:
+            raise ServerAway(f"{self._server} does not answer", self.advice) from error
+        except (HTTPException, OSError) as error:
+            why = str(error) or type(error).__name__
+            raise ServerAway(
+                f"{self._server} broke off while embedding ({why})", "see the server's own log"
+            ) from error
+        except (ValueError, TypeError, KeyError) as error:
+            raise self._unusable_vectors("what is no vector") from error
+
+    def close(self) -> None:
+        for client, _ in self._clients:
+            client.close()
 
     @property
     def window(self) -> int:
@@ -312,75 +352,31 @@ class ServerEmbedder(ABC):
 class OllamaEmbedder(ServerEmbedder):
     """One model of one server. Connects with the first text."""
 
+    advice = "start it with `ollama serve`"
+
     def __init__(self, model: InstalledModel, url: str) -> None:
-        super().__init__(model.name)
-        self._model = model
-        self._url = url
-        self._opened: OllamaEmbedding | None = None
+        super().__init__(
+            model.name,
+            f"Ollama at {url}",
+            "/api/embed",
+            lambda: OllamaClient(url, CONNECT_SECONDS, READ_SECONDS),
+        )
+        self._digest = model.digest
 
     @property
     def name(self) -> str:
         """The name with the digest, which differs for another model of the same name."""
-        return f"ollama/{self._model.name}@{self._model.digest[:12]}"
+        return f"ollama/{self._model_name}@{self._digest[:12]}"
 
-    def close(self) -> None:
-        if self._opened is not None:
-            client: Any = self._opened._client
-            client.close()
-            self._opened = None
+    def _read_rows(self, answer: Mapping[str, Any]) -> Any:
+        return answer["embeddings"]
 
-    def _fetch(self, texts: list[str], *, asked: bool) -> Any:
-        with self._translate_errors():
-            if asked:
-                return [self._client.get_query_embedding(text) for text in texts]
-            return self._client.get_text_embedding_batch(texts)
-
-    @property
-    def _client(self) -> OllamaEmbedding:
-        if self._opened is None:
-            from llama_index.embeddings.ollama import OllamaEmbedding
-
-            self._opened = OllamaEmbedding(
-                self._model.name,
-                base_url=self._url,
-                embed_batch_size=SERVER_BATCH,
-                query_instruction=self._family.query or None,
-                text_instruction=self._family.document or None,
-                client_kwargs=_client_options(self._url),
-            )
-        return self._opened
-
-    @contextmanager
-    def _translate_errors(self) -> Iterator[None]:
-        """Turn the libraries' exceptions into our errors."""
-        import httpx
-        import ollama
-
-        server = f"Ollama at {self._url}"
-        try:
-            yield
-        except ollama.ResponseError as error:
-            raise self._to_openclaw_error(error) from error
-        except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise ServerAway(f"{server} does not answer", "start it with `ollama serve`") from error
-        except httpx.HTTPError as error:
-            raise _broken_off(server, error) from error
-        except (ValueError, TypeError, AttributeError, IndexError) as error:
-            raise self._unusable_vectors("what is no vector") from error
-
-    def _to_openclaw_error(self, error: ollama.ResponseError) -> OpenclawError:
-        said = " ".join(str(error.error).split())[:300]
-        if error.status_code == 404 and "page not found" not in said:
-            return ModelMissing(
-                f"Ollama at {self._url} has no model {self._model.name}",
-                f"ollama pull {self._model.name}",
-            )
-        if _TOO_LONG.search(said):
-            return TextTooLongError(f"{self._model.name} refuses a text as too long", "")
+    def _to_openclaw_error(self, said: str, status: int) -> OpenclawError:
+        if status == 404 and "page not found" not in said:
+            missing = f"{self._server} has no model {self._model_name}"
+            return ModelMissing(missing, f"ollama pull {self._model_name}")
         hint = "take an embedding model" if "support" in said else "see the server's own log"
-        return ModelFailed(
-            f"{self._model.name} cannot embed (HTTP {error.status_code}): {said}", hint
-        )
+        return ModelFailed(f"{self._model_name} cannot embed (HTTP {status}): {said}", hint)
 
 
 class OpenAIEmbedder(ServerEmbedder):
@@ -390,55 +386,33 @@ class OpenAIEmbedder(ServerEmbedder):
     base_url  the part before `/embeddings`; "" is OpenAI's own
     """
 
+    advice = START_IT
+
     def __init__(self, model: str, base_url: str, api_key: str) -> None:
-        super().__init__(model)
-        self._url = (base_url or HOSTED).rstrip("/")
+        self._url = url = (base_url or HOSTED).rstrip("/")
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._client = HttpClient(self._url, headers, CONNECT_SECONDS, READ_SECONDS)
+        super().__init__(
+            model,
+            f"the server at {url}",
+            "/embeddings",
+            lambda: HttpClient(url, headers, CONNECT_SECONDS, READ_SECONDS),
+        )
 
     @property
     def name(self) -> str:
         """The name with a hash of the address, as these servers do not tell a model's digest."""
         return f"openai/{self._model_name}@{hashlib.sha256(self._url.encode()).hexdigest()[:12]}"
 
-    def close(self) -> None:
-        self._client.close()
+    def _read_rows(self, answer: Mapping[str, Any]) -> Any:
+        rows = sorted(answer["data"], key=lambda row: int(row["index"]))
+        return [row["embedding"] for row in rows]
 
-    def _fetch(self, texts: list[str], *, asked: bool) -> Any:
-        mark = self._family.query if asked else self._family.document
-        told = [f"{mark} {text}" if mark else text for text in texts]
-        body = {"model": self._model_name, "input": told}
-        server = f"the server at {self._url}"
-        try:
-            response = self._client.send("POST", "/embeddings", body)
-            data = response.read(MAX_BYTES)
-            if response.length:
-                raise HTTPException("its reply is cut off, or too large")
-            rows = json.loads(data)["data"]
-            return [row["embedding"] for row in sorted(rows, key=lambda row: int(row["index"]))]
-        except ServerRefusal as refusal:
-            raise self._to_openclaw_error(refusal) from refusal
-        except ConnectFailed as error:
-            raise ServerAway(f"{server} does not answer", START_IT) from error
-        except (HTTPException, OSError) as error:
-            raise _broken_off(server, error) from error
-        except (ValueError, TypeError, KeyError) as error:
-            raise self._unusable_vectors("what is no vector") from error
-
-    def _to_openclaw_error(self, refusal: ServerRefusal) -> OpenclawError:
-        said, status = error_line(str(refusal)), refusal.status
-        if status in (400, 413, 500) and _TOO_LONG.search(said):
-            return TextTooLongError(f"{self._model_name} refuses a text as too long", "")
+    def _to_openclaw_error(self, said: str, status: int) -> OpenclawError:
         if status == 404:
             hint = "name one that the server has: openclaw config set embedding openai/NAME"
             return ModelMissing(f"{self._url} has no embedding model {self._model_name}", hint)
         hint = "look at `openai.base_url` and the variable of `openai.api_key_env`"
         return ModelFailed(f"{self._model_name} cannot embed (HTTP {status}): {said}", hint)
-
-
-def _broken_off(server: str, error: Exception) -> ServerAway:
-    why = str(error) or type(error).__name__
-    return ServerAway(f"{server} broke off while embedding ({why})", "see the server's own log")
 
 
 def _shorter(text: str) -> str:
@@ -448,16 +422,3 @@ def _shorter(text: str) -> str:
             "take another embedding model, or set `embedding` in openclaw.yaml to embedded",
         )
     return text[: len(text) // 2]
-
-
-def _client_options(url: str) -> dict[str, Any]:
-    """Arguments for `httpx.Client`. A proxy of the environment is not used for loopback; the
-    certificate store (35 ms, twice) is not read without TLS."""
-    import httpx
-
-    return {
-        "timeout": httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
-        "verify": url.startswith("https://"),
-        "event_hooks": {"request": [ask_uncompressed], "response": [limit_size]},
-        "trust_env": not is_loopback(url),
-    }

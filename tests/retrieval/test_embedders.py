@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -199,7 +200,7 @@ def test_questions_and_documents_reach_the_server_with_their_prefixes(
     question = nomic.query("which port?")
     assert [body["input"] for body in server.embeds] == [
         ["search_document: the port is 80", "search_document: a cat"],
-        "search_query: which port?",
+        ["search_query: which port?"],
     ]
     assert {body["model"] for body in server.embeds} == {"nomic-embed-text:latest"}
     assert documents.shape == (2, 64) and documents.dtype == np.float32
@@ -362,6 +363,29 @@ def test_an_empty_answer_to_a_question_is_an_error_of_ours(
     server.vectors_said.append(Vectors(rows=[]))
     with pytest.raises(OpenclawError):
         nomic.query("a")
+
+
+def test_a_question_does_not_wait_for_passages_of_another_thread(
+    server: FakeOllama, nomic: OllamaEmbedder
+) -> None:
+    server.vectors_said.append(Vectors(stall=2.0))
+    with ThreadPoolExecutor() as pool:
+        passages = pool.submit(nomic.documents, ["a"])
+        while not server.embeds:
+            time.sleep(0.01)
+        questions = [pool.submit(nomic.query, f"q{number}") for number in range(4)]
+        assert [found.result().shape for found in questions] == [(64,)] * 4
+        assert not passages.done()
+        assert passages.result().shape == (1, 64)
+
+
+def test_embedding_by_a_server_loads_no_library_for_it(server: FakeOllama) -> None:
+    code = f"""
+from openclaw.retrieval.embedder_choice import choose_embedder
+choose_embedder("auto", minilm=None, ollama_url="{server.url}").embedder.query("a cat")
+"""
+    assert loaded_by(code, "httpx", "ollama", "llama_index", "onnxruntime") == []
+    assert server.embeds
 
 
 def test_the_stand_in_still_speaks_the_older_way_and_cuts_dimensions(server: FakeOllama) -> None:
