@@ -7,6 +7,7 @@ name: ruamel.yaml 0.19 keeps 5 of 11 files as they were (it drops all comments o
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -40,6 +41,7 @@ LARGEST = 1_000_000
 DURATION = re.compile(r"0|(-?\d+(\.\d+)?(ms|s|m|h))+")
 ALSO = {"mcpServers": "mcp"}
 """Keys as other programs spell them."""
+TEXT = "tag:yaml.org,2002:str"
 NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
@@ -156,7 +158,7 @@ def convert(loader: Any, node: yaml.Node, key: Key) -> Any:
     if key.form == "grants":
         return _lines(node, key)
     if any(get_origin(kind) is Mapping for kind in kinds):
-        _name_by_text(node, set())
+        _keep_text(node, set())
     try:
         value = loader.construct_object(node, deep=True)
     except (yaml.YAMLError, ValueError, TypeError) as error:
@@ -168,15 +170,22 @@ def convert(loader: Any, node: yaml.Node, key: Key) -> Any:
     raise MismatchError(expected(key))
 
 
-def _name_by_text(node: yaml.Node, seen: set[int]) -> None:
-    """Let keys be what is written: YAML reads a bare off as false. A node may hold itself."""
-    if id(node) in seen or not node.tag.endswith(":map"):
+def _keep_text(node: yaml.Node, seen: set[int]) -> None:
+    """Let keys and days be what is written: YAML reads a bare off as false, and a day is no JSON. A
+    node may hold itself."""
+    if id(node) in seen:
         return
     seen.add(id(node))
-    for key, value in node.value:
-        if isinstance(key.value, str) and not key.tag.endswith(":merge"):
-            key.tag = "tag:yaml.org,2002:str"
-        _name_by_text(value, seen)
+    if node.tag.endswith(":timestamp"):
+        node.tag = TEXT
+    if node.tag.endswith(":seq"):
+        for item in node.value:
+            _keep_text(item, seen)
+    if node.tag.endswith(":map"):
+        for key, value in node.value:
+            if isinstance(key.value, str) and not key.tag.endswith(":merge"):
+                key.tag = TEXT
+            _keep_text(value, seen)
 
 
 def _convert_to(value: Any, node: yaml.Node, kind: Any) -> Any:
@@ -189,12 +198,19 @@ def _convert_to(value: Any, node: yaml.Node, kind: Any) -> Any:
         texts = [_convert_to(item, part, str) for item, part in zip(value, node.value, strict=True)]
         return None if None in texts else tuple(texts)
     if get_origin(kind) is Mapping:
-        return value if isinstance(value, dict) else None
+        return value if isinstance(value, dict) and _is_json(value) else None
     if kind is str:  # as it is written: `no`, `30` and `2026-11-21` are texts where one is wanted
         return node.value if isinstance(node.value, str) and value is not None else None
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     return value if type(value) is kind else None
+
+
+def _is_json(value: Any) -> bool:
+    """Return True for what JSON can hold, as each setting is shown: no bytes and no sets."""
+    with suppress(TypeError, ValueError):
+        return bool(json.dumps(value))
+    return False
 
 
 def _lines(node: yaml.Node, key: Key) -> tuple[str, ...]:
@@ -214,6 +230,8 @@ def _lines(node: yaml.Node, key: Key) -> tuple[str, ...]:
 
 def _is_in_range(value: Any, key: Key) -> bool:
     if key.form == "duration" and not DURATION.fullmatch(value):
+        return False
+    if value == math.inf:
         return False
     return (key.least is None or value >= key.least) and (key.most is None or value <= key.most)
 

@@ -312,3 +312,20 @@ def test_settings_that_stand_for_too_much_are_refused_by_their_line(
 def test_many_lines_without_an_alias_are_no_bomb(home: Home) -> None:
     put(home, "grants:\n" + "  - 2026-11-21 command make test\n" * 25_000)
     assert len(load_settings(home).grants) == 25_000
+
+
+def test_days_among_keys_and_values_are_text_and_what_is_no_json_is_refused(home: Home) -> None:
+    put(home, "mcp: {a: {env: {D: 2026-11-21}}}\nhooks: {e: [{2026-11-21: 2026-11-22}]}\n")
+    got = load_settings(home)
+    assert got.mcp == {"a": {"env": {"D": "2026-11-21"}}}
+    assert got.hooks == {"e": [{"2026-11-21": "2026-11-22"}]}
+    for value in ("{a: !!binary aGk=}", "{a: [!!set {b}]}"):
+        put(home, f"mcp: {value}\n")
+        with pytest.raises(UsageError, match="mcp: expected keys and values"):
+            load_settings(home)
+
+
+def test_a_number_has_an_end(home: Home) -> None:
+    put(home, "temperature: .inf\n")
+    with pytest.raises(UsageError, match="expected a number"):
+        load_settings(home)
