@@ -12,7 +12,8 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from openclaw.config import Settings
+from openclaw.config import Settings, find_key
+from openclaw.config.file import parse_value
 from openclaw.errors import (
     ModelFailed,
     ModelMissing,
@@ -109,6 +110,14 @@ def split_name(name: str, where: str = "") -> tuple[str, str]:
         f"write `auto`, PROVIDER/NAME with {', '.join(PROVIDERS)} as provider, for example "
         f"ollama/{name or 'qwen3:4b'}, or a path to a .gguf file",
     )
+
+
+def check_setting(key: str, text: str) -> None:
+    """Raise UsageError unless a setting may become what this text says. A name that is no model's
+    would end each prompt."""
+    value = parse_value(find_key(key), text)
+    for name in (value,) if key == "model" else value if key == "fallbacks" else ():
+        split_name(name)
 
 
 class FallbackModel:

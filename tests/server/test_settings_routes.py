@@ -47,6 +47,16 @@ def test_a_wrong_value_is_refused_with_what_was_expected(http: httpx.Client) -> 
     assert http.patch("/api/config", json={"temprature": 1}).status_code == 400
 
 
+@pytest.mark.parametrize("wrong", [{"model": "qwen"}, {"fallbacks": ["x"]}, {"window": "wide"}])
+def test_one_wrong_value_keeps_all_as_they_were(
+    http: httpx.Client, home: Path, wrong: dict[str, object]
+) -> None:
+    before = (home / "openclaw.yaml").read_bytes()
+    refused = http.patch("/api/config", json={"temperature": 1, **wrong})
+    assert refused.status_code == 400
+    assert (home / "openclaw.yaml").read_bytes() == before
+
+
 def test_the_mode_of_recall_is_switched(http: httpx.Client) -> None:
     assert http.get("/api/config/rag-mode").json() == {"rag_mode": True, "recall": "auto"}
     switched = http.put("/api/config/rag-mode", json={"enabled": False}).json()

@@ -10,8 +10,7 @@ from openclaw.cli.current_home import current_home, record_as_turn
 from openclaw.cli.formatting import print_listing, print_result
 from openclaw.cli.options import AsJson, make_group
 from openclaw.config import find_key, origins, render, set_value
-from openclaw.config.file import parse_value
-from openclaw.models.registry import split_name
+from openclaw.models.registry import check_setting
 from openclaw.security.trust import allow_keys
 from openclaw.storage.program import is_started_by_agent
 
@@ -47,10 +46,7 @@ def change(
 ) -> None:
     """Set one key in openclaw.yaml; comments and other lines stay."""
     home = current_home(ctx)
-    if key in ("model", "fallbacks"):
-        given = parse_value(find_key(key), value)
-        for name in (given,) if key == "model" else given:
-            split_name(name)  # any other name ends each prompt
+    check_setting(key, value)
     with record_as_turn(home, f"config set {key} {value}") as turn:
         set_value(home, key, value, turn.keep)
     if not is_started_by_agent():

@@ -14,6 +14,7 @@ from openclaw.inspection.context import context_report
 from openclaw.inspection.policy_report import describe_policy
 from openclaw.inspection.usage import all_turns, usage_json
 from openclaw.inspection.usage_plot import usage_plots
+from openclaw.models.registry import check_setting
 from openclaw.security.display import value_text
 from openclaw.server.api import NUMBER, OBJECT, TEXT, TRUTH, ApiCall, Routes, a_list, an_object
 from openclaw.server.wire import HttpError
@@ -141,9 +142,11 @@ def count_session(call: ApiCall, session: str) -> Any:
 
 
 def _set(call: ApiCall, values: Mapping[str, Any]) -> dict[str, Any]:
-    words = " ".join(f"{name} {value_text(value)}" for name, value in values.items())
-    with call.server.changing(f"config set {words}") as turn:
-        for name, value in values.items():
-            set_value(call.server.home, name, value_text(value), turn.keep)
+    texts = {name: value_text(value) for name, value in values.items()}
+    for name, text in texts.items():  # all of them before the first is set
+        check_setting(name, text)
+    with call.server.changing(f"config set {' '.join(map(' '.join, texts.items()))}") as turn:
+        for name, text in texts.items():
+            set_value(call.server.home, name, text, turn.keep)
     found = {name: value for name, value, _ in origins(call.server.home)}
     return {name: found[name] for name in values}
