@@ -11,8 +11,8 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing
-from http.client import HTTPResponse
+from contextlib import closing, suppress
+from http.client import HTTPException, HTTPResponse
 from typing import TYPE_CHECKING, Any
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 HOSTED = "https://api.openai.com/v1"
 START_IT = "start it, or set `openai.base_url` in openclaw.yaml"
 _NAMES_FORMAT = re.compile(r"response_format|json_schema|json_object|structured")
+_FIELDS = ("", "data", "event", "id", "retry")
 WEAKER_FORMAT = {"json_schema": "json_object", "json_object": ""}
 
 
@@ -99,10 +100,11 @@ class OpenAIModel(http_client.ServerModel):
         with self._translate_errors(heard), closing(events):
             for event in events:
                 yield from heard.take(event)
-        if not heard.finished:
-            raise http_client.to_broken_stream(self._server, heard.pieces)
-        details = heard.told.get("prompt_tokens_details") or {}
-        yield heard.reply(cached_tokens=details.get("cached_tokens") or 0)
+            if not heard.finished:
+                raise http_client.to_broken_stream(self._server, heard.pieces)
+            details = heard.told.get("prompt_tokens_details") or {}
+            reply = heard.reply(cached_tokens=details.get("cached_tokens") or 0)
+        yield reply
 
     def wire(self, request: Request) -> bytes:
         """See `Model`."""
@@ -160,10 +162,15 @@ class OpenAIModel(http_client.ServerModel):
         """The JSON objects of a stream of server-sent events."""
         with closing(self._client.lines(response, most)) as lines:
             for line in lines:
-                field, _, value = line.partition(":")
-                if field != "data":
+                field, _, value = line.strip().partition(":")
+                if field not in _FIELDS:  # the page of a proxy, or an error by itself
+                    raise ServerRefusal(value if field == "error" else line)
+                if field != "data" or not value.strip():
                     continue
                 if value.strip() == "[DONE]":
+                    with suppress(OSError, HTTPException):
+                        for _ in lines:  # at its end the connection is free for the next call
+                            pass
                     return
                 event = json.loads(value)
                 if (
@@ -235,7 +242,8 @@ class StreamedReply(ReplyBuilder):
         super().__init__()
         self.finished = ""
         self.told: Mapping[str, Any] = {}
-        self._calls: dict[int, dict[str, str]] = {}
+        self._calls: list[dict[str, str]] = []
+        self._newest: dict[object, dict[str, str]] = {}
 
     def take(self, event: Mapping[str, Any]) -> Iterator[Text | Thinking]:
         self.told = event.get("usage") or self.told
@@ -247,6 +255,8 @@ class StreamedReply(ReplyBuilder):
                 self._add_call(piece)
             thought = delta.get("reasoning_content") or delta.get("reasoning") or ""
             said = delta.get("content") or ""
+            if not isinstance(said, str):
+                thought, said = thought + _texts(said, "thinking"), _texts(said, "text")
             if thought or said or self._calls:
                 self.first = self.first or self.seconds
             yield from self.add(thought, said)
@@ -258,18 +268,29 @@ class StreamedReply(ReplyBuilder):
             generated_tokens=self.told.get("completion_tokens") or 0,
             **counts,
         )
-        calls = tuple(_read_call(index, call) for index, call in sorted(self._calls.items()))
+        calls = tuple(_read_call(index, call) for index, call in enumerate(self._calls))
         return self.build(calls, usage, is_cut=self.finished == "length")
 
     def _add_call(self, piece: Mapping[str, Any]) -> None:
-        index = piece.get("index")
-        if index is None:  # some servers send whole calls, unnumbered
-            index = len(self._calls)
-        call = self._calls.setdefault(index, {"id": "", "name": "", "arguments": ""})
+        """Add a piece of a call. Some servers send whole calls, without a number or all with the
+        same one; some repeat the name, or give the arguments as an object."""
+        index, own = piece.get("index"), piece.get("id") or ""
         function = piece.get("function") or {}
-        call["id"] = piece.get("id") or call["id"]
-        call["name"] += function.get("name") or ""
-        call["arguments"] += function.get("arguments") or ""
+        name, given = function.get("name") or "", function.get("arguments") or ""
+        call = self._newest.get(index)
+        if call is None or (index is None and name) or (own and call["id"] not in ("", own)):
+            call = self._newest[index] = {"id": "", "name": "", "arguments": ""}
+            self._calls.append(call)
+        call["id"] = own or call["id"]
+        call["name"] += name if name != call["name"] else ""
+        call["arguments"] += given if isinstance(given, str) else json.dumps(given)
+
+
+def _texts(parts: Any, key: str) -> str:
+    """The texts below a key in a list of parts, as Mistral sends texts and thoughts."""
+    if isinstance(parts, str):
+        return parts
+    return "".join(_texts(part.get(key) or "", "text") for part in parts)
 
 
 def _call_json(call: ToolCall) -> dict[str, Any]:

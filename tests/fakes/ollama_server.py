@@ -179,13 +179,15 @@ class Served:
 
 @dataclass(frozen=True)
 class Asked:
-    """One request as it came. `body` is {} when there was none; `raw` are its bytes."""
+    """One request as it came. `body` is {} when there was none; `raw` are its bytes; `port` is that
+    of the client's connection."""
 
     method: str
     path: str
     headers: Mapping[str, str]
     body: dict[str, Any]
     raw: bytes
+    port: int
 
 
 @dataclass
@@ -439,7 +441,8 @@ class _Handler(BaseHTTPRequestHandler):
                 {"error": f"invalid character {first!r} looking for beginning of value"}, 400
             )
             return
-        asked = Asked(self.command, self.path, dict(self.headers.items()), body, raw)
+        port = self.client_address[1]
+        asked = Asked(self.command, self.path, dict(self.headers.items()), body, raw, port)
         self.fake.requests.append(asked)
         routes: dict[str, Callable[[dict[str, Any]], None]] = {
             "GET /": lambda _: self._send("Ollama is running"),

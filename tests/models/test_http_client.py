@@ -169,6 +169,68 @@ def test_a_packed_reply_is_not_unpacked(make: Callable[[Server], Model]) -> None
         ask(make(server))
 
 
+def stream_of(*deltas: object, **event: object) -> list[bytes]:
+    """A reply of an OpenAI-compatible server with these deltas."""
+    events = [{"choices": [{"delta": delta}]} for delta in deltas]
+    last = {"choices": [{"delta": {}, "finish_reason": "stop"}], **event}
+    return [f"data: {json.dumps(each)}\n\n".encode() for each in (*events, last)]
+
+
+def call_of(given: object, **piece: object) -> dict[str, object]:
+    return {"tool_calls": [{**piece, "function": {"name": "t", "arguments": given}}]}
+
+
+@pytest.mark.parametrize(
+    ("deltas", "calls"),
+    [
+        ([call_of({"a": 1}, index=0, id="x")], [{"a": 1}]),
+        ([call_of('{"a":1}', index=0, id="x"), call_of("{}", index=0, id="y")], [{"a": 1}, {}]),
+        ([call_of('{"a"', index=0, id="x"), call_of(":1}", index=0, id="x")], [{"a": 1}]),
+        ([call_of("{}", index="0"), call_of('{"a":1}', id="y")], [{}, {"a": 1}]),
+        ([call_of('{"a":1}'), call_of("{}")], [{"a": 1}, {}]),
+    ],
+    ids=["an object", "one number for two", "the name again", "a number as text", "no number"],
+)
+def test_calls_are_told_apart_however_they_are_sent(
+    deltas: list[dict[str, object]], calls: list[object]
+) -> None:
+    with serving(lambda: stream_of(*deltas)) as server:
+        reply = ask(openai(server))
+    assert [(call.name, dict(call.arguments)) for call in reply.tool_calls] == [
+        ("t", call) for call in calls
+    ]
+
+
+def test_texts_and_thoughts_may_come_in_parts() -> None:
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
+    deltas = [{"content": [thought]}, {"content": [{"type": "text", "text": "yes"}]}]
+    with serving(lambda: stream_of(*deltas)) as server:
+        reply = ask(openai(server))
+    assert (reply.thinking, reply.text) == ("hm", "yes")
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (stream_of({"content": 7}), "not a chat reply"),
+        (stream_of(usage={"prompt_tokens": 1, "prompt_tokens_details": [1]}), "not a chat reply"),
+        ([b'{"error": {"message": "no credit"}}'], "said: no credit"),
+        ([b'error: {"message": "no credit"}\n\n'], "said: no credit"),
+        ([b"<html>\n<body>Sign in</body></html>"], "said: <html>"),
+    ],
+    ids=["a number", "a list of counts", "an error as JSON", "an error as a field", "a page"],
+)
+def test_what_is_no_reply_is_told(body: list[bytes], words: str) -> None:
+    with serving(lambda: body) as server, pytest.raises(ModelFailed, match=words):
+        ask(openai(server))
+
+
+def test_a_reply_that_says_that_it_is_done_needs_no_clean_end() -> None:
+    body = [*stream_of({"content": "a"}), b"data: [DONE]\n\n"]
+    with serving(lambda: body, Content_Length="9999") as server:
+        assert ask(openai(server)).text == "a"
+
+
 def test_vectors_without_end_are_left() -> None:
     with serving(lambda: repeat(b"1" * 65_536)) as server:
         embedder = OllamaEmbedder(InstalledModel("m", "", 0), server.url)

@@ -268,6 +268,15 @@ def test_a_refused_connection_is_tried_again_and_then_said(make: Make, closed_po
     assert "base_url" in caught.value.hint
 
 
+def test_one_connection_serves_one_reply_after_the_other(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.say("one", "two", "three")
+    model = make()
+    assert [ask(model)[0].text for _ in range(3)] == ["one", "two", "three"]
+    assert len({asked.port for asked in fake_ollama.requests}) == 1
+
+
 def test_closing_the_stream_hangs_up_on_the_server(make: Make, fake_ollama: FakeOllama) -> None:
     fake_ollama.say(Answer("a b c d e f g h", pause=0.1))
     stream = cast("Generator[Chunk]", make().stream(QUESTION))
