@@ -376,7 +376,10 @@ class Commits:
 
     def commit_edits(self, skip: frozenset[str]) -> list[str]:
         """Commit what the user has changed in the folder, as his, but for the paths `skip`; returns
-        the paths. Files that are new count where a home has its own, not hidden ones."""
+        the paths. Files that are new count where a home has its own, not hidden ones. What a sparse
+        checkout leaves out of the folder was not removed."""
+        listed = self.git.run("ls-files", "-t", "-z").split(b"\0")
+        skip |= {os.fsdecode(entry[2:]) for entry in listed if entry.startswith(b"S ")}
         head = self.git.head()
         listing = self.git.run("ls-tree", "-r", "-z", "HEAD") if head else b""
         tracked = dict(tree_entries(listing))

@@ -109,6 +109,18 @@ def test_a_removed_file_goes_and_a_changed_one_stays(two: list[Device]) -> None:
     assert one.read("workspace/kept.md") == "kept\nand changed\n"
 
 
+def test_what_a_sparse_checkout_leaves_out_was_not_removed(two: list[Device]) -> None:
+    one, other = two
+    one.write("memory/trip.md", "Book the train.\n")
+    both_sync(one, other)
+    other.git("sparse-checkout", "set", "workspace")
+    other.write("workspace/new.md", "new\n")
+    assert not (other.root / "memory").exists()
+    both_sync(other, one)
+    assert one.read("memory/trip.md") == "Book the train.\n"
+    assert one.read("workspace/new.md") == "new\n"
+
+
 def test_a_program_stays_one(two: list[Device]) -> None:
     one, other = two
     one.write(SCRIPT, "echo 1\n")
