@@ -48,7 +48,7 @@ class StagedSkill:
     name: its future folder's name
     files: relative paths with slashes, and sizes in bytes
     problems: warnings about its SKILL.md
-    provenance: its entry of .sources.yaml
+    provenance: its entry of .sources.yaml; without fields the entry that is there stays
     replaces: such a folder is there already
     """
 
@@ -108,7 +108,8 @@ def install_staged(
                 make_folder(old.parent)
                 target.rename(old)
             staged.folder.rename(target)
-            record(home.skills, staged.name, fields, recorder.keep)
+            if fields:
+                record(home.skills, staged.name, fields, recorder.keep)
     except BaseException:
         with contextlib.suppress(OSError):
             if not staged.folder.exists() and target.exists():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from openclaw.errors import UsageError
@@ -62,7 +63,8 @@ def accept_proposal(home: Home, name: str, recorder: Recorder = UNRECORDED) -> P
     as `install.stage` does, with everything as it was."""
     proposal = find_proposal(home, name)
     with stage_skill(home, read_origin(str(proposal.folder), home.root), name=name) as staged:
-        folder = install(home, staged, recorder, force=True)
+        # Where the skill itself was installed from, if it was, stays known.
+        folder = install(home, replace(staged, provenance={}), recorder, force=True)
     reject_proposal(home, name, recorder)
     return folder
 

@@ -74,6 +74,17 @@ def test_the_user_sees_and_accepts_it(home: Home) -> None:
     told = claw.json("--accept", "bake")
     assert told == [{"name": "bake", "state": "accepted", "path": "skills/bake"}]
     assert "bake" in names(home) and proposals(home) == []
+    assert not (home.skills / ".sources.yaml").exists()  # there is nothing to update it from
+
+
+def test_an_accepted_proposal_keeps_where_the_skill_came_from(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "bake").mkdir()
+    (tmp_path / "bake" / "SKILL.md").write_text(TEXT, encoding="utf-8")
+    CommandLine("skills", "install")(str(tmp_path / "bake"), "--yes")
+    source = (home.skills / ".sources.yaml").read_text(encoding="utf-8")
+    write(home, text=TEXT.replace("Knead", "Fold"))
+    claw("--accept", "bake")
+    assert (home.skills / ".sources.yaml").read_text(encoding="utf-8") == source
 
 
 def test_the_user_deletes_it(home: Home) -> None:
