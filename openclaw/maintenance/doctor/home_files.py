@@ -27,7 +27,8 @@ from openclaw.security.display import some_of
 from openclaw.sessions.session import from_json
 from openclaw.sessions.session_search import last_updated
 from openclaw.skills.frontmatter import yaml_reason
-from openclaw.skills.skill import check_skill
+from openclaw.skills.skill import check_skill, roots
+from openclaw.skills.skill_files import skill_files
 from openclaw.storage.git import Git, GitError, is_own
 from openclaw.storage.home import MARKS, Home
 from openclaw.storage.lock import hold_lock, try_lock
@@ -403,12 +404,11 @@ def front_matter(view: View) -> Iterator[Finding]:
     """Find skills that their front matter keeps from loading, and front matter of memories and of
     workspace files that is not valid YAML.
     """
+    for root in roots(view.home):
+        for path, _ in skill_files(root.folder):
+            yield from _skill(Path(path), view.home.relative(Path(path)))
     for seen, data in view.texts:
-        name = seen.path.rpartition("/")[2]
-        if name == "SKILL.md" and seen.path.startswith(("skills/", ".agents/")):
-            yield from _skill(view.path(seen), seen.path)
-            continue
-        plain = seen.path.startswith(("memory/", "workspace/")) and name.endswith(".md")
+        plain = seen.path.startswith(("memory/", "workspace/")) and seen.path.endswith(".md")
         if plain and (reason := _broken_head(data)):
             advice = "fix the lines between the two ---"
             yield Finding(f"{seen.path}: its front matter {reason}", advice=advice)

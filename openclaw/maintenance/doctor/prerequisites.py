@@ -169,14 +169,14 @@ def check_tokenizer() -> Check:
 def check_memory(home: Home) -> Check:
     """Check for secrets in a memory, where every conversation reads them and git keeps them."""
     found = []
-    for path in sorted(home.memory.glob("*.md"))[-MAX_MEMORIES:]:
+    for path in sorted(home.memory.rglob("*.md"))[-MAX_MEMORIES:]:
         try:
             text = read_text(path)[:MAX_CHARS]
         except OSError:
             continue
         for secret in find_secrets(text):
             line = text.count("\n", 0, secret.start) + 1
-            found.append(f"memory/{path.name}:{line} ({secret.kind})")
+            found.append(f"{home.relative(path)}:{line} ({secret.kind})")
     problem = f"in plain text: {some_of(found)}" if found else ""
     advice = "take them out, and have them replaced where they are used: git may have kept them"
     return _warning("secrets", problem, advice, "none in plain text in memory/")

@@ -17,6 +17,7 @@ from openclaw.errors import OpenclawError
 from openclaw.maintenance.doctor.checkup import CHECKS, Check, checkup
 from openclaw.maintenance.doctor.finding import Finding, View
 from openclaw.maintenance.doctor.home_files import network_place, of_mounts, rights, space
+from openclaw.maintenance.doctor.prerequisites import check_memory
 from openclaw.memory.todos import TodoFile
 from openclaw.retrieval.database import connect
 from openclaw.security.foreign_files import ForeignFiles
@@ -212,6 +213,19 @@ def test_a_skill_that_is_not_loaded_is_told_with_the_reason(home: Home) -> None:
     assert broken.found.startswith("skills/broken/SKILL.md can only just be read: ")
     assert headless.found.startswith("skills/headless/SKILL.md is not loaded: ")
     assert "skills validate skills/headless/SKILL.md" in headless.advice
+
+
+def test_what_is_judged_are_the_files_that_are_read_as_skills(home: Home) -> None:
+    put(home, "skills/good/SKILL.md", "---\nname: good\ndescription: d\n---\nx\n")
+    put(home, "skills/good/templates/SKILL.md", "no head\n")
+    assert one(home, "front matter").state == "ok"
+    put(home, "skills/low/skill.md", "no head\n")
+    assert one(home, "front matter").found.startswith("skills/low/skill.md is not loaded: ")
+
+
+def test_secrets_are_looked_for_in_all_of_the_memory(home: Home) -> None:
+    put(home, "memory/people/ann.md", "# Ann\n\n- password: hunter2-Zx81kQ\n")
+    assert "memory/people/ann.md:3" in check_memory(home).found
 
 
 @pytest.mark.parametrize(
