@@ -94,7 +94,9 @@ def last_runs(home: Home, jobs: Iterable[Job], now: datetime) -> dict[str, datet
     many, found = len(set(names.values())), dict[str, datetime]()
     for turn in History(home).turns():
         at = _moment_of(turn.at)
-        if at is None or at < now - LOOK_BACK or len(found) == many:
+        if at is None or at > now + TOO_LATE:  # the clock was wrong then
+            continue
+        if at < now - LOOK_BACK or len(found) == many:
             break
         job = names.get(_DAY_END.sub("", turn.session) or turn.subject)
         if job is not None:

@@ -7,12 +7,14 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from openclaw.history.journal import Journal, new_turn
 from openclaw.jobs.schedule import read_jobs
 from openclaw.jobs.unattended import run_lock
 from openclaw.server.served_jobs import ServedJobs
@@ -92,6 +94,18 @@ def test_what_is_older_than_a_day_is_told_once_and_not_run(home: Path) -> None:
     assert result["told"] == f"not run: it was due {at}"
     assert f"not run: it was due {at}" in (home / "workspace/jobs/old.md").read_text()
     assert jobs(home, "run") == []
+
+
+def test_a_run_from_the_future_of_a_wrong_clock_does_not_count(
+    home: Path, fake_ollama: FakeOllama
+) -> None:
+    turn = replace(new_turn("job dues"), at="2031-01-01T00:00:00+00:00")
+    journal = Journal.begin(Home(home), turn)
+    journal.writes(home / "workspace/a.md", None, b"a")
+    journal.finish("done")
+    write(home, HOURLY)
+    fake_ollama.say("The rent.")
+    assert [result["answer"] for result in jobs(home, "run")] == ["The rent."]
 
 
 def test_a_job_that_was_never_there_misses_nothing(home: Path) -> None:
