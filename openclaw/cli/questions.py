@@ -210,9 +210,12 @@ def write_after_yes(files: Mapping[Path, str], then: str, *, ask: bool = True) -
         sys.stdout.write(f"# {path}\n{text}\n")
     if not ask:
         return
-    if not can_ask() or not confirm("Write these files?", yes=False):
-        sys.stderr.write("nothing was written\n")
-        return
+    if not can_ask():
+        raise UsageError(
+            "these files are written after a yes, and there is no terminal to ask on",
+            "run this in a terminal, or write them yourself",
+        )
+    require_yes("Write these files?", yes=False, otherwise="nothing was written")
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, text)

@@ -60,11 +60,12 @@ def test_the_property_list_starts_this_home(tmp_path: Path) -> None:
     assert str(tmp_path / "a & b") in plistlib.loads(text.encode())["ProgramArguments"]
 
 
+@pytest.mark.parametrize("words", [("serve", "--install"), ("jobs", "timer", "--install")])
 def test_the_files_are_shown_and_not_written_without_a_yes(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
-    shown = openclaw("--home", str(home), "serve", "--install")
-    assert str(home) in shown.stdout
-    assert "nothing was written" in shown.stderr
+    shown = openclaw("--home", str(home), *words)
+    assert (shown.returncode, str(home) in shown.stdout) == (2, True)
+    assert "no terminal to ask on\n  run this in a terminal" in shown.stderr
     assert not (tmp_path / "user" / ".config").exists()
