@@ -27,6 +27,8 @@ _STRING, _ARRAY = 8, 9
 _UNITS = {"M": 1e6, "B": 1e9}
 _U64 = struct.Struct("<Q")
 _LONGEST_HEADER = 256 << 20
+MAX_DIMENSIONS = 4
+"""Of a tensor, as in llama.cpp. A damaged number would be multiplied for hours."""
 NUMBER_BYTES = 2
 ENGINE_BYTES = 300_000_000
 """Memory of the engine and its buffers."""
@@ -138,8 +140,10 @@ class _Reader:
     def tensor(self) -> int:
         """The number of weights of the next tensor entry (name, dimensions, type, offset)."""
         self.text()
-        weights = 1
-        for _ in range(self.number("<I")):
+        weights, dimensions = 1, self.number("<I")
+        if dimensions > MAX_DIMENSIONS:
+            raise ValueError("no tensor has so many dimensions")
+        for _ in range(dimensions):
             weights *= self.number("<Q")
         self.number("<I")
         self.number("<Q")

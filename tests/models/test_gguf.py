@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+import time
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,15 @@ def test_a_file_that_is_no_model_is_refused_in_one_line(tmp_path: Path, data: by
         read_header(_file(tmp_path, data))
     assert "Little-Q4.gguf" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_damaged_number_of_dimensions_is_refused_at_once(tmp_path: Path) -> None:
+    tensor = struct.pack("<QI", 0, 0xFFFFFFFF) + b"\xff" * 1_000_000
+    path = _file(tmp_path, b"GGUF" + struct.pack("<IQQ", 3, 1, 0) + tensor)
+    began = time.process_time()
+    with pytest.raises(ModelFailed):
+        read_header(path)
+    assert time.process_time() - began < 2
 
 
 def test_the_identity_changes_with_the_bytes(tmp_path: Path) -> None:
