@@ -350,7 +350,7 @@ def note_git_locks(root: Path, note: Path) -> Iterator[None]:
         raise
     finally:
         with contextlib.suppress(OSError):
-            if not died and not any(path.name != "index.lock" for path in _locks(root)):
+            if not died and not any(path.name != "index.lock" for path in lock_files(root)):
                 remove(note)
 
 
@@ -361,7 +361,7 @@ def remove_stale_locks(root: Path, note: Path) -> None:
         began = check_no_links(note).stat().st_mtime
     except OSError:
         return
-    for path in _locks(root):
+    for path in lock_files(root):
         with contextlib.suppress(OSError):
             age = path.stat().st_mtime - began
             if -SETTLED_SECONDS < age < WINDOW_SECONDS:
@@ -371,7 +371,8 @@ def remove_stale_locks(root: Path, note: Path) -> None:
         remove(note)
 
 
-def _locks(root: Path) -> list[Path]:
+def lock_files(root: Path) -> list[Path]:
+    """The locks in the repository of `root`; of a linked worktree also in what it shares."""
     folder = folder_of(root)
     if folder is None:
         return []

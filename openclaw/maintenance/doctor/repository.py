@@ -13,7 +13,7 @@ from pathlib import Path
 from openclaw.errors import OpenclawError
 from openclaw.maintenance.doctor.finding import Finding, RepairCopies, View, place_in
 from openclaw.security.display import some_of
-from openclaw.storage.git import BUSY, Git, GitError, folder_of, is_source
+from openclaw.storage.git import BUSY, Git, GitError, folder_of, is_source, lock_files
 from openclaw.storage.git_settings import common_of, find_repository_problem
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import IGNORE
@@ -70,7 +70,7 @@ def _state(view: View, folder: Path) -> Iterator[Finding]:
     branch = program.says("symbolic-ref", "--quiet", "--short", "HEAD")
     on = f"on {branch}" if branch else "on no branch (detached HEAD): turns are committed there"
     yield Finding(f"the home is a repository, {on}{own}")
-    yield from _locks(view, folder)
+    yield from _locks(view)
     yield from _unfinished(home, program, folder)
     yield from _ignored(home, program)
     if view.deep:
@@ -84,10 +84,10 @@ def _refused(home: Home, said: str) -> Finding:
     return Finding(f"git cannot use the repository: {said}", advice=f"git -C {home.root} status")
 
 
-def _locks(view: View, folder: Path) -> Iterator[Finding]:
+def _locks(view: View) -> Iterator[Finding]:
     """Find locks of a killed git; no commit can be made while they exist."""
     stale = []
-    for path in (*folder.glob("*.lock"), *(folder / "refs").rglob("*.lock")):
+    for path in lock_files(view.home.root):
         with suppress(OSError):  # it is gone by now
             stale += [path] if path.stat().st_mtime < view.now - OLD else []
     if stale and not _git_runs(view.home.root):

@@ -214,3 +214,6 @@ def test_a_linked_worktree_is_a_repository(home: Home, tmp_path: Path) -> None:
     look(linked, "git", fix=True)
     assert ref.read_bytes() == head
     assert kept(linked) == {"elsewhere/refs/heads/w": b""}
+    lock = put(home, ".git/refs/heads/w.lock", "")
+    os.utime(lock, (time.time() - 700,) * 2)
+    assert "w.lock" in mend(linked)
