@@ -17,6 +17,7 @@ from openclaw.storage.trust_store import trust_home
 from tests.fakes.command import CommandLine
 from tests.fakes.gguf import chat_model
 from tests.fakes.ollama_server import NO_NETWORK, FakeModel, FakeOllama
+from tests.models.test_http_client import serving
 
 claw = CommandLine("models")
 
@@ -257,6 +258,12 @@ def test_list_tells_what_ollama_tells_of_its_models(fake_ollama: FakeOllama) -> 
     assert rows["ollama/old:1b"]["about"] == "in Ollama"
     kinds = [rows[f"ollama/{name}"]["kind"] for name in ("fake:1b", "old:1b", "bare:1b")]
     assert kinds == ["chat", "chat", "embedding"]
+
+
+def test_pull_by_what_is_no_ollama_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(lambda: [b"<html>\n"]) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        assert "Ollama does not answer" in claw.error("pull", "ollama/x:1b", code=4)
 
 
 def test_pull_by_an_ollama_that_is_away_says_so() -> None:

@@ -138,7 +138,7 @@ def _pull_by_ollama(name: str, host: str, on_progress: Progress) -> None:
                 if total := state.get("total"):
                     part = f"{name} {state.get('digest', '')[7:19]}"
                     on_progress(part, state.get("completed", 0), total)
-    except (OSError, HTTPException) as error:
+    except (OSError, HTTPException, ValueError) as error:
         raise ServerAway(f"Ollama does not answer at {url}", "ollama serve") from error
     except ServerRefusal as error:
         said = error_line(str(error))
