@@ -165,7 +165,6 @@ _EMBEDDING_FAMILIES = ("bert", "nomic-bert", "xlm-roberta", "jina-bert")
 def find_chat_model(host: str) -> str | None:
     """A chat model of the Ollama at `host`: a loaded one, else the newest; None without one.
     Raises ServerAway when no Ollama answers quickly."""
-
     url = base_url(host)
     loaded = [str(m["name"]) for m in _list_models(url, "/api/ps") if may_chat(m)]
     if found := next((name for name in loaded if _can_chat(url, name)), None):
@@ -180,10 +179,10 @@ def chat_models(host: str) -> list[str]:
     return [str(m["name"]) for m in there]
 
 
-def list_models(host: str) -> list[Mapping[str, Any]]:
-    """The models of the Ollama at `host`, as /api/tags lists them. Raises ServerAway."""
-
-    return _list_models(base_url(host), "/api/tags")
+def list_models(host: str, seconds: float = 0.0) -> list[Mapping[str, Any]]:
+    """The models of the Ollama at `host`, as /api/tags lists them. Raises ServerAway. `seconds` is
+    how long connecting may take, 0.0 for as long as usual."""
+    return _list_models(base_url(host), "/api/tags", seconds)
 
 
 def may_chat(model: Mapping[str, Any]) -> bool:
@@ -207,16 +206,19 @@ def _can_chat(url: str, name: str) -> bool:
     return not isinstance(said, list) or "completion" in said
 
 
-def _list_models(url: str, path: str) -> list[Mapping[str, Any]]:
+def _list_models(url: str, path: str, seconds: float = 0.0) -> list[Mapping[str, Any]]:
     """The models that an Ollama lists at `path`."""
-    models = _get_json(url, "GET", path).get("models")
+    models = _get_json(url, "GET", path, seconds=seconds).get("models")
     return [m for m in models if isinstance(m, Mapping)] if isinstance(models, list) else []
 
 
-def _get_json(url: str, method: str, path: str, body: object = None) -> Mapping[str, Any]:
-    connecting = LOOPBACK_CONNECT_SECONDS if is_loopback(url) else REMOTE_CONNECT_SECONDS
+def _get_json(
+    url: str, method: str, path: str, body: object = None, seconds: float = 0.0
+) -> Mapping[str, Any]:
+    usual = LOOPBACK_CONNECT_SECONDS if is_loopback(url) else REMOTE_CONNECT_SECONDS
     # Reading the list of models takes long, as the server reads manifests from the disk.
-    client = OllamaClient(url, connecting, PROBE_SECONDS if path == "/api/ps" else LISTING_SECONDS)
+    reading = PROBE_SECONDS if path == "/api/ps" else LISTING_SECONDS
+    client = OllamaClient(url, seconds or usual, reading)
     try:
         return client.ask(method, path, body)
     except (ServerRefusal, OSError, HTTPException, ValueError) as error:

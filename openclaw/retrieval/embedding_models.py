@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import closing
-from http.client import HTTPException
+from collections.abc import Sequence
 
-from openclaw.errors import ServerAway
 from openclaw.frozen import frozen
-from openclaw.models.http_client import ServerRefusal, is_loopback
-from openclaw.models.ollama_client import OllamaClient
+from openclaw.models.http_client import is_loopback
+from openclaw.models.ollama_client import list_models
 
 LOOPBACK_SECONDS = 0.05  # to connect; Windows tries a refused port for two seconds
-REMOTE_SECONDS = 2.0
-LISTING_SECONDS = 5.0  # Ollama reads every manifest from disk
 HEAVY_BYTES = 2_000_000_000
 
 _PASSAGES = "Represent this sentence for searching relevant passages:"
@@ -78,20 +73,16 @@ class InstalledModel:
 
 def installed(url: str) -> list[InstalledModel]:
     """The models of the Ollama at `url`. Raises ServerAway when no Ollama answers quickly."""
-    seconds = LOOPBACK_SECONDS if is_loopback(url) else REMOTE_SECONDS
-    client = OllamaClient(url, seconds, LISTING_SECONDS)
-    try:
-        with closing(client):
-            listed = client.ask("GET", "/api/tags")["models"] or ()
-        return [
-            InstalledModel(str(m["name"]), str(m.get("digest") or ""), int(m.get("size") or 0))
-            for m in listed
-            if isinstance(m, Mapping)
-        ]
-    except (HTTPException, ServerRefusal, OSError, ValueError, KeyError, TypeError) as error:
-        raise ServerAway(
-            f"no Ollama answers at {url}", "start it with `ollama serve`, or set OLLAMA_HOST"
-        ) from error
+    listed = list_models(url, LOOPBACK_SECONDS if is_loopback(url) else 0.0)
+    return [
+        InstalledModel(m["name"], str(m.get("digest") or ""), _size(m.get("size")))
+        for m in listed
+        if isinstance(m.get("name"), str)
+    ]
+
+
+def _size(told: object) -> int:
+    return told if isinstance(told, int) else 0
 
 
 def find(name: str, models: Sequence[InstalledModel]) -> InstalledModel | None:
