@@ -182,12 +182,6 @@ def refused(error: BaseException | None) -> bool:
     return False
 
 
-def to_server_away(server: str, error: Exception, hint: str) -> ServerAway:
-    """The error for a server that could not be reached."""
-    why = "connection refused" if refused(error) else error_line(str(error)) or type(error).__name__
-    return ServerAway(f"{server} does not answer ({why})", hint)
-
-
 def error_line(text: str) -> str:
     """A server's error text as one short line, without the JSON around it."""
     said = json_or_none(text) or text
@@ -197,20 +191,6 @@ def error_line(text: str) -> str:
         return error_line(said)
     line = " ".join(str(said).split())
     return line if len(line) <= LONGEST_ERROR else line[:LONGEST_ERROR] + "..."
-
-
-def failure(server: str, text: str, status: int = 0) -> ModelFailed:
-    """The exception for a server's error text; `status` is 0 for an error within a stream."""
-    line = error_line(text) or "nothing"
-    if is_too_large(text):
-        return _too_large(text, line)
-    code = f" (HTTP {status})" if status > 0 else ""
-    hint = "the server's own log says more"
-    if "does not support tools" in line or "tool choice requires" in line:
-        hint = "set `protocol: json` in openclaw.yaml"
-    elif "does not support chat" in line:
-        hint = "it is a model for embedding: set `model` to one that chats (openclaw models list)"
-    return ModelFailed(f"{server} said{code}: {line}", hint)
 
 
 def _too_large(text: str, line: str) -> PromptTooLarge:
@@ -391,7 +371,9 @@ class ServerModel:
         except ServerRefusal as error:
             raise self._to_openclaw_error(error) from error
         except ConnectFailed as error:
-            raise to_server_away(self._server, error, self.advice) from error
+            why = error_line(str(error)) or type(error).__name__
+            why = "connection refused" if refused(error) else why
+            raise ServerAway(f"{self._server} does not answer ({why})", self.advice) from error
         except UnicodeEncodeError as error:
             said, hint, _ = describe_unexpected(error)
             raise UsageError(said, hint or "") from error
@@ -405,7 +387,18 @@ class ServerModel:
             ) from error
 
     def _to_openclaw_error(self, refusal: ServerRefusal) -> OpenclawError:
-        return failure(self._server, str(refusal), refusal.status)
+        line = error_line(str(refusal)) or "nothing"
+        if is_too_large(str(refusal)):
+            return _too_large(str(refusal), line)
+        code = f" (HTTP {refusal.status})" if refusal.status > 0 else ""
+        hint = "the server's own log says more"
+        if "does not support tools" in line or "tool choice requires" in line:
+            hint = "set `protocol: json` in openclaw.yaml"
+        elif "does not support chat" in line:
+            hint = (
+                "it is a model for embedding: set `model` to one that chats (openclaw models list)"
+            )
+        return ModelFailed(f"{self._server} said{code}: {line}", hint)
 
 
 def read_object(text: str) -> Mapping[str, Any]:
