@@ -114,6 +114,17 @@ def is_loopback(url: str) -> bool:
     return host in ("localhost", "::1") or host.startswith("127.")
 
 
+def check_url(url: str) -> None:
+    """Raise UsageError unless this is the URL of a server."""
+    with suppress(ValueError):  # of a port, of brackets, of a name that is none
+        parts = urlsplit(url)
+        _, name = parts.port, (parts.hostname or "").encode("idna")
+        if name and parts.scheme in ("http", "https") and not re.search(r"\s", url):
+            return
+    hint = "write it like http://localhost:8000/v1 or https://HOST/v1"
+    raise UsageError(f"not the address of a server: {url!r}", hint)
+
+
 class ConnectFailed(OSError):
     """No connection to a server came about; its cause says why."""
 
@@ -153,6 +164,9 @@ def _find_proxy(scheme: str, host: str) -> SplitResult | None:
         return None
     proxies = urllib.request.getproxies()
     found = proxies.get(scheme) or proxies.get("all")
+    if found and found.startswith("socks"):
+        kind = found.partition(":")[0]
+        raise ConnectFailed(f"all_proxy names a {kind} proxy; set {scheme}_proxy to one of HTTP")
     return urlsplit(found if "://" in found else f"http://{found}") if found else None
 
 
@@ -238,9 +252,9 @@ class HttpClient:
     connect_seconds  how long connecting may take
     read_seconds     how long the server may be silent; None for ever, as the first token of a cold
                      model takes minutes
-    A call raises ServerRefusal, ConnectFailed, HTTPException or another OSError for a connection
-    that breaks, UnicodeEncodeError for a text that cannot be sent, and another ValueError for an
-    answer that is no JSON object.
+    Raises UsageError for what is no URL. A call raises ServerRefusal, ConnectFailed, HTTPException
+    or another OSError for a connection that breaks, UnicodeEncodeError for a text that cannot be
+    sent, and another ValueError for an answer that is no JSON object.
     """
 
     def __init__(
@@ -250,6 +264,7 @@ class HttpClient:
         connect_seconds: float = CONNECT_SECONDS,
         read_seconds: float | None = None,
     ) -> None:
+        check_url(url)
         self._url, self._seconds, self._read_seconds = url, connect_seconds, read_seconds
         self._headers = {
             "Content-Type": "application/json",

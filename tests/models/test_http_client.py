@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.agent.protocols.read_reply import read_step
-from openclaw.errors import ModelFailed, OpenclawError, UsageError
+from openclaw.errors import ModelFailed, OpenclawError, ServerAway, UsageError
 from openclaw.messages import Message
 from openclaw.models.base import MAX_BYTES, Model, Reply, Request, replace_surrogates
 from openclaw.models.ollama import OllamaModel
@@ -157,6 +157,28 @@ def test_the_credentials_in_the_address_of_a_server_and_of_a_proxy_go_along(
     assert direct["Authorization"] == "Basic YW5uOnBAc3M="
     assert by_proxy["Proxy-Authorization"] == "Basic YW5uOnBAc3M="
     assert (by_proxy["Authorization"], by_proxy["Host"]) == ("Bearer k", "models.example")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "localhost:8000/v1", "models.example/v1", "ftp://a/v1", "http:///v1", "http://a:99999/v1",
+        "http://a..b/v1", "http://[::1/v1", "http://a b/v1",
+    ],
+)  # fmt: skip
+def test_what_is_no_address_of_a_server_is_refused_and_asked_nothing(url: str) -> None:
+    with pytest.raises(UsageError, match="not the address of a server"):
+        OpenAIModel("m", base_url=url, api_key="k", window=4096)
+
+
+def test_a_proxy_that_speaks_no_http_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("all_proxy", "socks5h://ann:secret@127.0.0.1:1")
+    for name in ("http_proxy", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    model = OpenAIModel("m", base_url="http://a.example/v1", api_key="", window=4096)
+    with pytest.raises(ServerAway, match="a socks5h proxy; set http_proxy") as caught:
+        ask(model)
+    assert "secret" not in str(caught.value)
 
 
 @MAKES
