@@ -42,7 +42,7 @@ from openclaw.models.base import (
     replace_surrogates,
 )
 from openclaw.stopping import check_stop
-from openclaw.storage.readers import json_or_none
+from openclaw.storage.readers import json_or_none, parse_foreign_json
 
 T = TypeVar("T")
 
@@ -416,9 +416,9 @@ class ServerModel:
         return ModelFailed(f"{self._server} said{code}: {line}", hint)
 
 
-def read_object(text: str) -> Mapping[str, Any]:
+def read_object(text: str) -> dict[str, Any]:
     """The JSON object that a text is. ValueError for anything else."""
-    value = json.loads(text)
+    value = parse_foreign_json(text)
     if not isinstance(value, dict):
         raise ValueError(f"no object: {text[:80]!r}")
     return value

@@ -42,8 +42,7 @@ class OllamaClient(HttpClient):
 
     def running(self) -> list[Mapping[str, Any]]:
         """The running models, as `/api/ps` lists them."""
-        models = self.ask("GET", "/api/ps").get("models") or []
-        return [each for each in models if isinstance(each, Mapping)]
+        return _models(self.ask("GET", "/api/ps"))
 
     def pull(self, name: str) -> Iterator[Mapping[str, Any]]:
         """The states of fetching a model."""
@@ -166,7 +165,7 @@ def find_chat_model(host: str) -> str | None:
     """A chat model of the Ollama at `host`: a loaded one, else the newest; None without one.
     Raises ServerAway when no Ollama answers quickly."""
     url = base_url(host)
-    loaded = [str(m["name"]) for m in _list_models(url, "/api/ps") if may_chat(m)]
+    loaded = [str(m["name"]) for m in _models(_get_json(url, "GET", "/api/ps")) if may_chat(m)]
     if found := next((name for name in loaded if _can_chat(url, name)), None):
         return found
     return next((name for name in chat_models(host) if _can_chat(url, name)), None)
@@ -182,7 +181,7 @@ def chat_models(host: str) -> list[str]:
 def list_models(host: str, seconds: float = 0.0) -> list[Mapping[str, Any]]:
     """The models of the Ollama at `host`, as /api/tags lists them. Raises ServerAway. `seconds` is
     how long connecting may take, 0.0 for as long as usual."""
-    return _list_models(base_url(host), "/api/tags", seconds)
+    return _models(_get_json(base_url(host), "GET", "/api/tags", seconds=seconds))
 
 
 def may_chat(model: Mapping[str, Any]) -> bool:
@@ -206,9 +205,9 @@ def _can_chat(url: str, name: str) -> bool:
     return not isinstance(said, list) or "completion" in said
 
 
-def _list_models(url: str, path: str, seconds: float = 0.0) -> list[Mapping[str, Any]]:
-    """The models that an Ollama lists at `path`."""
-    models = _get_json(url, "GET", path, seconds=seconds).get("models")
+def _models(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The models that an answer lists."""
+    models = answer.get("models")
     return [m for m in models if isinstance(m, Mapping)] if isinstance(models, list) else []
 
 

@@ -172,12 +172,8 @@ class OpenAIModel(http_client.ServerModel):
                         for _ in lines:  # at its end the connection is free for the next call
                             pass
                     return
-                event = json.loads(value)
-                if (
-                    not isinstance(event, dict)
-                    or event.get("error")
-                    or event.get("object") == "error"
-                ):
+                event = http_client.read_object(value)
+                if event.get("error") or event.get("object") == "error":
                     raise ServerRefusal(json.dumps(event, ensure_ascii=False))
                 yield event
 
