@@ -157,10 +157,12 @@ def convert(loader: Any, node: yaml.Node, key: Key) -> Any:
         return None
     if key.form == "grants":
         return _lines(node, key)
-    if any(get_origin(kind) is Mapping for kind in kinds):
+    if is_mapping := any(get_origin(kind) is Mapping for kind in kinds):
         _keep_text(node, set())
     try:
         value = loader.construct_object(node, deep=True)
+        if is_mapping:  # it is shown as JSON, which holds no bytes and no sets
+            json.dumps(value)
     except (yaml.YAMLError, ValueError, TypeError) as error:
         raise MismatchError(expected(key)) from error
     for kind in kinds:
@@ -198,19 +200,12 @@ def _convert_to(value: Any, node: yaml.Node, kind: Any) -> Any:
         texts = [_convert_to(item, part, str) for item, part in zip(value, node.value, strict=True)]
         return None if None in texts else tuple(texts)
     if get_origin(kind) is Mapping:
-        return value if isinstance(value, dict) and _is_json(value) else None
+        return value if isinstance(value, dict) else None
     if kind is str:  # as it is written: `no`, `30` and `2026-11-21` are texts where one is wanted
         return node.value if isinstance(node.value, str) and value is not None else None
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     return value if type(value) is kind else None
-
-
-def _is_json(value: Any) -> bool:
-    """Return True for what JSON can hold, as each setting is shown: no bytes and no sets."""
-    with suppress(TypeError, ValueError):
-        return bool(json.dumps(value))
-    return False
 
 
 def _lines(node: yaml.Node, key: Key) -> tuple[str, ...]:
