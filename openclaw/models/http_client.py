@@ -378,6 +378,11 @@ class ServerModel:
     def close(self) -> None:
         self._client.close()
 
+    def _open(self, parts: Generator[T, None, None]) -> tuple[Generator[T, None, None], T | None]:
+        """A stream and its first part. Only reading the first part connects."""
+        with self._translate_errors():
+            return parts, next(parts, None)
+
     @contextmanager
     def _translate_errors(self, heard: ReplyBuilder | None = None) -> Iterator[None]:
         """Turn the client's exceptions into our errors; `heard` is what has come of a stream."""

@@ -205,7 +205,9 @@ class OllamaModel(http_client.ServerModel):
         heard = OllamaReply(request.messages)
         body = self._body(request, think, card)
         parts, part = yield from http_client.retry_refused(
-            lambda: self._open(body),
+            lambda: self._open(
+                self._client.stream("/api/chat", body, bytes_for(body["options"]["num_predict"]))
+            ),
             self._server,
             self._waits,
             self.cut,
@@ -264,14 +266,6 @@ class OllamaModel(http_client.ServerModel):
         # `shift` is not sent: since Ollama 0.30 another value than that at load time loads the
         # model again.
         return {**body, "truncate": False}
-
-    def _open(
-        self, body: Mapping[str, Any]
-    ) -> tuple[Generator[Mapping[str, Any], None, None], Mapping[str, Any] | None]:
-        """The stream and its first part. Only reading the first part connects."""
-        parts = self._client.stream("/api/chat", body, bytes_for(body["options"]["num_predict"]))
-        with self._translate_errors():
-            return parts, next(parts, None)
 
     def _to_openclaw_error(self, refusal: http_client.ServerRefusal) -> OpenclawError:
         if refusal.status == 404 and "page not found" not in str(refusal):

@@ -93,13 +93,13 @@ class OpenAIModel(http_client.ServerModel):
     def stream(self, request: Request) -> Iterator[Chunk]:
         """See `Model`."""
         heard = StreamedReply()
-        response = yield from http_client.retry_refused(
-            lambda: self._post(request), self._server, self._waits, self.cut
+        events, event = yield from http_client.retry_refused(
+            lambda: self._open(self._events(request)), self._server, self._waits, self.cut
         )
-        events = self._events(response, bytes_for(request.max_tokens))
         with self._translate_errors(heard), closing(events):
-            for event in events:
+            while event is not None:
                 yield from heard.take(event)
+                event = next(events, None)
             if not heard.finished:
                 raise http_client.to_broken_stream(self._server, heard.pieces)
             details = heard.told.get("prompt_tokens_details") or {}
@@ -158,9 +158,10 @@ class OpenAIModel(http_client.ServerModel):
                 return True
         return False
 
-    def _events(self, response: HTTPResponse, most: int) -> Generator[dict[str, Any], None, None]:
+    def _events(self, request: Request) -> Generator[dict[str, Any], None, None]:
         """The JSON objects of a stream of server-sent events."""
-        with closing(self._client.lines(response, most)) as lines:
+        most = bytes_for(request.max_tokens)
+        with closing(self._client.lines(self._post(request), most)) as lines:
             for line in lines:
                 field, _, value = line.strip().partition(":")
                 if field not in _FIELDS:  # the page of a proxy, or an error by itself

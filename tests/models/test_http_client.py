@@ -17,13 +17,14 @@ from hypothesis import strategies as st
 
 from openclaw.agent.protocols.read_reply import read_step
 from openclaw.errors import ModelFailed, OpenclawError, ServerAway, UsageError
-from openclaw.messages import Message
+from openclaw.messages import Message, Waiting
 from openclaw.models.base import MAX_BYTES, Model, Reply, Request, replace_surrogates
 from openclaw.models.ollama import OllamaModel
 from openclaw.models.ollama_client import OllamaClient
 from openclaw.models.openai import OpenAIModel
 from openclaw.retrieval.embedders import OllamaEmbedder
 from openclaw.retrieval.embedding_models import InstalledModel
+from openclaw.stopping import stopped_by
 
 ASKED = Request((Message("user", "Which port?"),), max_tokens=100)
 
@@ -245,6 +246,23 @@ def test_texts_and_thoughts_may_come_in_parts() -> None:
 def test_what_is_no_reply_is_told(body: list[bytes], words: str) -> None:
     with serving(lambda: body) as server, pytest.raises(ModelFailed, match=words):
         ask(openai(server))
+
+
+def test_a_wait_for_the_first_piece_can_be_stopped() -> None:
+    """A server may send its headers at once, and then read the prompt for a minute."""
+    end, asked, seen = threading.Event(), threading.Event(), list[object]()
+
+    def body() -> Iterator[bytes]:
+        end.wait(20)
+        yield from stream_of({"content": "a"})
+
+    with serving(body) as server, stopped_by(asked), pytest.raises(KeyboardInterrupt):
+        for chunk in openai(server).stream(ASKED):
+            seen.append(chunk)
+            assert isinstance(chunk, Waiting) and "waiting for the server" in chunk.message
+            asked.set()
+    assert len(seen) == 1
+    end.set()
 
 
 def test_a_reply_that_says_that_it_is_done_needs_no_clean_end() -> None:
