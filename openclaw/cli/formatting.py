@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO, TypeVar
 
 import typer
@@ -16,6 +16,10 @@ from openclaw.security.display import columns, harmless, one_line
 from openclaw.storage.text import replace_bad_bytes
 
 Item = TypeVar("Item")
+Shape = Mapping[str, Any]
+"""A thing that was found, as its JSON."""
+Column = str | Callable[[Shape], object]
+"""The key of a shape, or a function of it."""
 
 DIFF_COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
 LEAST_WIDTH = 40
@@ -135,21 +139,26 @@ def print_result(value: Any, *lines: str, as_json: bool, undo: bool = False) -> 
 
 
 def print_listing(
-    shapes: Sequence[Any],
-    rows: Iterable[Sequence[object]],
-    headers: Sequence[str],
+    shapes: Sequence[Shape],
+    columns: Mapping[str, Column],
     *,
     as_json: bool,
     empty: str = "",
 ) -> None:
-    """Print what was found: its `shapes` as JSON, or its rows as a table; that it is `empty` on
-    stderr."""
+    """Print what was found: its `shapes` as JSON, or as a table with these columns, each below its
+    head; that it is `empty` on stderr."""
     if as_json:
         print_json(shapes)
     elif shapes:
-        sys.stdout.write(f"{table(rows, headers)}\n")
+        rows = ([_cell(shape, column) for column in columns.values()] for shape in shapes)
+        sys.stdout.write(f"{table(rows, [*columns])}\n")
     elif empty:
         sys.stderr.write(f"{empty}\n")
+
+
+def _cell(shape: Shape, column: Column) -> object:
+    value = column(shape) if callable(column) else shape.get(column)
+    return "" if value is None else value
 
 
 def table(

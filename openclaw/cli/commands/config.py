@@ -24,8 +24,11 @@ def show(ctx: typer.Context, as_json: AsJson = False) -> None:
     """Show every key with its value and where that comes from."""
     found = origins(current_home(ctx, reading=True))
     shapes = [{"key": key, "value": value, "origin": origin} for key, value, origin in found]
-    rows = ((key, render(value), origin) for key, value, origin in found)
-    print_listing(shapes, rows, ("KEY", "VALUE", "FROM"), as_json=as_json)
+    print_listing(
+        shapes,
+        {"KEY": "key", "VALUE": lambda shape: render(shape["value"]), "FROM": "origin"},
+        as_json=as_json,
+    )
 
 
 @app.command("get")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.current_home import current_home
-from openclaw.cli.formatting import print_listing, print_result, warn
+from openclaw.cli.formatting import Shape, print_listing, print_result, warn
 from openclaw.cli.options import AsJson, Revoke, Unasked, make_group
 from openclaw.cli.questions import confirm, refuse_inside_agent
 from openclaw.config import load_settings
@@ -44,10 +44,12 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
         for hook in hooks.hooks
     ]
     warn(fault.text for fault in hooks.faults)
-    rows = [(each["event"], each["label"], _details(each), _state(each)) for each in described]
-    headers = ("EVENT", "RUN", "DETAILS", "STATE")
-    none = "" if hooks.faults else "no hooks yet: name one below `hooks:` in openclaw.yaml"
-    print_listing(described, rows, headers, as_json=as_json, empty=none)
+    print_listing(
+        described,
+        {"EVENT": "event", "RUN": "label", "DETAILS": _details, "STATE": _state},
+        as_json=as_json,
+        empty="" if hooks.faults else "no hooks yet: name one below `hooks:` in openclaw.yaml",
+    )
 
 
 @app.command()
@@ -170,7 +172,7 @@ def _event(name: str) -> Event:
     return found
 
 
-def _state(described: dict[str, Any]) -> str:
+def _state(described: Shape) -> str:
     """Return in words whether a hook runs."""
     if described["trouble"]:
         return "does not run: it cannot be allowed"
@@ -178,7 +180,7 @@ def _state(described: dict[str, Any]) -> str:
     return f"{state}; no program" if described["missing"] else state
 
 
-def _details(described: dict[str, Any]) -> str:
+def _details(described: Shape) -> str:
     """Return in few words for which tools a hook runs, how long, and its other settings."""
     flags = [name for name in ("required", "trusted") if described[name]]
     words = [*(" ".join(described["match"]).split()), f"at most {described['timeout']:g} s"]

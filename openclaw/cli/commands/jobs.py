@@ -48,10 +48,13 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
         }
         for job in jobs
     ]
-    rows = [[shape[name] or "" for name in _COLUMNS] for shape in shapes]
     none = f"no jobs yet: {FILE} is a table with the columns name, when and do"
-    headers = [name.upper() for name in _COLUMNS]
-    print_listing(shapes, rows, headers, as_json=as_json, empty="" if faults else none)
+    print_listing(
+        shapes,
+        {name.upper(): name for name in ("name", "when", "last", "next", "state", "do")},
+        as_json=as_json,
+        empty="" if faults else none,
+    )
 
 
 @app.command("run")
@@ -91,9 +94,6 @@ def timer(
     home = current_home(ctx, reading=True)
     files = make_timer_files(home, Path.home(), sys.platform)
     write_after_yes(files, start_command(sys.platform, jobs=True), ask=install)
-
-
-_COLUMNS = ("name", "when", "last", "next", "state", "do")
 
 
 def _minute(moment: datetime | None) -> str | None:

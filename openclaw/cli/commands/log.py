@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from openclaw.cli.current_home import current_home
-from openclaw.cli.formatting import minute, print_json, print_listing, table, warn
+from openclaw.cli.formatting import Column, Shape, minute, print_json, print_listing, table, warn
 from openclaw.cli.history_lines import kind_of, place_of, state_words
 from openclaw.cli.open_agent import open_agent
 from openclaw.cli.options import AsJson, OfSession
@@ -30,9 +30,6 @@ NARROW = 120
 """Columns of a terminal below which ids and dates are shortened, to leave room for the prompt."""
 NARROW_HEADERS = ("ID", "AT", "FILES", "SESSION", "SUBJECT")
 LONGEST_NAME = 12
-ACTION_HEADERS = (
-    "AT", "TOOL", "EFFECT", "TARGET", "DECISION", "BY", "RESULT", "SECONDS", "BYTES",
-)  # fmt: skip
 
 
 def log(
@@ -53,8 +50,7 @@ def log(
     if actions:
         home = current_home(ctx, reading=True)
         done = read_actions(home.action_log, number)
-        rows = map(_action_row, done)
-        print_listing(done, rows, ACTION_HEADERS, as_json=as_json, empty="no actions yet")
+        print_listing(done, ACTION_COLUMNS, as_json=as_json, empty="no actions yet")
         return
     with closing(open_agent(ctx, reading=True)) as agent:
         turns = agent.history.turns_of(agent.find_session(session), file)
@@ -109,9 +105,15 @@ def _turn_row(history: History, turn: Turn, waiting: str) -> tuple[object, ...]:
 # -------- what tools did
 
 
-def _action_row(action: dict[str, Any]) -> tuple[object, ...]:
-    words = [str(action.get(name) or "") for name in ("tool", "effect", "target", "decision", "by")]
-    at = str(action.get("at") or "")[:19].replace("T", " ")
+def _action_result(action: Shape) -> str:
     code = action.get("exit")
-    result = ("ok" if action.get("ok") else "failed") if code is None else f"exit {code}"
-    return (at, *words, result, action.get("seconds", ""), action.get("bytes", ""))
+    return ("ok" if action.get("ok") else "failed") if code is None else f"exit {code}"
+
+
+ACTION_COLUMNS: Mapping[str, Column] = {
+    "AT": lambda action: str(action.get("at") or "")[:19].replace("T", " "),
+    **{name.upper(): name for name in ("tool", "effect", "target", "decision", "by")},
+    "RESULT": _action_result,
+    "SECONDS": "seconds",
+    "BYTES": "bytes",
+}

@@ -38,9 +38,12 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
         for server in servers
     ]
     warn(faults.values())
-    rows = [(each["name"], each["state"], each["where"]) for each in described]
-    none = "" if faults else "no MCP servers yet: name one below `mcp:` in openclaw.yaml"
-    print_listing(described, rows, ("NAME", "STATE", "WHERE"), as_json=as_json, empty=none)
+    print_listing(
+        described,
+        {"NAME": "name", "STATE": "state", "WHERE": "where"},
+        as_json=as_json,
+        empty="" if faults else "no MCP servers yet: name one below `mcp:` in openclaw.yaml",
+    )
 
 
 @app.command()

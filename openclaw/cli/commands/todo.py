@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import Annotated
@@ -11,7 +11,7 @@ import typer
 
 from openclaw.cli.current_home import current_home, record_as_turn
 from openclaw.cli.day_option import DATES, parse_iso_day
-from openclaw.cli.formatting import print_listing, print_result
+from openclaw.cli.formatting import Column, print_listing, print_result
 from openclaw.cli.options import AsJson, make_group
 from openclaw.errors import UsageError
 from openclaw.memory.task_lines import without_due
@@ -34,6 +34,13 @@ Due = Annotated[
     ),
 ]
 Overdue = Annotated[bool, typer.Option("--overdue", help="Only what should have been done.")]
+COLUMNS: Mapping[str, Column] = {
+    "ID": "id",
+    "DONE": lambda todo: "x" if todo["done"] else "",
+    "LIST": "list",
+    "DUE": lambda todo: (todo["due"] or "") + (" overdue" if todo["overdue"] else ""),
+    "TEXT": lambda todo: without_due(todo["text"]),
+}
 
 
 @app.command("list")
@@ -53,8 +60,7 @@ def show_all(
     none = "no to-dos yet" if everything else "nothing to do"
     print_listing(
         file.as_json(shown),
-        _rows(shown),
-        ("ID", "DONE", "LIST", "DUE", "TEXT"),
+        COLUMNS,
         as_json=as_json,
         empty="nothing is due then" if chosen else none,
     )
@@ -166,10 +172,3 @@ def _due(todos: Sequence[Todo], when: str, overdue: bool) -> Sequence[Todo]:
         for todo in todos
         if (late and is_overdue(todo, today)) or (todo.due and first <= todo.due <= last)
     ]
-
-
-def _rows(todos: Sequence[Todo]) -> Iterator[tuple[str, ...]]:
-    today = date.today()
-    for todo in todos:
-        due = (todo.due or "") + (" overdue" if is_overdue(todo, today) else "")
-        yield todo.id, "x" if todo.done else "", todo.list, due, without_due(todo.text)

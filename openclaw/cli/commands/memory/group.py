@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 import typer
 
 from openclaw.cli.current_home import current_home, raise_usage_errors, record_as_turn
 from openclaw.cli.day_option import parse_iso_day
-from openclaw.cli.formatting import print_listing, print_result
+from openclaw.cli.formatting import Shape, print_listing, print_result
 from openclaw.cli.options import AsJson, Since, Unasked, make_group
 from openclaw.cli.questions import require_yes
 from openclaw.errors import UsageError
 from openclaw.memory.entries import CATEGORIES as KNOWN
 from openclaw.memory.entries import Meta
-from openclaw.memory.notes import AlreadyKnownError, Note, SavedNote, typed_notes
+from openclaw.memory.notes import AlreadyKnownError, SavedNote, typed_notes
 from openclaw.security.display import one_line
-from openclaw.storage.home import Home
 
 app = make_group("Show, add to and forget what is remembered.")
 
@@ -48,8 +46,7 @@ def show_all(
     ]
     print_listing(
         [note.as_json(home) for note in notes],
-        _rows(home, notes),
-        ("WHERE", "DATE", "CATEGORY", "TEXT"),
+        {"WHERE": _place, "DATE": "date", "CATEGORY": "category", "TEXT": _text},
         as_json=as_json,
         empty=f"nothing {'like that is remembered' if category or first else 'is remembered yet'}",
     )
@@ -123,11 +120,13 @@ def forget(
     print_result([shape], one_line(f"forgotten: {note.text}"), as_json=as_json, undo=True)
 
 
-def _rows(home: Home, notes: Sequence[Note]) -> Iterator[tuple[str, ...]]:
-    for note in notes:
-        gone = f" (until {note.until})" if note.until else " (superseded)"
-        text = note.text + (gone if note.superseded else "")
-        yield note.place(home), note.date, note.category, text
+def _place(note: Shape) -> str:
+    return f"{note['path']}:{note['line']}"
+
+
+def _text(note: Shape) -> str:
+    gone = f" (until {note['until']})" if note["until"] else " (superseded)"
+    return f"{note['text']}{gone if note['superseded'] else ''}"
 
 
 def _check_category(name: str) -> None:

@@ -41,8 +41,7 @@ def review(
     else:
         print_listing(
             [{"n": n, **note.as_json(home)} for n, note in enumerate(waiting, 1)],
-            [(n, note.date, note.source, note.text) for n, note in enumerate(waiting, 1)],
-            ("N", "DATE", "SOURCE", "TEXT"),
+            {"N": "n", "DATE": "date", "SOURCE": "source", "TEXT": "text"},
             as_json=as_json,
             empty="nothing to review",
         )

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from openclaw.cli.current_home import current_home, load_settings_or_defaults, record_as_turn
-from openclaw.cli.formatting import print_json, table
+from openclaw.cli.formatting import print_listing
 from openclaw.cli.options import AsJson, make_group
 from openclaw.config import Settings, set_value
 from openclaw.errors import ModelMissing, OpenclawError, ServerAway, UsageError
@@ -42,15 +42,18 @@ SECONDS_PER_LINE = 10.0
 def list_models(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List the models of the catalogue, of the models folder and of Ollama."""
     rows, away = all_models(load_settings_or_defaults(ctx).ollama.host)
-    if as_json:
-        print_json(rows)
-        return
-    cells = [
-        (r["name"], r["kind"], _gigabytes(r["size"]), "yes" if r["installed"] else "no", r["about"])
-        for r in rows
-    ]
-    typer.echo(table(cells, ("MODEL", "KIND", "SIZE", "HERE", "")))
-    if away:
+    print_listing(
+        rows,
+        {
+            "MODEL": "name",
+            "KIND": "kind",
+            "SIZE": lambda model: _gigabytes(model["size"]),
+            "HERE": lambda model: "yes" if model["installed"] else "no",
+            "": "about",
+        },
+        as_json=as_json,
+    )
+    if away and not as_json:
         typer.echo(away, err=True)
 
 

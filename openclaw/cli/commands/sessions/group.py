@@ -38,11 +38,18 @@ def show_all(
 ) -> None:
     """List all conversations, the last used first."""
     store = _store(ctx)
-    found = store.list()[:number]
-    rows = [(s.id, minute(s.updated_at), s.messages, s.title) for s in found]
-    headers = ("ID", "UPDATED", "MESSAGES", "TITLE")
-    shapes = [asdict(summary) for summary in found]
-    print_listing(shapes, rows, headers, as_json=as_json, empty="no conversations yet")
+    shapes = [asdict(summary) for summary in store.list()[:number]]
+    print_listing(
+        shapes,
+        {
+            "ID": "id",
+            "UPDATED": lambda session: minute(session["updated_at"]),
+            "MESSAGES": "messages",
+            "TITLE": "title",
+        },
+        as_json=as_json,
+        empty="no conversations yet",
+    )
     warn(store.problems)
 
 
@@ -79,12 +86,19 @@ def search(
     of them, the best first.
     """
     store = _store(ctx)
-    hits = store.search(query)
-    rows = [(f"{h.id} #{h.number}", minute(h.at), h.tool or h.role, h.snippet) for h in hits]
-    headers = ("MESSAGE", "AT", "ROLE", "TEXT")
-    shapes = [asdict(hit) for hit in hits]
-    print_listing(shapes, rows, headers, as_json=as_json, empty="nothing found")
-    if hits and hits[0].missing and not as_json:
+    hits = [asdict(hit) for hit in store.search(query)]
+    print_listing(
+        hits,
+        {
+            "MESSAGE": lambda hit: f"{hit['id']} #{hit['number']}",
+            "AT": lambda hit: minute(hit["at"]),
+            "ROLE": lambda hit: hit["tool"] or hit["role"],
+            "TEXT": "snippet",
+        },
+        as_json=as_json,
+        empty="nothing found",
+    )
+    if hits and hits[0]["missing"] and not as_json:
         typer.echo("no message holds all of the words", err=True)
     warn(store.problems)
 

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from openclaw.cli.current_home import current_home, record_as_turn
-from openclaw.cli.formatting import print_json, print_listing, print_result, warn
+from openclaw.cli.formatting import Shape, print_json, print_listing, print_result, warn
 from openclaw.cli.options import AsJson, make_group
 from openclaw.config import load_settings, set_value
 from openclaw.errors import OpenclawError, UsageError
@@ -29,12 +29,14 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Its name.")]
 def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List all skills, with the reason and the remedy for those that cannot be used."""
     home = current_home(ctx, reading=True)
-    found = _list_installed(home)
-    rows = [(entry.name, _state(entry), " ".join(entry.description.split())) for entry in found]
+    found = [entry.as_json(home) for entry in _list_installed(home)]
     print_listing(
-        [entry.as_json(home) for entry in found],
-        rows,
-        ("NAME", "STATE", "DESCRIPTION"),
+        found,
+        {
+            "NAME": "name",
+            "STATE": _state,
+            "DESCRIPTION": lambda skill: " ".join(skill["description"].split()),
+        },
         as_json=as_json,
         empty="no skills yet",
     )
@@ -104,21 +106,21 @@ def _list_installed(home: Home) -> list[ListedSkill]:
     return list_installed(home, load_settings(home))
 
 
-def _state(entry: ListedSkill) -> str:
-    codes = ", ".join(dict.fromkeys(problem.code for problem in entry.problems))
-    if entry.eligible:
+def _state(skill: Shape) -> str:
+    codes = ", ".join(dict.fromkeys(problem["code"] for problem in skill["problems"]))
+    if skill["eligible"]:
         return f"ok ({codes})" if codes else "ok"
     return codes
 
 
-def _explain(found: Iterable[ListedSkill]) -> None:
+def _explain(found: Iterable[Shape]) -> None:
     """One line for each reason why a skill cannot be used."""
     lines = [
-        one_line(f"{entry.name}: {problem.message}")
-        for entry in found
-        if not entry.eligible
-        for problem in entry.problems
-        if problem.level == "error" or problem.code in ("requires", "shadowed", "off")
+        one_line(f"{skill['name']}: {problem['message']}")
+        for skill in found
+        if not skill["eligible"]
+        for problem in skill["problems"]
+        if problem["level"] == "error" or problem["code"] in ("requires", "shadowed", "off")
     ]
     if lines:
         typer.echo("\nNot used:\n" + "\n".join(f"  {line}" for line in lines))
