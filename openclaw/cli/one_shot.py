@@ -38,13 +38,12 @@ def answer_once(
     quiet: bool,
     served: bool,
     **options: Any,
-) -> None:
-    """Ask the words, with standard input and the files they name, and show the turn.
+) -> int:
+    """Ask the words, with standard input and the files they name, and show the turn; returns the
+    exit code.
 
     served: a server answers, if it runs
     options: those of `PromptRequest`
-
-    Raises typer.Exit with the exit code.
     """
     piped = read_piped(stdin if words else stdin is not False, quiet=quiet)
     typed = " ".join(words).strip()
@@ -59,7 +58,7 @@ def answer_once(
         listener = choose_listener(output, sys.stdout, sys.stderr, quiet=quiet, bell=bell)
         kept = KeptGrants(lambda grant: _open_agent(ctx, request).grant(grant, lasting=True))
         run = server.ask(request, _make_ask(yes, listener, kept), kept)
-        raise typer.Exit(exit_code(show_turn(run, listener)))
+        return exit_code(show_turn(run, listener))
     agent = _open_agent(ctx, request)
     bell = agent.settings.bell
     listener = choose_listener(output, sys.stdout, sys.stderr, quiet=quiet, bell=bell)
@@ -73,7 +72,7 @@ def answer_once(
         asking = agent.ask(
             request.message, session, request.material, request.skill, typed=request.typed
         )
-        raise typer.Exit(exit_code(show_turn(asking, listener)))
+        return exit_code(show_turn(asking, listener))
 
 
 def _open_agent(ctx: typer.Context, request: PromptRequest) -> Agent:

@@ -42,7 +42,7 @@ def ask(
     no_save: options.NoSave = False,
     stdin: Stdin = None,
     no_server: options.NoServer = False,
-) -> None:
+) -> int:
     """Ask once and print the answer.
 
     What is piped in is material for the prompt, or the prompt itself when none is given.
@@ -59,15 +59,15 @@ def ask(
         words, stdin = words[:-1], True
     if not words and not stdin and sys.stdin and sys.stdin.isatty():
         given = (continue_, session, model, yes, mode, no_memory, max_steps, skill, no_save)
-        find_function("chat")(ctx, None, *given, no_server)
-        return
+        code: int = find_function("chat")(ctx, None, *given, no_server)
+        return code
     home = current_home(ctx)
     served = not no_server and home.server_file.exists()
     if not served and not no_memory:
         read_early(" ".join(words), ctx.meta[SEARCH])
     from openclaw.cli.one_shot import answer_once
 
-    answer_once(
+    return answer_once(
         ctx,
         words,
         stdin,

@@ -35,7 +35,7 @@ def chat(
     skill: options.SkillName = "",
     no_save: options.NoSave = False,
     no_server: options.NoServer = False,
-) -> None:
+) -> int:
     """Chat in the terminal: streaming answers, history, completion, /commands.
 
     With PROMPT it begins with that.
@@ -68,8 +68,7 @@ def chat(
         ask_servers_trust(agent.home, lines.reply, _say)
     first = " ".join(words or []).strip()
     with closing(agent):
-        code = Chat(agent, start, lines, listener, _say, answering).run(first, skill)
-    raise typer.Exit(code)
+        return Chat(agent, start, lines, listener, _say, answering).run(first, skill)
 
 
 def _say(line: str) -> None:

@@ -41,7 +41,7 @@ def doctor(
         bool, typer.Option("--deep", help="Look through all of the index and of git's objects too.")
     ] = False,
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Check the home's files, settings, models, index and git; say what to do for each fault.
 
     Nothing is changed without --fix. Each check has a name, explained in docs/doctor.md. Exits
@@ -53,7 +53,7 @@ def doctor(
     shape = {"usable": not code, "checks": list(map(asdict, checks))}
     lines = check_lines(checks, line_width(sys.stdout))
     print_result(shape, *lines, as_json=as_json)
-    raise typer.Exit(code)
+    return code
 
 
 def check_schema(model: Model, settings: Settings) -> Check:

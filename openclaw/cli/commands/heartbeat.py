@@ -35,7 +35,7 @@ def heartbeat(
         str, typer.Option("--quiet-hours", metavar="22-7", help="Do nothing in these hours.")
     ] = "",
     model: ModelName = None,
-) -> None:
+) -> int:
     """Do once what workspace/HEARTBEAT.md says, for cron or a timer.
 
     Prints what you should know, and nothing when there is nothing: without that file, or with
@@ -51,7 +51,7 @@ def heartbeat(
         sys.stdout.isatty() and not beat.code
     ):  # who has typed it wants to know why it says nothing
         typer.echo(f"openclaw: {beat.why}", err=True)
-    raise typer.Exit(beat.code)
+    return beat.code
 
 
 def _beat(home: Home, quiet_hours: str, model: str | None) -> UnattendedResult:

@@ -57,25 +57,25 @@ def trust(
     ctx: typer.Context,
     yes: Unasked = False,
     revoke: Revoke = False,
-) -> None:
+) -> int:
     """Let this home's hooks run, until one of them or a file that they run changes.
 
     This is kept outside of the home: one that comes from elsewhere does not bring it along.
     """
     hooks = _open(ctx)
     warn(fault.text for fault in hooks.faults)
-    trust_programs("hooks", hooks, HOOKS, yes=yes, revoke=revoke)
+    return trust_programs("hooks", hooks, HOOKS, yes=yes, revoke=revoke)
 
 
 def trust_programs(
     what: str, programs: Hooks | ServerStarter, kind: str, *, yes: bool, revoke: bool
-) -> None:
-    """Show what is to be trusted, and save the trust, or take it back. Refused when none is
-    possible."""
+) -> int:
+    """Show what is to be trusted, and save the trust, or take it back; returns the exit code.
+    Refused when none is possible."""
     if revoke:
         taken = programs.trust.revoke(programs.home, kind)
         typer.echo(f"the {what} of this home run no more" if taken else "they were not allowed")
-        return
+        return 0
     refuse_inside_agent(what)
     now = programs.asked()
     if not (now.hooks or now.servers):
@@ -93,7 +93,8 @@ def trust_programs(
         programs.allow(now)
         typer.echo("they run from now on, until one of them changes")
     else:
-        raise typer.Exit(Refused.exit_code)
+        return Refused.exit_code
+    return 0
 
 
 @app.command("test")
@@ -104,7 +105,7 @@ def try_event(
         str, typer.Option("--tool", metavar="NAME", help="The tool of a sample call.")
     ] = "run_shell",
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Run the hooks of an event with a sample of it, and show what they say.
 
     Nothing comes of it: no turn begins or is refused. Exits with 1 when one of them fails.
@@ -125,7 +126,7 @@ def try_event(
     shapes = [{"run": hook.run, **asdict(reply)} for hook, reply in replies]
     lines = (line for pair in replies for line in _format_reply(*pair))
     print_result(shapes, *lines, as_json=as_json)
-    raise typer.Exit(int(any(reply.failed for _, reply in replies)))
+    return int(any(reply.failed for _, reply in replies))
 
 
 def ask_trust(agent: Agent, read: Callable[[str], str], say: Callable[[str], None]) -> None:

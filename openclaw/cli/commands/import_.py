@@ -50,7 +50,7 @@ def import_(
     ] = False,
     yes: Unasked = False,
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Take over another agent's files, or notes. DIR is only read; nothing here is overwritten."""
     folder = Path.cwd() / expand_tilde(directory)
     plan = plan_import(_home(ctx), folder, format_)
@@ -59,13 +59,12 @@ def import_(
             typer.echo(line, err=as_json)  # where the question is asked as well
     if dry_run or not plan.count():
         _finish(plan, as_json, done=False)
-        return
+        return 0
     require_yes("Import this?", yes=yes, otherwise="nothing was imported")
     with record_as_turn(plan.transfer.home, f"import {folder.name}") as turn:
         result = carry_out(plan, recorder=turn)
     _finish(result, as_json, done=True, turn=turn.turn)
-    if result.count(("failed",)):
-        raise typer.Exit(1)
+    return int(bool(result.count(("failed",))))
 
 
 def _home(ctx: typer.Context) -> Home:

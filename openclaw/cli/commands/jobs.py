@@ -58,7 +58,7 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
 
 
 @app.command("run")
-def run_all(ctx: typer.Context, as_json: AsJson = False) -> None:
+def run_all(ctx: typer.Context, as_json: AsJson = False) -> int:
     """Run what is due, and end. Cron or a timer starts this every few minutes.
 
     Nobody is asked: what needs a yes is refused and named. What was missed runs once, late; what
@@ -67,7 +67,7 @@ def run_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     home = current_home(ctx)
     results, faults = run_due(home, partial(ask_unattended, home), local_time)
     warn(faults)
-    _report(home, results, as_json=as_json)
+    return _report(home, results, as_json=as_json)
 
 
 @app.command("try")
@@ -75,14 +75,13 @@ def try_one(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The job.")],
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Run one job now. Its next time stays, unless it was due."""
     home = current_home(ctx)
     jobs, faults = read_jobs(home)
     warn(faults)
-    _report(
-        home, [try_job(home, find_job(jobs, name), partial(ask_unattended, home))], as_json=as_json
-    )
+    result = try_job(home, find_job(jobs, name), partial(ask_unattended, home))
+    return _report(home, [result], as_json=as_json)
 
 
 @app.command()
@@ -100,8 +99,8 @@ def _minute(moment: datetime | None) -> str | None:
     return f"{moment.astimezone():%Y-%m-%d %H:%M}" if moment else None
 
 
-def _report(home: Home, results: list[JobResult], *, as_json: bool) -> None:
-    """Tell what became of jobs, and leave with the highest exit code."""
+def _report(home: Home, results: list[JobResult], *, as_json: bool) -> int:
+    """Tell what became of jobs; returns the highest exit code."""
     if as_json:
         print_json(
             [{"name": each.job.name, "told": each.told, **asdict(each.result)} for each in results]
@@ -111,4 +110,4 @@ def _report(home: Home, results: list[JobResult], *, as_json: bool) -> None:
             tell(home, each, lambda text: typer.echo(harmless(text)))
         if each.result.code and not each.result.answer:
             warn([f"job {each.job.name}: {each.result.why}"])
-    raise typer.Exit(max((each.result.code for each in results), default=0))
+    return max((each.result.code for each in results), default=0)

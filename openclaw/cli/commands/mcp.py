@@ -51,7 +51,7 @@ def trust(
     ctx: typer.Context,
     yes: Unasked = False,
     revoke: Revoke = False,
-) -> None:
+) -> int:
     """Let the servers run that run files of this home, until one of them or a file changes.
 
     This is kept outside of the home: one that comes from elsewhere does not bring it along.
@@ -61,7 +61,7 @@ def trust(
     servers, faults = _read(home)
     warn(faults.values())
     starts = ServerStarter(home, servers)
-    trust_programs("MCP servers", starts, KIND, yes=yes, revoke=revoke)
+    return trust_programs("MCP servers", starts, KIND, yes=yes, revoke=revoke)
 
 
 @app.command("test")

@@ -37,7 +37,7 @@ def sync(
         typer.Option("--keep", help="What stays where both changed the same line."),
     ] = None,
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Commit what was changed here, merge what your other devices have pushed, and push.
 
     Where both changed the same line nothing is written, and the line is shown.
@@ -59,8 +59,7 @@ def sync(
     else:
         for line in _lines(result, dry_run=dry_run):
             typer.echo(line)
-    if result.conflicts:
-        raise typer.Exit(CONFLICT)
+    return CONFLICT if result.conflicts else 0
 
 
 def _lines(result: SyncResult, *, dry_run: bool) -> Iterator[str]:

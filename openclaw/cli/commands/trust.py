@@ -37,7 +37,7 @@ def trust(
         typer.Option("--signer", metavar="KEY", help="This public ssh key is of my other device."),
     ] = "",
     take_back: Annotated[bool, typer.Option("--revoke", help="Stop trusting it.")] = False,
-) -> None:
+) -> int:
     """Say that this home is yours: its settings count, and the agent may work in it.
 
     A home that was cloned, unpacked or copied is only read until then. Your trust is kept
@@ -47,7 +47,7 @@ def trust(
     home = find_named_home(ctx)
     if take_back:
         typer.echo("the home is not trusted any more" if revoke(home) else "it was not trusted")
-        return
+        return 0
     refuse_inside_agent("a home")
     if signer:
         agreed = confirm("Is this the key of a device of yours?", yes=yes)
@@ -62,5 +62,4 @@ def trust(
             typer.echo(f"what comes from {found.shown} counts as yours from now on")
     else:
         agreed = confirm_trust(home, yes=yes, keep_private=keep_private)
-    if not agreed:
-        raise typer.Exit(Refused.exit_code)
+    return 0 if agreed else Refused.exit_code

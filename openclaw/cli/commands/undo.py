@@ -44,7 +44,7 @@ def undo(
     keep: Keep = False,
     yes: Unasked = False,
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Take back the newest turns: their files and what was said in them. A command that changes
     files, such as `openclaw todo rm`, is a turn as well.
 
@@ -63,7 +63,7 @@ def undo(
             question = f"There {there} only {turns} to undo{talks}. Take {them} back?"
             require_yes(question, yes=yes, otherwise="nothing was changed")
         taken = agent.undo(count, scope, of, keep)
-    _print_taken(taken, "undo", as_json=as_json)
+    return _print_taken(taken, "undo", as_json=as_json)
 
 
 def redo(
@@ -72,12 +72,12 @@ def redo(
     session: OfSession = "",
     keep: Keep = False,
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Put back what the newest undo took back."""
     with closing(open_agent(ctx)) as agent:
         warn(agent.recover())
         taken = agent.redo(count, agent.find_session(session), keep)
-    _print_taken(taken, "redo", as_json=as_json)
+    return _print_taken(taken, "redo", as_json=as_json)
 
 
 def scope_of(*, files: bool, talk: bool) -> Scope:
@@ -134,7 +134,8 @@ def refused(taken: UndoResult) -> bool:
     return bool(taken.conflicts) and taken.turn is None
 
 
-def _print_taken(taken: UndoResult, verb: str, *, as_json: bool) -> None:
+def _print_taken(taken: UndoResult, verb: str, *, as_json: bool) -> int:
+    """Print the result of an undo or redo; returns the exit code."""
     if as_json:
         print_json(taken.as_json())
     elif not refused(taken):
@@ -143,5 +144,4 @@ def _print_taken(taken: UndoResult, verb: str, *, as_json: bool) -> None:
         first, *rest = conflict_lines(taken, verb)
         warn([first])
         sys.stderr.writelines(f"{line}\n" for line in rest)
-    if refused(taken):
-        raise typer.Exit(CONFLICT)
+    return CONFLICT if refused(taken) else 0

@@ -62,7 +62,7 @@ def lint(
         bool, typer.Option("--staged", help="Only the lines that are staged in git.")
     ] = False,
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Look the memory over: doubled and contradicting entries, days that nobody knows, secrets,
     hidden characters, orders to the agent, dead links. Exit code 1 when there are faults, 0 for
     advice alone. No model is needed, and nothing is written without --apply."""
@@ -85,8 +85,7 @@ def lint(
         _show_fixes(report, as_json=as_json)
     else:
         report = _apply(ctx, home, report, yes=yes, as_json=as_json).within(chosen)
-    if any(map(is_fault, report.findings)):
-        raise typer.Exit(FAULTS)
+    return FAULTS if any(map(is_fault, report.findings)) else 0
 
 
 # ---- what is found

@@ -50,7 +50,7 @@ def test(
         bool, typer.Option("--list", help="Show what earlier tests found, test nothing.")
     ] = False,
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Test how a model fits this machine: speed, memory, tool calls, JSON, thinking, small tasks.
 
     One to two minutes a model. What is found is kept, and read by the choice of protocol, window
@@ -59,9 +59,9 @@ def test(
     settings = load_settings_or_defaults(ctx)
     if only_list:
         show_known(names or [], as_json=as_json)
-        return
+        return 0
     wanted = [_resolve_name(name, settings) for name in names or [settings.model]]
-    raise typer.Exit(test_models(wanted, settings, quick=quick, as_json=as_json))
+    return test_models(wanted, settings, quick=quick, as_json=as_json)
 
 
 def test_models(names: Sequence[str], settings: Settings, *, quick: bool, as_json: bool) -> int:

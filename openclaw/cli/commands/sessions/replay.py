@@ -61,7 +61,7 @@ def replay(
         bool, typer.Option("--chained", help="Run each turn on the new answers before it.")
     ] = False,
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Run a conversation again with its recorded results and show what comes out otherwise.
 
     Each turn is run on the recorded conversation before it. Nothing of the home is changed.
@@ -87,8 +87,7 @@ def replay(
         done = print_each(run, lambda turn: "\n".join(turn_lines(turn, told)), as_json=as_json)
     shape = {"id": session.id, **_counts(done), "turns": list(map(_turn_json, done))}
     print_result(shape, closing(done), as_json=as_json)
-    if any(turn.verdict == "differs" for turn in done) or all(turn.lost for turn in done):
-        raise typer.Exit(1)
+    return int(any(turn.verdict == "differs" for turn in done) or all(turn.lost for turn in done))
 
 
 def test(
@@ -103,7 +102,7 @@ def test(
         typer.Option("--from", metavar="ID", help="Put a copy of this conversation there first."),
     ] = None,
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Run the sessions of a folder again and check them against ID.expect.md beside each.
 
     Without such a file every turn is expected to call the same tools. Exits with 1 when a turn is
@@ -114,7 +113,7 @@ def test(
         store = open_store(home)
         target, notes = add_to_suite(store, source, folder)
         warn([f"wrote {each}" for each in (target, notes) if each])
-        return
+        return 0
     cases = [read_case(path) for path in files_of(folder)]
     done: list[tuple[SuiteCase, list[CheckedTurn]]] = []
     settings = load_settings(home)
@@ -127,8 +126,7 @@ def test(
             found = print_each(checked, lambda each: "\n".join(judged_lines(each)), as_json=as_json)
             done.append((case, found))
     print_result(suite_json(done), suite_closing(done), as_json=as_json)
-    if not all(_has_passed(*each) for each in done):
-        raise typer.Exit(1)
+    return int(not all(_has_passed(*each) for each in done))
 
 
 @contextmanager

@@ -69,7 +69,7 @@ def validate(
         bool, typer.Option("--strict", help="A warning makes it invalid too.")
     ] = False,
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Check a skill against the standard, rule by rule. It is valid when it would be loaded; what
     else breaks a rule is a warning. Exits with 1 when it is not valid."""
     if len(path.parts) == 1 and not os.path.lexists(path):
@@ -86,8 +86,7 @@ def validate(
         "valid" if valid else "not valid",
         as_json=as_json,
     )
-    if not valid:
-        raise typer.Exit(1)
+    return int(not valid)
 
 
 @app.command("enable")

@@ -53,7 +53,7 @@ def install(
     pin: Annotated[bool, typer.Option("--pin", help="Keep it as it is at updates.")] = False,
     yes: Unasked = False,
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Install a skill after showing what it contains. Nothing of it is run."""
     home = current_home(ctx)
     with stage_skill(home, read_origin(source, Path.cwd()), choice=name) as staged:
@@ -63,11 +63,12 @@ def install(
         _say([f"for now: {reason.message}" for reason in lacks], as_json)
         if not _ask_to_install(staged, "Install it?", yes=yes):
             typer.echo("nothing was installed", err=True)
-            raise typer.Exit(1)
+            return 1
         with record_as_turn(home, f"skills install {staged.name}") as turn:
             folder = install_staged(home, staged, turn, force=force, pinned=pin)
     shape = {**_as_json(home, staged, folder), "turn": turn.turn}
     print_result(shape, f"installed in {home.relative(folder)}", as_json=as_json)
+    return 0
 
 
 def update(
@@ -78,7 +79,7 @@ def update(
     ] = False,
     yes: Unasked = False,
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Fetch installed skills again, show what has changed, and replace them."""
     home = current_home(ctx)
     done = []
@@ -99,8 +100,7 @@ def update(
     elif not entries:
         typer.echo("no skill was installed by openclaw skills install", err=True)
     states = {result["state"] for result in done}
-    if states & {"failed", "edited", "waiting"}:
-        raise typer.Exit(2 if "waiting" in states else 1)
+    return 2 if "waiting" in states else int(not states.isdisjoint(("failed", "edited")))
 
 
 def remove(

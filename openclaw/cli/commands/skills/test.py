@@ -31,7 +31,7 @@ def test(
         bool, typer.Option("--no-model", help="Show what code alone offers by the words.")
     ] = False,
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Say the prompts of a skill's evals/triggers.yaml to the model; exits with 1 when the skill
     is not read for one that it is for, or is for another one.
 
@@ -48,8 +48,7 @@ def test(
         with closing(Agent.open(home, settings, model=model)) as agent:
             done = print_each(run_trials(agent, skill, triggers), _line, as_json=as_json)
     print_result(_summary(name, done), _closing(done), as_json=as_json)
-    if not all(trial.ok for trial in done):
-        raise typer.Exit(1)
+    return int(not all(trial.ok for trial in done))
 
 
 def _usable(home: Home, settings: Settings, name: str) -> list[Skill]:
