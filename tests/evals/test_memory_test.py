@@ -324,15 +324,14 @@ def test_the_question_is_the_one_before_the_complaints() -> None:
 
 def test_expect_adds_the_case_where_the_user_says(tmp_path: Path) -> None:
     it = talk(new_home(tmp_path / "home"))
-    lines: list[str] = []
     session: Any = said("Who plays\nthe cello?", "you forgot that")
-    add_memory_test(it.app, session, "memory/people.md:3", lines.append)
+    (line,) = add_memory_test(it.app, session, "memory/people.md:3")
     cases = read_cases((it.root / "memory/TESTS.md").read_text("utf-8"))
     assert [(c.question, c.expected) for c in cases] == [
         ("Who plays the cello?", ("memory/people.md:3",))
     ]
-    assert lines[0].startswith(f"added memory/TESTS.md:{cases[0].line}")
+    assert line.startswith(f"added memory/TESTS.md:{cases[0].line}")
     with pytest.raises(UsageError, match="where does the answer"):
-        add_memory_test(it.app, session, "", lines.append)
+        add_memory_test(it.app, session, "")
     with pytest.raises(UsageError, match="nothing was asked"):
-        add_memory_test(it.app, said(), "x", lines.append)
+        add_memory_test(it.app, said(), "x")

@@ -294,9 +294,8 @@ def test_the_command_prints_lines_and_json(noted: Talk) -> None:
 
 
 def test_in_a_talk_it_is_about_this_talk(noted: Talk) -> None:
-    lines: list[str] = []
     with pytest.raises(UsageError, match="nothing was said"):
-        why_in_talk(noted.app, noted.session, "", lines.append)
+        why_in_talk(noted.app, noted.session, "")
     asked(noted)
-    why_in_talk(noted.app, noted.session, "--full", lines.append)
+    lines = why_in_talk(noted.app, noted.session, "--full")
     assert "When does the plumber come?" in "\n".join(lines)

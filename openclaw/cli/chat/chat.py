@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from textwrap import fill
+from typing import TYPE_CHECKING
 
 from openclaw.agent.agent import Agent
 from openclaw.agent.greeting import greeting
@@ -17,14 +18,14 @@ from openclaw.cli import questions
 from openclaw.cli.chat import chat_commands, chat_history, prompt_line
 from openclaw.cli.chat.chat_commands import (
     Answering,
-    Say,
     keep_model,
     replace_shell_commands,
     session_row,
 )
-from openclaw.cli.chat.chat_history import LastPrompt
+from openclaw.cli.chat.chat_history import LastPrompt, refresh_session
 from openclaw.cli.chat.completion import COMMANDS, MODES
 from openclaw.cli.chat.prompt_line import PipedLines, TypedLines
+from openclaw.cli.commands.undo import refused
 from openclaw.cli.commands.why import why_in_chat
 from openclaw.cli.current_home import record_as_turn
 from openclaw.cli.questions import pick
@@ -39,6 +40,10 @@ from openclaw.security.display import harmless, one_line
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import UNATTENDED
 
+if TYPE_CHECKING:
+    from openclaw.agent.undo import UndoResult
+
+
 DRY_RUN = "--dry-run"
 SHOWN_SESSIONS = 10
 LAST_WORDS = 200
@@ -46,7 +51,7 @@ LAST_WORDS = 200
 ENDING = 200
 """Characters at the end of an answer. After a question in them a yes answers that question."""
 ALIASES = {"exit": "quit", "clear": "new"}
-SHOWN: Mapping[str, Callable[[Agent, Session, str, Say], None]] = {
+SHOWN: Mapping[str, Callable[[Agent, Session, str], Iterable[str]]] = {
     "blame": chat_history.blame,
     "context": chat_commands.context,
     "copy": chat_commands.copy,
@@ -59,7 +64,7 @@ SHOWN: Mapping[str, Callable[[Agent, Session, str, Say], None]] = {
     "usage": chat_commands.usage,
     "why": why_in_chat,
 }
-"""Commands that change nothing in this conversation."""
+"""Commands that change nothing in this conversation; each returns the lines to be shown."""
 OTHER_INPUT = {
     "/SKILL [WORDS]": "use a skill",
     "@path @path:10-20": "attach a file, or some lines of it",
@@ -103,8 +108,7 @@ class Chat:
         # In a continued conversation a yes may answer its last words: nothing is offered then.
         fresh = self.lines.interactive and not self.session.messages and not (first or skill)
         shown = greeting(self.agent, offering=fresh)
-        for line in shown.lines:
-            self._say(one_line(replace_shell_commands(line)))
+        self._say_all(one_line(replace_shell_commands(line)) for line in shown.lines)
         self._offer = shown.offer
         for text in self.agent.notices:
             self._listener(Notice(text))
@@ -157,8 +161,8 @@ class Chat:
             self.lines.hold()
             self._code = error.exit_code
             self._say(f"openclaw: {one_line(str(error))}")
-            for line in harmless(replace_shell_commands(error.hint)).splitlines():
-                self._say(f"  {line}")
+            hint = harmless(replace_shell_commands(error.hint))
+            self._say_all(f"  {line}" for line in hint.splitlines())
         except KeyboardInterrupt:
             self.lines.hold()
             self._code = 130
@@ -187,7 +191,7 @@ class Chat:
             self._asked = replace(asked, material=material, is_said=is_said)
             if is_said:
                 self._outputs = ()
-        chat_commands.say_all(forgotten, self._say)
+        self._say_all(forgotten)
         if code := exit_code(end):
             self.lines.hold()
             self._code = code
@@ -204,6 +208,10 @@ class Chat:
             return replace(event, text=replace_shell_commands(event.text))
         return event
 
+    def _say_all(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self._say(line)
+
     def _show_prompt(self, asked: LastPrompt) -> None:
         """Show a prompt that was not typed at the input line."""
         if self.lines.interactive:
@@ -215,7 +223,7 @@ class Chat:
         word, *others = text[1:].split(maxsplit=1)
         name, rest = ALIASES.get(word, word), others[0].strip() if others else ""
         if shown := SHOWN.get(name):
-            shown(self.agent, self.session, rest, self._say)
+            self._say_all(shown(self.agent, self.session, rest))
             return "", ""
         if name in COMMANDS:
             run = getattr(self, f"_{name}", None) or partial(self._run, name)
@@ -333,8 +341,7 @@ class Chat:
                         summaries.append(event.summary)
             finally:
                 self._listener.close()
-        for summary in summaries:
-            self._say(harmless(summary))
+        self._say_all(map(harmless, summaries))
         if DRY_RUN not in words and self.agent.saving:
             self._say(f"to take it back: /sessions restore {self.session.id}")
 
@@ -358,11 +365,18 @@ class Chat:
         return asked
 
     def _undo(self, rest: str) -> None:
-        self._switch_to(chat_history.undo(self.agent, self.session, rest, self._say))
-        self._keep_model()
+        self._go_on_after("undo", chat_history.undo(self.agent, self.session, rest))
 
     def _redo(self, rest: str) -> None:
-        self._switch_to(chat_history.redo(self.agent, self.session, rest, self._say))
+        self._go_on_after("redo", chat_history.redo(self.agent, self.session, rest))
+
+    def _go_on_after(self, verb: str, taken: UndoResult) -> None:
+        """Say what became of an undo or redo, and go on with what is left."""
+        before = self.session
+        self._say_all(chat_history.result_lines(taken, before, verb))
+        self._switch_to(before if refused(taken) else refresh_session(self.agent, before))
+        if self.session is not before:
+            self._say("nothing is left of this conversation; the next prompt begins it again")
         self._keep_model()
 
     def _keep_model(self) -> None:

@@ -115,33 +115,30 @@ def is_command(text: str) -> bool:
     return word.startswith("/") and "/" not in word[1:]
 
 
-def context(agent: Agent, session: Session, rest: str, say: Say) -> None:
-    """Show what the next request costs, with the words of `rest` as its prompt. With --cache show
-    how much of each request the model had read before, with --diff how the head has changed."""
-    lines: Iterable[str]
+def context(agent: Agent, session: Session, rest: str) -> Iterable[str]:
+    """What the next request costs, with the words of `rest` as its prompt. With --cache how much of
+    each request the model had read before, with --diff how the head has changed."""
     if rest == "--cache":
-        lines = cache_lines(session.id, calls_of(agent.sessions.messages(session)))
-    elif rest == "--diff":
-        lines = for_stdout(change_lines(head_changes(agent, session)))
-    elif rest.startswith("-"):
+        return cache_lines(session.id, calls_of(agent.sessions.messages(session)))
+    if rest == "--diff":
+        return for_stdout(change_lines(head_changes(agent, session)))
+    if rest.startswith("-"):
         raise UsageError(f"what is '{one_line(rest)}'?", "/context [PROMPT], or --cache or --diff")
-    else:
-        material = attach(rest, "", Path.cwd(), agent.home.root)
-        lines = report_lines(context_report(agent, session, rest, material), canvas(sys.stdout))
-    say_all(lines, say)
+    material = attach(rest, "", Path.cwd(), agent.home.root)
+    return report_lines(context_report(agent, session, rest, material), canvas(sys.stdout))
 
 
-def usage(agent: Agent, session: Session, rest: str, say: Say) -> None:
-    """Show what the turns of this conversation have cost; with --all those of every one."""
-
+def usage(agent: Agent, session: Session, rest: str) -> Iterable[str]:
+    """What the turns of this conversation have cost; with --all those of every one."""
     if rest not in ("", "--all"):
         raise UsageError(f"what is '{one_line(rest)}'?", "/usage [--all]")
-    turns = all_turns(agent.sessions) if rest else turns_of(agent.sessions, session)
-    say_all(usage_lines(turns) if rest else session_lines(session.id, turns), say)
+    if rest:
+        return usage_lines(all_turns(agent.sessions))
+    return session_lines(session.id, turns_of(agent.sessions, session))
 
 
-def output(agent: Agent, session: Session, rest: str, say: Say) -> None:
-    """Show the output of the last tool call, or of the Nth call from the end. An output that was
+def output(agent: Agent, session: Session, rest: str) -> Iterable[str]:
+    """The output of the last tool call, or of the Nth call from the end. An output that was
     too long for the model is read from the file that keeps it."""
     uses = [use for entry in session.messages for use in entry.tool_calls]
     if not uses:
@@ -149,14 +146,14 @@ def output(agent: Agent, session: Session, rest: str, say: Say) -> None:
     if not (rest or "1").isdecimal() or not 1 <= (ago := int(rest or "1")) <= len(uses):
         raise UsageError(f"there is no call '{one_line(rest)}'", f"there are {len(uses)}")
     use = uses[-ago]
-    say(f"{one_line(use.tool)} {main_argument(use.input)}".rstrip())
+    call = f"{one_line(use.tool)} {main_argument(use.input)}".rstrip()
     text = strip_fences(use.output)
     if spilled := _SPILL_LINE.search(text):
         with suppress(OpenclawError, OSError):  # old files are deleted when there are many
             whole = read_text(agent.home.root / spilled[1])
             text = agent.masker.mask_for_display(strip_hidden(whole))
     lines = [f"  {harmless(line)}" for line in text.splitlines()]
-    say_all(some_lines(lines, MAX_LINES, f"more: {spilled[1]}" if spilled else "more"), say)
+    return call, *some_lines(lines, MAX_LINES, f"more: {spilled[1]}" if spilled else "more")
 
 
 def forgotten_lines(session: Session, prompt: str) -> list[str]:
@@ -168,7 +165,7 @@ def forgotten_lines(session: Session, prompt: str) -> list[str]:
     return [f"{what} /expect FILE:LINE or WORDS"] if question else []
 
 
-def add_memory_test(agent: Agent, session: Session, rest: str, say: Say) -> None:
+def add_memory_test(agent: Agent, session: Session, rest: str) -> Iterable[str]:
     """Make a memory test of the last question; `rest` tells where its answer stands."""
     question = last_question(session)
     if not question:
@@ -179,18 +176,13 @@ def add_memory_test(agent: Agent, session: Session, rest: str, say: Say) -> None
             "/expect FILE:LINE, or words that the passage has",
         )
     line = add_case(agent.home, question, rest)
-    say(f"added memory/TESTS.md:{line}; try it: /memory test")
+    return (f"added memory/TESTS.md:{line}; try it: /memory test",)
 
 
 def last_question(session: Session) -> str:
     """The user's last question, complaints about an answer left out; "" when there is none."""
     asked = (entry.content for entry in reversed(session.messages) if entry.role == "user")
     return next((" ".join(text.split()) for text in asked if not is_complaint(text)), "")
-
-
-def say_all(lines: Iterable[str], say: Say) -> None:
-    for line in lines:
-        say(line)
 
 
 class Answering:
@@ -256,7 +248,7 @@ def run_shell_line(text: str, say: Say) -> Material:
     return Material(f"output of: {command}", output or "(nothing)\n")
 
 
-def export(agent: Agent, session: Session, name: str, say: Say) -> None:
+def export(agent: Agent, session: Session, name: str) -> Iterable[str]:
     """Write this conversation as Markdown to a new file."""
     if not session.messages:
         raise UsageError("there is nothing to export yet", "ask something first")
@@ -269,10 +261,10 @@ def export(agent: Agent, session: Session, name: str, say: Say) -> None:
         raise UsageError(f"{path} exists already", "/export with another name") from None
     except OSError as error:
         raise OpenclawError(f"{path} cannot be written: {error.strerror}") from error
-    say(f"wrote {path.absolute()}")
+    return (f"wrote {path.absolute()}",)
 
 
-def copy(agent: Agent, session: Session, rest: str, say: Say) -> None:
+def copy(agent: Agent, session: Session, rest: str) -> Iterable[str]:
     """Put the last answer, or the code in it, into the clipboard."""
     if rest not in ("", CODE):
         raise UsageError(f"what is '{one_line(rest)}'?", "/copy, or /copy code")
@@ -289,7 +281,7 @@ def copy(agent: Agent, session: Session, rest: str, say: Say) -> None:
         text = "\n".join(blocks)
     copy_to_clipboard(text, sys.stdout)
     what = "the code of the last answer" if rest else "the last answer"
-    say(f"copied {what} ({len(text):,} characters), if the terminal allows it")
+    return (f"copied {what} ({len(text):,} characters), if the terminal allows it",)
 
 
 def session_row(item: SessionSummary) -> str:

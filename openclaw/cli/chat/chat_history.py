@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from openclaw.agent.agent import Agent
-from openclaw.cli.chat.chat_commands import Say, say_all
 from openclaw.cli.commands.log import log_lines
 from openclaw.cli.commands.undo import conflict_lines, refused, scope_of, undo_lines
 from openclaw.cli.formatting import for_stdout
@@ -60,17 +59,19 @@ def find_last_prompt(session: Session) -> LastPrompt:
     raise UsageError("nothing was asked yet", "type a question first")
 
 
-def take_back(agent: Agent, session: Session, say: Say) -> Session:
+def take_back(agent: Agent, session: Session, say: Callable[[str], None]) -> Session:
     """Take back the last turn of this conversation, with its files, so that it can be asked in
     another way; returns the session to continue."""
     turns = agent.history.turns_of(session.id)
     turn = next((turn for turn in turns if turn.kind == "turn" and turn.leaves("all")), None)
     if turn and turn.number == session.turns:
         taken = agent.undo(1, "all", session.id)
-        if not _say_result(taken, session, "undo", say):
+        for line in result_lines(taken, session, "undo"):
+            say(line)
+        if refused(taken):
             raise OpenclawError("so the last turn stays as it is", "ask in other words")
         if agent.saving:
-            return _refresh_session(agent, session, lambda line: None)
+            return refresh_session(agent, session)
     elif agent.saving and session.state.forked_from is None:
         raise UsageError("the last turn cannot be taken back", "see what was done: /log")
     # This one is not saved, or is a copy, whose turns belong to the original.
@@ -81,44 +82,42 @@ def take_back(agent: Agent, session: Session, say: Say) -> Session:
     return session
 
 
-def undo(agent: Agent, session: Session, rest: str, say: Say) -> Session:
-    """Take back turns of this conversation; returns the session to continue."""
+def undo(agent: Agent, session: Session, rest: str) -> UndoResult:
+    """Take back turns of this conversation."""
     count, options = _parse_words("undo", rest, UNDO_OPTIONS)
     scope = scope_of(files="--files" in options, talk="--talk" in options)
-    taken = agent.undo(count, scope, session.id, "--keep" in options)
-    return _finish(agent, session, taken, "undo", say)
+    return agent.undo(count, scope, session.id, "--keep" in options)
 
 
-def redo(agent: Agent, session: Session, rest: str, say: Say) -> Session:
-    """Put back turns of this conversation that were taken back; returns the session to continue."""
+def redo(agent: Agent, session: Session, rest: str) -> UndoResult:
+    """Put back turns of this conversation that were taken back."""
     count, options = _parse_words("redo", rest, ("--keep",))
-    taken = agent.redo(count, session.id, "--keep" in options)
-    return _finish(agent, session, taken, "redo", say)
+    return agent.redo(count, session.id, "--keep" in options)
 
 
-def log(agent: Agent, session: Session, rest: str, say: Say) -> None:
-    """List the newest turns of the home, of all conversations."""
+def log(agent: Agent, session: Session, rest: str) -> Iterable[str]:
+    """The newest turns of the home, of all conversations."""
     count, _ = _parse_words("log", rest, (), default=SHOWN_TURNS)
-    say_all(log_lines(agent.history, islice(agent.history.turns(), count)) or ["no turns yet"], say)
+    return log_lines(agent.history, islice(agent.history.turns(), count)) or ["no turns yet"]
 
 
-def diff(agent: Agent, session: Session, rest: str, say: Say) -> None:
-    """Show what a turn changed; without words the newest one that was not taken back."""
+def diff(agent: Agent, session: Session, rest: str) -> Iterable[str]:
+    """What a turn changed; without words the newest one that was not taken back."""
     turn = _find_turn(agent, rest)
     found = turn_differences(agent.history, turn)
-    say_all(for_stdout(diff_lines(found)) if found else [f"{turn.id} changed no files"], say)
+    return for_stdout(diff_lines(found)) if found else [f"{turn.id} changed no files"]
 
 
-def show(agent: Agent, session: Session, rest: str, say: Say) -> None:
-    """Show all of a turn; without words the newest one that was not taken back."""
-    say_all(for_stdout(show_lines(agent, _find_turn(agent, rest))), say)
+def show(agent: Agent, session: Session, rest: str) -> Iterable[str]:
+    """All of a turn; without words the newest one that was not taken back."""
+    return for_stdout(show_lines(agent, _find_turn(agent, rest)))
 
 
-def blame(agent: Agent, session: Session, rest: str, say: Say) -> None:
-    """Show who wrote the lines of a file."""
+def blame(agent: Agent, session: Session, rest: str) -> Iterable[str]:
+    """Who wrote the lines of a file."""
     if not rest:
         raise UsageError("which file?", "/blame FILE:LINE")
-    say_all(for_stdout(blame_lines(agent, *find_blame(agent, rest), show="/show")), say)
+    return for_stdout(blame_lines(agent, *find_blame(agent, rest), show="/show"))
 
 
 def _find_turn(agent: Agent, ref: str) -> Turn:
@@ -146,30 +145,20 @@ def _parse_words(
     return int(numbers[0]), found
 
 
-def _finish(agent: Agent, session: Session, taken: UndoResult, verb: str, say: Say) -> Session:
-    return (
-        _refresh_session(agent, session, say) if _say_result(taken, session, verb, say) else session
-    )
-
-
-def _say_result(taken: UndoResult, session: Session, verb: str, say: Say) -> bool:
-    """Print what was taken back or put back, or why nothing was. Return True when it was done."""
+def result_lines(taken: UndoResult, session: Session, verb: str) -> Iterator[str]:
+    """What was taken back or put back, or why nothing was."""
     own = f"sessions/{session.id}.json"  # nobody but a /model of this conversation changed it
     taken = replace(taken, merged=tuple(path for path in taken.merged if path != own))
     if not refused(taken):
-        say_all(undo_lines(taken, verb, "/"), say)
+        yield from undo_lines(taken, verb, "/")
     if taken.conflicts:
-        say_all(conflict_lines(taken, verb, "/"), say)
-    return not refused(taken)
+        yield from conflict_lines(taken, verb, "/")
 
 
-def _refresh_session(agent: Agent, session: Session, say: Say) -> Session:
+def refresh_session(agent: Agent, session: Session) -> Session:
     """The session as it is saved now. A session whose first turn was taken back no longer exists: a
     new one gets its name, and the next redo brings the old one back."""
     if (agent.sessions.folder / f"{session.id}.json").exists():
         agent.sessions.refresh(session)
         return session
-    if not session.stamp:
-        return session
-    say("nothing is left of this conversation; the next prompt begins it again")
-    return agent.sessions.new(session.id, session.model)
+    return agent.sessions.new(session.id, session.model) if session.stamp else session

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import zip_longest
 from typing import Annotated, Any
@@ -44,15 +44,12 @@ def why(
         print_result(found.as_json(), *styled(_lines(found, full=full)), as_json=as_json)
 
 
-def why_in_chat(
-    open_home: OpenHome, session: Session, rest: str, say: Callable[[str], None]
-) -> None:
-    """Handle /why in a chat: for its last answer, or for the turn that is named."""
+def why_in_chat(open_home: OpenHome, session: Session, rest: str) -> Iterator[str]:
+    """What /why shows in a chat: of its last answer, or of the turn that is named."""
     words = rest.split()
     ref = " ".join(word for word in words if word != FULL)
     found = find_why(open_home, ref, session.id, session)
-    for line in styled(_lines(found, full=FULL in words)):
-        say(line)
+    return styled(_lines(found, full=FULL in words))
 
 
 def _lines(found: Why, *, full: bool) -> Iterator[str]:

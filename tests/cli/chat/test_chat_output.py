@@ -29,9 +29,7 @@ USES = (
 
 
 def shown(app: Any, session: Session, rest: str = "") -> list[str]:
-    said: list[str] = []
-    output(app, session, rest, said.append)
-    return said
+    return [*output(app, session, rest)]
 
 
 def test_it_shows_what_a_tool_gave_back_the_last_one_first(tmp_path: Path) -> None:
