@@ -1,27 +1,21 @@
-"""Entries of the history as lines and JSON: short, in full, as a diff, and the writers of lines."""
+"""Entries of the history as lines: short, in full, as a diff, and the writers of lines."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 
 from openclaw.cli.formatting import minute
-from openclaw.errors import OpenclawError, UsageError
-from openclaw.history.blame import Line, blame
+from openclaw.errors import OpenclawError
+from openclaw.history.blame import Line
 from openclaw.history.differences import SESSIONS_PREFIX, Difference, turn_differences
 from openclaw.history.turns import Turn
 from openclaw.home.open_home import OpenHome
 from openclaw.inspection.exchange import find_exchange, writer_of
 from openclaw.inspection.why import parse_session
 from openclaw.security.display import count_of, first_line, harmless, one_line
-from openclaw.storage.home import Home
-from openclaw.storage.safe_open import read_bytes
-from openclaw.types import ToolProblem
 
 KINDS = {"outside": "edited outside"}
 OF = {"redo": "Puts back", "sync": "Came in"}
-_LINES = re.compile(r"(.+):(\d+)(?:-(\d+))?")
 _SUBJECT_WIDTH = 40
 
 
@@ -105,23 +99,6 @@ def show_lines(open_home: OpenHome, turn: Turn) -> Iterator[str]:
         yield from diff_lines(files)
 
 
-def find_blame(open_home: OpenHome, where: str) -> tuple[str, list[Line]]:
-    """The file that `where` names, relative to the home, and its lines with their writers. Raises
-    UsageError when the file or the lines do not exist."""
-    file, first, last = _parse_place(open_home.home, where)
-    path = open_home.home.relative(file)
-    try:
-        data = read_bytes(file)
-    except OSError as error:
-        raise OpenclawError(f"{path} cannot be read: {error.strerror}") from error
-    if b"\0" in data:
-        raise OpenclawError(f"{path} is no text", f"its turns: openclaw log --file {path}")
-    lines = blame(open_home.history.versions(path), data)
-    if first > len(lines) or last < first:
-        raise UsageError(f"{path} has {len(lines)} lines, not {where.rpartition(':')[2]}")
-    return path, lines[first - 1 : last] if first else lines
-
-
 def blame_lines(
     open_home: OpenHome, path: str, lines: Sequence[Line], show: str = "openclaw show"
 ) -> Iterator[str]:
@@ -149,40 +126,6 @@ def blamed_turn_lines(open_home: OpenHome, lines: Sequence[Line]) -> Iterator[st
     for number, turn in enumerate(turns.values()):
         yield from ("",) * (number > 0)
         yield from show_lines(open_home, turn)
-
-
-def _parse_place(home: Home, where: str) -> tuple[Path, int, int]:
-    """File, first and last line that `where` names; 0 and 0 for the whole file. A name that ends
-    like a range of lines is a name when such a file exists."""
-    file = _find_file(home, where)
-    if file is not None:
-        return file, 0, 0
-    found = _LINES.fullmatch(where)
-    file = _find_file(home, found.group(1)) if found else None
-    if found is None or file is None:
-        raise UsageError(
-            f"there is no file '{found.group(1) if found else where}' in the home",
-            f"a path is relative to {home.root}, or to the current folder in it",
-        )
-    first = int(found.group(2))
-    if not first:
-        raise UsageError("lines are counted from 1")
-    return file, first, int(found.group(3) or first)
-
-
-def _find_file(home: Home, name: str) -> Path | None:
-    """The file of this name: in the current folder when that lies in the home, else in the home's
-    top folder. Links are followed only inside the home."""
-    cwd = Path.cwd()
-    inside = cwd == home.root or home.root in cwd.parents
-    for path in ((cwd / name,) if inside else ()) + (home.root / name,):
-        try:
-            file = home.inside(str(path))
-            if file.is_file():
-                return file
-        except (ToolProblem, OSError, ValueError):
-            continue
-    return None
 
 
 def _writer(turn: Turn | None) -> tuple[str, str, str, str]:

@@ -183,6 +183,8 @@ MAX_VERSIONS = 100
 """Versions of a file that are looked at."""
 OPTIONS = ("mode", "asked", "memory")
 """The options of a turn on which its head depends, as its record names them."""
+WRITER = ("id", "kind", "at", "session", "number", "commit", "subject")
+"""What JSON tells of a turn that changed a part of the head."""
 SKILL_LINE = re.compile(r"- ([a-z0-9][a-z0-9-]*):")
 
 
@@ -209,6 +211,18 @@ class HeadPartChange:
         old, new = self.before.splitlines(), self.after.splitlines()
         yield from difflib.unified_diff(old, new, f"a/{name}", f"b/{name}", lineterm="")
 
+    def as_json(self) -> dict[str, Any]:
+        """Return it for programs."""
+        return {
+            "name": self.name,
+            "path": self.path,
+            "told": self.told,
+            "by": [
+                turn and {name: getattr(turn, name) for name in WRITER} for turn in self.writers
+            ],
+            "diff": "\n".join(self.unified()) + "\n",
+        }
+
 
 @frozen
 class HeadChanges:
@@ -228,6 +242,18 @@ class HeadChanges:
     changes: tuple[HeadPartChange, ...] = ()
     tools: tuple[str, ...] = ()
     described: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it for programs."""
+        return {
+            "session": self.session,
+            "turn": self.turn,
+            "at": self.at,
+            "known": self.known,
+            "changes": [change.as_json() for change in self.changes],
+            "tools": list(self.tools),
+            "tools_changed": bool(self.tools) or self.described,
+        }
 
 
 def head_changes(

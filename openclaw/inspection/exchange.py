@@ -3,18 +3,25 @@ that wrote each."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from openclaw.errors import OpenclawError
+from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
-from openclaw.history.blame import Line
+from openclaw.history.blame import Line, blame
 from openclaw.history.history import History
 from openclaw.history.turns import Turn
 from openclaw.home.open_home import OpenHome
 from openclaw.inspection.why import why_of
 from openclaw.security.display import main_argument
 from openclaw.sessions.store import SessionStore
+from openclaw.storage.home import Home
+from openclaw.storage.safe_open import read_bytes
+from openclaw.types import ToolProblem
+
+_LINES = re.compile(r"(.+):(\d+)(?:-(\d+))?")
 
 
 @frozen
@@ -39,6 +46,57 @@ def find_exchange(turn: Turn, contents: History, store: SessionStore) -> Exchang
         for call in step.calls
     )
     return Exchange(found.prompt, found.answer, tuple(calls))
+
+
+def find_blame(open_home: OpenHome, where: str) -> tuple[str, list[Line]]:
+    """The file that `where` names, relative to the home, and its lines with their writers. Raises
+    UsageError when the file or the lines do not exist."""
+    file, first, last = _parse_place(open_home.home, where)
+    path = open_home.home.relative(file)
+    try:
+        data = read_bytes(file)
+    except OSError as error:
+        raise OpenclawError(f"{path} cannot be read: {error.strerror}") from error
+    if b"\0" in data:
+        raise OpenclawError(f"{path} is no text", f"its turns: openclaw log --file {path}")
+    lines = blame(open_home.history.versions(path), data)
+    if first > len(lines) or last < first:
+        raise UsageError(f"{path} has {len(lines)} lines, not {where.rpartition(':')[2]}")
+    return path, lines[first - 1 : last] if first else lines
+
+
+def _parse_place(home: Home, where: str) -> tuple[Path, int, int]:
+    """File, first and last line that `where` names; 0 and 0 for the whole file. A name that ends
+    like a range of lines is a name when such a file exists."""
+    file = _find_file(home, where)
+    if file is not None:
+        return file, 0, 0
+    found = _LINES.fullmatch(where)
+    file = _find_file(home, found.group(1)) if found else None
+    if found is None or file is None:
+        raise UsageError(
+            f"there is no file '{found.group(1) if found else where}' in the home",
+            f"a path is relative to {home.root}, or to the current folder in it",
+        )
+    first = int(found.group(2))
+    if not first:
+        raise UsageError("lines are counted from 1")
+    return file, first, int(found.group(3) or first)
+
+
+def _find_file(home: Home, name: str) -> Path | None:
+    """The file of this name: in the current folder when that lies in the home, else in the home's
+    top folder. Links are followed only inside the home."""
+    cwd = Path.cwd()
+    inside = cwd == home.root or home.root in cwd.parents
+    for path in ((cwd / name,) if inside else ()) + (home.root / name,):
+        try:
+            file = home.inside(str(path))
+            if file.is_file():
+                return file
+        except (ToolProblem, OSError, ValueError):
+            continue
+    return None
 
 
 def writer_of(turn: Turn | None) -> str:

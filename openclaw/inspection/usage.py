@@ -212,3 +212,50 @@ def _turn_json(turn: TurnUsage) -> dict[str, Any]:
     return {name: getattr(turn, name) for name in told} | {
         name: value for name, value in row.items() if name not in ("name", "turns")
     }
+
+
+@frozen
+class ModelCall:
+    """A model call: the number of the message that it made, the tokens of its request, those of
+    them that were cached and their share, and seconds.
+    """
+
+    message: int
+    at: str
+    tokens: int
+    reused: int
+    first_token_seconds: float
+    read_seconds: float
+    share: float
+
+
+def calls_of(messages: Iterable[tuple[int, Entry]]) -> list[ModelCall]:
+    """Return the model calls of a conversation, from its numbered messages.
+
+    A message that sums up several calls is left out, and so is one whose server gave no count.
+    """
+    found = []
+    for number, entry in messages:
+        usage = entry.usage
+        if usage and usage.calls == 1 and (tokens := usage.prompt_tokens):
+            reused = min(usage.cached_tokens, tokens)
+            seconds = usage.first_token_seconds, usage.read_seconds
+            share = round(reused / tokens, 4)
+            found.append(ModelCall(number, entry.at, tokens, reused, *seconds, share))
+    return found
+
+
+def cache_json(session: str, calls: Sequence[ModelCall]) -> dict[str, Any]:
+    """For programs; shares from 0 to 1, the rate in tokens a second."""
+    tokens, reused = sum(c.tokens for c in calls), sum(c.reused for c in calls)
+    telling = [c for c in calls if c.read_seconds > 0 and c.tokens - c.reused >= MEASURED]
+    rate = _rate(sum(c.tokens - c.reused for c in telling), sum(c.read_seconds for c in telling))
+    together = {
+        "calls": len(calls),
+        "tokens": tokens,
+        "reused": reused,
+        "share": round(reused / tokens, 4) if tokens else 0.0,
+        "reading_rate": round(rate, 1),
+        "saved_seconds": round(reused / rate, 1) if rate else 0.0,
+    }
+    return {"session": session, "calls": list(map(asdict, calls)), "together": together}

@@ -24,7 +24,7 @@ import typer
 from openclaw.agent.agent import Agent
 from openclaw.cli import dispatch
 from openclaw.cli.chat.prompt_line import SHELL_MARK
-from openclaw.cli.commands.context import cache_lines, calls_of, canvas, change_lines, report_lines
+from openclaw.cli.commands.context import cache_lines, canvas, change_lines, report_lines
 from openclaw.cli.commands.memory.test import add_case
 from openclaw.cli.commands.usage import session_lines, usage_lines
 from openclaw.cli.error_report import explain
@@ -34,7 +34,7 @@ from openclaw.home.attachments import attach
 from openclaw.home.model_names import find_auto_model
 from openclaw.inspection.context import context_report, head_changes
 from openclaw.inspection.turn_lines import strip_fences
-from openclaw.inspection.usage import all_turns, turns_of
+from openclaw.inspection.usage import all_turns, calls_of, turns_of
 from openclaw.messages import Material
 from openclaw.nlp.complaints import is_complaint
 from openclaw.security.display import harmless, main_argument, one_line, some_lines

@@ -11,11 +11,12 @@ from openclaw.agent.agent import Agent
 from openclaw.cli.commands.log import log_lines
 from openclaw.cli.commands.undo import conflict_lines, refused, scope_of, undo_lines
 from openclaw.cli.formatting import for_stdout
-from openclaw.cli.history_lines import blame_lines, diff_lines, find_blame, show_lines
+from openclaw.cli.history_lines import blame_lines, diff_lines, show_lines
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
 from openclaw.history.differences import turn_differences
 from openclaw.history.turns import Turn
+from openclaw.inspection.exchange import find_blame
 from openclaw.messages import Material, skill_prompt
 from openclaw.security.display import one_line
 from openclaw.sessions.session import Session

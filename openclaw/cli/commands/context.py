@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict
 from string import ascii_letters
-from typing import Annotated, Any, TextIO
+from typing import Annotated, TextIO
 
 import typer
 
@@ -42,8 +41,8 @@ from openclaw.inspection.context import (
     head_changes,
     never_asked,
 )
-from openclaw.inspection.usage import MEASURED
-from openclaw.messages import Entry, TurnRecord, skill_prompt
+from openclaw.inspection.usage import ModelCall, cache_json, calls_of
+from openclaw.messages import TurnRecord, skill_prompt
 from openclaw.security.display import count_of, first_line, harmless, one_line, some_of
 from openclaw.sessions.store import open_store
 
@@ -100,7 +99,7 @@ def context(
             named = [name for name, value in given.items() if value]
             changes = head_changes(agent, agent.sessions.load(session or "latest"), named)
             if as_json:
-                print_json(changes_json(changes))
+                print_json(changes.as_json())
             else:
                 print_lines(change_lines(changes))
             return
@@ -289,81 +288,7 @@ def who(turn: Turn | None) -> str:
     return f"{named}: {subject}".rstrip(": ")
 
 
-def changes_json(found: HeadChanges) -> dict[str, Any]:
-    """For programs."""
-    return {
-        "session": found.session,
-        "turn": found.turn,
-        "at": found.at,
-        "known": found.known,
-        "changes": [
-            {
-                "name": change.name,
-                "path": change.path,
-                "told": change.told,
-                "by": [
-                    writer and {name: getattr(writer, name) for name in WRITER}
-                    for writer in change.writers
-                ],
-                "diff": "\n".join(change.unified()) + "\n",
-            }
-            for change in found.changes
-        ],
-        "tools": list(found.tools),
-        "tools_changed": bool(found.tools) or found.described,
-    }
-
-
-WRITER = ("id", "kind", "at", "session", "number", "commit", "subject")
 HEADS = ("MESSAGE", "AT", "TOKENS", "CACHED", "SHARE", "FIRST TOKEN")
-
-
-@frozen
-class ModelCall:
-    """A model call: the number of the message that it made, the tokens of its request, those of
-    them that were cached and their share, and seconds.
-    """
-
-    message: int
-    at: str
-    tokens: int
-    reused: int
-    first_token_seconds: float
-    read_seconds: float
-    share: float
-
-
-def calls_of(messages: Iterable[tuple[int, Entry]]) -> list[ModelCall]:
-    """Return the model calls of a conversation, from its numbered messages.
-
-    A message that sums up several calls is left out, and so is one whose server gave no count.
-    """
-    found = []
-    for number, entry in messages:
-        usage = entry.usage
-        if usage and usage.calls == 1 and (tokens := usage.prompt_tokens):
-            reused = min(usage.cached_tokens, tokens)
-            seconds = usage.first_token_seconds, usage.read_seconds
-            share = round(reused / tokens, 4)
-            found.append(ModelCall(number, entry.at, tokens, reused, *seconds, share))
-    return found
-
-
-def cache_json(session: str, calls: Sequence[ModelCall]) -> dict[str, Any]:
-    """For programs; shares from 0 to 1, the rate in tokens a second."""
-    tokens, reused = sum(c.tokens for c in calls), sum(c.reused for c in calls)
-    telling = [c for c in calls if c.read_seconds > 0 and c.tokens - c.reused >= MEASURED]
-    seconds = sum(call.read_seconds for call in telling)
-    rate = sum(call.tokens - call.reused for call in telling) / seconds if seconds else 0.0
-    together = {
-        "calls": len(calls),
-        "tokens": tokens,
-        "reused": reused,
-        "share": round(reused / tokens, 4) if tokens else 0.0,
-        "reading_rate": round(rate, 1),
-        "saved_seconds": round(reused / rate, 1) if rate else 0.0,
-    }
-    return {"session": session, "calls": list(map(asdict, calls)), "together": together}
 
 
 def cache_lines(session: str, calls: Sequence[ModelCall]) -> list[str]:

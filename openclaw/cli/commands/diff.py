@@ -13,13 +13,12 @@ from openclaw.cli.history_lines import (
     blame_lines,
     blamed_turn_lines,
     diff_lines,
-    find_blame,
     show_lines,
 )
 from openclaw.cli.open_agent import open_agent
 from openclaw.cli.options import AsJson
 from openclaw.history.differences import turn_differences, turn_json
-from openclaw.inspection.exchange import blame_json, find_exchange
+from openclaw.inspection.exchange import blame_json, find_blame, find_exchange
 
 Ref = Annotated[
     str,

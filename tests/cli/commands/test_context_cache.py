@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from openclaw.cli.commands.context import cache_json, cache_lines, calls_of
+from openclaw.cli.commands.context import cache_lines
+from openclaw.inspection.usage import cache_json, calls_of
 from openclaw.messages import Entry, Usage
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import SessionStore

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.cli.commands.context import change_lines, changes_json
+from openclaw.cli.commands.context import change_lines
 from openclaw.errors import UsageError
 from openclaw.inspection.context import HeadChanges, context_report, head_changes
 from tests.fakes.files import write_files
@@ -202,7 +202,7 @@ def test_to_look_changes_nothing(tmp_path: Path) -> None:
 def test_as_json_each_change_has_its_diff_and_its_writers(it: GitTalk) -> None:
     it.append("workspace/USER.md", "- Mira sails.")
     add(it.talk, SOUL, "Be brief.")
-    shape = json.loads(json.dumps(changes_json(changes(it.talk))))
+    shape = json.loads(json.dumps(changes(it.talk).as_json()))
     soul, user = shape["changes"]
     assert (soul["name"], soul["by"], soul["told"]) == ("soul", [None], False)
     assert user["by"][0]["id"] == it.talk.app.history.find().id
