@@ -7,8 +7,9 @@ expectation, in any order and among any others; all else in the file is left alo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from openclaw.frozen import frozen
 from openclaw.memory.markdown import Page, read_page
@@ -149,6 +150,10 @@ class CaseResult:
     answer: Passage | None
     has_meaning: bool
 
+    def is_found(self, k: int) -> bool:
+        """Return True when the answer is among the first `k` passages of a search."""
+        return 0 < self.ranks[BOTH] <= k
+
 
 @frozen
 class RankingScore:
@@ -193,6 +198,44 @@ def score_ranking(ranks: Iterable[int], k: int = 3) -> RankingScore:
     places = list(ranks)
     hits = {most: sum(0 < rank <= most for rank in places) for most in (1, 3, k)}
     return RankingScore(hits, sum(1 / rank for rank in places if rank) / max(len(places), 1))
+
+
+def report_json(
+    path: str, tried: Sequence[CaseResult], scores: Mapping[str, RankingScore], k: int
+) -> dict[str, Any]:
+    """Return the results of the cases of a file for programs."""
+    measures = {
+        name: {
+            **{f"hit@{top}": round(hits / len(tried), 4) for top, hits in score.hits.items()},
+            "mrr": round(score.mrr, 4),
+        }
+        for name, score in scores.items()
+    }
+    results = [
+        {
+            **asdict(each.case),
+            "found": each.is_found(k),
+            "ranks": {name: rank or None for name, rank in each.ranks.items()},
+            "first": _passage_json(each.winner),
+            "answer": _passage_json(each.answer),
+        }
+        for each in tried
+    ]
+    return {
+        "path": path,
+        "k": k,
+        "cases": len(tried),
+        "failed": sum(not each.is_found(k) for each in tried),
+        "measures": measures,
+        "results": results,
+    }
+
+
+def _passage_json(passage: Passage | None) -> dict[str, Any] | None:
+    if passage is None:
+        return None
+    place = {name: getattr(passage, name) for name in ("path", "start_line", "end_line")}
+    return {**place, "score": round(passage.score, 4)}
 
 
 def _holds(text: str, words: str) -> bool:

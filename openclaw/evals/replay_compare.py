@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import asdict, field
 from typing import Any, Literal
 
 from openclaw.agent import prompt
@@ -81,6 +81,45 @@ class ReplayedTurn:
     def tokens(self) -> tuple[Usage, Usage]:
         """The usage of the recorded turn, and of this one."""
         return total_usage(self.recorded.said), total_usage(self.played.said if self.played else ())
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it for programs."""
+        then, now = self.tokens
+        recorded, played = self.recorded, self.played
+        made = [(use.tool, use.input) for use in recorded.uses]
+        return {
+            "turn": recorded.number,
+            "prompt": recorded.user.content,
+            "verdict": self.verdict,
+            "why": self.lost,
+            "differences": [asdict(each) for each in self.differences],
+            "notes": list(self.notes),
+            "recorded": _said_json(recorded, made, then),
+            "replayed": played and _said_json(played, played.calls, now),
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def _said_json(
+    said: RecordedTurn | ReplayResult, calls: Sequence[tuple[str, Mapping[str, Any]]], cost: Usage
+) -> dict[str, Any]:
+    return {
+        "answer": said.answer,
+        "calls": [[tool, dict(given)] for tool, given in calls],
+        "stop": said.stop,
+        "prompt_tokens": cost.prompt_tokens,
+        "generated_tokens": cost.generated_tokens,
+    }
+
+
+def count_verdicts(done: Sequence[ReplayedTurn]) -> dict[str, int]:
+    """Return the number of turns that are the same, differ and were not run."""
+    verdicts = [turn.verdict for turn in done]
+    return {
+        "same": verdicts.count("same"),
+        "differs": verdicts.count("differs"),
+        "not_run": verdicts.count("not run"),
+    }
 
 
 def compare(

@@ -7,7 +7,7 @@ import re
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from openclaw.errors import UsageError
 from openclaw.evals.recorded import RecordedTurn, recorded_turns
@@ -55,6 +55,11 @@ class CheckedTurn:
     @property
     def passed(self) -> bool:
         return not self.failures
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it for programs."""
+        judged = {"passed": self.passed, "checks": self.checks, "failures": list(self.failures)}
+        return self.replayed.as_json() | judged
 
 
 def read_case(path: Path) -> SuiteCase:
@@ -107,6 +112,23 @@ def check_case(stage: ReplayHome, case: SuiteCase, *, live: bool = False) -> Ite
     for replayed in replay.run(wanted):
         expected = case.of(replayed.recorded)
         yield CheckedTurn(replayed, len(expected), tuple(_failures(replayed, expected)))
+
+
+def suite_json(done: Sequence[tuple[SuiteCase, Sequence[CheckedTurn]]]) -> dict[str, Any]:
+    """Return the result of a suite for programs."""
+    return {
+        "passed": not any(case.problems for case, _ in done)
+        and all(each.passed for _, turns in done for each in turns),
+        "sessions": [
+            {
+                "id": case.session.id,
+                "title": case.session.title,
+                "problems": list(case.problems),
+                "turns": [each.as_json() for each in turns],
+            }
+            for case, turns in done
+        ],
+    }
 
 
 def _failures(replayed: ReplayedTurn, expected: Sequence[Expectation]) -> Iterator[str]:

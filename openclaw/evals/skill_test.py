@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
+from typing import Any
 
 from openclaw.agent.agent import Agent
 from openclaw.config import Settings
@@ -49,6 +51,27 @@ class Trial:
     @property
     def ok(self) -> bool:
         return self.verdict in ("hit", "quiet") and not self.missing
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it for programs."""
+        shape = asdict(self) | {"verdict": self.verdict, "ok": self.ok}
+        del shape["skill"]
+        return shape | {"seconds": round(self.seconds, 3)}
+
+
+def summarize(name: str, done: Sequence[Trial]) -> dict[str, Any]:
+    """Return the results of a skill's tests for programs."""
+    count = Counter[str](trial.verdict for trial in done)
+    return {
+        "name": name,
+        "passed": all(trial.ok for trial in done),
+        "hits": count["hit"],
+        "misses": count["miss"],
+        "quiet": count["quiet"],
+        "false_alarms": count["false alarm"],
+        "missing_words": sum(bool(trial.missing) for trial in done),
+        "prompts": [trial.as_json() for trial in done],
+    }
 
 
 def run_trials(agent: Agent, skill: Skill, triggers: Triggers) -> Iterator[Trial]:

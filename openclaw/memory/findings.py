@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from openclaw.frozen import frozen
 from openclaw.memory.entries import MemoryEntry, entries_of
@@ -67,6 +67,14 @@ class LintFinding:
     last: int = 0
     other: tuple[str, int] | None = None
     edits: tuple[Edit, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it for programs."""
+        shape = asdict(self)
+        shape["end_line"] = shape.pop("last")
+        shape["other"] = self.other and {"path": self.other[0], "line": self.other[1]}
+        shape["fixable"] = bool(shape.pop("edits"))
+        return shape
 
 
 @dataclass(frozen=True)

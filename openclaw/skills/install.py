@@ -10,9 +10,10 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from datetime import date
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
@@ -66,6 +67,21 @@ class StagedSkill:
     def size(self) -> int:
         """Bytes of all files."""
         return sum(size for _, size in self.files)
+
+    def as_json(self, path: str) -> dict[str, Any]:
+        """Return it for programs, as it was installed in this folder of the home."""
+        return {
+            "name": self.name,
+            "path": path,
+            **self.provenance,
+            "replaced": self.replaces,
+            "size": self.size,
+            "files": [name for name, _ in self.files],
+            "scripts": list(self.scripts),
+            "looks": [asdict(look) for look in self.looks if not look.note],
+            "notes": [asdict(look) for look in self.looks if look.note],
+            "problems": [problem.as_json() for problem in self.problems],
+        }
 
 
 @contextlib.contextmanager

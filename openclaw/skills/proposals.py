@@ -7,6 +7,7 @@ import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
@@ -37,6 +38,16 @@ class Proposal:
     diff: tuple[str, ...]
     problems: tuple[SkillProblem, ...]
     looks: tuple[ReviewPoint, ...]
+
+    def as_json(self, home: Home) -> dict[str, Any]:
+        """Return it for programs."""
+        return {
+            "name": self.name,
+            "path": home.relative(self.folder),
+            "diff": list(self.diff),
+            "problems": [problem.as_json() for problem in self.problems],
+            "looks": [str(look) for look in self.looks],
+        }
 
 
 def proposals(home: Home) -> list[Proposal]:

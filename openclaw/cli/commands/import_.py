@@ -117,19 +117,7 @@ def _short(path: str) -> str:
 
 def _finish(plan: ImportPlan, as_json: bool, *, done: bool, turn: str = "") -> None:
     if as_json:
-        names = {"format": plan.transfer.format, "source": str(plan.transfer.source.root)}
-        steps = [
-            {
-                "kind": step.item.kind,
-                "source": step.item.path,
-                "target": step.target,
-                "deed": step.deed,
-                "detail": step.detail,
-            }
-            for step in plan.steps
-        ]
-        shape = {**names, "home": str(plan.transfer.home.root), "done": done, "steps": steps}
-        print_json(shape | ({"turn": turn} if done else {}))
+        print_json(plan.as_json(done=done) | ({"turn": turn} if done else {}))
         return
     if done:
         for line in _rows(step for step in plan.steps if step.deed == "failed"):

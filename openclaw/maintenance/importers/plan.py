@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
@@ -38,6 +39,25 @@ class ImportPlan:
 
     def count(self, deeds: Sequence[Deed] = DOES) -> int:
         return sum(step.deed in deeds for step in self.steps)
+
+    def as_json(self, *, done: bool) -> dict[str, Any]:
+        """Return it for programs; `done` when it was carried out."""
+        return {
+            "format": self.transfer.format,
+            "source": str(self.transfer.source.root),
+            "home": str(self.transfer.home.root),
+            "done": done,
+            "steps": [
+                {
+                    "kind": step.item.kind,
+                    "source": step.item.path,
+                    "target": step.target,
+                    "deed": step.deed,
+                    "detail": step.detail,
+                }
+                for step in self.steps
+            ],
+        }
 
 
 def plan_import(home: Home, folder: Path, wanted: str = "") -> ImportPlan:

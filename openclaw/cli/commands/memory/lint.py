@@ -6,8 +6,8 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, replace
-from typing import Annotated, Any
+from dataclasses import replace
+from typing import Annotated
 
 import typer
 
@@ -78,7 +78,9 @@ def lint(
         report = replace(report, findings=staged_findings(report.findings, lines))
     report = report.within(chosen)
     if not fix:
-        print_result(list(map(_shape, report.findings)), *_lines(report.findings), as_json=as_json)
+        print_result(
+            [each.as_json() for each in report.findings], *_lines(report.findings), as_json=as_json
+        )
         if not as_json:
             _tell_sum(report)
     elif not apply_it:
@@ -89,16 +91,6 @@ def lint(
 
 
 # ---- what is found
-
-
-def _shape(finding: LintFinding) -> dict[str, Any]:
-    shape = asdict(finding)
-    shape["end_line"] = shape.pop("last")
-    shape["other"] = (
-        dict(zip(("path", "line"), finding.other, strict=True)) if finding.other else None
-    )
-    shape["fixable"] = bool(shape.pop("edits"))
-    return shape
 
 
 def _lines(found: Sequence[LintFinding]) -> Iterator[str]:
@@ -145,7 +137,7 @@ def _diff(report: LintReport, after: dict[str, str]) -> list[str]:
 def _show_fixes(report: LintReport, *, as_json: bool) -> None:
     after = apply_fixes_to_texts(report)
     if as_json:
-        shapes = list(map(_shape, report.findings))
+        shapes = [each.as_json() for each in report.findings]
         diffs = [
             {"path": path, "diff": replace_bad_bytes("\n".join([*_diff(report, {path: text}), ""]))}
             for path, text in sorted(after.items())
@@ -176,7 +168,7 @@ def _apply(
     warn(notices)
     left = lint_home(home)
     if as_json:
-        print_json({"changed": changed, "findings": [_shape(each) for each in left.findings]})
+        print_json({"changed": changed, "findings": [each.as_json() for each in left.findings]})
     elif changed:
         typer.echo(f"changed: {', '.join(map(one_line, changed))} (openclaw undo takes it back)")
         _tell_sum(left)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -22,10 +21,10 @@ from openclaw.evals.memory_test import (
     parse_expectation,
     rank_answer,
     read_cases,
+    report_json,
     score_ranking,
 )
 from openclaw.memory.markdown import change_file, read_markdown
-from openclaw.retrieval.passages import Passage
 from openclaw.security.display import count_of, one_line
 from openclaw.storage.home import Home
 from openclaw.tools.memory_tools import clean_passage
@@ -78,9 +77,9 @@ def test(
     by_meaning = any(each.has_meaning for each in tried)
     names = [name for name in NAMES if name != "meaning" or by_meaning]
     scores = {name: score_ranking((each.ranks[name] for each in tried), k) for name in names}
-    missed = [each for each in tried if not 0 < each.ranks["hybrid"] <= k]
+    missed = [each for each in tried if not each.is_found(k)]
     lines = _report(home, tried, missed, scores, k)
-    print_result(_json(tried, missed, scores, k), *lines, as_json=as_json)
+    print_result(report_json(PATH, tried, scores, k), *lines, as_json=as_json)
     warn(notices)
     return int(bool(missed))
 
@@ -165,42 +164,3 @@ def _miss_lines(home: Home, tried: CaseResult, names: Sequence[str]) -> Iterator
     for wanted in map(parse_expectation, case.expected):
         if "/" in wanted.path and not (home.root / wanted.path).exists():
             yield one_line(f"  there is no file {wanted.path}")
-
-
-# -------- for programs
-
-
-def _json(
-    tried: Sequence[CaseResult],
-    missed: Sequence[CaseResult],
-    scores: Mapping[str, RankingScore],
-    k: int,
-) -> dict[str, Any]:
-    measures = {
-        name: {
-            **{f"hit@{top}": round(hits / len(tried), 4) for top, hits in score.hits.items()},
-            "mrr": round(score.mrr, 4),
-        }
-        for name, score in scores.items()
-    }
-    results = [
-        {
-            **asdict(each.case),
-            "found": each not in missed,
-            "ranks": {name: rank or None for name, rank in each.ranks.items()},
-            "first": _shape(each.winner),
-            "answer": _shape(each.answer),
-        }
-        for each in tried
-    ]
-    return {
-        "path": PATH, "k": k, "cases": len(tried), "failed": len(missed),
-        "measures": measures, "results": results,
-    }  # fmt: skip
-
-
-def _shape(passage: Passage | None) -> dict[str, Any] | None:
-    if passage is None:
-        return None
-    place = {name: getattr(passage, name) for name in ("path", "start_line", "end_line")}
-    return {**place, "score": round(passage.score, 4)}

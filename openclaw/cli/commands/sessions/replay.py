@@ -8,9 +8,8 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -27,9 +26,9 @@ from openclaw.cli.formatting import (
 from openclaw.cli.options import AsJson, ModelName
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
-from openclaw.evals.recorded import RecordedTurn, recorded_turns
+from openclaw.evals.recorded import recorded_turns
 from openclaw.evals.replay import Replay
-from openclaw.evals.replay_compare import Piece, ReplayedTurn, ReplayResult, TurnDifference
+from openclaw.evals.replay_compare import Piece, ReplayedTurn, TurnDifference, count_verdicts
 from openclaw.evals.replay_home import open_replay_home
 from openclaw.evals.replay_suite import (
     CheckedTurn,
@@ -38,8 +37,8 @@ from openclaw.evals.replay_suite import (
     check_case,
     files_of,
     read_case,
+    suite_json,
 )
-from openclaw.messages import Usage
 from openclaw.security.display import count_of, harmless, one_line, some_lines
 from openclaw.sessions.store import open_store
 
@@ -85,9 +84,10 @@ def replay(
         run = Replay(stage, session, live=live, chained=chained).run(turns)
         told = set[tuple[str, ...]]()
         done = print_each(run, lambda turn: "\n".join(turn_lines(turn, told)), as_json=as_json)
-    shape = {"id": session.id, **_counts(done), "turns": list(map(_turn_json, done))}
-    print_result(shape, closing(done), as_json=as_json)
-    return int(any(turn.verdict == "differs" for turn in done) or all(turn.lost for turn in done))
+    counts = count_verdicts(done)
+    shape = {"id": session.id, **counts, "turns": [turn.as_json() for turn in done]}
+    print_result(shape, closing(counts), as_json=as_json)
+    return int(counts["differs"] > 0 or all(turn.lost for turn in done))
 
 
 def test(
@@ -125,8 +125,9 @@ def test(
             checked = check_case(stage, case, live=live)
             found = print_each(checked, lambda each: "\n".join(judged_lines(each)), as_json=as_json)
             done.append((case, found))
-    print_result(suite_json(done), suite_closing(done), as_json=as_json)
-    return int(not all(_has_passed(*each) for each in done))
+    shape = suite_json(done)
+    print_result(shape, suite_closing(done), as_json=as_json)
+    return int(not shape["passed"])
 
 
 @contextmanager
@@ -157,7 +158,6 @@ MAX_LINES = 24
 LONGEST_SAME, KEPT = 160, 60
 """Characters of an unchanged piece of a text, and what of a longer one is shown at each end."""
 RED, GREEN = DIFF_COLOURS["-"], DIFF_COLOURS["+"]
-VERDICTS = ("same", "differs", "not run")
 
 
 def turn_lines(turn: ReplayedTurn, told: set[tuple[str, ...]]) -> Iterator[str]:
@@ -180,16 +180,12 @@ def turn_lines(turn: ReplayedTurn, told: set[tuple[str, ...]]) -> Iterator[str]:
         yield _field("tokens", f"{read} (then {before})")
 
 
-def closing(done: Sequence[ReplayedTurn]) -> str:
+def closing(counts: Mapping[str, int]) -> str:
     """Return how many turns came out the same."""
-    same, differ, lost = _counts(done).values()
+    same, differ, lost = counts.values()
     words = f"{same} same, {differ} differ{'s' * (differ == 1)}"
     words += f", {lost} not run" if lost else ""
-    return f"\n{count_of(len(done), 'turn')}: {words}"
-
-
-def _counts(done: Sequence[ReplayedTurn]) -> dict[str, int]:
-    return {n.replace(" ", "_"): sum(turn.verdict == n for turn in done) for n in VERDICTS}
+    return f"\n{count_of(sum(counts.values()), 'turn')}: {words}"
 
 
 def _difference(each: TurnDifference, *, again: bool) -> Iterator[str]:
@@ -256,61 +252,3 @@ def suite_closing(done: Sequence[tuple[SuiteCase, Sequence[CheckedTurn]]]) -> st
     words += f", {count_of(faults, 'fault')}" if faults else ""
     sizes = f"{count_of(len(done), 'session')}, {len(turns)} turns, {checks} expectations"
     return f"\n{sizes}: {words}"
-
-
-# -------- JSON
-
-
-def suite_json(done: Sequence[tuple[SuiteCase, Sequence[CheckedTurn]]]) -> dict[str, Any]:
-    """Return the result of a suite, for programs."""
-    sessions = [
-        {
-            "id": case.session.id,
-            "title": case.session.title,
-            "problems": list(case.problems),
-            "turns": [
-                {
-                    **_turn_json(each.replayed),
-                    "passed": each.passed,
-                    "checks": each.checks,
-                    "failures": list(each.failures),
-                }
-                for each in found
-            ],
-        }
-        for case, found in done
-    ]
-    return {"passed": all(_has_passed(*each) for each in done), "sessions": sessions}
-
-
-def _has_passed(case: SuiteCase, found: Sequence[CheckedTurn]) -> bool:
-    return not case.problems and all(each.passed for each in found)
-
-
-def _turn_json(turn: ReplayedTurn) -> dict[str, Any]:
-    then, now = turn.tokens
-    recorded, played = turn.recorded, turn.played
-    made = [(use.tool, use.input) for use in recorded.uses]
-    return {
-        "turn": recorded.number,
-        "prompt": recorded.user.content,
-        "verdict": turn.verdict,
-        "why": turn.lost,
-        "differences": [asdict(each) for each in turn.differences],
-        "notes": list(turn.notes),
-        "recorded": _said_json(recorded, made, then),
-        "replayed": played and _said_json(played, played.calls, now),
-        "seconds": round(turn.seconds, 3),
-    }
-
-
-def _said_json(
-    said: RecordedTurn | ReplayResult, calls: Sequence[tuple[str, Mapping[str, Any]]], cost: Usage
-) -> dict[str, Any]:
-    return {
-        "answer": said.answer,
-        "calls": [[tool, dict(given)] for tool, given in calls],
-        "stop": said.stop,
-        "prompt_tokens": cost.prompt_tokens,
-        "generated_tokens": cost.generated_tokens,
-    }

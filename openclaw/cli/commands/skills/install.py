@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -66,8 +65,9 @@ def install(
             return 1
         with record_as_turn(home, f"skills install {staged.name}") as turn:
             folder = install_staged(home, staged, turn, force=force, pinned=pin)
-    shape = {**_as_json(home, staged, folder), "turn": turn.turn}
-    print_result(shape, f"installed in {home.relative(folder)}", as_json=as_json)
+    path = home.relative(folder)
+    shape = {**staged.as_json(path), "turn": turn.turn}
+    print_result(shape, f"installed in {path}", as_json=as_json)
     return 0
 
 
@@ -211,18 +211,3 @@ def _show(staged: StagedSkill, as_json: bool) -> None:
 def _say(lines: list[str], as_json: bool) -> None:
     for line in lines:
         typer.echo(one_line(line), err=as_json)
-
-
-def _as_json(home: Home, staged: StagedSkill, folder: Path) -> dict[str, Any]:
-    return {
-        "name": staged.name,
-        "path": home.relative(folder),
-        **staged.provenance,
-        "replaced": staged.replaces,
-        "size": staged.size,
-        "files": [name for name, _ in staged.files],
-        "scripts": list(staged.scripts),
-        "looks": [asdict(look) for look in staged.looks if not look.note],
-        "notes": [asdict(look) for look in staged.looks if look.note],
-        "problems": [problem.as_json() for problem in staged.problems],
-    }

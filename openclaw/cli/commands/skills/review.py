@@ -47,7 +47,7 @@ def review(
         return
     waiting = proposals(home)
     if as_json:
-        print_json([_shape(home, proposal) for proposal in waiting])
+        print_json([proposal.as_json(home) for proposal in waiting])
     elif not waiting:
         typer.echo("nothing to review", err=True)
     for proposal in () if as_json else waiting:
@@ -84,13 +84,3 @@ def _show(proposal: Proposal) -> None:
         typer.echo(one_line(f"  {problem.level}: {problem.message}"))
     for look in proposal.looks:
         typer.echo(one_line(f"  look: {look}"))
-
-
-def _shape(home: Home, proposal: Proposal) -> dict[str, Any]:
-    return {
-        "name": proposal.name,
-        "path": home.relative(proposal.folder),
-        "diff": list(proposal.diff),
-        "problems": [problem.as_json() for problem in proposal.problems],
-        "looks": [str(look) for look in proposal.looks],
-    }

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from openclaw.agent.agent import Agent
 from openclaw.cli.current_home import current_home
-from openclaw.cli.formatting import print_each, print_result
+from openclaw.cli.formatting import Shape, print_each, print_result
 from openclaw.cli.options import AsJson, ModelName
 from openclaw.config import Settings, load_settings
 from openclaw.errors import UsageError
-from openclaw.evals.skill_test import Trial, guess_trials, run_trials
+from openclaw.evals.skill_test import Trial, guess_trials, run_trials, summarize
 from openclaw.security.display import one_line
 from openclaw.skills.skill import Skill, list_installed
 from openclaw.skills.trigger_tests import read_triggers
@@ -47,8 +44,9 @@ def test(
     else:
         with closing(Agent.open(home, settings, model=model)) as agent:
             done = print_each(run_trials(agent, skill, triggers), _line, as_json=as_json)
-    print_result(_summary(name, done), _closing(done), as_json=as_json)
-    return int(not all(trial.ok for trial in done))
+    summary = summarize(name, done)
+    print_result(summary, _closing(summary), as_json=as_json)
+    return int(not summary["passed"])
 
 
 def _usable(home: Home, settings: Settings, name: str) -> list[Skill]:
@@ -75,31 +73,12 @@ def _line(trial: Trial) -> str:
     )
 
 
-def _closing(done: Sequence[Trial]) -> str:
-    count = Counter[str](trial.verdict for trial in done)
-    lacking = sum(bool(trial.missing) for trial in done)
+def _closing(summary: Shape) -> str:
+    hits, misses, quiet, alarms, lacking = (
+        summary[name] for name in ("hits", "misses", "quiet", "false_alarms", "missing_words")
+    )
     words = f", {lacking} without the expected words" if lacking else ""
     return (
-        f"{count['hit']} of {count['hit'] + count['miss']} hit, {count['miss']} missed, "
-        f"{count['false alarm']} of {count['false alarm'] + count['quiet']} false alarms{words}"
+        f"{hits} of {hits + misses} hit, {misses} missed, "
+        f"{alarms} of {alarms + quiet} false alarms{words}"
     )
-
-
-def _summary(name: str, done: Sequence[Trial]) -> dict[str, Any]:
-    count = Counter[str](trial.verdict for trial in done)
-    return {
-        "name": name,
-        "passed": all(trial.ok for trial in done),
-        "hits": count["hit"],
-        "misses": count["miss"],
-        "quiet": count["quiet"],
-        "false_alarms": count["false alarm"],
-        "missing_words": sum(bool(trial.missing) for trial in done),
-        "prompts": [_shape(trial) for trial in done],
-    }
-
-
-def _shape(trial: Trial) -> dict[str, Any]:
-    shape = asdict(trial) | {"verdict": trial.verdict, "ok": trial.ok}
-    del shape["skill"]
-    return shape | {"seconds": round(trial.seconds, 3)}
