@@ -72,6 +72,15 @@ class Hooks:
     def allow(self, now: TrustRequest) -> None:
         self.trust.allow(self.home, now.mark)
 
+    def as_json(self) -> list[dict[str, Any]]:
+        """The hooks, and whether they run, for programs."""
+        now = self.asked()
+        trust = {"state": self.state(now), "trouble": now.programs.trouble}
+        return [
+            {**asdict(hook), "label": hook.label, "missing": now.missing(hook), **trust}
+            for hook in self.hooks
+        ]
+
     # -------- the events
 
     def before_turn(
@@ -246,3 +255,22 @@ def open_hooks(home: Home, settings: Settings, mask: Callable[[str], str] = str)
 def common_facts(event: Event, home: Home) -> dict[str, Any]:
     """The facts that every hook gets first."""
     return {"version": VERSION, "event": event, "home": os.path.realpath(home.root)}
+
+
+def sample_facts(event: Event, tool: str) -> dict[str, Any]:
+    """Sample facts of an event (docs/hooks.md)."""
+    prompt = {"prompt": "What did we decide about the garden?"}
+    receipt: dict[str, list[str]] = {
+        name: [] for name in ("files", "todos", "memories", "searches", "sent")
+    }
+    answer = {"answer": "You decided to plant beans.", "stop": "answer", "receipt": receipt}
+    given = {"command": "ls memory"} if tool == "run_shell" else {}
+    call = {"tool": tool, "effect": "run", "target": "ls memory", "input": given}
+    samples: dict[Event, dict[str, Any]] = {
+        "before_turn": {**prompt, "material": []},
+        "after_turn": {**prompt, **answer, "refused": [], "unbacked": []},
+        "before_tool": call,
+        "after_tool": {**call, "output": "Exit code 0.\nMEMORY.md\nTODO.md", "ok": True},
+        "before_compact": {"messages": 12, "focus": "", "dry_run": True},
+    }
+    return {"session": "2026-11-21-120000-sample", "turn": 1, **samples[event]}

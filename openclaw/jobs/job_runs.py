@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
+from typing import Any
 
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
@@ -113,6 +114,29 @@ def all_due(home: Home, jobs: Sequence[Job], now: datetime) -> list[Due]:
     ran = last_runs(home, jobs, now) if jobs else {}
     since = max(changed, now - LOOK_BACK)
     return [due for job in jobs if (due := find_due(job, ran.get(job.name, since), now))]
+
+
+def describe_jobs(home: Home, jobs: Sequence[Job], now: datetime) -> list[dict[str, Any]]:
+    """Return the jobs for programs: when each ran last, runs next, and whether it is due."""
+    last = last_runs(home, jobs, now) if jobs else {}
+    due = {each.job.name: "due" if each.runs else "missed" for each in all_due(home, jobs, now)}
+    return [
+        {
+            "name": job.name,
+            "when": job.when,
+            "do": job.do,
+            "tell": job.tell,
+            "line": job.line,
+            "last": _minute(last.get(job.name)),
+            "next": _minute(job.schedule.following(now)),
+            "state": due.get(job.name, ""),
+        }
+        for job in jobs
+    ]
+
+
+def _minute(moment: datetime | None) -> str | None:
+    return f"{moment.astimezone():%Y-%m-%d %H:%M}" if moment else None
 
 
 def run_due(home: Home, ask: Ask, now: Callable[[], datetime]) -> tuple[list[JobResult], list[str]]:

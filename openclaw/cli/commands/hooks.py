@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,7 +16,7 @@ from openclaw.cli.questions import confirm, refuse_inside_agent
 from openclaw.config import load_settings
 from openclaw.config.hook_settings import EVENTS, Event, Hook
 from openclaw.errors import OpenclawError, Refused, UsageError
-from openclaw.hooks.hooks import TRUST, Hooks, common_facts, open_hooks
+from openclaw.hooks.hooks import TRUST, Hooks, common_facts, open_hooks, sample_facts
 from openclaw.hooks.runner import HookReply
 from openclaw.security.display import fold_blanks, harmless, one_line, some_lines
 from openclaw.security.program_trust import TrustRequest, why_untrusted
@@ -37,15 +37,9 @@ app = make_group("List, allow and try your own programs around turns (`hooks:` i
 def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List the hooks, and whether they run. Starts nothing."""
     hooks = _open(ctx, reading=True)
-    now = hooks.asked()
-    trust = {"state": hooks.state(now), "trouble": now.programs.trouble}
-    described = [
-        {**asdict(hook), "label": hook.label, "missing": now.missing(hook), **trust}
-        for hook in hooks.hooks
-    ]
     warn(fault.text for fault in hooks.faults)
     print_listing(
-        described,
+        hooks.as_json(),
         {"EVENT": "event", "RUN": "label", "DETAILS": _details, "STATE": _state},
         as_json=as_json,
         empty="" if hooks.faults else "no hooks yet: name one below `hooks:` in openclaw.yaml",
@@ -121,7 +115,7 @@ def try_event(
         raise UsageError(f"no hook is named for {known}", "openclaw hooks list")
     if why := why_untrusted(now, hooks.state(now)):
         raise Refused(f"the hooks of this home do not run: {why}", TRUST)
-    facts = {**common_facts(known, hooks.home), **_sample(known, tool)}
+    facts = {**common_facts(known, hooks.home), **sample_facts(known, tool)}
     replies = [(hook, hooks.try_one(hook, facts, now)) for hook in chosen]
     shapes = [{"run": hook.run, **asdict(reply)} for hook, reply in replies]
     lines = (line for pair in replies for line in _format_reply(*pair))
@@ -235,22 +229,3 @@ def _format_reply(hook: Hook, reply: HookReply) -> Iterator[str]:
     if reply.text:
         lines += ["  adds:", *(f"    {line}" for line in harmless(reply.text).splitlines())]
     yield from lines or ["  says nothing"]
-
-
-def _sample(event: Event, tool: str) -> dict[str, Any]:
-    """Return sample facts of an event (docs/hooks.md)."""
-    prompt = {"prompt": "What did we decide about the garden?"}
-    receipt: dict[str, list[str]] = {
-        name: [] for name in ("files", "todos", "memories", "searches", "sent")
-    }
-    answer = {"answer": "You decided to plant beans.", "stop": "answer", "receipt": receipt}
-    given = {"command": "ls memory"} if tool == "run_shell" else {}
-    call = {"tool": tool, "effect": "run", "target": "ls memory", "input": given}
-    samples: dict[Event, dict[str, Any]] = {
-        "before_turn": {**prompt, "material": []},
-        "after_turn": {**prompt, **answer, "refused": [], "unbacked": []},
-        "before_tool": call,
-        "after_tool": {**call, "output": "Exit code 0.\nMEMORY.md\nTODO.md", "ok": True},
-        "before_compact": {"messages": 12, "focus": "", "dry_run": True},
-    }
-    return {"session": "2026-11-21-120000-sample", "turn": 1, **samples[event]}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +15,7 @@ from openclaw.cli.formatting import print_json, print_listing, warn
 from openclaw.cli.options import AsJson, make_group
 from openclaw.cli.questions import write_after_yes
 from openclaw.cli.unattended_prompt import ask_unattended
-from openclaw.jobs.job_runs import JobResult, all_due, last_runs, run_due, tell, try_job
+from openclaw.jobs.job_runs import JobResult, describe_jobs, run_due, tell, try_job
 from openclaw.jobs.schedule import FILE, find_job, read_jobs
 from openclaw.security.display import harmless
 from openclaw.server.autostart import make_timer_files, start_command
@@ -32,25 +31,9 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     home = current_home(ctx, reading=True)
     jobs, faults = read_jobs(home)
     warn(faults)
-    now = local_time()
-    last = last_runs(home, jobs, now) if jobs else {}
-    due = {each.job.name: "due" if each.runs else "missed" for each in all_due(home, jobs, now)}
-    shapes = [
-        {
-            "name": job.name,
-            "when": job.when,
-            "do": job.do,
-            "tell": job.tell,
-            "line": job.line,
-            "last": _minute(last.get(job.name)),
-            "next": _minute(job.schedule.following(now)),
-            "state": due.get(job.name, ""),
-        }
-        for job in jobs
-    ]
     none = f"no jobs yet: {FILE} is a table with the columns name, when and do"
     print_listing(
-        shapes,
+        describe_jobs(home, jobs, local_time()),
         {name.upper(): name for name in ("name", "when", "last", "next", "state", "do")},
         as_json=as_json,
         empty="" if faults else none,
@@ -93,10 +76,6 @@ def timer(
     home = current_home(ctx, reading=True)
     files = make_timer_files(home, Path.home(), sys.platform)
     write_after_yes(files, start_command(sys.platform, jobs=True), ask=install)
-
-
-def _minute(moment: datetime | None) -> str | None:
-    return f"{moment.astimezone():%Y-%m-%d %H:%M}" if moment else None
 
 
 def _report(home: Home, results: list[JobResult], *, as_json: bool) -> int:

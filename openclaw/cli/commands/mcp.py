@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -17,8 +17,7 @@ from openclaw.errors import AwayError, OpenclawError, UsageError
 from openclaw.storage.home import Home
 from openclaw.tools.mcp.schema import ServerCache, read_cache
 from openclaw.tools.mcp.start import KIND, ServerStarter, fault_line
-from openclaw.tools.mcp.tools import McpServers, make_connector
-from openclaw.tools.tool import Tool
+from openclaw.tools.mcp.tools import McpServers, describe_server, make_connector
 
 app = make_group("List and try MCP servers (`mcp:` in openclaw.yaml).")
 
@@ -34,7 +33,7 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     state = starts.state(now)
     waiting = () if state == "trusted" else now.servers
     described = [
-        _server_json(server, home, cache, STATES[state] if server in waiting else "")
+        describe_server(server, home, cache, STATES[state] if server in waiting else "")
         for server in servers
     ]
     warn(faults.values())
@@ -86,7 +85,6 @@ def try_one(
     try:
         used.refresh()
         warn(used.take_notices())
-        tools = used.tools()
     except AwayError as error:
         cache.fail(server, rests=False)
         cache.save()
@@ -95,9 +93,9 @@ def try_one(
         raise OpenclawError(f"{name} cannot be used: {error}", hint) from error
     finally:
         used.close()
-    rows = ((tool.name, _effect(tool), tool.description) for tool in tools)
-    told = table(rows, ("TOOL", "EFFECT", "ABOUT"))
-    print_result(_server_json(server, home, cache), told, as_json=as_json)
+    shape = describe_server(server, home, cache)
+    rows = (tool.values() for tool in shape["tools"])
+    print_result(shape, table(rows, ("TOOL", "EFFECT", "ABOUT")), as_json=as_json)
 
 
 def ask_servers_trust(home: Home, read: Callable[[str], str], say: Callable[[str], None]) -> None:
@@ -113,26 +111,3 @@ def _read(home: Home) -> tuple[list[Server], dict[str, str]]:
 
 def _cache(home: Home) -> ServerCache:
     return read_cache(home.private / "cache" / "mcp.json")
-
-
-def _server_json(server: Server, home: Home, cache: ServerCache, waits: str = "") -> dict[str, Any]:
-    tools = McpServers([server], cache, lambda: make_connector(home, ())).tools()
-    known = cache.tools(server) is not None
-    state = f"{len(tools)} tools" if known else "not asked yet"
-    if cache.failed(server):
-        tried = "not reachable when last tried"
-        state = f"{state}, {tried}" if known else tried
-    return {
-        "name": server.name,
-        "state": "disabled" if server.disabled else waits or state,
-        "where": server.url or " ".join((server.command, *server.args)),
-        "trusted": server.trusted,
-        "tools": [
-            {"name": tool.name, "effect": _effect(tool), "description": tool.description}
-            for tool in tools
-        ],
-    }
-
-
-def _effect(tool: Tool) -> str:
-    return tool.does.effect if tool.does else ""

@@ -325,3 +325,30 @@ def nearest(words: str, tools: Sequence[Tool]) -> list[Tool]:
     by_name = {tool.name: tool for tool in tools}
     blurbs = [Blurb(t.name, t.description, tuple(t.parameters["properties"])) for t in tools]
     return [by_name[blurb.name] for blurb in match_tools(words, blurbs)]
+
+
+def describe_server(
+    server: Server, home: Home, cache: ServerCache, waits: str = ""
+) -> dict[str, Any]:
+    """Return a server and the tools that it was last known to have, for programs; `waits` is why it
+    may not start yet."""
+    tools = McpServers([server], cache, lambda: make_connector(home, ())).tools()
+    known = cache.tools(server) is not None
+    state = f"{len(tools)} tools" if known else "not asked yet"
+    if cache.failed(server):
+        tried = "not reachable when last tried"
+        state = f"{state}, {tried}" if known else tried
+    return {
+        "name": server.name,
+        "state": "disabled" if server.disabled else waits or state,
+        "where": server.url or " ".join((server.command, *server.args)),
+        "trusted": server.trusted,
+        "tools": [
+            {
+                "name": tool.name,
+                "effect": tool.does.effect if tool.does else "",
+                "description": tool.description,
+            }
+            for tool in tools
+        ],
+    }
