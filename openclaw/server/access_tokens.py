@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import os
 import secrets
 import time
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ from pathlib import Path
 from openclaw.errors import UsageError
 from openclaw.storage.home import Home
 from openclaw.storage.readers import read_json_cache
-from openclaw.storage.text import write_private
+from openclaw.storage.text import read_text, write_private
 
 SCOPES: Mapping[str, frozenset[str]] = {
     "read": frozenset({"read"}),
@@ -23,6 +24,8 @@ SCOPES: Mapping[str, frozenset[str]] = {
 OWNER = frozenset({"owner"})
 TERMINAL = frozenset({"owner", "terminal"})
 CODE_SECONDS = 120.0
+LEAST_TOKEN = 32
+"""Characters of a token from a file."""
 
 
 class Tokens:
@@ -54,6 +57,22 @@ class Tokens:
     def exchange(self, code: str) -> str:
         """Return the owner's token for a code; "" for one that is unknown, used or too old."""
         return self.owner if time.monotonic() < self._codes.pop(code, 0.0) else ""
+
+
+def read_token_file(file: Path) -> str:
+    """Return the owner's token that the user wrote into a file that nobody else may read."""
+    try:
+        token = read_text(file).strip()
+    except OSError as error:
+        raise UsageError(
+            f"{file} cannot be read ({error.strerror})", "--token-file FILE"
+        ) from error
+    if len(token) < LEAST_TOKEN:
+        hint = "python -c 'import secrets; print(secrets.token_urlsafe(32))' makes one"
+        raise UsageError(f"the token in {file} is shorter than {LEAST_TOKEN} characters", hint)
+    if os.name != "nt" and file.stat().st_mode & 0o077:
+        raise UsageError(f"others may read {file}", f"chmod 600 {file}")
+    return token
 
 
 def tokens_file(home: Home) -> Path:

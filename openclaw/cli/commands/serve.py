@@ -18,15 +18,18 @@ from openclaw.cli.options import make_group
 from openclaw.cli.questions import refuse_inside_agent, write_after_yes
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.security.display import one_line
-from openclaw.server.access_tokens import add_token, read_tokens, remove_token, tokens_file
+from openclaw.server.access_tokens import (
+    add_token,
+    read_token_file,
+    read_tokens,
+    remove_token,
+    tokens_file,
+)
 from openclaw.server.autostart import inherited_socket, make_files, start_command
 from openclaw.server.server_client import RunningServer, find_server
 from openclaw.storage.home import Home
-from openclaw.storage.text import read_text
 
 DEFAULT_PORT = 8377
-LEAST_TOKEN = 32
-"""Characters of a token from a file."""
 MISSING = "pip install 'openclaw[web]'"
 
 app = make_group("Serve the home over HTTP, and stay warm.")
@@ -101,7 +104,7 @@ def _serve(
     if host and not token_file:
         hint = "write a secret of 32 or more characters into a file: --token-file FILE"
         raise UsageError("--host needs a token that you chose", hint)
-    token = _read_token(Path(token_file)) if token_file else ""
+    token = read_token_file(Path(token_file)) if token_file else ""
     seconds = _read_duration(idle) if idle else 0.0
     if not find_spec("uvicorn"):
         raise UsageError("the server is not installed", MISSING)
@@ -150,21 +153,6 @@ def _read_duration(text: str) -> float:
     if not found:
         raise UsageError(f"'{text}' is no duration", "write it like 90s, 30m or 2h")
     return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
-
-
-def _read_token(file: Path) -> str:
-    try:
-        token = read_text(file).strip()
-    except OSError as error:
-        raise UsageError(
-            f"{file} cannot be read ({error.strerror})", "--token-file FILE"
-        ) from error
-    if len(token) < LEAST_TOKEN:
-        hint = "python -c 'import secrets; print(secrets.token_urlsafe(32))' makes one"
-        raise UsageError(f"the token in {file} is shorter than {LEAST_TOKEN} characters", hint)
-    if os.name != "nt" and file.stat().st_mode & 0o077:
-        raise UsageError(f"others may read {file}", f"chmod 600 {file}")
-    return token
 
 
 @app.command()
