@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from difflib import get_close_matches
 from textwrap import fill
 from typing import Any
 
-from openclaw.errors import ModelMissing, ServerAway
+from openclaw.errors import ModelMissing, OpenclawError, ServerAway
 from openclaw.models import catalog
 from openclaw.models.ollama_client import chat_models, find_chat_model, list_models, may_chat
 from openclaw.models.registry import split_name
@@ -17,6 +18,9 @@ from openclaw.retrieval.embedding_models import embeds
 from openclaw.storage.program import expand_tilde
 
 HINT_WIDTH = 76
+AUTO = "auto"
+LOOKUP_SECONDS = 0.2
+"""How long the first line of a chat waits for the name of the model."""
 
 
 def known_models(host: str) -> list[str]:
@@ -70,10 +74,33 @@ def find_auto_model(host: str) -> str:
     return f"embedded/{path.stem.lower()}" if path else ""
 
 
+class Answering:
+    """The name of the model that answers. A thread looks up which model `auto` takes."""
+
+    def __init__(self, name: str, host: str) -> None:
+        self.name = name
+        self._lookup = threading.Thread(target=self._look_up, args=(host,), daemon=True)
+        if name == AUTO:
+            self._lookup.start()
+
+    def wait(self) -> str:
+        """The name, after waiting a moment for the lookup."""
+        if self._lookup.is_alive():
+            self._lookup.join(LOOKUP_SECONDS)
+        return self.name
+
+    def _look_up(self, host: str) -> None:
+        found = ""
+        with suppress(OpenclawError, OSError, ValueError):  # the first turn will show the error
+            found = find_auto_model(host)
+        if self.name == AUTO:  # no turn has set the name meanwhile
+            self.name = found or AUTO
+
+
 def resolve_model(name: str) -> str:
     """The setting `model` for a name that the user gave. Raises ModelMissing for an unknown name;
     Ollama and OpenAI servers are not asked."""
-    if name == "auto" or name.startswith(("openai/", "ollama/")):
+    if name == AUTO or name.startswith(("openai/", "ollama/")):
         return name
     path = expand_tilde(name)
     if os.path.isfile(path):  # noqa: PTH113  that of pathlib raises for a long name

@@ -137,6 +137,14 @@ class SessionStore(SessionFolder):
         wanted = title.strip().casefold()
         return [found.id for found in self.list() if found.title.casefold() == wanted]
 
+    def reread(self, session: Session) -> Session:
+        """Return the session as it is saved now. One whose first turn was taken back no longer
+        exists: a new one gets its name, and the next redo brings the old one back."""
+        if not is_missing(self._path(session.id)):
+            self.refresh(session)
+            return session
+        return self.new(session.id, session.model) if session.stamp else session
+
     def exists(self, session_id: str) -> bool:
         """Tell whether there is a conversation with exactly this id."""
         return any(path.stem == session_id for path in self._files())

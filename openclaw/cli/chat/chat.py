@@ -17,12 +17,11 @@ from openclaw.agent.todo_offers import TodoOffer, offer_after
 from openclaw.cli import questions
 from openclaw.cli.chat import chat_commands, chat_history, prompt_line
 from openclaw.cli.chat.chat_commands import (
-    Answering,
     keep_model,
     replace_shell_commands,
     session_row,
 )
-from openclaw.cli.chat.chat_history import LastPrompt, refresh_session
+from openclaw.cli.chat.chat_history import LastPrompt
 from openclaw.cli.chat.completion import COMMANDS, MODES
 from openclaw.cli.chat.prompt_line import PipedLines, TypedLines
 from openclaw.cli.commands.undo import refused
@@ -34,7 +33,12 @@ from openclaw.cli.show_turn import exit_code, show_turn
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.events import Compaction, Done, Event, Notice, Start
 from openclaw.home.attachments import attach, missing_files
-from openclaw.home.model_names import HINT_WIDTH, known_models, resolve_installed_model
+from openclaw.home.model_names import (
+    HINT_WIDTH,
+    Answering,
+    known_models,
+    resolve_installed_model,
+)
 from openclaw.messages import Material, skill_prompt
 from openclaw.security.display import harmless, one_line
 from openclaw.sessions.session import Session
@@ -374,7 +378,7 @@ class Chat:
         """Say what became of an undo or redo, and go on with what is left."""
         before = self.session
         self._say_all(chat_history.result_lines(taken, before, verb))
-        self._switch_to(before if refused(taken) else refresh_session(self.agent, before))
+        self._switch_to(before if refused(taken) else self.agent.sessions.reread(before))
         if self.session is not before:
             self._say("nothing is left of this conversation; the next prompt begins it again")
         self._keep_model()

@@ -11,7 +11,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import threading
 from base64 import b64encode
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -31,7 +30,6 @@ from openclaw.cli.error_report import explain
 from openclaw.cli.formatting import for_stdout, minute
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.home.attachments import attach
-from openclaw.home.model_names import find_auto_model
 from openclaw.inspection.context import context_report, head_changes
 from openclaw.inspection.turn_lines import strip_fences
 from openclaw.inspection.usage import all_turns, calls_of, turns_of
@@ -63,9 +61,6 @@ MAX_LINES = 2_000
 _SPILL_LINE = re.compile(
     rf"^\[All[\w ]*: read_file ({re.escape(SPILL)}/[0-9a-f]+\.txt),", re.MULTILINE
 )
-AUTO = "auto"
-LOOKUP_SECONDS = 0.2
-"""How long the first line waits for the name of the model."""
 MAX_OUTPUT = 1_000_000
 """Characters that are kept of an output, from its end."""
 CODE = "code"
@@ -183,29 +178,6 @@ def last_question(session: Session) -> str:
     """The user's last question, complaints about an answer left out; "" when there is none."""
     asked = (entry.content for entry in reversed(session.messages) if entry.role == "user")
     return next((" ".join(text.split()) for text in asked if not is_complaint(text)), "")
-
-
-class Answering:
-    """The name of the model that answers. A thread looks up which model `auto` takes."""
-
-    def __init__(self, name: str, host: str) -> None:
-        self.name = name
-        self._lookup = threading.Thread(target=self._look_up, args=(host,), daemon=True)
-        if name == AUTO:
-            self._lookup.start()
-
-    def wait(self) -> str:
-        """The name, after waiting a moment for the lookup."""
-        if self._lookup.is_alive():
-            self._lookup.join(LOOKUP_SECONDS)
-        return self.name
-
-    def _look_up(self, host: str) -> None:
-        found = ""
-        with suppress(OpenclawError, OSError, ValueError):  # the first turn will show the error
-            found = find_auto_model(host)
-        if self.name == AUTO:  # no turn has set the name meanwhile
-            self.name = found or AUTO
 
 
 def keep_model(store: SessionStore, session: Session, name: str) -> None:

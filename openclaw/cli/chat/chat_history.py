@@ -72,7 +72,7 @@ def take_back(agent: Agent, session: Session, say: Callable[[str], None]) -> Ses
         if refused(taken):
             raise OpenclawError("so the last turn stays as it is", "ask in other words")
         if agent.saving:
-            return refresh_session(agent, session)
+            return agent.sessions.reread(session)
     elif agent.saving and session.state.forked_from is None:
         raise UsageError("the last turn cannot be taken back", "see what was done: /log")
     # This one is not saved, or is a copy, whose turns belong to the original.
@@ -154,12 +154,3 @@ def result_lines(taken: UndoResult, session: Session, verb: str) -> Iterator[str
         yield from undo_lines(taken, verb, "/")
     if taken.conflicts:
         yield from conflict_lines(taken, verb, "/")
-
-
-def refresh_session(agent: Agent, session: Session) -> Session:
-    """The session as it is saved now. A session whose first turn was taken back no longer exists: a
-    new one gets its name, and the next redo brings the old one back."""
-    if (agent.sessions.folder / f"{session.id}.json").exists():
-        agent.sessions.refresh(session)
-        return session
-    return agent.sessions.new(session.id, session.model) if session.stamp else session

@@ -10,7 +10,6 @@ import typer
 from openclaw.cli import options
 from openclaw.cli.approval import Permission, yes_unless_untrusted
 from openclaw.cli.chat.chat import Chat
-from openclaw.cli.chat.chat_commands import Answering
 from openclaw.cli.chat.prompt_line import choose_lines
 from openclaw.cli.commands.hooks import ask_trust
 from openclaw.cli.commands.mcp import ask_servers_trust
@@ -18,6 +17,7 @@ from openclaw.cli.current_home import current_home
 from openclaw.cli.formatting import has_colours
 from openclaw.cli.open_agent import open_agent
 from openclaw.cli.show_turn import choose_listener
+from openclaw.home.model_names import Answering
 from openclaw.server.server_client import find_server
 from openclaw.server.wire import PromptRequest
 

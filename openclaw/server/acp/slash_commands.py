@@ -72,11 +72,7 @@ def _take(agent: Agent, session: Session, name: str) -> tuple[str, Session]:
         raise OpenclawError(
             f"the same lines were changed since: {places}", f"openclaw {name} --keep leaves these"
         )
-    if (agent.sessions.folder / f"{session.id}.json").exists():
-        agent.sessions.refresh(session)
-    elif session.stamp:  # its first turn was taken back
-        session = agent.sessions.new(session.id, session.model)
-    return "\n".join(_taken_lines(taken, name)), session
+    return "\n".join(_taken_lines(taken, name)), agent.sessions.reread(session)
 
 
 def _taken_lines(taken: UndoResult, name: str) -> list[str]:
