@@ -11,22 +11,26 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, suppress
 from datetime import datetime
 from http.client import HTTPException
 from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
-from openclaw.errors import ServerAway, UsageError
+from openclaw.errors import ModelMissing, ServerAway, UsageError
 from openclaw.models.base import MAX_BYTES, ModelCard
 from openclaw.models.http_client import (
     CONNECT_SECONDS,
     HttpClient,
     ServerRefusal,
+    error_line,
     is_loopback,
     read_object,
 )
+
+_NO_NETWORK = re.compile(r"dial tcp|no such host|i/o timeout|connection refused|unreachable")
+"""What Ollama says, in Go's words, when it cannot reach the place that it fetches models from."""
 
 
 class OllamaClient(HttpClient):
@@ -182,6 +186,28 @@ def list_models(host: str, seconds: float = 0.0) -> list[Mapping[str, Any]]:
     """The models of the Ollama at `host`, as /api/tags lists them. Raises ServerAway. `seconds` is
     how long connecting may take, 0.0 for as long as usual."""
     return _models(_get_json(base_url(host), "GET", "/api/tags", seconds=seconds))
+
+
+def pull_model(name: str, host: str, on_progress: Callable[[str, int, int], None]) -> None:
+    """Have Ollama fetch a model. `on_progress` gets a part's name, its bytes so far and all."""
+    url = base_url(host)
+    try:
+        with closing(OllamaClient(url)) as client:
+            for state in client.pull(name):
+                if total := state.get("total"):
+                    part = f"{name} {state.get('digest', '')[7:19]}"
+                    on_progress(part, state.get("completed", 0), total)
+    except (OSError, HTTPException, ValueError) as error:
+        raise ServerAway(f"Ollama does not answer at {url}", "ollama serve") from error
+    except ServerRefusal as error:
+        said = error_line(str(error))
+        if _NO_NETWORK.search(said):
+            raise ServerAway(
+                f"Ollama cannot reach the network to fetch {name}", "look at its connection"
+            ) from error
+        raise ModelMissing(
+            f"Ollama cannot fetch {name}: {said}", "https://ollama.com/library has the names"
+        ) from error
 
 
 def may_chat(model: Mapping[str, Any]) -> bool:

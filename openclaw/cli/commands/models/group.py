@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from http.client import HTTPException
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -16,7 +14,7 @@ from openclaw.cli.current_home import current_home, load_settings_or_defaults, r
 from openclaw.cli.formatting import print_listing
 from openclaw.cli.options import AsJson, make_group
 from openclaw.config import Settings, set_value
-from openclaw.errors import ModelMissing, OpenclawError, ServerAway, UsageError
+from openclaw.errors import OpenclawError, UsageError
 from openclaw.home.model_names import (
     all_models,
     find_auto_model,
@@ -26,13 +24,9 @@ from openclaw.home.model_names import (
 )
 from openclaw.models import catalog
 from openclaw.models.catalog import Progress
-from openclaw.models.http_client import ServerRefusal, error_line
-from openclaw.models.ollama_client import OllamaClient, base_url
+from openclaw.models.ollama_client import pull_model
 
 app = make_group("List, fetch and choose models.")
-
-_NO_NETWORK = re.compile(r"dial tcp|no such host|i/o timeout|connection refused|unreachable")
-"""What Ollama says, in Go's words, when it cannot reach the place that it fetches models from."""
 
 SECONDS_PER_LINE = 10.0
 """Between two lines of progress where there is no terminal."""
@@ -60,9 +54,7 @@ def list_models(ctx: typer.Context, as_json: AsJson = False) -> None:
 @app.command("pull")
 def pull(
     ctx: typer.Context,
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A name of the list, or ollama/NAME.")
-    ] = "",
+    name: Annotated[str, typer.Argument(help="A name of the list, or ollama/NAME.")] = "",
     if_needed: Annotated[
         bool,
         typer.Option(
@@ -83,7 +75,7 @@ def pull(
         if not bare:
             raise UsageError("no model is named", "openclaw models pull ollama/NAME")
         with _progress() as on_progress:
-            _pull_by_ollama(bare, load_settings_or_defaults(ctx).ollama.host, on_progress)
+            pull_model(bare, load_settings_or_defaults(ctx).ollama.host, on_progress)
         typer.echo(f"ollama/{bare} is ready")
         return
     _fetch(name)
@@ -92,7 +84,7 @@ def pull(
 @app.command("use")
 def use(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="PROVIDER/NAME, auto, or a path.")],
+    name: Annotated[str, typer.Argument(help="PROVIDER/NAME, auto, or a path.")],
     force: Annotated[
         bool, typer.Option("--force", help="Take it even if Ollama does not have it yet.")
     ] = False,
@@ -131,27 +123,6 @@ def _fetch(name: str) -> None:
     with _progress() as on_progress:
         path = catalog.pull(name, on_progress)
     typer.echo(f"{(catalog.find_entry(name) or catalog.default_entry()).name} is ready: {path}")
-
-
-def _pull_by_ollama(name: str, host: str, on_progress: Progress) -> None:
-    url = base_url(host)
-    try:
-        with closing(OllamaClient(url)) as client:
-            for state in client.pull(name):
-                if total := state.get("total"):
-                    part = f"{name} {state.get('digest', '')[7:19]}"
-                    on_progress(part, state.get("completed", 0), total)
-    except (OSError, HTTPException, ValueError) as error:
-        raise ServerAway(f"Ollama does not answer at {url}", "ollama serve") from error
-    except ServerRefusal as error:
-        said = error_line(str(error))
-        if _NO_NETWORK.search(said):
-            raise ServerAway(
-                f"Ollama cannot reach the network to fetch {name}", "look at its connection"
-            ) from error
-        raise ModelMissing(
-            f"Ollama cannot fetch {name}: {said}", "https://ollama.com/library has the names"
-        ) from error
 
 
 class PlainProgress:
