@@ -38,7 +38,7 @@ LATE_IMPORTS: dict[str, set[str]] = {
     "openclaw.cli.commands.serve": {"openclaw.server.http_server"},
     "openclaw.cli.one_shot": {"openclaw.cli.open_agent"},
     "openclaw.cli.current_home": {
-        "openclaw.cli.home_trust",
+        "openclaw.cli.trust_questions",
         "openclaw.config",
         "openclaw.home.command_turns",
     },

@@ -41,7 +41,7 @@ def current_home(ctx: typer.Context, *, notes: bool = False, reading: bool = Fal
     if search or is_trusted(home):
         ctx.meta[HOME] = home
     else:
-        from openclaw.cli.home_trust import ensure_trusted
+        from openclaw.cli.trust_questions import ensure_trusted
 
         home = ensure_trusted(home, reading=reading)
     follow(home.root, lambda: _allowed_links(home))

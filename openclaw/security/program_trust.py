@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 from openclaw.config.hook_settings import Hook, read_hooks
 from openclaw.config.mcp_settings import Server, fill_variables, read_servers
 from openclaw.frozen import frozen
+from openclaw.security.display import fold_blanks, one_line, some_lines
 from openclaw.security.program_files import (
     AGENT_FOLDERS,
     PYTHON,
@@ -34,6 +35,8 @@ from openclaw.security.program_files import (
 )
 from openclaw.storage.home import Home
 from openclaw.storage.trust_store import State
+
+MAX_FILES = 20
 
 
 @frozen
@@ -81,6 +84,42 @@ def why_untrusted(found: TrustRequest, state: State) -> str:
         if state == "changed"
         else "you have not allowed it yet"
     )
+
+
+def list_effects(now: TrustRequest) -> Iterator[str]:
+    """Yield lines that say what a yes covers: each command in full, and the files of the home."""
+    yield "openclaw.yaml here names programs that run with your rights, unconfined:"
+    for hook in now.hooks:
+        run = hook.run if isinstance(hook.run, str) else " ".join(map(repr, hook.run))
+        where = f" ({' '.join(hook.match)})" if hook.match else ""
+        yield f"  {hook.event}{one_line(where)}: {fold_blanks(one_line(run))}"
+        if hook.env:
+            yield f"    gets {one_line(', '.join(hook.env))} of your environment"
+        if hook.cwd:
+            yield f"    in the folder {one_line(hook.cwd)}"
+        if hook.trusted:
+            yield "    its words count as yours"
+    for server in now.servers:
+        run = " ".join(map(repr, (server.command, *server.args)))
+        yield f"  mcp {one_line(server.name)}: {one_line(run)}"
+        if server.cwd:
+            yield f"    in the folder {one_line(server.cwd)}"
+        if server.env:
+            given = (f"{name}={value}" for name, value in server.env.items())
+            yield f"    gets {one_line(', '.join(given))}"
+    # A command names a file, or a folder that it lies in.
+    words = now.programs.named
+    named = [f for f in now.programs.files if any(f"{f}/".startswith(f"{w}/") for w in words)]
+    others = [name for name in now.programs.files if name not in named]
+    yield from _few("with these files of the home", named)
+    yield from _few("nobody names these, but they lie where programs look", others)
+    yield from _few("which are not there", now.programs.missing)
+
+
+def _few(title: str, names: Sequence[str]) -> Iterator[str]:
+    if names:
+        yield f"{title}:"
+        yield from some_lines([f"  {one_line(name)}" for name in names], MAX_FILES)
 
 
 _FOR_INTERPRETERS = re.compile(

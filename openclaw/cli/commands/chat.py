@@ -7,19 +7,21 @@ from contextlib import closing
 
 import typer
 
+from openclaw.agent.agent import Agent
 from openclaw.cli import options
 from openclaw.cli.approval import Permission, yes_unless_untrusted
 from openclaw.cli.chat.chat import Chat
 from openclaw.cli.chat.prompt_line import choose_lines
-from openclaw.cli.commands.hooks import ask_trust
-from openclaw.cli.commands.mcp import ask_servers_trust
 from openclaw.cli.current_home import current_home
 from openclaw.cli.formatting import has_colours
 from openclaw.cli.open_agent import open_agent
 from openclaw.cli.show_turn import choose_listener
+from openclaw.cli.trust_questions import Read, Say, ask_for_programs
+from openclaw.config.mcp_settings import read_servers
 from openclaw.home.model_names import Answering
 from openclaw.server.server_client import find_server
 from openclaw.server.wire import PromptRequest
+from openclaw.tools.mcp.start import ServerStarter
 
 
 def chat(
@@ -62,13 +64,21 @@ def chat(
     agent.ask_user = yes_unless_untrusted(asking, _say) if yes else asking
     agent.notices += agent.recover()
     start = agent.sessions.choose(continue_, session, agent.model_name)
-    if agent.settings.hooks and lines.interactive:
-        ask_trust(agent, lines.reply, _say)
-    if agent.settings.mcp and lines.interactive:
-        ask_servers_trust(agent.home, lines.reply, _say)
+    if lines.interactive:
+        ask_for_trust(agent, lines.reply, _say)
     first = " ".join(words or []).strip()
     with closing(agent):
         return Chat(agent, start, lines, listener, _say, answering).run(first, skill)
+
+
+def ask_for_trust(agent: Agent, read: Read, say: Say) -> None:
+    """Ask, at the start of a chat, for the trust that its hooks and its MCP servers lack."""
+    settings = agent.settings
+    if settings.hooks and agent.hooks and agent.hooks.hooks:
+        ask_for_programs("hooks", agent.hooks, read, say)
+    if settings.mcp:
+        servers, _ = read_servers(settings.mcp)
+        ask_for_programs("MCP servers", ServerStarter(agent.home, servers), read, say)
 
 
 def _say(line: str) -> None:

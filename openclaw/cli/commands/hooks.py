@@ -3,32 +3,24 @@ they need."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from openclaw.cli.current_home import current_home
 from openclaw.cli.formatting import Shape, print_listing, print_result, warn
 from openclaw.cli.options import AsJson, Revoke, Unasked, make_group
-from openclaw.cli.questions import confirm, refuse_inside_agent
+from openclaw.cli.trust_questions import STATES, trust_programs
 from openclaw.config import load_settings
 from openclaw.config.hook_settings import EVENTS, Event, Hook
-from openclaw.errors import OpenclawError, Refused, UsageError
+from openclaw.errors import Refused, UsageError
 from openclaw.hooks.hooks import TRUST, Hooks, common_facts, open_hooks, sample_facts
 from openclaw.hooks.runner import HookReply
-from openclaw.security.display import fold_blanks, harmless, one_line, some_lines
-from openclaw.security.program_trust import TrustRequest, why_untrusted
+from openclaw.security.display import harmless, one_line
+from openclaw.security.program_trust import why_untrusted
 from openclaw.storage.trust_store import HOOKS
-
-if TYPE_CHECKING:
-    from openclaw.agent.agent import Agent
-    from openclaw.tools.mcp.start import ServerStarter
-
-
-MAX_LINES = 20
-STATES = {"trusted": "runs", "new": "to review", "changed": "changed, to review"}
 
 app = make_group("List, allow and try your own programs around turns (`hooks:` in openclaw.yaml).")
 
@@ -61,40 +53,10 @@ def trust(
     return trust_programs("hooks", hooks, HOOKS, yes=yes, revoke=revoke)
 
 
-def trust_programs(
-    what: str, programs: Hooks | ServerStarter, kind: str, *, yes: bool, revoke: bool
-) -> int:
-    """Show what is to be trusted, and save the trust, or take it back; returns the exit code.
-    Refused when none is possible."""
-    if revoke:
-        taken = programs.trust.revoke(programs.home, kind)
-        typer.echo(f"the {what} of this home run no more" if taken else "they were not allowed")
-        return 0
-    refuse_inside_agent(what)
-    now = programs.asked()
-    if not (now.hooks or now.servers):
-        raise UsageError(f"there are no {what} to allow", f"docs/{kind}.md tells which need it")
-    if trouble := now.programs.trouble:
-        raise Refused(
-            f"these {what} cannot be allowed: {trouble}",
-            f"keep the programs of {what} in hooks/, and other files in workspace/ (docs/hooks.md)",
-        )
-    for line in trust_lines(now):
-        typer.echo(line)
-    if programs.state(now) == "trusted":
-        typer.echo("they run already")
-    elif confirm("Let them run?", yes=yes):
-        programs.allow(now)
-        typer.echo("they run from now on, until one of them changes")
-    else:
-        return Refused.exit_code
-    return 0
-
-
 @app.command("test")
 def try_event(
     ctx: typer.Context,
-    event: Annotated[str, typer.Argument(metavar="EVENT", help="For example before_tool.")],
+    event: Annotated[str, typer.Argument(help="For example before_tool.")],
     tool: Annotated[
         str, typer.Option("--tool", metavar="NAME", help="The tool of a sample call.")
     ] = "run_shell",
@@ -121,38 +83,6 @@ def try_event(
     lines = (line for pair in replies for line in _format_reply(*pair))
     print_result(shapes, *lines, as_json=as_json)
     return int(any(reply.failed for _, reply in replies))
-
-
-def ask_trust(agent: Agent, read: Callable[[str], str], say: Callable[[str], None]) -> None:
-    """Ask, at the start of a chat, whether untrusted hooks may run."""
-    if agent.hooks is not None and agent.hooks.hooks:
-        ask_for_programs("hooks", agent.hooks, read, say)
-
-
-def ask_for_programs(
-    what: str,
-    programs: Hooks | ServerStarter,
-    read: Callable[[str], str],
-    say: Callable[[str], None],
-) -> None:
-    """Ask for trust, if it is missing and possible. No reply means no, and the chat goes on without
-    them."""
-    now = programs.asked()
-    state = programs.state(now)
-    if not now.mark or state == "trusted":
-        return
-    if state == "changed":
-        say(f"The {what} of this home have changed since you allowed them.")
-    for line in trust_lines(now):
-        say(line)
-    try:
-        reply = read("Let them run, until one of them changes? [y]es  [N]o ")
-        if reply.strip().lower() in ("y", "yes"):
-            programs.allow(now)
-    except (EOFError, KeyboardInterrupt):
-        return
-    except OpenclawError as error:
-        say(f"openclaw: {one_line(str(error))}")
 
 
 def _open(ctx: typer.Context, *, reading: bool = False) -> Hooks:
@@ -182,42 +112,6 @@ def _details(described: Shape) -> str:
     words += [f"words {flag}" if flag == "trusted" else flag for flag in flags]
     words += [f"gets {' '.join(described['env'])}"] if described["env"] else []
     return one_line(", ".join(words))
-
-
-def trust_lines(now: TrustRequest) -> Iterator[str]:
-    """Return what trust covers: each command in full, and the files of the home."""
-    yield "openclaw.yaml here names programs that run with your rights, unconfined:"
-    for hook in now.hooks:
-        run = hook.run if isinstance(hook.run, str) else " ".join(map(repr, hook.run))
-        where = f" ({' '.join(hook.match)})" if hook.match else ""
-        yield f"  {hook.event}{one_line(where)}: {fold_blanks(one_line(run))}"
-        if hook.env:
-            yield f"    gets {one_line(', '.join(hook.env))} of your environment"
-        if hook.cwd:
-            yield f"    in the folder {one_line(hook.cwd)}"
-        if hook.trusted:
-            yield "    its words count as yours"
-    for server in now.servers:
-        run = " ".join(map(repr, (server.command, *server.args)))
-        yield f"  mcp {one_line(server.name)}: {one_line(run)}"
-        if server.cwd:
-            yield f"    in the folder {one_line(server.cwd)}"
-        if server.env:
-            given = (f"{name}={value}" for name, value in server.env.items())
-            yield f"    gets {one_line(', '.join(given))}"
-    # A command names a file, or a folder that it lies in.
-    words = now.programs.named
-    named = [f for f in now.programs.files if any(f"{f}/".startswith(f"{w}/") for w in words)]
-    others = [name for name in now.programs.files if name not in named]
-    yield from _few("with these files of the home", named)
-    yield from _few("nobody names these, but they lie where programs look", others)
-    yield from _few("which are not there", now.programs.missing)
-
-
-def _few(title: str, names: Sequence[str]) -> Iterator[str]:
-    if names:
-        yield f"{title}:"
-        yield from some_lines([f"  {one_line(name)}" for name in names], MAX_LINES)
 
 
 def _format_reply(hook: Hook, reply: HookReply) -> Iterator[str]:

@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from openclaw.cli.formatting import warn
-from openclaw.cli.home_trust import ensure_trusted
 from openclaw.cli.options import Unasked
 from openclaw.cli.questions import can_ask, confirm
+from openclaw.cli.trust_questions import ensure_trusted
 from openclaw.config import load_settings, starter_text
 from openclaw.errors import Damaged
 from openclaw.retrieval.search import open_search

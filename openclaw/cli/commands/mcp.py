@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
-from openclaw.cli.commands.hooks import STATES, ask_for_programs, trust_programs
 from openclaw.cli.current_home import current_home
 from openclaw.cli.formatting import print_listing, print_result, table, warn
 from openclaw.cli.options import AsJson, Revoke, Unasked, make_group
+from openclaw.cli.trust_questions import STATES, trust_programs
 from openclaw.config import load_settings
 from openclaw.config.mcp_settings import Server, read_servers, tool_name_part
 from openclaw.errors import AwayError, OpenclawError, UsageError
@@ -96,11 +95,6 @@ def try_one(
     shape = describe_server(server, home, cache)
     rows = (tool.values() for tool in shape["tools"])
     print_result(shape, table(rows, ("TOOL", "EFFECT", "ABOUT")), as_json=as_json)
-
-
-def ask_servers_trust(home: Home, read: Callable[[str], str], say: Callable[[str], None]) -> None:
-    """Ask, at the start of a chat, whether servers may run that run files of this home."""
-    ask_for_programs("MCP servers", ServerStarter(home, _read(home)[0]), read, say)
 
 
 def _read(home: Home) -> tuple[list[Server], dict[str, str]]:

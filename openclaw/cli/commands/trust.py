@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from openclaw.cli.current_home import current_home, find_named_home
-from openclaw.cli.home_trust import confirm_trust
 from openclaw.cli.options import Unasked
 from openclaw.cli.questions import confirm, refuse_inside_agent
+from openclaw.cli.trust_questions import confirm_trust
 from openclaw.errors import Refused
 from openclaw.security.trust import allow_signer, own_remote, revoke
 from openclaw.storage.git_remote import find_remote

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.cli.commands.hooks import ask_trust
+from openclaw.cli.commands.chat import ask_for_trust
 from openclaw.config import load_settings
 from openclaw.config.hook_settings import EVENTS, Hook, read_hooks
 from openclaw.errors import UsageError
@@ -215,12 +215,12 @@ def test_a_trial_tells_a_refusal_and_a_failure(home: Path) -> None:
 def test_a_talk_asks_once_and_a_yes_lasts(home: Path, reply: str, state: str) -> None:
     spoken = hooked(home, {"before_turn": {"run": script(home, "one.py", "pass")}}, yes=False)
     told: list[str] = []
-    ask_trust(spoken.app, lambda question: reply, told.append)
+    ask_for_trust(spoken.app, lambda question: reply, told.append)
     assert "  hooks/one.py" in told
     assert of(spoken).state(of(spoken).asked()) == state
     if state == "trusted":
         told.clear()
-        ask_trust(spoken.app, lambda question: pytest.fail("asked again"), told.append)
+        ask_for_trust(spoken.app, lambda question: pytest.fail("asked again"), told.append)
         assert told == []
 
 
@@ -230,7 +230,7 @@ def test_the_end_of_the_input_is_a_no(home: Path) -> None:
     def end(question: str) -> str:
         raise EOFError
 
-    ask_trust(spoken.app, end, lambda line: None)
+    ask_for_trust(spoken.app, end, lambda line: None)
     assert of(spoken).state(of(spoken).asked()) == "new"
 
 

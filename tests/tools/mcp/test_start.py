@@ -7,13 +7,14 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from openclaw.cli.commands.mcp import ask_servers_trust
+from openclaw.agent.agent import Agent
+from openclaw.cli.commands.chat import ask_for_trust
 from openclaw.config import load_settings
 from openclaw.config.mcp_settings import Server, read_servers
 from openclaw.errors import AwayError
@@ -370,7 +371,8 @@ def test_a_talk_asks_for_the_yes(home: Home, reply: str, state: str) -> None:
     one = server(home, put(home, "tools/server.py"))
     (home.root / "openclaw.yaml").write_text(f"mcp: {json.dumps(as_settings(one))}\n", "utf-8")
     told: list[str] = []
-    ask_servers_trust(home, lambda question: reply, told.append)
+    with closing(Agent.open(home, load_settings(home))) as agent:
+        ask_for_trust(agent, lambda question: reply, told.append)
     assert "  tools/server.py" in told
     starts = ServerStarter(home, read_servers({"mcpServers": as_settings(one)})[0])
     assert starts.state(starts.asked()) == state

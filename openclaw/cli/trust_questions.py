@@ -1,22 +1,30 @@
-"""Asks whether a home that came from elsewhere is trusted, before a command uses it."""
+"""Asks whether a home that came from elsewhere is trusted, and whether its hooks and MCP servers
+may run."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import typer
 
 from openclaw.cli.approval import screen_size
 from openclaw.cli.formatting import warn
-from openclaw.cli.questions import can_ask, confirm
-from openclaw.errors import Refused
+from openclaw.cli.questions import can_ask, confirm, refuse_inside_agent
+from openclaw.errors import OpenclawError, Refused, UsageError
 from openclaw.security.display import fold_blanks, one_line, rows
+from openclaw.security.program_trust import list_effects
 from openclaw.security.trust import allow, check_trust, list_effects_of_trust
 from openclaw.storage.home import Home
 from openclaw.storage.program import is_started_by_agent
 from openclaw.storage.trust_store import is_trusted
+
+if TYPE_CHECKING:
+    from openclaw.hooks.hooks import Hooks
+    from openclaw.tools.mcp.start import ServerStarter
+
 
 ROWS_AROUND = 6
 """Rows of the screen for the name of the home, the question and the reply."""
@@ -77,3 +85,61 @@ def _trust_lines(home: Home) -> Iterator[str]:
     yield from lines
     if not lines:
         yield "  nothing but the agent itself, which reads and changes the files in it"
+
+
+# -------- hooks and MCP servers
+
+STATES = {"trusted": "runs", "new": "to review", "changed": "changed, to review"}
+Read = Callable[[str], str]
+Say = Callable[[str], None]
+
+
+def trust_programs(
+    what: str, programs: Hooks | ServerStarter, kind: str, *, yes: bool, revoke: bool
+) -> int:
+    """Show what is to be trusted, and save the trust, or take it back; returns the exit code.
+    Refused when none is possible."""
+    if revoke:
+        taken = programs.trust.revoke(programs.home, kind)
+        typer.echo(f"the {what} of this home run no more" if taken else "they were not allowed")
+        return 0
+    refuse_inside_agent(what)
+    now = programs.asked()
+    if not (now.hooks or now.servers):
+        raise UsageError(f"there are no {what} to allow", f"docs/{kind}.md tells which need it")
+    if trouble := now.programs.trouble:
+        raise Refused(
+            f"these {what} cannot be allowed: {trouble}",
+            f"keep the programs of {what} in hooks/, and other files in workspace/ (docs/hooks.md)",
+        )
+    for line in list_effects(now):
+        typer.echo(line)
+    if programs.state(now) == "trusted":
+        typer.echo("they run already")
+    elif confirm("Let them run?", yes=yes):
+        programs.allow(now)
+        typer.echo("they run from now on, until one of them changes")
+    else:
+        return Refused.exit_code
+    return 0
+
+
+def ask_for_programs(what: str, programs: Hooks | ServerStarter, read: Read, say: Say) -> None:
+    """Ask for trust, if it is missing and possible. No reply means no, and the chat goes on without
+    them."""
+    now = programs.asked()
+    state = programs.state(now)
+    if not now.mark or state == "trusted":
+        return
+    if state == "changed":
+        say(f"The {what} of this home have changed since you allowed them.")
+    for line in list_effects(now):
+        say(line)
+    try:
+        reply = read("Let them run, until one of them changes? [y]es  [N]o ")
+        if reply.strip().lower() in ("y", "yes"):
+            programs.allow(now)
+    except (EOFError, KeyboardInterrupt):
+        return
+    except OpenclawError as error:
+        say(f"openclaw: {one_line(str(error))}")
