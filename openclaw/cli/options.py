@@ -30,9 +30,7 @@ ModelName = Annotated[
 ModeName = Annotated[Mode | None, typer.Option("--mode", help="What tools may do.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Answer every question of a tool with yes.")]
 NoMemory = Annotated[bool, typer.Option("--no-memory", help="Without memory and to-dos.")]
-SkillName = Annotated[
-    str, typer.Option("--skill", metavar="NAME", help="Follow this skill.", show_default=False)
-]
+SkillName = Annotated[str, typer.Option("--skill", metavar="NAME", help="Follow this skill.")]
 Steps = Annotated[
     int | None, typer.Option("--max-steps", min=1, metavar="N", help="Most model calls a turn.")
 ]
@@ -42,7 +40,7 @@ NoSave = Annotated[
 NoServer = Annotated[
     bool, typer.Option("--no-server", help="Do it in this process, not in a running server.")
 ]
-Words = Annotated[list[str] | None, typer.Argument(metavar="PROMPT", show_default=False)]
+Words = Annotated[list[str] | None, typer.Argument(metavar="PROMPT")]
 OfSession = Annotated[
     str, typer.Option("--session", "-s", metavar="ID", help="Of this conversation only.")
 ]

@@ -18,7 +18,7 @@ from openclaw.storage.program import expand_tilde
 
 def backup(
     ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The archive, a .tar.gz.")],
+    file: Annotated[Path, typer.Argument(help="The archive, a .tar.gz.")],
     with_secrets: Annotated[
         bool, typer.Option("--secrets", help="Take the values of masked secrets along.")
     ] = False,
@@ -39,7 +39,7 @@ def backup(
 
 def restore(
     ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `backup` wrote.")],
+    file: Annotated[Path, typer.Argument(help="What `backup` wrote.")],
     directory: Annotated[
         Path | None, typer.Argument(metavar="DIR", help="A new or empty folder; else --home.")
     ] = None,

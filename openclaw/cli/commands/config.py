@@ -16,7 +16,7 @@ from openclaw.storage.program import is_started_by_agent
 
 app = make_group("Show and change settings (openclaw.yaml in the home).")
 
-Name = Annotated[str, typer.Argument(metavar="KEY", help="For example model or ollama.host.")]
+Name = Annotated[str, typer.Argument(help="For example model or ollama.host.")]
 
 
 @app.command("show")
@@ -45,7 +45,7 @@ def get(ctx: typer.Context, key: Name, as_json: AsJson = False) -> None:
 def change(
     ctx: typer.Context,
     key: Name,
-    value: Annotated[str, typer.Argument(metavar="VALUE", help="Lists as a, b; none as null.")],
+    value: Annotated[str, typer.Argument(help="Lists as a, b; none as null.")],
 ) -> None:
     """Set one key in openclaw.yaml; comments and other lines stay."""
     home = current_home(ctx)

@@ -23,8 +23,6 @@ from openclaw.inspection.exchange import blame_json, find_blame, find_exchange
 Ref = Annotated[
     str,
     typer.Argument(
-        metavar="TURN",
-        show_default=False,
         help="Its id or the beginning of it, a commit, or SESSION:N. Default: the newest.",
     ),
 ]

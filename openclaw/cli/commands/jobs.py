@@ -56,7 +56,7 @@ def run_all(ctx: typer.Context, as_json: AsJson = False) -> int:
 @app.command("try")
 def try_one(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The job.")],
+    name: Annotated[str, typer.Argument(help="The job.")],
     as_json: AsJson = False,
 ) -> int:
     """Run one job now. Its next time stays, unless it was due."""

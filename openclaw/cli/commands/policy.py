@@ -48,10 +48,8 @@ def show(ctx: typer.Context, as_json: AsJson = False) -> None:
 @app.command("allow", context_settings={"ignore_unknown_options": True})
 def allow(
     ctx: typer.Context,
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="command, prefix, host or tool.")],
-    value: Annotated[
-        list[str], typer.Argument(metavar="VALUE", help="For example git log, or docs.python.org.")
-    ],
+    kind: Annotated[str, typer.Argument(help="command, prefix, host or tool.")],
+    value: Annotated[list[str], typer.Argument(help="For example git log, or docs.python.org.")],
 ) -> None:
     """Let tools do this without a question, from now on."""
     home = current_home(ctx)

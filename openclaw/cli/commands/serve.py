@@ -158,8 +158,8 @@ def _read_duration(text: str) -> float:
 @app.command()
 def token(
     ctx: typer.Context,
-    action: Annotated[str, typer.Argument(metavar="ACTION", help="add, remove or list.")] = "list",
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Whose it is.")] = "",
+    action: Annotated[str, typer.Argument(help="add, remove or list.")] = "list",
+    name: Annotated[str, typer.Argument(help="Whose it is.")] = "",
     scope: Annotated[
         str, typer.Option("--scope", metavar="SCOPE", help="read, chat or files.")
     ] = "chat",

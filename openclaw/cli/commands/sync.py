@@ -26,9 +26,7 @@ MAX_FILES = 20
 
 def sync(
     ctx: typer.Context,
-    remote: Annotated[
-        str, typer.Argument(metavar="REMOTE", help="A git remote, or its address; else origin.")
-    ] = "",
+    remote: Annotated[str, typer.Argument(help="A git remote, or its address; else origin.")] = "",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would come in; change nothing here.")
     ] = False,

@@ -69,7 +69,7 @@ def show_all(
 @app.command("add")
 def add(
     ctx: typer.Context,
-    text: Annotated[list[str], typer.Argument(metavar="TEXT...", help="What is to be done.")],
+    text: Annotated[list[str], typer.Argument(help="What is to be done.")],
     list_name: ListName = "",
     due: Annotated[
         str, typer.Option("--due", metavar="DATE", help=f"A date: {DATES['future']}.")

@@ -28,8 +28,6 @@ def why(
     turn: Annotated[
         str,
         typer.Argument(
-            metavar="TURN",
-            show_default=False,
             help="Its number, SESSION:N, or its id as `log` shows it. Default: the last.",
         ),
     ] = "",

@@ -55,7 +55,7 @@ def show_all(
 @app.command("add")
 def add(
     ctx: typer.Context,
-    text: Annotated[list[str], typer.Argument(metavar="TEXT...", help="One fact.")],
+    text: Annotated[list[str], typer.Argument(help="One fact.")],
     today: Annotated[
         bool, typer.Option("--today", help="Note it for today, not as a lasting fact.")
     ] = False,

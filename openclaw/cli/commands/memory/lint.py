@@ -49,7 +49,7 @@ def lint(
     ctx: typer.Context,
     paths: Annotated[
         list[str] | None,
-        typer.Argument(metavar="PATH...", show_default=False, help="Only these files or folders."),
+        typer.Argument(metavar="PATH...", help="Only these files or folders."),
     ] = None,
     fix: Annotated[
         bool, typer.Option("--fix", help="Show a diff that fixes what can be fixed.")

@@ -38,9 +38,7 @@ QUIET_SECONDS = 1.0
 
 def search(
     ctx: typer.Context,
-    query: Annotated[
-        list[str] | None, typer.Argument(metavar="QUERY...", help="What to look for.")
-    ] = None,
+    query: Annotated[list[str] | None, typer.Argument(help="What to look for.")] = None,
     k: Annotated[
         int, typer.Option("-k", metavar="N", min=1, max=1000, help="At most so many passages.")
     ] = 5,

@@ -75,9 +75,7 @@ def show(
 @app.command("search")
 def search(
     ctx: typer.Context,
-    query: Annotated[
-        str, typer.Argument(metavar="QUERY", help='Words; "..." for words that stand together.')
-    ],
+    query: Annotated[str, typer.Argument(help='Words; "..." for words that stand together.')],
     as_json: AsJson = False,
 ) -> None:
     """Find messages, archived ones and results of tools too.
@@ -123,7 +121,7 @@ def restore(ctx: typer.Context, ref: Ref) -> None:
 def rename(
     ctx: typer.Context,
     ref: Ref,
-    title: Annotated[str, typer.Argument(metavar="TITLE", help="The new title.")],
+    title: Annotated[str, typer.Argument(help="The new title.")],
 ) -> None:
     """Give a conversation another title."""
     home = current_home(ctx)

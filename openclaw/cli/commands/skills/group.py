@@ -22,7 +22,7 @@ from openclaw.storage.home import Home
 
 app = make_group("List, check, install and switch skills.")
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Its name.")]
+Name = Annotated[str, typer.Argument(help="Its name.")]
 
 
 @app.command("list")

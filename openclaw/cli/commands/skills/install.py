@@ -41,7 +41,6 @@ def install(
     source: Annotated[
         str,
         typer.Argument(
-            metavar="SOURCE",
             help="A folder, a .zip, .skill or .tar.gz archive, or a git URL (URL#branch:folder).",
         ),
     ],
@@ -73,7 +72,7 @@ def install(
 
 def update(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Only this one.")] = "",
+    name: Annotated[str, typer.Argument(help="Only this one.")] = "",
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite what was changed here, too.")
     ] = False,
@@ -105,7 +104,7 @@ def update(
 
 def remove(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, or its folder's.")],
+    name: Annotated[str, typer.Argument(help="Its name, or its folder's.")],
     yes: Unasked = False,
     as_json: AsJson = False,
 ) -> None:
@@ -124,9 +123,7 @@ def remove(
 
 def new(
     ctx: typer.Context,
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Lowercase letters, digits, single hyphens.")
-    ],
+    name: Annotated[str, typer.Argument(help="Lowercase letters, digits, single hyphens.")],
     description: Annotated[
         str,
         typer.Option(

@@ -22,7 +22,7 @@ from openclaw.storage.home import Home
 
 def test(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name.")],
+    name: Annotated[str, typer.Argument(help="Its name.")],
     model: ModelName = None,
     no_model: Annotated[
         bool, typer.Option("--no-model", help="Show what code alone offers by the words.")
