@@ -259,3 +259,15 @@ def cache_json(session: str, calls: Sequence[ModelCall]) -> dict[str, Any]:
         "saved_seconds": round(reused / rate, 1) if rate else 0.0,
     }
     return {"session": session, "calls": list(map(asdict, calls)), "together": together}
+
+
+def window_used(session: Session, window: int) -> str:
+    """Return how much of the window the last request and its reply took; "" when not known."""
+    said = next((entry for entry in reversed(session.messages) if entry.role == "user"), None)
+    used = session.messages[-1].usage if said else None
+    window = window or (said and said.record.window) or 0
+    if not (used and window):
+        return ""
+    # A turn that was stopped has the usage of all its calls on its last message.
+    tokens = (used.prompt_tokens + used.generated_tokens) / max(1, used.calls)
+    return f"{min(100, round(100 * tokens / window))} % of {window:,}"

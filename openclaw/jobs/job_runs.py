@@ -20,6 +20,7 @@ from openclaw.frozen import frozen
 from openclaw.history.history import History, command
 from openclaw.jobs.schedule import FILE, Job, read_jobs
 from openclaw.jobs.unattended import (
+    Ask,
     UnattendedResult,
     prompt_of,
     read_tasks,
@@ -46,8 +47,6 @@ MAX_TOLD = 3
 TODO_DUE = "todo due"
 """What a job does without a model."""
 _DAY_END = re.compile(r"\d{4}-\d{2}-\d{2}$")
-Ask = Callable[[str, str], UnattendedResult]
-"""Answers a prompt in the job of this name."""
 
 
 @frozen

@@ -12,7 +12,7 @@ import os
 import re
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from datetime import time
@@ -71,6 +71,25 @@ class UnattendedResult:
     refused: tuple[str, ...] = ()
     unbacked: tuple[str, ...] = ()
     code: int = 0
+
+
+Ask = Callable[[str, str], UnattendedResult]
+"""Answers a prompt in the job of this name."""
+
+
+def run_heartbeat(home: Home, quiet_hours: str, ask: Ask, now: time) -> UnattendedResult:
+    """Have the tasks of HEARTBEAT.md done, unless it is a quiet hour or another heartbeat runs."""
+    if quiet_hours and is_within(now, parse_hours(quiet_hours)):
+        return UnattendedResult(why="it is a quiet hour")
+    tasks = read_tasks(home)
+    if not tasks:
+        return UnattendedResult(
+            why="nothing to do: workspace/HEARTBEAT.md is not there or names no task"
+        )
+    with run_lock(home) as mine:
+        if not mine:
+            return UnattendedResult(why="another heartbeat runs")
+        return ask(HEARTBEAT, prompt_of(tasks))
 
 
 def result_of(done: Done, exit_code: int) -> UnattendedResult:

@@ -23,7 +23,7 @@ from openclaw.messages import (
     fields_from,
     fields_to,
 )
-from openclaw.security.display import first_words
+from openclaw.security.display import first_words, one_line
 from openclaw.security.masking import Masker, map_texts
 from openclaw.storage.readers import json_or_none
 
@@ -274,6 +274,14 @@ def title_of(messages: list[Entry]) -> str:
     """Return the first words of the first message of the user, at most about 60 characters."""
     first = next((e.content for e in messages if e.role == "user" and e.content.strip()), "")
     return first_words(first, TITLE_LENGTH, 20)
+
+
+def session_name(session: Session) -> str:
+    """Return the name of a conversation: the one that the user gave, else its title."""
+    if is_generated_id(session.id):
+        return one_line(session.title or "new conversation")
+    was_renamed = not session.archived and session.title != title_of(session.messages)
+    return one_line(session.title if session.title and was_renamed else session.id)
 
 
 def count_turns(messages: Iterable[Entry]) -> int:

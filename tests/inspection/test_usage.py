@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.cli.commands.usage import session_lines, usage_lines
-from openclaw.inspection.usage import all_turns, group_turns, sum_turns, turns_of
+from openclaw.inspection.usage import all_turns, group_turns, sum_turns, turns_of, window_used
 from openclaw.messages import Entry, ToolUse, Usage
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import SessionStore
@@ -174,3 +174,10 @@ def test_names_of_others_in_a_session_file_do_nothing_to_the_terminal(store: Ses
     session.model = "fake/\x1b[2Jone"
     session.messages.append(Entry("assistant", "", tool_calls=(ToolUse("1", "x", {}, "", True),)))
     assert "\x1b" not in "\n".join(session_lines("trip", turns_of(store, session)))
+
+
+def test_the_use_of_the_window_is_that_of_one_request() -> None:
+    asked = Entry("user", "hi", record_json={"window": 8192})
+    end = Entry("assistant", "I stopped.", usage=Usage(8000, generated_tokens=192, calls=2))
+    assert window_used(Session("a", messages=[asked, end]), 0) == "50 % of 8,192"
+    assert window_used(Session("a"), 8192) == ""

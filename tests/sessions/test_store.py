@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from openclaw.errors import Damaged, OpenclawError, UsageError
 from openclaw.messages import Entry, ToolUse, Usage
 from openclaw.sessions.export import export_markdown
-from openclaw.sessions.session import Session, from_json, title_of, to_json
+from openclaw.sessions.session import Session, from_json, session_name, title_of, to_json
 from openclaw.sessions.store import SessionStore
 
 
@@ -481,3 +481,11 @@ def test_a_process_killed_while_saving_loses_nothing_it_acknowledged(store: Sess
         assert len(loaded.messages) >= acknowledged
         assert [summary.id for summary in store.list()] == ["long"]
         acknowledged = len(loaded.messages)
+
+
+def test_a_conversation_is_called_by_the_name_that_it_was_given() -> None:
+    said = [Entry("user", "hello")]
+    assert session_name(Session("trip", "hello", messages=said)) == "trip"
+    assert session_name(Session("trip", "Rome", messages=said)) == "Rome"
+    assert session_name(Session("2026-11-22-113040-ab12", "hello", messages=said)) == "hello"
+    assert session_name(Session("2026-11-22-113040-ab12")) == "new conversation"

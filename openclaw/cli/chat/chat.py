@@ -39,9 +39,10 @@ from openclaw.home.model_names import (
     known_models,
     resolve_installed_model,
 )
+from openclaw.inspection.usage import window_used
 from openclaw.messages import Material, skill_prompt
 from openclaw.security.display import harmless, one_line
-from openclaw.sessions.session import Session
+from openclaw.sessions.session import Session, session_name
 from openclaw.sessions.store import UNATTENDED
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ class Chat:
 
     def toolbar(self) -> str:
         """The line at the bottom: conversation, model, mode, and how full the window is."""
-        used = prompt_line.window_used(self.session, self._window)
+        used = window_used(self.session, self._window)
         model = self._answering.name
         mode = self.agent.mode if self.agent.saving else f"{self.agent.mode}, not saved"
         return prompt_line.toolbar_line(self.session, model, mode, used, _columns())
@@ -301,7 +302,7 @@ class Chat:
                 store.refresh(session)
             else:
                 session.title = rest
-        self._say(f"this conversation is called {prompt_line.session_name(session)}")
+        self._say(f"this conversation is called {session_name(session)}")
 
     def _fork(self, rest: str) -> None:
         before, store = self.session, self.agent.sessions
@@ -312,7 +313,7 @@ class Chat:
         with record_as_turn(self.agent.home, f"sessions fork {before.id}", store):
             copy = store.fork(before.id, None, rest or None)
         self._switch_to(copy)
-        self._say(one_line(f"a copy: {prompt_line.session_name(copy)}; back: /resume {before.id}"))
+        self._say(one_line(f"a copy: {session_name(copy)}; back: /resume {before.id}"))
 
     def _model(self, rest: str) -> None:
         """Choose a model. A name that no model has changes nothing."""

@@ -21,7 +21,7 @@ from openclaw.home.attachments import read_stdin
 from openclaw.messages import Material
 from openclaw.security.audit import without_secrets
 from openclaw.security.display import columns, harmless, one_line
-from openclaw.sessions.session import Session, is_generated_id, title_of
+from openclaw.sessions.session import Session, session_name
 from openclaw.storage.safe_open import appending, make_folder
 
 if TYPE_CHECKING:
@@ -328,26 +328,6 @@ def welcome_line(model: str, home: Path, width: int) -> str:
 def toolbar_line(session: Session, model: str, mode: str, used: str, width: int) -> str:
     """The line at the bottom."""
     return join_to_width((session_name(session), model, f"mode {mode}", used), width)
-
-
-def session_name(session: Session) -> str:
-    """The name of a conversation: the one that the user gave, else its title."""
-    if is_generated_id(session.id):
-        return one_line(session.title or "new conversation")
-    was_renamed = not session.archived and session.title != title_of(session.messages)
-    return one_line(session.title if session.title and was_renamed else session.id)
-
-
-def window_used(session: Session, window: int) -> str:
-    """How much of the window the last request and its reply took; "" when not known."""
-    said = next((entry for entry in reversed(session.messages) if entry.role == "user"), None)
-    used = session.messages[-1].usage if said else None
-    window = window or (said and said.record.window) or 0
-    if not (used and window):
-        return ""
-    # A turn that was stopped has the usage of all its calls on its last message.
-    tokens = (used.prompt_tokens + used.generated_tokens) / max(1, used.calls)
-    return f"{min(100, round(100 * tokens / window))} % of {window:,}"
 
 
 def join_to_width(parts: Sequence[str], width: int) -> str:

@@ -19,7 +19,6 @@ from openclaw.cli.chat.prompt_line import PipedLines
 from openclaw.cli.commands.log import narrow_row
 from openclaw.cli.questions import pick
 from openclaw.cli.render import PlainText
-from openclaw.messages import Entry, Usage
 from openclaw.sessions.session import Session
 from openclaw.storage.trust_store import trust_home
 from tests.fakes.scripted import Line
@@ -107,24 +106,6 @@ def test_the_bar_gives_up_the_title_first() -> None:
         len(prompt_line.toolbar_line(session, "embedded/" + "m" * 60, "ask", "12 % of 8,192", 80))
         == 80
     )
-
-
-def test_a_conversation_is_called_by_the_name_that_it_was_given() -> None:
-    said = [Entry("user", "hello")]
-    assert prompt_line.session_name(Session("trip", "hello", messages=said)) == "trip"
-    assert prompt_line.session_name(Session("trip", "Rome", messages=said)) == "Rome"
-    assert (
-        prompt_line.session_name(Session("2026-11-22-113040-ab12", "hello", messages=said))
-        == "hello"
-    )
-    assert prompt_line.session_name(Session("2026-11-22-113040-ab12")) == "new conversation"
-
-
-def test_the_use_of_the_window_is_that_of_one_request() -> None:
-    asked = Entry("user", "hi", record_json={"window": 8192})
-    end = Entry("assistant", "I stopped.", usage=Usage(8000, generated_tokens=192, calls=2))
-    assert prompt_line.window_used(Session("a", messages=[asked, end]), 0) == "50 % of 8,192"
-    assert prompt_line.window_used(Session("a"), 8192) == ""
 
 
 # -------- the last turn again
