@@ -77,6 +77,12 @@ class CommandGroup(TyperGroup):
                 check_prompt(rest[1:])
         return super().parse_args(ctx, [*front, *rest])
 
+    def invoke(self, ctx: Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:  # of which Typer makes an exit code, without a word
+            raise typer.Abort from None
+
     def list_commands(self, ctx: Context) -> list[str]:
         return list(COMMANDS)
 

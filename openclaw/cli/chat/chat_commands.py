@@ -86,9 +86,10 @@ def run_group(name: str, rest: str, home: Path) -> int:
         words = [with_words, *words]
     sys.stdout.flush()
     try:
-        code = command.main(words, prog_name=f"/{name}", standalone_mode=False, obj=str(home))
-    except typer.Abort:
-        raise KeyboardInterrupt from None
+        with command.make_context(f"/{name}", words, obj=str(home)) as context:
+            code = command.invoke(context)
+    except typer.Exit as end:
+        code = end.exit_code
     except OpenclawError:
         raise
     except Exception as error:

@@ -124,7 +124,10 @@ def _serve(
     sys.stderr.write(f"openclaw serves {one_line(str(home.root))} at {url} (Ctrl-C ends it)\n")
     if open_:
         _open(f"{url}#{server.service.tokens.make_code()}")
-    server.run(sockets, hosts_of(addresses))
+    try:
+        server.run(sockets, hosts_of(addresses))
+    except KeyboardInterrupt:  # which is the way to end it
+        raise typer.Exit(130) from None
 
 
 def web(ctx: typer.Context) -> None:

@@ -537,6 +537,18 @@ def test_a_talk_on_a_terminal_shows_markdown_tools_and_toolbar(
     assert screen.end() == 0
 
 
+def test_control_c_at_the_question_of_a_command_is_told(terminal: Callable[..., Terminal]) -> None:
+    screen = terminal("chat")
+    screen.wait(lambda text: "mode ask" in text)
+    screen.send(f"/skills remove digest{ENTER}")
+    screen.wait(lambda text: "Delete skills/digest" in text)
+    time.sleep(0.6)
+    screen.send(CTRL_C)
+    screen.wait(lambda text: "interrupted; what was done so far is kept" in text)
+    screen.send(f"/quit{ENTER}")
+    assert screen.end() == 0
+
+
 def test_control_c_ends_an_answer_and_the_talk_goes_on(
     terminal: Callable[..., Terminal], fake_ollama: FakeOllama, tmp_path: Path
 ) -> None:

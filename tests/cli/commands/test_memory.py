@@ -190,6 +190,15 @@ def test_on_a_terminal_forgetting_asks_first(claw: Claw, reply: str, code: int) 
     assert ("tea" in claw.file()) == (reply == "n")
 
 
+@terminals
+def test_a_command_that_control_c_ends_says_so(claw: Claw) -> None:
+    terminal = on_terminal("-m", "openclaw", "memory", "forget", "tea")
+    terminal.expect("Forget this")
+    terminal.sendintr()
+    terminal.expect("openclaw: interrupted")
+    assert exit_code(terminal) == 130 and "tea" in claw.file()
+
+
 # ---- review
 
 
