@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
-from typing import TextIO
+from typing import Protocol, TextIO
 
 import typer
 
@@ -26,23 +27,54 @@ PASTED_SECONDS = 0.05
 CONTINUED_SECONDS = 0.2
 
 
-def read_reply(question: str, out: TextIO, keep: Callable[[str], None] = lambda typed: None) -> str:
+class Collector(Protocol):
+    """Collects what is typed while nothing is asked."""
+
+    def paused(self) -> AbstractContextManager[None]:
+        """Let a question read the keys."""
+
+    def keep(self, text: str) -> None:
+        """Take text that was typed at a question and is no reply."""
+
+
+_collector: ContextVar[Collector | None] = ContextVar("collector", default=None)
+
+
+@contextmanager
+def collected_by(collector: Collector) -> Iterator[None]:
+    """Have questions pause this collector, and hand it what does not count."""
+    token = _collector.set(collector)
+    try:
+        yield
+    finally:
+        _collector.reset(token)
+
+
+def read_reply(question: str, out: TextIO) -> str:
     """Show the question and read one line. Raises EOFError when there is none.
 
     On a terminal text that was typed before does not count. Neither does a reply within 0.3 s or a
-    part of a pasted text: the question is shown again. `keep` gets what did not count.
+    part of a pasted text: the question is shown again.
     """
+    collector = _collector.get()
+    if collector is None:
+        return _read_reply(question, out, lambda typed: None)
+    with collector.paused():
+        return _read_reply(question, out, collector.keep)
+
+
+def _read_reply(question: str, out: TextIO, keep: Callable[[str], None]) -> str:
     while True:
         out.write(question)
         out.flush()
         if not sys.stdin.isatty():
             return _line()
-        keep(take_typed(0.0))
-        if early := take_typed(TOO_SOON_SECONDS):
-            keep(early)
-            out.write("\nThat came too soon to be a reply.\n")
-            continue
         try:
+            keep(take_typed(0.0))
+            if early := take_typed(TOO_SOON_SECONDS):
+                keep(early)
+                out.write("\nThat came too soon to be a reply.\n")
+                continue
             wait_for_line(question, out)
             line = _line()
         except (EOFError, KeyboardInterrupt):

@@ -228,7 +228,8 @@ class Chat:
         word, *others = text[1:].split(maxsplit=1)
         name, rest = ALIASES.get(word, word), others[0].strip() if others else ""
         if shown := SHOWN.get(name):
-            self._say_all(shown(self.agent, self.session, rest))
+            with self.lines.ahead():
+                self._say_all(shown(self.agent, self.session, rest))
             return "", ""
         if name in COMMANDS:
             run = getattr(self, f"_{name}", None) or partial(self._run, name)
@@ -395,7 +396,8 @@ class Chat:
             self._say(f"\nMode of this chat: {self.agent.mode}")
 
     def _run(self, name: str, rest: str) -> None:
-        self._code = chat_commands.run_group(name, rest, self.agent.home.root) or self._code
+        with self.lines.ahead():
+            self._code = chat_commands.run_group(name, rest, self.agent.home.root) or self._code
 
     def _mode(self, rest: str) -> None:
         wanted = next((mode for mode in MODES if mode == rest), None)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from openclaw import __version__
 from openclaw.cli.chat.completion import CompletionSources, completions, sources_of
-from openclaw.cli.questions import TOO_SOON_SECONDS, is_yes, read_reply
+from openclaw.cli.questions import TOO_SOON_SECONDS, collected_by, is_yes, read_reply
 from openclaw.cli.typeahead import TypedAhead
 from openclaw.errors import UsageError
 from openclaw.home.attachments import read_stdin
@@ -154,8 +154,8 @@ class TypedLines:
         return COMMAND_SYNONYMS.get(text.strip(), self._pastes.prompt(text))
 
     def reply(self, question: str) -> str:
-        with self._typed.paused():
-            return read_reply(question, sys.stdout, self._typed.keep)
+        with collected_by(self._typed):
+            return read_reply(question, sys.stdout)
 
     @contextmanager
     def ahead(self) -> Iterator[None]:
@@ -163,7 +163,7 @@ class TypedLines:
 
         for pressed in get_typeahead(self._session.app.input):
             self._typed.press(pressed)
-        with self._typed:
+        with self._typed, collected_by(self._typed):
             yield
 
 

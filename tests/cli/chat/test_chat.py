@@ -542,11 +542,25 @@ def test_control_c_at_the_question_of_a_command_is_told(terminal: Callable[..., 
     screen.wait(lambda text: "mode ask" in text)
     screen.send(f"/skills remove digest{ENTER}")
     screen.wait(lambda text: "Delete skills/digest" in text)
-    time.sleep(0.6)
     screen.send(CTRL_C)
-    screen.wait(lambda text: "interrupted; what was done so far is kept" in text)
+    screen.wait(lambda text: "\ninterrupted; what was done so far is kept" in text)
     screen.send(f"/quit{ENTER}")
     assert screen.end() == 0
+
+
+def test_what_is_typed_while_a_command_runs_is_not_echoed_and_waits_in_the_line(
+    terminal: Callable[..., Terminal], fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.say("Hello.", Answer("Hello.", stall=2.0))
+    screen = terminal("chat", "--session", "tale", "hi")
+    screen.wait(lambda text: "Hello." in text and "% of 8,192" in text)
+    screen.send(f"/sessions replay tale{ENTER}")
+    while len(fake_ollama.chats) < 2:
+        time.sleep(0.05)
+    screen.send("and then")
+    text = screen.wait(lambda text: "> and then" in text)
+    assert "1 same, 0 differ" in text and text.count("and then") == 1
+    screen.child.close(force=True)
 
 
 def test_control_c_ends_an_answer_and_the_talk_goes_on(
