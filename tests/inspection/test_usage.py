@@ -125,7 +125,7 @@ def test_as_json_there_are_sums_in_all_by_model_and_by_day(store: SessionStore) 
 
 def test_since_a_day_leaves_older_turns_out_and_wants_a_date(store: SessionStore) -> None:
     saved(store, "trip", [COLD])
-    assert "no questions asked yet" in claw("usage", "--since", "2026-11-22")
+    assert "no questions asked since then" in claw("usage", "--since", "2026-11-22")
     assert "not a date" in claw.error("usage", "--since", "soonish", code=2)
 
 

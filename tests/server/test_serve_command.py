@@ -143,6 +143,8 @@ def test_what_cannot_be_served_is_told(
 
 
 def test_a_token_is_shown_once_and_removed(home: Path) -> None:
+    none = openclaw("serve", "token")
+    assert none.stdout == "" and none.stderr == "no tokens yet\n"
     token = openclaw("serve", "token", "add", "webui", "--scope", "chat").stdout.strip()
     assert Tokens(tokens_file(Home(home))).scopes_of(token) == frozenset({"chat"})
     assert token not in openclaw("serve", "token").stdout

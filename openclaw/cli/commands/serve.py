@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from openclaw.cli.current_home import current_home
-from openclaw.cli.formatting import print_json, table
+from openclaw.cli.formatting import Column, print_json, print_listing
 from openclaw.cli.options import make_group
 from openclaw.cli.questions import refuse_inside_agent, write_after_yes
 from openclaw.errors import OpenclawError, UsageError
@@ -175,8 +175,9 @@ def token(
     refuse_inside_agent("tokens")
     file = tokens_file(home)
     if action == "list":
-        rows = [(each, known.get("scope", "")) for each, known in read_tokens(file).items()]
-        typer.echo(table(rows, ("NAME", "SCOPE")))
+        found = [{"name": name} | known for name, known in read_tokens(file).items()]
+        columns: dict[str, Column] = {"NAME": "name", "SCOPE": "scope"}
+        print_listing(found, columns, as_json=False, empty="no tokens yet")
     elif action not in ("add", "remove") or not name:
         raise UsageError("say add NAME, remove NAME or list", "openclaw serve token add webui")
     elif action == "add":

@@ -57,12 +57,15 @@ def show_all(
     file = todo_file(home)
     todos = _due(file.items(), due, overdue)
     shown = [todo for todo in todos if everything or (as_json and not chosen) or not todo.done]
-    none = "no to-dos yet" if everything else "nothing to do"
+    if chosen:
+        none = "nothing is overdue" if due in ("", "overdue") else "nothing is due then"
+    else:
+        none = "no to-dos yet" if everything else "nothing to do"
     print_listing(
         file.as_json(shown),
         COLUMNS,
         as_json=as_json,
-        empty="nothing is due then" if chosen else none,
+        empty=none,
     )
 
 

@@ -51,7 +51,7 @@ def usage(
 def usage_lines(turns: Sequence[TurnUsage], *, whole: bool = False) -> list[str]:
     """Return sums in all, by model and by day: the newest days only, unless `whole`."""
     if not turns:
-        return ["no questions asked yet"]
+        return [f"no questions asked {'since then' if whole else 'yet'}"]
     models = group_turns(turns, lambda turn: turn.model)
     models.sort(key=lambda row: -row.prompt_tokens)
     days = group_turns(turns, lambda turn: turn.day)

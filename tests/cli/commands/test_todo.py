@@ -180,6 +180,13 @@ def test_what_is_due_can_be_chosen(claw: Claw) -> None:
     assert [t["overdue"] for t in claw.json("todo", "list", "--overdue")] == [True]
 
 
+def test_an_empty_list_says_what_was_looked_for(claw: Claw) -> None:
+    for words in (["--overdue"], ["--due", "overdue"]):
+        assert claw("todo", "list", *words) == "" and claw.err == "nothing is overdue\n"
+    claw("todo", "list", "--overdue", "--due", "2031-01-01")
+    assert claw.err == "nothing is due then\n"
+
+
 def test_the_table_marks_what_is_overdue(claw: Claw) -> None:
     claw("todo", "add", "late", "--due", "2020-01-01")
     lines = claw("todo").splitlines()
