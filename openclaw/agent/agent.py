@@ -81,8 +81,7 @@ class Agent(OpenHome):
             starts = turn_starts(session.messages)
             if len(starts) <= KEPT:
                 raise UsageError(
-                    f"nothing to compact: the last {KEPT} exchanges stay, and there are"
-                    f" {len(starts)}",
+                    f"nothing to compact: the last {KEPT} exchanges stay, and it has {len(starts)}",
                     "it is done by itself when the window is full",
                 )
             builder = self._request_builder(session)

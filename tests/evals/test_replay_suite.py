@@ -188,7 +188,7 @@ def test_a_line_that_cannot_be_read_fails_the_suite(suite: Path, fake_ollama: Fa
     out = claw("sessions", "test", str(suite), code=1)
     assert "FAIL  one.expect.md line 2: not understood: is nice" in out
     assert "FAIL  one.expect.md line 3: there is no turn 7" in out
-    assert "  ok    turn 2" in out
+    assert "  ok    turn 2" in out and "1 session, 1 turn, 1 expectation: " in out
 
 
 def test_an_empty_folder_a_file_that_is_no_session_and_a_second_copy_are_told(

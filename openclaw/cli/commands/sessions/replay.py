@@ -250,5 +250,6 @@ def suite_closing(done: Sequence[tuple[SuiteCase, Sequence[CheckedTurn]]]) -> st
     passed = "all turns passed" if turns else "no turn was run"
     words = f"{count_of(failed, 'turn')} failed" if failed else passed
     words += f", {count_of(faults, 'fault')}" if faults else ""
-    sizes = f"{count_of(len(done), 'session')}, {len(turns)} turns, {checks} expectations"
+    counts = {"session": len(done), "turn": len(turns), "expectation": checks}
+    sizes = ", ".join(count_of(number, what) for what, number in counts.items())
     return f"\n{sizes}: {words}"
