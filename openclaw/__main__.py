@@ -19,12 +19,16 @@ def main() -> None:
     # Importing makes no garbage: looking for it every 700 objects is a fifth of a start, and even
     # once a twentieth of a prompt, which makes 70,000 objects.
     gc.set_threshold(100_000, 20, 20)
-    from openclaw.cli.early_search import search_early
+    try:
+        from openclaw.cli.early_search import search_early
 
-    search = search_early(sys.argv[1:])
-    from openclaw.cli.main import run
-
-    leave(run(search=search))
+        search = search_early(sys.argv[1:])
+        from openclaw.cli.main import run
+    except KeyboardInterrupt:
+        sys.stderr.write("\nopenclaw: interrupted\n")
+        leave(130)
+    else:
+        leave(run(search=search))
 
 
 def leave_out_current_folder() -> None:

@@ -68,3 +68,19 @@ def test_words_that_cannot_be_printed_are_a_failure(code: int) -> None:
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         done = python(f"from openclaw.__main__ import leave; print(1); leave({code})", full)
     assert done.returncode == (code or 1)
+
+
+def test_a_control_c_while_the_program_loads_shows_no_trace() -> None:
+    code = """
+import sys
+class Pressed:
+    def find_spec(self, name, path=None, target=None):
+        if name == "openclaw.cli.main":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Pressed())
+sys.argv = ["openclaw", "todo", "list"]
+from openclaw.__main__ import main
+main()
+"""
+    done = python(code)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "\nopenclaw: interrupted\n")
