@@ -352,17 +352,20 @@ class Chat:
             self._say(f"to take it back: /sessions restore {self.session.id}")
 
     def _retry(self, rest: str) -> None:
-        asked = self._take_back_last()
+        asked = self._take_back_last(rest)
         self._show_prompt(asked)
         self._turn(asked)
 
     def _edit(self, rest: str) -> None:
         if not self.lines.interactive:
             raise UsageError("/edit needs a terminal", "/undo, then ask in other words")
-        self._draft = self._take_back_last().as_typed
+        self._draft = self._take_back_last(rest).as_typed
 
-    def _take_back_last(self) -> LastPrompt:
-        """Take back the last turn; returns its prompt."""
+    def _take_back_last(self, rest: str) -> LastPrompt:
+        """Take back the last turn; returns its prompt. UsageError for words behind the command."""
+        if rest:
+            hint = "/retry asks the same again, /edit lets you change it"
+            raise UsageError(f"what is '{one_line(rest)}'?", hint)
         asked = self._asked or chat_history.find_last_prompt(self.session)
         if asked.is_said:
             self.session = chat_history.take_back(self.agent, self.session, self._say)

@@ -131,6 +131,13 @@ def test_edit_puts_the_prompt_back_into_the_input_line(here: Conversation) -> No
     assert here.keys.drafts[-2:] == ["wrold", ""] and here.said == ["hello", "world"]
 
 
+def test_words_behind_retry_and_edit_take_nothing_back(here: Conversation) -> None:
+    here.type("hello", lines=("Hi.",))
+    shown = here.type("/retry in French", "/edit in French")
+    assert shown.count("what is 'in French'?") == 2 and here.said == ["hello"]
+    assert len(here.chat.session.messages) == 2
+
+
 def test_with_nothing_asked_there_is_nothing_to_ask_again(here: Conversation) -> None:
     assert "nothing was asked yet" in here.type("/retry", "/edit")
 
