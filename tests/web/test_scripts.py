@@ -279,6 +279,27 @@ def test_an_answer_goes_on_after_broken_streams_without_a_word_lost_or_doubled(
     )
 
 
+def test_only_the_run_that_is_answered_takes_a_connection(script: Script) -> None:
+    script(
+        "#/s/a/todos/",
+        f"""{RUN}
+        let sent = 0, end_first;
+        const begun = {{ session_id: "a", message: "hello" }};
+        routes["POST /api/chat"] = () => ({{ ...begun, run_id: `r${{sent += 1}}` }});
+        routes["GET /api/runs/r1/events"] = () => new Promise((told) => {{
+          end_first = () => told({{ stream: done(1) + end }});
+        }});
+        routes["GET /api/runs/r2/events"] = {{ stream: done(1) + end }};
+        await send("hello"); await send("and then?");
+        const events = (path) => path.endsWith("/events");
+        const asked = () => calls.map((each) => each.path).filter(events);
+        assert.deepEqual(asked(), ["/api/runs/r1/events"]);
+        end_first(); await wait(20);
+        assert.deepEqual(asked(), ["/api/runs/r1/events", "/api/runs/r2/events"]);
+        assert.equal(get("stop").hidden, true);""",
+    )
+
+
 def test_a_new_file_of_the_page_takes_the_place_of_none(script: Script) -> None:
     script(
         "#/s/a/files/",

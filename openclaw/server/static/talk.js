@@ -7,10 +7,11 @@ const PAGE = 50;
 const NEAR = 80;
 
 /**
- * The runs of the conversation that are followed, the one that is answered first.
- * @type {Map<string, AbortController>}
+ * The runs of the conversation that have not ended, in their order, each with its article.
+ * @type {Map<string, any>}
  */
 const runs = new Map();
+let following = new AbortController();
 let shown = PAGE;
 /** @type {() => void} */
 let changed = () => {};
@@ -63,7 +64,7 @@ function fit(area) {
  * @param {string} session
  */
 export async function open(session, keep = false) {
-  for (const each of runs.values()) each.abort();
+  following.abort();
   runs.clear();
   if (!keep) shown = PAGE;
   const box = get("messages");
@@ -85,7 +86,7 @@ export async function open(session, keep = false) {
     box.replaceChildren(...messages.map(showMessage));
     for (const run of found.run ? [found.run, ...found.queued] : []) {
       box.append(bubble(run.message));
-      hear(run.id);
+      addRun(run.id);
     }
     if (!keep) scrollDown();
   } catch (error) {
@@ -176,7 +177,7 @@ async function ask() {
     box.append(bubble(begun.message));
     scrollDown();
     changed();
-    return hear(begun.run_id);
+    addRun(begun.run_id);
   } catch (error) {
     if (view.session !== session) return sessionStorage.setItem(draftKey(session), typed);
     setPrompt([typed, prompt.value].filter(Boolean).join("\n"));
@@ -226,30 +227,34 @@ export function stop() {
   if (run) call("POST", `/api/runs/${run}/stop`).catch(() => {});
 }
 
-/**
- * Show a run to its end.
- * @param {string} id
- */
-async function hear(id) {
-  const mine = new AbortController();
-  runs.set(id, mine);
-  setRunning(true);
+/** @param {string} id */
+function addRun(id) {
   const article = make("article", { class: "agent", "aria-label": "Agent", "aria-busy": "true" });
   get("messages").append(article);
-  const told = new Telling(article, id);
-  try {
-    await follow(id, (event) => told.hear(event), mine.signal, (lost) => {
-      get("state").textContent = lost ? "connection lost, trying again" : "";
-    });
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return open(view.session, true);
-    article.append(problem(error));
+  runs.set(id, article);
+  setRunning(true);
+  if (runs.size === 1) followRuns();
+}
+
+/** Show each run to its end, one after the other: a browser has six connections to a server. */
+async function followRuns() {
+  const { signal } = (following = new AbortController());
+  for (const [id, article] of runs) {
+    const told = new Telling(article, id);
+    try {
+      await follow(id, (event) => told.hear(event), signal, (lost) => {
+        get("state").textContent = lost ? "connection lost, trying again" : "";
+      });
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return open(view.session, true);
+      article.append(problem(error));
+    }
+    if (signal.aborted) return;
+    article.removeAttribute("aria-busy");
+    runs.delete(id);
+    setRunning(runs.size > 0);
+    changed();
   }
-  if (mine.signal.aborted) return;
-  article.removeAttribute("aria-busy");
-  runs.delete(id);
-  setRunning(runs.size > 0);
-  changed();
 }
 
 /** What a run tells, in its article. */
