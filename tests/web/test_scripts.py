@@ -367,3 +367,18 @@ def test_undo_stands_below_the_newest_answer_only(script: Script) -> None:
         await send("hello"); await wait(20);
         assert.equal(buttons().length, 0);""",
     )
+
+
+def test_a_question_that_is_stopped_is_no_longer_asked(script: Script) -> None:
+    script(
+        "#/s/a/todos/",
+        f"""{RUN}
+        const action = {{ effect: "write" }};
+        const asked = {{ id: "q", action, call: "write_file", sources: [], offers: [] }};
+        const stream = frame(1, {{ event: "question", ...asked }});
+        const stopped = frame(2, {{ event: "error", message: "interrupted" }});
+        routes["GET /api/runs/r/events"] = () => ({{ stream: stream + stopped + end }});
+        await send("hello"); await wait(20);
+        assert(find("interrupted", get("messages")));
+        assert.equal(find("Once", get("messages")), undefined);""",
+    )

@@ -333,6 +333,7 @@ class Telling {
         break;
       case "error":
         forgetEarlier();
+        this.question?.remove();
         this.article.append(make("p", { class: "problem", role: "alert", text: event.message + (event.hint ? ` (${event.hint})` : "") }));
         break;
     }
