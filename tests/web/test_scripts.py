@@ -382,3 +382,15 @@ def test_a_question_that_is_stopped_is_no_longer_asked(script: Script) -> None:
         assert(find("interrupted", get("messages")));
         assert.equal(find("Once", get("messages")), undefined);""",
     )
+
+
+def test_words_before_a_call_stand_before_it_after_a_reload_too(script: Script) -> None:
+    script(
+        "#/s/b/todos/",
+        """const used = { tool: "read_file", input: { path: "a.md" }, output: "one", ok: true };
+        const said = { role: "assistant", content: "I look.", html: "I look.", tool_calls: [used] };
+        routes["GET /api/sessions/a"] = talk("A", said);
+        location.hash = "#/s/a/todos/"; await wait();
+        const [article] = get("messages").children;
+        assert.deepEqual(article.children.map((each) => each.attributes.class), ["md", "tool"]);""",
+    )

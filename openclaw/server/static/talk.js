@@ -119,12 +119,12 @@ function bubble(text, at = "", number = 0) {
 function showMessage(message) {
   if (message.role === "user") return bubble(message.content, message.at, message.number);
   const article = make("article", { class: "agent", "aria-label": "Agent" });
+  if (message.content) article.append(rendered(message.html || ""));
   for (const used of message.tool_calls || []) {
     const line = toolLine(used.tool, used.input);
     fillTool(line, used.output, used.ok, 0, "");
     article.append(line);
   }
-  if (message.content) article.append(rendered(message.html || ""));
   return article;
 }
 

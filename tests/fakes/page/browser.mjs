@@ -42,7 +42,10 @@ class Element {
     const named = (each) => [each.tagName.toLowerCase(), `.${each.attributes.class}`];
     return this.all().filter((each) => names.split(", ").some((name) => named(each).includes(name)));
   }
-  querySelector(data) { return this.all().find((each) => each.dataset[data.slice(6, -1)]) || null; }
+  querySelector(name) {
+    if (name.startsWith(".")) return this.querySelectorAll(name)[0] || null;
+    return this.all().find((each) => each.dataset[name.slice(6, -1)]) || null;
+  }
   setRangeText(text, from, end) { this.value = this.value.slice(0, from) + text + this.value.slice(end); }
   setSelectionRange() {}
   focus() { document.activeElement = this; }
