@@ -30,6 +30,16 @@ def _render_link(self: Any, tokens: Sequence[Token], at: int, options: Any, env:
     return str(self.renderToken(tokens, at, options, env))
 
 
+def _render_cell(self: Any, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+    """The page's content security policy lets no `style` through, so a cell has `align`."""
+    cell = tokens[at]
+    if style := cell.attrs.pop("style", ""):
+        cell.attrSet("align", str(style).removeprefix("text-align:"))
+    return str(self.renderToken(tokens, at, options, env))
+
+
 _RENDERER = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table")
 _RENDERER.add_render_rule("image", _render_image)
 _RENDERER.add_render_rule("link_open", _render_link)
+_RENDERER.add_render_rule("th_open", _render_cell)
+_RENDERER.add_render_rule("td_open", _render_cell)

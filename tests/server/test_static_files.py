@@ -43,10 +43,11 @@ def test_the_files_are_few_small_and_load_nothing_from_elsewhere() -> None:
             '<a href="https://evil.example/?q=secret" rel="noreferrer noopener">i</a>',
         ),
         ('!["><img src=x>](https://x/)', "&quot;&gt;&lt;img src=x&gt;"),
+        ("|a|\n|-:|\n|1|", '<td align="right">1</td>'),
         ("a\u202eb", "<p>a<U+202E>b</p>".replace("<U", "&lt;U").replace("E>", "E&gt;")),
     ],
 )
 def test_markdown_of_others_brings_no_html_and_loads_no_image(text: str, html: str) -> None:
     made = to_html(text)
     assert html in made
-    assert "<img" not in made and "<script" not in made
+    assert "<img" not in made and "<script" not in made and "style=" not in made
