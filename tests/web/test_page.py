@@ -257,16 +257,27 @@ def test_a_draft_survives_a_reload_and_a_long_talk_shows_its_end(
     store = SessionStore(home / "sessions", home / ".openclaw" / "locks")
     session = store.new("long", "ollama/fake:1b")
     for number in range(500):
-        session.messages += [Entry("user", f"ask {number}"), Entry("assistant", f"say {number}")]
+        said = "- a\n- b\n" * (number % 30) + f"say {number}"
+        session.messages += [Entry("user", f"ask {number}"), Entry("assistant", said)]
     store.save(session)
     page.open("/s/long/todos/")
     page.sees("say 499", "#messages")
     assert len(page.all("article")) == 50
+    page.wait(lambda: abs(below_the_end(page)) < 2)
+    page.browser.execute_script("document.getElementById('scroll').scrollTop = 0")
+    below = below_the_end(page)
     page.press("Older messages")
     page.wait(lambda: len(page.all("article")) == 100)
+    page.wait(lambda: abs(below_the_end(page) - below) < 2)
     page.find("#prompt").send_keys("half a thou")
     page.browser.refresh()
     page.wait(lambda: page.find("#prompt").get_attribute("value") == "half a thou")
+
+
+def below_the_end(page: Page) -> float:
+    """How many pixels of the talk are below those that are seen."""
+    script = "const b = document.getElementById('scroll'); return b.scrollHeight - b.scrollTop"
+    return float(page.browser.execute_script(f"{script} - b.clientHeight"))
 
 
 @pytest.mark.slow

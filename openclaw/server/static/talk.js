@@ -83,12 +83,15 @@ export async function open(session, keep = false) {
     get("title").textContent = found.title || session;
     get("older").hidden = !found.left_out;
     const messages = found.run ? beforeRun(found.messages, found.run) : found.messages;
+    const scroll = get("scroll");
+    const below = scroll.scrollHeight - scroll.scrollTop;
     box.replaceChildren(...messages.map(showMessage));
     for (const run of found.run ? [found.run, ...found.queued] : []) {
       box.append(bubble(run.message));
       addRun(run.id);
     }
-    if (!keep) scrollDown();
+    if (keep) scroll.scrollTop = scroll.scrollHeight - below;
+    else scrollDown();
   } catch (error) {
     if (session === view.session) box.replaceChildren(problem(error));
   }
