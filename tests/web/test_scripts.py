@@ -394,3 +394,22 @@ def test_words_before_a_call_stand_before_it_after_a_reload_too(script: Script) 
         const [article] = get("messages").children;
         assert.deepEqual(article.children.map((each) => each.attributes.class), ["md", "tool"]);""",
     )
+
+
+def test_a_new_link_in_the_same_tab_goes_on_where_the_token_ended(script: Script) -> None:
+    script(
+        "#/s/a/files/workspace%2Fx.md",
+        f"""{EDIT}
+        routes["POST /api/files"] = {{ status: 401, error: "a token is needed" }};
+        await find("Save").fire("click"); await wait();
+        assert.equal(get("locked").open, true);
+        assert.equal(area().value, "one\\nmine\\n");
+        routes["POST /api/login"] = {{ token: "new" }};
+        routes["POST /api/files"] = {{ merged: false }};
+        location.hash = "#code-of-a-new-link-0123456789"; await wait(20);
+        assert.equal(get("locked").open, false);
+        assert.equal(location.hash, "#/s/a/files/workspace%2Fx.md");
+        assert.equal(area().value, "one\\nmine\\n");
+        await find("Save").fire("click"); await wait();
+        assert.equal(calls.at(-1).headers.Authorization, "Bearer new");""",
+    )

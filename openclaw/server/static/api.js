@@ -21,10 +21,10 @@ export function onRefused(listener) {
   refused = listener;
 }
 
-/** Exchange the code of a link, if the address has one. */
+/** Exchange the code of a link, and tell whether the address has one. */
 export async function logIn() {
   const code = location.hash.slice(1);
-  if (!/^[\w-]{20,}$/.test(code)) return;
+  if (!/^[\w-]{20,}$/.test(code)) return false;
   history.replaceState(null, "", "/");
   const answer = await fetch("/api/login", {
     method: "POST",
@@ -32,6 +32,7 @@ export async function logIn() {
     body: JSON.stringify({ code }),
   });
   if (answer.ok) sessionStorage.setItem(KEY, (await answer.json()).token);
+  return true;
 }
 
 /**

@@ -108,9 +108,7 @@ function moveTab(by) {
 }
 
 function tellToken() {
-  document.body.replaceChildren(make("main", { class: "locked" }, make("h1", { text: "openclaw" }),
-    make("p", { text: "This page needs a link that only your terminal can give. Type there:" }),
-    make("pre", { text: "openclaw serve --link" }), make("p", { text: "and open what it prints, within two minutes." })));
+  if (!get("locked").open) get("locked").showModal();
 }
 
 onRefused(tellToken);
@@ -126,7 +124,13 @@ get("new").addEventListener("click", () => {
 get("filter").addEventListener("input", showSessions);
 get("session-list").addEventListener("click", () => showColumn("talk"));
 for (const each of get("views").children) each.addEventListener("click", () => showColumn(each.dataset.view));
-addEventListener("hashchange", show);
+addEventListener("hashchange", async () => {
+  if (!(await logIn())) return show();
+  get("locked").close();
+  opened = "?";
+  go({});
+  loadSessions();
+});
 addEventListener("beforeunload", (event) => {
   if (isEdited()) event.preventDefault();
 });

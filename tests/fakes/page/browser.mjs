@@ -48,6 +48,8 @@ class Element {
   }
   setRangeText(text, from, end) { this.value = this.value.slice(0, from) + text + this.value.slice(end); }
   setSelectionRange() {}
+  showModal() { this.open = true; }
+  close() { this.open = false; }
   focus() { document.activeElement = this; }
   async dispatchEvent(event) {
     for (const listener of this.on[event.type] || []) await listener({ target: this, preventDefault() {}, stopImmediatePropagation() {}, ...event });
