@@ -15,7 +15,7 @@ from openclaw.server.routes.page_routes import STATIC
 
 BROWSER = Path(__file__).parents[1] / "fakes" / "page" / "browser.mjs"
 HEAD = """import assert from "node:assert";
-import { calls, find, get, routes, wait } from "./browser.mjs";
+import { calls, find, focusWindow, get, routes, wait } from "./browser.mjs";
 const talk = (title, ...messages) => ({ title, messages, left_out: 0, run: null, queued: [] });
 Object.assign(routes, {
   "GET /api/sessions/a": talk("A"),
@@ -412,4 +412,25 @@ def test_a_new_link_in_the_same_tab_goes_on_where_the_token_ended(script: Script
         assert.equal(area().value, "one\\nmine\\n");
         await find("Save").fire("click"); await wait();
         assert.equal(calls.at(-1).headers.Authorization, "Bearer new");""",
+    )
+
+
+def test_a_tab_that_is_looked_at_again_shows_what_was_said_elsewhere(script: Script) -> None:
+    script(
+        "#/s/a/todos/",
+        f"""{RUN}
+        const listed = (updated_at) => [{{ id: "a", title: "A", updated_at }}];
+        const open = (path) => path.startsWith("/api/sessions/a?");
+        const opened = () => calls.filter((each) => open(each.path)).length;
+        routes["GET /api/sessions"] = listed("10:00"); focusWindow(); await wait();
+        const before = opened();
+        focusWindow(); await wait();
+        assert.equal(opened(), before);
+        routes["GET /api/sessions/a"] = talk("A", {{ role: "user", content: "elsewhere" }});
+        routes["GET /api/sessions"] = listed("10:01"); focusWindow(); await wait();
+        assert(find("elsewhere", get("messages")));
+        routes["GET /api/runs/r/events"] = {{ stream: done(1) + end }};
+        routes["GET /api/sessions"] = listed("10:02");
+        await send("hello"); await wait(20); focusWindow(); await wait();
+        assert.equal(opened(), before + 1);""",
     )

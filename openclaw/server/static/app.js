@@ -2,7 +2,7 @@
 import { fetchJson, logIn, onRefused } from "./api.js";
 import { address, button, get, go, make, minute, problem, view } from "./dom.js";
 import { TABS, fill, isEdited, refresh } from "./tabs.js";
-import { open, start, stop } from "./talk.js";
+import { isRunning, open, start, stop } from "./talk.js";
 
 /** @type {any[]} */
 let sessions = [];
@@ -70,6 +70,15 @@ async function loadSessions() {
   }
 }
 
+/** Show what another tab, or the terminal, has added to the conversation meanwhile. */
+async function catchUp() {
+  const find = () => sessions.find((each) => each.id === view.session);
+  const before = find();
+  await loadSessions();
+  const now = find();
+  if (now && !isRunning() && (now.running || now.updated_at !== before?.updated_at)) await open(view.session, true);
+}
+
 function changed() {
   opened = view.session;
   loadSessions();
@@ -135,6 +144,6 @@ addEventListener("beforeunload", (event) => {
   if (isEdited()) event.preventDefault();
 });
 addEventListener("keydown", onKey);
-addEventListener("focus", loadSessions);
+addEventListener("focus", catchUp);
 showColumn("talk");
 await Promise.all([show(), loadSessions()]);

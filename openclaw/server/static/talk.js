@@ -160,7 +160,7 @@ async function ask() {
   if (!typed) return;
   const { session } = view;
   const command = typed.match(/^\/([\w-]+)(?:\s+([\s\S]*))?$/);
-  const body = { message: typed, skill: "", session_id: session || null, stream: false, queue: runs.size > 0 };
+  const body = { message: typed, skill: "", session_id: session || null, stream: false, queue: isRunning() };
   setPrompt("");
   try {
     if (command) {
@@ -218,6 +218,10 @@ async function runCommand(name, words) {
   return true;
 }
 
+export function isRunning() {
+  return runs.size > 0;
+}
+
 /** @param {boolean} running */
 function setRunning(running) {
   get("stop").hidden = !running;
@@ -241,6 +245,7 @@ function addRun(id) {
 
 /** Show each run to its end, one after the other: a browser has six connections to a server. */
 async function followRuns() {
+  following.abort();
   const { signal } = (following = new AbortController());
   for (const [id, article] of runs) {
     const told = new Telling(article, id);
@@ -255,7 +260,7 @@ async function followRuns() {
     if (signal.aborted) return;
     article.removeAttribute("aria-busy");
     runs.delete(id);
-    setRunning(runs.size > 0);
+    setRunning(isRunning());
     changed();
   }
 }

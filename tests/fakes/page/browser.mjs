@@ -104,5 +104,6 @@ Object.assign(routes, {
 });
 
 export const get = (id) => document.getElementById(id);
+export const focusWindow = () => listeners.focus.forEach((each) => each());
 export const wait = (ms = 5) => new Promise((done) => setTimeout(done, ms));
 export const find = (text, within = body) => within.all().find((each) => each.textContent === text);
