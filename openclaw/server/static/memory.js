@@ -22,12 +22,12 @@ export async function fillMemory(box, act) {
       const { n } = await findAgain("/api/review", note);
       await call("POST", "/api/review", { [verb]: [String(n)] });
     });
-    const rows = waiting.map((/** @type {any} */ note) => [note.text, note.source || "",
+    const rows = waiting.map((/** @type {any} */ note) => [make("span", { text: note.text }), note.source || "",
       make("span", {}, ...[["Remember", "accept"], ["Reject", "reject"]].map(([name, verb]) =>
         button(name, () => review(note, verb), { "aria-label": `${name}: ${note.text}` })))]);
     box.append(block("Waiting for your yes", table(["Memory", "From", "Change"], rows)));
   }
-  const rows = notes.map((/** @type {any} */ note) => [note.text, note.category, note.date || "", fileLink(note.path, note.line),
+  const rows = notes.map((/** @type {any} */ note) => [make("span", { text: note.text }), note.category, note.date || "", fileLink(note.path, note.line),
     button("Forget", () => act(async () => {
       const { path, line } = await findAgain("/api/memory", note);
       await call("DELETE", `/api/memory?note=${encodeURIComponent(`${path}:${line}`)}`);
