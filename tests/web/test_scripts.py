@@ -434,3 +434,16 @@ def test_a_tab_that_is_looked_at_again_shows_what_was_said_elsewhere(script: Scr
         await send("hello"); await wait(20); focusWindow(); await wait();
         assert.equal(opened(), before + 1);""",
     )
+
+
+def test_keys_of_an_input_method_choose_no_completion(script: Script) -> None:
+    script(
+        "#/s/a/todos/",
+        """get("prompt").value = "/week";
+        await get("prompt").fire("input"); await wait();
+        assert.equal(get("choices").hidden, false);
+        await get("prompt").fire("keydown", { key: "Enter", isComposing: true });
+        assert.equal(get("prompt").value, "/week");
+        await get("prompt").fire("keydown", { key: "Tab" });
+        assert.equal(get("prompt").value, "/weekly ");""",
+    )

@@ -98,6 +98,7 @@ function showColumn(name) {
 function onKey(event) {
   const at = /** @type {HTMLElement} */ (event.target);
   const inText = /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName);
+  if (event.isComposing) return; // an input method takes the keys
   if (event.key === "Escape" && !get("help").open) stop();
   else if (event.key === "?" && !inText) get("help").showModal();
   else if (event.altKey && event.key === "n") go({ session: "" });

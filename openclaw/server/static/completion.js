@@ -36,7 +36,7 @@ export function completePrompt() {
   prompt.addEventListener("input", () => offer(prompt));
   prompt.addEventListener("blur", () => setTimeout(close, 200));
   prompt.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
-    if (!choices.length) return;
+    if (!choices.length || event.isComposing) return;
     if (event.key === "ArrowDown" || event.key === "ArrowUp") choose(chosen + (event.key === "ArrowDown" ? 1 : -1));
     else if (event.key === "Tab" || event.key === "Enter") take(prompt);
     else if (event.key === "Escape") close();
