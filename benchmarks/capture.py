@@ -24,10 +24,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-TOP = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(TOP))  # for `python benchmarks/capture.py`
-
-from openclaw.nlp.statements import find_candidates, lasting_facts  # noqa: E402
+from openclaw.nlp.statements import find_candidates, lasting_facts
 
 DATA = Path(__file__).resolve().parent / "capture_data"
 SETS = ("tuned", "held", "fresh", "last")

@@ -30,18 +30,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-TOP = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(TOP))  # for `python benchmarks/git.py`
-
-from openclaw.agent.agent import Agent  # noqa: E402
-from openclaw.config import Settings  # noqa: E402
-from openclaw.config.settings import Git  # noqa: E402
-from openclaw.events import ToolEnd  # noqa: E402
-from openclaw.sessions.session import Session  # noqa: E402
-from openclaw.storage.home import Home  # noqa: E402
-from openclaw.storage.new_home import create_home  # noqa: E402
-from tests.fakes.scripted import ScriptedModel  # noqa: E402
-from tests.fakes.talk import call  # noqa: E402
+from openclaw.agent.agent import Agent
+from openclaw.config import Settings
+from openclaw.config.settings import Git
+from openclaw.events import ToolEnd
+from openclaw.sessions.session import Session
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
+from tests.fakes.scripted import ScriptedModel
+from tests.fakes.talk import call
 
 AIM_MS = 40.0
 PARTS = ("COST", "SAFETY", "UNDO")

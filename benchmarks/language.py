@@ -18,11 +18,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-TOP = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(TOP))  # for `python benchmarks/language.py`
-
-from openclaw.nlp.classifier import read_message  # noqa: E402
-from training import train  # noqa: E402
+from openclaw.nlp.classifier import read_message
+from training import train
 
 DATA = Path(__file__).resolve().parent / "language_data"
 TIMED = 500

@@ -22,21 +22,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-TOP = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(TOP))  # for `python benchmarks/lint.py`
-
-from benchmarks.lint_data import make  # noqa: E402
-from benchmarks.lint_faults import (  # noqa: E402
-    PLANTED,
-    Plant,
-)
-from benchmarks.startup import (  # noqa: E402
-    OPENCLAW,
-    environment,
-)
-from openclaw.maintenance.memory_lint import lint_home  # noqa: E402
-from openclaw.storage.home import Home  # noqa: E402
-from openclaw.storage.new_home import create_home  # noqa: E402
+from benchmarks.lint_data import make
+from benchmarks.lint_faults import PLANTED, Plant
+from benchmarks.startup import OPENCLAW, environment
+from openclaw.maintenance.memory_lint import lint_home
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
 
 SEEDS = (1, 2, 3, 4, 5, 6)
 RUNS = 3

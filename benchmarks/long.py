@@ -20,13 +20,9 @@ its process is measured by benchmarks.recall.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import mean, median
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # for `python benchmarks/long.py`
 
 from benchmarks.long_find import Found, count_in, look, memory_lines, misses, text_of
 from benchmarks.long_measure import band, harness_ms, read_anew, reused, share_of

@@ -1,6 +1,6 @@
 """How quick the page is in a browser: its first view, and what a streamed token costs.
 
-    python benchmarks/page.py [ROUNDS]
+    python -m benchmarks.page [ROUNDS]
 
 Prints one Markdown table: medians of ROUNDS rounds (default 5) in Debian's Chromium, driven by
 selenium (extra `dev`). A loopback server that speaks Ollama's API is the model; it writes 400
@@ -19,15 +19,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-TOP = Path(__file__).parent.parent
-sys.path.insert(0, str(TOP))  # for `python benchmarks/page.py`
-
-from openclaw.messages import Entry  # noqa: E402
-from openclaw.server.server_client import RunningServer  # noqa: E402
-from openclaw.sessions.store import SessionStore  # noqa: E402
-from openclaw.storage.new_home import create_home  # noqa: E402
-from tests.fakes.ollama_server import Answer, FakeOllama  # noqa: E402
-from tests.fakes.serving import serving  # noqa: E402
+from openclaw.messages import Entry
+from openclaw.server.server_client import RunningServer
+from openclaw.sessions.store import SessionStore
+from openclaw.storage.new_home import create_home
+from tests.fakes.ollama_server import Answer, FakeOllama
+from tests.fakes.serving import serving
 
 TOKENS, PAUSE_SECONDS = 400, 0.005
 LONG = 300

@@ -21,17 +21,14 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
-TOP = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(TOP))  # for `python benchmarks/pages.py`
-
-from benchmarks.recall import kind, opened  # noqa: E402
-from benchmarks.recall_score import Corpus, Line, Question, Score, mean, score  # noqa: E402
-from openclaw.memory.pages import PEOPLE, gather, gathered_lines  # noqa: E402
-from openclaw.models.catalog import embedding_files  # noqa: E402
-from openclaw.models.token_count import count  # noqa: E402
-from openclaw.retrieval.embedder_choice import EmbedderChoice, choose_embedder  # noqa: E402
-from openclaw.retrieval.passages import Passage  # noqa: E402
-from openclaw.storage.home import Home  # noqa: E402
+from benchmarks.recall import kind, opened
+from benchmarks.recall_score import Corpus, Line, Question, Score, mean, score
+from openclaw.memory.pages import PEOPLE, gather, gathered_lines
+from openclaw.models.catalog import embedding_files
+from openclaw.models.token_count import count
+from openclaw.retrieval.embedder_choice import EmbedderChoice, choose_embedder
+from openclaw.retrieval.passages import Passage
+from openclaw.storage.home import Home
 
 DATA = Path(__file__).resolve().parent / "pages_data"
 FIRST, DAYS = date(2026, 1, 1), 182

@@ -19,32 +19,13 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import get_args
 
-TOP = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(TOP))  # for `python benchmarks/policy.py`
-
-from openclaw.security.grants import (  # noqa: E402
-    Grant,
-    make_grant,
-)
-from openclaw.security.policy import Policy  # noqa: E402
-from openclaw.storage.home import Home  # noqa: E402
-from openclaw.storage.new_home import create_home  # noqa: E402
-from openclaw.tools.shell.sandbox import (  # noqa: E402
-    SandboxOptions,
-    placeholders,
-    why_unavailable,
-    wrap,
-)
-from openclaw.tools.shell.shell import (  # noqa: E402
-    ProgramCall,
-    Runner,
-)
-from openclaw.types import (  # noqa: E402
-    Action,
-    Effect,
-    Mode,
-    TurnChanges,
-)
+from openclaw.security.grants import Grant, make_grant
+from openclaw.security.policy import Policy
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
+from openclaw.tools.shell.sandbox import SandboxOptions, placeholders, why_unavailable, wrap
+from openclaw.tools.shell.shell import ProgramCall, Runner
+from openclaw.types import Action, Effect, Mode, TurnChanges
 
 DECISIONS = 2_000
 COMMANDS = 20

@@ -1,6 +1,6 @@
 """How soon another program has its first answer of `openclaw mcp serve` and of `openclaw acp`.
 
-    python benchmarks/programs.py [RUNS]
+    python -m benchmarks.programs [RUNS]
 
 Prints one Markdown table: medians of RUNS runs (default 9), interleaved. The first answer is that
 to `initialize`; then the tools are listed, and 1,000 notes are searched by their words, at once or
@@ -21,10 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-TOP = Path(__file__).parent.parent
-sys.path.insert(0, str(TOP))  # for `python benchmarks/programs.py`
-
-from benchmarks.startup import OPENCLAW, environment, seconds, write_notes  # noqa: E402
+from benchmarks.startup import OPENCLAW, environment, seconds, write_notes
 
 Ask = Callable[[int, str, dict[str, Any]], None]
 NOTES = 1_000

@@ -24,21 +24,15 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from openclaw.agent.agent import Agent
+from openclaw.config import load_settings
+from openclaw.inspection.context import context_report
+from openclaw.models.token_count import count
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
+from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama
+
 TOP = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(TOP))  # for `python benchmarks/prompt.py`
-
-from openclaw.agent.agent import Agent  # noqa: E402
-from openclaw.config import load_settings  # noqa: E402
-from openclaw.inspection.context import context_report  # noqa: E402
-from openclaw.models.token_count import count  # noqa: E402
-from openclaw.storage.home import Home  # noqa: E402
-from openclaw.storage.new_home import create_home  # noqa: E402
-from tests.fakes.ollama_server import (  # noqa: E402
-    Answer,
-    FakeModel,
-    FakeOllama,
-)
-
 QUESTION = "Say hello."
 AIMS = {"native": 1500, "json": 1200}
 PEERS_DATE = "2026-11-21"

@@ -25,33 +25,18 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-TOP = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(TOP))  # for `python benchmarks/recall.py`
-
-from benchmarks.recall_bm25 import PlainBM25  # noqa: E402
-from benchmarks.recall_score import (  # noqa: E402
-    Corpus,
-    Question,
-    Score,
-    groups,
-    load_questions,
-    mean,
-    score,
-)
-from openclaw.agent.memory_lookup import kind_of_prompt  # noqa: E402
-from openclaw.models.catalog import embedding_files  # noqa: E402
-from openclaw.models.token_count import count  # noqa: E402
-from openclaw.nlp.intent import read_cues  # noqa: E402
-from openclaw.retrieval.embedder_choice import (  # noqa: E402
-    Embedder,
-    EmbedderChoice,
-    choose_embedder,
-)
-from openclaw.retrieval.passages import Passage  # noqa: E402
-from openclaw.retrieval.scan import IndexOptions  # noqa: E402
-from openclaw.retrieval.search import Search  # noqa: E402
-from openclaw.storage.home import Home  # noqa: E402
-from openclaw.types import PromptKind  # noqa: E402
+from benchmarks.recall_bm25 import PlainBM25
+from benchmarks.recall_score import Corpus, Question, Score, groups, load_questions, mean, score
+from openclaw.agent.memory_lookup import kind_of_prompt
+from openclaw.models.catalog import embedding_files
+from openclaw.models.token_count import count
+from openclaw.nlp.intent import read_cues
+from openclaw.retrieval.embedder_choice import Embedder, EmbedderChoice, choose_embedder
+from openclaw.retrieval.passages import Passage
+from openclaw.retrieval.scan import IndexOptions
+from openclaw.retrieval.search import Search
+from openclaw.storage.home import Home
+from openclaw.types import PromptKind
 
 DATA = Path(__file__).resolve().parent / "recall_data"
 TODAY = date(2026, 6, 14)

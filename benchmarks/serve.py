@@ -1,6 +1,6 @@
 """What a running server saves a person, beside the same command without it.
 
-    python benchmarks/serve.py [RUNS] [--model NAME]
+    python -m benchmarks.serve [RUNS] [--model NAME]
 
 Prints one Markdown table: medians of RUNS runs (default 9), all interleaved in the same minutes,
 with modules byte-compiled, and the ratio to `import ollama` of the same round. A loopback server
@@ -21,10 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-TOP = Path(__file__).parent.parent
-sys.path.insert(0, str(TOP))  # for `python benchmarks/serve.py`
-
-from benchmarks.startup import (  # noqa: E402
+from benchmarks.startup import (
     HELLO,
     OPENCLAW,
     Server,
@@ -33,8 +30,8 @@ from benchmarks.startup import (  # noqa: E402
     seconds,
     write_notes,
 )
-from openclaw.server.server_client import RunningServer, find_server  # noqa: E402
-from openclaw.storage.home import Home  # noqa: E402
+from openclaw.server.server_client import RunningServer, find_server
+from openclaw.storage.home import Home
 
 NOTES = 1_700  # of six lines: about 10,000 passages
 QUESTION = "price of the boat"

@@ -20,21 +20,14 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-TOP = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(TOP))  # for `python benchmarks/skills.py`
-
-from benchmarks.startup import (  # noqa: E402
-    OPENCLAW,
-    environment,
-    seconds,
-)
-from openclaw.agent.agent import Agent  # noqa: E402
-from openclaw.config import load_settings  # noqa: E402
-from openclaw.inspection.context import context_report  # noqa: E402
-from openclaw.skills.skill import list_installed  # noqa: E402
-from openclaw.storage.home import Home  # noqa: E402
-from openclaw.storage.new_home import create_home  # noqa: E402
-from tests.fakes.scripted import ScriptedModel  # noqa: E402
+from benchmarks.startup import OPENCLAW, environment, seconds
+from openclaw.agent.agent import Agent
+from openclaw.config import load_settings
+from openclaw.inspection.context import context_report
+from openclaw.skills.skill import list_installed
+from openclaw.storage.home import Home
+from openclaw.storage.new_home import create_home
+from tests.fakes.scripted import ScriptedModel
 
 MANY = 1000
 COUNTS = (0, 5, 12, 50, MANY)

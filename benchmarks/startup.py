@@ -1,6 +1,6 @@
 """How long a person waits for the program itself, beside bare Python, Typer and ollama.
 
-    python benchmarks/startup.py [RUNS]
+    python -m benchmarks.startup [RUNS]
 
 Prints two Markdown tables: medians of RUNS runs (default 9), all interleaved in the same minutes,
 with modules byte-compiled. "first request" is the time from exec to the first byte of the first
@@ -30,11 +30,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from benchmarks.notes import note_lines, questions
+
 TOP = Path(__file__).parent.parent
-sys.path.insert(0, str(TOP))  # for `python benchmarks/startup.py`
-
-from benchmarks.notes import note_lines, questions  # noqa: E402
-
 OPENCLAW = [sys.executable, "-m", "openclaw"]
 PEAK = (
     "import resource, subprocess, sys;"
