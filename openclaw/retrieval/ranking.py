@@ -37,9 +37,10 @@ POOL = 200
 # kinds of text (chat, prose, manual, docs, headings, code, log), share of the evidence within 500
 # and 1,000 tokens: this sum 77.5 / 84.9, z-scores 77.9 / 83.9, reciprocal ranks with k = 10 77.4 /
 # 83.7, with k = 60 75.4 / 84.0. That was with 0.5 and other vectors; with these 0.6 finds
-# 1.6 / 0.9 points more than 0.5 on the 718 questions of docs/memory.md. 0.65 finds 0.3 more on
-# questions, and 1.6 less where two words are looked up.
-MEANING = 0.6
+# 1.6 / 0.9 points more than 0.5 on the 718 questions of docs/memory.md. 0.65 finds 0.6 more within
+# 500 tokens, as much within 1,000, and 1.6 less where two words are looked up, which keep 0.6.
+MEANING = 0.65
+MEANING_OF_KEYWORDS = 0.6
 
 # How much of what a passage has in common with all others does not count: what is near to all
 # ("Hey, how are you?") comes first for many questions and answers none ("hubness": Radovanovic et
@@ -202,7 +203,8 @@ def fuse(
     dates = np.array([int(chunk.date.replace("-", "") or 0) for chunk in chunks])
     if question.wants_latest:
         bonus += BONUS * _recency(dates)
-    blended = _blend(by_word, cosines, MEANING if by_meaning else 0) + bonus
+    share = MEANING if len(question.text.split()) > KEYWORDS else MEANING_OF_KEYWORDS
+    blended = _blend(by_word, cosines, share if by_meaning else 0) + bonus
     struck = np.array([chunk.struck for chunk in chunks])
     order = np.lexsort((rows, -dates, -np.round(blended, 6), struck))
     levels = _rate(covered, cosines, bonus)

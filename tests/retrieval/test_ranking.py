@@ -162,6 +162,13 @@ def test_what_holds_all_words_of_a_look_up_comes_first() -> None:
     assert search("harbour fee", chunks, cosines)[0].row == 30
 
 
+def test_of_bare_words_the_meaning_counts_less_than_of_a_question() -> None:
+    cosines = {0: 0.31, 1: 0.55}
+    notes = lines("The lamp flickers.", "Light in the basement is out.")
+    assert [found.row for found in search("cellar lamp", notes, cosines)] == [0, 1]
+    assert [found.row for found in search("Where is the cellar lamp?", notes, cosines)] == [1, 0]
+
+
 def test_a_struck_line_comes_after_all_living_ones() -> None:
     chunks = lines("~~Anna lives in Berlin~~", "Anna lives in Ulm, she says", *FILLER)
     found = search("Where does Anna live?", chunks)
