@@ -1,4 +1,4 @@
-"""How much code a reader meets on the way of one prompt, beside llm and mini-swe-agent.
+"""How much code a reader meets on the way of one prompt, beside llm.
 
     python -m benchmarks.one_prompt [--list]
 
@@ -14,7 +14,7 @@ a module is imported, and the methods of frozen classes.
     policy     questions to the policy
     schemas    times that a schema of a call or of a step was made
 
-llm (with llm-ollama) and mini-swe-agent are counted where this Python can import them. `--list`
+llm (with llm-ollama) is counted where this Python can import it. `--list`
 prints the files in the order in which they were entered, with the functions of each and how often
 each was called, and the commonest moves.
 """

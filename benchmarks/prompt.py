@@ -24,6 +24,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from benchmarks.long_server import segments
 from openclaw.agent.agent import Agent
 from openclaw.config import load_settings
 from openclaw.inspection.context import context_report
@@ -35,14 +36,6 @@ from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama
 TOP = Path(__file__).resolve().parent.parent
 QUESTION = "Say hello."
 AIMS = {"native": 1500, "json": 1200}
-PEERS_DATE = "2026-11-21"
-PEERS = (
-    ("OpenClaw agent --local 2026.9.6", "9,522 (7,351 + 2,081 for 12 tools)", "1", "61"),
-    ("nanobot 0.3.5", "6,774 (1,938 + 4,825 for 23)", "1", "0"),
-    ("Hermes 0.19.0", "9,945 (1,417 + 8,517 for 16)", "1", "0"),
-    ("gptme 0.35.1", "8,164 (5,473 + 2,673 for 14)", "6", "0"),
-    ("pi 0.87.1 (no memory)", "1,208 (591 + 599 for 4)", "1", "0"),
-)
 
 Body = Mapping[str, Any]
 
@@ -96,11 +89,6 @@ def main(say: Callable[[str], object] = print) -> None:
         with home_and_server(protocol) as (home, server):
             first_request(home, server, protocol, say)
             talk(home, server, protocol, say)
-    say(f"\nFor reference, not measured in this run: the same question at peers, {PEERS_DATE}\n")
-    say("| | tokens of the first request (system + tools) | model calls | lost a turn |")
-    say("|---|---:|---:|---:|")
-    for row in PEERS:
-        say("| " + " | ".join(row) + " |")
 
 
 @contextmanager
@@ -131,7 +119,7 @@ def first_request(
     app.close()
     sent = server.chats[-1]
     whole = sum(count(m["content"]) for m in sent["messages"])
-    schemas = count(compact(sent["tools"])) if sent.get("tools") else 0
+    schemas = count(segments(sent)[0]) if sent.get("tools") else 0
     say(f"\nFirst request, {protocol} protocol ({len(tool_names(app))} tools)\n")
     say("| part | file | tokens |\n|---|---|---:|")
     for name, path, tokens in parts:
@@ -157,7 +145,7 @@ def talk(home: Home, server: FakeOllama, protocol: str, say: Callable[[str], obj
             before = body
         lost_in_all += lost
         tool = turn.said.call[0] if turn.said.call else "none"
-        size = count(as_text(turn.bodies[-1]))
+        size = count("".join(segments(turn.bodies[-1])))
         say(f"| {turn.said.when} | {tool} | {len(turn.bodies)} | {size:,} | {lost} |")
     plain = [len(turn.bodies) for turn in turns if turn.said.call is None]
     say(f"\nlost in all: {lost_in_all} tokens (aim 0)")
@@ -229,8 +217,8 @@ def in_this_process(said: Said, home: Home) -> None:
 
 def lost_tokens(before: Body, after: Body, *, head_only: bool) -> int:
     """Tokens of `before` (or of its head) that `after` does not begin with."""
-    old = as_text(head_of(before) if head_only else before)
-    new = as_text(after)
+    old = "".join(segments(head_of(before) if head_only else before))
+    new = "".join(segments(after))
     same = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), len(new))
     return count(old[same:])
 
@@ -239,21 +227,6 @@ def head_of(body: Body) -> Body:
     """The part of a request that a new conversation can repeat."""
     system = [message for message in body["messages"] if message["role"] == "system"]
     return {"tools": body.get("tools"), "messages": system}
-
-
-def as_text(body: Body) -> str:
-    """What a server reads: the tools, then each message in ChatML."""
-    tools = f"{compact(body['tools'])}\n" if body.get("tools") else ""
-    said = (
-        f"<|im_start|>{m['role']}\n{m.get('content') or ''}"
-        f"{compact(m['tool_calls']) if m.get('tool_calls') else ''}<|im_end|>\n"
-        for m in body["messages"]
-    )
-    return tools + "".join(said)
-
-
-def compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def tool_names(app: Agent) -> list[str]:
