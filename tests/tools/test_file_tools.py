@@ -527,6 +527,7 @@ def test_a_todo_is_not_added_or_removed_as_text(files: FileTools, home: Home) ->
     for said in (
         problem(files.edit_file, path, "- [ ] Bread", "- [ ] Bread\nLatte"),
         problem(files.edit_file, path, "- [ ] Bread\n", ""),
+        problem(files.edit_file, path, "Bread", "Bread"),
         problem(files.write_file, path, "- [ ] Latte"),
     ):
         assert said == f"{path} is changed by the tool todo: add, done, remove."
