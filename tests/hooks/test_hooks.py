@@ -67,26 +67,23 @@ def test_a_trusted_hook_s_words_do_not_taint(home: Path) -> None:
     assert "foreign" not in spoken.stored
 
 
-def test_a_json_reply_adds_context_and_tells_the_user(home: Path) -> None:
-    body = "print(json.dumps({'context': 'Rain at five.', 'notice': 'weather was read'}))"
-    spoken = with_one(home, "before_turn", body)
+@pytest.mark.parametrize(
+    ("reply", "context", "notice"),
+    [
+        ("{'context': 'At five.', 'notice': 'it was read'}", "\nAt five.\n", "it was read"),
+        ("{'rain': 5}", '{"rain": 5}', ""),
+        ("{'context': 'At five.', 'contxt': ''}", "Hello there.", "keys that mean nothing: contxt"),
+    ],
+    ids=["context and notice", "no key of ours is text", "a wrong key is a failure"],
+)
+def test_a_json_reply_adds_context_and_tells_the_user(
+    home: Path, reply: str, context: str, notice: str
+) -> None:
+    spoken = with_one(home, "before_turn", f"print(json.dumps({reply}))")
     happened = spoken.say("Hello there.", answer("Hi."))
-    assert "Rain at five." in sent(spoken) and '{"context"' not in sent(spoken)
-    assert "weather was read" in notices(happened)
-
-
-def test_json_without_a_key_of_ours_is_text(home: Path) -> None:
-    spoken = with_one(home, "before_turn", "print(json.dumps({'rain': 5}))")
-    spoken.say("Hello there.", answer("Hi."))
-    assert '{"rain": 5}' in sent(spoken)
-
-
-def test_a_json_reply_with_a_wrong_key_is_a_failure_that_is_told(home: Path) -> None:
-    body = "print(json.dumps({'context': 'Rain at five.', 'contxt': ''}))"
-    spoken = with_one(home, "before_turn", body)
-    happened = spoken.say("Hello there.", answer("Hi."))
-    assert "keys that mean nothing: contxt" in notices(happened)
-    assert "Rain at five." not in sent(spoken)
+    assert context in sent(spoken) and '{"context"' not in sent(spoken)
+    assert ("At five." in sent(spoken)) == (notice == "it was read")
+    assert notice in notices(happened)
 
 
 def test_a_hook_is_told_of_the_turn(home: Path) -> None:
@@ -164,17 +161,34 @@ def test_a_program_that_is_not_there_fails_and_does_not_refuse(home: Path) -> No
     assert "hooks/gone.py is not there" in notices(happened)
 
 
-@pytest.mark.parametrize("run", [["hooks/gone.py"], ["/no/such/program"]])
-def test_a_required_hook_that_fails_refuses(home: Path, run: list[str]) -> None:
-    spoken = hooked(home, {"before_turn": {"run": run, "required": True}})
-    with pytest.raises(Refused, match="it is required and failed"):
-        spoken.say("Hello there.")
+MAY_NOT_RUN = "it is required and may not run: you have not allowed it yet"
+WRITTEN_WRONGLY = r"written wrongly, openclaw.yaml line 1: hooks.before_t"
 
 
-@pytest.mark.parametrize("wrong", [{"required": True, "mach": "y"}, {"required": "yes"}])
-def test_a_required_hook_that_is_written_wrongly_refuses(home: Path, wrong: dict[str, Any]) -> None:
-    spoken = hooked(home, {"before_turn": {"run": "x", **wrong}}, yes=False)
-    with pytest.raises(Refused, match=r"written wrongly, openclaw.yaml line 1: hooks.before_turn"):
+@pytest.mark.parametrize(
+    ("hooks", "why"),
+    [
+        (
+            {"before_turn": {"run": ["hooks/gone.py"], "required": True}},
+            "it is required and failed",
+        ),
+        ({"before_turn": {"run": ["/no/such"], "required": True}}, "it is required and failed"),
+        ({"before_turn": {"run": "true", "required": True}}, MAY_NOT_RUN),
+        ({"before_turn": {"run": "x", "required": True, "mach": "y"}}, WRITTEN_WRONGLY),
+        ({"before_turn": {"run": "x", "required": "yes"}}, WRITTEN_WRONGLY),
+        ({"before_tools": {"run": "x", "required": True}}, WRITTEN_WRONGLY),
+        ({"before_tool": {"run": "x", "requird": True}}, WRITTEN_WRONGLY),
+        (
+            {"before_tool": [{"matcher": "x", "hooks": [{"run": "x", "Required": True}]}]},
+            WRITTEN_WRONGLY,
+        ),
+    ],
+)
+def test_what_a_required_hook_cannot_look_at_is_refused(
+    home: Path, hooks: dict[str, Any], why: str
+) -> None:
+    spoken = hooked(home, hooks, yes=why.endswith("failed"))
+    with pytest.raises(Refused, match=why):
         spoken.say("Hello there.")
 
 
@@ -404,15 +418,6 @@ def test_without_a_yes_no_hook_runs_and_one_notice_says_so(home: Path) -> None:
     assert not (home / "workspace" / "told.json").exists()
 
 
-def test_without_a_yes_a_required_hook_refuses(home: Path) -> None:
-    run = script(home, "one.py", "pass")
-    spoken = hooked(home, {"before_turn": {"run": run, "required": True}}, yes=False)
-    with pytest.raises(
-        Refused, match="it is required and may not run: you have not allowed it yet"
-    ):
-        spoken.say("Hello there.")
-
-
 def test_a_hook_that_the_agent_has_just_changed_does_not_run(home: Path) -> None:
     spoken = with_one(home, "after_tool", NOTE, "full")
     happened = spoken.say(
@@ -461,20 +466,6 @@ def test_a_guard_that_ran_when_the_turn_began_refuses_when_it_has_changed(home: 
     assert "hooks of this home do not run" in notices(happened)
     later = spoken.say("Again.", call("read_file", path="memory/TODO.md"), answer("Read."))
     assert "Refused" not in results(later)[0]
-
-
-@pytest.mark.parametrize(
-    "written",
-    [
-        {"before_tools": {"run": "x", "required": True}},
-        {"before_tool": {"run": "x", "requird": True}},
-        {"before_tool": [{"matcher": "x", "hooks": [{"run": "x", "Required": True}]}]},
-    ],
-)
-def test_a_typo_opens_no_door_that_was_to_be_guarded(home: Path, written: dict[str, Any]) -> None:
-    spoken = hooked(home, written, yes=False)
-    with pytest.raises(Refused, match=r"written wrongly, openclaw.yaml line 1: hooks.before_tool"):
-        spoken.say("Hello there.")
 
 
 def test_a_typo_of_a_hook_that_nothing_depends_on_is_a_notice(home: Path) -> None:
