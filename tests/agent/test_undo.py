@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from openclaw.errors import OpenclawError, UsageError
+from openclaw.errors import UsageError
 from openclaw.events import Event, ToolEnd
 from openclaw.history.history import History
 from openclaw.history.rollback import Undo
@@ -268,18 +267,6 @@ def test_an_edit_of_the_user_in_the_middle_of_a_turn_is_not_the_turns(it: GitTal
     it.talk.app.undo()
     assert (text_of(it, TODO) or "").startswith("# Mine\n")
     assert "buy milk" not in (text_of(it, TODO) or "")
-
-
-@pytest.mark.slow
-def test_a_session_in_use_is_left_alone(it: GitTalk) -> None:
-    it.write(A, "one\n")
-    before = snapshot(it.root)
-    with ExitStack() as held_by_another:
-        held_by_another.enter_context(it.talk.app.sessions.writing(it.talk.session.id))
-        with pytest.raises(OpenclawError, match="in use"):
-            it.talk.app.undo()
-    assert snapshot(it.root) == before
-    it.talk.app.undo()
 
 
 # -------- contents that are gone

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from openclaw.agent.loop import DECLINED, EMPTY
+from openclaw.agent.loop import DECLINED
 from openclaw.agent.protocols.step_schema import PROGRAMS
 from openclaw.events import NewResponse, Thought, ToolEnd
-from openclaw.models.base import Chunk, Reply, Request, Text
+from openclaw.models.base import Chunk, Request, Text
 from openclaw.security.policy import Declined
 from tests.fakes.scripted import Line, ScriptedModel
 from tests.fakes.talk import Talk, done, notices, results, shown, talk
@@ -61,13 +61,6 @@ def test_a_native_call_without_text_is_a_step(it: Talk) -> None:
     sent = it.requests[1].messages[-2]
     assert sent.role == "assistant"
     assert json.loads(sent.content) == {"tool": "read_file", "path": "workspace/SOUL.md"}
-
-
-def test_a_plain_answer_is_one_model_call(it: Talk) -> None:
-    happened = it.say("Say hello.", answer("Hello there."))
-    assert len(it.requests) == 1
-    assert shown(happened) == done(happened).answer == "Hello there."
-    assert done(happened).stop_reason == "answer"
 
 
 def test_the_answer_streams_while_its_step_is_still_being_made(it: Talk) -> None:
@@ -218,28 +211,12 @@ def test_words_of_the_user_instead_of_a_yes_go_to_the_model(it: Talk) -> None:
     assert "call it log.md" in results(happened)[0] and done(happened).answer == "Shall I?"
 
 
-def test_the_same_call_for_ever_ends_with_what_is_known(it: Talk) -> None:
-    happened = it.say("What is your name?", *[READ] * 5)
-    assert done(happened).stop_reason == "repeated"
-    assert len(it.requests) <= 5
-    assert "You are Claw" in done(happened).answer
-
-
 def test_after_a_repeated_call_only_an_answer_is_asked_for(it: Talk) -> None:
     happened = it.say("What is your name?", READ, READ, answer("I am Claw."))
     assert not tools(it.requests[2]) and it.requests[2].tools == ()
     assert "What is your name?" in it.requests[2].messages[-1].content
     assert done(happened).answer == "I am Claw."
     assert "same call" in notices(happened)
-
-
-@pytest.mark.parametrize("empty", ["", '{"kind": "answer", "answer": ""}'])
-def test_an_empty_reply_is_repeated_and_then_reported(empty: str, it: Talk) -> None:
-    happened = it.say("Say hello.", "", "")
-    assert (done(happened).stop_reason, done(happened).answer) == ("empty", EMPTY)
-    assert len(it.requests) == 2
-    happened = it.say("Say hello.", empty, answer("Hello."))
-    assert done(happened).answer == "Hello."
 
 
 def test_a_claim_is_corrected_by_doing_it(it: Talk) -> None:
@@ -267,12 +244,6 @@ def test_an_interrupt_keeps_the_part_of_the_answer(tmp_path: Path) -> None:
     assert done(happened).stop_reason == "interrupted"
     assert said and "Once upon a time there was a cat.".startswith(said)
     assert it.app.sessions.load(it.session.id).messages[-1].content == said
-
-
-def test_a_step_cut_at_its_limit_is_reported_as_cut(it: Talk) -> None:
-    cut = Reply('{"kind": "answer", "answer": "Once upon', stop_reason="length")
-    happened = it.say("Tell a story.", cut)
-    assert "cut at" in notices(happened)
 
 
 # -------- several requests in one
