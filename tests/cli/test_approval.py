@@ -217,21 +217,26 @@ def changing(before: str | None, after: str) -> PermissionQuestion:
     return replace(write(), change=Change("workspace/a.md", before, after))
 
 
-def test_a_change_is_shown_as_a_diff() -> None:
+@pytest.mark.parametrize(
+    ("question", "shown"),
+    [
+        (changing("a\nb\nold\nc\nd\ne\n", "a\nb\nnew\nc\nd\ne\n"),
+         ["write_file workspace/a.md", "@@ -1,5 +1,5 @@", " a", " b", "-old", "+new", " c"]),
+        (changing(None, "one\u202e\r\n\x1b[2Ktwo\n"),
+         ["write_file workspace/a.md (a new file)", "@@ -0,0 +1,2 @@", "+one<U+202E>\u240d",
+          "+\u241b[2Ktwo"]),
+        (changing("a", "a\n"), ["write_file"]),
+        (write("a\x1b[2K.md", text="one\ntwo\u202e\rthree"),
+         ["write_file", "  path: a\u241b[2K.md", "  text: one", "    two<U+202E>\u240dthree"]),
+    ],
+    ids=["a diff", "a new file whole", "no difference that a diff shows", "a call"],
+)  # fmt: skip
+def test_what_would_change_is_shown_with_what_is_hidden_in_it(
+    question: PermissionQuestion, shown: list[str]
+) -> None:
     person = Person("n")
-    person.may(changing("a\nb\nold\nc\nd\ne\n", "a\nb\nnew\nc\nd\ne\n"))
-    assert person.shown[:7] == [
-        "write_file workspace/a.md", "@@ -1,5 +1,5 @@", " a", " b", "-old", "+new", " c",
-    ]  # fmt: skip
-
-
-def test_a_new_file_is_shown_whole_and_what_is_hidden_in_it_too() -> None:
-    person = Person("n")
-    person.may(changing(None, "one\u202e\r\n\x1b[2Ktwo\n"))
-    assert person.shown[:4] == [
-        "write_file workspace/a.md (a new file)", "@@ -0,0 +1,2 @@", "+one<U+202E>\u240d",
-        "+\u241b[2Ktwo",
-    ]  # fmt: skip
+    person.may(question)
+    assert person.shown[: len(shown)] == shown
 
 
 def test_the_lines_of_a_diff_are_coloured_row_by_row(screen: Screen) -> None:
@@ -250,20 +255,6 @@ def test_a_long_diff_is_seen_whole_before_it_is_allowed_for_good(screen: Screen)
     person = Person("s", "a", "v", "", "", "s")
     assert person.may(long) == "session"
     assert len([line for line in person.shown if line == "+20"]) == 1
-
-
-def test_a_change_of_nothing_that_a_diff_shows_is_shown_as_a_call() -> None:
-    person = Person("n")
-    person.may(changing("a", "a\n"))
-    assert person.shown[0] == "write_file"
-
-
-def test_what_would_run_is_shown_with_control_characters_visible() -> None:
-    person = Person("n")
-    person.may(write("a\x1b[2K.md", text="one\ntwo\u202e\rthree"))
-    assert person.shown[:4] == [
-        "write_file", "  path: a\u241b[2K.md", "  text: one", "    two<U+202E>\u240dthree",
-    ]  # fmt: skip
 
 
 def test_a_command_line_cannot_hide_behind_signs() -> None:

@@ -82,22 +82,19 @@ def drawn(events: Sequence[Event], monkeypatch: pytest.MonkeyPatch) -> list[str]
     return screen_of(both.getvalue())
 
 
-def test_the_answer_is_all_that_stands_on_stdout() -> None:
-    events: list[Event] = [
-        Start("s1", "m", 8192, "json"),
-        Token("Hel"),
-        Token("lo."),
-        done("Hello."),
-    ]
-    assert plain(events) == ("Hello.\n", "")
-
-
-def test_an_answer_that_was_not_streamed_is_printed() -> None:
-    assert plain([done("Hello.")])[0] == "Hello.\n"
-
-
-def test_the_rest_of_an_answer_that_was_half_streamed_is_printed() -> None:
-    assert plain([Token("I have "), done("I have seen it.")])[0] == "I have seen it.\n"
+@pytest.mark.parametrize(
+    ("events", "out"),
+    [
+        ([Start("s1", "m", 8192, "json"), Token("Hel"), Token("lo."), done("Hello.")], "Hello."),
+        ([done("Hello.")], "Hello."),
+        ([Token("I have "), done("I have seen it.")], "I have seen it."),
+        ([Token("I saved it."), done("I did not.")], "I saved it.\n\nI did not."),
+        ([Token("a\x1b[1mb"), done("a\x1b[1mb")], "a\x1b[1mb"),
+    ],
+    ids=["streamed", "not streamed", "half streamed", "not what was streamed", "byte for byte"],
+)
+def test_the_answer_is_all_that_stands_on_stdout(events: list[Event], out: str) -> None:
+    assert plain(events) == (f"{out}\n", "")
 
 
 def test_words_before_a_tool_stay_a_paragraph_of_their_own() -> None:
@@ -107,12 +104,6 @@ def test_words_before_a_tool_stay_a_paragraph_of_their_own() -> None:
         done("It is x."),
     ]  # fmt: skip
     assert plain(events) == ("Let me look.\n\nIt is x.\n", "")
-
-
-def test_an_answer_other_than_what_was_streamed_follows_it() -> None:
-    assert plain([Token("I saved it."), done("It was not saved.")])[0] == (
-        "I saved it.\n\nIt was not saved.\n"
-    )
 
 
 def test_tools_notices_and_receipt_go_to_stderr() -> None:
@@ -255,10 +246,6 @@ def test_escape_sequences_do_not_reach_a_terminal() -> None:
     feed(PlainText(out, out, tools=True, notes=True, dim=False), [Token(evil), Notice(evil)])
     assert not set("\x1b\x07\r\u202e\x9b") & set(out.getvalue())
     assert "a\u241b]0;title\u2407b\u241b[2J" in out.getvalue()
-
-
-def test_a_pipe_gets_the_answer_byte_for_byte() -> None:
-    assert plain([Token("a\x1b[1mb"), done("a\x1b[1mb")])[0] == "a\x1b[1mb\n"
 
 
 def test_a_terminal_shows_markdown_with_tool_lines_folded(monkeypatch: pytest.MonkeyPatch) -> None:

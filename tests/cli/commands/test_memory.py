@@ -10,7 +10,6 @@ import pytest
 from openclaw.memory.notes import Notes
 from openclaw.storage.home import Home
 from openclaw.storage.trust_store import trust_home
-from tests.end_to_end.test_faults import common, limited, posix
 from tests.fakes.command import CommandLine
 from tests.fakes.files import write_files
 from tests.fakes.terminal import exit_code, on_terminal, terminals
@@ -275,27 +274,6 @@ def test_escape_sequences_of_a_memory_do_not_reach_the_terminal(claw: Claw) -> N
     assert "red \u241b[31mpaint" in claw("list")
     assert "red \u241b[31mpaint" in claw("forget", "red", "--yes")
     assert "\x1b" not in claw.err
-
-
-@posix
-def test_a_full_disk_is_told_and_leaves_the_file_whole(claw: Claw) -> None:
-    claw.path.write_text(MEMORY + "- x\n" * 300, encoding="utf-8")
-    before = claw.path.read_bytes()
-    for words in (("add", "The standup is at 10:00"), ("forget", "Ada", "--yes")):
-        done = limited(1000, "memory", *words)
-        assert done.returncode == 1
-        assert done.stderr.splitlines()[-2].startswith("openclaw: cannot write ")
-        assert claw.path.read_bytes() == before
-    assert not [*claw.path.parent.glob(".openclaw*")]
-
-
-@posix
-def test_a_read_only_file_is_told_and_left(claw: Claw) -> None:
-    claw.path.chmod(0o444)
-    done = common("memory", "add", "The standup is at 10:00")
-    assert done.returncode == 1
-    assert "MEMORY.md: it is read-only" in done.stderr
-    assert claw.file() == MEMORY
 
 
 def test_bytes_that_are_no_utf_8_are_listed_and_kept(claw: Claw) -> None:

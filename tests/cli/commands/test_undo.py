@@ -184,16 +184,6 @@ def test_an_undo_is_a_turn_of_the_log_and_what_it_took_is_marked(it: GitTalk) ->
     assert claw.json("log")[2]["undone"] is None
 
 
-def test_an_undo_can_be_taken_back_after_other_turns(it: GitTalk) -> None:
-    it.write(A, "one\n")
-    it.write("workspace/b.md", "two\n")
-    claw("undo")
-    it.talk.session = it.talk.app.sessions.new()
-    it.write("workspace/c.md", "three\n")
-    claw("redo")
-    assert (it.root / "workspace" / "b.md").exists() and (it.root / "workspace" / "c.md").exists()
-
-
 def test_words_that_were_said_after_the_undo_stay_when_it_is_put_back(it: GitTalk) -> None:
     it.write(A, "one\n")
     it.talk.say("Second.", answer("Two."))
@@ -405,16 +395,6 @@ def test_blame_as_json(it: GitTalk) -> None:
     assert found["session"] == it.talk.session.id
 
 
-def test_lines_that_an_undo_gave_back_are_their_writers(it: GitTalk) -> None:
-    it.write(A, "one\n")
-    first = newest(it)
-    (it.root / "workspace" / "b.md").write_text("b\n")
-    it.talk.say("Change it.", call("write_file", path=A, content="two\n"), "Changed.")
-    claw("undo")
-    (found,) = claw.json("blame", A)
-    assert (found["text"], found["turn"]) == ("one", first.id)
-
-
 @needs_git
 def test_lines_that_the_user_committed_are_yours(tmp_path: Path) -> None:
     it = git_talk(tmp_path / "home")
@@ -509,14 +489,6 @@ def test_a_talk_without_its_first_turn_begins_anew_under_its_name(it: GitTalk) -
     said = [entry.content for entry in after.session.messages if entry.role == "user"]
     assert said == [f"Write {A}.", "hi"], shown
     assert (it.root / A).exists()
-
-
-def test_a_talk_shows_diff_show_and_blame(it: GitTalk) -> None:
-    it.write(A, "one\n")
-    turn = newest(it)
-    shown, _ = chat(it.talk, "/diff", f"/show {turn.id}", f"/blame {A}:1", "/blame")
-    assert shown.count("+one") == 2 and f"by turn {turn.id}" in shown
-    assert "Answer:" in shown and "which file?" in shown
 
 
 @pytest.mark.parametrize("typed", ["/undo x", "/undo 0", "/undo 1 2", "/redo --files", "/log x"])

@@ -378,13 +378,6 @@ def test_a_talk_asks_for_the_yes(home: Home, reply: str, state: str) -> None:
     assert starts.state(starts.asked()) == state
 
 
-def test_a_command_of_the_agent_cannot_say_yes(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = server(home, put(home, "tools/server.py"))
-    (home.root / "openclaw.yaml").write_text(f"mcp: {json.dumps(as_settings(one))}\n", "utf-8")
-    monkeypatch.setenv("OPENCLAW_RUN", "1")
-    assert "cannot allow MCP servers" in claw.error("trust", "--yes", code=7)
-
-
 def test_where_no_server_runs_a_file_of_the_home_there_is_nothing_to_say(home: Home) -> None:
     (home.root / "openclaw.yaml").write_text("mcp: {x: {command: npx, args: [x]}}\n", "utf-8")
     refused = claw.error("trust", "--yes", code=2)
