@@ -144,13 +144,6 @@ def test_an_attached_file_goes_along(
     )
 
 
-def test_a_file_that_is_not_there_is_an_error(home: Path, fake_ollama: FakeOllama) -> None:
-    done = openclaw("what is in @lgo.txt?")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "there is no file 'lgo.txt'" in done.stderr
-    assert not fake_ollama.chats
-
-
 def test_binary_stdin_is_refused_before_a_model_is_asked(
     home: Path, fake_ollama: FakeOllama
 ) -> None:
@@ -273,17 +266,6 @@ def test_what_was_granted_needs_nobody_to_ask(home: Path, fake_ollama: FakeOllam
     fake_ollama.say(Answer(calls=[call]), "It is written.")
     assert openclaw("--mode", "ask", "write x to workspace/new.md").returncode == 0
     assert (home / "workspace" / "new.md").exists()
-
-
-def test_a_damaged_grant_is_told_and_the_prompt_is_answered(
-    home: Path, fake_ollama: FakeOllama
-) -> None:
-    with (home / "openclaw.yaml").open("a", encoding="utf-8") as file:
-        file.write("grants:\n  - all of it\n")
-    fake_ollama.say("Hello.")
-    done = openclaw("hello")
-    assert (done.returncode, done.stdout) == (0, "Hello.\n")
-    assert "'all of it'" in done.stderr
 
 
 def test_yes_allows_what_would_be_asked(home: Path, fake_ollama: FakeOllama) -> None:
@@ -622,23 +604,6 @@ def test_a_piped_answer_loads_no_screen_library(home: Path, fake_ollama: FakeOll
 
 
 # -------- other commands of the door
-
-
-def test_context_says_where_the_tokens_go(home: Path, fake_ollama: FakeOllama) -> None:
-    shape = json.loads(openclaw("context", "--json", "hello").stdout)
-    assert shape["used"] == sum(part["tokens"] for part in shape["parts"])
-    assert set(shape["parts"][0]) == {"name", "path", "tokens", "bytes", "cut"}
-    assert "workspace/SOUL.md" in {part["path"] for part in shape["parts"]}
-    assert "workspace/SOUL.md" in openclaw("context").stdout
-    assert not fake_ollama.chats
-
-
-def test_raw_context_is_what_is_sent(home: Path, fake_ollama: FakeOllama) -> None:
-    raw = json.loads(openclaw("context", "--raw", "Say hello.").stdout)
-    fake_ollama.say("Hello.")
-    openclaw("Say hello.")
-    assert raw["messages"][0] == fake_ollama.chats[0]["messages"][0]
-    assert "Say hello." in raw["messages"][-1]["content"]
 
 
 def test_a_talk_through_a_pipe_answers_each_line(home: Path, fake_ollama: FakeOllama) -> None:

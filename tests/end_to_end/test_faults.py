@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from openclaw.sessions.store import SessionStore
 from tests.fakes.command import openclaw
 from tests.fakes.ollama_server import Answer, FakeOllama, last_words
 
@@ -103,13 +102,6 @@ def test_a_failing_server_is_one_clear_line_and_what_was_asked_is_kept(
     assert said(home) == ["Tell a story."]
 
 
-def test_a_missing_model_names_the_command_that_gets_it(home: Path) -> None:
-    done = asked("--model", "ollama/absent:3b", "hi")
-    assert done.returncode == 5
-    assert "absent:3b" in done.stderr and "pull" in done.stderr
-    assert done.stdout == ""
-
-
 def test_a_slow_first_word_is_waited_for_and_said(home: Path, fake_ollama: FakeOllama) -> None:
     fake_ollama.say(Answer("Hello.", stall=1.5))
     done = asked("Say hello.")
@@ -146,19 +138,6 @@ def test_a_disk_that_is_full_while_saving_loses_nothing(
 
 
 @posix
-def test_a_disk_that_is_full_while_a_tool_writes_leaves_the_old_file(
-    home: Path, fake_ollama: FakeOllama
-) -> None:
-    notes = home / "workspace" / "notes.md"
-    notes.write_text("old\n", "utf-8")
-    fake_ollama.say(called("append_file", path="workspace/notes.md", text="new " * 20_000))
-    done = limited(50_000, "append to notes.md")
-    assert done.returncode == 1 and "cannot write" in done.stderr.splitlines()[-2]
-    assert notes.read_text("utf-8") == "old\n"
-    assert said(home)[0] == "append to notes.md"
-
-
-@posix
 def test_a_read_only_home_is_one_clear_line(home: Path, fake_ollama: FakeOllama) -> None:
     folders = [home, *(path for path in home.rglob("*") if path.is_dir())]
     for folder in folders:
@@ -188,28 +167,6 @@ def test_an_unreadable_home_leaves_with_6(home: Path) -> None:
 # -------- processes
 
 
-@posix
-def test_a_process_killed_while_a_reply_streams_leaves_a_session_that_loads(
-    home: Path, fake_ollama: FakeOllama
-) -> None:
-    fake_ollama.say(
-        Answer(["Once ", "upon ", *(f"a{n} time " for n in range(500))], pause=0.05), "Go on."
-    )
-    child = subprocess.Popen([*COMMAND, "Tell a story."], stdin=subprocess.DEVNULL,
-                             stdout=subprocess.PIPE)  # fmt: skip
-    assert child.stdout is not None
-    seen = b""
-    while b"upon" not in seen:
-        seen += os.read(child.stdout.fileno(), 100)
-    child.kill()
-    child.wait(20)
-    child.stdout.close()
-    loaded = SessionStore(home / "sessions").load("latest")
-    assert [entry.content for entry in loaded.messages] == ["Tell a story."]
-    assert asked("-c", "And then?").stdout == "Go on.\n"
-    assert said(home) == ["Tell a story.", "And then?", "Go on."]
-
-
 @pytest.mark.slow
 def test_two_processes_in_one_session_take_turns(home: Path, fake_ollama: FakeOllama) -> None:
     fake_ollama.say(Answer("One.", stall=0.3), Answer("Two."))
@@ -228,24 +185,6 @@ def test_two_processes_in_one_session_take_turns(home: Path, fake_ollama: FakeOl
 
 
 # -------- what files hold
-
-
-@pytest.mark.parametrize(
-    ("tool", "line"),
-    [("read_file", "a line of a long log\n"), ("search_files", "x")],
-    ids=["lines", "one line"],
-)
-def test_a_result_of_5_mb_makes_a_small_request(
-    tool: str, line: str, home: Path, fake_ollama: FakeOllama
-) -> None:
-    (home / "workspace" / "big.txt").write_text(line * (5_000_000 // len(line)), "utf-8")
-    arguments = {"path": "workspace/big.txt"} if tool == "read_file" else {"text": line.strip()}
-    fake_ollama.say(called(tool, **arguments), "It is long.")
-    assert asked("What is in big.txt?").returncode == 0
-    result = last_words(fake_ollama.chats[1])
-    assert 0 < len(result) < 15_000
-    if tool == "read_file":
-        assert re.search(r"more lines|cut", result)
 
 
 def test_bytes_that_are_no_text_are_shown_and_never_written_back(
@@ -267,16 +206,3 @@ def test_bytes_that_are_no_text_are_shown_and_never_written_back(
 
 
 # -------- what the model does
-
-
-@pytest.mark.parametrize("path", ["../secret.txt", "{secret}", ".openclaw/../../secret.txt"])
-def test_a_path_outside_the_home_is_not_read(
-    path: str, home: Path, fake_ollama: FakeOllama, tmp_path: Path
-) -> None:
-    secret = tmp_path / "secret.txt"
-    secret.write_text("the password is swordfish\n", "utf-8")
-    fake_ollama.say(called("read_file", path=path.format(secret=secret)), "I may not.")
-    done = asked("Read the secret.")
-    assert (done.returncode, done.stdout) == (0, "I may not.\n")
-    assert "swordfish" not in json.dumps(fake_ollama.chats[1])
-    assert "swordfish" not in "".join(said(home))

@@ -23,8 +23,6 @@ import pytest
 from openclaw.agent.agent import Agent
 from openclaw.cli.main import run
 from openclaw.config import load_settings
-from openclaw.history import record
-from openclaw.history.turns import Turn
 from openclaw.memory.notes import Notes
 from openclaw.memory.todos import TodoFile
 from openclaw.messages import Entry
@@ -269,36 +267,6 @@ def test_a_command_that_is_killed_with_the_program_has_changed_nothing(
     assert plan(home) == "buy seeds\n"
 
 
-def test_a_turn_that_dies_while_its_answer_is_saved_keeps_its_calls(
-    home: Path, fake_ollama: FakeOllama
-) -> None:
-    fake_ollama.say(writes(), "It is in the plan.", "Yes.")
-    words = (*TALK, "Append it to the plan.")
-    died(BEFORE, "sessions/.openclaw-", *words, count=3)
-    assert [bool(entry.tool_calls) for entry in talk(home).messages] == [False, True]
-    assert well(*TALK, "Is it done?") == "Yes.\n"
-    assert plan(home).count("water them") == 1
-    is_tidy(home)
-
-
-@pytest.mark.parametrize("git", sample(["update-index", "hash-object", "fast-import"]))
-def test_a_finished_turn_that_dies_at_its_commit_is_committed_by_the_next_start(
-    git: str, home: Path, fake_ollama: FakeOllama
-) -> None:
-    fake_ollama.say(writes(), "It is in the plan.", "Yes.")
-    died("subprocess.Popen", f"'{git}'", *TALK, "Append it to the plan.")
-    assert said(home)[-1] == "It is in the plan."
-    well(*TALK, "Go on.")
-    is_tidy(home)
-    _, turn = [turn for turn in opened(home).history.turns() if turn.kind == "turn"]
-    assert turn.commit and turn.state == "done"
-    status = subprocess.run(
-        ["git", "-C", str(home), "status", "--porcelain", "workspace", "sessions"],
-        capture_output=True,
-    )
-    assert status.stdout == b""
-
-
 # -------- taking back
 
 
@@ -316,19 +284,6 @@ def test_an_undo_that_dies_in_the_middle_is_completed_by_the_next_start(
     well("redo")
     assert plan(home) == "buy seeds\nwater them\n"
     assert said(home) == ["Append both.", "", "", "Both are done."]
-
-
-def test_an_undo_that_dies_before_it_writes_has_not_happened(
-    home: Path, fake_ollama: FakeOllama
-) -> None:
-    fake_ollama.say(writes(), writes("workspace/shed.md", "a spade\n"), "Both are done.", "Yes.")
-    well(*TALK, "Append both.")
-    died("os.link", "history/turns/", "undo", count=2)
-    well("--session", "other", "Go on.")
-    assert plan(home) == "buy seeds\nwater them\n"
-    assert (home / "workspace" / "shed.md").exists() and said(home)[-1] == "Both are done."
-    assert [turn.kind for turn in opened(home).history.turns()].count("undo") == 0
-    is_tidy(home)
 
 
 # -------- what stays of programs that die as well
@@ -358,16 +313,6 @@ def test_a_git_that_is_killed_alone_leaves_a_note_of_its_locks(home: Path) -> No
     assert note.exists()
     remove_stale_locks(home, note)
     assert not (home / ".git" / "index.lock").exists()
-
-
-def test_a_line_of_a_record_that_was_cut_off_costs_no_other_line(tmp_path: Path) -> None:
-    kept = record.begin(tmp_path, Turn("0a0a0a0a", session="talk"))
-    with (kept.folder / record.LINES).open("ab") as file:
-        file.write(b'{"path":"workspace/pl')
-    kept.finish("interrupted", ["read_file"])
-    again = record.read(kept.folder)
-    assert (again.turn.state, again.turn.tools) == ("interrupted", ("read_file",))
-    assert again.finished == kept.finished
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no sandbox")
