@@ -122,18 +122,14 @@ def test_a_yes_right_after_the_offer_asks_the_words_that_were_shown(it: Talk) ->
     assert prompts(it) == [FIND]
 
 
-def test_any_other_word_is_a_prompt_and_takes_the_offer_back(it: Talk) -> None:
+@pytest.mark.parametrize(("before", "asked"), [("hi", ["hi", "yes"]), ("/todo", ["yes"])])
+def test_a_prompt_or_command_in_between_takes_the_offer_back(
+    it: Talk, before: str, asked: list[str]
+) -> None:
     write(it, FIND)
-    it.model.say("Hello.", "Yes what?")
-    type_lines(it, "hi", "yes")
-    assert prompts(it) == ["hi", "yes"]
-
-
-def test_a_command_in_between_takes_the_offer_back(it: Talk) -> None:
-    write(it, FIND)
-    it.model.say("Yes what?")
-    type_lines(it, "/todo", "yes")
-    assert prompts(it) == ["yes"]
+    it.model.say(*["Hello."] * len(asked))
+    type_lines(it, before, "yes")
+    assert prompts(it) == asked
 
 
 def test_an_offer_is_made_once_for_ever(it: Talk, tmp_path: Path) -> None:

@@ -102,15 +102,6 @@ def test_what_was_recalled_is_sent_again_as_it_was(noted: Talk) -> None:
     assert second.messages[: len(first.messages)] == first.messages
 
 
-def test_an_edit_counts_at_once(noted: Talk) -> None:
-    noted.say("When does the plumber come?", answer("On Thursday."))
-    note = noted.root / "memory/2026-11-18.md"
-    note.write_text(note.read_text("utf-8").replace("Thursday at ten", "Friday at two"), "utf-8")
-    happened = noted.say("When does the plumber come?", answer("On Friday."))
-    assert any("Friday at two" in p["text"] for p in retrieved(happened))
-    assert not any("Thursday" in p["text"] for p in retrieved(happened))
-
-
 def test_a_prompt_that_nothing_is_about_gets_no_passage(noted: Talk) -> None:
     happened = noted.say("Explain photosynthesis in chlorophyll", answer("Light becomes sugar."))
     assert retrieved(happened) == []
@@ -143,15 +134,6 @@ def test_memory_that_stands_in_the_head_is_not_looked_up(tmp_path: Path) -> None
     )
     it.say("What do I like?", answer("Tea."))
     assert not it.app.recall.running
-
-
-def test_a_long_file_that_a_question_names_is_searched_before_it_is_read(tmp_path: Path) -> None:
-    log = "".join(f"08:{n % 60:02} INFO web: request {n} answered\n" for n in range(400))
-    log = log.replace("request 250 answered", "card declined for order 88213")
-    it = talk(home_with(tmp_path / "home", {"workspace/server.log": log}), recall="auto")
-    happened = it.say("Which order was declined in server.log?", answer("88213."))
-    assert any("88213" in p["text"] for p in retrieved(happened))
-    it.app.close()
 
 
 # -------- the process beside the turn

@@ -314,14 +314,3 @@ def test_in_quiet_hours_nothing_is_read_or_asked(home: Path, fake_ollama: FakeOl
     result = openclaw("heartbeat", "--quiet-hours", hours)
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
     assert not fake_ollama.requests
-
-
-def test_it_needs_no_terminal(home: Path, fake_ollama: FakeOllama) -> None:
-    write(home)
-    fake_ollama.say("The rent is overdue.")
-    done_ = subprocess.run(
-        [sys.executable, "-m", "openclaw", "heartbeat"], stdin=subprocess.DEVNULL,
-        capture_output=True, timeout=60, check=False, env=dict(os.environ),
-    )  # fmt: skip
-    assert done_.stdout.decode().splitlines() == ["The rent is overdue."]
-    assert (done_.returncode, done_.stderr) == (0, b"")

@@ -81,22 +81,6 @@ def test_a_mood_is_no_fact_of_the_conversation() -> None:
     assert facts("I'm tired. It is late. My head hurts.") == ()
 
 
-def test_a_fact_before_a_question_is_kept() -> None:
-    assert facts("I live in Ghent, what is open today?") == ("I live in Ghent",)
-
-
-def test_a_fact_to_remember_is_kept_without_the_order_to_remember_it() -> None:
-    assert lasting_facts("Please remember that the spare key is with Ana.") == (
-        "the spare key is with Ana.",
-    )
-
-
-def test_only_the_beginning_of_a_long_message_may_last() -> None:
-    pasted = "I have two cats. " + "Lorem ipsum dolor sit amet. " * 90 + "I'm vegetarian."
-
-    assert lasting_facts(pasted) == ("I have two cats.",)
-
-
 def test_a_long_sentence_is_cut_between_its_clauses() -> None:
     said = "My sister Olga moved to Tallinn in 2019, " + "and my brother went there too, " * 9
     (fact,) = facts(said)
@@ -180,25 +164,18 @@ def test_todo_changes_are_found_by_their_text() -> None:
     assert found.files == ()
 
 
-def test_a_question_of_the_answer_is_open() -> None:
-    found = find_additions(
-        "Book it", "There are two trains. Which of them shall I take, 9:10 or 10:10?"
-    )
-
-    assert found.questions == ("asked of the user: Which of them shall I take, 9:10 or 10:10?",)
-
-
-def test_a_polite_question_is_not_open() -> None:
-    assert (
-        find_additions("Thanks", "You are welcome. Can I help you with anything else?").questions
-        == ()
-    )
-
-
-def test_an_unanswered_question_of_the_user_is_open() -> None:
-    found = find_additions("Who has the key? Read a.md.", "I don't know who has the key.")
-
-    assert found.questions == ("Who has the key?",)
+@pytest.mark.parametrize(
+    ("said", "answer", "questions"),
+    [
+        ("Book it", "There are two trains. Which of them shall I take, 9:10 or 10:10?",
+         ("asked of the user: Which of them shall I take, 9:10 or 10:10?",)),
+        ("Thanks", "You are welcome. Can I help you with anything else?", ()),
+        ("Who has the key? Read a.md.", "I don't know who has the key.", ("Who has the key?",)),
+    ],
+    ids=["of the answer", "a polite one", "of the user, not answered"],
+)  # fmt: skip
+def test_a_question_stays_open(said: str, answer: str, questions: tuple[str, ...]) -> None:
+    assert find_additions(said, answer).questions == questions
 
 
 def test_the_request_is_one_line_of_bounded_length() -> None:
