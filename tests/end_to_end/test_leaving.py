@@ -33,33 +33,20 @@ def test_all_that_was_printed_arrives_with_the_exit_code() -> None:
     assert (done.returncode, len(done.stdout.strip()), done.stderr) == (3, LONG, "said")
 
 
-def test_what_is_registered_for_the_exit_runs() -> None:
-    code = "import atexit; from openclaw.__main__ import leave; atexit.register(print, 'bye'); "
-    assert python(code + "leave(0)").stdout == "bye\n"
-
-
-def test_a_thread_that_must_not_be_cut_off_is_waited_for() -> None:
+def test_what_must_not_be_cut_off_is_waited_for_and_a_daemon_is_not() -> None:
     code = """
-import threading, time
+import atexit, threading, time
 from openclaw.__main__ import leave
 def work():
     time.sleep(0.3)
     print("done")
+atexit.register(print, "bye")
 threading.Thread(target=work).start()
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
 leave(7)
 """
     done = python(code)
-    assert (done.returncode, done.stdout) == (7, "done\n")
-
-
-def test_a_daemon_thread_is_not() -> None:
-    code = """
-import threading, time
-from openclaw.__main__ import leave
-threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
-leave(0)
-"""
-    assert python(code).returncode == 0
+    assert (done.returncode, done.stdout) == (7, "done\nbye\n")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")

@@ -33,6 +33,7 @@ from openclaw.storage.home import Home
 from openclaw.tools.shell.overlay import is_overlay_available
 from openclaw.tools.shell.sandbox import LOCK, tidy_up
 from tests.data.sample import sample
+from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import Answer, FakeOllama, last_words
 
 DEADLY = getattr(signal, "SIGKILL", signal.SIGTERM)
@@ -105,9 +106,7 @@ def well(*words: str) -> str:
 def home(tmp_path: Path, fake_ollama: FakeOllama, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A new home under git, with a file of the user's in it."""
     monkeypatch.setattr(sys, "stdin", None)
-    root = tmp_path / "home"
-    well("init", str(root))
-    (root / "openclaw.yaml").write_text(SETTINGS, "utf-8")
+    root = copy_home(tmp_path / "home", SETTINGS)
     (root / "workspace" / "plan.md").write_text("buy seeds\n", "utf-8")
     return root
 

@@ -16,10 +16,9 @@ from openclaw.history.turns import Turn
 from openclaw.memory.pages import gather
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.storage.home import Home
-from openclaw.storage.new_home import create_home
 from tests.fakes.command import openclaw
 from tests.fakes.devices import Device, devices, hub
-from tests.fakes.git_home import git, needs_git, posix_only
+from tests.fakes.git_home import copy_home, git, needs_git, posix_only
 
 pytestmark = [needs_git, posix_only]
 DAY = "memory/2026-11-20.md"
@@ -481,7 +480,7 @@ def test_the_lines_of_the_page_set_up_two_devices(
 ) -> None:
     page = (Path(__file__).parents[2] / "docs" / "sync.md").read_text("utf-8")
     monkeypatch.setenv("HOME", str(tmp_path))
-    create_home(tmp_path / "openclaw")
+    copy_home(tmp_path / "openclaw")
     blocks = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
     for line in "".join(blocks).splitlines():
         program, *words = (str(Path(word).expanduser()) for word in shlex.split(line))
@@ -497,7 +496,7 @@ def test_the_lines_of_the_page_set_up_two_devices(
 
 
 def test_without_a_remote_it_says_so(tmp_path: Path) -> None:
-    create_home(tmp_path / "home")
+    copy_home(tmp_path / "home")
     done = Device(tmp_path / "home").sync(code=2)
     assert "there is no remote to sync with" in done.stderr and "remote add origin" in done.stderr
 
@@ -544,7 +543,7 @@ def test_nothing_that_either_repository_names_is_run(two: list[Device], tmp_path
 
 
 def test_an_empty_repository_is_filled(tmp_path: Path) -> None:
-    create_home(tmp_path / "home")
+    copy_home(tmp_path / "home")
     device = Device(tmp_path / "home")
     shared = hub(tmp_path / "hub.git")
     assert device.told(str(shared))["sent"] == 1
@@ -552,7 +551,7 @@ def test_an_empty_repository_is_filled(tmp_path: Path) -> None:
 
 
 def test_another_home_is_not_merged(two: list[Device], tmp_path: Path) -> None:
-    create_home(tmp_path / "stranger")
+    copy_home(tmp_path / "stranger")
     stranger = Device(tmp_path / "stranger")
     who = ("-c", "user.name=A", "-c", "user.email=a@b")
     stranger.git(*who, "commit", "--amend", "-qm", "Another home")

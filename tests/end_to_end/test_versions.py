@@ -16,8 +16,8 @@ from openclaw.security.masking import Masker
 from openclaw.sessions.store import SessionStore
 from openclaw.skills.skill import list_installed
 from openclaw.storage.home import Home
-from openclaw.storage.new_home import create_home
 from openclaw.tools.mcp.schema import read_cache
+from tests.fakes.talk import new_home
 
 OLD = b'[{"role": "user", "content": "hello"}, {"role": "assistant", "content": "good day"}]'
 NEWER = [
@@ -37,8 +37,7 @@ def store(tmp_path: Path) -> SessionStore:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    create_home(tmp_path / "home")
-    return Home(tmp_path / "home")
+    return Home(new_home(tmp_path / "home"))
 
 
 # -------- sessions
@@ -131,13 +130,6 @@ def test_newer_secrets_are_refused_and_never_rewritten(
         Masker(path).mask("password: hunter2-Zx81kQ")
     assert json.loads(path.read_bytes()) == shape
     assert [each.name for each in path.parent.iterdir() if each.is_file()] == ["secrets.json"]
-
-
-def test_learned_json_says_its_version(home: Home) -> None:
-    (home.workspace / "a.md").write_text("x", "utf-8")
-    ForeignFiles(home).note("workspace/a.md", "web: a.test")
-    data = json.loads((home.private / "learned.json").read_bytes())
-    assert data == {"version": 1, "workspace/a.md": "web: a.test"}
 
 
 def test_learned_json_without_a_version_goes_on(home: Home) -> None:

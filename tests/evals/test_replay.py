@@ -21,8 +21,8 @@ from openclaw.events import Token
 from openclaw.messages import Material
 from openclaw.sessions.session import Session
 from openclaw.storage.home import Home
-from openclaw.storage.new_home import create_home
 from tests.data.sample import sample
+from tests.fakes.git_home import copy_home
 from tests.fakes.hashing import CARD, HashingModel, Line
 from tests.fakes.search_thread import SearchThread
 from tests.fakes.talk import Protocol
@@ -177,7 +177,7 @@ def world(tmp_path: Path) -> World:
 
 
 def new_world(root: Path) -> World:
-    create_home(root)
+    copy_home(root)
     (root / "skills" / "greeter").mkdir(parents=True)
     (root / "skills" / "greeter" / "SKILL.md").write_text(SKILL, "utf-8")
     (root / "workspace" / "plan.md").write_text("# Plan\n\nRest.\n", "utf-8")

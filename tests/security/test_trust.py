@@ -22,9 +22,9 @@ from openclaw.config.settings import address_of
 from openclaw.security.trust import check_trust
 from openclaw.security.untrusted import private_key
 from openclaw.storage.home import Home
-from openclaw.storage.new_home import create_home
 from openclaw.storage.trust_store import Trust, is_trusted
 from tests.fakes.command import openclaw
+from tests.fakes.git_home import copy_home, git
 from tests.fakes.ollama_server import FakeOllama
 
 PROMPT = ("hello",)
@@ -67,17 +67,10 @@ WRITING = (
 
 def clone(tmp_path: Path, settings: str = "") -> Path:
     """A home of somebody else, cloned to where OPENCLAW_HOME points."""
-    theirs = tmp_path / "theirs"
-    create_home(theirs)
-    (theirs / "openclaw.yaml").write_text(settings, "utf-8")
-    git(theirs, "add", "-A")
-    git(theirs, "-c", "user.name=x", "-c", "user.email=x", "commit", "-qm", "x", "--allow-empty")
+    copy_home(tmp_path / "theirs")
     git(tmp_path, "clone", "-q", "theirs", "home")
+    (tmp_path / "home/openclaw.yaml").write_text(settings, "utf-8")
     return tmp_path / "home"
-
-
-def git(folder: Path, *words: str) -> None:
-    subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
 
 
 def test_a_new_home_is_trusted_and_a_clone_of_it_is_not(tmp_path: Path) -> None:
@@ -88,13 +81,13 @@ def test_a_new_home_is_trusted_and_a_clone_of_it_is_not(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("copied", [shutil.copytree, shutil.move])
 def test_a_copy_at_another_place_is_not_trusted(tmp_path: Path, copied: object) -> None:
-    create_home(tmp_path / "one")
+    copy_home(tmp_path / "one")
     copied(tmp_path / "one", tmp_path / "two")  # type: ignore[operator]
     assert not check_trust(Home(tmp_path / "two")).trusted
 
 
 def test_another_folder_at_the_same_place_is_not_trusted(tmp_path: Path) -> None:
-    create_home(tmp_path / "home")
+    copy_home(tmp_path / "home")
     shutil.rmtree(tmp_path / "home")
     assert not check_trust(Home(clone(tmp_path))).trusted
 
@@ -107,7 +100,7 @@ def test_an_empty_id_is_none(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("removed", [".openclaw", ".git"])
 def test_a_home_stays_trusted_without_one_of_its_own_folders(tmp_path: Path, removed: str) -> None:
-    create_home(tmp_path / "home")
+    copy_home(tmp_path / "home")
     shutil.rmtree(tmp_path / "home" / removed)
     assert is_trusted(Home(tmp_path / "home"))
 
@@ -126,7 +119,7 @@ def test_a_data_folder_is_not_looked_for_in_the_working_folder(tmp_path: Path) -
 
 
 def test_an_id_behind_a_link_or_a_pipe_is_none(tmp_path: Path) -> None:
-    create_home(tmp_path / "home")
+    copy_home(tmp_path / "home")
     shutil.rmtree(tmp_path / "home" / ".git")
     own = tmp_path / "home/.openclaw/id"
     own.rename(tmp_path / "elsewhere")
@@ -245,7 +238,7 @@ def test_a_private_folder_that_came_along_is_not_read_and_then_put_aside(tmp_pat
 
 
 def test_ones_own_private_folder_is_kept_when_one_says_so(tmp_path: Path) -> None:
-    create_home(tmp_path / "old")
+    copy_home(tmp_path / "old")
     (tmp_path / "old/.openclaw/mine").write_text("x")
     (tmp_path / "old").rename(tmp_path / "home")
     assert openclaw("trust", "--yes", "--keep-private").returncode == 0
@@ -313,7 +306,7 @@ def test_what_a_yes_turns_on_does_not_scroll_away(tmp_path: Path) -> None:
 
 
 def test_ones_own_archive_makes_a_trusted_home(tmp_path: Path) -> None:
-    create_home(tmp_path / "home")
+    copy_home(tmp_path / "home")
     openclaw("backup", str(tmp_path / "b.tar.gz"))
     said = openclaw("restore", str(tmp_path / "b.tar.gz"), str(tmp_path / "again"))
     assert is_trusted(Home(tmp_path / "again"))
@@ -321,7 +314,7 @@ def test_ones_own_archive_makes_a_trusted_home(tmp_path: Path) -> None:
 
 
 def test_an_archive_of_somebody_else_waits_for_a_yes(tmp_path: Path) -> None:
-    create_home(tmp_path / "home")
+    copy_home(tmp_path / "home")
     openclaw("backup", str(tmp_path / "b.tar.gz"))
     (tmp_path / "user/data/openclaw").rename(tmp_path / "theirs")
     private_key.cache_clear()  # another machine
@@ -344,7 +337,7 @@ def talk_with(home: Path, server: FakeOllama, variable: str) -> int:
 
 
 def test_a_key_goes_to_the_first_address_of_this_machine_and_to_no_other(tmp_path: Path) -> None:
-    create_home(tmp_path / "home")
+    copy_home(tmp_path / "home")
     with FakeOllama() as first, FakeOllama() as second:
         assert talk_with(tmp_path / "home", first, "MY_KEY") == 0
         assert talk_with(tmp_path / "home", second, "MY_KEY") == 7
@@ -354,7 +347,7 @@ def test_a_key_goes_to_the_first_address_of_this_machine_and_to_no_other(tmp_pat
 
 
 def test_a_yes_lets_a_key_go_to_a_new_address(tmp_path: Path) -> None:
-    create_home(tmp_path / "home")
+    copy_home(tmp_path / "home")
     with FakeOllama() as first, FakeOllama() as second:
         talk_with(tmp_path / "home", first, "MY_KEY")
         assert talk_with(tmp_path / "home", second, "MY_KEY") == 7
@@ -380,7 +373,7 @@ KEYS = ("OPENAI_API_KEY", "OLLAMA_API_KEY", "MY_KEY", "PGPASSWORD", "PINECONE_AP
     ],
 )
 def test_no_key_goes_to_another_machine_without_a_yes(tmp_path: Path, settings: str) -> None:
-    create_home(tmp_path / "home", f"{settings}\n")
+    (copy_home(tmp_path / "home") / "openclaw.yaml").write_text(settings, "utf-8")
     keys = dict.fromkeys(KEYS, "secret-of-mine")
     for words in (PROMPT, ("memory", "search", "x"), ("models", "list"), ("context",)):
         done = openclaw(*words, environ=keys)
@@ -389,7 +382,7 @@ def test_no_key_goes_to_another_machine_without_a_yes(tmp_path: Path, settings: 
 
 
 def test_who_sets_an_address_himself_has_said_yes(tmp_path: Path) -> None:
-    create_home(tmp_path / "home")
+    copy_home(tmp_path / "home")
     keys = {"OPENAI_API_KEY": "secret-of-mine"}
     url = "https://models.example/v1"
     assert openclaw("config", "set", "openai.base_url", url, environ=keys).returncode == 0

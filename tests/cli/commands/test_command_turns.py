@@ -134,7 +134,11 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     return Place(tmp_path, in_git=request.param)
 
 
-@pytest.mark.parametrize("words", COMMANDS)
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [*((True, words) for words in COMMANDS), *((False, words) for words in COMMANDS[::4])],
+    indirect=["place"],
+)
 def test_what_a_command_changes_is_a_turn_that_can_be_taken_back(place: Place, words: str) -> None:
     before = place.files()
     place.do(words)
