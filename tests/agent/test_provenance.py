@@ -328,17 +328,16 @@ def test_foreign_text_is_recognised_after_undo_and_redo(tainted: Talk) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("path", "text"),
     [
-        f"# Mine\n\nI like tea.\n\n{EVIL}",
-        f"- [ ] {EVIL.upper()}",
-        EVIL.replace(" must ", "\n> must ").replace(" bill ", "\n> bill "),
-        EVIL.replace("Mallory", "Bob"),
-        f"12: {EVIL}",
-        f"{EVIL.strip()} {'and so on ' * 9}",
+        ("workspace/own.md", f"# Mine\n\nI like tea.\n\n{EVIL}"),
+        ("memory/own.md", f"- [ ] {EVIL.upper()}"),
+        ("later.txt", EVIL.replace(" must ", "\n> must ").replace(" bill ", "\n> bill ")),
+        ("workspace/own.md", EVIL.replace("Mallory", "Bob")),
+        ("memory/own.md", f"12: {EVIL}"),
+        ("later.txt", f"{EVIL.strip()} {'and so on ' * 9}"),
     ],
 )
-@pytest.mark.parametrize("path", ["workspace/own.md", "memory/own.md", "later.txt"])
 def test_foreign_text_is_recognised_in_any_other_file(tainted: Talk, path: str, text: str) -> None:
     (tainted.root / PAGE).unlink()
     put(tainted, path, text)
