@@ -84,17 +84,6 @@ def test_without_anything_new_nothing_is_committed(two: list[Device]) -> None:
     assert one.git("rev-parse", "HEAD") == other.git("rev-parse", "HEAD") == before
 
 
-def test_lines_of_both_are_kept(two: list[Device]) -> None:
-    one, other = two
-    one.append(DAY, "- Written at the desk.\n")
-    other.append(DAY, "- Written on the train.\n")
-    both_sync(one, other)
-    assert sorted(one.read(DAY).splitlines()) == [
-        "- Written at the desk.",
-        "- Written on the train.",
-    ]
-
-
 def test_a_removed_file_goes_and_a_changed_one_stays(two: list[Device]) -> None:
     one, other = two
     one.write("workspace/old.md", "old\n")

@@ -188,13 +188,6 @@ def test_memories_are_added_listed_searched_and_forgotten(http: httpx.Client, ho
     assert http.get("/api/search").status_code == 400
 
 
-def test_a_saved_memory_is_found_by_the_next_search(http: httpx.Client) -> None:
-    assert http.get("/api/search", params={"q": "lighthouse"}).json()["passages"] == []
-    save(http, "memory/MEMORY.md", "# Memory\n\n- The lighthouse is green.\n")
-    [found] = http.get("/api/search", params={"q": "lighthouse"}).json()["passages"]
-    assert "green" in found["text"]
-
-
 def test_candidates_are_accepted_and_rejected(http: httpx.Client, home: Path) -> None:
     (home / "memory/inbox").mkdir(exist_ok=True)
     (home / "memory/inbox/2026-11-01.md").write_text("- Ann likes tea.\n- Bob likes rum.\n")
