@@ -44,6 +44,8 @@ DAY = """# 2026-03-02
 
 TRIP = "# Trip\n\nThe ferry to Bergen leaves at noon.\n"
 
+Opened = Callable[..., Search]
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
@@ -53,7 +55,7 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def opened(home: Path) -> Iterator[Callable[..., Search]]:
+def opened(home: Path) -> Iterator[Opened]:
     """Opens searches of the home; by words only unless an embedder is given."""
     made = []
 
@@ -79,7 +81,7 @@ def places(found: list[Passage]) -> list[str]:
 # -------- what is found
 
 
-def test_a_passage_is_the_line_as_it_stands_with_its_place(opened: Callable[..., Search]) -> None:
+def test_a_passage_is_the_line_as_it_stands_with_its_place(opened: Opened) -> None:
     first = opened().search("who serviced the boiler?")[0]
     assert (first.path, first.start_line, first.end_line) == ("memory/2026-03-02.md", 3, 3)
     assert first.text == "- The boiler was serviced by Olsen."
@@ -87,7 +89,7 @@ def test_a_passage_is_the_line_as_it_stands_with_its_place(opened: Callable[...,
     assert first.ranks["words"][0] == 1 and "meaning" not in first.ranks and first.reason
 
 
-def test_both_ranks_are_told_when_there_are_vectors(opened: Callable[..., Search]) -> None:
+def test_both_ranks_are_told_when_there_are_vectors(opened: Opened) -> None:
     search = opened(WordEmbedder())
     first = search.search("the feline eats at seven")[0]
     assert first.text == "- The cat eats at seven."
@@ -96,15 +98,11 @@ def test_both_ranks_are_told_when_there_are_vectors(opened: Callable[..., Search
 
 
 @pytest.mark.parametrize("question", ["", " \n", "zebra", "?"])
-def test_a_question_that_nothing_answers_finds_nothing(
-    opened: Callable[..., Search], question: str
-) -> None:
+def test_a_question_that_nothing_answers_finds_nothing(opened: Opened, question: str) -> None:
     assert opened().search(question) == []
 
 
-def test_an_empty_home_and_one_word_files_are_searched(
-    tmp_path: Path, opened: Callable[..., Search]
-) -> None:
+def test_an_empty_home_and_one_word_files_are_searched(tmp_path: Path, opened: Opened) -> None:
     empty = Search(Home(tmp_path / "none"), IndexOptions(), WordEmbedder, tmp_path / "p")
     assert empty.search("boiler") == []
     empty.close()
@@ -112,16 +110,14 @@ def test_an_empty_home_and_one_word_files_are_searched(
     assert places(opened().search("volcano")) == ["memory/a.md:1"]
 
 
-def test_at_most_k_are_given(home: Path, opened: Callable[..., Search]) -> None:
+def test_at_most_k_are_given(home: Path, opened: Opened) -> None:
     write(home, "memory/many.md", "".join(f"- volcano number {n} erupts\n" for n in range(30)))
     search = opened()
     assert [len(search.search("volcano", k)) for k in (1, 5, 12)] == [1, 5, 12]
 
 
 @pytest.mark.parametrize("gap", [" " * 20_000, " <!--" * 4_000])
-def test_a_line_of_blanks_or_marks_holds_up_no_search(
-    home: Path, opened: Callable[..., Search], gap: str
-) -> None:
+def test_a_line_of_blanks_or_marks_holds_up_no_search(home: Path, opened: Opened, gap: str) -> None:
     write(home, "memory/a.md", f"- volcano{gap}.\n")
     search = opened()
     assert search.search("volcano")
@@ -130,13 +126,13 @@ def test_a_line_of_blanks_or_marks_holds_up_no_search(
     assert time.process_time() - began < 0.5
 
 
-def test_equal_texts_are_given_once(home: Path, opened: Callable[..., Search]) -> None:
+def test_equal_texts_are_given_once(home: Path, opened: Opened) -> None:
     write(home, "memory/a.md", "- The volcano erupts.\n")
     write(home, "memory/b.md", "* the  volcano erupts.\n\n\n\nThe volcano sleeps.\n")
     assert len(opened().search("volcano", 10)) == 2
 
 
-def test_a_path_narrows_the_search(home: Path, opened: Callable[..., Search]) -> None:
+def test_a_path_narrows_the_search(home: Path, opened: Opened) -> None:
     write(home, "workspace/house/boiler.md", "The boiler manual is blue.\n")
     for other in ("workspace/household/a.md", "workspace/house.md", "memory/b.md"):
         write(home, other, f"The boiler of {other} is red.\n")
@@ -152,9 +148,7 @@ def test_a_path_narrows_the_search(home: Path, opened: Callable[..., Search]) ->
     assert search.search("boiler", path="workspace/trip") == []
 
 
-def test_since_goes_by_the_date_of_the_line_else_of_the_file(
-    home: Path, opened: Callable[..., Search]
-) -> None:
+def test_since_goes_by_the_date_of_the_line_else_of_the_file(home: Path, opened: Opened) -> None:
     write(home, "memory/log.md", "# 2026-01-01\n\n- volcano one\n\n# 2026-05-01\n\n- volcano two\n")
     for name, day in (("old", "2025-12-31"), ("new", "2026-04-01")):
         file = write(home, f"workspace/{name}.md", f"The {name} volcano\n")
@@ -164,26 +158,24 @@ def test_since_goes_by_the_date_of_the_line_else_of_the_file(
     assert sorted(places(found)) == ["memory/log.md:7", "workspace/new.md:1"]
 
 
-def test_since_may_be_before_all_days_that_have_a_timestamp(opened: Callable[..., Search]) -> None:
+def test_since_may_be_before_all_days_that_have_a_timestamp(opened: Opened) -> None:
     assert opened().search("boiler", since="0001-01-01")
 
 
-def test_a_file_from_after_the_year_2262_is_searched(
-    home: Path, opened: Callable[..., Search]
-) -> None:
+def test_a_file_from_after_the_year_2262_is_searched(home: Path, opened: Opened) -> None:
     os.utime(home / "workspace/trip.md", ns=(0, 2**63 + 10**9))
     for _ in range(2):
         assert opened().search("ferry to Bergen")[0].path == "workspace/trip.md"
     assert not opened().refresh().changed
 
 
-def test_since_must_be_a_day(opened: Callable[..., Search]) -> None:
+def test_since_must_be_a_day(opened: Opened) -> None:
     with pytest.raises(UsageError, match="not a day: 'soon'"):
         opened().search("boiler", since="soon")
 
 
 def test_a_named_day_is_answered_by_its_lines_though_they_do_not_say_it(
-    home: Path, opened: Callable[..., Search]
+    home: Path, opened: Opened
 ) -> None:
     write(home, "memory/2026-03-03.md", "- Bought paint.\n- Called Ines.\n")
     found = opened().search("what did I do on 3 March?", today=date(2026, 3, 9))
@@ -192,7 +184,7 @@ def test_a_named_day_is_answered_by_its_lines_though_they_do_not_say_it(
 
 
 def test_a_named_day_is_answered_by_a_later_line_that_tells_of_it(
-    home: Path, opened: Callable[..., Search]
+    home: Path, opened: Opened
 ) -> None:
     write(home, "memory/2026-03-04.md", "- The day before yesterday the goat ran away.\n- Rain.\n")
     found = opened().search("on 2 March 2026", 9)
@@ -201,14 +193,12 @@ def test_a_named_day_is_answered_by_a_later_line_that_tells_of_it(
     assert next(p for p in found if p.path.endswith("04.md")).reason.endswith("tells of that day")
 
 
-def test_a_heading_comes_after_what_stands_below_it(
-    home: Path, opened: Callable[..., Search]
-) -> None:
+def test_a_heading_comes_after_what_stands_below_it(home: Path, opened: Opened) -> None:
     write(home, "memory/trip.md", "# Volcano\n\n- We walk up the volcano at dawn.\n")
     assert places(opened().search("volcano"))[0] == "memory/trip.md:3"
 
 
-def test_a_very_long_question_is_read_at_both_ends(opened: Callable[..., Search]) -> None:
+def test_a_very_long_question_is_read_at_both_ends(opened: Opened) -> None:
     log = " ".join(f"line{n}" for n in range(5000))
     embedder = WordEmbedder()
     found = opened(embedder).search(f"who serviced the boiler {log} ferry to Bergen", 10)
@@ -216,7 +206,7 @@ def test_a_very_long_question_is_read_at_both_ends(opened: Callable[..., Search]
     assert len(embedder.questions[-1]) <= LONGEST_QUESTION + 1
 
 
-def test_today_is_what_yesterday_counts_from(home: Path, opened: Callable[..., Search]) -> None:
+def test_today_is_what_yesterday_counts_from(home: Path, opened: Opened) -> None:
     for day in ("2026-03-01", "2026-03-05"):
         write(home, f"memory/{day}.md", "- Lunch was soup.\n" + "- Something else.\n" * 3)
         write(home, f"memory/{day}.md", f"- Lunch was soup {day[-1]}.\n")
@@ -229,9 +219,7 @@ def test_today_is_what_yesterday_counts_from(home: Path, opened: Callable[..., S
 # -------- never from old text
 
 
-def test_an_edit_is_found_at_once_and_what_was_there_is_not(
-    home: Path, opened: Callable[..., Search]
-) -> None:
+def test_an_edit_is_found_at_once_and_what_was_there_is_not(home: Path, opened: Opened) -> None:
     search = opened(WordEmbedder())
     assert search.search("Olsen")
     write(home, "memory/2026-03-02.md", "\n\n" + DAY.replace("Olsen", "Petersen"))
@@ -244,9 +232,7 @@ def test_an_edit_is_found_at_once_and_what_was_there_is_not(
 
 
 @pytest.mark.slow
-def test_a_hundred_edits_of_another_editor_are_never_missed(
-    home: Path, opened: Callable[..., Search]
-) -> None:
+def test_a_hundred_edits_of_another_editor_are_never_missed(home: Path, opened: Opened) -> None:
     search, chance = opened(), random.Random(7)
     truth: dict[str, list[str]] = {f"memory/n{n}.md": [] for n in range(6)}
     gone: list[str] = []
@@ -282,7 +268,7 @@ class LoadedAhead(WordEmbedder):
 
 
 def test_the_embedder_is_loaded_beside_the_first_scan_and_may_fail(
-    home: Path, opened: Callable[..., Search]
+    home: Path, opened: Opened
 ) -> None:
     opened(WordEmbedder()).search("boiler")
     embedder = LoadedAhead()
@@ -294,7 +280,7 @@ def test_the_embedder_is_loaded_beside_the_first_scan_and_may_fail(
 
 
 def test_no_embedder_is_loaded_ahead_where_no_passage_has_a_vector(
-    home: Path, opened: Callable[..., Search]
+    home: Path, opened: Opened
 ) -> None:
     embedder = LoadedAhead()
     opened(embedder).refresh_ahead()
@@ -302,7 +288,7 @@ def test_no_embedder_is_loaded_ahead_where_no_passage_has_a_vector(
 
 
 def test_a_file_that_changes_while_it_is_searched_is_searched_again(
-    home: Path, opened: Callable[..., Search]
+    home: Path, opened: Opened
 ) -> None:
     class Saboteur(WordEmbedder):
         """Changes the file when the index has been read and the question is embedded."""
@@ -317,7 +303,7 @@ def test_a_file_that_changes_while_it_is_searched_is_searched_again(
 
 
 @pytest.mark.slow
-def test_many_threads_search_refresh_and_edit(home: Path, opened: Callable[..., Search]) -> None:
+def test_many_threads_search_refresh_and_edit(home: Path, opened: Opened) -> None:
     search, faults, done = opened(WordEmbedder()), [], threading.Event()
     written = DAY + TRIP + "".join(f"- note{n} boiler\n" for n in range(20))
     search.refresh()
@@ -355,9 +341,7 @@ def test_many_threads_search_refresh_and_edit(home: Path, opened: Callable[..., 
     assert search.search("boiler")[0].text
 
 
-def test_an_index_damaged_between_two_searches_is_built_anew(
-    home: Path, opened: Callable[..., Search]
-) -> None:
+def test_an_index_damaged_between_two_searches_is_built_anew(home: Path, opened: Opened) -> None:
     search = opened()
     assert search.search("boiler")
     search.close()
@@ -371,7 +355,7 @@ def test_an_index_damaged_between_two_searches_is_built_anew(
 
 
 def test_a_server_that_dies_half_way_leaves_an_answer_and_one_notice(
-    home: Path, opened: Callable[..., Search]
+    home: Path, opened: Opened
 ) -> None:
     write(home, "memory/many.md", "".join(f"- item {n} of the list\n" for n in range(200)))
     embedder = WordEmbedder(left=150)  # the first batch and the lines around it
@@ -389,7 +373,7 @@ def test_a_server_that_dies_half_way_leaves_an_answer_and_one_notice(
 
 @pytest.mark.parametrize("spoilt", [[float("nan")] * 64, [0.0] * 64, [1.0, 2.0]])
 def test_an_unusable_vector_costs_a_notice_and_no_answer(
-    home: Path, opened: Callable[..., Search], spoilt: list[float]
+    home: Path, opened: Opened, spoilt: list[float]
 ) -> None:
     search = opened(WordEmbedder(spoilt=spoilt))
     for _ in range(3):
@@ -397,7 +381,7 @@ def test_an_unusable_vector_costs_a_notice_and_no_answer(
     assert len(search.notices) == 1 and "words only" in search.notices[0]
 
 
-def test_no_embedder_is_told_once_with_what_to_do(opened: Callable[..., Search]) -> None:
+def test_no_embedder_is_told_once_with_what_to_do(opened: Opened) -> None:
     why = "no model is installed, search goes by words only"
     search = opened(EmbedderChoice(None, why, "fetch it"))
     assert search.search("boiler") and search.search("cat")
@@ -405,12 +389,12 @@ def test_no_embedder_is_told_once_with_what_to_do(opened: Callable[..., Search])
     assert search.embed() == 0
 
 
-def test_words_only_by_choice_are_no_news(opened: Callable[..., Search]) -> None:
+def test_words_only_by_choice_are_no_news(opened: Opened) -> None:
     search = opened(EmbedderChoice(None))
     assert search.search("boiler") and search.notices == []
 
 
-def test_a_setting_that_is_wrong_stops_no_search(opened: Callable[..., Search]) -> None:
+def test_a_setting_that_is_wrong_stops_no_search(opened: Opened) -> None:
     def choose() -> None:
         raise OpenclawError("not an embedding: 'x'", "set it to auto")
 
@@ -419,9 +403,7 @@ def test_a_setting_that_is_wrong_stops_no_search(opened: Callable[..., Search]) 
     assert search.notices == ["search goes by words only: not an embedding: 'x' (set it to auto)"]
 
 
-def test_a_new_model_embeds_all_again_and_one_line_says_so(
-    home: Path, opened: Callable[..., Search]
-) -> None:
+def test_a_new_model_embeds_all_again_and_one_line_says_so(home: Path, opened: Opened) -> None:
     first = opened(WordEmbedder("fake/one"))
     first.search("boiler")
     first.close()
@@ -436,7 +418,7 @@ def test_a_new_model_embeds_all_again_and_one_line_says_so(
 
 
 def test_a_slow_model_holds_a_prompt_up_only_shortly_and_the_notice_counts(
-    home: Path, opened: Callable[..., Search]
+    home: Path, opened: Opened
 ) -> None:
     write(home, "memory/many.md", "".join(f"- item {n} of the list\n" for n in range(196)))
     search = opened(WordEmbedder(seconds=0.31))  # longer than a prompt waits: one batch
@@ -452,9 +434,7 @@ def test_a_slow_model_holds_a_prompt_up_only_shortly_and_the_notice_counts(
     assert len(search.notices) == 1
 
 
-def test_the_notice_says_how_long_the_missing_vectors_will_take(
-    home: Path, opened: Callable[..., Search]
-) -> None:
+def test_the_notice_says_how_long_the_missing_vectors_will_take(home: Path, opened: Opened) -> None:
     write(home, "memory/many.md", "".join(f"- item {n} of the list\n" for n in range(620)))
     search = opened(WordEmbedder(seconds=4.0))  # one batch, in the moment that a prompt waits
     recalled(search, "the boiler")
@@ -480,7 +460,7 @@ def holder(home: Path) -> subprocess.Popen[str]:
 
 
 def test_one_process_at_a_time_makes_the_vectors_in_the_background(
-    home: Path, opened: Callable[..., Search]
+    home: Path, opened: Opened
 ) -> None:
     search = opened(WordEmbedder())
     search.refresh()
@@ -580,15 +560,13 @@ def test_a_line_and_its_repetition_on_a_page_are_one() -> None:
     assert [chunk.row for _, chunk in distinct([page, source, other], 9)] == [1, 9]
 
 
-def test_recall_gives_what_answers(opened: Callable[..., Search]) -> None:
+def test_recall_gives_what_answers(opened: Opened) -> None:
     search = opened()
     assert recalled(search, "boiler serviced Olsen")[0].path == "memory/2026-03-02.md"
     assert recalled(search, "quantum chromodynamics") == []
 
 
-def test_what_the_prompt_holds_is_given_again_only_when_it_is_the_best(
-    opened: Callable[..., Search],
-) -> None:
+def test_what_the_prompt_holds_is_given_again_only_when_it_is_the_best(opened: Opened) -> None:
     search = opened()
     day, asked = "memory/2026-03-02.md", "boiler serviced Olsen"
     assert [each.path for each in recalled(search, asked, day)] == [day]
@@ -598,7 +576,7 @@ def test_what_the_prompt_holds_is_given_again_only_when_it_is_the_best(
 
 
 def test_what_the_prompt_holds_counts_among_the_passages_and_their_tokens(
-    home: Path, opened: Callable[..., Search]
+    home: Path, opened: Opened
 ) -> None:
     head, asked = "memory/MEMORY.md", "boiler serviced Olsen cellar key"
     write(home, head, "- The boiler was serviced by Olsen, the cellar key is his.\n")
@@ -613,7 +591,7 @@ def test_what_the_prompt_holds_counts_among_the_passages_and_their_tokens(
 
 
 def test_a_question_about_own_things_is_shown_what_is_less_near_for_want_of_better(
-    opened: Callable[..., Search],
+    opened: Opened,
 ) -> None:
     search = opened()
     asked = "Which ferry company did we book?"
@@ -625,9 +603,7 @@ def test_a_question_about_own_things_is_shown_what_is_less_near_for_want_of_bett
     assert found.text == "- The cat eats at seven."
 
 
-def test_an_order_finds_the_line_of_which_it_names_only_the_old_part(
-    opened: Callable[..., Search],
-) -> None:
+def test_an_order_finds_the_line_of_which_it_names_only_the_old_part(opened: Opened) -> None:
     search = opened()
     asked = "move the ferry to quarter past seven"
     assert recalled(search, asked) == []
@@ -638,7 +614,7 @@ def test_an_order_finds_the_line_of_which_it_names_only_the_old_part(
 # -------- reading on
 
 
-def test_lines_are_read_with_their_numbers(opened: Callable[..., Search]) -> None:
+def test_lines_are_read_with_their_numbers(opened: Opened) -> None:
     assert opened().get("memory/2026-03-02.md", 3, 4) == (
         "memory/2026-03-02.md, lines 3-4 of 8:\n"
         "3  - The boiler was serviced by Olsen.\n"
@@ -647,7 +623,7 @@ def test_lines_are_read_with_their_numbers(opened: Callable[..., Search]) -> Non
     )
 
 
-def test_reading_on_is_lenient_with_ends_and_names(opened: Callable[..., Search]) -> None:
+def test_reading_on_is_lenient_with_ends_and_names(opened: Opened) -> None:
     search = opened()
     whole, shown = search.get("trip.md", 0, 99)
     assert shown == Shown("workspace/trip.md", 1, 3)
@@ -657,7 +633,7 @@ def test_reading_on_is_lenient_with_ends_and_names(opened: Callable[..., Search]
     ]
 
 
-def test_a_long_file_is_read_page_by_page(home: Path, opened: Callable[..., Search]) -> None:
+def test_a_long_file_is_read_page_by_page(home: Path, opened: Opened) -> None:
     write(home, "memory/long.md", "".join(f"line {n}\n" for n in range(1, 301)))
     page, shown = opened().get("memory/long.md", 50)
     assert shown == Shown("memory/long.md", 50, 169)
@@ -676,7 +652,7 @@ def test_a_long_file_is_read_page_by_page(home: Path, opened: Callable[..., Sear
     ],
 )
 def test_what_is_not_indexed_is_not_read(
-    home: Path, opened: Callable[..., Search], path: str, start: int, says: str
+    home: Path, opened: Opened, path: str, start: int, says: str
 ) -> None:
     write(home, "openclaw.yaml", "model: auto\n")
     write(home.parent, "secret.md", "secret")
@@ -695,7 +671,7 @@ def test_what_is_not_indexed_is_not_read(
     ],
 )
 def test_a_name_that_the_index_does_not_know_is_read_as_the_nearest_that_it_knows(
-    home: Path, opened: Callable[..., Search], question: str, path: str
+    home: Path, opened: Opened, question: str, path: str
 ) -> None:
     people = (
         "# People\n\n- John stays by the harbour.\n- Tram 28 in Lisbon is full.\n- כינרת calls.\n"
@@ -707,7 +683,7 @@ def test_a_name_that_the_index_does_not_know_is_read_as_the_nearest_that_it_know
     assert bool(nodes) == bool(path)
 
 
-def test_an_identifier_is_never_read_as_another(home: Path, opened: Callable[..., Search]) -> None:
+def test_an_identifier_is_never_read_as_another(home: Path, opened: Opened) -> None:
     write(home, "memory/tickets.md", "- OPS-4271 is closed, as Olsen says.\n")
     view = SnapshotView(opened().current(0))
     assert respell(view, ["ops-4217", "4217", "olesn"], "Did Olesn close OPS-4217?") == [

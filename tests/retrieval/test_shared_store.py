@@ -175,8 +175,11 @@ class Clone:
             db.close()
 
 
+Clones = Callable[..., Clone]
+
+
 @pytest.fixture
-def clone(home: Path, tmp_path: Path) -> Iterator[Callable[..., Clone]]:
+def clone(home: Path, tmp_path: Path) -> Iterator[Clones]:
     made: list[Clone] = []
 
     def make_clone(make: Make | None = None, at: Path | None = None, **how: Any) -> Clone:
@@ -198,7 +201,7 @@ def write(home: Path, path: str, text: str) -> None:
 
 @pytest.mark.parametrize("keeps", [True, False])
 def test_a_text_is_embedded_once_and_all_clones_answer_like_our_own_file(
-    clone: Callable[..., Clone], make: Make, keeps: bool
+    clone: Clones, make: Make, keeps: bool
 ) -> None:
     own, first, second = clone(), clone(make, keeps=keeps), clone(make, keeps=keeps)
     first.index()
@@ -214,9 +217,7 @@ def test_a_text_is_embedded_once_and_all_clones_answer_like_our_own_file(
 
 
 @pytest.mark.parametrize("keeps", [True, False])
-def test_what_one_clone_changes_never_hurts_another(
-    clone: Callable[..., Clone], make: Make, keeps: bool
-) -> None:
+def test_what_one_clone_changes_never_hurts_another(clone: Clones, make: Make, keeps: bool) -> None:
     first, second = clone(make, keeps=keeps), clone(make, keeps=keeps)
     second.index()
     expected = second.answers()
@@ -229,9 +230,7 @@ def test_what_one_clone_changes_never_hurts_another(
     assert first.answers() == clone(at=first.root).answers()
 
 
-def test_another_embedding_model_gets_vectors_of_its_own(
-    clone: Callable[..., Clone], make: Make
-) -> None:
+def test_another_embedding_model_gets_vectors_of_its_own(clone: Clones, make: Make) -> None:
     clone(make).index()
     wide = clone(make, keeps=False, embedder=WordEmbedder("fake/wide", width=96))
     wide.index()
@@ -239,9 +238,7 @@ def test_another_embedding_model_gets_vectors_of_its_own(
     assert wide.embedder.texts
 
 
-def test_a_sweep_removes_what_no_clone_has_named_for_thirty_days(
-    clone: Callable[..., Clone], make: Make
-) -> None:
+def test_a_sweep_removes_what_no_clone_has_named_for_thirty_days(clone: Clones, make: Make) -> None:
     first, second = clone(make, keeps=False), clone(make, keeps=False)
     first.index()
     second.index()
@@ -305,7 +302,7 @@ class Turns:
 
 @pytest.mark.parametrize("seed", sample(range(12), 3))
 def test_in_whatever_order_their_calls_come_clones_make_each_vector_once(
-    clone: Callable[..., Clone], seed: int
+    clone: Clones, seed: int
 ) -> None:
     turns, stores = Turns(seed, 3), {"": MemoryStore(), "_now": MemoryStore()}
 
@@ -332,9 +329,7 @@ def test_in_whatever_order_their_calls_come_clones_make_each_vector_once(
     assert stores["_now"].nodes == []
 
 
-def test_a_clone_claims_whole_files(
-    home: Path, clone: Callable[..., Clone], memory: MemoryStore
-) -> None:
+def test_a_clone_claims_whole_files(home: Path, clone: Clones, memory: MemoryStore) -> None:
     (home / "memory/log.md").unlink()
     for n in range(60):
         write(home, f"memory/note{n}.md", f"- apple{n} here\n- pear{n} there\n- plum{n} too\n")
@@ -355,7 +350,7 @@ def test_a_clone_claims_whole_files(
 
 
 def test_what_a_killed_clone_has_claimed_is_left_to_it_for_the_lease(
-    clone: Callable[..., Clone], memory: MemoryStore
+    clone: Clones, memory: MemoryStore
 ) -> None:
     claims, seconds = MemoryStore(), [1_800_000_000.0]
 
@@ -379,7 +374,7 @@ def test_what_a_killed_clone_has_claimed_is_left_to_it_for_the_lease(
 # Of a search, a removal and an addition for one group of texts each may be interrupted.
 @pytest.mark.parametrize("call", [0, 1, 2])
 def test_a_vector_that_is_just_named_anew_is_embedded_by_nobody(
-    clone: Callable[..., Clone], memory: MemoryStore, call: int
+    clone: Clones, memory: MemoryStore, call: int
 ) -> None:
     tables, calls = {"": memory, "_now": MemoryStore()}, list[Callable[[], object]]()
     interrupted = MemoryStore(lambda: calls.pop(0)() if calls else None, memory)
@@ -395,7 +390,7 @@ def test_a_vector_that_is_just_named_anew_is_embedded_by_nobody(
 
 
 def test_a_clone_that_fails_or_is_interrupted_takes_its_claim_back(
-    clone: Callable[..., Clone], memory: MemoryStore
+    clone: Clones, memory: MemoryStore
 ) -> None:
     claims = MemoryStore()
 
@@ -415,7 +410,7 @@ def test_a_clone_that_fails_or_is_interrupted_takes_its_claim_back(
 # -------- what is kept, and where
 
 
-def test_vectors_move_to_the_store_and_back(clone: Callable[..., Clone], make: Make) -> None:
+def test_vectors_move_to_the_store_and_back(clone: Clones, make: Make) -> None:
     own = clone()
     expected = own.answers()
     own.index()
@@ -432,7 +427,7 @@ def test_vectors_move_to_the_store_and_back(clone: Callable[..., Clone], make: M
 
 
 def test_vectors_stay_here_until_the_store_has_them(
-    clone: Callable[..., Clone], memory: MemoryStore, in_memory: Make
+    clone: Clones, memory: MemoryStore, in_memory: Make
 ) -> None:
     own = clone()
     own.index()
@@ -446,7 +441,7 @@ def test_vectors_stay_here_until_the_store_has_them(
 
 
 def test_without_the_store_words_answer_and_what_is_missing_is_made_later(
-    clone: Callable[..., Clone], memory: MemoryStore, in_memory: Make
+    clone: Clones, memory: MemoryStore, in_memory: Make
 ) -> None:
     away, words = clone(in_memory, keeps=False), clone(embedder=WordEmbedder(left=0))
     away.index()
@@ -467,7 +462,7 @@ def test_without_the_store_words_answer_and_what_is_missing_is_made_later(
 
 
 def test_a_clone_that_keeps_vectors_needs_no_store_and_sends_them_later(
-    clone: Callable[..., Clone], memory: MemoryStore, in_memory: Make
+    clone: Clones, memory: MemoryStore, in_memory: Make
 ) -> None:
     expected = clone().answers()
     memory.set_away(away=True)
@@ -483,7 +478,7 @@ def test_a_clone_that_keeps_vectors_needs_no_store_and_sends_them_later(
 
 
 def test_a_store_that_rests_after_a_failure_is_not_asked(
-    clone: Callable[..., Clone], memory: MemoryStore, in_memory: Make
+    clone: Clones, memory: MemoryStore, in_memory: Make
 ) -> None:
     resting = clone(in_memory, keeps=False, rest_seconds=60.0)
     resting.index()
@@ -496,7 +491,7 @@ def test_a_store_that_rests_after_a_failure_is_not_asked(
 
 
 def test_a_store_that_somebody_emptied_is_filled_again(
-    clone: Callable[..., Clone], memory: MemoryStore, in_memory: Make
+    clone: Clones, memory: MemoryStore, in_memory: Make
 ) -> None:
     one = clone(in_memory, keeps=False)
     one.index()
@@ -510,7 +505,7 @@ def test_a_store_that_somebody_emptied_is_filled_again(
 
 
 def test_more_is_asked_for_when_too_few_are_its_own(
-    clone: Callable[..., Clone], memory: MemoryStore, in_memory: Make
+    clone: Clones, memory: MemoryStore, in_memory: Make
 ) -> None:
     large, small = clone(in_memory), clone(in_memory, keeps=False)
     lines = "".join(f"- cat in the house, {n} feline dwelling {n * 7}\n\n" for n in range(3_000))
@@ -525,22 +520,6 @@ def test_more_is_asked_for_when_too_few_are_its_own(
 
 
 # -------- classes that will not do
-
-
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [
-        ("", "not a class of LlamaIndex: no class"),
-        ("os.system", "not a class of LlamaIndex: os.system"),
-        ("llama_index.vector_stores.nowhere.Store", "Store cannot be loaded: No module"),
-        ("llama_index.core.schema.TextNode", "is no vector store"),
-        ("llama_index.core.vector_stores.nothing", "is no vector store"),
-        ("llama_index.core.vector_stores.SimpleVectorStore", "takes no collection_name or table"),
-    ],
-)
-def test_a_class_that_will_not_do_says_why(path: str, message: str) -> None:
-    with pytest.raises(StoreFailed, match=message):
-        find_class(path, BasePydanticVectorStore)
 
 
 OTHERS = """
@@ -573,18 +552,24 @@ def others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], A
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("path", "message"),
     [
-        ("others.Forgetful", "lacks get_nodes"),
-        ("others.Hoarder", "lacks delete_nodes"),
-        ("broken.Store", "Store cannot be loaded: a newer sqlalchemy"),
+        ("", "not a class of LlamaIndex: no class"),
+        ("os.system", "not a class of LlamaIndex: os.system"),
+        ("llama_index.vector_stores.nowhere.Store", "Store cannot be loaded: No module"),
+        ("llama_index.core.schema.TextNode", "is no vector store"),
+        ("llama_index.core.vector_stores.nothing", "is no vector store"),
+        ("llama_index.core.vector_stores.SimpleVectorStore", "takes no collection_name or table"),
+        ("llama_index.vector_stores.others.Forgetful", "lacks get_nodes"),
+        ("llama_index.vector_stores.others.Hoarder", "lacks delete_nodes"),
+        ("llama_index.vector_stores.broken.Store", "Store cannot be loaded: a newer sqlalchemy"),
     ],
 )
-def test_a_class_that_lacks_something_says_what(
-    others: Callable[[str], Any], name: str, message: str
+def test_a_class_that_will_not_do_says_why(
+    others: Callable[[str], Any], path: str, message: str
 ) -> None:
     with pytest.raises(StoreFailed, match=message):
-        others(name)
+        find_class(path, BasePydanticVectorStore)
 
 
 def test_a_wrong_argument_is_named_with_the_nearest_one(others: Callable[[str], Any]) -> None:
@@ -614,7 +599,7 @@ def test_a_class_that_hangs_is_not_waited_for() -> None:
         run_for(0.05, never.wait)
 
 
-def test_vectors_of_another_length_cost_a_notice(clone: Callable[..., Clone], make: Make) -> None:
+def test_vectors_of_another_length_cost_a_notice(clone: Clones, make: Make) -> None:
     clone(make).index()
     wide = clone(make, keeps=False, embedder=WordEmbedder(width=96))
     wide.index()
@@ -708,7 +693,7 @@ def start_clone(root: Path, *arguments: str) -> subprocess.Popen[str]:
 @pytest.mark.parametrize("killed", [False, True])
 def test_clones_as_processes_make_each_vector_once(
     home: Path,
-    clone: Callable[..., Clone],
+    clone: Clones,
     tmp_path: Path,
     kind: str,
     clones: int,

@@ -23,9 +23,11 @@ from openclaw.storage.new_home import create_home
 from tests.fakes.ollama_server import FakeOllama
 from tests.fakes.serving import serving
 
+Served = tuple[Path, RunningServer]
+
 
 @pytest.fixture(scope="module")
-def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, RunningServer]]:
+def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """One server for all attacks."""
     root = tmp_path_factory.mktemp("attacked") / "home"
     create_home(root, "model: ollama/fake:1b\nembedding: none\n")
@@ -58,9 +60,7 @@ JSON = "application/json"
     ["", "evil.example", "127.0.0.1", "localhost", "127.0.0.1.evil.example:{port}",
      "evil.example:{port}", "127.0.0.2:{port}", "[::1]:{port}", "0.0.0.0:{port}"],
 )  # fmt: skip
-def test_a_rebound_name_is_refused_with_the_right_token_too(
-    attacked: tuple[Path, RunningServer], host: str
-) -> None:
+def test_a_rebound_name_is_refused_with_the_right_token_too(attacked: Served, host: str) -> None:
     _, server = attacked
     named = host.format(port=server.port)
     bearer = f"Bearer {server.token}"
@@ -68,7 +68,7 @@ def test_a_rebound_name_is_refused_with_the_right_token_too(
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:{port}", "localhost:{port}", "LOCALHOST:{port}"])
-def test_its_own_names_are_known(attacked: tuple[Path, RunningServer], host: str) -> None:
+def test_its_own_names_are_known(attacked: Served, host: str) -> None:
     _, server = attacked
     named = host.format(port=server.port)
     bearer = f"Bearer {server.token}"
@@ -89,7 +89,7 @@ def test_its_own_names_are_known(attacked: tuple[Path, RunningServer], host: str
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_another_site_is_refused_with_the_right_token_too(
-    attacked: tuple[Path, RunningServer], method: str, headers: dict[str, str]
+    attacked: Served, method: str, headers: dict[str, str]
 ) -> None:
     _, server = attacked
     told = {name: value.format(port=server.port) for name, value in headers.items()}
@@ -104,16 +104,14 @@ def test_another_site_is_refused_with_the_right_token_too(
     "kind", ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data",
              "text/plain; application/json", "application/jsonx"]
 )  # fmt: skip
-def test_a_body_that_a_form_can_send_is_refused(
-    attacked: tuple[Path, RunningServer], kind: str
-) -> None:
+def test_a_body_that_a_form_can_send_is_refused(attacked: Served, kind: str) -> None:
     _, server = attacked
     bearer = f"Bearer {server.token}"
     told = {"Authorization": bearer, "Content_Type": kind}
     assert send(server, "POST", "/api/link", b"{}", **told)[0] == 415
 
 
-def test_no_site_is_ever_allowed_in(attacked: tuple[Path, RunningServer]) -> None:
+def test_no_site_is_ever_allowed_in(attacked: Served) -> None:
     _, server = attacked
     status, headers, _ = send(
         server, "OPTIONS", "/api/chat", Origin=f"http://127.0.0.1:{server.port}",
@@ -124,9 +122,7 @@ def test_no_site_is_ever_allowed_in(attacked: tuple[Path, RunningServer]) -> Non
 
 
 @pytest.mark.parametrize("token", ["", "wrong", "x" * 43, "Bearer", "\u00e4"])
-def test_no_route_but_the_open_ones_answers_without_the_token(
-    attacked: tuple[Path, RunningServer], token: str
-) -> None:
+def test_no_route_but_the_open_ones_answers_without_the_token(attacked: Served, token: str) -> None:
     _, server = attacked
     for endpoint in ENDPOINTS if not token else ENDPOINTS[:1]:
         if endpoint.scope != "open":
@@ -136,15 +132,13 @@ def test_no_route_but_the_open_ones_answers_without_the_token(
             assert (status, headers["www-authenticate"]) == (401, "Bearer"), endpoint.path
 
 
-def test_a_token_in_the_address_or_a_cookie_does_not_count(
-    attacked: tuple[Path, RunningServer],
-) -> None:
+def test_a_token_in_the_address_or_a_cookie_does_not_count(attacked: Served) -> None:
     _, server = attacked
     assert send(server, "GET", f"/api/status?token={server.token}")[0] == 401
     assert send(server, "GET", "/api/status", Cookie=f"token={server.token}")[0] == 401
 
 
-def test_a_wrong_token_is_logged(attacked: tuple[Path, RunningServer]) -> None:
+def test_a_wrong_token_is_logged(attacked: Served) -> None:
     root, server = attacked
     send(server, "GET", "/api/status", Authorization="Bearer guessed")
     lines = (root / ".openclaw/logs/actions.jsonl").read_text("utf-8").splitlines()
@@ -152,7 +146,7 @@ def test_a_wrong_token_is_logged(attacked: tuple[Path, RunningServer]) -> None:
     assert "guessed" not in lines[-1]
 
 
-def test_headers_that_come_twice_are_refused(attacked: tuple[Path, RunningServer]) -> None:
+def test_headers_that_come_twice_are_refused(attacked: Served) -> None:
     _, server = attacked
     with socket.create_connection(("127.0.0.1", server.port)) as line:
         host = f"Host: 127.0.0.1:{server.port}\r\n"
@@ -160,7 +154,7 @@ def test_headers_that_come_twice_are_refused(attacked: tuple[Path, RunningServer
         assert line.recv(100).split()[1] in (b"400", b"421")
 
 
-def test_every_answer_forbids_scripts_and_frames(attacked: tuple[Path, RunningServer]) -> None:
+def test_every_answer_forbids_scripts_and_frames(attacked: Served) -> None:
     _, server = attacked
     for path in ("/api/health", "/api/status", "/nothing"):
         _, headers, _ = send(server, "GET", path)
@@ -169,7 +163,7 @@ def test_every_answer_forbids_scripts_and_frames(attacked: tuple[Path, RunningSe
         assert headers["cache-control"] == "no-store"
 
 
-def test_a_body_that_is_too_long_is_refused(attacked: tuple[Path, RunningServer]) -> None:
+def test_a_body_that_is_too_long_is_refused(attacked: Served) -> None:
     _, server = attacked
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
     connection.putrequest("POST", "/api/chat")
@@ -186,15 +180,13 @@ def test_a_body_that_is_too_long_is_refused(attacked: tuple[Path, RunningServer]
     [b"", b"[]", b"nul", b'{"message": 1}', b'{"message": "x", "y": 1}', b"[" * 100_000,
      b'{"message": "x", "mode": "full"}'],
 )  # fmt: skip
-def test_a_body_of_another_form_is_refused(
-    attacked: tuple[Path, RunningServer], body: bytes
-) -> None:
+def test_a_body_of_another_form_is_refused(attacked: Served, body: bytes) -> None:
     _, server = attacked
     told = {"Authorization": f"Bearer {server.token}", "Content_Type": JSON}
     assert send(server, "POST", "/api/chat", body, **told)[0] == 400
 
 
-def test_the_server_file_is_the_owners(attacked: tuple[Path, RunningServer]) -> None:
+def test_the_server_file_is_the_owners(attacked: Served) -> None:
     root, _ = attacked
     mode = stat.S_IMODE(Home(root).server_file.stat().st_mode)
     assert os.name == "nt" or mode == 0o600
@@ -203,7 +195,7 @@ def test_the_server_file_is_the_owners(attacked: tuple[Path, RunningServer]) -> 
 # -------- codes and tokens
 
 
-def test_a_link_works_once(attacked: tuple[Path, RunningServer]) -> None:
+def test_a_link_works_once(attacked: Served) -> None:
     _, server = attacked
     code = server.call("POST", "/api/link", {})["code"]
     told = json.dumps({"code": code}).encode()
@@ -212,9 +204,7 @@ def test_a_link_works_once(attacked: tuple[Path, RunningServer]) -> None:
     assert send(server, "POST", "/api/login", told, Content_Type=JSON)[0] == 401
 
 
-def test_the_token_of_a_page_is_not_that_of_the_terminal(
-    attacked: tuple[Path, RunningServer],
-) -> None:
+def test_the_token_of_a_page_is_not_that_of_the_terminal(attacked: Served) -> None:
     _, server = attacked
     code = server.call("POST", "/api/link", {})["code"]
     page = f"Bearer {server.call('POST', '/api/login', {'code': code})['token']}"
@@ -234,7 +224,7 @@ def test_the_token_of_a_page_is_not_that_of_the_terminal(
     ],
 )
 def test_a_named_token_may_do_what_its_scope_says(
-    attacked: tuple[Path, RunningServer], scope: str, allowed: str, refused: str
+    attacked: Served, scope: str, allowed: str, refused: str
 ) -> None:
     root, server = attacked
     token = add_token(tokens_file(Home(root)), f"my {scope}", scope)
