@@ -16,6 +16,7 @@ from openclaw.security.policy import Declined, PermissionQuestion, Policy
 from openclaw.types import Action, Change, Effect
 
 Screen = Callable[[int, int], None]
+SIZES = [pytest.param(size, marks=pytest.mark.slow) for size in ((40, 20), (200, 60))]
 
 
 @pytest.fixture
@@ -304,7 +305,7 @@ def test_a_long_call_shows_both_ends_on_one_screen_and_all_of_it_on_request(scre
     assert [line for line in person.shown if line == "    line 50"] == ["    line 50"]
 
 
-@pytest.mark.parametrize("size", [(80, 24), (40, 20), (200, 60)])
+@pytest.mark.parametrize("size", [(80, 24), *SIZES])
 @pytest.mark.parametrize(
     "padding",
     [

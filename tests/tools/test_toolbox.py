@@ -432,7 +432,7 @@ def test_markers_are_eight_random_digits() -> None:
 def test_long_output_is_cut_at_a_line_end_and_says_so() -> None:
     def much() -> str:
         """Much."""
-        return "line of text\n" * 500_000
+        return "line of text\n" * 5_000
 
     box = Toolbox([tool(much)], Policy("full"), TurnChanges(), limits=ResultLimits(1_000))
     outcome = run("much", {}, box)
@@ -442,4 +442,4 @@ def test_long_output_is_cut_at_a_line_end_and_says_so() -> None:
     assert set(lines) == {"line of text"} and gap.endswith("left out]")
     assert len(body) <= 1_100
     assert note.startswith("[Cut: ")
-    assert "6,500,000" in note
+    assert "65,000" in note
