@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -178,14 +179,13 @@ def test_whatever_stands_in_the_place_of_files_no_command_waits(it: Talk, kind: 
     before = of_u(it)
     for name in FILES:
         put(it.root / name, kind, it.root.parent / "U" / ".profile")
-    for words in COMMANDS:
-        if kind == "large" and words.startswith("backup"):
-            continue  # it takes as long as the home is large
-        ran = command(it.app.home, *words.split())
-        assert SAID not in ran.stdout and "Traceback" not in ran.stderr, words
+    # A backup of large files takes as long as the home is large.
+    lines = [line for line in COMMANDS if kind != "large" or not line.startswith("backup")]
+    for line, (out, err) in zip(lines, said_by(it.app.home, *lines), strict=True):
+        assert SAID not in out and "Traceback" not in err, line
     put(it.root / "openclaw.yaml", kind, it.root.parent / "U" / ".profile")
-    ran = command(it.app.home, "doctor")
-    assert "openclaw.yaml" in ran.stdout + ran.stderr and SAID not in ran.stdout
+    [(out, err)] = said_by(it.app.home, "doctor")
+    assert "openclaw.yaml" in out + err and SAID not in out
     assert of_u(it) == before
 
 
@@ -201,21 +201,37 @@ def test_whatever_stands_in_the_place_of_a_file_a_turn_ends(it: Talk, name: str,
     assert of_u(it) == before and SAID not in told(it)
 
 
-def command(home: Home, *words: str) -> subprocess.CompletedProcess[str]:
-    """A command of a process of its own, which may take 2 GB and a minute."""
-    limits = "import resource as r, runpy; r.setrlimit(r.RLIMIT_AS, (2 * 10**9, 2 * 10**9));"
-    code = limits + "runpy.run_module('openclaw', run_name='__main__', alter_sys=True)"
+FORKS = """\
+import os, resource, sys
+import openclaw.agent.agent, openclaw.cli.main, openclaw.cli.one_shot, openclaw.retrieval.search
+from openclaw.__main__ import main
+resource.setrlimit(resource.RLIMIT_AS, (2 * 10**9, 2 * 10**9))
+for number, line in enumerate(sys.argv[2:]):
+    if child := os.fork():
+        os.waitpid(child, 0)
+        continue
+    for stream, name in ((1, "out"), (2, "err")):
+        os.dup2(os.open(f"{sys.argv[1]}/{number}.{name}", os.O_CREAT | os.O_WRONLY), stream)
+    sys.argv[1:] = line.split()
+    main()
+"""
+
+
+def said_by(home: Home, *lines: str) -> list[tuple[str, str]]:
+    """What these commands print on both streams, each a fork of one process, which would take most
+    of its time to start. Each may take 2 GB, and a minute on average."""
+    top = home.root.parent
+    said = Path(tempfile.mkdtemp(dir=top))
     environ = {**os.environ, "OPENCLAW_HOME": str(home.root), "OPENCLAW_MODELS": "/nowhere"}
-    return subprocess.run(
-        [sys.executable, "-c", code, *words],
-        env={**environ, "OLLAMA_HOST": "http://127.0.0.1:9", "HOME": str(home.root.parent)},
-        cwd=home.root.parent,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    subprocess.run(
+        [sys.executable, "-c", FORKS, str(said), *lines],
+        env={**environ, "OLLAMA_HOST": "http://127.0.0.1:9", "HOME": str(top)},
+        cwd=top, stdin=subprocess.DEVNULL, timeout=60 * len(lines), check=True,
+    )  # fmt: skip
+    return [
+        ((said / f"{n}.out").read_text("utf-8"), (said / f"{n}.err").read_text("utf-8"))
+        for n in range(len(lines))
+    ]
 
 
 def test_a_note_of_the_day_that_is_a_pipe_holds_no_turn_up(it: Talk) -> None:
