@@ -18,18 +18,11 @@ from openclaw.config import Settings
 from openclaw.errors import ModelMissing, ServerAway
 from openclaw.evals.model_probes import GREETING, JSON_QUESTIONS, UNASKED
 from openclaw.evals.model_test import ModelTest
-from openclaw.messages import ToolCall
 from openclaw.models.base import Profile, Score
 from openclaw.models.profile import known_profiles, write_profile
 from openclaw.storage.program import profiles_folder
+from tests.evals.test_model_test import CALLS
 from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama, last_words
-
-CALLS = (
-    ToolCall("1", "find_bus", {"stop": "Old Bridge", "line": "14"}),
-    ToolCall("2", "set_alarm", {"time": "06:30", "label": "ferry"}),
-    ToolCall("3", "convert_money", {"amount": 250, "source": "NOK", "target": "EUR"}),
-)
-
 
 # -------- the whole test
 

@@ -260,8 +260,10 @@ def test_code_is_copied_without_fence_and_indent() -> None:
 
 def test_blame_names_the_command_of_the_talk(here: Conversation) -> None:
     here.type("write it", lines=(write("to Rome\n"), "Written."))
-    shown = here.type("/blame workspace/trip.md:1")
+    shown = here.type("/blame workspace/trip.md:1", "/blame")
     assert "all of it: /show " in shown and "openclaw show" not in shown
+    assert "which file?" in shown
+    assert "Prompt:\n    write it" in here.type(f"/show {here.home.app.history.find().id}")
 
 
 def test_without_a_terminal_nothing_is_copied(here: Conversation) -> None:
