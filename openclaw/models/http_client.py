@@ -18,7 +18,7 @@ import threading
 import time
 from base64 import b64encode
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any, TypeVar, cast
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
@@ -382,6 +382,25 @@ class ServerModel:
         """A stream and its first part. Only reading the first part connects."""
         with self._translate_errors():
             return parts, next(parts, None)
+
+    def _follow(self, first: T | None, parts: Generator[T, None, None]) -> Generator[T, None, None]:
+        """All parts of an opened stream. A thread reads them, so that a turn can be stopped while
+        the server says nothing."""
+
+        def read(feed: Feed) -> None:
+            for part in parts:
+                feed(part)
+
+        with closing(parts):
+            if first is None:
+                return
+            yield first
+            call = BackgroundCall(read, self.cut, "server")
+            try:
+                with closing(call.pieces()) as pieces:
+                    yield from (part for part in pieces if part is not None)
+            finally:
+                call.join()  # the next call uses the same connection
 
     @contextmanager
     def _translate_errors(self, heard: ReplyBuilder | None = None) -> Iterator[None]:

@@ -213,11 +213,10 @@ class OllamaModel(http_client.ServerModel):
             self.cut,
             self._reading_estimate(body),
         )
-        with self._translate_errors(heard), closing(parts):
-            while part is not None:
+        with self._translate_errors(heard), closing(self._follow(part, parts)) as followed:
+            for part in followed:
                 yield from heard.take(part)
                 self._last_used = time.monotonic()
-                part = next(parts, None)
             if heard.last is None:
                 raise http_client.to_broken_stream(self._server, heard.pieces)
             self._session = request.session

@@ -96,10 +96,9 @@ class OpenAIModel(http_client.ServerModel):
         events, event = yield from http_client.retry_refused(
             lambda: self._open(self._events(request)), self._server, self._waits, self.cut
         )
-        with self._translate_errors(heard), closing(events):
-            while event is not None:
+        with self._translate_errors(heard), closing(self._follow(event, events)) as followed:
+            for event in followed:
                 yield from heard.take(event)
-                event = next(events, None)
             if not heard.finished:
                 raise http_client.to_broken_stream(self._server, heard.pieces)
             details = heard.told.get("prompt_tokens_details") or {}

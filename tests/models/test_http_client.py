@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from openclaw.agent.protocols.read_reply import read_step
 from openclaw.errors import ModelFailed, OpenclawError, ServerAway, UsageError
 from openclaw.messages import Message, Waiting
-from openclaw.models.base import MAX_BYTES, Model, Reply, Request, replace_surrogates
+from openclaw.models.base import MAX_BYTES, Model, Reply, Request, Text, replace_surrogates
 from openclaw.models.ollama import OllamaModel
 from openclaw.models.ollama_client import OllamaClient
 from openclaw.models.openai import OpenAIModel
@@ -262,6 +262,24 @@ def test_a_wait_for_the_first_piece_can_be_stopped() -> None:
             assert isinstance(chunk, Waiting) and "waiting for the server" in chunk.message
             asked.set()
     assert len(seen) == 1
+    end.set()
+
+
+@MAKES
+def test_a_wait_for_the_next_piece_can_be_stopped(make: Callable[[Server], Model]) -> None:
+    end, asked = threading.Event(), threading.Event()
+
+    def body() -> Iterator[bytes]:
+        yield LINES[make]
+        end.wait(20)
+
+    with serving(body) as server:
+        model = make(server)
+        with stopped_by(asked), pytest.raises(KeyboardInterrupt):
+            for chunk in model.stream(ASKED):
+                if isinstance(chunk, Text):
+                    asked.set()
+        assert not end.is_set()
     end.set()
 
 
