@@ -1,8 +1,9 @@
 """Ollama's API over `http.client`: where a server is, its models, their cards, and chats.
 
-Importing the `ollama` library takes as long as everything else before a prompt's request. The body
-of a chat is the one that the library writes, byte for byte, except that `truncate` asks for an
-error instead of a silent cut.
+Importing the `ollama` library takes as long as everything else before a prompt's request, so it is
+left to full batches of passages to embed, which nobody waits for. The body of a chat is the one
+that the library writes, byte for byte, except that `truncate` asks for an error instead of a silent
+cut.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,12 +24,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, ServerAway
+from openclaw.models.base import MAX_LINE
 from openclaw.models.http_client import (
     CONNECT_SECONDS,
     ConnectFailed,
     HttpClient,
     ServerRefusal,
     error_line,
+    is_loopback,
 )
 from openclaw.models.ollama_client import OllamaClient
 from openclaw.models.openai import HOSTED, START_IT
@@ -36,6 +39,8 @@ from openclaw.retrieval.embedding_models import InstalledModel, cut, family
 from openclaw.storage.lock import hold_lock
 
 if TYPE_CHECKING:
+    import httpx
+    from llama_index.embeddings.ollama import OllamaEmbedding
     from tokenizers import Tokenizer
 
 
@@ -261,11 +266,9 @@ class ServerEmbedder(ABC):
         ModelMissing or ModelFailed."""
         mark = self._family.query if asked else self._family.document
         told = [f"{mark} {text.strip()}".strip() for text in texts]
-        client, lock = self._clients[asked]
         try:
-            with lock:
-                body = {"model": self._model_name, "input": told}
-                return self._read_rows(client.ask("POST", self._path, body))
+            with self._clients[asked][1]:
+                return self._ask(told, asked=asked)
         except ServerRefusal as refusal:
             said = error_line(str(refusal))
             if _TOO_LONG.search(said):
@@ -281,6 +284,11 @@ class ServerEmbedder(ABC):
             ) from error
         except (ValueError, TypeError, KeyError) as error:
             raise self._unusable_vectors("what is no vector") from error
+
+    def _ask(self, texts: list[str], *, asked: bool) -> Any:
+        """The vectors of these texts. Raises as `HttpClient` does, and as `_read_rows` does."""
+        body = {"model": self._model_name, "input": texts}
+        return self._read_rows(self._clients[asked][0].ask("POST", self._path, body))
 
     def close(self) -> None:
         for client, _ in self._clients:
@@ -361,12 +369,48 @@ class OllamaEmbedder(ServerEmbedder):
             "/api/embed",
             lambda: OllamaClient(url, CONNECT_SECONDS, READ_SECONDS),
         )
-        self._digest = model.digest
+        self._digest, self._url = model.digest, url
 
     @property
     def name(self) -> str:
         """The name with the digest, which differs for another model of the same name."""
         return f"ollama/{self._model_name}@{self._digest[:12]}"
+
+    def _ask(self, texts: list[str], *, asked: bool) -> Any:
+        """Full batches go by LlamaIndex's class, whose import takes a second of processor time: so
+        much is embedded only where nobody waits. A question or a few new lines do without it."""
+        if asked or len(texts) < SERVER_BATCH:
+            return super()._ask(texts, asked=asked)
+        import httpx
+        import ollama
+
+        try:
+            return self._batches.get_text_embedding_batch(texts)
+        except ollama.ResponseError as error:
+            raise ServerRefusal(error.error, error.status_code) from error
+        except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise ConnectFailed(str(error)) from error
+        except httpx.HTTPError as error:
+            raise HTTPException(str(error)) from error
+        except (AttributeError, IndexError) as error:
+            raise ValueError(str(error)) from error
+
+    @cached_property
+    def _batches(self) -> OllamaEmbedding:
+        from llama_index.embeddings.ollama import OllamaEmbedding
+
+        options = _httpx_options(self._url)
+        name = self._model_name
+        return OllamaEmbedding(
+            name, base_url=self._url, embed_batch_size=SERVER_BATCH, client_kwargs=options
+        )
+
+    def close(self) -> None:
+        super().close()
+        if "_batches" in self.__dict__:
+            client: Any = self._batches._client
+            client.close()
+            del self._batches
 
     def _read_rows(self, answer: Mapping[str, Any]) -> Any:
         return answer["embeddings"]
@@ -413,6 +457,49 @@ class OpenAIEmbedder(ServerEmbedder):
             return ModelMissing(f"{self._url} has no embedding model {self._model_name}", hint)
         hint = "look at `openai.base_url` and the variable of `openai.api_key_env`"
         return ModelFailed(f"{self._model_name} cannot embed (HTTP {status}): {said}", hint)
+
+
+def _httpx_options(url: str) -> dict[str, Any]:
+    """Arguments for `httpx.Client`. A proxy of the environment is not used for loopback; the
+    certificate store (35 ms, twice) is not read without TLS."""
+    import httpx
+
+    return {
+        "timeout": httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
+        "verify": url.startswith("https://"),
+        "event_hooks": {"request": [_ask_uncompressed], "response": [_limit_size]},
+        "trust_env": not is_loopback(url),
+    }
+
+
+def _ask_uncompressed(request: httpx.Request) -> None:
+    """Ask for an uncompressed reply: a compressed one may expand a thousand times."""
+    request.headers["Accept-Encoding"] = "identity"
+
+
+def _limit_size(response: httpx.Response) -> None:
+    """Make a reply fail when it gets too long, or is compressed nevertheless."""
+    import httpx
+
+    if response.headers.get("content-encoding", "identity").lower() != "identity":
+        raise httpx.DecodingError("it packs its reply, which was not asked for")
+
+    class Bounded(httpx.SyncByteStream):
+        def __init__(self, stream: httpx.SyncByteStream) -> None:
+            self._stream = stream
+
+        def __iter__(self) -> Iterator[bytes]:
+            total = 0
+            for chunk in self._stream:
+                total += len(chunk)
+                if total > MAX_LINE:
+                    raise httpx.ReadError(f"it sent more than {MAX_LINE:,} bytes")
+                yield chunk
+
+        def close(self) -> None:
+            self._stream.close()
+
+    response.stream = Bounded(response.stream)  # type: ignore[arg-type]
 
 
 def _shorter(text: str) -> str:

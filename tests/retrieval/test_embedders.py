@@ -222,6 +222,21 @@ def test_many_texts_go_in_batches_and_come_back_in_order(
         np.testing.assert_allclose(vector, of_words(f"search_document: {text}"), atol=1e-6)
 
 
+few_and_many = pytest.mark.parametrize("more", [2, SERVER_BATCH])
+"""Texts that are asked for by our own client, and by the library."""
+
+
+def test_a_full_batch_is_asked_by_the_library_in_the_same_words(
+    server: FakeOllama, nomic: OllamaEmbedder
+) -> None:
+    texts = [f" line {number}\n" for number in range(SERVER_BATCH)]
+    whole, few = nomic.documents(texts), nomic.documents(texts[:3])
+    assert np.array_equal(whole[:3], few)
+    assert server.embeds[0]["input"][:3] == server.embeds[1]["input"]
+    nomic.close()
+    assert np.array_equal(nomic.documents(texts), whole)  # it connects again
+
+
 def test_no_text_asks_for_nothing(server: FakeOllama, nomic: OllamaEmbedder) -> None:
     assert len(nomic.documents([])) == 0
     assert server.requests == []
@@ -251,13 +266,14 @@ def test_cutting_keeps_what_fits_and_the_beginning_of_the_rest() -> None:
     assert cut("x" * 600, 256) == "x" * 600
 
 
+@few_and_many
 def test_texts_that_the_server_calls_too_long_are_cut_and_the_others_kept(
-    fake_ollama: FakeOllama,
+    fake_ollama: FakeOllama, more: int
 ) -> None:
     narrow = FakeModel("all-minilm:latest", context_length=20, truncates=False, dimensions=16)
     fake_ollama.models.append(narrow)
     for embedder in opened(fake_ollama, narrow):
-        vectors = embedder.documents(["a short one", "x " * 100])
+        vectors = embedder.documents(["a short one", "x " * 100, *["more"] * (more - 2)])
         np.testing.assert_allclose(vectors[0], of_words("a short one", 16), atol=1e-6)
         np.testing.assert_allclose(vectors[1], of_words("x", 16), atol=1e-6)
         assert embedder.query("which " * 60).shape == (16,)
@@ -275,10 +291,11 @@ def test_a_server_that_refuses_every_length_is_not_asked_for_ever(
     assert len(server.embeds) < 20
 
 
-def test_a_server_that_is_away_is_told_at_once(closed_port: int) -> None:
+@few_and_many
+def test_a_server_that_is_away_is_told_at_once(closed_port: int, more: int) -> None:
     embedder = OllamaEmbedder(InstalledModel("own", "d", 1), f"http://127.0.0.1:{closed_port}")
     with pytest.raises(ServerAway, match="does not answer") as caught:
-        embedder.documents(["x"])
+        embedder.documents(["x"] * more)
     assert "ollama serve" in caught.value.hint
     began = time.monotonic()
     with pytest.raises(ServerAway, match="does not answer"):
@@ -287,14 +304,15 @@ def test_a_server_that_is_away_is_told_at_once(closed_port: int) -> None:
     embedder.close()
 
 
+@few_and_many
 def test_a_server_that_dies_half_way_keeps_what_was_done_and_serves_again(
-    server: FakeOllama, nomic: OllamaEmbedder
+    server: FakeOllama, nomic: OllamaEmbedder, more: int
 ) -> None:
     server.vectors_said.extend([Vectors(), Vectors(cut=True)])
     assert len(nomic.documents(["first"])) == 1
     with pytest.raises(ServerAway, match="broke off"):
-        nomic.documents(["second"])
-    assert len(nomic.documents(["second"])) == 1
+        nomic.documents(["second"] * more)
+    assert len(nomic.documents(["second"] * more)) == more
     assert len(server.embeds) == 3
 
 
@@ -308,10 +326,13 @@ def test_a_server_that_was_stopped_meanwhile_is_away() -> None:
     embedder.close()
 
 
-def test_a_model_that_is_gone_names_the_command(server: FakeOllama, nomic: OllamaEmbedder) -> None:
+@few_and_many
+def test_a_model_that_is_gone_names_the_command(
+    server: FakeOllama, nomic: OllamaEmbedder, more: int
+) -> None:
     server.models.remove(NOMIC)
     with pytest.raises(ModelMissing, match="nomic-embed-text") as caught:
-        nomic.query("x")
+        nomic.documents(["x"] * more)
     assert caught.value.hint == "ollama pull nomic-embed-text:latest"
 
 
