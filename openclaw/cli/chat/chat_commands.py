@@ -23,6 +23,7 @@ import typer
 from openclaw.agent.agent import Agent
 from openclaw.cli import dispatch
 from openclaw.cli.chat.prompt_line import SHELL_MARK
+from openclaw.cli.command_names import DEFAULT_COMMANDS
 from openclaw.cli.commands.context import cache_lines, canvas, change_lines, report_lines
 from openclaw.cli.commands.memory.test import add_case
 from openclaw.cli.commands.usage import session_lines, usage_lines
@@ -45,15 +46,8 @@ from openclaw.storage.program import expand_tilde
 from openclaw.storage.text import read_text
 from openclaw.tools.paths import SPILL
 
-GROUPS = {
-    "todo": ("list", ""),
-    "memory": ("list", "search"),
-    "skills": ("list", "show"),
-    "policy": ("show", ""),
-    "sessions": ("list", "search"),
-}
-"""The command of each group that runs without words, and the one that runs with words that do not
-begin with a command of the group."""
+GROUPS = {"todo": "", "memory": "search", "skills": "show", "policy": "", "sessions": "search"}
+"""The command of each group that runs with words that do not begin with a command of the group."""
 SHELL_NAMES = ("undo", "redo", "log", "diff", "show", "blame", "why", "context", "usage", *GROUPS)
 _COMMAND = re.compile(rf"\bopenclaw ({'|'.join(SHELL_NAMES)})\b")
 Say = Callable[[str], None]
@@ -76,10 +70,10 @@ def run_group(name: str, rest: str, home: Path) -> int:
     except ValueError:  # an apostrophe is not a quote: /todo add don't forget
         words = rest.split()
     command = dispatch.load(name)
-    plain, with_words = GROUPS[name]
+    with_words = GROUPS[name]
     known = getattr(command, "commands", {})
     if not words:
-        words = [plain]
+        words = [DEFAULT_COMMANDS[name]]
     elif words[0] not in known and not words[0].startswith("-"):
         if not with_words:
             raise UsageError(f"/{name} has no command {words[0]}", f"it has: {', '.join(known)}")
