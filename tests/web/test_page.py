@@ -240,6 +240,22 @@ def test_every_view_fits_its_width(page: Page, fake_ollama: FakeOllama, width: i
 
 
 @pytest.mark.slow
+def test_back_shows_the_column_of_before_on_a_narrow_screen(
+    page: Page, fake_ollama: FakeOllama
+) -> None:
+    size = {"width": 375, "height": 700, "deviceScaleFactor": 1, "mobile": False}
+    page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    fake_ollama.say("Hello.")
+    page.ask("Say hello")
+    page.sees("Hello.", ".agent .md")
+    page.press("Why?", "#messages")
+    page.wait(lambda: page.find("#tab").is_displayed())
+    page.browser.back()
+    page.wait(lambda: page.find("#messages").is_displayed())
+    page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.slow
 def test_without_a_link_the_page_says_what_to_type(page: Page) -> None:
     page.browser.execute_script("sessionStorage.clear()")
     page.browser.get(f"http://127.0.0.1:{page.server.port}/")

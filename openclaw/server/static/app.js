@@ -29,7 +29,7 @@ async function show() {
   const next = readAddress();
   const moved = next.tab !== view.tab || next.rest !== view.rest;
   if (moved && isEdited() && !confirm("What you typed is not saved. Leave it?")) return go({});
-  if (moved && location.hash) showColumn("panel");
+  showColumn(moved && location.hash ? history.state?.column || "panel" : document.body.dataset.view || "");
   Object.assign(view, next);
   showTabs();
   showSessions();
@@ -86,10 +86,11 @@ function changed() {
 }
 
 /**
- * On a narrow screen one column is shown.
+ * On a narrow screen one column is shown; Back shows that of before.
  * @param {string} name
  */
 function showColumn(name) {
+  history.replaceState({ column: name }, "");
   document.body.dataset.view = name;
   for (const each of get("views").children) each.setAttribute("aria-pressed", String(each.dataset.view === name));
 }
@@ -146,5 +147,4 @@ addEventListener("beforeunload", (event) => {
 });
 addEventListener("keydown", onKey);
 addEventListener("focus", catchUp);
-showColumn("talk");
 await Promise.all([show(), loadSessions()]);

@@ -174,7 +174,7 @@ async function ask() {
     const box = get("messages");
     if (session !== begun.session_id) {
       view.session = begun.session_id;
-      history.replaceState(null, "", `#${address({})}`);
+      history.replaceState(history.state, "", `#${address({})}`);
       box.replaceChildren();
     }
     box.append(bubble(begun.message));

@@ -82,7 +82,7 @@ Object.assign(globalThis, {
       hash = next;
     },
   },
-  history: { replaceState: (state, title, to) => { hash = to; } },
+  history: { replaceState: (state, title, to) => { hash = to ?? hash; } },
   sessionStorage: Object.assign(Object.create({
     getItem(key) { return this[key] ?? null; }, setItem(key, value) { this[key] = value; }, removeItem(key) { delete this[key]; },
   }), {}),
