@@ -447,3 +447,16 @@ def test_keys_of_an_input_method_choose_no_completion(script: Script) -> None:
         await get("prompt").fire("keydown", { key: "Tab" });
         assert.equal(get("prompt").value, "/weekly ");""",
     )
+
+
+def test_what_needs_a_conversation_is_offered_for_one_only(script: Script) -> None:
+    script(
+        "",
+        f"""{RUN}
+        routes["GET /api/runs/r/events"] = {{ stream: done(1) + end }};
+        assert.equal(get("delete").hidden, true);
+        await send("hello"); await wait(20);
+        assert.equal(get("delete").hidden, false);
+        location.hash = "#/s/new/todos/"; await wait();
+        assert.equal(get("delete").hidden, true);""",
+    )

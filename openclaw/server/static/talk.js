@@ -71,6 +71,7 @@ export async function open(session, keep = false) {
   get("prompt").value = sessionStorage.getItem(draftKey()) || "";
   fit(get("prompt"));
   setRunning(false);
+  showActions();
   if (!session) {
     box.replaceChildren(make("p", { class: "quiet", text: "Nothing was said yet." }));
     get("title").textContent = "New conversation";
@@ -175,6 +176,7 @@ async function ask() {
     if (session !== begun.session_id) {
       view.session = begun.session_id;
       history.replaceState(history.state, "", `#${address({})}`);
+      showActions();
       box.replaceChildren();
     }
     box.append(bubble(begun.message));
@@ -216,6 +218,11 @@ async function runCommand(name, words) {
     get("messages").append(make("p", { class: "quiet", text: `${done.messages || 0} messages were put into the archive: ${done.summary || "a summary stands for them"}` }));
   } else await takeBack(session, name);
   return true;
+}
+
+/** Offer what a conversation is needed for only when there is one. */
+function showActions() {
+  for (const name of ["rename", "fork", "delete"]) get(name).hidden = !view.session;
 }
 
 export function isRunning() {
@@ -438,7 +445,7 @@ async function takeBack(session, verb = "undo") {
 }
 
 async function rename(words = "") {
-  const title = words || (view.session && window.prompt("Title", get("title").textContent || ""));
+  const title = words || window.prompt("Title", get("title").textContent || "");
   if (!title) return;
   try {
     const named = await call("PUT", `/api/sessions/${encodeURIComponent(view.session)}`, { title });
@@ -451,7 +458,7 @@ async function rename(words = "") {
 
 /** @param {number} [number] the first message that does not go along */
 async function fork(number) {
-  if (!view.session || number === 1) return go({ session: "" });
+  if (number === 1) return go({ session: "" });
   try {
     const at = number ? number - 1 : null;
     const made = await call("POST", `/api/sessions/${encodeURIComponent(view.session)}/fork`, { at });
@@ -463,7 +470,7 @@ async function fork(number) {
 }
 
 async function remove() {
-  if (!view.session || !window.confirm("Delete this conversation? Undo puts it back.")) return;
+  if (!window.confirm("Delete this conversation? Undo puts it back.")) return;
   try {
     await call("DELETE", `/api/sessions/${encodeURIComponent(view.session)}`);
     changed();
