@@ -460,3 +460,15 @@ def test_what_needs_a_conversation_is_offered_for_one_only(script: Script) -> No
         location.hash = "#/s/new/todos/"; await wait();
         assert.equal(get("delete").hidden, true);""",
     )
+
+
+def test_a_turn_that_is_not_there_is_told(script: Script) -> None:
+    script(
+        "#/s/a/todos/",
+        """routes["GET /api/context"] = { parts: [], used: 0, window: 1, reply: 0, free: 1 };
+        routes["GET /api/sessions/a/why"] = { status: 400, error: "no turn 2" };
+        location.hash = "#/s/a/inside/"; await wait();
+        assert.equal(find("no turn 2", get("tab")), undefined);
+        location.hash = "#/s/a/inside/2"; await wait();
+        assert(find("no turn 2", get("tab")));""",
+    )

@@ -1,6 +1,6 @@
 // Inside: what the next prompt sends, and what an answer was made of.
 import { fetchJson } from "./api.js";
-import { address, block, fileLink, make, minute, placeLink, table, view } from "./dom.js";
+import { address, block, fileLink, make, minute, placeLink, problem, table, view } from "./dom.js";
 
 /** @param {any} box */
 export async function fillInside(box) {
@@ -21,8 +21,8 @@ export async function fillInside(box) {
   if (!view.session) return box.append(sends);
   const path = `/api/sessions/${encodeURIComponent(view.session)}`;
   const turn = view.rest ? `?turn=${encodeURIComponent(view.rest)}` : "";
-  const why = await fetchJson(`${path}/why${turn}`).catch(() => null);
-  if (why) box.append(showWhy(why));
+  const why = await fetchJson(`${path}/why${turn}`).then(showWhy).catch((error) => turn && problem(error));
+  if (why) box.append(why);
   box.append(sends);
   const raw = make("pre", { class: "raw" });
   const request = make("details", { on: { toggle: async () => {
