@@ -240,6 +240,18 @@ def test_every_view_fits_its_width(page: Page, fake_ollama: FakeOllama, width: i
 
 
 @pytest.mark.slow
+def test_a_link_to_a_file_of_the_home_opens_it_and_others_lead_nowhere(
+    page: Page, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.say("See [who I am](workspace/SOUL.md), [x](/api/todos), [y](#y), [z](http://z/).")
+    page.ask("Who are you?")
+    page.sees("who I am", ".agent .md")
+    assert [each.text for each in page.all(".agent .md a")] == ["who I am", "z"]
+    page.press("who I am", ".agent .md")
+    page.wait(lambda: page.find(".editor").get_attribute("aria-label") == "workspace/SOUL.md")
+
+
+@pytest.mark.slow
 def test_back_shows_the_column_of_before_on_a_narrow_screen(
     page: Page, fake_ollama: FakeOllama
 ) -> None:

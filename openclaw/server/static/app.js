@@ -1,20 +1,11 @@
 // The page: its address, its columns, the list of conversations, and the keys.
 import { fetchJson, logIn, onRefused } from "./api.js";
-import { address, button, get, go, make, minute, problem, view } from "./dom.js";
+import { address, button, decode, get, go, make, minute, problem, view } from "./dom.js";
 import { TABS, fill, isEdited, refresh } from "./tabs.js";
 import { isRunning, open, start, stop } from "./talk.js";
 
 /** @type {any[]} */
 let sessions = [];
-
-/** @param {string} part of the address, which others may have written */
-function decode(part) {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
-}
 
 function readAddress() {
   const parts = location.hash.slice(1).split("/").slice(1).map(decode);

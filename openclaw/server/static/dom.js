@@ -45,6 +45,9 @@ export function button(text, act, more = {}) {
 export function rendered(html) {
   const box = make("div", { class: "md" });
   box.innerHTML = html;
+  for (const link of box.querySelectorAll('a:not([href*=":"])')) {
+    link.replaceWith(placeLink(decode(link.getAttribute("href") || ""), link.textContent || ""));
+  }
   return box;
 }
 
@@ -87,19 +90,29 @@ export function minute(at) {
   return at.slice(0, 16).replace("T", " ");
 }
 
-/** @param {string} path @param {number} [line] */
-export function fileLink(path, line) {
+/** @param {string} path @param {number} [line] @param {string} [text] */
+export function fileLink(path, line, text) {
   const place = line ? `${path}:${line}` : path;
-  return make("a", { href: `#${address({ tab: "files", rest: place })}`, text: place });
+  return make("a", { href: `#${address({ tab: "files", rest: place })}`, text: text || place });
 }
 
 /**
  * A place like memory/MEMORY.md:3 as a link, when a tab shows its file.
  * @param {string} place
+ * @param {string} [text]
  */
-export function placeLink(place) {
+export function placeLink(place, text = place) {
   const [, path, line] = place.match(/^(.*?)(?::(\d+)(?:-\d+)?)?$/) || ["", place, ""];
-  return /^(workspace|memory|skills)\//.test(path) ? fileLink(path, Number(line)) : make("span", { text: place });
+  return /^(workspace|memory|skills)\//.test(path) ? fileLink(path, Number(line), text) : make("span", { text });
+}
+
+/** @param {string} part of an address, which others may have written */
+export function decode(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /** @type {{session: string, tab: string, rest: string}} */

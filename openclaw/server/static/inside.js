@@ -36,9 +36,9 @@ function showWhy(why) {
   const section = block(`Why: ${why.prompt.slice(0, 80)}`, make("p", { class: "quiet", text: `turn ${why.turn}, ${minute(why.at)}, ${why.model}` }));
   const places = (/** @type {any[]} */ found) => table(["Passage", "Score", "Why not"],
     found.map((each) => [fileLink(each.path, each.start_line), each.score === undefined ? "" : Number(each.score).toFixed(2), each.rule || ""]));
-  const list = (/** @type {any[]} */ each) => make("ul", {}, ...each.map((one) => make("li", {}, one)));
-  if (why.sources.length) section.append(make("h3", { text: "Rests on" }), list(why.sources.map(placeLink)));
-  if (why.changed.length) section.append(make("h3", { text: "Changed" }), list(why.changed.map(placeLink)));
+  const list = (/** @type {any[]} */ each) => make("ul", {}, ...each.map((place) => make("li", {}, placeLink(place))));
+  if (why.sources.length) section.append(make("h3", { text: "Rests on" }), list(why.sources));
+  if (why.changed.length) section.append(make("h3", { text: "Changed" }), list(why.changed));
   for (const claim of why.unbacked) section.append(make("p", { class: "problem", text: `not true, nothing of the kind happened: ${claim}` }));
   if (why.offered.length) section.append(make("h3", { text: "Offered" }), places(why.offered));
   if (why.left_out.length) section.append(make("h3", { text: "Left out" }), places(why.left_out));
