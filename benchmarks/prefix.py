@@ -20,11 +20,8 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,8 +62,9 @@ def report(model: Path, runs: int) -> None:
     cold, saved = [], []
     for _ in range(runs):
         with tempfile.TemporaryDirectory(prefix="openclaw-bench-") as cache:
-            cold.append(in_new_process(model, cache))
-            saved.append(in_new_process(model, cache))
+            words = ("benchmarks.prefix", "--model", str(model), "--measure", cache)
+            cold.append(talks.in_new_process(*words))
+            saved.append(talks.in_new_process(*words))
     reference = median(cold, "first")
     tokens, kept = cold[0]["tokens"], saved[0]["kept"]
     print(f"model            {model.name}")
@@ -82,17 +80,6 @@ def report(model: Path, runs: int) -> None:
     for name, seconds in rows:
         print(f"{name:<27}{seconds:8.3f}{seconds / reference:12.1%}")
     print("\naim: new process at most 15 %")
-
-
-def in_new_process(model: Path, cache: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmarks.prefix", "--model", str(model), "--measure", cache]
-    run = subprocess.run(
-        command, capture_output=True, encoding="utf-8", check=False, cwd=REPOSITORY
-    )
-    if run.returncode:
-        raise SystemExit(run.stderr)
-    result: dict[str, Any] = json.loads(run.stdout)
-    return result
 
 
 def measure(model: Path, cache: Path) -> dict[str, Any]:
@@ -129,12 +116,12 @@ def report_recall(model: Path, runs: int) -> None:
     unanswered = "What is the capital of France?"
     with tempfile.TemporaryDirectory(prefix="openclaw-bench-") as folder:
         home = Path(folder)
-        list(openclaw("--home", str(home), "init", str(home)))
+        list(talks.openclaw("--home", str(home), "init", str(home)))
         notes.make_home(home, CHUNKS)
         chunks = notes.give_vectors(home)
         kinds = [(recall, asked) for asked in (unanswered, answered) for recall in ("tool", "auto")]
         one_shot(home, model, *kinds[0])  # saves the head, which later ones find
-        taken: dict[tuple[str, str], list[Shot]] = {kind: [] for kind in kinds}
+        taken: dict[tuple[str, str], list[talks.Shot]] = {kind: [] for kind in kinds}
         for _ in range(runs):
             for kind in kinds:
                 taken[kind].append(one_shot(home, model, *kind))
@@ -152,31 +139,10 @@ def report_recall(model: Path, runs: int) -> None:
     print("\naim: 0.3 s later at most, but for the reading of what was found")
 
 
-class Shot(NamedTuple):
-    """Of one command: seconds from its start to the model's first token, and those of them that
-    the model read the prompt in; tokens of the prompt."""
-
-    first: float
-    reading: float
-    tokens: int
-
-
-def one_shot(home: Path, model: Path, recall: str, question: str) -> Shot:
-    """Ask once, in one step, and tell when the first token came: at the end less the time of the
-    reply, plus the time to its first token, as the model measured both."""
+def one_shot(home: Path, model: Path, recall: str, question: str) -> talks.Shot:
+    """Ask once, in one step."""
     (home / "openclaw.yaml").write_text(f"recall: {recall}\n", encoding="utf-8")
-    began = time.perf_counter()
-    options = ("--output", "stream-json", "--max-steps", "1", "--model", str(model))
-    lines = openclaw("--home", str(home), *options, question)
-    for event in map(json.loads, lines):
-        if event["event"] == "notice" and "memory" in event["text"]:
-            raise SystemExit(event["text"])
-        if event["event"] == "done":
-            usage = event["usage"]
-            reading = usage["first_token_seconds"]
-            waited = time.perf_counter() - began - usage["total_seconds"]
-            shot = Shot(waited + reading, reading, usage["prompt_tokens"])
-    return shot
+    return talks.one_shot(home, str(model), "--max-steps", "1", question)
 
 
 class Row(NamedTuple):
@@ -211,7 +177,7 @@ def report_ollama() -> None:
 
 def ollama_rows(home: Path, server: FakeOllama) -> list[Row]:
     """Three commands, each a process of its own; all look into the memory first."""
-    list(openclaw("--home", str(home), "init", str(home)))
+    list(talks.openclaw("--home", str(home), "init", str(home)))
     (home / "memory" / "2026-11-18.md").write_text(
         "# 2026-11-18\n\n- The plumber comes on Thursday at ten.\n", encoding="utf-8"
     )
@@ -225,26 +191,11 @@ def ollama_rows(home: Path, server: FakeOllama) -> list[Row]:
     rows = []
     for name, more in asked:
         before = len(server.served)
-        list(openclaw(*words, *more, OLLAMA_HOST=server.host))
+        list(talks.openclaw(*words, *more, OLLAMA_HOST=server.host))
         new = server.served[before:]
         loads, read = sum(s.loaded for s in new), sum(s.read for s in new)
         rows.append(Row(name, len(new), loads, new[-1].tokens, read))
     return rows
-
-
-def openclaw(*words: str, **variables: str) -> Iterator[str]:
-    """Run openclaw to its end and give its lines as they come."""
-    run = subprocess.Popen(
-        [sys.executable, "-m", "openclaw", *words],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        encoding="utf-8",
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY), **variables},
-    )
-    with run:
-        yield from run.stdout or ()
-    if run.returncode:
-        raise SystemExit(f"openclaw {words[0]} ended with {run.returncode}")
 
 
 def head() -> str:

@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -94,43 +95,54 @@ def shots(home: Path, model: str, turn: int, runs: int) -> dict[str, list[Shot]]
             trust_home(Home(copy), keep_id=True)  # a copy is another place
             if name == "read cold":
                 forget(copy, model)
-            shots_of.append(one_shot(copy, model, turn))
+            shots_of.append(one_shot(copy, model, "-c", question(turn)))
             shutil.rmtree(copy)
     return taken
 
 
-def one_shot(home: Path, model: str, turn: int) -> Shot:
+def one_shot(home: Path, model: str, *words: str) -> Shot:
     """When the first token came: at the end less the time of the reply, plus the time to its first
     token, as the model measured both."""
-    words = ["--home", str(home), "--output", "stream-json", "--model", model, "-c", question(turn)]
     began = time.perf_counter()
+    options = ("--home", str(home), "--output", "stream-json", "--model", model)
+    for event in map(json.loads, openclaw(*options, *words)):
+        if event["event"] == "notice" and "memory" in event["text"]:
+            raise SystemExit(event["text"])
+        if event["event"] == "done":
+            usage, ended = event["usage"], time.perf_counter() - began
+    first = ended - usage["total_seconds"] + usage["first_token_seconds"]
+    return Shot(first, usage["read_seconds"], usage["prompt_tokens"], usage["cached_tokens"])
+
+
+def openclaw(*words: str, **variables: str) -> Iterator[str]:
+    """Run openclaw to its end and give its lines as they come."""
     run = subprocess.Popen(
         [sys.executable, "-m", "openclaw", *words],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         encoding="utf-8",
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), **variables},
     )
-    usage: dict[str, Any] = {}
     with run:
-        for line in run.stdout or ():
-            event = json.loads(line)
-            if event["event"] == "done":
-                usage, ended = event["usage"], time.perf_counter() - began
-    if not usage:
-        raise SystemExit(f"openclaw ended with {run.returncode}")
-    first = ended - usage["total_seconds"] + usage["first_token_seconds"]
-    return Shot(first, usage["read_seconds"], usage["prompt_tokens"], usage["cached_tokens"])
+        yield from run.stdout or ()
+    if run.returncode:
+        raise SystemExit(f"openclaw {words[0]} ended with {run.returncode}")
 
 
 def in_one_process(home: Path, model: str, first: int, last: int) -> list[Shot]:
-    command = [sys.executable, "-m", "benchmarks.talks", str(home), model, str(first), str(last)]
+    played = in_new_process("benchmarks.talks", str(home), model, str(first), str(last))
+    return [Shot(*row) for row in played]
+
+
+def in_new_process(*words: str) -> Any:
+    """The JSON that a module of ours prints."""
+    command = [sys.executable, "-m", *words]
     run = subprocess.run(
         command, capture_output=True, encoding="utf-8", check=False, cwd=REPOSITORY
     )
     if run.returncode:
         raise SystemExit(run.stderr)
-    return [Shot(*row) for row in json.loads(run.stdout)]
+    return json.loads(run.stdout)
 
 
 def play(home: Path, model: str, first: int, last: int) -> list[Shot]:
