@@ -186,7 +186,8 @@ def _run_git(words: Sequence[str], folder: Path, origin: Origin, end: float) -> 
                         f"{address} took longer than {TIMEOUT_SECONDS:g} s",
                         "try again, or fetch it yourself and install the folder",
                     )
-                if _folder_size(folder / ".git" / "objects" / "pack") > MAX_FETCHED:
+                fetched = _folder_size(folder / ".git" / "objects" / "pack")
+                if fetched > MAX_FETCHED or os.fstat(out.fileno()).st_size > MAX_LISTING:
                     raise too_large()
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(POLL_SECONDS)
@@ -203,8 +204,6 @@ def _run_git(words: Sequence[str], folder: Path, origin: Origin, end: float) -> 
                 "check the address, the branch after # and your access to it (git asks nothing "
                 "here: a private repository needs a key or stored credentials)",
             )
-        if os.fstat(out.fileno()).st_size > MAX_LISTING:
-            raise too_large()
         return out.read()
 
 

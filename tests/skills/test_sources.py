@@ -105,7 +105,6 @@ def test_links_in_a_repository_are_refused(claw: Claw, weather: Path, tmp_path: 
     assert not claw.home.skills.exists()
 
 
-@pytest.mark.slow
 @needs_git
 def test_a_tree_that_names_its_files_millions_of_times_is_refused(
     claw: Claw, tmp_path: Path
