@@ -144,7 +144,6 @@ def sums_of(sources: Mapping[str, str]) -> dict[str, str]:
 
 
 def render_head(parts: Sequence[HeadPart]) -> str:
-    """Return the head as one text."""
     return "\n\n".join(part.text for part in parts)
 
 
@@ -238,8 +237,6 @@ class HeadCache:
 
 
 def _head_diff(path: str, old: Sequence[HeadPart], new: Sequence[HeadPart]) -> str:
-    """Return a short diff of a file of the head."""
-
     def lines(parts: Sequence[HeadPart]) -> list[str]:
         return [line for part in parts if part.path == path for line in part.text.splitlines()]
 

@@ -258,7 +258,6 @@ class Provenance:
         return name if len(missing) > MAX_IN_A_NAME else ""
 
     def _user_words(self) -> str:
-        """Return the user's words in this conversation."""
         earlier = (entry.content for entry in self.session.messages if entry.role == "user")
         return "\n".join((*earlier, self.turn_changes.request))
 
@@ -358,7 +357,6 @@ class Provenance:
         return self.learned.any_source() if unseen else ""
 
     def _note_own_file(self, path: str) -> None:
-        """Record a file of the user."""
         if not _is_own(path) and path not in self.data:
             self.data.append(path)
 
@@ -505,7 +503,6 @@ def _join_sources(sources: Sequence[str]) -> str:
 
 
 def _argument_texts(value: Any) -> Iterable[str]:
-    """Yield the texts of a call's arguments."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):

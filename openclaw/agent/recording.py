@@ -23,8 +23,6 @@ MAX_SHOWN = 200_000
 
 
 class Recording:
-    """The record of the running turn."""
-
     def __init__(self, open_home: OpenHome, session: Session, journal: Journal) -> None:
         self._open_home, self._session, self.journal = open_home, session, journal
         self._began_as = session.id

@@ -57,7 +57,6 @@ class UndoResult:
     notice: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it for programs."""
         turns = {
             "turn": self.turn and self.turn.id,
             "of": [turn_json(turn, ()) for turn in self.of],
@@ -248,7 +247,6 @@ def _recover_record(open_home: OpenHome, record: Record) -> str:
 
 
 def undo_lock(open_home: OpenHome) -> AbstractContextManager[None]:
-    """Return the lock for undo and redo."""
     return hold_lock(open_home.home.private / "locks" / "undo.lock", LOCK_SECONDS, what="undo")
 
 

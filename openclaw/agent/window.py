@@ -188,7 +188,6 @@ def _cut_refused(entry: Entry) -> Entry:
 
 
 def measure_entries(entries: Sequence[Entry], wire: Wire, meter: Meter) -> list[Size]:
-    """Return the sizes of entries by this meter."""
     rows = []
     entries = [*map(_cut_refused, entries)]
     for entry, last in zip(entries, _last_indices(entries), strict=True):

@@ -259,7 +259,6 @@ def _find_closest(word: str, names: Iterable[str]) -> str:
 
 
 def _subcommands(name: str) -> Iterable[str]:
-    """The commands of a group."""
     return getattr(load(name), "commands", {}) if name in DEFAULT_COMMANDS else ()
 
 

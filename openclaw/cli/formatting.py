@@ -110,7 +110,6 @@ def print_undo_hint() -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON value, for programs."""
     text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
     sys.stdout.write(for_stream(text, sys.stdout) + "\n")
 

@@ -95,7 +95,6 @@ class TurnText(Listener):
                     self._say(line)
 
     def _answer(self, text: str) -> None:
-        """Print a piece of the answer."""
         raise NotImplementedError
 
     def _end_text(self) -> None:
@@ -103,7 +102,6 @@ class TurnText(Listener):
         raise NotImplementedError
 
     def _end_segment(self) -> None:
-        """End the text of a model call."""
         raise NotImplementedError
 
     def _say(self, line: str) -> None:

@@ -89,7 +89,6 @@ class Screen(TurnText):
                 self._live.start()
 
     def _follow(self, event: Event) -> None:
-        """Follow what goes on, for the status line."""
         match event:
             case Start() | NewResponse() | ToolEnd():
                 self._set_activity(WAITING_FOR_MODEL)
@@ -246,7 +245,6 @@ def _dim(line: str) -> str:
 
 
 def _cut_end(line: str, width: int) -> str:
-    """The line, its end cut at `width` columns."""
     if columns(line) <= width:
         return line
     while line and columns(line) > width - 1:
@@ -358,7 +356,6 @@ class LiveLines:
                 self._drawn = ()
 
     def draw(self) -> None:
-        """Draw the lines as they are now."""
         with self.lock:
             if self._ended is None:
                 return

@@ -222,7 +222,6 @@ def build(values: dict[str, Any]) -> Settings:
 
 @cache
 def sections() -> dict[str, Any]:
-    """The dataclass of each section by its name."""
     defaults = {item.name: item.default for item in fields(Settings)}
     return {name: type(value) for name, value in defaults.items() if is_dataclass(value)}
 

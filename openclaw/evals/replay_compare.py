@@ -83,7 +83,6 @@ class ReplayedTurn:
         return total_usage(self.recorded.said), total_usage(self.played.said if self.played else ())
 
     def as_json(self) -> dict[str, Any]:
-        """Return it for programs."""
         then, now = self.tokens
         recorded, played = self.recorded, self.played
         made = [(use.tool, use.input) for use in recorded.uses]
@@ -147,7 +146,6 @@ def compare(
 
 
 def total_usage(said: Sequence[Entry]) -> Usage:
-    """Return the usage of messages together."""
     return sum((entry.usage for entry in said if entry.usage), Usage())
 
 

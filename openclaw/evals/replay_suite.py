@@ -40,7 +40,6 @@ class SuiteCase:
     problems: tuple[str, ...] = ()
 
     def of(self, turn: RecordedTurn) -> list[Expectation]:
-        """Return the expectations about a turn."""
         return [each for each in self.expected if each.turn in (EVERY, turn.number)]
 
 
@@ -57,7 +56,6 @@ class CheckedTurn:
         return not self.failures
 
     def as_json(self) -> dict[str, Any]:
-        """Return it for programs."""
         judged = {"passed": self.passed, "checks": self.checks, "failures": list(self.failures)}
         return self.replayed.as_json() | judged
 
@@ -106,7 +104,6 @@ def files_of(folder: Path) -> list[Path]:
 
 
 def check_case(stage: ReplayHome, case: SuiteCase, *, live: bool = False) -> Iterator[CheckedTurn]:
-    """Replay and check the turns of a case with expectations."""
     replay = Replay(stage, case.session, live=live)
     wanted = [turn for turn in case.turns if case.of(turn)]
     for replayed in replay.run(wanted):
@@ -115,7 +112,6 @@ def check_case(stage: ReplayHome, case: SuiteCase, *, live: bool = False) -> Ite
 
 
 def suite_json(done: Sequence[tuple[SuiteCase, Sequence[CheckedTurn]]]) -> dict[str, Any]:
-    """Return the result of a suite for programs."""
     return {
         "passed": not any(case.problems for case, _ in done)
         and all(each.passed for _, turns in done for each in turns),

@@ -53,7 +53,6 @@ class Trial:
         return self.verdict in ("hit", "quiet") and not self.missing
 
     def as_json(self) -> dict[str, Any]:
-        """Return it for programs."""
         shape = asdict(self) | {"verdict": self.verdict, "ok": self.ok}
         del shape["skill"]
         return shape | {"seconds": round(self.seconds, 3)}

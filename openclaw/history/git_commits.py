@@ -219,7 +219,6 @@ class Commits:
         return Blob(theirs.mode, oid.decode().strip())
 
     def _blob(self, path: str, name: str | None, head: Blob) -> Blob:
-        """The blob of a content that was written."""
         if name is None:
             return NO_BLOB
         mode = PROGRAM if name.endswith(EXECUTABLE) else FILE

@@ -227,7 +227,6 @@ def _find_existing(folder: Path, name: str) -> Path | None:
 
 
 def _open_pdf(file: BinaryIO, name: str) -> BinaryIO:
-    """A stream of the text of a PDF."""
     data = file.read(MAX_DOCUMENT + 1)
     _check_size(f"'{name}'", data, MAX_DOCUMENT, "attach a smaller part of it")
     try:

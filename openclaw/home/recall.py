@@ -131,7 +131,6 @@ class Recall:
         return text, Shown(**shown)
 
     def take_notices(self) -> list[str]:
-        """Return and clear the notices."""
         told, self.notices = self.notices, []
         return told
 

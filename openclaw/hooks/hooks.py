@@ -141,7 +141,6 @@ class Hooks:
         return " ".join(filter(None, (focus, *words))) if words else focus
 
     def tool_hooks(self, turn_changes: TurnChanges) -> ToolHooks:
-        """The hooks around the tools of a turn."""
         return ToolHooks(self, turn_changes)
 
     def shown(

@@ -103,7 +103,6 @@ def safe_line(text: str) -> str:
 
 
 def hook_environment(home: Home, hook: Hook) -> dict[str, str]:
-    """The environment of a hook."""
     root = home.real_root
     found = environment(home, os.environ, named=hook.env)
     found |= {name: os.environ[name] for name in OWN if name in os.environ}

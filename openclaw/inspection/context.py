@@ -205,14 +205,12 @@ class HeadPartChange:
     writers: tuple[Turn | None, ...] = ()
 
     def unified(self) -> Iterator[str]:
-        """The lines of the diff."""
         name = self.path or self.name
         yield f"diff --git a/{name} b/{name}"
         old, new = self.before.splitlines(), self.after.splitlines()
         yield from difflib.unified_diff(old, new, f"a/{name}", f"b/{name}", lineterm="")
 
     def as_json(self) -> dict[str, Any]:
-        """Return it for programs."""
         return {
             "name": self.name,
             "path": self.path,
@@ -244,7 +242,6 @@ class HeadChanges:
     described: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """Return it for programs."""
         return {
             "session": self.session,
             "turn": self.turn,

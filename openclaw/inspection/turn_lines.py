@@ -56,7 +56,6 @@ def error_line(error: Error) -> str:
 
 
 def call_line(start: ToolStart | None, end: ToolEnd) -> str:
-    """A call and its result on one line."""
     tool = one_line(end.tool)
     seconds = f", {end.seconds:.1f} s" if end.seconds >= 0.05 else ""
     if end.said:

@@ -70,7 +70,6 @@ class Sums:
 
 
 def sum_turns(name: str, turns: Sequence[TurnUsage]) -> Sums:
-    """Sum up turns under a name."""
     total = sum((turn.usage for turn in turns), Usage())
     waits = [turn.usage.first_token_seconds for turn in turns]
     calls = [call for turn in turns for call in turn.calls]

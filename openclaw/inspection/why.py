@@ -59,7 +59,6 @@ class Why:
     changed: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """All of it for programs."""
         return asdict(self)
 
 

@@ -118,7 +118,6 @@ def read_tasks(home: Home) -> str:
 
 
 def prompt_of(tasks: str, job: str = HEARTBEAT) -> str:
-    """Return the prompt for the tasks of a job."""
     return PROMPT.format(what=_name_of(job), tasks=tasks, nothing=NOTHING)
 
 

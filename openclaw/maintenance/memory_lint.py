@@ -34,8 +34,6 @@ SKIPPED = ("memory/TESTS.md",)
 
 @frozen
 class LintReport:
-    """What was found in which files."""
-
     documents: Sequence[Document]
     findings: Sequence[LintFinding]
     around: LintContext

@@ -69,7 +69,6 @@ class LintFinding:
     edits: tuple[Edit, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Return it for programs."""
         shape = asdict(self)
         shape["end_line"] = shape.pop("last")
         shape["other"] = self.other and {"path": self.other[0], "line": self.other[1]}

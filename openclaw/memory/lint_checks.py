@@ -291,8 +291,6 @@ class _Link:
 
 
 class LinkChecker:
-    """Checks the links of a memory."""
-
     def __init__(self, documents: Sequence[Document], around: LintContext) -> None:
         self._around = around
         self._documents = {document.path: document for document in documents}

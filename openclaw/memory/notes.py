@@ -361,7 +361,6 @@ class Note:
         return f"{home.relative(self.path)}:{self.line}"
 
     def as_json(self, home: Home) -> dict[str, Any]:
-        """Return it for programs."""
         return {
             "path": home.relative(self.path),
             "line": self.line,

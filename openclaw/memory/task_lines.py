@@ -50,8 +50,6 @@ class Todo:
 
 @dataclass(slots=True)
 class TaskPage(Page):
-    """A page with its task lines."""
-
     items: list[Todo] = field(default_factory=list)
 
     def items_of(self, section: Section) -> list[Todo]:
@@ -117,7 +115,6 @@ def without_due(text: str) -> str:
 
 
 def write_ids(page: TaskPage) -> None:
-    """Write the ids of all task lines into the page's lines."""
     for item in page.items:
         if not item.given:
             line = page.lines[item.at]

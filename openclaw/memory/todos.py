@@ -45,7 +45,6 @@ def is_overdue(todo: Todo, today: date) -> bool:
 
 
 def parse_todos(text: str) -> list[Todo]:
-    """The to-dos of a Markdown text, in its order."""
     return list(_parse(text).items)
 
 
@@ -69,7 +68,6 @@ class Todos:
     lists: Sequence[str] = ()
 
     def open_texts(self) -> list[str]:
-        """Return the texts of the to-dos that are not done."""
         return [todo.text for todo in self.items if not todo.done]
 
     def due(self, today: date) -> list[str]:
@@ -79,7 +77,6 @@ class Todos:
 
 
 def todo_file(home: Home) -> TodoFile:
-    """Return the to-dos of a home."""
     return TodoFile(home.memory / "TODO.md")
 
 

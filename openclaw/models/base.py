@@ -114,7 +114,6 @@ class ReplyBuilder:
             yield Text(said)
 
     def usage(self, **counts: Any) -> Usage:
-        """The usage of the one call."""
         return Usage(first_token_seconds=self.first, total_seconds=self.seconds, calls=1, **counts)
 
     def build(self, calls: tuple[ToolCall, ...], usage: Usage, *, is_cut: bool) -> Reply:

@@ -35,8 +35,6 @@ _NO_NETWORK = re.compile(r"dial tcp|no such host|i/o timeout|connection refused|
 
 
 class OllamaClient(HttpClient):
-    """A client of an Ollama server."""
-
     def __init__(
         self,
         url: str,
@@ -233,7 +231,6 @@ def _can_chat(url: str, name: str) -> bool:
 
 
 def _models(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The models that an answer lists."""
     models = answer.get("models")
     return [m for m in models if isinstance(m, Mapping)] if isinstance(models, list) else []
 

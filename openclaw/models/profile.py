@@ -124,7 +124,6 @@ def full_name(model: str) -> str:
 
 
 def file_of(folder: Path, model: str, digest: str) -> Path:
-    """The file of a model's profile."""
     slug = re.sub(r"[^a-z0-9._-]+", "-", full_name(model).lower()).strip("-.")[:80]
     return folder / f"{slug}.{digest[:16]}.json"
 

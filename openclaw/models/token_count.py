@@ -71,7 +71,6 @@ def surely_fits(text: str, tokens: int) -> bool:
 
 
 def request_text(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> str:
-    """All text of a request that the model reads."""
     said = (
         m.content + "".join(f"{c.name}{dict(c.arguments)}" for c in m.tool_calls) for m in messages
     )
@@ -115,7 +114,6 @@ class SavedCounts:
     _known: dict[str, int] | None = None
 
     def count(self, text: str) -> int:
-        """Tokens of a text, as `count` counts them."""
         if self._known is None:
             known = read_json_cache(self.path).items()
             self._known = {k: n for k, n in known if isinstance(n, int) and n >= 0}
@@ -163,7 +161,6 @@ class Meter:
         return self.ratio * MARGIN if self.ratio else UNKNOWN
 
     def count(self, text: str) -> int:
-        """Tokens of a text."""
         return math.ceil(weight(text) * self.factor)
 
     def cost(self, messages: Iterable[Message]) -> int:

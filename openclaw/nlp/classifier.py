@@ -179,7 +179,6 @@ def softmax(scores: Sequence[float]) -> list[float]:
 
 
 def probability(score: float) -> float:
-    """Return the probability for log odds."""
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, score))))
 
 

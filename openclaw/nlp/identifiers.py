@@ -65,8 +65,6 @@ MAX_QUOTED_WORDS = 6
 
 
 class FoundIdentifier(NamedTuple):
-    """An identifier and its position in a text."""
-
     start: int
     end: int
     text: str

@@ -190,7 +190,6 @@ def _own_sentences(said: str) -> list[str]:
 
 
 def _without_conversation(paragraph: str) -> str:
-    """Return a paragraph without the lines of a conversation that was pasted."""
     rows = paragraph.split("\n")
     speakers = {found["who"].casefold() for row in rows if (found := _SPEAKER.match(row.strip()))}
     if len(rows) > 1 and speakers:

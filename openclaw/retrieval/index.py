@@ -157,7 +157,6 @@ class LiveIndex:
         return self._open().store.files()
 
     def known(self, path: str) -> KnownFile | None:
-        """One file of the index."""
         return self._open().store.known(path)
 
     def held(self) -> tuple[int, int, int]:
@@ -248,7 +247,6 @@ Tell = Callable[[str, str], None]
 
 
 def to_line(error: Exception) -> str:
-    """The error and its hint in one line."""
     hint = f" ({error.hint})" if isinstance(error, OpenclawError) and error.hint else ""
     return " ".join((str(error) or type(error).__name__).split())[:300] + hint
 

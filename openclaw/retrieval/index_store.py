@@ -76,7 +76,6 @@ class IndexStore:
         self._open()
 
     def files(self) -> dict[str, KnownFile]:
-        """All files of the index by path."""
         self._reopened_when_deleted()
         return {row[1]: KnownFile._make(row) for row in self.query("SELECT * FROM files")}
 

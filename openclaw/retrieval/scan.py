@@ -440,6 +440,5 @@ def _is_pattern(line: str) -> bool:
 
 
 def index_options(settings: Settings) -> IndexOptions:
-    """The index settings as values of the index."""
     index = settings.index
     return IndexOptions(index.paths, index.sessions, index.max_file_mb * 1_000_000)

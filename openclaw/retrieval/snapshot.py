@@ -66,7 +66,6 @@ class Snapshot:
 
     @property
     def count(self) -> int:
-        """How many chunks there are."""
         return len(self.contexts)
 
     def rows_of_files(self, wanted: Mask) -> Mask:
@@ -115,7 +114,6 @@ class Snapshot:
         return rows, (packed & 255).astype(np.uint8)
 
     def vectors(self, embedder: str) -> Vectors:
-        """The vectors of an embedder."""
         with self._lock:
             if embedder not in self._vectors:
                 codes = self._cache.codes(self._db, embedder, self.contexts)

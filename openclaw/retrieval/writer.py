@@ -26,8 +26,6 @@ _KEY = 0x7FFF_FFFF_FFFF_FFFF
 
 @dataclass(frozen=True, slots=True)
 class FileReading:
-    """The state of a file when it was read."""
-
     path: str
     stamp: Stamp
     md5: str
@@ -113,7 +111,6 @@ class Writer:
         self.visible = self.visible or known.mtime_ns != reading.stamp.mtime_ns
 
     def remove(self, path: str) -> None:
-        """Remove a file."""
         self._remove_rows(path)
         self._db.execute("DELETE FROM files WHERE path = ?", (path,))
 
@@ -160,7 +157,6 @@ class Writer:
         return int(cursor.lastrowid or 0), True
 
     def _terms_of(self, file: int) -> list[str]:
-        """The words that a file had."""
         if file in self._waiting:
             self._flush()
         row = self._db.execute("SELECT terms FROM file_terms WHERE file = ?", (file,)).fetchone()

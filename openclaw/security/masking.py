@@ -55,7 +55,6 @@ NOT_PLAIN = "{mask} has characters that a command would take for its own; tell t
 
 
 def mask_of(name: str) -> str:
-    """Return the mask that is shown for a secret."""
     return f"{{{{secret:{name}}}}}"
 
 

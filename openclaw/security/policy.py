@@ -136,8 +136,6 @@ RULES = (
 
 @frozen
 class Verdict:
-    """A decision and its reason."""
-
     decision: Decision
     reason: str
     grant: str = ""
@@ -148,8 +146,6 @@ class Verdict:
 
 @frozen
 class PermissionQuestion:
-    """A question to the user about a call."""
-
     action: Action
     arguments: Mapping[str, Any]
     reason: str

@@ -414,8 +414,6 @@ class UncopiedProgramError(ValueError):
 
 @frozen
 class FileCopies:
-    """Copies of a home's files."""
-
     root: Path
     """The home."""
     folder: Path

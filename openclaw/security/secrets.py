@@ -149,8 +149,6 @@ Check = Callable[[str], bool]
 
 @frozen
 class TokenForm:
-    """How the tokens of one service look."""
-
     kind: str
     begins: tuple[str, ...]
     """The fixed texts to look for."""

@@ -76,7 +76,6 @@ def read_token_file(file: Path) -> str:
 
 
 def tokens_file(home: Home) -> Path:
-    """Return the file of a home's named tokens."""
     return home.private / "tokens.json"
 
 

@@ -194,7 +194,6 @@ def status_of(error: Exception) -> int:
 
 
 def to_response(error: Exception) -> Response:
-    """Return the answer for an error of a call."""
     status = status_of(error)
     said: dict[str, Any] = {"error": str(error), "hint": getattr(error, "hint", "")}
     if isinstance(error, HttpError):

@@ -58,7 +58,6 @@ class RemoteAgent(Agent):
     def compact(
         self, session: Session, focus: str = "", *, dry_run: bool = False
     ) -> Iterator[Event]:
-        """See `Agent.compact`."""
         assert self.server is not None  # noqa: S101  set by whoever opens it
         asked = {"focus": focus, "dry_run": dry_run}
         done = self.server.call("POST", f"/api/sessions/{quote(session.id)}/compress", asked)

@@ -33,8 +33,6 @@ BROKEN = "openclaw log shows how far it went; without a server: --no-server"
 
 @frozen
 class RunningServer:
-    """A server that answers for a home."""
-
     port: int
     token: str
     pid: int

@@ -64,7 +64,6 @@ class Service:
             self.warm.close(agent)
 
     def user_skills(self) -> list[Skill]:
-        """Return the skills that the user may name."""
         with self.agent() as agent:
             return [skill for skill in agent.skills() if skill.user_invocable]
 

@@ -140,8 +140,6 @@ def shared(name: str, needs: str) -> Callable[[RunTool], RunTool]:
 
 
 class SharedTools:
-    """The tools over one home."""
-
     def __init__(self, service: Service) -> None:
         self.service, self.home = service, service.home
         self._masker = Masker(self.home.private / "secrets.json")
@@ -152,7 +150,6 @@ class SharedTools:
             self.service.warm.search("openclaw", 1, "", "")
 
     def offered(self, caller: Caller) -> Sequence[SharedTool]:
-        """Return the tools that a caller may use."""
         return [tool for tool in TOOLS.values() if tool.needs in caller.may]
 
     def call(self, caller: Caller, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:

@@ -295,7 +295,6 @@ def turn_starts(messages: Iterable[Entry]) -> list[int]:
 
 
 def newest_turn(messages: Sequence[Entry]) -> Sequence[Entry]:
-    """Return the messages of the newest turn."""
     starts = turn_starts(messages)
     return messages[starts[-1] :] if starts else ()
 

@@ -52,8 +52,6 @@ class SessionSummary:
 
 @frozen
 class SessionHit:
-    """A message that a search has found."""
-
     id: str
     title: str
     at: str

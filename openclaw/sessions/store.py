@@ -48,7 +48,6 @@ Entries = list[Entry]
 
 
 def open_store(home: Home) -> SessionStore:
-    """Return the conversations of a home."""
     return SessionStore(home.sessions, home.private / "locks")
 
 
@@ -161,7 +160,6 @@ class SessionStore(SessionFolder):
         return path.stem if path else ""
 
     def has_others(self, session_id: str) -> bool:
-        """Return True when there is another session."""
         return any(path.stem != session_id for path in self._files())
 
     def writing(self, session_id: str, timeout: float = 10.0) -> AbstractContextManager[None]:

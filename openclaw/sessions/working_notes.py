@@ -120,7 +120,6 @@ class WorkingNotes:
             self._changed, self.exists = False, True
 
     def text(self) -> str:
-        """Return the text of the file."""
         lines: list[str] = []
         for section in self._sections:
             lines += [section.heading] if section.heading else []

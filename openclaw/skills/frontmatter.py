@@ -223,7 +223,6 @@ class SkillProblem(NamedTuple):
     message: str
 
     def as_json(self) -> dict[str, str]:
-        """Return it for programs."""
         return self._asdict()
 
 

@@ -40,7 +40,6 @@ class Proposal:
     looks: tuple[ReviewPoint, ...]
 
     def as_json(self, home: Home) -> dict[str, Any]:
-        """Return it for programs."""
         return {
             "name": self.name,
             "path": home.relative(self.folder),

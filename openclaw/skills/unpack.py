@@ -156,7 +156,6 @@ class IntakeCheck:
         return parts
 
     def add_bytes(self, count: int) -> None:
-        """Count so many bytes more."""
         self._bytes += count
         if self._bytes > MAX_BYTES:
             raise refusal(f"it holds more than {MAX_BYTES // 1_000_000} MB")

@@ -210,7 +210,6 @@ class Git:
         return found
 
     def command(self, *words: str) -> list[str]:
-        """The command line for these words."""
         return ["git", "-C", str(self.root), *OPTIONS, *words]
 
 

@@ -185,7 +185,6 @@ def open_file(path: Path | str, flags: int = os.O_RDONLY, mode: int = 0o666) -> 
 
 
 def reading(path: Path | str) -> BufferedReader:
-    """A file, open to be read."""
     return os.fdopen(open_file(path), "rb")
 
 
@@ -219,7 +218,6 @@ def read_bytes(path: Path | str, largest: int = LARGEST) -> bytes:
 
 
 def home_of(path: Path | str) -> Path | None:
-    """The root of the home that a path lies in."""
     found = _split(os.path.abspath(path))
     return Path(found[0]) if found else None
 

@@ -59,8 +59,6 @@ WAITS = " It counts once the user accepts it: openclaw skills review"
 
 @frozen
 class _Plan:
-    """A planned change of a file."""
-
     target: Path
     name: str
     base: bytes | None  # the present content, None without a file

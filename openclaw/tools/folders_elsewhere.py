@@ -26,7 +26,6 @@ class FolderElsewhere(Home):
     """A folder that files are read and written in as in a home. Its files have whole paths."""
 
     def relative(self, path: Path) -> str:
-        """See `Home.relative`."""
         return (self.root / path).as_posix()
 
 

@@ -29,8 +29,6 @@ _ERRORS_FOR_USER = {errno.ENOSPC, errno.EROFS, errno.EIO, errno.EMFILE, errno.EN
 
 @frozen
 class ResultLimits:
-    """How long a result may be."""
-
     chars: int = MAX_CHARS
     tokens: int = 0
     # Tells whether a text has at most so many tokens.

@@ -254,7 +254,6 @@ def signature_text(name: str, parameters: Mapping[str, Any]) -> str:
 
 
 def tool_line(tool: Tool) -> str:
-    """Describe a tool to a model in one line."""
     return f"{signature_text(tool.name, tool.parameters)}: {tool.description}"
 
 

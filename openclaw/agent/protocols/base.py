@@ -93,13 +93,11 @@ class RunningTurn:
     stopped: str = ""
 
     def add(self, entry: Entry) -> Entry:
-        """Add a message, and return it."""
         self.entries.append(entry)
         return entry
 
     @property
     def uses(self) -> list[ToolUse]:
-        """The calls that were made."""
         return [use for entry in self.entries for use in entry.tool_calls]
 
     @property

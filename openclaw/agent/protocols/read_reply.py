@@ -64,7 +64,6 @@ def _objects(text: str) -> Iterator[tuple[Any, Span]]:
 
 
 def _without(text: str, spans: list[Span]) -> str:
-    """Return the text without these spans."""
     for start, end in reversed(spans):
         text = text[:start] + text[end:]
     return EMPTY_WRAP.sub("", text).strip()

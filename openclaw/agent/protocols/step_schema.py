@@ -415,7 +415,6 @@ def later_tools(skill: str, tools: Collection[str], used: Collection[str]) -> fr
 
 
 def _step_tools(skill: str, tools: Collection[str]) -> list[frozenset[str]]:
-    """Return the tools in each numbered step."""
     steps = STEP.findall(skill)
     return [frozenset(tool for tool in tools if f"`{tool}`" in step) for step in steps]
 

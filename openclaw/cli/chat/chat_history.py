@@ -115,7 +115,6 @@ def show(agent: Agent, session: Session, rest: str) -> Iterable[str]:
 
 
 def blame(agent: Agent, session: Session, rest: str) -> Iterable[str]:
-    """Who wrote the lines of a file."""
     if not rest:
         raise UsageError("which file?", "/blame FILE:LINE")
     return for_stdout(blame_lines(agent, *find_blame(agent, rest), show="/show"))

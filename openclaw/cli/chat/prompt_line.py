@@ -326,7 +326,6 @@ def welcome_line(model: str, home: Path, width: int) -> str:
 
 
 def toolbar_line(session: Session, model: str, mode: str, used: str, width: int) -> str:
-    """The line at the bottom."""
     return join_to_width((session_name(session), model, f"mode {mode}", used), width)
 
 

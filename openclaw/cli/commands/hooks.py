@@ -115,7 +115,6 @@ def _details(described: Shape) -> str:
 
 
 def _format_reply(hook: Hook, reply: HookReply) -> Iterator[str]:
-    """Describe the result of one hook."""
     code = "" if reply.code is None else f"exit code {reply.code}, "
     yield f"{one_line(hook.label)}: {code}{reply.seconds:.2f} s"
     told = (("failed", reply.failed), ("refuses", reply.refused), ("notice", reply.notice))

@@ -19,7 +19,6 @@ PAGE_KINDS = {
 
 
 def is_page(method: str, path: str) -> bool:
-    """Tell whether a call is for a file of the page."""
     return method in ("GET", "HEAD") and (path == "/" or path.startswith("/static/"))
 
 

@@ -264,8 +264,6 @@ have removed as much as the command wrote, and some file systems do not count th
 
 @frozen
 class CommandLimits:
-    """The limits of a command."""
-
     processes: int = 256  # of the whole command; threads count as processes
     memory_mb: int = 2048  # of each process
     file_mb: int = 256  # of each file

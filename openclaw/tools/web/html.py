@@ -78,7 +78,6 @@ def _title(root: HtmlElement) -> str:
 
 
 def _base(root: HtmlElement, url: str) -> str:
-    """The base URL of relative links."""
     found = root.find(".//base[@href]")
     try:
         return urljoin(url, found.get("href")) if found is not None else url

@@ -49,8 +49,6 @@ HEADERS = {
 
 @frozen
 class FetchOptions:
-    """How pages are fetched."""
-
     allow: tuple[str, ...] = ()  # the setting `web.allow_hosts`
     resolve: Resolve = system_resolve
     seconds: float = 15.0  # for everything, name look-ups and redirects included
