@@ -38,8 +38,7 @@ def enter(
     ] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Show the trace of an error.")] = False,
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """A personal agent that lives in a folder of plain files.

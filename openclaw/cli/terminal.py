@@ -313,11 +313,7 @@ class LiveLines:
     """
 
     def __init__(
-        self,
-        out: TextIO,
-        lines: Callable[[int, int], Sequence[str]],
-        *,
-        silent: bool = True,
+        self, out: TextIO, lines: Callable[[int, int], Sequence[str]], *, silent: bool = True
     ) -> None:
         self._out, self._lines, self._silent = out, lines, silent
         self.lock = threading.RLock()

@@ -13,12 +13,7 @@ from typing import Any, BinaryIO
 from openclaw.config.hook_settings import Hook
 from openclaw.frozen import frozen
 from openclaw.security.credentials import user_folder
-from openclaw.security.program_files import (
-    FileCopies,
-    ProgramFile,
-    copied_files,
-    starts_scripts,
-)
+from openclaw.security.program_files import FileCopies, ProgramFile, copied_files, starts_scripts
 from openclaw.security.untrusted import defuse, strip_hidden
 from openclaw.storage.home import Home
 from openclaw.storage.program import HOOK_VARIABLE

@@ -14,14 +14,7 @@ from functools import lru_cache
 from typing import get_args
 
 from openclaw.frozen import frozen
-from openclaw.memory.markdown import (
-    Bullet,
-    Page,
-    end_line,
-    indent_width,
-    insert_block,
-    read_page,
-)
+from openclaw.memory.markdown import Bullet, Page, end_line, indent_width, insert_block, read_page
 from openclaw.storage.text import comments, join_surrogates
 from openclaw.storage.text import without_comments as outside_comments
 from openclaw.types import Category, ToolProblem

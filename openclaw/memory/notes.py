@@ -95,12 +95,7 @@ class Notes:
         return self.folder / name
 
     def remember(
-        self,
-        text: str,
-        where: Where = "lasting",
-        *,
-        meta: Meta | None = None,
-        replaces: str = "",
+        self, text: str, where: Where = "lasting", *, meta: Meta | None = None, replaces: str = ""
     ) -> SavedNote:
         """Write a memory as one line with its metadata; what `meta` leaves out is filled in.
 

@@ -36,10 +36,7 @@ _NO_NETWORK = re.compile(r"dial tcp|no such host|i/o timeout|connection refused|
 
 class OllamaClient(HttpClient):
     def __init__(
-        self,
-        url: str,
-        connect_seconds: float = CONNECT_SECONDS,
-        read_seconds: float | None = None,
+        self, url: str, connect_seconds: float = CONNECT_SECONDS, read_seconds: float | None = None
     ) -> None:
         super().__init__(url, authorization(), connect_seconds, read_seconds)
 

@@ -22,12 +22,7 @@ from openclaw.retrieval.indexer import Indexer, IndexReport, Progress
 from openclaw.retrieval.ranking import RowScores
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.shared_store import KEPT_DAYS, LazyStore
-from openclaw.retrieval.snapshot import (
-    Rows,
-    Snapshot,
-    SnapshotView,
-    question_vector,
-)
+from openclaw.retrieval.snapshot import Rows, Snapshot, SnapshotView, question_vector
 from openclaw.retrieval.vector_upkeep import VectorFiller, is_behind
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock, owner

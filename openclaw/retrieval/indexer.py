@@ -109,11 +109,7 @@ class Indexer:
         self._reading_lock = home.private / "locks" / "index.lock"
 
     def refresh(
-        self,
-        *,
-        force: bool = False,
-        on_progress: Progress | None = None,
-        leave_many: bool = False,
+        self, *, force: bool = False, on_progress: Progress | None = None, leave_many: bool = False
     ) -> IndexReport:
         """Bring the index up to date. `force` also reads files that look unchanged.
         `on_progress` is called with (files read, files to read). With `leave_many` many new files

@@ -16,13 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openclaw.errors import ModelFailed
-from openclaw.retrieval.database import (
-    DAY,
-    DAY_TOLD,
-    GROUP,
-    ORDINALS,
-    StoredChunk,
-)
+from openclaw.retrieval.database import DAY, DAY_TOLD, GROUP, ORDINALS, StoredChunk
 from openclaw.retrieval.writer import ROW_TYPE, binary_codes
 
 if TYPE_CHECKING:

@@ -72,9 +72,7 @@ class VectorFiller:
         self._parts: dict[str, npt.NDArray[np.float32]] = {}
 
     def run(
-        self,
-        seconds: float | None = None,
-        on_progress: Callable[[int, int], None] | None = None,
+        self, seconds: float | None = None, on_progress: Callable[[int, int], None] | None = None
     ) -> None:
         """Embed until all is done or `seconds` are over. Each batch is saved at once. When none is
         left, the vectors of other embedders go. Raises the OpenclawError of the embedder."""

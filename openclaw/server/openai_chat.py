@@ -36,11 +36,7 @@ TASK = "### Task:"
 """How Open WebUI begins its own prompts for titles, tags and follow-ups."""
 SESSION_HEADERS = ("x-openclaw-session", "x-openwebui-chat-id")
 IGNORED = ("tools", "tool_choice", "functions", "response_format", "stop", "logprobs")
-_ROLES: Mapping[str, Any] = {
-    "developer": "system",
-    "system": "system",
-    "assistant": "assistant",
-}
+_ROLES: Mapping[str, Any] = {"developer": "system", "system": "system", "assistant": "assistant"}
 """Ours for theirs; all others are the user's."""
 LONGEST_SYSTEM = 2000
 """Characters of a client's system text that are passed on: about 500 tokens."""

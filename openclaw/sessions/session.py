@@ -14,15 +14,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from openclaw.frozen import frozen
-from openclaw.messages import (
-    READERS,
-    Entry,
-    Image,
-    ToolUse,
-    Usage,
-    fields_from,
-    fields_to,
-)
+from openclaw.messages import READERS, Entry, Image, ToolUse, Usage, fields_from, fields_to
 from openclaw.security.display import first_words, one_line
 from openclaw.security.masking import Masker, map_texts
 from openclaw.storage.readers import json_or_none

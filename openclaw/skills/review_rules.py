@@ -135,10 +135,7 @@ RULES: tuple[Rule, ...] = (
         ),
         PROSE,
     ),
-    Rule(
-        "paste site",
-        _re(rf"{_PASTE_HOST}/[\w?#/.=-]{{4,}}"),
-    ),
+    Rule("paste site", _re(rf"{_PASTE_HOST}/[\w?#/.=-]{{4,}}")),
     Rule(
         "command from a page",
         _re(
@@ -164,11 +161,7 @@ RULES: tuple[Rule, ...] = (
             rf"|\|\s{{0,9}}\$\{{?SHELL\b"
         ),
     ),
-    Rule(
-        "pipe into a shell",
-        _re(r"\|\s{0,3}(?:sudo\s)?(?:ba|z)?sh(?:\s-s)?\s{0,3}$"),
-        CODE,
-    ),
+    Rule("pipe into a shell", _re(r"\|\s{0,3}(?:sudo\s)?(?:ba|z)?sh(?:\s-s)?\s{0,3}$"), CODE),
     Rule(
         "fetched and run",
         _re(
@@ -278,11 +271,7 @@ RULES: tuple[Rule, ...] = (
     Rule("our own files", _re(_OWN_FILE), SCRIPT, along=_re(_SENDS)),
     Rule("keys and secrets", _re(_KEY_FILE), beside=_re(_READS)),
     Rule("keys and secrets", _re(_KEY_FILE), SCRIPT, along=_re(_SENDS)),
-    Rule(
-        "keys and secrets",
-        _re(r"\bid_(?:rsa|ed25519|ecdsa)\b(?!\.pub)"),
-        beside=_re(_SENDS),
-    ),
+    Rule("keys and secrets", _re(r"\bid_(?:rsa|ed25519|ecdsa)\b(?!\.pub)"), beside=_re(_SENDS)),
     Rule(
         "keys and secrets",
         _re(r"\b(?:wallet\.dat|cookies\.sqlite|key[34]\.db|logins\.json)\b|[/\\]Login Data\b"),

@@ -15,13 +15,7 @@ from typing import Literal
 
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
-from openclaw.skills.unpack import (
-    SUFFIXES,
-    check_parts,
-    make_folder,
-    refusal,
-    write_new_file,
-)
+from openclaw.skills.unpack import SUFFIXES, check_parts, make_folder, refusal, write_new_file
 from openclaw.storage import git
 from openclaw.storage.git_remote import without_password
 from openclaw.storage.program import expand_tilde

@@ -80,11 +80,7 @@ class KnowledgeTools:
         ]
 
     def todo(
-        self,
-        action: Action,
-        list: str = "",
-        items: list[str] | None = None,
-        item: str = "",
+        self, action: Action, list: str = "", items: list[str] | None = None, item: str = ""
     ) -> str:
         """Show or change to-dos: add items, mark one done."""
         match action:

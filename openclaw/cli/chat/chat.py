@@ -16,11 +16,7 @@ from openclaw.agent.greeting import greeting
 from openclaw.agent.todo_offers import TodoOffer, offer_after
 from openclaw.cli import questions
 from openclaw.cli.chat import chat_commands, chat_history, prompt_line
-from openclaw.cli.chat.chat_commands import (
-    keep_model,
-    replace_shell_commands,
-    session_row,
-)
+from openclaw.cli.chat.chat_commands import keep_model, replace_shell_commands, session_row
 from openclaw.cli.chat.chat_history import LastPrompt
 from openclaw.cli.chat.completion import COMMANDS, MODES
 from openclaw.cli.chat.prompt_line import PipedLines, TypedLines
@@ -33,12 +29,7 @@ from openclaw.cli.show_turn import exit_code, show_turn
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.events import Compaction, Done, Event, Notice, Start
 from openclaw.home.attachments import attach, missing_files
-from openclaw.home.model_names import (
-    HINT_WIDTH,
-    Answering,
-    known_models,
-    resolve_installed_model,
-)
+from openclaw.home.model_names import HINT_WIDTH, Answering, known_models, resolve_installed_model
 from openclaw.inspection.usage import window_used
 from openclaw.messages import Material, skill_prompt
 from openclaw.security.display import harmless, one_line

@@ -62,8 +62,7 @@ def context(
         bool, typer.Option("--raw", help="Print exactly what would be sent, byte for byte.")
     ] = False,
     cache: Annotated[
-        bool,
-        typer.Option("--cache", help="Show what of each request so far was read before."),
+        bool, typer.Option("--cache", help="Show what of each request so far was read before.")
     ] = False,
     diff: Annotated[
         bool,

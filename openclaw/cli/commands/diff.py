@@ -9,12 +9,7 @@ from typing import Annotated
 import typer
 
 from openclaw.cli.formatting import print_json, print_lines, warn
-from openclaw.cli.history_lines import (
-    blame_lines,
-    blamed_turn_lines,
-    diff_lines,
-    show_lines,
-)
+from openclaw.cli.history_lines import blame_lines, blamed_turn_lines, diff_lines, show_lines
 from openclaw.cli.open_agent import open_agent
 from openclaw.cli.options import AsJson
 from openclaw.history.differences import turn_differences, turn_json

@@ -39,11 +39,7 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def trust(
-    ctx: typer.Context,
-    yes: Unasked = False,
-    revoke: Revoke = False,
-) -> int:
+def trust(ctx: typer.Context, yes: Unasked = False, revoke: Revoke = False) -> int:
     """Let this home's hooks run, until one of them or a file that they run changes.
 
     This is kept outside of the home: one that comes from elsewhere does not bring it along.

@@ -42,8 +42,7 @@ def import_(
         Path, typer.Argument(metavar="DIR", help="Of an OpenClaw, a nanobot, a Hermes; or notes.")
     ],
     format_: Annotated[
-        str,
-        typer.Option("--as", metavar="FORMAT", help="openclaw, nanobot, hermes or notes."),
+        str, typer.Option("--as", metavar="FORMAT", help="openclaw, nanobot, hermes or notes.")
     ] = "",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would be done.")

@@ -45,11 +45,7 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def trust(
-    ctx: typer.Context,
-    yes: Unasked = False,
-    revoke: Revoke = False,
-) -> int:
+def trust(ctx: typer.Context, yes: Unasked = False, revoke: Revoke = False) -> int:
     """Let the servers run that run files of this home, until one of them or a file changes.
 
     This is kept outside of the home: one that comes from elsewhere does not bring it along.

@@ -61,12 +61,7 @@ def show_all(
         none = "nothing is overdue" if due in ("", "overdue") else "nothing is due then"
     else:
         none = "no to-dos yet" if everything else "nothing to do"
-    print_listing(
-        file.as_json(shown),
-        COLUMNS,
-        as_json=as_json,
-        empty=none,
-    )
+    print_listing(file.as_json(shown), COLUMNS, as_json=as_json, empty=none)
 
 
 @app.command("add")
@@ -104,12 +99,7 @@ def undone(ctx: typer.Context, words: Words, as_json: AsJson = False) -> None:
 
 
 @app.command("move")
-def move(
-    ctx: typer.Context,
-    words: Words,
-    list_name: ListName,
-    as_json: AsJson = False,
-) -> None:
+def move(ctx: typer.Context, words: Words, list_name: ListName, as_json: AsJson = False) -> None:
     """Move a to-do, and what is indented below it, to another list."""
     home = current_home(ctx)
     file = todo_file(home)

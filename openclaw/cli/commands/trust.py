@@ -27,9 +27,7 @@ def trust(
     remote: Annotated[
         str,
         typer.Option(
-            "--remote",
-            metavar="REMOTE",
-            help="This git remote is mine: it brings my own words.",
+            "--remote", metavar="REMOTE", help="This git remote is mine: it brings my own words."
         ),
     ] = "",
     signer: Annotated[

@@ -27,10 +27,7 @@ HEADS = ("SENT", "CACHED", "WRITTEN", "1ST TOKEN", "IN/S", "OUT/S")
 
 
 def usage(
-    ctx: typer.Context,
-    session: OfSession = "",
-    since: Since = "",
-    as_json: AsJson = False,
+    ctx: typer.Context, session: OfSession = "", since: Since = "", as_json: AsJson = False
 ) -> None:
     """Show what was read and written, how much of it was reused, and how quick the model was: in
     all, by model and by day, or turn by turn."""

@@ -141,10 +141,7 @@ def generate_title(call: ApiCall, session: str, with_model: bool = False) -> Any
 
 
 @ROUTES.add(
-    "POST",
-    f"{ONE}/compress",
-    "owner",
-    answer=an_object("id summary", notices=a_list(TEXT)),
+    "POST", f"{ONE}/compress", "owner", answer=an_object("id summary", notices=a_list(TEXT))
 )
 def compress(call: ApiCall, session: str, focus: str = "", dry_run: bool = False) -> Any:
     """Put all but the last two exchanges into the archive, a summary in their place; with `dry_run`

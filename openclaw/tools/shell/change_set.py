@@ -26,14 +26,7 @@ from openclaw.storage.readers import NotPlain, read_content, read_plain_file
 from openclaw.storage.safe_open import descend, open_folder
 from openclaw.storage.saving import save_over
 from openclaw.tools.shell import output, sandbox
-from openclaw.tools.shell.output import (
-    MAX_CHANGES,
-    UNSEEN,
-    HomeFiles,
-    as_text,
-    is_hidden,
-    stamp_of,
-)
+from openclaw.tools.shell.output import MAX_CHANGES, UNSEEN, HomeFiles, as_text, is_hidden, stamp_of
 from openclaw.types import FileContent, TurnChanges
 
 _XATTRS = "user.overlay."

@@ -23,13 +23,7 @@ from typing import BinaryIO
 from openclaw.frozen import frozen
 from openclaw.security.credentials import why_name_denied
 from openclaw.storage.home import Home
-from openclaw.storage.safe_open import (
-    appending,
-    check_no_links,
-    make_folder,
-    open_folder,
-    remove,
-)
+from openclaw.storage.safe_open import appending, check_no_links, make_folder, open_folder, remove
 from openclaw.tools.paths import SPILL, program_folders
 
 PROBE_SECONDS = 10.0

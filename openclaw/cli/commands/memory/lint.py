@@ -48,8 +48,7 @@ COLOURS = {"error": "\x1b[1;31m", "warning": "\x1b[35m", "advice": "\x1b[36m"}
 def lint(
     ctx: typer.Context,
     paths: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="PATH...", help="Only these files or folders."),
+        list[str] | None, typer.Argument(metavar="PATH...", help="Only these files or folders.")
     ] = None,
     fix: Annotated[
         bool, typer.Option("--fix", help="Show a diff that fixes what can be fixed.")

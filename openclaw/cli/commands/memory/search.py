@@ -143,10 +143,7 @@ def index(
         )
 
 
-def reindex(
-    ctx: typer.Context,
-    as_json: AsJson = False,
-) -> None:
+def reindex(ctx: typer.Context, as_json: AsJson = False) -> None:
     """Read every file again, whatever the index says."""
     index(ctx, force=True, as_json=as_json)
 

@@ -23,8 +23,7 @@ from openclaw.storage.text import read_text, write_text
 app = make_group("List, search and manage conversations.")
 
 Ref = Annotated[
-    str,
-    typer.Argument(metavar="ID", help="Its id, the start or end of it, its title, or latest."),
+    str, typer.Argument(metavar="ID", help="Its id, the start or end of it, its title, or latest.")
 ]
 
 
@@ -132,11 +131,7 @@ def rename(
 
 
 @app.command("delete")
-def delete(
-    ctx: typer.Context,
-    ref: Ref,
-    yes: Unasked = False,
-) -> None:
+def delete(ctx: typer.Context, ref: Ref, yes: Unasked = False) -> None:
     """Remove a conversation. `openclaw undo` puts it back: the history still has it."""
     home = current_home(ctx)
     store = open_store(home)

@@ -27,8 +27,7 @@ from openclaw.storage.home import Home
 def review(
     ctx: typer.Context,
     accept: Annotated[
-        list[str] | None,
-        typer.Option("--accept", metavar="NAME", help="Use this one; repeatable."),
+        list[str] | None, typer.Option("--accept", metavar="NAME", help="Use this one; repeatable.")
     ] = None,
     reject: Annotated[
         list[str] | None,
