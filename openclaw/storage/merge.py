@@ -115,8 +115,8 @@ def changes(base: Sequence[str], side: Sequence[str]) -> list[LineChange]:
 def blocks(old: Sequence[Line], new: Sequence[Line]) -> list[Block]:
     """The equal and the different blocks of two lists of lines, in order. Of 200 changed lines and
     more difflib passes over frequent ones: it would be quadratic in them."""
-    head = _count_same(old, new)
-    tail = _count_same(old[head:][::-1], new[head:][::-1])
+    head = count_same(old, new)
+    tail = count_same(old[head:][::-1], new[head:][::-1])
     inner_old, inner_new = old[head : len(old) - tail], new[head : len(new) - tail]
     found: list[Block] = [("equal", 0, head, 0, head)] if head else []
     for kind, a, b, c, d in SequenceMatcher(None, inner_old, inner_new).get_opcodes():
@@ -126,7 +126,7 @@ def blocks(old: Sequence[Line], new: Sequence[Line]) -> list[Block]:
     return found
 
 
-def _count_same(one: Sequence[Line], other: Sequence[Line]) -> int:
+def count_same(one: Sequence[Line], other: Sequence[Line]) -> int:
     """The number of lines that both begin with."""
     same = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
     return sum(1 for _ in same)

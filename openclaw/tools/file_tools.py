@@ -18,6 +18,7 @@ from openclaw.security.masking import Masker, no_secrets
 from openclaw.security.secrets import find_key_begin
 from openclaw.storage.foreign_readers import NoText, paged_text
 from openclaw.storage.home import PROPOSED, Home
+from openclaw.storage.merge import count_same
 from openclaw.storage.readers import IMAGES, kind_of
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.saving import SaveConflict, Saved, save_over
@@ -455,21 +456,15 @@ def count_lines(text: str) -> str:
 def format_diff_lines(old: str, new: str) -> str:
     """The changed lines with - and +, for the model to check."""
     before, after = old.splitlines(), new.splitlines()
-    start = _count_same(before, after)
+    start = count_same(before, after)
     before, after = before[start:], after[start:]
-    end = _count_same(before[::-1], after[::-1])
+    end = count_same(before[::-1], after[::-1])
     lines = [f"- {line}" for line in before[: len(before) - end]]
     lines += [f"+ {line}" for line in after[: len(after) - end]]
     if len(lines) > MAX_CHANGED:
         more = f"... {len(lines) - MAX_CHANGED + 1} more changed lines"
         lines = [*lines[: MAX_CHANGED - 1], more]
     return "\n".join(line[:200] for line in lines)
-
-
-def _count_same(one: list[str], other: list[str]) -> int:
-    """The number of lines with which both begin."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _whole_words(text: str, matches: list[re.Match[str]]) -> list[re.Match[str]]:
