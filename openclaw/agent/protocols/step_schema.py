@@ -147,12 +147,9 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     last = used[-1] if used else NO_CALL
     if turn.skill:
         forms = skill_calls(turn.skill, toolbox)
-        if (
-            turn.cues.asks
-            and not turn.cues.skill
-            and any(u.tool == "read_skill" for u in turn.uses)
-        ):
-            writes = _calls("change", CHANGES, toolbox)  # the model has chosen the skill by itself
+        read = any(use.tool == "read_skill" for use in turn.uses)
+        if read and turn.cues.asks and not turn.cues.skill:  # the model chose the skill by itself
+            writes = _calls("change", CHANGES, toolbox)
             forms = [f for f in forms if f not in writes and _tool(f) not in WRITING]
         if any(use.tool != "read_skill" for use in used):
             forms = _from_offered(forms, last)
