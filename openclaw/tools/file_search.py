@@ -6,7 +6,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import chain
+from contextlib import suppress
+from itertools import chain, islice
 from pathlib import Path
 
 from openclaw.nlp.words import significant_words
@@ -61,12 +62,8 @@ def _matchers(wanted: str) -> Iterator[Matches]:
     folded = wanted.casefold()
     yield lambda line: folded in line
     if _SPECIAL.search(wanted) and not _REPEATED_GROUP.search(wanted):
-        try:
-            pattern = re.compile(wanted, re.IGNORECASE)
-        except re.error:
-            pattern = None
-        if pattern is not None:
-            search = pattern.search
+        with suppress(re.error):
+            search = re.compile(wanted, re.IGNORECASE).search
             yield lambda line: search(line[: LONGEST_LINE * 5]) is not None
     words = [word for word in re.findall(r"\w+", folded) if len(word) > 1]
     if len(words) > 1:
@@ -81,7 +78,7 @@ def _nearest(home: Home, files: list[Path], wanted: str) -> list[Hit]:
     def find_words(line: str) -> list[str]:
         return [word for word in words if word in line.casefold()]
 
-    hits = list(_find_hits(home, files, lambda line: bool(find_words(line)), math.inf))
+    hits = list(_find_hits(home, files, lambda line: bool(find_words(line)), None))
     found = [find_words(line) for _, _, line in hits]
     count = Counter(chain.from_iterable(found))
     scores = [sum(math.log(1 + len(hits) / count[word]) for word in each) for each in found]
@@ -97,16 +94,13 @@ def _files(home: Home, folder: Path) -> Iterator[Path]:
 
 
 def _find_hits(
-    home: Home, files: list[Path], matches: Matches, most: float = MAX_HITS_IN_FILE
+    home: Home, files: list[Path], matches: Matches, most: int | None = MAX_HITS_IN_FILE
 ) -> Iterator[Hit]:
     for file in files:
-        count = 0
-        for number, line in enumerate(_lines(home, file), 1):
-            if matches(line.casefold()):
-                yield home.relative(file), number, line.strip()
-                count += 1
-                if count == most:
-                    break
+        numbered = enumerate(_lines(home, file), 1)
+        found = ((number, line) for number, line in numbered if matches(line.casefold()))
+        for number, line in islice(found, most):
+            yield home.relative(file), number, line.strip()
 
 
 def _lines(home: Home, file: Path) -> list[str]:
