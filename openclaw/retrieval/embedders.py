@@ -223,6 +223,7 @@ def _to_model_failed(error: Exception, folder: Path) -> ModelFailed:
 SERVER_BATCH = 16  # texts of one request; a slow processor answers it within a minute
 READ_SECONDS = 120.0  # enough to load a large model from disk
 SHORTEST = 32  # characters; a shorter text that is "too long" is not cut again
+TAKE_ANOTHER = "take another embedding model, or set `embedding` in openclaw.yaml to embedded"
 
 _TOO_LONG = re.compile(
     r"(input|prompt) (length )?(exceeds|is too (long|large))|context length", re.I
@@ -303,13 +304,11 @@ class ServerEmbedder(ABC):
 
     def documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Shape (n, d). Raises ServerAway, ModelMissing, or ModelFailed for unusable vectors."""
-        builder = [cut(text, self.window) for text in texts]
-        batches = [
-            builder[start : start + SERVER_BATCH] for start in range(0, len(texts), SERVER_BATCH)
-        ]
-        if not batches:
+        left = [cut(text, self.window) for text in texts]
+        if not left:
             return np.empty((0, self._dimensions), np.float32)
-        return np.concatenate([self._embed_batch(batch) for batch in batches])
+        starts = range(0, len(left), SERVER_BATCH)
+        return np.concatenate([self._embed_batch(left[n : n + SERVER_BATCH]) for n in starts])
 
     def query(self, text: str) -> NDArray[np.float32]:
         """Shape (d,). Raises as `documents` does."""
@@ -351,10 +350,7 @@ class ServerEmbedder(ABC):
         return normalised
 
     def _unusable_vectors(self, what: str) -> ModelFailed:
-        return ModelFailed(
-            f"{self._model_name} gave {what}",
-            "take another embedding model, or set `embedding` in openclaw.yaml to embedded",
-        )
+        return ModelFailed(f"{self._model_name} gave {what}", TAKE_ANOTHER)
 
 
 class OllamaEmbedder(ServerEmbedder):
@@ -505,7 +501,6 @@ def _limit_size(response: httpx.Response) -> None:
 def _shorter(text: str) -> str:
     if len(text) <= SHORTEST:
         raise ModelFailed(
-            "the embedding model refuses even the shortest texts as too long",
-            "take another embedding model, or set `embedding` in openclaw.yaml to embedded",
+            "the embedding model refuses even the shortest texts as too long", TAKE_ANOTHER
         )
     return text[: len(text) // 2]
