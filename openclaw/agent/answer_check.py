@@ -18,7 +18,8 @@ from openclaw.agent.protocols.json_steps import IN_FORM, NO_FILE, first_line
 from openclaw.agent.protocols.step_schema import READING, answer_form, line_form, only_shapes_answer
 from openclaw.frozen import frozen
 from openclaw.messages import ToolCall, ToolUse
-from openclaw.nlp.claims import SHORTEST_CLAIM, count_releasable, find_claims
+from openclaw.nlp.claims import SHORTEST_CLAIM, find_claims
+from openclaw.nlp.claims import count_releasable as count_releasable  # the loop takes it from here
 from openclaw.nlp.classifier import LANGUAGES, language_of, read_answer, read_message
 from openclaw.nlp.intent import NO_SUCH_TODO
 from openclaw.nlp.invented import left_blanks
@@ -26,15 +27,6 @@ from openclaw.nlp.sentences import sentences
 from openclaw.nlp.words import content_words
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import CHANGING
-
-__all__ = [
-    "Fault",
-    "begin_of_answer",
-    "clean_step",
-    "count_releasable",
-    "find_fault",
-    "hint_sentences",
-]
 
 UNBACKED = (
     'Nothing was changed in this turn, yet you wrote: "{claim}". '
