@@ -1,6 +1,5 @@
 """Compaction: archives the older part of a conversation, proposes facts for the memory, and makes a
-summary from the model's outline and the working notes.
-"""
+summary from the model's outline and the working notes."""
 
 from __future__ import annotations
 

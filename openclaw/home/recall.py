@@ -141,8 +141,7 @@ class Recall:
     def close(self) -> None:
         """Kill the process: its transactions are complete, and the index can be made again. A
         process that is reading files, or that lacks vectors, is left to finish the index, which the
-        next prompt then has.
-        """
+        next prompt then has."""
         process, self._process = self._process, None
         if process is not None and (self._reading or self._missing):
             with suppress(OSError):

@@ -143,8 +143,7 @@ def context_report(
 
 def _newest(user: Entry, text: str) -> list[RequestPart]:
     """Split the newest message into parts: the tail block, the passages in it, attachments, and the
-    user's own words.
-    """
+    user's own words."""
     context = user.context
     if not context or not text.startswith(context):
         return [_measured("message", "", text)]

@@ -188,8 +188,7 @@ def _rate(tokens: int, seconds: float) -> float:
 
 def usage_json(turns: Sequence[TurnUsage], session: str = "") -> dict[str, Any]:
     """Return, for programs, sums in all, by model and by day, and the turns of a single
-    conversation.
-    """
+    conversation."""
     shape: dict[str, Any] = {"together": _sums_json(sum_turns("together", turns))}
     shape["models"] = [_sums_json(row) for row in group_turns(turns, lambda turn: turn.model)]
     shape["days"] = [_sums_json(row) for row in group_turns(turns, lambda turn: turn.day)]
@@ -216,8 +215,7 @@ def _turn_json(turn: TurnUsage) -> dict[str, Any]:
 @frozen
 class ModelCall:
     """A model call: the number of the message that it made, the tokens of its request, those of
-    them that were cached and their share, and seconds.
-    """
+    them that were cached and their share, and seconds."""
 
     message: int
     at: str

@@ -1,6 +1,5 @@
 """Explain an answer from the messages of its session: what was offered, left out and cut, what the
-model thought and did, and what the answer rests on.
-"""
+model thought and did, and what the answer rests on."""
 
 from __future__ import annotations
 
@@ -26,8 +25,7 @@ NO_RECORD = "no record was kept of this turn: only its steps are known"
 @frozen
 class ModelStep:
     """One reply of the model: its thoughts, its text, its calls with their results, and the hints
-    that it was given besides.
-    """
+    that it was given besides."""
 
     thought: str
     said: str
@@ -108,8 +106,7 @@ def find_why(
     open_home: OpenHome, ref: str, session_id: str = "", here: Session | None = None
 ) -> Why:
     """Return the explanation of the turn that `ref` means: a number of the session (the latest, or
-    that of a chat), SESSION:N, or an id of the history. UsageError when there is none.
-    """
+    that of a chat), SESSION:N, or an id of the history. UsageError when there is none."""
     store = open_home.sessions
     name, colon, number = ref.rpartition(":")
     if not ref or _NUMBER.fullmatch(ref):

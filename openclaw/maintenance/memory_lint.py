@@ -40,8 +40,7 @@ class LintReport:
 
     def within(self, paths: Collection[str]) -> LintReport:
         """Return the report with the findings of these files and folders only; all if none is
-        named.
-        """
+        named."""
         if not paths:
             return self
         inside = tuple(f"{path}/" for path in paths)
@@ -71,8 +70,7 @@ def _files(top: Path) -> Iterator[Path]:
 
 def chosen_paths(home: Home, named: Sequence[str]) -> list[str]:
     """Resolve files and folders of the memory as the user names them: relative to the home, to
-    memory/ or to the current folder. UsageError for a path that is none of these.
-    """
+    memory/ or to the current folder. UsageError for a path that is none of these."""
     memory = os.path.realpath(home.memory)
     chosen = []
     for name in named:

@@ -182,8 +182,7 @@ def _make_links(home: Path, links: Mapping[str, str]) -> list[str]:
 def _move_in_place(beside: Path, target: Path, mode: object) -> None:
     """Move the whole folder in one step, or piece by piece into an empty one that cannot be
     replaced. Others may read it where they could read the home (`mode`, None in older archives) and
-    the empty folder.
-    """
+    the empty folder."""
     allowed = mode if isinstance(mode, int) else 0o755
     try:
         if target.is_dir():

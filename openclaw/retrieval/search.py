@@ -103,8 +103,7 @@ class Search(LiveIndex):
     ) -> ChosenPassages:
         """Passages good enough to show the model unasked: at most `most`, at most `tokens` in all,
         of the files `skip`, which the prompt holds already, only what is better than all others: a
-        small model forgets it. And the best of the others, with the reason why each is left out.
-        """
+        small model forgets it. And the best of the others, with the reason why each is left out."""
         query = Query(
             shorten_question(question), today, skip=frozenset(skip), order=kind == "order"
         )

@@ -76,8 +76,7 @@ def check_schema(model: Model, settings: Settings) -> Check:
 
 def check_lines(checks: Sequence[Check], width: int = 0) -> Iterator[str]:
     """Return the checks as lines: sound ones without notes in one line at the end, and of many
-    findings of one check the first. Lines are broken at the width, 0 for no end.
-    """
+    findings of one check the first. Lines are broken at the width, 0 for no end."""
     silent = [check.name for check in checks if not check.found]
     told: dict[str, int] = {}
     for check in checks:

@@ -100,8 +100,7 @@ def make_home(target: Path, *, notes: bool = False) -> list[str]:
 
 def chosen_folder(directory: Path | None, flag: str | None) -> Path:
     """Return where a home is made for this command line. Without a folder: the home that the
-    current folder lies in, else that itself, but ~/openclaw in place of the user's own folder.
-    """
+    current folder lies in, else that itself, but ~/openclaw in place of the user's own folder."""
     cwd = Path.cwd()
     if named := directory or flag or os.environ.get("OPENCLAW_HOME"):
         return cwd / expand_tilde(named)

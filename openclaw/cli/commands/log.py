@@ -78,8 +78,7 @@ def log_lines(history: History, turns: Iterable[Turn]) -> list[str]:
 
 def narrow_row(row: Sequence[object]) -> tuple[str, ...]:
     """Return a turn's row for 80 columns: the day without its year, the end of a generated session
-    id, and notes before the subject, which tells the turn's kind.
-    """
+    id, and notes before the subject, which tells the turn's kind."""
     turn_id, at, _, files, lines, place, subject, noted = map(str, row)
     session, colon, number = place.rpartition(":")
     if not (colon and number.isdecimal()):

@@ -82,8 +82,7 @@ def redo(
 
 def scope_of(*, files: bool, talk: bool) -> Scope:
     """Return which part of a turn is taken back. UsageError for both options, which would mean all
-    of it.
-    """
+    of it."""
     if files and talk:
         raise UsageError("--files and --talk exclude each other", "leave both out for all of it")
     return "files" if files else "talk" if talk else "all"
@@ -91,8 +90,7 @@ def scope_of(*, files: bool, talk: bool) -> Scope:
 
 def undo_lines(taken: UndoResult, verb: str, front: str = "openclaw ") -> Iterator[str]:
     """Describe the result of an undo or redo; for conflicts see `conflict_lines`. `front` stands
-    before the name of a command.
-    """
+    before the name of a command."""
     talks = {turn.session for turn in taken.of}
     for turn in taken.of:
         place = f"  ({turn.session or 'a command'})" if len(talks) > 1 and verb == "undo" else ""

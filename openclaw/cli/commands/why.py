@@ -170,8 +170,7 @@ def _labelled(first: str, label: str, text: str, width: int, most: int) -> Itera
 
 def _block(text: str, indent: str, width: int, most: int) -> Iterator[str]:
     """Return the text's lines, broken to the width, at most so many (0: all), and the number of the
-    rest.
-    """
+    rest."""
     lines = [
         part
         for line in harmless(text.strip("\n")).expandtabs(4).split("\n")

@@ -40,8 +40,7 @@ CHECKS: Mapping[str, FileCheck] = {
 @frozen
 class Check:
     """The result of a named check: `found` in one line and `advice` on what to do. `fixed` says
-    what was repaired; the state is "ok" then.
-    """
+    what was repaired; the state is "ok" then."""
 
     name: str
     state: State

@@ -1,6 +1,5 @@
 """The findings of checks, the view of the home that checks read, and the copies made before a
-repair.
-"""
+repair."""
 
 from __future__ import annotations
 
@@ -89,8 +88,7 @@ class RepairCopies:
 
 def place_in(home: Home, path: Path) -> str:
     """Return a path of the home as it is shown and copied; of a path in a repository elsewhere (the
-    home is a linked worktree) its last parts.
-    """
+    home is a linked worktree) its last parts."""
     try:
         return home.relative(path)
     except ValueError:

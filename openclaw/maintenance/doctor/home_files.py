@@ -1,6 +1,5 @@
 """Checks of the home's files and of what they lie on: access, disk, clock, kind of file system,
-leftovers of killed processes, encoding, and the form of texts.
-"""
+leftovers of killed processes, encoding, and the form of texts."""
 
 from __future__ import annotations
 
@@ -120,8 +119,7 @@ def network(view: View) -> Iterator[Finding]:
 
 def clock(view: View) -> Iterator[Finding]:
     """Find files, sessions or a last commit from the future: then the clock went wrong, and new
-    entries would be sorted before old ones.
-    """
+    entries would be sorted before old ones."""
     late = [seen.path for seen in view.seen if seen.status.st_mtime > view.now + AHEAD]
     for seen in view.seen:
         if _is_session(seen.path) and last_updated(view.path(seen))[0] > view.now + AHEAD:
@@ -190,8 +188,7 @@ MOST = 20
 
 def links(view: View) -> Iterator[Finding]:
     """Find links, pipes and devices; of workspace/ only among the files that the program itself
-    reads.
-    """
+    reads."""
     places = dict.fromkeys(map(view.home.root.joinpath, NAMED)) | dict.fromkeys(_odd(view.home))
     yield from islice((found for path in places for found in _looked_at(view.home, path)), MOST)
 
@@ -402,8 +399,7 @@ def _new_ids(home: Home, kept: RepairCopies) -> str:
 
 def front_matter(view: View) -> Iterator[Finding]:
     """Find skills that their front matter keeps from loading, and front matter of memories and of
-    workspace files that is not valid YAML.
-    """
+    workspace files that is not valid YAML."""
     for root in roots(view.home):
         for path, _ in skill_files(root.folder):
             yield from _skill(Path(path), view.home.relative(Path(path)))

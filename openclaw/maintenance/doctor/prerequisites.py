@@ -138,8 +138,7 @@ def check_model(
 
 def check_embedding(settings: Settings) -> Check:
     """Check what memory search embeds with, by embedding one word. Search works without it: only a
-    setting that means nothing is a fault.
-    """
+    setting that means nothing is a fault."""
     try:
         embedder, why_not, advice = open_embedder(settings)
         if embedder is None:

@@ -205,8 +205,7 @@ def _index_trouble(path: Path, deep: bool) -> str:
 
 def _opened(path: Path) -> sqlite3.Connection:
     """Open the index to read. Without a write-ahead log no file is made beside it, so the check
-    changes nothing.
-    """
+    changes nothing."""
     rest = "" if path.with_name(f"{path.name}-wal").exists() else "&immutable=1"
     checked_database(path)
     return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro{rest}", uri=True, timeout=1.0)
@@ -214,8 +213,7 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 def _drop(path: Path, kept: RepairCopies) -> str:
     """Delete the log before the file: an empty file beside an old log drops the log. Derived files
-    are not copied first.
-    """
+    are not copied first."""
     with report_unwritable(path):
         for suffix in ("-wal", "-shm", ""):
             remove(path.with_name(path.name + suffix))

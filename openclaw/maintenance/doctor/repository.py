@@ -190,8 +190,7 @@ def _objects(program: Git) -> Iterator[Finding]:
 
 def _broken_head(home: Home, folder: Path) -> Iterator[Finding]:
     """Find a broken HEAD: a power failure left it or its branch empty, or it names a missing
-    commit. git's own log has the right value.
-    """
+    commit. git's own log has the right value."""
     path = folder / "HEAD"
     value = _read(path)
     if value is not None and (ref := _REF.fullmatch(value)):

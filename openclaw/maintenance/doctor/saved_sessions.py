@@ -123,8 +123,7 @@ def _saved(session: Session) -> str:
 
 def _earlier(home: Home, session_id: str) -> bytes | None:
     """Return a session that was moved aside as the last commit with it has it; None when another
-    session has its name by now.
-    """
+    session has its name by now."""
     path = home.sessions / f"{session_id}.json"
     if path.exists() or not is_own(home.root):
         return None

@@ -249,8 +249,7 @@ def thread(messages: Iterable[_Mapping]) -> list[Entry]:
 
 def content_text(content: Any) -> str:
     """Return the text of a message's content: a text, or parts of which those with text count and
-    images and files are named.
-    """
+    images and files are named."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []

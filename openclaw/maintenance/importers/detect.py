@@ -28,8 +28,7 @@ MAX_LOOKED_AT = 2000
 @frozen
 class Layout:
     """The program that a folder belongs to, and the place of its workspace: "" for the folder
-    itself, None for no workspace.
-    """
+    itself, None for no workspace."""
 
     format: Format
     workspace: str | None = None
@@ -88,8 +87,7 @@ def _is_state(source: Source) -> bool:
 
 def _has_identity(source: Source, folder: str) -> bool:
     """Tell whether a folder is a workspace: it has SOUL.md or IDENTITY.md, or AGENTS.md with
-    USER.md.
-    """
+    USER.md."""
     names = {name.upper() for name in source.names(folder)}
     return bool(names & {"SOUL.MD", "IDENTITY.MD"}) or {"AGENTS.MD", "USER.MD"} <= names
 
@@ -129,8 +127,7 @@ _TOP = {
 
 def sort_items(source: Source, layout: Layout) -> Iterator[SourceItem]:
     """Return the items that can be imported. The others go to `left` of the source, with the
-    reason.
-    """
+    reason."""
     if layout.format == "notes":
         yield from _notes(source)
     elif layout.format == "hermes":
@@ -175,8 +172,7 @@ def _known(path: str, name: str) -> SourceItem | None:
 
 def _agents_place(name: str) -> str:
     """Return the place in the home of a file of an agent's workspace: its memory goes to memory,
-    the rest to the user's own files.
-    """
+    the rest to the user's own files."""
     if not name.startswith("memory/"):
         return f"workspace/{name}"
     rest = name.removeprefix("memory/")

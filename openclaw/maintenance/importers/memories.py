@@ -108,8 +108,7 @@ class Block:
 
 def blocks(text: str) -> list[Block]:
     """Return the blocks of a Markdown text, without titles, rules, comments, front matter and the
-    sentences of templates.
-    """
+    sentences of templates."""
     page = read_page(text)
     starts = {section.start: section for section in page.sections if section.level}
     tops = {bullet.at for bullet in page.bullets if bullet.depth == 0}

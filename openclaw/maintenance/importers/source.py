@@ -26,8 +26,7 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 @dataclass(slots=True)
 class Source:
     """A folder to import from. Paths are relative to it, with slashes. `left` is the
-    reason for each path that was found and not taken.
-    """
+    reason for each path that was found and not taken."""
 
     root: Path
     left: dict[str, str] = field(default_factory=dict)
@@ -55,8 +54,7 @@ class Source:
 
     def files(self, folder: str = "", *, but: frozenset[str] = frozenset()) -> Iterator[str]:
         """Return the files of a folder and of those below it that may be read, in their order.
-        `but` are paths to leave out.
-        """
+        `but` are paths to leave out."""
         if folder and os.path.realpath(self.root / folder) != str(self.root / folder):
             self.leave(folder, "a link, which is not followed")
             return
@@ -98,8 +96,7 @@ class Source:
     def text(self, path: str) -> str:
         """Return a file as text with plain newlines: UTF-16 by its mark, else UTF-8, else
         Windows-1252 with Latin-1 for the bytes that it does not know. OpenclawError when it is not
-        text.
-        """
+        text."""
         return decode_text(self.held(path)).replace("\r\n", "\n").replace("\r", "\n")
 
     def _reason(self, path: str) -> str:

@@ -97,8 +97,7 @@ class Transfer:
 
     def find_place(self, path: str, text: str | bytes) -> tuple[str, bool]:
         """Find a free place at this path or one like it; tell whether the same text stands there
-        already.
-        """
+        already."""
         wanted = PurePosixPath(path)
         for number in range(1, 10_000):
             stem = wanted.stem if number == 1 else f"{wanted.stem}-{number}"

@@ -167,8 +167,7 @@ def _not_searched(ctx: typer.Context) -> Iterator[str]:
 
 def update_index(found: Search, *, force: bool = False) -> Any:
     """Bring the index up to date with all vectors, with a progress bar when that takes its time.
-    The seconds of the report are those of both.
-    """
+    The seconds of the report are those of both."""
     began = time.monotonic()
     report = found.refresh(force=force)
     with _progress() as tell:

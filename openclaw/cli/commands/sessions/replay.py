@@ -133,8 +133,7 @@ def test(
 @contextmanager
 def _ended() -> Iterator[None]:
     """Let a signal that would kill the program end it cleanly, so that the copy of the home is
-    deleted.
-    """
+    deleted."""
 
     def end(number: int, frame: object) -> None:
         signal.signal(number, signal.SIG_IGN)
