@@ -105,7 +105,6 @@ def warn(lines: Iterable[str]) -> None:
 
 
 def print_undo_hint() -> None:
-    """Print how to take back what was just done."""
     sys.stderr.write("  take it back: openclaw undo\n")
 
 

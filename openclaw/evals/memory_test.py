@@ -203,7 +203,6 @@ def score_ranking(ranks: Iterable[int], k: int = 3) -> RankingScore:
 def report_json(
     path: str, tried: Sequence[CaseResult], scores: Mapping[str, RankingScore], k: int
 ) -> dict[str, Any]:
-    """Return the results of the cases of a file for programs."""
     measures = {
         name: {
             **{f"hit@{top}": round(hits / len(tried), 4) for top, hits in score.hits.items()},

@@ -78,7 +78,6 @@ class RecordedTurn:
 
 
 def answer_of(said: Sequence[Entry]) -> str:
-    """Return the answer of a turn with these messages of the assistant."""
     last = said[-1] if said else None
     return last.content if last and not last.tool_calls and not last.hint else ""
 

@@ -128,7 +128,6 @@ class Replay:
         return FixedRequestBuilder.make(open_home, talk, protocol, turn_skills, watch)
 
     def _restore_session(self, recorded: RecordedTurn) -> Session:
-        """Return the conversation before the turn."""
         before = self._new if self.chained else recorded.before
         talk = Session(self.session.id, "-", messages=list(before))
         talk.compressed_context = "" if self.chained and self._new else recorded.earlier

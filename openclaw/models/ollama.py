@@ -360,8 +360,6 @@ def read_reading(answer: Mapping[str, Any]) -> tuple[int, float]:
 
 
 class OllamaReply(ReplyBuilder):
-    """Collects the parts of one reply to a conversation."""
-
     def __init__(self, messages: Sequence[Message]) -> None:
         super().__init__()
         self.last: Mapping[str, Any] | None = None

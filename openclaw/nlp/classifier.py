@@ -68,7 +68,6 @@ class Labels:
         return all(self.probabilities[one] < IMPROBABLE for one in labels)
 
     def best(self, *labels: str) -> str:
-        """Return the most probable of the labels."""
         return max(labels, key=lambda one: self.probabilities[one])
 
 

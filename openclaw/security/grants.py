@@ -79,7 +79,6 @@ class Grant:
         return " ".join(filter(None, (self.since, self.kind, self.value)))
 
     def covers(self, action: Action) -> bool:
-        """Return True when this grant allows the action."""
         match self.kind:
             case "command":
                 return (

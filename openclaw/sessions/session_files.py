@@ -229,7 +229,6 @@ class SessionFolder:
 
 
 def notes_path(sessions: Path, session_id: str) -> Path:
-    """Return the path of a session's working notes in the sessions folder."""
     return sessions / f"{session_id}.notes.md"
 
 

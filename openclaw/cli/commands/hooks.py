@@ -94,7 +94,6 @@ def _event(name: str) -> Event:
 
 
 def _state(described: Shape) -> str:
-    """Return in words whether a hook runs."""
     if described["trouble"]:
         return "does not run: it cannot be allowed"
     state = STATES[described["state"]]

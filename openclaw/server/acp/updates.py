@@ -91,7 +91,6 @@ def message_update(text: str) -> Update:
 
 
 def thought_update(text: str) -> Update:
-    """Return the update that says a thought, or what goes on."""
     return helpers.update_agent_thought_text(_shown(text))
 
 

@@ -105,7 +105,6 @@ class McpServers:
         return split_tools(built_in, self.tools(), request)
 
     def take_notices(self) -> list[str]:
-        """The notices for the user since the last call."""
         notices, self._notices = self._notices, []
         return notices
 

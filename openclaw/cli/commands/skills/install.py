@@ -143,7 +143,6 @@ def new(
 def _update_one(
     home: Home, name: str, fields: Mapping[str, str], *, yes: bool, force: bool, as_json: bool
 ) -> dict[str, Any]:
-    """Update one installed skill; return what happened to it."""
     if is_pinned(fields):
         return {"name": name, "state": "pinned", "message": "install it again to change that"}
     if not (home.skills / name).is_dir():
