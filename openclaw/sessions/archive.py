@@ -29,7 +29,7 @@ from openclaw.sessions.session import (
     from_json,
     to_json,
 )
-from openclaw.storage.safe_open import check_no_links, read_bytes
+from openclaw.storage.safe_open import check_no_links, is_symlink_or_junction, read_bytes
 from openclaw.storage.text import BOM, remove_file, report_unwritable, write_if_same, write_text
 from openclaw.types import BeforeWrite, record_no_write
 
@@ -93,7 +93,7 @@ class Archive:
     def clear(self) -> str:
         """Remove the whole archive; returns a text about foreign files that were left, "" for none.
         A link in its place is removed and not followed. OpenclawError when this fails."""
-        if _is_link(self.folder):
+        if is_symlink_or_junction(self.folder):
             check_no_links(self.folder.parent)
             behind = os.path.realpath(self.folder)
             remove_file(self.folder)
@@ -149,11 +149,6 @@ def copy(source: Path, target: Path, keep: BeforeWrite = record_no_write) -> boo
         raise Damaged(f"{source} cannot be read: {error.strerror}", "give access to it") from error
     write_if_same(target, None, data, keep)
     return True
-
-
-def _is_link(folder: Path) -> bool:
-    """Return True for a symlink and (from Python 3.12 on) a junction."""
-    return folder.is_symlink() or bool(getattr(folder, "is_junction", bool)())
 
 
 def _is_ours(path: Path) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from openclaw.skills.frontmatter import SkillError, SkillProblem, warning
-from openclaw.storage.safe_open import check_no_links, open_file
+from openclaw.storage.safe_open import check_no_links, is_symlink_or_junction, open_file
 from openclaw.storage.text import BOM, decode
 
 FILE = "SKILL.md"
@@ -69,7 +69,7 @@ def _walk(root: str) -> Iterator[tuple[str, SkillError | None]]:
             for entry in names:
                 if entry.name.startswith(".") or entry.name in SKIPPED:
                     continue
-                if _is_link(entry):
+                if is_symlink_or_junction(entry):
                     if _is_folder(entry):
                         text = "its folder is a link and is not followed"
                         yield _skill_path(entry.path), SkillError("symlink-escape", text)
@@ -86,12 +86,6 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError:
         return False
-
-
-def _is_link(entry: os.DirEntry[str]) -> bool:
-    """Return True for a symlink, or a junction of Windows (which Python 3.11 cannot tell)."""
-    is_junction = getattr(entry, "is_junction", None)
-    return entry.is_symlink() or bool(is_junction and is_junction())
 
 
 MAX_BYTES = 1024 * 1024

@@ -242,6 +242,11 @@ def check_no_links(path: Path) -> Path:
     return path
 
 
+def is_symlink_or_junction(place: Path | os.DirEntry[str]) -> bool:
+    """Return True for a symlink, or a junction of Windows (which Python 3.11 cannot tell)."""
+    return place.is_symlink() or bool(getattr(place, "is_junction", bool)())
+
+
 def is_folder(path: Path) -> bool:
     """Return True when there is a folder that `descend` can open."""
     try:
