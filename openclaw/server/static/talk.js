@@ -290,12 +290,6 @@ class Telling {
 
   /** @param {any} event */
   hear(event) {
-    this.show(event);
-    keepDown();
-  }
-
-  /** @param {any} event */
-  show(event) {
     switch (event.event) {
       case "run":
         get("state").textContent = event.state;
@@ -352,6 +346,7 @@ class Telling {
         this.article.append(make("p", { class: "problem", role: "alert", text: event.message + (event.hint ? ` (${event.hint})` : "") }));
         break;
     }
+    keepDown();
   }
 
   /** @param {string} text */
