@@ -26,15 +26,12 @@ LOOKUP_SECONDS = 0.2
 def known_models(host: str) -> list[str]:
     """The installed chat models as /model takes them: those of Ollama, newest first, then the
     embedded ones."""
-    try:
+    names: list[str] = []
+    with suppress(ServerAway):
         names = [f"ollama/{name}" for name in chat_models(host)]
-    except ServerAway:
-        names = []
     own = {file.name for file in catalog.embedding_entry().files}
-    for path in catalog.installed():
-        if path.name not in own:
-            names.append(f"embedded/{path.stem.lower()}")
-    return names
+    here = (path for path in catalog.installed() if path.name not in own)
+    return [*names, *(f"embedded/{path.stem.lower()}" for path in here)]
 
 
 def resolve_installed_model(name: str, host: str) -> str:
