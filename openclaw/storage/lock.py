@@ -123,7 +123,7 @@ def _acquire(path: Path, timeout: float) -> int | None:
         finally:
             if not held:
                 os.close(number)
-        now, holder = time.monotonic(), _read_owner(path)
+        now, holder = time.monotonic(), bytes_or_none(_owner_file(path)) or b""
         if holder != seen:
             seen, patient = holder, now
         if now - patient >= timeout or now - start >= timeout * PATIENCE:
@@ -159,10 +159,6 @@ def _pause(waited: float) -> float:
 
 def _owner_file(path: Path) -> Path:
     return path.with_name(f"{path.name}.owner")
-
-
-def _read_owner(path: Path) -> bytes:
-    return bytes_or_none(_owner_file(path)) or b""
 
 
 def _to_in_use_error(what: str, path: Path, timeout: float) -> OpenclawError:
