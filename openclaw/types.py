@@ -161,10 +161,6 @@ class Unrecorded:
 UNRECORDED = Unrecorded()
 
 
-def _marker() -> str:
-    return os.urandom(4).hex()
-
-
 @dataclass(slots=True)
 class TurnChanges:
     """What the tools of one turn did. The tools fill it, the receipt reads it.
@@ -197,7 +193,7 @@ class TurnChanges:
     searches: list[str] = field(default_factory=list)
     sent: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
-    marker: str = field(default_factory=_marker)
+    marker: str = field(default_factory=lambda: os.urandom(4).hex())
     foreign: list[str] = field(default_factory=list)
     inherited: tuple[str, ...] = ()
     request: str = ""

@@ -42,7 +42,8 @@ class Journal:
         self.home, self.record = home, record
         self.root = home.real_root
         self.unknown: list[str] = []
-        self.show: Callable[[str, bytes | None, bytes | None], object] = _show_nothing
+        self.show: Callable[[str, bytes | None, bytes | None], object]
+        self.show = lambda name, before, after: None
         self._tools = {call.tool: None for call in record.calls}
 
     @classmethod
@@ -61,9 +62,9 @@ class Journal:
             name = path.relative_to(self.root).as_posix()
         except ValueError:
             self.show(str(path), before, after)
-            return _nothing
+            return lambda: None
         if name.startswith((".openclaw/", ".git/")):
-            return _nothing
+            return lambda: None
         self.show(name, before, after)
         mode = is_executable(path)
         step = TurnStep(
@@ -188,11 +189,3 @@ def is_executable(path: Path) -> bool:
     with contextlib.suppress(OSError):
         return bool(path.stat().st_mode & 0o100)
     return False
-
-
-def _nothing() -> None:
-    return
-
-
-def _show_nothing(name: str, before: bytes | None, after: bytes | None) -> None:
-    return
