@@ -50,6 +50,8 @@ class Todo:
 
 @dataclass(slots=True)
 class TaskPage(Page):
+    """A page with its task lines."""
+
     items: list[Todo] = field(default_factory=list)
 
     def items_of(self, section: Section) -> list[Todo]:

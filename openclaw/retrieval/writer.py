@@ -26,6 +26,8 @@ _KEY = 0x7FFF_FFFF_FFFF_FFFF
 
 @dataclass(frozen=True, slots=True)
 class FileReading:
+    """The state of a file when it was read."""
+
     path: str
     stamp: Stamp
     md5: str
