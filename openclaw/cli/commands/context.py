@@ -176,9 +176,8 @@ CUT_AS = {"earlier": "history", "history": "results"}
 """What the record of a cut calls these parts: a summary stands for what was cut of the history."""
 
 
-def report_lines(report: ContextReport, on: Canvas | None = None) -> list[str]:
+def report_lines(report: ContextReport, on: Canvas) -> list[str]:
     """Return the picture: its title, the bar, the table, and notes."""
-    on = on or Canvas()
     full, free, kept = on.marks
     rows = [
         (ascii_letters[number % len(ascii_letters)], part.name, part.tokens, _path(report, part))
@@ -215,14 +214,11 @@ def report_lines(report: ContextReport, on: Canvas | None = None) -> list[str]:
         for part in report.parts
         if (rule := _cut_rule(record, part))
     ]
-    notes = [*map(one_line, report.notices)]
+    notes = []
     if report.compacted:
-        notes.insert(
-            0,
-            f"{report.compacted} messages would be compacted first; the summary that then stands"
-            " for them is not counted here",
-        )
-    return [title, bar, "", head, *lines, *cuts, *notes]
+        compacted = f"{report.compacted} messages would be compacted first"
+        notes = [f"{compacted}; the summary that then stands for them is not counted here"]
+    return [title, bar, "", head, *lines, *cuts, *notes, *map(one_line, report.notices)]
 
 
 def _path(report: ContextReport, part: RequestPart) -> str:
