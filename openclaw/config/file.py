@@ -161,8 +161,8 @@ def convert(loader: Any, node: yaml.Node, key: Key) -> Any:
         _keep_text(node, set())
     try:
         value = loader.construct_object(node, deep=True)
-        if is_mapping:  # it is shown as JSON, which holds no bytes and no sets
-            json.dumps(value)
+        if is_mapping:  # it is shown as JSON, which holds no bytes, no sets and no infinity
+            json.dumps(value, allow_nan=False)
     except (yaml.YAMLError, ValueError, TypeError) as error:
         raise MismatchError(expected(key)) from error
     for kind in kinds:

@@ -319,7 +319,7 @@ def test_days_among_keys_and_values_are_text_and_what_is_no_json_is_refused(home
     got = load_settings(home)
     assert got.mcp == {"a": {"env": {"D": "2026-11-21"}}}
     assert got.hooks == {"e": [{"2026-11-21": "2026-11-22"}]}
-    for value in ("{a: !!binary aGk=}", "{a: [!!set {b}]}"):
+    for value in ("{a: !!binary aGk=}", "{a: [!!set {b}]}", "{a: .inf}", "{a: [.nan]}"):
         put(home, f"mcp: {value}\n")
         with pytest.raises(UsageError, match="mcp: expected keys and values"):
             load_settings(home)
