@@ -269,12 +269,14 @@ class StreamedReply(ReplyBuilder):
 
     def _add_call(self, piece: Mapping[str, Any]) -> None:
         """Add a piece of a call. Some servers send whole calls, without a number or all with the
-        same one; some repeat the name, or give the arguments as an object."""
+        same one; some repeat the name, give each piece an id of its own, or the arguments as an
+        object."""
         index, own = piece.get("index"), piece.get("id") or ""
         function = piece.get("function") or {}
         name, given = function.get("name") or "", function.get("arguments") or ""
         call = self._newest.get(index)
-        if call is None or (index is None and name) or (own and call["id"] not in ("", own)):
+        is_next = index is None or (own and call and call["id"] not in ("", own))
+        if call is None or (name and is_next):
             call = self._newest[index] = {"id": "", "name": "", "arguments": ""}
             self._calls.append(call)
         call["id"] = own or call["id"]

@@ -203,6 +203,11 @@ def call_of(given: object, **piece: object) -> dict[str, object]:
     return {"tool_calls": [{**piece, "function": {"name": "t", "arguments": given}}]}
 
 
+def rest_of(given: object, **piece: object) -> dict[str, object]:
+    """A later piece of a call, which has no name."""
+    return {"tool_calls": [{**piece, "function": {"arguments": given}}]}
+
+
 @pytest.mark.parametrize(
     ("deltas", "calls"),
     [
@@ -211,8 +216,16 @@ def call_of(given: object, **piece: object) -> dict[str, object]:
         ([call_of('{"a"', index=0, id="x"), call_of(":1}", index=0, id="x")], [{"a": 1}]),
         ([call_of("{}", index="0"), call_of('{"a":1}', id="y")], [{}, {"a": 1}]),
         ([call_of('{"a":1}'), call_of("{}")], [{"a": 1}, {}]),
+        ([call_of('{"a"', index=0, id="x"), rest_of(":1}", index=0, id="y")], [{"a": 1}]),
     ],
-    ids=["an object", "one number for two", "the name again", "a number as text", "no number"],
+    ids=[
+        "an object",
+        "one number for two",
+        "the name again",
+        "a number as text",
+        "no number",
+        "an id for each piece",
+    ],
 )
 def test_calls_are_told_apart_however_they_are_sent(
     deltas: list[dict[str, object]], calls: list[object]
