@@ -49,6 +49,7 @@ T = TypeVar("T")
 SILENT_SECONDS = 3.0
 RETRY_WAITS = (0.5, 1.0, 2.0)  # seconds
 CONNECT_SECONDS = 5.0
+END_SECONDS = 0.5
 BEAT_SECONDS = 0.05
 LONGEST_ERROR = 300  # characters
 
@@ -332,6 +333,15 @@ class HttpClient:
         finally:
             if not complete:
                 self.close()
+
+    def end(self, lines: Generator[str, None, None]) -> None:
+        """Take the end of a reply of which all that counts has come: the connection is free for the
+        next call then. Hangs up when something else comes, or nothing for END_SECONDS."""
+        with closing(lines), suppress(OSError, HTTPException):
+            if line := self._socket:
+                line.settimeout(END_SECONDS)
+                next(lines, None)
+                line.settimeout(self._read_seconds)
 
     def cut(self) -> None:
         """Break the connection off, from any thread: a read from it fails at once."""

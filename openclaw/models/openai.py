@@ -11,8 +11,8 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
-from http.client import HTTPException, HTTPResponse
+from contextlib import closing
+from http.client import HTTPResponse
 from typing import TYPE_CHECKING, Any
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
@@ -168,9 +168,7 @@ class OpenAIModel(http_client.ServerModel):
                 if field != "data" or not value.strip():
                     continue
                 if value.strip() == "[DONE]":
-                    with suppress(OSError, HTTPException):
-                        for _ in lines:  # at its end the connection is free for the next call
-                            pass
+                    self._client.end(lines)
                     return
                 event = http_client.read_object(value)
                 if event.get("error") or event.get("object") == "error":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -300,6 +301,24 @@ def test_a_reply_that_says_that_it_is_done_needs_no_clean_end() -> None:
     body = [*stream_of({"content": "a"}), b"data: [DONE]\n\n"]
     with serving(lambda: body, Content_Length="9999") as server:
         assert ask(openai(server)).text == "a"
+
+
+@pytest.mark.parametrize("beats", [b"", b": ping\n\n"], ids=["silent", "with a heartbeat"])
+def test_a_reply_that_says_that_it_is_done_needs_no_end(beats: bytes) -> None:
+    has_reply = threading.Event()
+
+    def body() -> Iterator[bytes]:
+        yield from (*stream_of({"content": "a"}), b"data: [DONE]\n\n")
+        for _ in range(100):
+            yield beats
+            if has_reply.wait(0.1):
+                return
+
+    with serving(body) as server:
+        began = time.monotonic()
+        assert ask(openai(server)).text == "a"
+        assert time.monotonic() - began < 5
+        has_reply.set()
 
 
 def test_vectors_without_end_are_left() -> None:
