@@ -188,9 +188,10 @@ def _untouched_file(answer: str, turn: RunningTurn, toolbox: Toolbox) -> str:
 
 def _unsaid_missing(answer: str, turn: RunningTurn) -> str:
     """Return the file that a question asks about when there is none of that or a similar name and
-    the answer, from other files, does not say so; else ""."""
+    the answer does not say so, after another file was read; else "". Node.js may be no file."""
     cues = turn.cues
-    if not (turn.uses and cues.asks) or cues.named or cues.similar or any(_refusals(answer)):
+    read = any(use.ok and use.tool == "read_file" for use in turn.uses)
+    if not (read and cues.asks) or cues.named or cues.similar or any(_refusals(answer)):
         return ""
     return next(iter(cues.missing), "")
 

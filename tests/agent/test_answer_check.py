@@ -116,6 +116,13 @@ def test_who_has_no_such_to_do_asks_which_one_is_meant(it: Talk) -> None:
     assert "ask which one is meant" in it.requests[1].messages[-1].content
 
 
+def test_what_is_named_like_a_file_need_not_be_one(it: Talk) -> None:
+    answered = "Node.js runs JavaScript on servers."
+    search = call("search_files", text="Node.js")
+    happened = it.say("What is Node.js good for?", search, answered, "There is no such file.")
+    assert done(happened).answer == answered
+
+
 def test_the_users_own_words_are_no_answer(it: Talk) -> None:
     said = "The batteries are bought already, you may tick them."
     assert done(it.say(said, said, "Which batteries?")).answer == "Which batteries?"
