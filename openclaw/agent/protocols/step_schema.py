@@ -175,8 +175,9 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     if not used and turn.corrected and (writing := _only(calls, "write_file", **new)):
         return [_answer(kind), *writing]  # nothing was done with the file that it names
     if turn.cues.missing and not new["path"]:  # a small model would write over it what it was told
-        there = _only(calls, "append_file", path=turn.cues.named)
-        there += _only(calls, "edit_file", path=turn.cues.named)
+        again = (name for name in turn.cues.missing if turn.request.count(name) > 1)
+        paths = [*turn.cues.named, *again]
+        there = _only(calls, "append_file", path=paths) + _only(calls, "edit_file", path=paths)
         calls = [*there, *(call for call in calls if _tool(call) not in WRITING)]
     if kind == "look" or (unread and turn.kind == "look"):
         return unread or [_answer(kind), *calls]

@@ -370,6 +370,13 @@ def test_a_new_file_that_is_written_is_not_written_again(root: Path) -> None:
     assert case.values("append_file", "path") == ["notes/trip.md"]
 
 
+def test_a_new_file_that_is_named_twice_can_be_added_to(root: Path) -> None:
+    case = Case(root, "Create list.md with milk and eggs. Then append bread to list.md.")
+    case.play("write_file", "change", path="list.md", content="milk\neggs\n")
+    case.steps.hint(case.turn, (), case.box)  # {"kind": "more"}
+    assert case.values("append_file", "path") == ["list.md"] and "write_file" not in case.tools
+
+
 def test_who_left_a_new_file_out_can_only_write_it_or_say_so(root: Path) -> None:
     case = Case(root, "Create a file ideas.md with three ideas for a present")
     case.turn.entries.append(Entry("assistant", "Here are three ideas.", hint="Do it."))
