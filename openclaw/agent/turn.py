@@ -130,7 +130,7 @@ def prepare_turn(
         skill = find_user_skill(open_home.skills(), prompt.skill)
         provenance.turn_changes.allowed = skill.allowed_tools
         cues, instructions = Cues(known_lists=cues.known_lists), fill_instructions(skill, text)
-    orders, questions = _split_prompt(open_home, text, cues, turn_skills, todos)
+    orders, questions = _split_prompt(open_home, text, cues, turn_skills, todos, earlier)
 
     # 3. The search starts beside the rest, so that it is ready when the model is.
     looks_up = any(needs_recall(open_home, *each) for each in ((text, cues), *questions))
@@ -385,15 +385,22 @@ def find_cues(
 
 
 def _split_prompt(
-    open_home: OpenHome, text: str, cues: Cues, turn_skills: TurnSkills, todos: Todos
+    open_home: OpenHome,
+    text: str,
+    cues: Cues,
+    turn_skills: TurnSkills,
+    todos: Todos,
+    earlier: str,
 ) -> tuple[list[tuple[str, Cues]], list[tuple[str, Cues]]]:
     """Return what a prompt that wants several things orders and asks, each with its cues."""
     whole = cues.asks or cues.skill or cues.named or cues.errands.tools
     ordered, asked = ([], []) if whole else split_request(text, todos.open_texts())
-    questions = [(words, find_cues(open_home, words, turn_skills, todos)) for words in asked]
+    questions = [
+        (words, find_cues(open_home, words, turn_skills, todos, earlier)) for words in asked
+    ]
     orders = []
     for words in ordered:
-        seen = find_cues(open_home, words, turn_skills, todos)
+        seen = find_cues(open_home, words, turn_skills, todos, earlier)
         orders.append((words, replace(seen, todos=not seen.fact, tells=bool(questions))))
     return orders, questions
 

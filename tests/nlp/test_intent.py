@@ -403,6 +403,9 @@ def test_what_may_be_a_memory_to_forget_is_one_where_no_to_do_has_its_words() ->
         ("The gutters are cleaned, tick that off.", ["Clean the gutters"], "", ("done",)),
         ("That one is done, tick it off.", [], "The dentist is still to be called.", ("done",)),
         ("Rang the dentsit, tick that off.", [], "", ("done",)),
+        ("Tick off the first one.", [], "", ("done",)),
+        ("remove the oldest one", [], "", ("remove", "remove_list")),
+        ("Delete all to-dos", [], "", ("remove", "remove_list")),
         ("Die Garage ist aufger\u00e4umt, bitte abhaken.", [], "", ("done",)),
     ],
 )
