@@ -116,9 +116,11 @@ def test_files_exchanged_all_the_time_never_run(home: Home) -> None:
     hook = Hook("before_turn", "sh ./check.sh")
     wanted = find_programs(home, [hook.run]).hash
     racing.start()
-    said = []
+    said: list[str] = []
     try:
-        for _ in range(60):
+        for number in range(6_000):  # on a busy machine it is long never the right file
+            if number > 60 and said:
+                break
             now = find_programs(home, [hook.run])
             if now.hash == wanted:  # as `openclaw.security.trust` compares it
                 said.append(run_hook(home, hook, {}, now.held).text.strip())
