@@ -21,7 +21,7 @@ from openclaw.messages import ToolCall, ToolUse
 from openclaw.nlp.claims import SHORTEST_CLAIM, find_claims
 from openclaw.nlp.claims import count_releasable as count_releasable  # the loop takes it from here
 from openclaw.nlp.classifier import LANGUAGES, language_of, read_answer, read_message
-from openclaw.nlp.intent import NO_SUCH_TODO
+from openclaw.nlp.intent import NO_SUCH_TODO, QUESTION_MARK
 from openclaw.nlp.invented import left_blanks
 from openclaw.nlp.sentences import sentences
 from openclaw.nlp.words import content_words
@@ -144,8 +144,8 @@ def find_fault(answer: str, turn: RunningTurn, toolbox: Toolbox, *, changed: boo
     """Return the first thing that is wrong with an answer, None for a good one. `changed` tells
     that the turn has changed something."""
     claims = () if changed else find_claims(answer, turn.user.content)
-    asks = "?" in answer or any(_refusals(answer))
-    if NO_SUCH_TODO in turn.cues.lines and not (changed or asks):
+    nameless = NO_SUCH_TODO in turn.cues.lines and not changed
+    if nameless and not (QUESTION_MARK.search(answer) or any(_refusals(answer))):
         return Fault("did not ask which to-do is meant", WHICH, claims)
     if claims:
         tool = "the tool `todo`" if turn.cues.todos or turn.cues.unclear else "a tool"
