@@ -1,10 +1,13 @@
-"""Reads the tables of Markdown, and adds up their columns."""
+"""Reads tables of Markdown and comma-separated values, and adds up their columns."""
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+
+from openclaw.nlp.dates import MONTH
 
 _TABLE_RULE = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$")
 _NUMBER = re.compile(r"-?\d[\d.,]*(?<![.,])")
@@ -14,25 +17,29 @@ YEARS = range(1900, 2100)
 
 
 def table_sums(text: str, first: int, last: int) -> list[str]:
-    """What each column of numbers adds up to in the tables of a Markdown text of which a line lies
-    within these, from 1, inclusive: "COLUMN: SUM UNIT".
+    """What each column of numbers adds up to in the tables of a text, Markdown or comma-separated,
+    of which a line lies within these, from 1, inclusive: "COLUMN: SUM UNIT", and "COLUMN
+    where OTHER is VALUE: SUM UNIT" for each value of another column that has two.
 
     A column counts when each of at least two rows has one number with the same unit. Years and
     running numbers are not added, nor a column whose last row holds the sum already.
     """
-    lines = [line.strip() for line in text.splitlines()]
-    found, end = [], 0
-    for at, rule in enumerate(lines[1:], 1):
-        if at < end or "|" not in rule or not _TABLE_RULE.match(rule):
+    found = []
+    for begin, end, heads, rows in _tables(text):
+        if begin > last or end < first:
             continue
-        end = next((n for n in range(at + 1, len(lines)) if "|" not in lines[n]), len(lines))
-        if at > last or end < first:
-            continue
-        rows = [_cells(row) for row in lines[at + 1 : end]]
-        for column, name in enumerate(_cells(lines[at - 1])):
-            cells = [row[column] for row in rows if column < len(row)]
-            if len(cells) == len(rows) > 1 and (total := _sum_of(cells)):
-                found.append(f"{name}: {total}")
+        columns = [[row[at] for row in rows if at < len(row)] for at in range(len(heads))]
+        columns = [cells if len(cells) == len(rows) > 1 else [] for cells in columns]
+        groups = [(heads[at], cells) for at, cells in enumerate(columns) if _is_group(cells)]
+        for name, cells in zip(heads, columns, strict=True):
+            amounts, places, unit = _read_column(cells)
+            if not amounts:
+                continue
+            found.append(f"{name}: {_show_sum(amounts, places, unit)}")
+            for head, keys in groups:
+                for key in dict.fromkeys(keys):
+                    own = [n for k, n in zip(keys, amounts, strict=True) if k == key]
+                    found.append(f"{name} where {head} is {key}: {_show_sum(own, places, unit)}")
     return found
 
 
@@ -43,12 +50,50 @@ def show_sums(text: str, first: int, last: int) -> str:
     return f"\n[added up: {', '.join(found)}]" if found else ""
 
 
-def _sum_of(cells: Sequence[str]) -> str:
-    """The sum of amounts with their unit, "" for cells that are no amounts."""
+def _tables(text: str) -> Iterator[tuple[int, int, list[str], list[list[str]]]]:
+    """The tables of a text: the first and the last line, from 1, the headings and the rows."""
+    lines = [line.strip() for line in text.splitlines()]
+    if records := _records(lines):
+        yield 1, len(lines), records[0], records[1:]
+        return
+    end = 0
+    for at, rule in enumerate(lines[1:], 1):
+        if at < end or "|" not in rule or not _TABLE_RULE.match(rule):
+            continue
+        end = next((n for n in range(at + 1, len(lines)) if "|" not in lines[n]), len(lines))
+        yield at, end, _cells(lines[at - 1]), [_cells(row) for row in lines[at + 1 : end]]
+
+
+def _records(lines: Sequence[str]) -> list[list[str]]:
+    """The rows of comma-separated values, with the headings; nothing for another text."""
+    if not lines or "," not in lines[0] or any(map(str.isdigit, lines[0])):
+        return []
+    try:
+        rows = [*csv.reader(filter(None, lines), skipinitialspace=True)]
+    except csv.Error:  # a field is too long
+        return []
+    return rows if len({*map(len, rows)}) == 1 < len(rows) - 1 else []
+
+
+def _is_group(cells: Sequence[str]) -> bool:
+    """Return True for a column with two values in more rows, such as yes and no."""
+    return len({*cells}) == 2 < len(cells) and not any(map(_NUMBER.search, cells))
+
+
+def _show_sum(amounts: Sequence[float], places: int, unit: str) -> str:
+    return f"{sum(amounts):.{places}f} {unit}".strip()
+
+
+def _read_column(cells: Sequence[str]) -> tuple[list[float], int, str]:
+    """The amounts of a column, their most decimal places and their unit; no amounts for cells that
+    are none, or that are not to be added."""
+    nothing: tuple[list[float], int, str] = ([], 0, "")
     numbers = [_NUMBER.findall(cell) for cell in cells]
     units = {_NUMBER.sub("", cell).strip() for cell in cells}
-    if len(units) > 1 or any(len(each) != 1 for each in numbers):
-        return ""
+    if len(units) != 1 or any(len(each) != 1 for each in numbers):
+        return nothing
+    if re.fullmatch(MONTH, next(iter(units)), re.I):
+        return nothing  # days
     found = [number for (number,) in numbers]
     readings = [
         _read_amounts(found, form, *marks) for form, marks in ((_POINT, ",."), (_COMMA, ".,"))
@@ -56,12 +101,12 @@ def _sum_of(cells: Sequence[str]) -> str:
     both = all(readings) and readings[0] != readings[1]
     amounts, places = readings[0] or readings[1] or ([], 0)
     if both or not amounts:
-        return ""  # "1.200" may be more than a thousand, or less than two
+        return nothing  # "1.200" may be more than a thousand, or less than two
     steps = {later - earlier for earlier, later in pairwise(amounts)}
     summed = round(amounts[-1] - sum(amounts[:-1]), places) == 0
     if summed or steps == {1} or all(each in YEARS for each in amounts):
-        return ""
-    return f"{sum(amounts):.{places}f} {units.pop()}".strip()
+        return nothing
+    return amounts, places, units.pop()
 
 
 def _read_amounts(

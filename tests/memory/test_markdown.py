@@ -405,6 +405,7 @@ def test_two_processes_lose_nothing_of_each_other(tmp_path: Path) -> None:
         ("| born | 1985 |\n| married | 2011 |", []),
         ("| Anna | 0171 |\n| Ben | 0160 |", []),
         ("| rent | 840 |", []),
+        ("| story | 2 Dec |\n| slam | 11 Dec |", []),
         ("| rent | 840 |\n| - | - |\n| food | 310 |\n| fuel | 90 |", []),
     ],
 )
@@ -413,3 +414,29 @@ def test_the_columns_of_a_table_are_added_up(rows: str, sums: list[str]) -> None
     assert table_sums(text, 1, 99) == sums
     assert show_sums(text, 5, 5) == (f"\n[added up: {sums[0]}]" if sums else "")
     assert show_sums(text, 1, 2) == show_sums(text, 99, 99) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "sums"),
+    [
+        (
+            "no,client,amount,paid\n1,Ada,1200.00,yes\n2,Ben,840.50,no\n7,Cyd,300.00,no\n",
+            [
+                "no: 10",
+                "no where paid is yes: 1",
+                "no where paid is no: 9",
+                "amount: 2340.50",
+                "amount where paid is yes: 1200.00",
+                "amount where paid is no: 1140.50",
+            ],
+        ),
+        ('what,cost\n"rent, heat",840\nfood,310\n', ["cost: 1150"]),
+        ("what,cost\nrent,840\nfood,310,5\n", []),
+        ("what,cost\nrent,840 {}\nfood,310 {}\n", ["cost: 1150 {}"]),
+        (f"what,cost\n{'x' * 200_000},840\nfood,310\n", []),
+        ("Bread, milk and 2 eggs,\nthen 3 more\n", []),
+        ("First, the rent\nthen, 840\nand, 310\n", ["the rent: 1150"]),
+    ],
+)
+def test_comma_separated_values_are_added_up_by_group(text: str, sums: list[str]) -> None:
+    assert table_sums(text, 2, 2) == sums
