@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -12,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.frozen import frozen
-from openclaw.memory.tables import show_sums, table_rows
+from openclaw.memory.tables import show_sums
 from openclaw.memory.todos import add_todos
+from openclaw.nlp.words import stem
 from openclaw.security.masking import Masker, no_secrets
 from openclaw.security.secrets import find_key_begin
 from openclaw.storage.foreign_readers import NoText, paged_text
 from openclaw.storage.home import PROPOSED, Home
-from openclaw.storage.merge import count_same
 from openclaw.storage.readers import IMAGES, kind_of
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.saving import SaveConflict, Saved, save_over
@@ -36,6 +35,15 @@ from openclaw.tools.paths import (
     visible_files,
 )
 from openclaw.tools.results import DEFAULT_LIMITS, ResultLimits
+from openclaw.tools.text_edits import (
+    NEWLINE,
+    append_text,
+    count_lines,
+    format_diff_lines,
+    is_renamed,
+    replace_passage,
+    with_newline,
+)
 from openclaw.tools.tool import Tool, tool
 from openclaw.types import Action, Change, Effect, Shown, ToolProblem, TurnChanges
 
@@ -47,7 +55,6 @@ FRAME = "workspace/folder/file.md, lines 1000-2000 of 9000 [7000 more lines: rea
 LISTED = 150
 LISTED_IN_FOLDER = 40
 MAX_BYTES = 50_000_000
-MAX_CHANGED = 8
 ATTEMPTS = 50
 HELD_BYTES = 1_000_000
 """Largest file, in bytes, whose content is kept after reading for a later merge."""
@@ -147,7 +154,7 @@ class FileTools:
         data = self._read_bytes(target, name)
         is_pdf = kind_of(data) == "pdf"
         text = _pdf_text(data, name) if is_pdf else decode(_check_text(data, name))
-        lines = re.split(_NEWLINE, text)
+        lines = re.split(NEWLINE, text)
         if lines and not lines[-1]:
             lines.pop()
         if not lines:
@@ -166,7 +173,8 @@ class FileTools:
             self._note_read(name, data)
         self.turn_changes.shown[1] = Shown(name, start, end)
         shown = _format_page(name, page, start, len(lines), "\ufffd" in text, self.masker.mask)
-        return shown + show_sums("\n".join(lines), start, end)
+        counted = _show_count(self.turn_changes.request, lines)
+        return shown + show_sums("\n".join(lines), start, end) + counted
 
     def search_files(self, text: str, folder: str = "") -> str:
         """Find lines with a text in the files."""
@@ -207,7 +215,8 @@ class FileTools:
         replace = self._with_secrets(replace, old, name, whole=False)
         if find.strip() == replace.strip():  # a small model means to tick it
             _check_todos(name, old)
-        new, line = replace_passage(old, find, replace)
+        everywhere = is_renamed(find, replace, self.turn_changes.request)
+        new, line = replace_passage(old, find, replace, everywhere=everywhere)
         self.masker.check_kept(old, new, name)
         if new.count("\n") != old.count("\n"):
             _check_todos(name, old)
@@ -250,7 +259,9 @@ class FileTools:
         raise ToolProblem(CHANGED.format(plan.name))
 
     def _with_secrets(self, text: str, old: str | None, name: str, *, whole: bool = True) -> str:
-        """Put secrets back for their names, see `Masker.written`; memories keep the names."""
+        """Put secrets back for their names, see `Masker.written`; memories keep the names. What was
+        added below lines that were read is left out: a small model copies it."""
+        text = _ADDED.sub("", text)
         if name.startswith("memory/"):
             return self.masker.noted(text, old or "")
         return self.masker.written(text, old or "", name, whole=whole)
@@ -384,181 +395,18 @@ def _format_page(
     return f"{head}:\n{body}{more}"
 
 
-_NEWLINE = r"(?>\r\n|\n|\r)"  # taken apart, blank lines of Windows would take exponential time
-_LIST_MARK = re.compile(r"\s*(?:(?:[-*+]|\d+[.)])(?:\s+\[[ xX]\])?\s*)?")
-_COMMENTS = re.compile(r"\s*(?:<!--(?:(?!-->).)*-->\s*)*")
-_MAX_SHOWN = 3
-_LONGEST_SHOWN = 160
+def _show_count(request: str, lines: list[str]) -> str:
+    """A line for a model, which counts badly: how many lines of a file have the word that a request
+    wants counted; "" for none."""
+    wanted = _HOW_MANY.search(request)
+    word = stem(wanted[1].casefold()) if wanted else ""
+    count = sum(word in line.casefold() for line in lines) if word else 0
+    return f'\n[lines with "{word}": {count}]' if count else ""
 
 
-def replace_passage(text: str, find: str, replace: str) -> tuple[str, int]:
-    """Replace the only passage that matches `find`. Returns the text and the passage's first line
-    number.
-
-    Everything else stays, newlines and blanks included. Raises ToolProblem when the passage is
-    missing or occurs more than once; it says where.
-    """
-    find, replace = _normalize_newlines(find), _normalize_newlines(replace)
-    if not find.strip():
-        raise ToolProblem("find is empty: copy the text that is to be changed into it.")
-    if find == replace:
-        raise _same_problem(text, find)
-    exact = re.compile(_NEWLINE.join(map(re.escape, find.split("\n"))))
-    for pattern, strict in ((exact, True), (_tolerant_pattern(find), False)):
-        matches = _whole_words(text, list(pattern.finditer(text)))
-        if len(matches) > 1:
-            raise _ambiguous_problem(text, [match.start() for match in matches])
-        if matches:
-            start, end = matches[0].span()
-            if not strict:
-                replace = replace.strip("\n").strip(" \t")
-            new = replace.replace("\n", _newline_of(text))
-            if text[start:end] == new:
-                raise ToolProblem("That is how it already stands; nothing would change.")
-            only_mark = _LIST_MARK.fullmatch(new) and text[start:end].lstrip().startswith(
-                new.strip()
-            )
-            if only_mark and _is_whole_line(text, start, end):  # no empty line or item stays
-                rest = re.match(rf"[^\r\n]*{_NEWLINE}?", text[end:])
-                start = text.rfind("\n", 0, start) + 1
-                new, end = "", end + (rest.end() if rest else 0)
-            return text[:start] + new + text[end:], _line_of(text, start)
-    raise _missing_problem(text, find, replace)
-
-
-def with_newline(text: str) -> str:
-    text = text.replace("\r\n", "\n")
-    return text if not text or text.endswith("\n") else f"{text}\n"
-
-
-def append_text(old: str, text: str) -> str:
-    """Append a text on lines of its own. Behind a table, a line with a comma less than the table
-    has columns is a row of it, which a small model writes so. Raises ToolProblem for an empty text.
-    """
-    lines = old.splitlines()
-    if lines and lines[-1].startswith("|") and "|" not in text:
-        cells = [cell.strip() for cell in text.strip().split(",")]
-        if len(cells) == len([*table_rows(lines)][-1][1]) and "\n" not in text.strip():
-            text = f"| {' | '.join(cells)} |"
-    newline = "\r\n" if "\r\n" in old else "\n"
-    start = old + (newline if old and not old.endswith(("\n", "\r")) else "")
-    new = start + with_newline(text.lstrip("\n") if old else text).replace("\n", newline)
-    if new == start:
-        raise ToolProblem("text is empty: nothing to append.")
-    return new
-
-
-def count_lines(text: str) -> str:
-    lines = len(text.splitlines())
-    return f"{lines} line{'' if lines == 1 else 's'}"
-
-
-def format_diff_lines(old: str, new: str) -> str:
-    """The changed lines with - and +, for the model to check."""
-    before, after = old.splitlines(), new.splitlines()
-    start = count_same(before, after)
-    before, after = before[start:], after[start:]
-    end = count_same(before[::-1], after[::-1])
-    lines = [f"- {line}" for line in before[: len(before) - end]]
-    lines += [f"+ {line}" for line in after[: len(after) - end]]
-    if len(lines) > MAX_CHANGED:
-        more = f"... {len(lines) - MAX_CHANGED + 1} more changed lines"
-        lines = [*lines[: MAX_CHANGED - 1], more]
-    return "\n".join(line[:200] for line in lines)
-
-
-def _whole_words(text: str, matches: list[re.Match[str]]) -> list[re.Match[str]]:
-    """Pick the only match that neither begins nor ends inside a word; else return all matches."""
-    whole = [
-        match
-        for match in matches
-        if not re.fullmatch(r"\w\w", text[match.start() - 1 : match.start() + 1])
-        and not re.fullmatch(r"\w\w", text[match.end() - 1 : match.end() + 1])
-    ]
-    return whole if len(whole) == 1 else matches
-
-
-def _normalize_newlines(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _tolerant_pattern(find: str) -> re.Pattern[str]:
-    """Match the words as given, with any blanks between them, around lines, and any blank lines."""
-    lines = [line.split() for line in find.strip().split("\n") if line.strip()]
-    between = rf"[ \t]*(?:{_NEWLINE}[ \t]*)+"
-    return re.compile(between.join(r"[ \t]+".join(map(re.escape, words)) for words in lines))
-
-
-def _whole_lines_pattern(text: str) -> re.Pattern[str]:
-    return re.compile(rf"(?m)^[ \t]*{_tolerant_pattern(text).pattern}[ \t]*\r?$")
-
-
-def _newline_of(text: str) -> str:
-    found = re.search(_NEWLINE, text)
-    return found[0] if found else "\n"
-
-
-def _line_of(text: str, at: int) -> int:
-    return len(re.findall(_NEWLINE, text[:at])) + 1
-
-
-def _ambiguous_problem(text: str, starts: list[int]) -> ToolProblem:
-    lines = re.split(_NEWLINE, text)
-    numbers = [_line_of(text, start) for start in starts[:10]]
-    shown = "\n".join(f"{n}: {_shorten(lines[n - 1])}" for n in dict.fromkeys(numbers[:_MAX_SHOWN]))
-    return ToolProblem(
-        f"find fits {len(starts)} places, lines {', '.join(map(str, numbers))}:\n{shown}\n"
-        "Put more of the text around the right one into find and replace."
-    )
-
-
-def _missing_problem(text: str, find: str, replace: str) -> ToolProblem:
-    already = _whole_lines_pattern(replace).search(text) if replace.strip() else None
-    if already:
-        at = _line_of(text, already.start())
-        return ToolProblem(
-            f"find is not in the file, but the text of replace already stands in line {at}."
-        )
-    near = _nearest_lines(text, find)
-    if find.strip() == replace.strip() or (not near and find.strip() in replace):
-        return ToolProblem("find is not in the file; append_file adds a text to it.")
-    if not near:
-        return ToolProblem("find is not in the file. Read the file and copy the text exactly.")
-    return ToolProblem(f"find is not in the file. The nearest lines:\n{near}\nCopy one exactly.")
-
-
-def _is_whole_line(text: str, start: int, end: int) -> bool:
-    """Return True when nothing but a list's mark and a comment stand beside a passage in its
-    lines."""
-    before, after = text[:start].rpartition("\n")[2], re.split(_NEWLINE, text[end:])[0]
-    return bool(_LIST_MARK.fullmatch(before) and _COMMENTS.fullmatch(after))
-
-
-def _same_problem(text: str, find: str) -> ToolProblem:
-    same = "find and replace are the same; nothing would change."
-    if not _tolerant_pattern(find).search(text):  # a small model gives what is to be added twice
-        return ToolProblem(f"{same} This text is not in the file; append_file adds it.")
-    return ToolProblem(
-        f"{same} The nearest lines:\n{_nearest_lines(text, find)}\nCopy one as find."
-    )
-
-
-def _nearest_lines(text: str, find: str) -> str:
-    wanted = max(find.split("\n"), key=lambda line: len(line.strip())).strip().casefold()
-    words = set(re.findall(r"\w+", wanted))
-    scored = []
-    for number, line in enumerate(re.split(_NEWLINE, text)[:20_000], 1):
-        shared = len(words & set(re.findall(r"\w+", line.casefold())))
-        if shared:
-            scored.append((shared, -number, line))
-    best = sorted(scored, reverse=True)[:50]
-    ranked = sorted(
-        best,
-        key=lambda hit: difflib.SequenceMatcher(None, wanted, hit[2].strip().casefold()).ratio(),
-        reverse=True,
-    )
-    return "\n".join(f"{-number}: {_shorten(line)}" for _, number, line in ranked[:_MAX_SHOWN])
-
-
-def _shorten(line: str) -> str:
-    return line if len(line) <= _LONGEST_SHOWN else f"{line[:_LONGEST_SHOWN]} ..."
+_ADDED = re.compile(r"\n?^\[(?:added up: |lines with \").*\]$", re.MULTILINE)
+_HOW_MANY = re.compile(
+    r"\b(?:how many|wie ?viele?|combien de|cu\u00e1nt[oa]s|quant[ei]|quant[oa]s|hoeveel) "
+    r"([^\W\d_]{3,})",
+    re.I,
+)

@@ -14,7 +14,7 @@ from openclaw.messages import ToolCall
 from openclaw.security.masking import Masker
 from openclaw.security.policy import Policy
 from openclaw.storage.home import Home
-from openclaw.tools.file_tools import FileTools, replace_passage
+from openclaw.tools.file_tools import FileTools
 from openclaw.tools.tool import Preview
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import ToolProblem, TurnChanges
@@ -344,49 +344,6 @@ def test_an_edit_shows_what_changed(
 
 
 @pytest.mark.parametrize(
-    ("text", "find", "replace", "result"),
-    [
-        ("a\nb\nc\n", "b", "", "a\nc\n"),
-        ("a\r\nb\r\nc\r\n", "a\nb", "x\ny\nz", "x\r\ny\r\nz\r\nc\r\n"),
-        ("a\r\nb\nc\n", "b", "B", "a\r\nB\nc\n"),
-        ("  key:   value\n", "key: value", "key: other", "  key: other\n"),
-        ("def f():\n    return 1\n", "def f():\n  return 1\n", "def g():\n    return 2\n",
-         "def g():\n    return 2\n"),
-        ("one\n\n\ntwo\n", "one\ntwo", "three", "three\n"),
-        ("port = 80\nport = 8080\n", "port = 80", "port = 90", "port = 90\nport = 8080\n"),
-        ("no newline", "no", "a", "a newline"),
-        ("a.b*c\n", "a.b*c", r"\1", "\\1\n"),
-        ("- milk\n- bread\n- tea\n", "bread", " ", "- milk\n- tea\n"),
-        ("- [ ] milk\n- [x] bread\n", "- [x] bread", "- ", "- [ ] milk\n"),
-        ("price\nbread\n", "bread", "-", "price\n-\n"),
-        ("- tea <!-- fact -->\n- milk\n", "tea", "", "- milk\n"),
-        ("- tea <!-- fact\n-->\n- milk\n", "tea", "", "-  <!-- fact\n-->\n- milk\n"),
-    ],
-)  # fmt: skip
-def test_an_edit_is_exact_first_and_then_minds_no_blanks(
-    text: str, find: str, replace: str, result: str
-) -> None:
-    assert replace_passage(text, find, replace)[0] == result
-
-
-def test_many_comments_behind_a_passage_are_read_at_once() -> None:
-    comments = "<!--a-->" * 60
-    assert replace_passage(f"- tea {comments}x\n", "tea", "")[0] == f"-  {comments}x\n"
-
-
-def test_blank_lines_of_windows_are_crossed_at_once() -> None:
-    text = "a\r\n" + 60 * "\r\n" + "b\r\n"
-    assert replace_passage(text, "a\nb", "c")[0] == "c\r\n"
-    assert "not in the file" in problem(replace_passage, text, "a\nc", "d")
-
-
-def test_lines_are_numbered_as_read_file_numbers_them() -> None:
-    text = "page\x0cone\u2028two\nport = 80\nport = 81\n"
-    assert "\n2: port = 80\n3: port = 81\n" in problem(replace_passage, text, "port =", "x")
-    assert "\n3: port = 81\n" in problem(replace_passage, text, "port = 811", "x")
-
-
-@pytest.mark.parametrize(
     ("find", "replace", "words"),
     [
         ("port =", "x", ["fits 2 places, lines 3, 6", "3: port = 8080", "more of the text"]),
@@ -409,6 +366,32 @@ def test_an_edit_that_cannot_be_made_says_why(
     text = problem(files.edit_file, "config.ini", find, replace)
     assert all(word in text for word in words), text
     assert (home.workspace / "config.ini").read_bytes() == CONFIG.encode()
+
+
+@pytest.mark.parametrize(
+    ("request_", "find", "replace", "names"),
+    [
+        ("rename parse_dt to parse_day", "parse_dt", "parse_day", 3),
+        ("rename parse_dt, please", "parse_dt", "parse_day", 0),
+        ("call load read", "load", "read", 0),
+        ("rename loadAll to readAll", "loadAll", "readAll", 2),
+    ],
+)
+def test_a_name_of_a_program_is_renamed_everywhere(
+    files: FileTools, home: Home, request_: str, find: str, replace: str, names: int
+) -> None:
+    text = "def parse_dt(t): ...\nparse_dt_now = parse_dt(1), parse_dt(2)\n"
+    text += "loadAll = load; load()\nloadAll()\n"
+    (home.workspace / "a.py").write_text(text, "utf-8")
+    files.turn_changes.request = request_
+    if not names:
+        assert "fits" in problem(files.edit_file, "a.py", find, replace)
+        return
+    told = files.edit_file("a.py", find, replace)
+    after = (home.workspace / "a.py").read_text("utf-8")
+    assert after.count(replace) == names and f"{find}(" not in after
+    assert after.count("parse_dt_now") == 1
+    assert [line[0] for line in told.splitlines()[1:]] == ["-", "+"] * 2
 
 
 # ---- append
@@ -517,6 +500,31 @@ def test_below_rows_of_a_table_stands_the_sum_of_all_of_them(files: FileTools, h
         "| what | euros |\n|---|---|\n| rent | 840 |\n| food | 310 |\n| train | 49 |\n", "utf-8"
     )
     assert files.read_file("costs.md", 5).endswith("| train | 49 |\n[added up: euros: 1199]")
+
+
+def test_what_was_added_below_lines_that_were_read_is_not_written(
+    files: FileTools, home: Home
+) -> None:
+    files.write_file("costs.md", "| rent | 840 |\n[added up: euros: 840]\nPaid.\n")
+    files.append_file("costs.md", 'Soon.\n[lines with "rent": 1]')
+    assert (home.workspace / "costs.md").read_text("utf-8") == "| rent | 840 |\nPaid.\nSoon.\n"
+
+
+@pytest.mark.parametrize(
+    ("request_", "counted"),
+    [
+        ("how many errors are in app.log", '\n[lines with "error": 2]'),
+        ("Wie viele errors hat app.log?", '\n[lines with "error": 2]'),
+        ("how many cats are in app.log", ""),
+        ("what errors are in app.log", ""),
+    ],
+)
+def test_lines_with_a_word_are_counted_for_who_asks_how_many(
+    files: FileTools, home: Home, request_: str, counted: str
+) -> None:
+    (home.workspace / "app.log").write_text("ERROR a\nfine\nerror b\n", "utf-8")
+    files.turn_changes.request = request_
+    assert files.read_file("app.log").endswith(f"error b{counted}")
 
 
 def test_a_todo_is_not_added_or_removed_as_text(files: FileTools, home: Home) -> None:

@@ -1,0 +1,244 @@
+"""Edits of a text as a model gives them: a passage and its replacement, or a text to append."""
+
+from __future__ import annotations
+
+import difflib
+import re
+
+from openclaw.memory.tables import table_rows
+from openclaw.storage.merge import count_same
+from openclaw.types import ToolProblem
+
+MAX_CHANGED = 8
+NEWLINE = r"(?>\r\n|\n|\r)"  # taken apart, blank lines of Windows would take exponential time
+_LIST_MARK = re.compile(r"\s*(?:(?:[-*+]|\d+[.)])(?:\s+\[[ xX]\])?\s*)?")
+_COMMENTS = re.compile(r"\s*(?:<!--(?:(?!-->).)*-->\s*)*")
+_MAX_SHOWN = 3
+_LONGEST_SHOWN = 160
+
+
+def replace_passage(
+    text: str, find: str, replace: str, *, everywhere: bool = False
+) -> tuple[str, int]:
+    """Replace the only passage that matches `find`, or the word `find` everywhere. Returns the text
+    and the first changed line's number.
+
+    Everything else stays, newlines and blanks included. Raises ToolProblem when the passage is
+    missing or occurs more than once, with the places, and when it is only the name of a value.
+    """
+    find, replace = _normalize_newlines(find), _normalize_newlines(replace)
+    if not find.strip():
+        raise ToolProblem("find is empty: copy the text that is to be changed into it.")
+    if find == replace:
+        raise _same_problem(text, find)
+    exact = re.compile(NEWLINE.join(map(re.escape, find.split("\n"))))
+    for pattern, strict in ((exact, True), (_tolerant_pattern(find), False)):
+        matches = _whole_words(text, list(pattern.finditer(text)))
+        if len(matches) > 1 and everywhere:
+            return re.sub(rf"\b{find}\b", replace, text), _line_of(text, matches[0].start())
+        if len(matches) > 1:
+            raise _ambiguous_problem(text, [match.start() for match in matches])
+        if matches:
+            start, end = matches[0].span()
+            if replace and _is_name_of_value(text, start, end, replace):
+                raise _misplaced_problem(text, start, "find is only the name of a value.")
+            if column := _other_column(text, start, find.strip(), replace.strip()):
+                reason = f"{replace.strip()} belongs into the column {column}."
+                raise _misplaced_problem(text, start, reason)
+            if not strict:
+                replace = replace.strip("\n").strip(" \t")
+            new = replace.replace("\n", _newline_of(text))
+            if text[start:end] == new:
+                raise ToolProblem("That is how it already stands; nothing would change.")
+            only_mark = _LIST_MARK.fullmatch(new) and text[start:end].lstrip().startswith(
+                new.strip()
+            )
+            if only_mark and _is_whole_line(text, start, end):  # no empty line or item stays
+                rest = re.match(rf"[^\r\n]*{NEWLINE}?", text[end:])
+                start = text.rfind("\n", 0, start) + 1
+                new, end = "", end + (rest.end() if rest else 0)
+            return text[:start] + new + text[end:], _line_of(text, start)
+    raise _missing_problem(text, find, replace)
+
+
+def with_newline(text: str) -> str:
+    text = text.replace("\r\n", "\n")
+    return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+def append_text(old: str, text: str) -> str:
+    """Append a text on lines of its own. Behind a table, a line with a comma less than the table
+    has columns is a row of it, which a small model writes so. Raises ToolProblem for an empty text.
+    """
+    lines = old.splitlines()
+    if lines and lines[-1].startswith("|") and "|" not in text:
+        cells = [cell.strip() for cell in text.strip().split(",")]
+        if len(cells) == len([*table_rows(lines)][-1][1]) and "\n" not in text.strip():
+            text = f"| {' | '.join(cells)} |"
+    newline = "\r\n" if "\r\n" in old else "\n"
+    start = old + (newline if old and not old.endswith(("\n", "\r")) else "")
+    new = start + with_newline(text.lstrip("\n") if old else text).replace("\n", newline)
+    if new == start:
+        raise ToolProblem("text is empty: nothing to append.")
+    return new
+
+
+def count_lines(text: str) -> str:
+    lines = len(text.splitlines())
+    return f"{lines} line{'' if lines == 1 else 's'}"
+
+
+def format_diff_lines(old: str, new: str) -> str:
+    """The changed lines with - and +, for the model to check."""
+    before, after = old.splitlines(), new.splitlines()
+    start = count_same(before, after)
+    before, after = before[start:], after[start:]
+    end = count_same(before[::-1], after[::-1])
+    before, after = before[: len(before) - end], after[: len(after) - end]
+    if len(before) == len(after):
+        pairs = (pair for pair in zip(before, after, strict=True) if pair[0] != pair[1])
+        lines = [line for old, new in pairs for line in (f"- {old}", f"+ {new}")]
+    else:
+        lines = [*(f"- {line}" for line in before), *(f"+ {line}" for line in after)]
+    if len(lines) > MAX_CHANGED:
+        more = f"... {len(lines) - MAX_CHANGED + 1} more changed lines"
+        lines = [*lines[: MAX_CHANGED - 1], more]
+    return "\n".join(line[:200] for line in lines)
+
+
+def _whole_words(text: str, matches: list[re.Match[str]]) -> list[re.Match[str]]:
+    """Pick the only match that neither begins nor ends inside a word; else return all matches."""
+    whole = [
+        match
+        for match in matches
+        if not re.fullmatch(r"\w\w", text[match.start() - 1 : match.start() + 1])
+        and not re.fullmatch(r"\w\w", text[match.end() - 1 : match.end() + 1])
+    ]
+    return whole if len(whole) == 1 else matches
+
+
+def _normalize_newlines(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _tolerant_pattern(find: str) -> re.Pattern[str]:
+    """Match the words as given, with any blanks between them, around lines, and any blank lines."""
+    lines = [line.split() for line in find.strip().split("\n") if line.strip()]
+    between = rf"[ \t]*(?:{NEWLINE}[ \t]*)+"
+    return re.compile(between.join(r"[ \t]+".join(map(re.escape, words)) for words in lines))
+
+
+def _whole_lines_pattern(text: str) -> re.Pattern[str]:
+    return re.compile(rf"(?m)^[ \t]*{_tolerant_pattern(text).pattern}[ \t]*\r?$")
+
+
+def _newline_of(text: str) -> str:
+    found = re.search(NEWLINE, text)
+    return found[0] if found else "\n"
+
+
+def _line_of(text: str, at: int) -> int:
+    return len(re.findall(NEWLINE, text[:at])) + 1
+
+
+def is_renamed(find: str, replace: str, request: str) -> bool:
+    """Return True when a request names two words like those of a program, such as parse_dt, one of
+    which becomes the other: then it is changed everywhere."""
+    return all(
+        re.fullmatch(r"[^\W\d]\w*", word) and re.search(rf"\b{word}\b", request)
+        for word in (find, replace)
+    ) and bool(re.search(r"[a-z0-9]_|_[a-z0-9]|[a-z][A-Z]", find))
+
+
+def _is_name_of_value(text: str, start: int, end: int, replace: str) -> bool:
+    """Return True for a passage that is all that stands in front of a colon or a sign "=" in its
+    line, with a value behind it, when what replaces it has neither: a small model means the value.
+    """
+    before, after = text[:start].rpartition("\n")[2], re.split(NEWLINE, text[end:])[0]
+    begins = re.fullmatch(r"[ \t]*(?:[-*+][ \t]+)?[*\"'\[]*", before)
+    has_value = re.match(r"[*\"'\]]*[ \t]*(?::|=(?!=))[ \t*]*\S", after)
+    is_word = re.search(r"[^\W\d]", text[start:end])  # "10" is no name in "10:30"
+    return bool(begins and has_value and is_word) and not re.search("[:=]", replace)
+
+
+def _other_column(text: str, start: int, find: str, replace: str) -> str:
+    """Return the heading of another column of the table, where a cell is to become what stands in
+    that column alone; "" for none."""
+    rows = [*table_rows(text.splitlines())]
+    number = _line_of(text, start) - 1
+    here = next(((heads, cells) for at, heads, cells in rows if at == number), ([], []))
+    if find not in here[1]:
+        return ""
+    table = [cells for _, heads, cells in rows if heads is here[0]]
+    places = {at for cells in table for at, cell in enumerate(cells) if cell == replace}
+    return here[0][min(places)] if places and here[1].index(find) not in places else ""
+
+
+def _misplaced_problem(text: str, start: int, reason: str) -> ToolProblem:
+    number = _line_of(text, start)
+    line = re.split(NEWLINE, text)[number - 1]
+    return ToolProblem(
+        f"{reason} The nearest lines:\n{number}: {_shorten(line)}\nCopy one exactly."
+    )
+
+
+def _ambiguous_problem(text: str, starts: list[int]) -> ToolProblem:
+    lines = re.split(NEWLINE, text)
+    numbers = [_line_of(text, start) for start in starts[:10]]
+    shown = "\n".join(f"{n}: {_shorten(lines[n - 1])}" for n in dict.fromkeys(numbers[:_MAX_SHOWN]))
+    return ToolProblem(
+        f"find fits {len(starts)} places, lines {', '.join(map(str, numbers))}:\n{shown}\n"
+        "Put more of the text around the right one into find and replace."
+    )
+
+
+def _missing_problem(text: str, find: str, replace: str) -> ToolProblem:
+    already = _whole_lines_pattern(replace).search(text) if replace.strip() else None
+    if already:
+        at = _line_of(text, already.start())
+        return ToolProblem(
+            f"find is not in the file, but the text of replace already stands in line {at}."
+        )
+    near = _nearest_lines(text, find)
+    if find.strip() == replace.strip() or (not near and find.strip() in replace):
+        return ToolProblem("find is not in the file; append_file adds a text to it.")
+    if not near:
+        return ToolProblem("find is not in the file. Read the file and copy the text exactly.")
+    return ToolProblem(f"find is not in the file. The nearest lines:\n{near}\nCopy one exactly.")
+
+
+def _is_whole_line(text: str, start: int, end: int) -> bool:
+    """Return True when nothing but a list's mark and a comment stand beside a passage in its
+    lines."""
+    before, after = text[:start].rpartition("\n")[2], re.split(NEWLINE, text[end:])[0]
+    return bool(_LIST_MARK.fullmatch(before) and _COMMENTS.fullmatch(after))
+
+
+def _same_problem(text: str, find: str) -> ToolProblem:
+    same = "find and replace are the same; nothing would change."
+    if not _tolerant_pattern(find).search(text):  # a small model gives what is to be added twice
+        return ToolProblem(f"{same} This text is not in the file; append_file adds it.")
+    return ToolProblem(
+        f"{same} The nearest lines:\n{_nearest_lines(text, find)}\nCopy one as find."
+    )
+
+
+def _nearest_lines(text: str, find: str) -> str:
+    wanted = max(find.split("\n"), key=lambda line: len(line.strip())).strip().casefold()
+    words = set(re.findall(r"\w+", wanted))
+    scored = []
+    for number, line in enumerate(re.split(NEWLINE, text)[:20_000], 1):
+        shared = len(words & set(re.findall(r"\w+", line.casefold())))
+        if shared:
+            scored.append((shared, -number, line))
+    best = sorted(scored, reverse=True)[:50]
+    ranked = sorted(
+        best,
+        key=lambda hit: difflib.SequenceMatcher(None, wanted, hit[2].strip().casefold()).ratio(),
+        reverse=True,
+    )
+    return "\n".join(f"{-number}: {_shorten(line)}" for _, number, line in ranked[:_MAX_SHOWN])
+
+
+def _shorten(line: str) -> str:
+    return line if len(line) <= _LONGEST_SHOWN else f"{line[:_LONGEST_SHOWN]} ..."
