@@ -13,6 +13,7 @@ from openclaw import types
 from openclaw.frozen import frozen
 from openclaw.nlp.classifier import read_message
 from openclaw.nlp.dates import find_named_day, parse_day
+from openclaw.nlp.words import content_words
 from openclaw.security.untrusted import break_tokens, defuse, plain_source
 from openclaw.storage.home import Home
 from openclaw.storage.text import text_or_none, without_comments
@@ -92,8 +93,11 @@ class KnowledgeTools:
                 return self._remove_list(list or item)
             case "change" if item and items:
                 old = self._find_todo(item, self.todos.items(), list, "change")
+                text = self._new_words(old, " ".join(" ".join(items).split()))
+                if text == old.text:
+                    raise ToolProblem(f"{text} stands there already; nothing would change.")
                 self._note_before()
-                new = self.todos.set_text(old.id, " ".join(items))
+                new = self.todos.set_text(old.id, text)
                 told = f"Changed: {old.text} is now {new.text}."
                 return f"{told}\n{_list_lines(new.list, self.todos.items())}"
         texts = items or ([item] if item else [])
@@ -188,6 +192,19 @@ class KnowledgeTools:
         if not read_message(self.turn_changes.request).lacks("several"):
             return ""  # it may be the day of another to-do
         return day if parse_day(day, date.today()) else ""
+
+    def _new_words(self, old: Todo, text: str) -> str:
+        """The new words of a to-do. Where the request gives it another day and the model has only
+        the order to do so ("Move the upgrade to next Monday"), its words stay."""
+        request = self.turn_changes.request
+        day = find_named_day(request)
+        if not day or not parse_day(day, date.today()):
+            return text
+        new = [
+            word for word in content_words(text) if word not in content_words(f"{old.text} {day}")
+        ]
+        ordered = not new or (len(new) == 1 and new[0] in content_words(request))
+        return f'{old.text} due:"{day}"' if ordered else text
 
     def _change(self, action: Action, texts: Sequence[str], name: str) -> str:
         items = self.todos.items()

@@ -216,6 +216,25 @@ def test_changing_the_words_of_one(world: World) -> None:
         "Changed: olive oil is now sesame oil.\nGroceries:\n- bread\n- sesame oil"
     )
     assert not world.todo("change", item="bread").ok
+    same = world.todo("change", item="bread", items=["bread "])
+    assert (same.ok, same.text) == (False, "bread stands there already; nothing would change.")
+
+
+@pytest.mark.parametrize(
+    ("request_", "words", "line"),
+    [
+        ("move the oil to 4 december", "Move the oil to 4 December", "olive oil due:2026-12-04"),
+        ("move the oil to 4 december", "olive oil on 4 december", "olive oil due:2026-12-04"),
+        ("it is sesame oil, by 4 december", "sesame seed oil", "sesame seed oil"),
+        ("call it oil for cooking", "cooking oil", "cooking oil"),
+    ],
+)
+def test_a_to_do_that_is_moved_to_another_day_keeps_its_words(
+    world: World, request_: str, words: str, line: str
+) -> None:
+    world.turn_changes.request = request_
+    assert world.todo("change", item="olive oil", items=[words]).ok
+    assert line in world.text()
 
 
 def test_removing_one_and_a_list(world: World) -> None:
