@@ -6,6 +6,7 @@ from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from importlib import import_module
+from itertools import islice
 from threading import Timer
 from types import ModuleType
 from typing import Any
@@ -38,12 +39,21 @@ from openclaw.memory.todos import Todos, parse_todos
 from openclaw.messages import NO_RECORD, Entry, Material, Prompt, TurnRecord
 from openclaw.models.base import ModelCard
 from openclaw.models.profile import reply_limits, window_notice
-from openclaw.nlp.intent import FILE, QUESTION_MARK, Cues, read_cues, split_request
+from openclaw.nlp.classifier import read_message
+from openclaw.nlp.intent import (
+    FILE,
+    QUESTION_MARK,
+    Cues,
+    is_small_talk,
+    read_cues,
+    split_request,
+)
 from openclaw.receipt import TODO_FILE, Receipt, make_receipt
 from openclaw.security.audit import Audit
 from openclaw.security.masking import disarm_masks, masked_names
 from openclaw.security.untrusted import draw_nonce
 from openclaw.sessions.session import Session, mask_entry, mask_session, newest_turn, without
+from openclaw.storage.home import Home
 from openclaw.storage.text import read_text
 from openclaw.tools.memory_tools import show_passage
 from openclaw.tools.paths import visible_files
@@ -60,6 +70,8 @@ SENT_SECONDS = 0.02
 """After this time the request has been sent."""
 MAX_EARLIER = 8
 """Messages of the conversation that may say which to-do is meant."""
+MAX_LISTED = 1_000
+"""Files of the workspace whose names are compared with a prompt: they take some milliseconds."""
 MAX_TODOS = 8
 """Open to-dos that go with a question about which no file says anything, as they may be its answer
 in whatever words and language it is asked, and with what may be about one of them."""
@@ -200,6 +212,8 @@ def prepare_turn(
     )
     user = Entry("user", text, context=context, at=timestamp(), images=images).with_record(record)
     provenance.inherit()
+    if any(each["path"] in cues.meant for each in passages):
+        cues = replace(cues, meant=())
     turn = RunningTurn(user, rules, cues, has_passages=bool(fenced), skill=instructions)
     if orders:  # one after the other, each by the words that are about it
         turn.cues, turn.orders_left = orders[0][1], orders[1:]
@@ -374,14 +388,27 @@ def read_todos(open_home: OpenHome) -> tuple[Todos, Mapping[str, str]]:
 def find_cues(
     open_home: OpenHome, text: str, turn_skills: TurnSkills, todos: Todos, earlier: str = ""
 ) -> Cues:
-    """Return the cues of a prompt that comes after what was said `earlier`. The home's files are
-    listed only for a prompt that may name one: there may be thousands."""
+    """Return the cues of a prompt that comes after what was said `earlier`. All of the home's files
+    are listed only for a prompt that may name one: there may be thousands."""
     home, files = open_home.home, []
     if FILE.search(text):
         files = [home.relative(path) for path in visible_files(home, home.root)]
+    elif not is_small_talk(read_message(text)):  # it may say what a file is about
+        files = _files_of_workspace(home)
     done = [todo.text for todo in todos.items if todo.done]
     skills, lists = turn_skills.blurbs, todos.lists
     return read_cues(text, files, skills, lists, todos.open_texts(), done, earlier)
+
+
+def _files_of_workspace(home: Home) -> list[str]:
+    """Return the paths of files in the workspace, some thousand at most, without those of the head;
+    none when it is a link out of the home."""
+    try:
+        folder = home.inside("workspace")
+    except ToolProblem:
+        return []
+    found = map(home.relative, islice(visible_files(home, folder), MAX_LISTED))
+    return [path for path in found if path not in SOURCES.values()]
 
 
 def _split_prompt(
@@ -393,8 +420,10 @@ def _split_prompt(
     earlier: str,
 ) -> tuple[list[tuple[str, Cues]], list[tuple[str, Cues]]]:
     """Return what a prompt that wants several things orders and asks, each with its cues."""
-    whole = cues.asks or cues.skill or cues.named or cues.errands.tools
-    ordered, asked = ([], []) if whole else split_request(text, todos.open_texts())
+    if cues.done and len(cues.whole) > 1 and not cues.parts:
+        return [(f"tick {each}", replace(cues, whole=(each,))) for each in cues.whole], []
+    one = cues.asks or cues.skill or cues.named or cues.errands.tools
+    ordered, asked = ([], []) if one else split_request(text, todos.open_texts())
     questions = [
         (words, find_cues(open_home, words, turn_skills, todos, earlier)) for words in asked
     ]
@@ -481,7 +510,8 @@ def _make_receipt(open_home: OpenHome, turn_changes: TurnChanges) -> Receipt:
 
 def _sums_beside(open_home: OpenHome, passage: Mapping[str, Any]) -> str:
     """What the tables add up to of which a passage has a row: it may lack the others."""
-    text = _current_text(open_home, passage["path"]) if "|" in passage["text"] else None
+    has_rows = "|" in passage["text"] or passage["path"].endswith(".csv")
+    text = _current_text(open_home, passage["path"]) if has_rows else None
     sums = show_sums(text or "", passage["start_line"], passage["end_line"])
     return open_home.masker.mask(sums)
 

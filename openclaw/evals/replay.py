@@ -29,7 +29,8 @@ from openclaw.evals.recorded import RecordedTurn
 from openclaw.evals.replay_compare import ReplayedTurn, ReplayResult, compare
 from openclaw.evals.replay_home import ReplayHome, with_memory_of
 from openclaw.messages import Entry, TurnRecord
-from openclaw.nlp.intent import Cues, Errands
+from openclaw.nlp.errands import Errands
+from openclaw.nlp.intent import Cues
 from openclaw.receipt import FileChange, Receipt
 from openclaw.security.audit import Audit
 from openclaw.sessions.session import Session, SessionState, mask_entry, turn_starts

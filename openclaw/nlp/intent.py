@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
+from pathlib import Path
 from typing import Any
 
 from openclaw.frozen import frozen
 from openclaw.nlp.classifier import LANGUAGES, Labels, language_of, read_message
+from openclaw.nlp.errands import FIGURE, Errands, command_for, find_expression, read_errands
 from openclaw.nlp.relevance import (
     LONGEST_ABOUT,
     Blurb,
@@ -23,12 +25,13 @@ from openclaw.nlp.relevance import (
     nearest_unlisted,
     rank_blurbs,
 )
-from openclaw.nlp.words import content_words
+from openclaw.nlp.words import content_words, has_negation
 
 FILE = re.compile(r"(?<![\w/@.:-])(?:[\w-]+/)*[\w-][\w.-]*\.(?=\w*[A-Za-z])\w{1,8}(?![\w/])")
 DOMAIN = re.compile(r"\.(?:com|org|net|io|dev|eu|de|at|ch|fr|es|uk|edu|gov)$", re.I)
 NOT_A_FILE = re.compile(r"(?:v?\d+(?:\.\d+)+[a-z]{1,4}\d*|[a-z]\.[a-z]|.*\.\..*)$", re.I)
 """9.30am, 2.5GB, 3.14rc1, e.g and well...so look like a file's name."""
+MAX_BY_TOPIC = 2
 MAX_NAMES = 20
 """So many names of files are looked up: a pasted log has hundreds, and each costs a line."""
 REMEMBER = re.compile(
@@ -103,6 +106,11 @@ HARDLY = 0.05
 660 messages of authors not seen that surely ask for to-dos and order nothing with so much as this
 probability, 6 want something done too. Of 19 that want a memory forgotten and are surely taken to
 want a to-do removed, 14 are more likely to want the first, and 42 of 684 that want the second."""
+LONGEST_NOTE = 200
+"""Characters of a note of the day that is kept in its own words."""
+MAY_KEEP = 0.15
+"""A note of the day that is so likely to be meant for memory goes there. Of 37 messages of authors
+not seen 34 are meant so, and three are notes of the day all the same."""
 LIKELY = 0.5
 """An order that is so likely to be about to-dos or memories gets a line that names the tool: of
 6,904 messages of authors not seen 80 % are about just that. It gets no tool that runs programs
@@ -121,20 +129,6 @@ LETTERS_OF_A_LANGUAGE = 12
 
 
 @frozen
-class Errands:
-    """What a request wants of the web or of programs.
-
-    urls     addresses that it names
-    command  a quoted command that it says to run
-    tools    tools that it asks for by what they do; the first one is for the first step
-    """
-
-    urls: tuple[str, ...] = ()
-    command: str = ""
-    tools: tuple[str, ...] = ()
-
-
-@frozen
 class Cues:
     """What the words of a request say about its intent.
 
@@ -143,6 +137,7 @@ class Cues:
     named        paths of existing files that it names
     missing      file names in it that do not exist
     similar      paths of files with nearly such a name
+    meant        paths of files whose name says what it is about
     skill        a skill whose name or example it says
     offered      a skill that only shares words with it
     lists        to-do lists that it names, also a new one
@@ -151,9 +146,11 @@ class Cues:
     new_list     it may name a list that is not there yet
     todos        it is about to-dos
     done         it says that a to-do is done
+    whole        open to-dos of which it has all content words
     unclear      it may want a to-do ticked, changed or removed, and none has its words
     changes      what may be done to its to-dos: actions of the tool `todo`
     runs         it may want a program run
+    command      what runs the program of the home that it names
     takes_out    it wants a line of a file taken out
     adds         it wants something on a list, and no other change of a list
     fact         what it says to remember, in its own words
@@ -175,6 +172,7 @@ class Cues:
     named: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     similar: tuple[str, ...] = ()
+    meant: tuple[str, ...] = ()
     skill: str = ""
     offered: str = ""
     lists: tuple[str, ...] = ()
@@ -182,9 +180,11 @@ class Cues:
     new_list: bool = True
     todos: bool = False
     done: bool = False
+    whole: tuple[str, ...] = ()
     unclear: bool = False
     changes: tuple[str, ...] = ("add", "done", "undone", "change", "remove", "remove_list")
     runs: bool = True
+    command: str = ""
     takes_out: bool = False
     adds: bool = False
     fact: str = ""
@@ -223,6 +223,8 @@ def read_cues(
     lists, `todos` the texts of the open to-dos and `others` those of the done ones, `earlier` what
     was said before."""
     lines, named, missing, similar = _find_files(request, files)
+    meant = [] if named or missing else _find_by_topic(request, files)
+    lines += [f"File that may fit: {path}" for path in meant]
     read = read_message(request)
     asks = only_asks(request)
     orders = read.has("orders") and not asks
@@ -236,7 +238,8 @@ def read_cues(
     about_lists = bool(said & LIST_WORDS or joined) and not named
     matching = [] if named else _matching_todos(request, todos)
     words = set(content_words(request))
-    is_there = any(words.issuperset(content_words(text)) for text in matching)
+    whole = [text for text in matching if words.issuperset(content_words(text))]
+    is_there = bool(whole)
     likeliest = max(read.probabilities[label] for label in TO_CHANGE)
     done = bool(matching and outright and not read.lacks("todo_done"))
     if not asked_lists and outright:
@@ -247,14 +250,19 @@ def read_cues(
     # "make a note called a.md" is about a file, "remember that it is in a.md" is not.
     about_file = missing and not SAYS_THAT.search(request)
     fact = "" if asks or about_file else _fact_to_remember(request)
+    note = "" if fact or about_file or not outright else _note_of_day(request, read)
+    fact = fact or note
     builder = [] if about_todos or fact else rank_blurbs(request, skills)
     wanted = read_errands(request)
+    runs_file = len(named) == 1 and read.has("program") and not (wanted.command or wanted.urls)
+    runs_file = runs_file and wanted.tools in ((), ("run_shell",))
     if named or wanted.tools:  # needs no skill, unless the request names one
         builder = [each for each in builder if each.name in said]
     skill = next((each.name for each in builder if is_clear_match(request, each)), "")
     # "take out the old garage": a memory, where no to-do has such words
     perhaps = read.has("todo_remove") and read.probabilities["forget"] >= HARDLY and not matching
-    if not (builder or fact or named or perhaps) and read.has(*TODO_LABELS):
+    about_page = meant and not matching and (asks or read.best(*TODO_LABELS) != "todo_add")
+    if not (builder or fact or named or perhaps or about_page) and read.has(*TODO_LABELS):
         about_todos = True
     language = _other_language(request)
     lines += [f"{name} is a to-do list." for name in asked_lists if about_lists and name in lists]
@@ -274,7 +282,8 @@ def read_cues(
             if each.name != skill and each != offered
         ]
         lines += [f"Skill that may fit: {each.line(LONGEST_ABOUT)}" for each in near]
-    surer = named or missing or skill or fact or wanted.tools
+    on_page = meant and read.probabilities["file"] >= MAY_ORDER
+    surer = named or missing or skill or fact or wanted.tools or on_page
     likely = _find_likely(read) if outright and not surer else ""
     likely = "" if is_there and likely == "todo_add" else likely
     lines += [f"Tool that may fit: {LIKELY_TOOLS[likely]}"] if likely and not about_todos else []
@@ -285,6 +294,7 @@ def read_cues(
         named=tuple(dict.fromkeys(named)),
         missing=tuple(missing),
         similar=tuple(similar),
+        meant=tuple(meant),
         skill=skill,
         offered=offered.name if offered else "",
         lists=tuple(asked_lists) if about_lists or read.has("todo_list") else (),
@@ -292,8 +302,10 @@ def read_cues(
         new_list=new_list,
         todos=about_todos,
         done=done,
+        whole=() if has_negation(request) else _without_parts(whole),
         unclear=not (matching or named) and likeliest >= MAY_CHANGE,
         changes=likely_acts,
+        command=command_for(named[0]) if runs_file else "",
         runs=not likely or read.probabilities["program"] >= HARDLY,
         takes_out=bool(named) and read.has("todo_remove"),
         adds=about_todos
@@ -303,7 +315,7 @@ def read_cues(
         fact=fact,
         remembers=outright and read.has("remember") and not (about_todos or surer),
         forgets=outright and (read.has("forget") or perhaps) and not (about_todos or surer),
-        today=bool(TODAY.search(request)),
+        today=bool(note or TODAY.search(request)),
         expression=find_expression(request, only_percentages=bool(FILE.search(request))),
         sums=read.has("sum")
         and not (named or read.lacks("asks"))
@@ -347,6 +359,7 @@ SEVERAL = 0.4
 """Of 119 messages of the training data that are split without it, the 62 that want one thing are
 less likely to want several, none of the other 57 is. The pieces alone do not tell: "has Jonas any
 allergies? I want to bake for him"."""
+NUMBERED = re.compile(r"([^\W\d]{3,}) +#?(\d+)\b")
 PART_WORDS = 3
 """Fewer words are no request of their own: "eggs, milk and bread"."""
 
@@ -428,15 +441,31 @@ def _find_files(
     return lines, named, missing, similar
 
 
+def _find_by_topic(request: str, files: Sequence[str]) -> list[str]:
+    """Return the paths of the files whose name says a topic of the request: "invoices.csv" for
+    "which invoices are unpaid". None where many do."""
+    names = [path for path in files if path.startswith("workspace/")]
+    said = _with_half_of_words(request, {path: Path(path).stem for path in names})
+    return said if len(said) <= MAX_BY_TOPIC else []
+
+
 def _matching_todos(request: str, todos: Sequence[str]) -> list[str]:
     """Return the open to-dos of which the request has at least half the content words."""
+    return _with_half_of_words(request, {text: text for text in todos})
+
+
+def _with_half_of_words(request: str, texts: Mapping[str, str]) -> list[str]:
+    """Return the keys of the texts of which a request has at least half the content words."""
     said = set(content_words(request))
-    found = []
-    for text in todos:
-        words = set(content_words(text))
-        if words and len(words & said) * 2 >= len(words):
-            found.append(text)
-    return found
+    counted = {key: set(content_words(text)) for key, text in texts.items()}
+    return [key for key, words in counted.items() if words and len(words & said) * 2 >= len(words)]
+
+
+def _without_parts(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the texts without those whose words another one has too: "call Tom" is a part of "call
+    Tom about the car"."""
+    words = {text: {*content_words(text)} for text in texts}
+    return tuple(text for text in texts if not any(words[text] < words[other] for other in texts))
 
 
 def _names_no_todo(
@@ -451,7 +480,8 @@ def _names_no_todo(
         return False
     if len(todos) < 2 or best == "todo_change" or read.probabilities[best] < MAY_CHANGE:
         return False
-    words = {word for text in (*todos, *others) for word in content_words(text)}
+    texts = [text for text in (*todos, *others) if not _has_other_number(request, text)]
+    words = {word for text in texts for word in content_words(text)}
     if words.intersection(content_words(f"{request}\n{earlier}")):
         return False
     for said in content_words(request)[:40]:  # each is compared in spelling
@@ -459,6 +489,12 @@ def _names_no_todo(
         if difflib.get_close_matches(said, near, 1, NEAR_SPELLING):
             return False
     return language_of(request) == language_of("\n".join(todos)) != ""
+
+
+def _has_other_number(request: str, text: str) -> bool:
+    """Return True when both number the same word, and not alike: "invoice 103", "invoice 106"."""
+    asked, told = ({*NUMBERED.findall(each.casefold())} for each in (request, text))
+    return {w for w, _ in asked} & {w for w, _ in told} != set() and not asked & told
 
 
 def _todo_actions(request: str, read: Labels, *, is_there: bool) -> tuple[str, ...]:
@@ -494,7 +530,13 @@ def _find_new_list(request: str) -> list[str]:
 
 
 def _find_joined_list(request: str, lists: Sequence[str]) -> list[str]:
-    """Return the to-do lists whose name begins a word for a list, else that word, or nothing."""
+    """Return the to-do lists whose name begins a word for a list, or in languages that join words
+    any longer word ("Einkaufszettel"); else a word for a list, or nothing."""
+    if language_of(request) in ("de", "nl"):
+        longer = [word.casefold()[:-2] for word in re.findall(r"\w{6,}", request)]
+        known = [name for name in lists if any(w.startswith(name.casefold()) for w in longer)]
+        if known:
+            return known
     found = JOINED_LIST.search(request)
     if not found or NOT_A_LIST_NAME.search(found["name"]):
         return []
@@ -513,88 +555,17 @@ def _fact_to_remember(request: str) -> str:
     return fact[:1].upper() + fact[1:]
 
 
+def _note_of_day(request: str, read: Labels) -> str:
+    """Return a note of the day that may be meant for memory, as a sentence: a small model writes
+    what stands beside it. "Log 3 hours for Ada", "for the journal: it rained"."""
+    text = " ".join(request.split())
+    is_meant = read.has("day_note") and read.probabilities["remember"] >= MAY_KEEP
+    note = (text.partition(": ")[2] or text) if is_meant and len(text) <= LONGEST_NOTE else ""
+    return note[:1].upper() + note[1:]
+
+
 def _other_language(request: str) -> str:
     """Return the name of the language of a request, "" for English and when it is not sure."""
     code = language_of(request)
     few = sum(map(str.isalpha, request)) < LETTERS_OF_A_LANGUAGE and code not in ("zh", "ja")
     return "" if few or code in ("", "en") else LANGUAGES[code]
-
-
-URL = re.compile(r"\bhttps?://[^\s<>\"'`|\\^{}\[\]]+", re.I)
-URL_END_MARKS = ".,;:!?)"
-QUOTED_COMMAND = re.compile(
-    r"\b(?:run|execute|call|start|type|f\u00fchre|starte)\b[^`.\n]{0,40}`(?P<command>[^`\n]+)`",
-    re.I,
-)
-SHELL = re.compile(
-    r"\b(?:shell|terminal|bash|command line|shell command|console)\b|"
-    r"\b(?:run|execute)\b[^.\n]{0,30}\b(?:commands?|scripts?|program)\b|"
-    r"\b(?:run|execute)\b[^.\n]{0,20}\.(?:sh|bash)\b",
-    re.I,
-)
-PYTHON = re.compile(
-    r"\b(?:with|in|use|using|by|run|write|mit|nimm)\b(?: (?:some|a|the|short|little))* python\b",
-    re.I,
-)
-WEB = re.compile(
-    r"\b(?:search|look|find|check|browse|ask)\b[^.\n]{0,40}\b(?:web|internet|online)\b|"
-    r"\bgoogle\b(?! \w*(?:drive|docs|account))|\bim (?:web|internet|netz)\b",
-    re.I,
-)
-
-
-def read_errands(request: str) -> Errands:
-    """Return what a request wants of the web or of programs."""
-    urls = tuple(dict.fromkeys(url.rstrip(URL_END_MARKS) for url in URL.findall(request)))
-    quoted = QUOTED_COMMAND.search(request)
-    without = URL.sub(" ", request)
-    tools = {
-        "fetch_url": bool(urls),
-        "run_shell": bool(quoted or SHELL.search(without)),
-        "run_python": bool(PYTHON.search(without)),
-        "web_search": not urls and bool(WEB.search(without)),
-    }
-    command = quoted["command"].strip() if quoted else ""
-    return Errands(urls, command, tuple(name for name, asked in tools.items() if asked))
-
-
-OPERATORS = {
-    "+": ("+", "plus"),
-    "-": ("-", "minus", "less"),
-    "*": ("*", "x", "\u00d7", "times", "multiplied by", "mal", "fois", "por", "per"),
-    "/": ("/", "\u00f7", "divided by", "over", "geteilt durch"),
-}
-NUMBER = r"(?<![\w.,:/(-])(\d+(?:\.\d+)?)"
-LAST_NUMBER = r"(\d+(?:\.\d+)?)(?!\w|[.,:/-]\d)"
-OPERATOR = "|".join(re.escape(word) for words in OPERATORS.values() for word in words)
-FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
-SUM = re.compile(rf"{NUMBER}\s*({OPERATOR})\s*{LAST_NUMBER}", re.I)
-PERCENTAGE = re.compile(rf"{NUMBER}\s*(?:%|percent|prozent)\s*(?:of|von)\s*{LAST_NUMBER}", re.I)
-UNSURE_SIGNS = frozenset("- / less por per over".split())
-"""Signs of ranges, dates, phone numbers and rates too: they mean a sum only when one is asked."""
-WORK_OUT = re.compile(
-    r"(?:^|\b(?:what(?:'s| is)|how much is|calculate|compute|work out|was ist|wie ?viel ist|"
-    r"combien font|cu\u00e1nto es|quanto fa))\W*$",
-    re.I,
-)
-
-
-def find_expression(request: str, *, only_percentages: bool = False) -> str:
-    """Return the sum of two numbers that a request spells out, for `calculate`; "" for none, and
-    where there are other figures, which belong to the sum or mean something else.
-    `only_percentages` allows only "12 % of 300"; other numbers may belong to a file."""
-    percentage = PERCENTAGE.search(request)
-    found = percentage or (None if only_percentages else SUM.search(request))
-    if not found:
-        return ""
-    before = request[: found.start()]
-    if re.search(r"\d", before + request[found.end() :]):
-        return ""
-    if percentage:
-        return f"{percentage.group(1)} / 100 * {percentage.group(2)}"
-    left, word, right = found.groups()
-    spaced = before or " " in found.group()
-    if word.lower() in UNSURE_SIGNS and not (spaced and WORK_OUT.search(before)):
-        return ""
-    sign = next(sign for sign, words in OPERATORS.items() if word.lower() in words)
-    return f"{left} {sign} {right}"

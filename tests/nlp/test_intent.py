@@ -226,6 +226,66 @@ def test_files_are_named_by_path_or_by_the_end_of_it(request_: str, named: tuple
         assert any(line.startswith("File: ") and path in line for line in found.lines)
 
 
+@pytest.mark.parametrize(
+    ("request_", "meant"),
+    [
+        ("which invoices are unpaid?", ("workspace/invoices.csv",)),
+        ("im stollen sollen 250 g butter sein", ("workspace/rezept-stollen.md",)),
+        ("what is open?", ()),
+        ("which invoices are in sent.md?", ()),
+        ("where is the hotel?", ()),
+    ],
+)
+def test_a_file_is_meant_when_its_name_says_the_topic(
+    request_: str, meant: tuple[str, ...]
+) -> None:
+    names = ("invoices.csv", "rezept-stollen.md", "hotel.md", "hotel-a.md", "hotel-b.md")
+    files = ["memory/invoices.md", *(f"workspace/{name}" for name in names)]
+    seen = read_cues(request_, files)
+    assert seen.meant == meant
+    assert [line for line in seen.lines if "may fit" in line] == [
+        f"File that may fit: {path}" for path in meant
+    ]
+
+
+def test_a_question_about_a_file_is_not_one_about_to_dos() -> None:
+    request_ = "which loans are overdue?"
+    assert read_cues(request_, []).todos
+    assert not read_cues(request_, ["workspace/loans.csv"]).todos
+    request_ = "the newsletter should say we close at 1 pm on 24 december, not noon"
+    assert read_cues(request_, []).todos
+    assert not read_cues(request_, ["workspace/newsletter.md"]).todos
+    request_ = "add 6 Jan, New Year reading, Felix to the events"
+    assert any("todo" in line for line in read_cues(request_, []).lines)
+    assert not any("todo" in line for line in read_cues(request_, ["workspace/events.md"]).lines)
+
+
+def test_to_dos_are_named_whole_by_all_of_their_words() -> None:
+    todos = ["Butter", "Kerzen", "Rosinen", "Call Tom", "Call Tom about the car"]
+    for request_, whole in (
+        ("butter und kerzen hab ich", ("Butter", "Kerzen")),
+        ("butter hab ich, kerzen noch nicht", ()),
+        ("i called tom about the car", ("Call Tom about the car",)),
+        ("the car is fine", ()),
+    ):
+        assert read_cues(request_, [], todos=todos).whole == whole
+
+
+@pytest.mark.parametrize(
+    ("request_", "command"),
+    [
+        ("run app/sums.py and tell me what it prints", "python3 workspace/app/sums.py"),
+        ("execute build.sh", "sh workspace/build.sh"),
+        ("what does sums.py do?", ""),
+        ("run the checks in test_sums.py", ""),
+        ("run trip.md", ""),
+    ],
+)
+def test_a_program_of_the_home_is_run_by_its_name(request_: str, command: str) -> None:
+    names = ("app/sums.py", "app/test_sums.py", "build.sh", "trip.md")
+    assert read_cues(request_, [f"workspace/{name}" for name in names]).command == command
+
+
 def test_a_missing_file_is_named_with_the_most_similar_one() -> None:
     found = cues_of("Read SUOL.md and zebra.md")
     assert found.named == () and found.missing == ("SUOL.md", "zebra.md")
@@ -407,6 +467,8 @@ def test_what_may_be_a_memory_to_forget_is_one_where_no_to_do_has_its_words() ->
         ("remove the oldest one", [], "", ("remove", "remove_list")),
         ("Delete all to-dos", [], "", ("remove", "remove_list")),
         ("Die Garage ist aufger\u00e4umt, bitte abhaken.", [], "", ("done",)),
+        ("invoice 103 got paid, tick it off", ["Pay invoice 104"], "", ()),
+        ("invoice 103 got paid, tick it off", ["Pay invoice 103"], "", ("done",)),
     ],
 )
 def test_no_to_do_is_ticked_that_has_no_word_of_what_was_said(
@@ -416,6 +478,13 @@ def test_no_to_do_is_ticked_that_has_no_word_of_what_was_said(
     seen = read_cues(request_, [], (), ["Shopping"], todos, others, earlier)
     assert seen.changes == acts and seen.todos
     assert (NO_SUCH_TODO in seen.lines) == (not acts)
+
+
+def test_a_note_of_the_day_that_is_to_be_kept_is_remembered() -> None:
+    seen = cues_of("log 3 hours for Brightleaf today")
+    assert (seen.fact, seen.today) == ("Log 3 hours for Brightleaf today", True)
+    assert cues_of("add to today's journal: demo went well").fact == "Demo went well"
+    assert not cues_of("Second at the quiz tonight, beaten by one point.").fact
 
 
 def test_a_note_in_a_file_is_no_fact_to_remember() -> None:
@@ -527,6 +596,15 @@ def test_a_word_that_ends_in_list_names_one_where_something_is_added(
     request_: str, lists: tuple[str, ...]
 ) -> None:
     assert cues_of(request_).lists == lists
+
+
+def test_a_longer_word_that_begins_with_a_list_names_it_where_words_are_joined() -> None:
+    for request_, lists in (
+        ("schreib noch zwei gl\u00e4ser marmelade auf den einkaufszettel", ("Einkauf",)),
+        ("schreib marmelade auf die aufgaben", ()),
+        ("add fix the workshop door", ()),
+    ):
+        assert read_cues(request_, [], lists=["Einkauf", "Work"]).lists == lists
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,12 @@ def step_schema(turn: RunningTurn, toolbox: Toolbox) -> Schema:
         meant = ("", "list", *turn.cues.changes)
         steps = [step for step in steps if _tool(step) != "todo" or _action(step) in meant]
         steps = [step for step in steps if turn.cues.runs or _tool(step) not in PROGRAMS]
+        if command := turn.cues.command:  # a small model writes another program in its place
+            steps = [
+                _narrow(s, {"command": [command]} if _tool(s) == "run_shell" else {})
+                for s in steps
+                if _tool(s) != "run_python"
+            ]
         if not turn.cues.new_list:  # a small model names a new list after the to-do
             known = {"list": turn.cues.known_lists}
             steps = [_narrow(s, known) if _action(s) == "add" else s for s in steps]
@@ -80,7 +86,8 @@ def _first_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     if cues.forgets and (finding := _only(changes, "memory_search", query=[turn.request])):
         return finding
     if cues.done and not cues.parts:
-        return _only(changes, "todo", action=["done"])
+        ticks = _only(changes, "todo", action=["done"])
+        return [_narrow(step, {"item": _those_in(cues.whole, step)}) for step in ticks]
     if cues.todos:
         adding = _only(changes, "todo", action=["add"], list=cues.lists or cues.known_lists)
         if cues.adds:
@@ -109,6 +116,8 @@ def _first_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     if cues.expression or cues.sums:
         spelt_out = {"expression": [cues.expression]} if cues.expression else {}
         return _only(looks, "calculate", **spelt_out)
+    if cues.asks and cues.meant:
+        return _only(looks, "read_file", path=cues.meant)
     if cues.asks:  # a small model reads another file in place of one that is missing
         missing = {"path": cues.missing}
         looks = [_narrow(step, missing) if _tool(step) == "read_file" else step for step in looks]
@@ -189,8 +198,10 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
         return [*unread, *(_narrow(s, new if _tool(s) == "write_file" else {}) for s in changes)]
     failed = {last.tool} if not last.ok and last.tool in WRITING else set()
     if failed and str(last.input.get("path")).endswith(TODO_FILE):
-        failed |= {"edit_file", "write_file"}  # what is appended to the list becomes a to-do
-    elif last.tool == "edit_file" and (lines := NEAREST.findall(last.output)):
+        # What is appended to the list becomes a to-do; another change is for its tool.
+        appends = _only(calls, "append_file", path=[TODO_FILE])
+        return [_answer(kind), *_only(calls, "todo"), *appends, *_only(calls, "remember")]
+    if last.tool == "edit_file" and (lines := NEAREST.findall(last.output)):
         # The text to find was not in the file: it can only be one of the lines shown.
         rows = [line for line in lines if line.startswith("|") and line.endswith("|")]
         others = [line for line in lines if line not in rows]
@@ -206,8 +217,8 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
 
 def _removals(turn: RunningTurn, calls: list[Schema], last: ToolUse) -> list[Schema]:
     """Return the calls that take out a line that the last call has shown, one with words of the
-    request, when it wants a memory forgotten or a line of a file taken out. Of a file it may be any
-    line, when none has such words."""
+    request, when it wants a memory forgotten or a line of a file taken out. Of memories it is the
+    one that was found first; of a file it may be any line, when none has such words."""
     lines: Sequence[tuple[str, str]] = ()
     if turn.cues.takes_out and last.tool == "read_file" and last.ok:
         path = str(last.input.get("path"))
@@ -216,6 +227,8 @@ def _removals(turn: RunningTurn, calls: list[Schema], last: ToolUse) -> list[Sch
         lines = FOUND_MEMORY.findall(last.output)
     said = {*content_words(FILE.sub(" ", turn.request))}
     meant = [each for each in lines if said.intersection(content_words(each[1]))]
+    if turn.cues.forgets:
+        meant = meant[:1]
     found: dict[str, list[str]] = {}
     for path, line in meant or (lines if turn.cues.takes_out else ()):
         found.setdefault(path, []).append(line)
@@ -357,6 +370,12 @@ def _base(path: object) -> str:
 
 def _tool(step: Schema) -> str:
     return str(step["properties"].get("tool", {}).get("const", ""))
+
+
+def _those_in(todos: Sequence[str], step: Schema) -> Sequence[str]:
+    """Return the to-dos that a call may change by their text alone."""
+    known = step["properties"].get("item", {}).get("enum", ())
+    return [text for text in todos if text in known]
 
 
 def _action(step: Schema) -> str:

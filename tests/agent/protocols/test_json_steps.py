@@ -271,6 +271,19 @@ def test_several_requests_are_done_one_after_the_other(it: Talk) -> None:
     assert done(happened).answer == "Bread is done, butter is on the list."
 
 
+def test_to_dos_that_are_named_whole_are_ticked_one_after_the_other(it: Talk) -> None:
+    (it.root / "memory" / "TODO.md").write_text(f"{TODO}- [ ] Tea ^aaaaaaa2\n- [ ] Oil\n", "utf-8")
+    it.say(
+        "got the bread and the tea",
+        call("todo", "change", action="done", item="Bread"),
+        call("todo", "change", action="done", item="Tea"),
+        answer("Bread and tea are done."),
+    )
+    items = [[step["item"]["enum"] for step in options(request)] for request in it.requests[:2]]
+    assert items == [[["Bread"]], [["Tea"]]]
+    assert "Marked done: Tea." in it.requests[2].messages[-1].content
+
+
 def test_the_questions_among_them_are_answered_at_the_end(it: Talk) -> None:
     it.say(
         "When is the dentist, and put floss on the shopping list.",

@@ -66,7 +66,7 @@ class Case:
         )
         self.box: Toolbox = new_toolbox(app, request)
         self.steps = JsonSteps()
-        files = ["notes/trip.md", "notes/plan.md", "memory/TODO.md"]
+        files = ["notes/trip.md", "notes/plan.md", "memory/TODO.md", "workspace/loans.csv"]
         skills = TurnSkills(app.skills()).blurbs
         todos = [todo.text for todo in app.todos.items() if not todo.done]
         seen = read_cues(request, files, skills, app.todos.lists(), todos)
@@ -189,6 +189,7 @@ def test_words_about_to_dos_leave_one_action(
         ("What does trip.md say?", "read_file", "path", "notes/trip.md"),
         ("What is in the file trips.md?", "read_file", "path", "notes/trip.md"),
         ("Copy the date in trip.md into dates.md", "read_file", "path", "notes/trip.md"),
+        ("which loans are overdue?", "read_file", "path", "workspace/loans.csv"),
         ("Do some bread baking for me", "read_skill", "name", "bread-baking"),
         ("Run `ls workspace` and tell me what is there.", "run_shell", "command", "ls workspace"),
     ],
@@ -205,7 +206,7 @@ def test_a_memory_to_forget_is_looked_up_and_taken_out(root: Path) -> None:
     request_ = "forget my badge number, i handed it in"
     case = Case(root, request_)
     memory = root / "memory" / "MEMORY.md"
-    memory.write_text("# Memory\n\n- Lockers are red.\n- My badge number is 417. <!-- x -->\n")
+    memory.write_text("# Memory\n\n- The badge is red.\n- My badge number is 417. <!-- x -->\n")
     assert case.tools == {"memory_search"} and not case.may_answer
     assert case.values("memory_search", "query") == [request_]
     case.play("memory_search", "change", query=request_)
@@ -214,7 +215,7 @@ def test_a_memory_to_forget_is_looked_up_and_taken_out(root: Path) -> None:
     assert case.values("edit_file", "path") == ["memory/MEMORY.md"]
     assert case.values("edit_file", "find") == [line]
     case.play("edit_file", "change", path="memory/MEMORY.md", find=line, replace="")
-    assert memory.read_text("utf-8") == "# Memory\n\n- Lockers are red.\n"
+    assert memory.read_text("utf-8") == "# Memory\n\n- The badge is red.\n"
     case.app.close()
     other = Case(root.with_name("other"), request_)  # that holds nothing of the kind
     (other.app.home.root / "memory" / "MEMORY.md").write_text("# Memory\n\n- Lockers are red.\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from openclaw.nlp.intent import read_errands
+from openclaw.nlp.errands import read_errands
 
 
 @pytest.mark.parametrize(
