@@ -176,7 +176,10 @@ def prepare_turn(
         builder, text, asked, attached, cues, looks_up=looks_up, ahead=ahead
     )
     fenced = provenance.fence_passages(
-        [(each["path"], show_passage(each) + _sums_beside(open_home, each)) for each in passages]
+        [
+            (each["path"], show_passage(each) + _sums_beside(open_home, each, text))
+            for each in passages
+        ]
     )
     if session.archived and (cues.asks or "?" in text):
         fenced += provenance.fence_archived(find_archived(open_home, session, text))
@@ -508,11 +511,11 @@ def _make_receipt(open_home: OpenHome, turn_changes: TurnChanges) -> Receipt:
     return make_receipt(changed, parse_todos, turn_changes.searches, turn_changes.sent)
 
 
-def _sums_beside(open_home: OpenHome, passage: Mapping[str, Any]) -> str:
+def _sums_beside(open_home: OpenHome, passage: Mapping[str, Any], request: str) -> str:
     """What the tables add up to of which a passage has a row: it may lack the others."""
     has_rows = "|" in passage["text"] or passage["path"].endswith(".csv")
     text = _current_text(open_home, passage["path"]) if has_rows else None
-    sums = show_sums(text or "", passage["start_line"], passage["end_line"])
+    sums = show_sums(text or "", passage["start_line"], passage["end_line"], request)
     return open_home.masker.mask(sums)
 
 

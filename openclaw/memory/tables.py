@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import compress, pairwise
 
 from openclaw.nlp.dates import MONTH
+from openclaw.nlp.words import content_words
 
 _TABLE_RULE = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$")
 _NUMBER = re.compile(r"-?\d[\d.,]*(?<![.,])")
@@ -16,21 +17,23 @@ _COMMA = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?")
 YEARS = range(1900, 2100)
 
 
-def table_sums(text: str, first: int, last: int) -> list[str]:
+def table_sums(text: str, first: int, last: int, request: str = "") -> list[str]:
     """What each column of numbers adds up to in the tables of a text, Markdown or comma-separated,
     of which a line lies within these, from 1, inclusive: "COLUMN: SUM UNIT", and "COLUMN
-    where OTHER is VALUE: SUM UNIT" for each value of another column that has two.
+    where OTHER is VALUE: SUM UNIT" for each value of another column that has two; of several rows
+    with a word of the request "COLUMN with WORD: SUM UNIT".
 
     A column counts when each of at least two rows has one number with the same unit. Years and
     running numbers are not added, nor a column whose last row holds the sum already.
     """
-    found = []
+    found, words = [], dict.fromkeys(content_words(request))
     for begin, end, heads, rows in _tables(text):
         if begin > last or end < first:
             continue
         columns = [[row[at] for row in rows if at < len(row)] for at in range(len(heads))]
         columns = [cells if len(cells) == len(rows) > 1 else [] for cells in columns]
         groups = [(heads[at], cells) for at, cells in enumerate(columns) if _is_group(cells)]
+        said = {word: [word in content_words(" ".join(row)) for row in rows] for word in words}
         for name, cells in zip(heads, columns, strict=True):
             amounts, places, unit = _read_column(cells)
             if not amounts:
@@ -40,13 +43,18 @@ def table_sums(text: str, first: int, last: int) -> list[str]:
                 for key in dict.fromkeys(keys):
                     own = [n for k, n in zip(keys, amounts, strict=True) if k == key]
                     found.append(f"{name} where {head} is {key}: {_show_sum(own, places, unit)}")
+            for word, has in said.items():
+                if 1 < sum(has) < len(rows):
+                    found.append(
+                        f"{name} with {word}: {_show_sum(compress(amounts, has), places, unit)}"
+                    )
     return found
 
 
-def show_sums(text: str, first: int, last: int) -> str:
+def show_sums(text: str, first: int, last: int, request: str) -> str:
     """A line below these lines of a text for a model, which adds badly: what the whole tables add
-    up to that they are of; "" when there is nothing to add."""
-    found = table_sums(text, first, last)
+    up to that they are of, and their rows with a word of the request; "" for nothing to add."""
+    found = table_sums(text, first, last, request)
     return f"\n[added up: {', '.join(found)}]" if found else ""
 
 
@@ -80,7 +88,7 @@ def _is_group(cells: Sequence[str]) -> bool:
     return len({*cells}) == 2 < len(cells) and not any(map(_NUMBER.search, cells))
 
 
-def _show_sum(amounts: Sequence[float], places: int, unit: str) -> str:
+def _show_sum(amounts: Iterable[float], places: int, unit: str) -> str:
     return f"{sum(amounts):.{places}f} {unit}".strip()
 
 

@@ -173,8 +173,9 @@ class FileTools:
             self._note_read(name, data)
         self.turn_changes.shown[1] = Shown(name, start, end)
         shown = _format_page(name, page, start, len(lines), "\ufffd" in text, self.masker.mask)
-        counted = _show_count(self.turn_changes.request, lines)
-        return shown + show_sums("\n".join(lines), start, end) + counted
+        request = self.turn_changes.request
+        sums = show_sums("\n".join(lines), start, end, request)
+        return shown + sums + _show_count(request, lines)
 
     def search_files(self, text: str, folder: str = "") -> str:
         """Find lines with a text in the files."""

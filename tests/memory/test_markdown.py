@@ -412,8 +412,8 @@ def test_two_processes_lose_nothing_of_each_other(tmp_path: Path) -> None:
 def test_the_columns_of_a_table_are_added_up(rows: str, sums: list[str]) -> None:
     text = f"# Budget\n\n| what | cost |\n|---|---:|\n{rows}\n\nPaid by 3 | 4 people.\n"
     assert table_sums(text, 1, 99) == sums
-    assert show_sums(text, 5, 5) == (f"\n[added up: {sums[0]}]" if sums else "")
-    assert show_sums(text, 1, 2) == show_sums(text, 99, 99) == ""
+    assert show_sums(text, 5, 5, "") == (f"\n[added up: {sums[0]}]" if sums else "")
+    assert show_sums(text, 1, 2, "") == show_sums(text, 99, 99, "") == ""
 
 
 @pytest.mark.parametrize(
@@ -440,3 +440,9 @@ def test_the_columns_of_a_table_are_added_up(rows: str, sums: list[str]) -> None
 )
 def test_comma_separated_values_are_added_up_by_group(text: str, sums: list[str]) -> None:
     assert table_sums(text, 2, 2) == sums
+
+
+def test_rows_with_a_word_of_the_request_are_added_up_by_themselves() -> None:
+    text = "day,what,cost\n3,Flowers,18.90\n9,Chemist,23.40\n21,Books,41\n23,chemist,8.20\n"
+    sums = table_sums(text, 1, 5, "how much did the flowers and the chemist cost?")
+    assert sums == ["day: 56", "day with chemist: 32", "cost: 91.50", "cost with chemist: 31.60"]
