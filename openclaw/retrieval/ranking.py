@@ -72,12 +72,13 @@ COVERED_BESIDE = 0.4
 # Of the words alone, coverage 0.25 tells as much as both together at 0.35.
 COVERED_ALONE = 1.4
 
-# When the best of the FIRST rows scores below NOTHING, no row is returned. Of the 255 questions
-# with an answer in benchmarks/recall one is below; of those about another world 70 %.
+# The best of so many rows tells how well a question is answered.
 FIRST = 3
-NOTHING = 0.2
-# Rows whose own score is below this are left out.
-DROP_SCORE = 0.1
+# Rows with a lower score, or a lower share of the best one's, are left out. A row that has only a
+# word of nearly all rows is below the first. It is no higher, as of the questions in other words
+# than their answers a tenth has 0.05 to 0.2, as those that nothing answers.
+LEAST_SCORE = 0.01
+LEAST_SHARE = 0.1
 # A passage over this may go into a prompt unasked; the second counts when none is over the first.
 # In benchmarks/recall 87 % of the questions with an answer then show passages, 65 % of their
 # evidence; without the second it was 79 and 61 %. Shown nothing, a small model invents; shown the
@@ -209,13 +210,12 @@ def fuse(
     order = np.lexsort((rows, -dates, -np.round(blended, 6), struck))
     levels = _rate(covered, cosines, bonus)
     best = float(levels[order[:FIRST]].max())
-    if best < NOTHING and not whole:
-        return []
     scores = best * _nearness(blended, order, struck)
+    least = max(LEAST_SCORE, LEAST_SHARE * best)
     ranks = _ranks(by_word, cosines)
     found = []
     for at in order[: None if whole else POOL]:
-        if scores[at] >= DROP_SCORE or whole:
+        if scores[at] >= least or whole:
             said = [f"{covered[at]:.0%} of the words"] if covered[at] > 0 else []
             said += [f"meaning {cosines[at]:.2f}"] if cosines[at] > 0 else []
             said += [*notes[at], *(["struck through"] if struck[at] else [])]

@@ -111,6 +111,20 @@ def test_a_question_that_nothing_answers_gets_nothing() -> None:
     assert search("zyxomma quenelle about?", chunks, dict.fromkeys(range(20), 0.08)) == []
 
 
+def test_one_word_in_common_with_the_answer_is_enough_among_unknown_ones() -> None:
+    chunks = lines(*FILLER, *(f"butt {n} leaks" for n in range(5)))
+    asked = "How do zyxomma quenelle and quisquous mend what leaks?"
+    by_words, both = search(asked, chunks), search(asked, chunks, dict.fromkeys(range(25), 0.17))
+    assert rows(by_words)[:5] == rows(both)[:5] == [20, 21, 22, 23, 24]
+    assert by_words[0].score < 0.2 and both[0].score < 0.2
+
+
+def test_rows_far_below_the_best_one_are_left_out() -> None:
+    cellar, boiler = ["note cellar"] * 9, ["boiler"] * 40
+    chunks = lines("the boiler was serviced by Olsen in the cellar", *cellar, *boiler)
+    assert rows(search("note boiler serviced Olsen cellar", chunks)) == [*range(10)]
+
+
 def test_a_question_that_is_hardly_answered_gets_rows_with_low_scores() -> None:
     chunks = lines(*FILLER)
     found = search("zyxomma quenelle of an ordinary note", chunks, dict.fromkeys(range(20), 0.4))
