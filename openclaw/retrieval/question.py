@@ -180,9 +180,7 @@ def to_index_path(home: Home, path: str) -> str:
 
 
 def day_of(since: str) -> str:
-    if not since:
-        return ""
     try:
-        return date.fromisoformat(since).isoformat()
+        return since and date.fromisoformat(since).isoformat()
     except ValueError as error:
         raise UsageError(f"not a day: {since!r}", "write it like 2026-11-21") from error
