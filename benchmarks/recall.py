@@ -1,12 +1,13 @@
 """How often `memory search` finds the line that answers, on data of our own.
 
-    python -m benchmarks.recall [--failures]
+    python -m benchmarks.recall [--held] [--failures]
 
 Prints Markdown tables. First, by kind of text and by how it is asked: the share of the evidence
 lines inside the first 500 and 1,000 tokens of what was returned, how often the first passage holds
 one, and the mean reciprocal rank. Plain BM25 with stems, line by line, and LlamaIndex as it comes
 are measured in the same run. Then what questions get that nothing answers, and what `recall` would
 put into the prompt unasked.
+`--held` takes the second set of questions, over a chat and talks with an assistant.
 `--failures` lists the questions whose evidence is not all within 1,000 tokens.
 
 `recall_data/README.md` tells what the data are. No weight is fitted to them.
@@ -67,14 +68,15 @@ class Measured:
 
 def main(say: Say = print) -> None:
     """Print the tables."""
-    corpus = Corpus(DATA / "home")
-    questions = load_questions(DATA / "questions.jsonl", corpus)
+    data = DATA / "held" if "--held" in sys.argv[1:] else DATA
+    corpus = Corpus(data / "home")
+    questions = load_questions(data / "questions.jsonl", corpus)
     answered = [question for question in questions if question.evidence]
     nothing = [question for question in questions if not question.evidence]
     choice = choose_embedder("embedded", minilm=embedding_files(), ollama_url="")
     if choice.embedder is None:
         say(f"Note: {choice.why_not} ({choice.advice}).\n")
-    with searches(choice.embedder) as ours:
+    with searches(choice.embedder, data / "home") as ours:
         systems = [System(name, asks(search)) for name, search in ours.items()]
         systems.append(System("plain BM25", PlainBM25(corpus, MOST).ask))
         systems.append(stock(corpus, choice.embedder))
@@ -88,13 +90,13 @@ def main(say: Say = print) -> None:
 
 
 @contextmanager
-def searches(embedder: Embedder | None) -> Iterator[dict[str, Search]]:
-    """Our searches over a copy of the home, ready: hybrid if there is an embedder, and words."""
+def searches(embedder: Embedder | None, files: Path) -> Iterator[dict[str, Search]]:
+    """Our searches over a copy of a home, ready: hybrid if there is an embedder, and words."""
     choices = {"openclaw hybrid": EmbedderChoice(embedder)} if embedder else {}
     choices["openclaw words only"] = EmbedderChoice(None)
     with tempfile.TemporaryDirectory(prefix="openclaw-bench-") as folder:
         home = Home(Path(folder).resolve() / "home")
-        shutil.copytree(DATA / "home", home.root)
+        shutil.copytree(files, home.root)
         ours = {name: opened(home, choice, name) for name, choice in choices.items()}
         try:
             yield ours

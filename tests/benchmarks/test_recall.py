@@ -76,6 +76,13 @@ def test_the_data_hold_what_the_questions_cite() -> None:
     assert Counter(question.text for question in questions).most_common(1)[0][1] == 1
 
 
+def test_the_second_set_has_the_kinds_that_it_says() -> None:
+    held = DATA / "held"
+    questions = load_questions(held / "questions.jsonl", Corpus(held / "home"))
+    kinds = Counter(question.kind for question in questions if question.evidence)
+    assert kinds == {"chat": 40, "technical talks": 40} and len(questions) == 96
+
+
 def test_plain_bm25_gives_lines_with_a_word_of_the_question_in_any_form(corpus: Corpus) -> None:
     found = PlainBM25(corpus, 3).ask("Which keys have 9026?")
     assert [(passage.path, passage.start_line) for passage in found] == [(NOTE, 3), (NOTE, 2)]
