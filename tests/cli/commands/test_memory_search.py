@@ -176,6 +176,10 @@ def test_a_vault_that_was_made_a_home_is_told_how_to_be_searched(home: Path, cla
     write_file(home / "Projects/Sea.md", "The lighthouse is white.\n")
     assert claw("search", "lighthouse") == ""
     assert "Markdown files outside memory/ and workspace/ are not searched" in claw.err
+    assert claw("search", "ferry")
+    assert "not searched" not in claw.err
+    assert claw("search", "which keeper painted a lighthouse for the boiler?")
+    assert "not searched" in claw.err
     told = "such as Projects/Sea.md (1 in all; search the whole home: openclaw config set"
     assert told in claw.err
     CommandLine()("config", "set", "index.paths", ".")

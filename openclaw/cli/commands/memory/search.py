@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 SHOWN_CHARACTERS = 400
 MAX_PROBLEMS = 10
 QUIET_SECONDS = 1.0
+WEAK_SCORE = 0.2  # what answers a question seldom has less
 """Work that takes longer than this shows a progress bar."""
 
 
@@ -89,7 +90,8 @@ def search(
         _show(passages, explain)
     else:
         typer.echo("nothing found", err=True)
-        warn(_not_searched(ctx) if not path else ())
+    if not (path or as_json) and (not passages or passages[0].score < WEAK_SCORE):
+        warn(_not_searched(ctx))
     warn(notices)
 
 
