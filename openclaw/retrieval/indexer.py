@@ -21,7 +21,7 @@ from openclaw.frozen import frozen
 from openclaw.retrieval import chunking, vector_upkeep
 from openclaw.retrieval.database import KnownFile, Stamp
 from openclaw.retrieval.documents import Unreadable, read_data, too_large
-from openclaw.retrieval.index_store import IndexStore
+from openclaw.retrieval.index_store import IndexStore, Stamped
 from openclaw.retrieval.scan import MANY, FoundFile, IgnoreCache, IndexOptions, Scan
 from openclaw.retrieval.writer import FileReading, Writer, postings
 from openclaw.storage.home import Home
@@ -43,6 +43,10 @@ BROKEN_OFF = "reading it was interrupted each time; openclaw memory reindex trie
 # A transaction ends after this many chunks or seconds, so that a killed process loses little.
 BATCH_CHUNKS = 4000
 BATCH_SECONDS = 1.0
+TOTALS = (
+    "SELECT count(*), total(chunks) FROM files",
+    "SELECT path, problem FROM files WHERE problem <> ''",
+)
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 Split = Callable[[str, str, str], "list[Chunk]"]
@@ -106,6 +110,10 @@ class Indexer:
         self._clock = clock
         self._turn = threading.RLock()
         self._memo = ("", IgnoreCache())
+        # The stamps at the last look, and what was read while they were the same.
+        self._known: Mapping[str, Stamped] | None = None
+        self._looks: dict[str, list[int | None]] = {}
+        self._totals: list[list[tuple[Any, ...]]] = []
         self._reading_lock = home.private / "locks" / "index.lock"
 
     def refresh(
@@ -142,7 +150,10 @@ class Indexer:
         self, force: bool, on_progress: Progress | None, started: float, *, leave_many: bool
     ) -> IndexReport:
         known = self.store.stamps(self._made_by, self._clock())
-        scan = Scan(self.home, self.options, {} if force else known, self._last_cache())
+        if known is not self._known:
+            self._known, self._looks, self._totals = known, {}, []
+        given = ({} if force else known, self._last_cache(), self._looks)
+        scan = Scan(self.home, self.options, *given)
         found = scan.files()
         stale = [file for file in found if force or known.get(file.path) != Stamp.of(file.stat)]
         gone = known.keys() - scan.seen
@@ -157,8 +168,9 @@ class Indexer:
                     if leave_many and owner(self._reading_lock):
                         left, stale = len(stale), []
             self._read_all(stale, force, on_progress, counts)
-        ((files, chunks),) = self.store.query("SELECT count(*), total(chunks) FROM files")
-        unread = self.store.query("SELECT path, problem FROM files WHERE problem <> ''")
+        if stale or gone or not self._totals:
+            self._totals = [self.store.query(select) for select in TOTALS]
+        ((files, chunks),), unread = self._totals
         added, changed = counts["added"], counts["changed"]
         return IndexReport(
             added,

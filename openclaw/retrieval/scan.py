@@ -25,7 +25,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from openclaw.frozen import frozen
 from openclaw.security.credentials import user_folder, why_name_denied
 from openclaw.storage.home import Home
-from openclaw.storage.safe_open import NotOrdinary, check_no_links, read_bytes
+from openclaw.storage.safe_open import (
+    BY_DESCRIPTOR,
+    Folder,
+    NotOrdinary,
+    check_no_links,
+    read_bytes,
+)
 from openclaw.storage.text import decode, md5
 
 if TYPE_CHECKING:
@@ -35,6 +41,7 @@ if TYPE_CHECKING:
     from openclaw.retrieval.index_store import Stamped
 
     Known = Mapping[str, Stamped]
+    Looks = dict[str, list[int | None]]
 
 
 ALWAYS_OUT = frozenset({"node_modules", "__pycache__"})
@@ -100,6 +107,8 @@ class Scan:
     known     the stamps of files that were indexed by the present code, by path: their names are
               not judged again, nor matched again while the rules in `memo` are unchanged
     memo      the .gitignore rules of the last scan; afterwards those for the next scan
+    looks     by folder what the last scan with the same `known` has seen, in the folder's order: a
+              hash of the name and the stamp of each known file, None for each other entry
     seen      afterwards the paths of all files
     problems  afterwards (path, reason) of folders and files that could not be read
     """
@@ -110,8 +119,10 @@ class Scan:
         options: IndexOptions,
         known: Known = NOTHING,
         memo: IgnoreCache | None = None,
+        looks: Looks | None = None,
     ) -> None:
         self.options = options
+        self._looks = {} if looks is None else looks
         self.known = known
         self.memo = IgnoreCache(list(options.paths))
         self.problems: list[tuple[str, str]] = []
@@ -158,14 +169,14 @@ class Scan:
             chain = enter(chain, folder, prefix, self._old, self.memo)
             known = self.known if chain.trusted else {}
             for entry in self._entries(folder, prefix, known, NOT_NOTES if whole else NOT_MEMORY):
-                path = prefix + entry.name
+                path, name = prefix + entry.name, os.path.join(folder, entry.name)
                 if entry.is_symlink():
-                    self._links.append((entry.path, path, chain, bound))
+                    self._links.append((name, path, chain, bound))
                 elif entry.is_dir(follow_symlinks=False):
                     if self._enters(path, chain):
-                        stack.append((entry.path, path + "/", chain))
+                        stack.append((name, path + "/", chain))
                 elif entry.is_file(follow_symlinks=False) and self._is_indexed(path, chain):
-                    yield from self._look_at(path, entry)
+                    yield from self._look_at(path, name)
 
     def _entries(
         self,
@@ -173,31 +184,40 @@ class Scan:
         prefix: str,
         known: Known = NOTHING,
         left_out: frozenset[str] = NOT_MEMORY,
-    ) -> list[os.DirEntry[str]]:
+    ) -> Iterator[os.DirEntry[str]]:
         """The entries of a folder by name, but hidden ones, those `left_out`, and files that look
         as they did when they were read; none when it was entered before or is gone."""
-        found = []
+        last = iter(self._looks.get(prefix, ()) if known else ())
+        found, same = [], []
         try:
-            status = os.stat(folder)
-            key = (status.st_dev, status.st_ino) if status.st_ino else os.path.realpath(folder)
-            if key in self._entered:
-                return []
-            self._entered.add(key)
-            with os.scandir(folder) as entries:
-                for entry in entries:  # of many thousand files: so nothing more is done for each
-                    path = prefix + entry.name
-                    if entry.name[0] == "." or path in left_out:
-                        continue
-                    if (stamp := known.get(path)) and stamp == _stamp_of(entry):
-                        self.seen.add(path)
-                    else:
-                        found.append(entry)
-            return sorted(found, key=attrgetter("name"))
+            # By its descriptor, as the system would look for the folder anew with each file.
+            number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY) if BY_DESCRIPTOR else None
+            with Folder(folder, number) as opened, os.scandir(opened.number or folder) as entries:
+                status = os.stat(folder)
+                key = (status.st_dev, status.st_ino) if status.st_ino else os.path.realpath(folder)
+                if key in self._entered:
+                    return
+                self._entered.add(key)
+                looks = self._looks[prefix] = list[int | None]()
+                for entry in entries:  # of many thousand files, where `known` is slow
+                    name, stamp = entry.name, _stamp_of(entry)
+                    look: int | None = hash((name, stamp))
+                    if look != next(last, None):
+                        path = prefix + name
+                        if name[0] == "." or path in left_out:
+                            look = None
+                        elif stamp is None or stamp != known.get(path):
+                            look = None
+                            found.append(entry)
+                    looks.append(look)
+                    if look is not None:
+                        same.append(name)
+                self.seen.update([prefix + name for name in same])
+                yield from sorted(found, key=attrgetter("name"))
         except (FileNotFoundError, NotADirectoryError):
-            return []
+            return
         except OSError as error:
             self._problem(prefix.rstrip("/"), f"cannot be read: {error.strerror or error}")
-            return []
 
     def _enters(self, path: str, chain: IgnoreRules) -> bool:
         if path.rpartition("/")[2] in ALWAYS_OUT or path == "sessions":
@@ -224,11 +244,11 @@ class Scan:
             self.memo.ignored.add(path)
         return not ignored
 
-    def _look_at(self, path: str, entry: os.DirEntry[str] | str) -> Iterator[FoundFile]:
+    def _look_at(self, path: str, name: str) -> Iterator[FoundFile]:
         """The file, unless it has gone meanwhile or has a name that cannot be shown."""
         try:
             path.encode("utf-8")
-            status = os.stat(entry) if isinstance(entry, str) else entry.stat()
+            status = os.stat(name)
         except (FileNotFoundError, NotADirectoryError):
             pass
         except UnicodeEncodeError:
@@ -237,7 +257,7 @@ class Scan:
             self._problem(path, f"cannot be read: {error.strerror or error}")
         else:
             self.seen.add(path)
-            yield FoundFile(path, os.fspath(entry), status)
+            yield FoundFile(path, name, status)
 
     def _sessions(self) -> Iterator[FoundFile]:
         """The conversations and their archives."""
@@ -248,9 +268,10 @@ class Scan:
                 yield from self._session_files(f"{archive}{entry.name}/")
 
     def _session_files(self, prefix: str) -> Iterator[FoundFile]:
-        for entry in self._entries(os.path.join(self._root, prefix), prefix, self.known):
+        folder = os.path.join(self._root, prefix)
+        for entry in self._entries(folder, prefix, self.known):
             if entry.is_file(follow_symlinks=False) and re.fullmatch(r"[^.]+\.json", entry.name):
-                yield from self._look_at(prefix + entry.name, entry)
+                yield from self._look_at(prefix + entry.name, folder + entry.name)
 
     def _configured_files(self, entry: str) -> Iterator[FoundFile]:
         """A file or folder of `index.paths`: relative to the home, absolute, or with ~."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from openclaw.retrieval.database import Stamp
 from openclaw.retrieval.scan import IgnoreCache, IndexOptions, Scan, find_files
 from openclaw.storage.home import Home
 from tests.fakes.files import write_files
@@ -131,6 +133,38 @@ def test_known_files_are_matched_again_only_when_a_gitignore_changed(home: Path)
     assert list(anew.files()) == []
     (home / ".gitignore").unlink()
     assert len(list(Scan(Home(home), IndexOptions(), known, anew.memo).files())) == 2
+
+
+def test_what_looks_as_at_the_last_scan_is_not_sought_again(home: Path) -> None:
+    class Asked(dict[str, Stamp]):
+        def get(self, path: str, default: object = None) -> Any:
+            asked.append(path)
+            return super().get(path, default)
+
+    asked: list[str] = []
+    put(home, "memory/a.md", "memory/b.md", "memory/c.md", "memory/.hidden", "workspace/d.md")
+    files = find_files(Home(home), IndexOptions())
+    known = Asked({file.path: Stamp.of(file.stat) for file in files})
+    looks: dict[str, list[int | None]] = {}
+
+    def scan() -> tuple[list[str], list[str]]:
+        asked.clear()
+        one = Scan(Home(home), IndexOptions(), known, looks=looks)
+        new = [file.path for file in one.files()]
+        assert one.seen == {f"memory/{path.name}" for path in home.glob("memory/[a-z]*")} | {
+            "workspace/d.md"
+        }
+        return new, sorted(set(asked))
+
+    assert scan() == ([], sorted(known))
+    assert scan() == ([], [])
+    put(home, "memory/b.md", text="other\n")
+    assert scan() == (["memory/b.md"], ["memory/b.md"])
+    assert scan() == (["memory/b.md"], ["memory/b.md"])
+    (home / "memory/a.md").unlink()
+    put(home, "memory/e.md")
+    assert scan()[0] == ["memory/b.md", "memory/e.md"]
+    assert scan() == (["memory/b.md", "memory/e.md"], ["memory/b.md", "memory/e.md"])
 
 
 def test_what_cannot_be_a_memo_is_an_empty_one() -> None:
