@@ -98,40 +98,19 @@ MARKS = {"li": "- ", **{f"h{level}": "#" * level + " " for level in range(1, 7)}
 # A tag that is not closed before the next one, and an end tag without a name. The parser would
 # search the rest of the file for the end of each, and take hours for a page of a megabyte.
 _UNCLOSED = re.compile(r"<(?=/?[A-Za-z][^<>]*(?:<|\Z)|/(?![A-Za-z>]))")
-_MARKED = re.compile(r"<(?=[!?])")
+# Comments, CDATA marks, doctypes and instructions.
+_DECLARATION = re.compile(
+    r"<(?:!(?=--).*?(?:-->|\Z)|!(?=\[CDATA\[).*?(?:\]\]>|\Z)|[!?].*?(?:>|\Z))", re.S
+)
 
 
 def html_text(source: str) -> str:
     """The visible text. Its line n is the visible part of line n of `source`."""
     page = _Page(source.count("\n") + 1)
-    page.feed(_UNCLOSED.sub("&lt;", _remove_declarations(source)))
+    shown = _DECLARATION.sub(lambda found: "\n" * found[0].count("\n"), source)
+    page.feed(_UNCLOSED.sub("&lt;", shown))
     page.close()
     return "\n".join(" ".join("".join(line).split()) for line in page.lines)
-
-
-def _remove_declarations(source: str) -> str:
-    """Remove comments, CDATA marks, doctypes and instructions, but not their line feeds."""
-    kept, at = [], 0
-    for match in _MARKED.finditer(source):
-        start = match.start()
-        if start < at:
-            continue
-        close = _closing_mark(source, start)
-        end = source.find(close, start)
-        kept.append(source[at:start])
-        if end < 0:
-            at = len(source)
-            kept.append("\n" * source.count("\n", start))
-            break
-        at = end + len(close)
-        kept.append("\n" * source.count("\n", start, at))
-    return "".join([*kept, source[at:]])
-
-
-def _closing_mark(source: str, start: int) -> str:
-    if source.startswith("<!--", start):
-        return "-->"
-    return "]]>" if source.startswith("<![CDATA[", start) else ">"
 
 
 class _Page(HTMLParser):
