@@ -463,14 +463,11 @@ def _httpx_options(url: str) -> dict[str, Any]:
     return {
         "timeout": httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
         "verify": url.startswith("https://"),
-        "event_hooks": {"request": [_ask_uncompressed], "response": [_limit_size]},
+        # A compressed reply may expand a thousand times.
+        "headers": {"Accept-Encoding": "identity"},
+        "event_hooks": {"response": [_limit_size]},
         "trust_env": not is_loopback(url),
     }
-
-
-def _ask_uncompressed(request: httpx.Request) -> None:
-    """Ask for an uncompressed reply: a compressed one may expand a thousand times."""
-    request.headers["Accept-Encoding"] = "identity"
 
 
 def _limit_size(response: httpx.Response) -> None:
