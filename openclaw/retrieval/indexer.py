@@ -194,7 +194,8 @@ class Indexer:
             for path in sorted(paths):
                 writer.remove(path)
             writer.write_meta("scan", memo.text())
-            _prune(writer)
+            if writer.lost_contexts:
+                vector_upkeep.prune(writer)
 
     def _read_all(
         self,
@@ -278,18 +279,13 @@ class Indexer:
                 read_later = now and now.read_at_ns > prepared.reading.read_at_ns
                 if now == prepared.old or not read_later:  # else by another process
                     counts[_write_one(writer, prepared, now)] += 1
-            _prune(writer)
+            if writer.lost_contexts:
+                vector_upkeep.prune(writer)
         batch.clear()
 
 
 def _is_slow(found: FoundFile) -> bool:
     return kind_by_name(found.path) == SLOW
-
-
-def _prune(writer: Writer) -> None:
-    """Drop old vectors when texts have left the index."""
-    if writer.lost_contexts:
-        vector_upkeep.prune(writer)
 
 
 def _write_one(writer: Writer, prepared: _PreparedFile, now: KnownFile | None) -> str:

@@ -314,7 +314,7 @@ def leave_vectors(writer: Writer, name: str) -> None:
         _delete_numbers(writer, group)
         writer.execute("UPDATE vectors SET codes = x'' WHERE id = ?", (group,))
     writer.execute("UPDATE embedders SET width = 0 WHERE name = ?", (name,))
-    writer.changed()
+    writer.visible = True
 
 
 def add(
@@ -332,7 +332,7 @@ def add(
         row = None
     insert = "INSERT INTO embedders VALUES (NULL, ?, ?)"
     embedder = row[0] if row else writer.execute(insert, (name, width)).lastrowid or 0
-    writer.changed()
+    writer.visible = True
     keys = np.asarray(contexts, np.int64)
     return add_vectors(writer.execute, embedder, keys, vectors.astype(np.float16))
 
@@ -385,7 +385,7 @@ def drop(writer: Writer, which: str, name: str) -> None:
     for group, _ in _groups(writer, which, name):
         _delete_group(writer, group)
     writer.execute(f"DELETE FROM embedders WHERE {which}", (name,))  # noqa: S608
-    writer.changed()
+    writer.visible = True
 
 
 def _delete_group(writer: Writer, group: int) -> None:

@@ -119,10 +119,6 @@ class Writer:
     def write_meta(self, key: str, value: str) -> None:
         self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
-    def changed(self) -> None:
-        """Note that searches may find something else from now on."""
-        self.visible = True
-
     def execute(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         """Run a statement of `vector_upkeep`."""
         return self._db.execute(statement, values)
@@ -178,13 +174,9 @@ class Writer:
 
     def _put_postings(self, file: int, new: dict[str, bytes], old: Sequence[str]) -> None:
         self._delete_postings(file, [term for term in old if term not in new])
-        select = "SELECT data FROM postings WHERE term = ? AND file = ?"
-        same = set()
-        for term in old:
-            if term in new:
-                row = self._db.execute(select, (term, file)).fetchone()
-                if row and row[0] == new[term]:
-                    same.add(term)
+        select = "SELECT term FROM postings WHERE term = ? AND file = ? AND data = ?"
+        kept = ((term, file, new[term]) for term in old if term in new)
+        same = {term for values in kept for (term,) in self._db.execute(select, values)}
         self._waiting.add(file)
         self._postings += [(t, file, data) for t, data in new.items() if t not in same]
 
