@@ -75,14 +75,11 @@ def installed(url: str) -> list[InstalledModel]:
     """The models of the Ollama at `url`. Raises ServerAway when no Ollama answers quickly."""
     listed = list_models(url, LOOPBACK_SECONDS if is_loopback(url) else 0.0)
     return [
-        InstalledModel(m["name"], str(m.get("digest") or ""), _size(m.get("size")))
+        InstalledModel(m["name"], str(m.get("digest") or ""), size if isinstance(size, int) else 0)
         for m in listed
         if isinstance(m.get("name"), str)
+        for size in [m.get("size")]
     ]
-
-
-def _size(told: object) -> int:
-    return told if isinstance(told, int) else 0
 
 
 def find(name: str, models: Sequence[InstalledModel]) -> InstalledModel | None:

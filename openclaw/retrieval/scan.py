@@ -214,10 +214,9 @@ class Scan:
                         same.append(name)
                 self.seen.update([prefix + name for name in same])
                 yield from sorted(found, key=attrgetter("name"))
-        except (FileNotFoundError, NotADirectoryError):
-            return
         except OSError as error:
-            self._problem(prefix.rstrip("/"), f"cannot be read: {error.strerror or error}")
+            if not isinstance(error, FileNotFoundError | NotADirectoryError):
+                self._problem(prefix.rstrip("/"), f"cannot be read: {error.strerror or error}")
 
     def _enters(self, path: str, chain: IgnoreRules) -> bool:
         if path.rpartition("/")[2] in ALWAYS_OUT or path == "sessions":
@@ -443,11 +442,8 @@ def _compile(text: str) -> GitIgnoreSpec:
     """Compile the patterns. Skips invalid lines, as git does. Loads pathspec."""
     from pathspec import GitIgnoreSpec
 
-    lines = [line.rstrip("\r") for line in text.split("\n")]
-    try:
-        return GitIgnoreSpec.from_lines(lines)
-    except (ValueError, re.error):
-        return GitIgnoreSpec.from_lines(filter(_is_pattern, lines))
+    lines = (line.rstrip("\r") for line in text.split("\n"))
+    return GitIgnoreSpec.from_lines(filter(_is_pattern, lines))
 
 
 def _is_pattern(line: str) -> bool:
