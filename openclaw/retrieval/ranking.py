@@ -375,8 +375,7 @@ def nearest(view: SnapshotView, embedder: Embedder, vector: list[float], others:
     near = vectors.nearest(question, POOL, view.allowed)
     others = others if view.allowed is None else others[view.allowed[others]]
     rows = snapshot.union(near, others[vectors.known[others]])
-    usual = vectors.read(snapshot.sample(vectors.known))
-    return RowScores(rows, _compare(embedder, question, vectors.read(rows), usual))
+    return RowScores(rows, _compare(embedder, question, vectors.read(rows), vectors.usual))
 
 
 def _compare(embedder: Embedder, question: Floats, vectors: Floats, usual: Floats) -> Floats:

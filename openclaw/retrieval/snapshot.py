@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from datetime import date, datetime
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -277,6 +277,11 @@ class Vectors:
         self.known: Mask = codes.places >= 0
         self.width = codes.width
         self._name, self._codes, self._read = name, codes, read
+
+    @cached_property
+    def usual(self) -> Floats:
+        """The vectors of `sample`, which every question is compared with."""
+        return self.read(sample(self.known))
 
     def nearest(self, vector: Floats, most: int, allowed: Mask | None = None) -> Rows:
         """The `most` rows with the highest cosine, best first. Raises ModelFailed as `cosines`."""
