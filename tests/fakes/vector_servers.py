@@ -72,9 +72,8 @@ class PostgresServer:
     def start(self) -> None:
         command = [sys.executable, "-W", "ignore", "-c", POSTGRES, str(self._folder)]
         pipe, quiet = subprocess.PIPE, subprocess.DEVNULL
-        for _ in range(
-            5
-        ):  # the wheel waits 10 s, which is too little after a kill on a busy machine
+        # The wheel waits 10 s, too little on a busy machine, and then fails until that start ended.
+        for _ in range(10):
             self._child = subprocess.Popen(
                 command, stdin=pipe, stdout=pipe, stderr=quiet, text=True
             )
@@ -83,6 +82,7 @@ class PostgresServer:
                 self.uri = uri
                 return
             self.close()
+            time.sleep(3)
         raise TimeoutError("PostgreSQL does not start")
 
     def kill(self) -> None:
