@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from openclaw.frozen import frozen
 from openclaw.memory.entries import MemoryEntry, entries_of
-from openclaw.memory.markdown import Page, read_page
+from openclaw.memory.markdown import Page, line_ending, read_page
 from openclaw.memory.notes import DAILY
 from openclaw.security import secrets
 from openclaw.storage.text import join_surrogates
@@ -108,12 +108,11 @@ class Document:
         """The ISO day in the file's name or front matter, "" for none."""
         if found := DAILY.fullmatch(self.name):
             return found[1]
-        front = "".join(line for at, line in enumerate(self.page.lines) if self._in_front(at))
+        page, front = self.page, ""
+        if page.lines and page.lines[0].rstrip() == "---":
+            front = "".join(page.lines[at] for at, first in page.opaque.items() if first == 0)
         named = re.search(r"^(?:date|day|created)\s*:.*?(\d{4}-\d{2}-\d{2})", front, re.MULTILINE)
         return named[1] if named else ""
-
-    def _in_front(self, at: int) -> bool:
-        return self.page.opaque.get(at) == 0 and self.page.lines[0].rstrip() == "---"
 
     def date(self, entry: MemoryEntry) -> str:
         """Return the ISO day of an entry from its comment, its heading or its file; "" for none."""
@@ -126,21 +125,12 @@ class Document:
         return "".join(self.page.lines[entry.at : entry.end])
 
     def finding(
-        self,
-        check: str,
-        at: int,
-        message: str,
-        *,
-        advice: str = "",
-        last: int = 0,
-        edit: str | None = None,
+        self, check: str, at: int, message: str, advice: str, last: int = 0, edit: str | None = None
     ) -> LintFinding:
         """Make a finding in the line of index `at`; `edit` is its new text without a newline."""
         edits: tuple[Edit, ...] = ()
         if edit is not None:
-            line = self.page.lines[at]
-            end = line[len(line.rstrip("\r\n")) :]
-            edits = (Edit(self.path, at, at + 1, edit + end),)
+            edits = (Edit(self.path, at, at + 1, edit + line_ending(self.page.lines[at])),)
         return LintFinding(
             check, LEVELS[check], self.path, at + 1, message, advice, last or at + 1, edits=edits
         )
@@ -162,7 +152,9 @@ class LintContext:
 
 def quote(text: str) -> str:
     """Return the beginning of a text in quotes, without secrets."""
-    return f'"{_shorten(without_secrets(" ".join(join_surrogates(text).split())))}"'
+    plain = without_secrets(" ".join(join_surrogates(text).split()))
+    cut = len(plain) > MAX_QUOTED
+    return f'"{plain[: MAX_QUOTED - 3].rstrip()}..."' if cut else f'"{plain}"'
 
 
 def without_secrets(text: str) -> str:
@@ -170,10 +162,6 @@ def without_secrets(text: str) -> str:
     for secret in reversed(secrets.find_secrets(text)):
         text = text[: secret.start] + REDACTED + text[secret.end :]
     return text
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 3].rstrip() + "..."
 
 
 def alike(keys: Iterable[tuple[tuple[str, ...], int]]) -> Iterator[list[int]]:

@@ -38,15 +38,15 @@ def lint(documents: Iterable[Document], around: LintContext) -> list[LintFinding
     The texts are compared with each other, so give all of them. Lines that the program gathered on
     pages are left out: what is wrong with one is wrong with its source.
     """
-    known = [document for document in documents if document.name != "TESTS.md"]
+    known = [*documents]
     links = LinkChecker(known, around)
     found = list(find_duplicates(known))
     gone = {(edit.path, edit.start) for each in found for edit in each.edits if not edit.text}
     found += find_contradictions(known, gone)
     gathered = set[tuple[str, int]]()
     for document in known:
-        if document.kind != "todo":
-            found += check_document(document)
+        for check in _CHECKS if document.kind != "todo" else ():
+            found += check(document)
         found += find_relative_dates(document)
         found += links.find_dead(document)
         gathered |= {(document.path, at + 1) for at in gathered_lines(document.text)}
@@ -56,14 +56,6 @@ def lint(documents: Iterable[Document], around: LintContext) -> list[LintFinding
 
 def is_fault(finding: LintFinding) -> bool:
     return finding.level != "advice"
-
-
-def check_document(document: Document) -> Iterator[LintFinding]:
-    """Find what is wrong with single lines and entries of a document."""
-    yield from _check_hidden(document)
-    yield from _check_secrets(document)
-    yield from _check_orders(document)
-    yield from _check_length(document)
 
 
 def _check_hidden(document: Document) -> Iterator[LintFinding]:
@@ -77,7 +69,7 @@ def _check_hidden(document: Document) -> Iterator[LintFinding]:
             said = quote(shown.strip(" \t-*+"))
             message = f"{count_of(len(found), 'hidden character')} ({signs}) in {said}"
             edit = " ".join(shown.split("\n"))
-            yield document.finding("hidden", at, message, advice="take them out", edit=edit)
+            yield document.finding("hidden", at, message, "take them out", edit=edit)
 
 
 def _check_secrets(document: Document) -> Iterator[LintFinding]:
@@ -98,7 +90,7 @@ def _check_secrets(document: Document) -> Iterator[LintFinding]:
                 f"keep it apart as {name}, and have it replaced where it is used: git may know it"
             )
         message = f"a secret in plain text ({secret.kind})"
-        yield document.finding("secret", first, message, advice=advice, last=last + 1, edit=masked)
+        yield document.finding("secret", first, message, advice, last=last + 1, edit=masked)
 
 
 def _check_orders(document: Document) -> Iterator[LintFinding]:
@@ -108,7 +100,7 @@ def _check_orders(document: Document) -> Iterator[LintFinding]:
         message = f"words that give an agent orders: {quote(lines[at].strip(' -*+'))}"
         advice = "if you did not write this, take it out"
         last = len(document.page.lines) - 1
-        yield document.finding("order", min(at, last), message, advice=advice)
+        yield document.finding("order", min(at, last), message, advice)
 
 
 def _check_length(document: Document) -> Iterator[LintFinding]:
@@ -116,9 +108,11 @@ def _check_length(document: Document) -> Iterator[LintFinding]:
         if len(entry.text) > MAX_CHARS and not entry.superseded:
             message = f"{len(entry.text)} characters; an entry has at most {MAX_CHARS}"
             advice = "split it into facts of one line each"
-            yield document.finding("too-long", entry.at, message, advice=advice, last=entry.end)
+            yield document.finding("too-long", entry.at, message, advice, last=entry.end)
 
 
+_CHECKS = (_check_hidden, _check_secrets, _check_orders, _check_length)
+"""Those of single lines and entries."""
 _ADDRESS = (
     r"(?:https?://|www\.|[\w.+-]+@[\w-]+\.|\b[\w-]+\.(?:com|net|org|io|example|dev|app|ru|cn)\b)"
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import Literal
@@ -44,12 +44,14 @@ def find_duplicates(documents: Sequence[Document]) -> Iterator[LintFinding]:
         if drop.order in gone or keep.order in gone:
             continue
         gone.add(drop.order)
-        edits: tuple[Edit, ...] = ()
+        message = f"says what {keep.place} says: {quote(keep.entry.text)}"
+        advice, edits = "if both mean the same, take one out", list[Edit]()
         if sure and relation(keep, drop) == "sure":
             extra.setdefault(keep.order, []).append(drop)
             removal = Edit(drop.document.path, drop.entry.at, drop.entry.end, "")
-            edits = (removal, *_date_edits(keep, extra[keep.order]))
-        yield _duplicate_finding(keep, drop, edits)
+            edits = [removal, *_date_edits(keep, extra[keep.order])]
+            advice = "keep the other one, with the day of this one"
+        yield pair_finding("duplicate", drop, keep, message, advice, edits)
 
 
 def _find_pairs(items: Sequence[LintItem]) -> Iterator[tuple[int, int, bool]]:
@@ -87,36 +89,14 @@ def _sort_key(item: LintItem) -> tuple[bool, bool, str, int]:
     return item.document.kind == "daily", not item.date, item.date, item.order
 
 
-def _duplicate_finding(keep: LintItem, drop: LintItem, edits: tuple[Edit, ...]) -> LintFinding:
-    message = f"says what {keep.place} says: {quote(keep.entry.text)}"
-    advice = "if both mean the same, take one out"
-    advice = "keep the other one, with the day of this one" if edits else advice
-    shown = not share_heading(keep, drop)
-    return pair_finding("duplicate", drop, keep, message, advice, edits, shown=shown)
-
-
 def pair_finding(
-    check: str,
-    item: LintItem,
-    other: LintItem,
-    message: str,
-    advice: str,
-    edits: tuple[Edit, ...],
-    *,
-    shown: bool,
+    check: str, item: LintItem, other: LintItem, message: str, advice: str, edits: Iterable[Edit]
 ) -> LintFinding:
-    """Make a finding about an entry, compared with another one; it is only `shown` as advice."""
-    return LintFinding(
-        check,
-        "advice" if shown else LEVELS[check],
-        item.document.path,
-        item.entry.at + 1,
-        message,
-        advice,
-        item.entry.end,
-        (other.document.path, other.entry.at + 1),
-        edits,
-    )
+    """Make a finding about an entry, compared with another one: only advice about one elsewhere."""
+    level = LEVELS[check] if share_heading(item, other) else "advice"
+    there, entry = (other.document.path, other.entry.at + 1), item.entry
+    path, edited = item.document.path, tuple(edits)
+    return LintFinding(check, level, path, entry.at + 1, message, advice, entry.end, there, edited)
 
 
 def _date_edits(keep: LintItem, dropped: Sequence[LintItem]) -> Iterator[Edit]:
@@ -381,7 +361,7 @@ class LinkChecker:
         edit = line[: link.start] + new + line[link.start + len(link.target) :] if new else None
         advice = f"write {new}" if new else "fix the link, or remove it"
         return document.finding(
-            "dead-link", link.at, f"{quote(link.target)} {what}", advice=advice, edit=edit
+            "dead-link", link.at, f"{quote(link.target)} {what}", advice, edit=edit
         )
 
 

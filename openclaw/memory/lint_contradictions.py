@@ -16,7 +16,6 @@ from openclaw.memory.lint_checks import (
     may_be_one_thing,
     pair_finding,
     relation,
-    share_heading,
     stems,
 )
 from openclaw.nlp.dates import find_relative_days, has_date
@@ -31,7 +30,7 @@ _OVER = re.compile(r"\b(?:over|more than|rather than|lieber als)\b", re.IGNORECA
 
 
 def find_contradictions(
-    documents: Sequence[Document], gone: Collection[tuple[str, int]] = ()
+    documents: Sequence[Document], gone: Collection[tuple[str, int]]
 ) -> Iterator[LintFinding]:
     """Find entries that a newer one corrects. The newest one holds.
 
@@ -99,17 +98,15 @@ def _opposite_keys(text: str) -> Iterator[tuple[str, ...]]:
 
 def _contradiction_finding(older: LintItem, newer: LintItem) -> LintFinding:
     on = f" on {newer.date}" if older.date and newer.date not in ("", older.date) else ""
-    exception = _is_exception((older, newer))
-    edits: tuple[Edit, ...] = ()
+    edits: list[Edit] = []
     advice = "if both mean the same thing, strike the one through that no longer holds"
-    if exception:
+    if _is_exception((older, newer)):
         advice = "if this is no exception: openclaw memory add --replaces PATH:LINE TEXT"
     elif _is_ordered(older, newer) and relation(older, newer) == "sure":
-        edits = tuple(_strike_edits(older, newer.date))
+        edits = [*_strike_edits(older, newer.date)]
         advice = "the newer one holds; strike this one through" if edits else advice
     message = f"{newer.place} says otherwise{on}: {quote(newer.entry.text)}"
-    shown = exception or not share_heading(older, newer)
-    return pair_finding("contradiction", older, newer, message, advice, edits, shown=shown)
+    return pair_finding("contradiction", older, newer, message, advice, edits)
 
 
 def _is_ordered(older: LintItem, newer: LintItem) -> bool:
@@ -167,13 +164,8 @@ def find_relative_dates(document: Document) -> Iterator[LintFinding]:
         if word := first_relative_date(entry.text):
             message = f'"{word}" of which day? Nothing here has a date'
             day = "due:2026-12-01" if document.kind == "todo" else "2026-12-01"
-            yield document.finding(
-                "relative-date",
-                entry.at,
-                message,
-                advice=f"write the day, as {day}",
-                last=entry.end,
-            )
+            advice = f"write the day, as {day}"
+            yield document.finding("relative-date", entry.at, message, advice, last=entry.end)
 
 
 def first_relative_date(text: str) -> str:
