@@ -15,8 +15,7 @@ from typing import get_args
 
 from openclaw.frozen import frozen
 from openclaw.memory.markdown import Bullet, Page, end_line, indent_width, insert_block, read_page
-from openclaw.storage.text import comments, join_surrogates
-from openclaw.storage.text import without_comments as outside_comments
+from openclaw.storage.text import comments, join_surrogates, without_comments
 from openclaw.types import Category, ToolProblem
 
 CATEGORIES: tuple[Category, ...] = get_args(Category)
@@ -105,13 +104,9 @@ def break_comment_marks(text: str) -> str:
     return line
 
 
-def without_comments(text: str) -> str:
-    return outside_comments(text).strip()
-
-
 def strip_marks(text: str) -> str:
     """Return a new entry's text without comments and without a strike through all of it."""
-    line = without_comments(text)
+    line = without_comments(text).strip()
     while found := _STRUCK.match(line):
         line = found["text"].strip()
     return line
@@ -139,7 +134,7 @@ def _entry(page: Page, bullet: Bullet, starts: set[int]) -> MemoryEntry | None:
         line.rstrip("\r\n")[bullet.start if n == 0 else 0 :].strip(" \t")
         for n, line in enumerate(page.lines[bullet.at : end])
     )
-    text = without_comments(content)
+    text = without_comments(content).strip()
     if not text:
         return None
     metas = [meta for found in comments(content) if (meta := parse_meta(found.inner))]
@@ -190,9 +185,6 @@ def _meta(parts: Sequence[str]) -> Meta | None:
     source = ", ".join(rest)
     named = _SOURCE.fullmatch(source)
     return Meta(category, date, named["source"] if named else source, importance)
-
-
-_Key = tuple[str, Meta, bool]
 
 
 def append_entry(text: str, line: str) -> tuple[str, int]:
@@ -252,12 +244,6 @@ def remove_entry(text: str, entry: MemoryEntry) -> str:
     raise ToolProblem("It cannot be taken out as it stands; change it in an editor.")
 
 
-def lines_of_block(text: str, entry: MemoryEntry) -> list[str]:
-    """Return the lines that `remove_entry` would remove, without their newlines."""
-    lines = read_page(text).lines[entry.at : entry.below]
-    return [line.rstrip("\r\n") for line in lines]
-
-
 def _insertion_points(page: Page) -> Iterator[int]:
     """Yield the line indexes where a new entry may go, the best one first."""
     lines = page.lines
@@ -290,7 +276,8 @@ def _bullet_of(first: str, entry: MemoryEntry) -> str:
     return found[0] if found else "- "
 
 
-def _keys(text: str) -> list[tuple[int, _Key]]:
+def _keys(text: str) -> list[tuple[int, tuple[str, Meta, bool]]]:
+    """Return the line index of each entry, and what no change of another entry may change."""
     return [(e.at, (e.text, e.meta, e.superseded)) for e in entries_of(text)]
 
 

@@ -21,7 +21,6 @@ from openclaw.memory.entries import (
     entries_of,
     format_entry,
     insert_below,
-    lines_of_block,
     remove_entry,
     strike_through,
     strip_marks,
@@ -111,15 +110,9 @@ class Notes:
         path = self.target(where)
         with hold_lock(self._lock, LOCK_SECONDS):
             old = [self._find_replaced(replaces)] if replaces else self._find_corrected(fact, where)
-            self._refuse_known(
-                fact,
-                (
-                    note
-                    for known in dict.fromkeys((path, self.target("lasting")))
-                    for entry, note in read_pairs(known)
-                    if not (entry.superseded or entry.depth) and note not in old
-                ),
-            )
+            known = (*read_notes(path), *read_notes(self.target("lasting")))
+            held = (note for note in known if not (note.superseded or note.depth))
+            self._refuse_known(fact, (note for note in held if note not in old))
             return self._write(path, fact, full, old)
 
     def list(self, everything: bool = False) -> list[Note]:
@@ -139,7 +132,9 @@ class Notes:
     def lines(self, note: Note) -> Sequence[str]:
         """The lines that `forget` takes out: the note and what is indented below it."""
         text = read_markdown(note.path)
-        return lines_of_block(text, find_entry(text, note))
+        entry = find_entry(text, note)
+        lines = read_page(text).lines[entry.at : entry.below]
+        return [line.rstrip("\r\n") for line in lines]
 
     def forget(self, note: Note) -> None:
         """Take a remembered line out again. Raises ToolProblem when it is no longer there."""
@@ -248,10 +243,10 @@ class Notes:
             first, *others = sections = read_page(text).sections
             starts = [section.start for section in sections]
             old = [
-                (bisect(starts, entry.at), note)
-                for entry, note in parse_pairs(text, path)
-                if not (entry.superseded or entry.depth or entry.below > entry.end)
-                and corrects(fact, entry.text)
+                (bisect(starts, note.line - 1), note)
+                for note in parse_notes(text, path)
+                if not (note.superseded or note.depth or note.is_parent)
+                and corrects(fact, note.text)
             ]
             single = len({section for section, _ in old}) == 1
             top = all(first.level < other.level for other in others)  # its heading is of them all
@@ -292,8 +287,8 @@ class Notes:
             return new
 
         # Of the text that was written: others may have moved the line since.
-        pairs = parse_pairs(change_file(path, change, self.keep), path)
-        return next(note for _, note in pairs if note.line == number)
+        notes = parse_notes(change_file(path, change, self.keep), path)
+        return next(note for note in notes if note.line == number)
 
     def _strike(self, path: Path, gone: Sequence[Note], day: str) -> None:
         change_file(path, lambda text: _strike_all(text, gone, day)[0], self.keep)
@@ -315,7 +310,7 @@ def _strike_all(text: str, gone: Iterable[Note], day: str) -> tuple[str, int]:
     """Strike these notes through; return the text and the last one's line index (-1: none). One
     that others have moved since is the nearest of its text."""
     last, known = -1, [entry for entry in entries_of(text) if not entry.superseded]
-    places = set()
+    places = set[int]()
     for note in gone:
         same = [entry.at for entry in known if entry.text == note.text]
         places.update(sorted(same, key=lambda at: abs(at + 1 - note.line))[:1])
@@ -339,6 +334,8 @@ class Note:
     date: an ISO day
     importance: 0 to 1
     until: the day until which a superseded note held
+    depth: in its list, 0 at the top
+    is_parent: other lines are indented below it
     """
 
     path: Path
@@ -350,6 +347,8 @@ class Note:
     importance: float | None = None
     superseded: bool = False
     until: str = ""
+    depth: int = 0
+    is_parent: bool = False
 
     def place(self, home: Home) -> str:
         """Return PATH:LINE."""
@@ -371,7 +370,7 @@ class Note:
 
 def read_notes(path: Path) -> list[Note]:
     """The notes of one file, superseded ones too."""
-    return [note for _, note in read_pairs(path)]
+    return parse_notes(read_markdown(path), path)
 
 
 def find_notes(text: str, notes: Iterable[Note]) -> Sequence[Note]:
@@ -410,30 +409,25 @@ def typed_notes(home: Home) -> Notes:
     return Notes(home.memory, source=lambda: "typed")
 
 
-def read_pairs(path: Path) -> list[tuple[MemoryEntry, Note]]:
-    """The entries of a file, each with the note that it is."""
-    return parse_pairs(read_markdown(path), path)
-
-
-def parse_pairs(text: str, path: Path) -> list[tuple[MemoryEntry, Note]]:
-    """The entries of a text that stands in the file `path`, each with the note that it is."""
+def parse_notes(text: str, path: Path) -> list[Note]:
+    """The notes of a text that stands in the file `path`."""
     daily = DAILY.fullmatch(path.name)
-    pairs = []
-    for entry in entries_of(text):
-        meta = entry.meta
-        note = Note(
+    return [
+        Note(
             path,
             entry.at + 1,
             entry.text,
-            meta.category or guess_category(entry.text),
-            meta.date or (daily[1] if daily else ""),
-            meta.source,
-            meta.importance,
+            entry.meta.category or guess_category(entry.text),
+            entry.meta.date or (daily[1] if daily else ""),
+            entry.meta.source,
+            entry.meta.importance,
             entry.superseded,
             entry.until,
+            entry.depth,
+            entry.below > entry.end,
         )
-        pairs.append((entry, note))
-    return pairs
+        for entry in entries_of(text)
+    ]
 
 
 def find_entry(text: str, note: Note) -> MemoryEntry:

@@ -26,7 +26,7 @@ from pathlib import Path
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
-from openclaw.memory.entries import MemoryEntry, entries_of, without_comments
+from openclaw.memory.entries import MemoryEntry, entries_of
 from openclaw.memory.markdown import change_file, read_markdown, read_page
 from openclaw.memory.notes import DAILY, LASTING
 from openclaw.nlp.classifier import read_topic
@@ -35,7 +35,7 @@ from openclaw.security.foreign_files import FILE as FOREIGN_FILES
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.storage.home import Home
 from openclaw.storage.safe_open import NotOrdinary, check_no_links, is_ordinary
-from openclaw.storage.text import join_surrogates, md5, remove_file, write_text
+from openclaw.storage.text import join_surrogates, md5, remove_file, without_comments, write_text
 from openclaw.types import BeforeWrite, record_no_write
 
 PEOPLE, BY_TOPIC = "people", "topics"
@@ -201,7 +201,7 @@ def _statements(text: str) -> Iterator[str]:
         if line and at not in skipped and not line.startswith(_NO_PROSE):
             paragraph.append(line)
         elif paragraph:
-            said = join_surrogates(without_comments(" ".join(paragraph)))
+            said = join_surrogates(without_comments(" ".join(paragraph)).strip())
             yield said if len(said) <= LONGEST else ""
             paragraph = []
         entry = entries.get(at)

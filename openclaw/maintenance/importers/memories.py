@@ -14,7 +14,7 @@ from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.maintenance.importers.source import Source
 from openclaw.maintenance.importers.steps import ImportStep, SourceItem, Transfer, trim_lines
-from openclaw.memory.entries import break_comment_marks, entries_of, without_comments
+from openclaw.memory.entries import break_comment_marks, entries_of
 from openclaw.memory.markdown import Page, change_file, is_same_statement, read_markdown, read_page
 from openclaw.memory.task_lines import Todo, read_task_page
 from openclaw.memory.todos import add_todos, mark_done, same_list
@@ -26,7 +26,7 @@ from openclaw.storage.home import name_trouble
 from openclaw.storage.lock import hold_lock
 from openclaw.storage.new_home import starter_files
 from openclaw.storage.readers import json_or_none
-from openclaw.storage.text import decode, encode
+from openclaw.storage.text import decode, encode, without_comments
 from openclaw.types import ToolProblem
 
 LONGEST_NAME = 180
