@@ -14,7 +14,15 @@ from functools import lru_cache
 from typing import get_args
 
 from openclaw.frozen import frozen
-from openclaw.memory.markdown import Bullet, Page, end_line, indent_width, insert_block, read_page
+from openclaw.memory.markdown import (
+    Bullet,
+    Page,
+    block_end,
+    end_line,
+    indent_width,
+    insert_block,
+    read_page,
+)
 from openclaw.storage.text import comments, join_surrogates, without_comments
 from openclaw.types import Category, ToolProblem
 
@@ -130,10 +138,7 @@ def _entry(page: Page, bullet: Bullet, starts: set[int]) -> MemoryEntry | None:
         end in page.opaque or end in starts or indent_width(page.lines[end]) <= bullet.indent
     ):
         end += 1
-    content = " ".join(
-        line.rstrip("\r\n")[bullet.start if n == 0 else 0 :].strip(" \t")
-        for n, line in enumerate(page.lines[bullet.at : end])
-    )
+    content = _content(page, bullet.at, end, bullet.start)
     text = without_comments(content).strip()
     if not text:
         return None
@@ -143,7 +148,7 @@ def _entry(page: Page, bullet: Bullet, starts: set[int]) -> MemoryEntry | None:
     return MemoryEntry(
         bullet.at,
         end,
-        _block_end(page, bullet, end),
+        block_end(page, bullet.at, bullet.indent, end, len(page.lines)),
         bullet.depth,
         bullet.start,
         join_surrogates(struck["text"] if struck else text).strip(),
@@ -153,18 +158,10 @@ def _entry(page: Page, bullet: Bullet, starts: set[int]) -> MemoryEntry | None:
     )
 
 
-def _block_end(page: Page, bullet: Bullet, end: int) -> int:
-    """Return the line after everything indented beneath an item, without blank lines at the end."""
-    below = end
-    for at in range(end, len(page.lines)):
-        line = page.lines[at]
-        if not line.strip():
-            continue
-        began = page.opaque.get(at, at)
-        if indent_width(line) <= bullet.indent and not bullet.at < began < at:
-            break
-        below = at + 1
-    return below
+def _content(page: Page, at: int, end: int, start: int) -> str:
+    """Return what stands in an item's own lines on one line, comments and marks included."""
+    first, *more = (line.rstrip("\r\n") for line in page.lines[at:end])
+    return " ".join(line.strip(" \t") for line in (first[start:], *more))
 
 
 def _meta(parts: Sequence[str]) -> Meta | None:
@@ -202,9 +199,8 @@ def append_entry(text: str, line: str) -> tuple[str, int]:
 def insert_below(text: str, entry: MemoryEntry, line: str) -> tuple[str, int]:
     """Return the text with a new item directly below an entry, with its bullet; and its line."""
     page = read_page(text)
-    first = page.lines[entry.at].rstrip("\r\n")
     end_line(page, entry.below)
-    page.lines.insert(entry.below, f"{_bullet_of(first, entry)}{line}{page.newline}")
+    page.lines.insert(entry.below, f"{_bullet_of(page, entry)}{line}{page.newline}")
     new, number = "".join(page.lines), entry.below + 1
     return (new, number) if _adds_only(text, new, number) else append_entry(text, line)
 
@@ -217,10 +213,9 @@ def strike_through(text: str, entry: MemoryEntry, day: str) -> str:
     page = read_page(text)
     if entry.below > entry.end:
         raise ToolProblem("Other lines are indented below it; change it in an editor.")
-    lines = [line.rstrip("\r\n") for line in page.lines[entry.at : entry.end]]
-    content = " ".join(line.strip(" \t") for line in (lines[0][entry.start :], *lines[1:]))
-    body, tail = split_tail(content)
-    line = f"{_bullet_of(lines[0], entry)}~~{body.replace('~~', '').strip()}~~ (until {day}){tail}"
+    body, tail = split_tail(_content(page, entry.at, entry.end, entry.start))
+    bullet = _bullet_of(page, entry)
+    line = f"{bullet}~~{body.replace('~~', '').strip()}~~ (until {day}){tail}"
     last = page.lines[entry.end - 1]
     line += last[len(last.rstrip(" \t\r\n")) :]
     new = "".join([*page.lines[: entry.at], line, *page.lines[entry.end :]])
@@ -270,9 +265,9 @@ def _insert_item(page: Page, at: int, line: str) -> tuple[str, int]:
     return "".join(page.lines), at + 1
 
 
-def _bullet_of(first: str, entry: MemoryEntry) -> str:
+def _bullet_of(page: Page, entry: MemoryEntry) -> str:
     """Return an item's indent, bullet and gap as they stand."""
-    found = re.match(r"[ \t]*[-*+][ \t]+", first[: entry.start])
+    found = re.match(r"[ \t]*[-*+][ \t]+", page.lines[entry.at][: entry.start])
     return found[0] if found else "- "
 
 

@@ -29,6 +29,7 @@ _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 _HEADING = re.compile(r" {0,3}(?P<level>#{1,6})(?:[ \t]+(?P<name>.*?))??(?:[ \t]+#+)?[ \t]*$")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _FENCE = re.compile(r"[ \t]*(`{3,}(?!.*`)|~{3,})")
+_ENDS_BLOCK = re.compile(r"\s*(?:[-*+#>|`~<=]|\d+[.)])")
 _YAML = re.compile(r"[\w-]+[ \t]*:(?:\s|$)|[ \t]+\S|-[ \t]|#|$")
 
 
@@ -109,6 +110,20 @@ def indent_width(text: str) -> int:
     """Return the columns of the blanks at the beginning; tabs stop at every fourth."""
     blanks = text[: len(text) - len(text.lstrip(" \t"))]
     return len(blanks.expandtabs(4))
+
+
+def block_end(page: Page, at: int, indent: int, end: int, stop: int, *, lazy: bool = False) -> int:
+    """Return the line after what is indented beneath an item of line `at` and that indent, from
+    line `end` to before `stop`, without blank lines at the end. With `lazy` a paragraph goes on in
+    lines that are not indented."""
+    for below in range(end, stop):
+        line = page.lines[below]
+        in_code = at < page.opaque.get(below, below) < below  # that began beneath the item
+        goes_on = lazy and below == end and not _ENDS_BLOCK.match(line)
+        if line.strip() and not (in_code or goes_on or indent_width(line) > indent):
+            break
+        end = below + 1 if line.strip() else end
+    return end
 
 
 def read_page(text: str) -> Page:

@@ -316,10 +316,7 @@ def _lines_of(text: str) -> list[str]:
 
 def _stripped(lines: list[str]) -> list[str]:
     """Return the lines without blank ones at their end."""
-    end = len(lines)
-    while end and not lines[end - 1].strip():
-        end -= 1
-    return lines[:end]
+    return lines[: max((n for n, line in enumerate(lines, 1) if line.strip()), default=0)]
 
 
 def _without_empty_sections(lines: list[str]) -> list[str]:

@@ -66,7 +66,7 @@ def _tables(text: str) -> Iterator[tuple[int, int, list[str], list[list[str]]]]:
         return
     end = 0
     for at, rule in enumerate(lines[1:], 1):
-        if at < end or "|" not in rule or not _TABLE_RULE.match(rule):
+        if at < end or "|" not in rule or not is_table_rule(rule):
             continue
         end = next((n for n in range(at + 1, len(lines)) if "|" not in lines[n]), len(lines))
         yield at, end, _cells(lines[at - 1]), [_cells(row) for row in lines[at + 1 : end]]

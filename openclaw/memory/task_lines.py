@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from openclaw.frozen import frozen
-from openclaw.memory.markdown import Page, Section, line_ending, read_page
+from openclaw.memory.markdown import Page, Section, read_page
 from openclaw.storage.text import join_surrogates
 
 _BOX = re.compile(r"\[(?P<mark>[ xX])\][ \t]+(?P<text>\S.*?)[ \t]*$")
@@ -120,8 +120,5 @@ def write_ids(page: TaskPage) -> None:
     for item in page.items:
         if not item.given:
             line = page.lines[item.at]
-            full = line.rstrip("\r\n")
-            bare = full.rstrip(" \t")
-            page.lines[item.at] = (
-                f"{_ID.sub('', bare)} ^{item.id}{full[len(bare) :]}{line_ending(line)}"
-            )
+            bare = line.rstrip(" \t\r\n")
+            page.lines[item.at] = f"{_ID.sub('', bare)} ^{item.id}{line[len(bare) :]}"

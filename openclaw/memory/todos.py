@@ -18,6 +18,7 @@ from openclaw.frozen import frozen
 from openclaw.memory.markdown import (
     DEFAULT_LIST,
     Section,
+    block_end,
     change_file,
     end_line,
     find_by_text,
@@ -96,7 +97,6 @@ class TodoFile:
     def __init__(
         self,
         path: Path,
-        lock: Path | None = None,
         today: Callable[[], date] = date.today,
         keep: BeforeWrite = record_no_write,
     ) -> None:
@@ -104,7 +104,7 @@ class TodoFile:
         self._today = today
         self.lock_seconds = LOCK_SECONDS
         self.keep = keep
-        self._lock = lock or path.parent.parent / ".openclaw" / "locks" / "todo.lock"
+        self._lock = path.parent.parent / ".openclaw" / "locks" / "todo.lock"
 
     def read(self) -> Todos:
         """Return the to-dos and the lists. Raises OSError when the file cannot be read."""
@@ -213,10 +213,7 @@ class TodoFile:
         return gone
 
     def _resolve_due(self, text: str) -> str:
-        if "due:" not in text or due_of(text):
-            return text
-
-        return resolve_due_dates(text, self._today())
+        return text if due_of(text) else resolve_due_dates(text, self._today())
 
     def _changed(self, ident: str, change: Callable[[str], str]) -> Todo:
         """Change the file; return the to-do of this id as it then stands."""
@@ -252,7 +249,6 @@ _BLANKS = " \t"
 _ITEM_START = re.compile(r"^(?:[-*+]|\d{1,9}[.)])?\s*\[[ xX]?\]\s*|^[-*+]\s+")
 _ID_END = re.compile(r"(?:\s+\^[0-9a-f]{8})+$")
 _DUE = re.compile(r"[ \t]+due:\d{4}-\d{2}-\d{2}(?![\w-])")
-_ENDS_BLOCK = re.compile(r"\s*(?:[-*+#>|`~<=]|\d+[.)])")
 
 
 def add_todos(text: str, list_name: str, texts: Sequence[str]) -> tuple[str, list[str]]:
@@ -453,16 +449,7 @@ def _block_end(page: TaskPage, item: Todo, section: Section) -> int:
     """The line after an item and what is indented below it, without the blank lines at the end."""
     end = item.at + 1
     stop = section.end if page.open_at is None else min(section.end, max(page.open_at, end))
-    for at in range(item.at + 1, stop):
-        line = page.lines[at].rstrip("\r\n")
-        if not line.strip():
-            continue
-        continues = at == end and not _ENDS_BLOCK.match(line)
-        goes_on = item.at < page.opaque.get(at, at) < at  # inside of code that began below it
-        if indent_width(line) <= item.indent and not continues and not goes_on:
-            break
-        end = at + 1
-    return end
+    return block_end(page, item.at, item.indent, end, stop, lazy=True)
 
 
 def _heading_lines(page: TaskPage, section: Section) -> int:

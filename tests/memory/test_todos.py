@@ -327,7 +327,7 @@ def test_bytes_that_are_no_utf_8_survive_a_change(tmp_path: Path) -> None:
 
 
 def test_words_for_a_day_become_a_date_when_a_to_do_is_added(tmp_path: Path) -> None:
-    file = TodoFile(tmp_path / "TODO.md", tmp_path / "lock", today=lambda: date(2026, 11, 18))
+    file = TodoFile(tmp_path / "memory" / "TODO.md", today=lambda: date(2026, 11, 18))
     (todo,) = file.add("", ["call Anna due:next friday at home"])
     assert (todo.text, todo.due) == ("call Anna due:2026-11-20 at home", "2026-11-20")
     assert file.similar("", "call Anna due:friday at home") == todo
@@ -337,9 +337,10 @@ def test_words_for_a_day_become_a_date_when_a_to_do_is_added(tmp_path: Path) -> 
 
 
 def test_words_for_a_day_typed_by_hand_stay_and_are_no_date(tmp_path: Path) -> None:
-    path = tmp_path / "TODO.md"
+    path = tmp_path / "memory" / "TODO.md"
+    path.parent.mkdir()
     path.write_text("- [ ] call due:friday ^0a1b2c3d\n", encoding="utf-8")
-    file = TodoFile(path, tmp_path / "lock")
+    file = TodoFile(path)
     assert file.items()[0].due is None
     file.set_done("0a1b2c3d", True)
     assert path.read_text("utf-8") == "- [x] call due:friday ^0a1b2c3d\n"
@@ -352,11 +353,12 @@ def test_an_open_to_do_is_overdue_when_its_day_is_over() -> None:
 
 
 def test_a_lock_that_stays_held_is_an_error_and_nothing_is_written(tmp_path: Path) -> None:
-    file = TodoFile(tmp_path / "TODO.md", lock=tmp_path / "todo.lock")
+    file = TodoFile(tmp_path / "memory" / "TODO.md")
     file.lock_seconds = 0.05
-    with hold_lock(tmp_path / "todo.lock", 1), pytest.raises(OpenclawError, match="in use"):
+    lock = tmp_path / ".openclaw" / "locks" / "todo.lock"
+    with hold_lock(lock, 1), pytest.raises(OpenclawError, match="in use"):
         file.add("", ["a"])
-    assert not (tmp_path / "TODO.md").exists()
+    assert not file.path.exists()
 
 
 def test_indented_text_below_a_heading_does_not_become_part_of_a_to_do() -> None:
