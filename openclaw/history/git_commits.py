@@ -280,11 +280,11 @@ class Commits:
         found = RepositoryState(self.git.head())
         ignored: set[str] = set()
         for some in chunks(paths):
-            index, ignore, *tree = self.git.call_all([
+            index, ignore, *tree = self.git.call(
                 (("ls-files", "-s", "-z", "--", *some), b"", {}),
                 _check_ignore(some),
                 *[(("ls-tree", "-z", found.head, "--", *some), b"", {})] * bool(found.head),
-            ])  # fmt: skip
+            )
             found.index |= dict(index_entries(self.git.output_of(index)))
             for done in tree:
                 found.blobs |= dict(tree_entries(self.git.output_of(done)))
@@ -293,7 +293,7 @@ class Commits:
         return found
 
     def _ignored(self, paths: Sequence[str]) -> list[str]:
-        (done,) = self.git.call_all([_check_ignore(paths)])
+        (done,) = self.git.call(_check_ignore(paths))
         return _undotted(done.stdout)
 
     # -------- writing

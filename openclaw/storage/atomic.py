@@ -295,7 +295,10 @@ def watch_writes(root: Path, fixed: Collection[str] = ()) -> Iterator[WriteNotes
     path = folder / secrets.token_hex(6)
     try:
         with path.open("xb", buffering=0) as file:
-            _lock_notes(file.fileno())
+            if os.name != "nt":
+                import fcntl
+
+                fcntl.flock(file, fcntl.LOCK_EX)
             file.write(f"{json.dumps(sorted(fixed))}\n".encode())
             yield WriteNotes(path)
     finally:  # Windows removes no file that is open
@@ -330,13 +333,6 @@ def _note_write(path: Path, name: str, data: bytes) -> None:
         time.sleep(WAIT_SECONDS)
 
 
-def _lock_notes(number: int) -> None:
-    if os.name != "nt":
-        import fcntl
-
-        fcntl.flock(number, fcntl.LOCK_EX)
-
-
 def _is_noting(path: Path) -> bool:
     """Return True while the command runs; remove the notes of a killed one."""
     try:
@@ -344,10 +340,10 @@ def _is_noting(path: Path) -> bool:
             import fcntl
 
             with reading(path) as file:
-                fcntl.flock(file.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         path.unlink()
-    except (FileNotFoundError, NotOrdinary):
-        return False
     except (BlockingIOError, PermissionError):  # locked, or open on Windows
         return True
+    except (FileNotFoundError, NotOrdinary):
+        pass
     return False

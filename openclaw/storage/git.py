@@ -7,13 +7,12 @@ they are, through no filter.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,7 +60,6 @@ BUSY = {
     "sequencer": "a series of picks",
     "BISECT_LOG": "a bisect",
 }
-TIMEOUT_SECONDS = 60
 _BRANCH, _COMMIT = re.compile(r"ref: refs(?:/\w[\w.+-]*)+"), re.compile("[0-9a-f]{40,64}")
 _LONGEST_HEAD = 1_000
 KEEP_ALL = tuple(
@@ -93,7 +91,7 @@ class Git:
 
     def run(self, *words: str, data: bytes = b"", **env: str) -> bytes:
         """Return what git prints, given `data` on standard input. GitError has its last words."""
-        return self.output_of(self.call(words, data, env))
+        return self.output_of(*self.call((words, data, env)))
 
     def output_of(self, done: subprocess.CompletedProcess[bytes]) -> bytes:
         """Return what it printed. GitError has its last words."""
@@ -107,19 +105,7 @@ class Git:
         return done.stdout
 
     def call(
-        self,
-        words: Sequence[str],
-        data: bytes,
-        env: Mapping[str, str],
-        seconds: float = TIMEOUT_SECONDS,
-    ) -> subprocess.CompletedProcess[bytes]:
-        """Run git; the caller looks at how it ended. GitError when it cannot be run."""
-        return self.call_all([(words, data, env)], seconds)[0]
-
-    def call_all(
-        self,
-        calls: Sequence[tuple[Sequence[str], bytes, Mapping[str, str]]],
-        seconds: float = TIMEOUT_SECONDS,
+        self, *calls: tuple[Sequence[str], bytes, Mapping[str, str]], seconds: float = 60
     ) -> list[subprocess.CompletedProcess[bytes]]:
         """Run git for each of these words, standard inputs and variables, all at once; the caller
         looks at how they ended. GitError when git cannot be run."""
@@ -167,7 +153,7 @@ class Git:
     def head(self) -> str:
         """The commit that HEAD is at, "" before the first. It is read from the plain files where
         these tell it, as every prompt asks."""
-        with contextlib.suppress(OSError, UnicodeError, NotPlain):
+        with suppress(OSError, UnicodeError, NotPlain):
             said = self._file("HEAD")
             if _BRANCH.fullmatch(said):
                 said = self._file(said.removeprefix("ref: "))
@@ -235,16 +221,12 @@ def first_commit(root: Path, paths: Sequence[str]) -> bool:
     if Git(root, around=True).says("rev-parse", "--git-dir"):
         return False
     git = Git(root)
-    stream = [
-        b"commit HEAD\ncommitter openclaw <openclaw@localhost> now\n",
-        *_data(b"A new home\n"),
-    ]
+    who = b"openclaw <openclaw@localhost>"
+    stream = [b"commit HEAD\ncommitter %s now\ndata 11\nA new home\n\n" % who]
     for path in paths:
         mode = b"755" if os.name != "nt" and os.access(root / path, os.X_OK) else b"644"
-        stream += [
-            b"M %s inline %s\n" % (mode, quoted(path)),
-            *_data((root / path).read_bytes()),
-        ]
+        data = (root / path).read_bytes()
+        stream += [b"M %s inline %s\ndata %d\n" % (mode, quoted(path), len(data)), data, b"\n"]
     try:
         git.run("-c", "init.defaultBranch=main", "init", "--quiet")
         git.run("fast-import", "--quiet", "--date-format=now", data=b"".join(stream))
@@ -252,10 +234,6 @@ def first_commit(root: Path, paths: Sequence[str]) -> bool:
     except GitError:
         return False
     return True
-
-
-def _data(data: bytes) -> list[bytes]:
-    return [b"data %d\n" % len(data), data, b"\n"]
 
 
 def quoted(path: str) -> bytes:
@@ -337,7 +315,7 @@ SETTLED_SECONDS = 1.0
 def note_git_locks(root: Path, note: Path) -> Iterator[None]:
     """Keep the note while git writes in the repository of `root`, and longer where git was killed
     or, on a broken disk, could not remove its locks. When it cannot be made, none is removed."""
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         make_folder(note.parent)
         appending(note).close()
         os.utime(note)
@@ -348,7 +326,7 @@ def note_git_locks(root: Path, note: Path) -> Iterator[None]:
         died = True
         raise
     finally:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             if not died and not any(path.name != "index.lock" for path in lock_files(root)):
                 remove(note)
 
@@ -361,12 +339,12 @@ def remove_stale_locks(root: Path, note: Path) -> None:
     except OSError:
         return
     for path in lock_files(root):
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             age = path.stat().st_mtime - began
             if -SETTLED_SECONDS < age < WINDOW_SECONDS:
                 time.sleep(min(max(0.0, SETTLED_SECONDS - time.time() + began + age), 1.0))
                 path.unlink(missing_ok=True)
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         remove(note)
 
 

@@ -29,7 +29,7 @@ PROTOCOLS = "file:ssh:https"
 """Those that know whom they speak to; others, and those of any program (`ext::`), are not used."""
 SECONDS = 600.0
 QUIET = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "receive.autogc=false")
-FAR = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://|(?P<scp>[^/:]+):(?!:)")
+_ADDRESS = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://|(?P<scp>[^/:]+):(?!:)")
 _LATE = re.compile(r"\[rejected\]|fetch first|non-fast-forward|lock|incorrect old value", re.I)
 
 
@@ -72,7 +72,9 @@ class Remote:
         raise self._problem(refused.replace("\t", " ") or done.stderr.decode("utf-8", "replace"))
 
     def _program(self, kind: str) -> tuple[str, ...]:
-        if is_far(self.url):
+        """The git that opens a repository on this machine."""
+        far = _ADDRESS.match(self.url)
+        if far and far["scheme"] != "file":
             return ()
         return (f"--{kind}-pack={shlex.join(['git', *OPTIONS, *QUIET, f'{kind}-pack'])}",)
 
@@ -84,7 +86,7 @@ class Remote:
 
     def _call(self, *words: str) -> subprocess.CompletedProcess[bytes]:
         env = {"GIT_ALLOW_PROTOCOL": PROTOCOLS}
-        return Git(self.root).call([*QUIET, *words], b"", env, SECONDS)
+        return Git(self.root).call(([*QUIET, *words], b"", env), seconds=SECONDS)[0]
 
     def _problem(self, said: str) -> OpenclawError:
         lines = [line for line in said.replace(self.url, self.shown).splitlines() if line.strip()]
@@ -121,19 +123,13 @@ def signs(root: Path) -> bool:
 def sign_head(root: Path, head: str) -> None:
     """Put a commit without changes, signed as the user's settings say, upon HEAD. GitError when it
     cannot be signed."""
-    name, mail = "openclaw", "openclaw@localhost"
     words = ("commit-tree", "-S", "-p", head, "-m", "Signed by this device", f"{head}^{{tree}}")
+    name, mail = "openclaw", "openclaw@localhost"
     signed = Git(root).run(
         *words, GIT_AUTHOR_NAME=name, GIT_AUTHOR_EMAIL=mail, GIT_COMMITTER_NAME=name,
         GIT_COMMITTER_EMAIL=mail,
     ).decode().strip()  # fmt: skip
     Git(root).run("update-ref", "-m", "Sync", "HEAD", signed, head)
-
-
-def is_far(url: str) -> bool:
-    """Return True for an address of another machine, False for a folder of this one."""
-    found = FAR.match(url)
-    return bool(found and found["scheme"] != "file")
 
 
 def find_remote(root: Path, named: str) -> Remote:
@@ -151,7 +147,7 @@ def find_remote(root: Path, named: str) -> Remote:
     url = _configured(git, root, named or "origin")
     if not url and named and Path(named).is_dir():
         url = str(Path(named).resolve())
-    if not url and FAR.match(named):
+    if not url and _ADDRESS.match(named):
         url = named
     if not url and not named:
         raise UsageError(

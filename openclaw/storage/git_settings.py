@@ -23,6 +23,7 @@ from itertools import chain
 from pathlib import Path
 
 from openclaw.storage.program import cache_folder
+from openclaw.storage.safe_open import bytes_or_none
 
 SHARED = ("objects", "refs", "packed-refs", "reftable", "logs", "worktrees", "shallow")
 HARMLESS = re.compile(
@@ -52,7 +53,8 @@ def find_repository_problem(root: Path, folder: Path) -> str:
         if common != folder and not (named.is_file() and folder.parent == common / "worktrees"):
             return f"{folder / 'commondir'} leads to another repository"
         odd = next(_find_odd(common), "")
-        if not odd and _has_alternates(common):
+        alternates = common / "objects" / "info" / "alternates"
+        if not odd and (bytes_or_none(alternates) or b"").strip():
             return f"{common / 'objects'} borrows those of another repository"
     ignoring = root / ".gitignore"  # of a link git takes no notice
     if not odd and not ignoring.is_symlink() and not _is(str(ignoring), stat.S_ISREG):
@@ -79,13 +81,6 @@ def common_of(folder: Path) -> Path:
     except OSError:
         return folder
     return Path(os.path.normpath(folder / named))
-
-
-def _has_alternates(folder: Path) -> bool:
-    """Return True when the repository uses objects of another one."""
-    with suppress(OSError):
-        return bool((folder / "objects" / "info" / "alternates").read_bytes().strip())
-    return False
 
 
 def _find_odd(folder: Path) -> Iterator[str]:

@@ -145,8 +145,9 @@ def find_home(
 
 def nearest_home(cwd: Path) -> Path | None:
     """The nearest folder from `cwd` upwards that holds workspace/SOUL.md."""
-    folders = (cwd, *cwd.parents)
-    return next((f for f in folders if _is_file(f / "workspace" / "SOUL.md")), None)
+    souls = ((folder, folder / "workspace" / "SOUL.md") for folder in (cwd, *cwd.parents))
+    # The method of Path raises where nothing may be looked at.
+    return next((folder for folder, soul in souls if os.path.isfile(soul)), None)  # noqa: PTH113
 
 
 def default_folder(environ: Mapping[str, str]) -> Path:
@@ -184,13 +185,6 @@ def _check_home(folder: Path) -> Home:
     if names.isdisjoint(MARKS):
         raise Damaged(f"{folder} is not an openclaw home", f'make it one: openclaw init "{folder}"')
     return Home(root)
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:
-        return False
 
 
 def _check_spelling(text: str, path: str, root: str) -> None:

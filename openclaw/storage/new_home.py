@@ -38,9 +38,14 @@ def create_home(target: Path, settings: str = "") -> list[str]:
     files[".openclaw/.gitignore"] = b"*\n"
     if settings:
         files["openclaw.yaml"] = settings.encode()
+    folders = [name for name in ("sessions", "skills", "memory") if not (root / name).is_dir()]
+    created = []
     with report_unwritable(root):
-        folders = [name for name in ("sessions", "skills", "memory") if _make_missing(root / name)]
-        created = [name for name, data in sorted(files.items()) if _write_new(root / name, data)]
+        for name in folders:
+            (root / name).mkdir(parents=True)
+        for name, data in sorted(files.items()):
+            if not os.path.lexists(root / name) and write_if_same(root / name, None, data):
+                created.append(name)
     private = [".openclaw/" for name in created if name.startswith(".openclaw/")]
     created = [name for name in created if not name.startswith(".openclaw/")]
     versioned = [".git/"] if created and first_commit(root, created) else []
@@ -58,17 +63,6 @@ def check_names(root: Path) -> None:
                 f"{root / name} is no folder, and a home has a folder of that name",
                 "give it another name, and say openclaw init again",
             )
-
-
-def _make_missing(folder: Path) -> bool:
-    if folder.is_dir():
-        return False
-    folder.mkdir(parents=True)
-    return True
-
-
-def _write_new(path: Path, data: bytes) -> bool:
-    return not os.path.lexists(path) and write_if_same(path, None, data)
 
 
 PACKAGE = Path(__file__).parent.parent

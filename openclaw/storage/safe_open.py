@@ -149,7 +149,7 @@ class Folder:
 def descend(root: str, parts: Sequence[str], *, make: bool = False, mode: int = 0o777) -> Folder:
     """The folder that these names lead to from `root`, step by step; with `make` it is made where
     it is missing. Raises NotOrdinary for what is no folder, NotADirectoryError for a file."""
-    folder = Folder(root, os.open(root, _FOLDER) if BY_DESCRIPTOR else None)
+    folder = _opened(root)
     for part in parts:
         with folder as above:
             folder = _step(above, part, make=make, mode=mode)
@@ -164,6 +164,10 @@ def open_folder(path: Path | str, *, make: bool = False, mode: int = 0o777) -> F
     if make and not os.path.isdir(path):
         with open_folder(os.path.dirname(path), make=True) as above:
             return _step(above, os.path.basename(path), make=True, mode=mode)
+    return _opened(path)
+
+
+def _opened(path: str) -> Folder:
     return Folder(path, os.open(path, _FOLDER) if BY_DESCRIPTOR else None)
 
 
@@ -264,7 +268,7 @@ def is_ordinary(path: Path) -> bool:
 
 
 def checked_database(path: Path) -> Path:
-    """As `checked`, of an SQLite file and of what SQLite opens beside it."""
+    """As `check_no_links`, of an SQLite file and of what SQLite opens beside it."""
     for suffix in ("-wal", "-shm", "-journal"):
         check_no_links(path.with_name(path.name + suffix))
     return check_no_links(path)
@@ -312,22 +316,23 @@ def _step(folder: Folder, name: str, *, make: bool, mode: int) -> Folder:
 
 
 def _enter(folder: Folder, name: str, path: str) -> Folder:
+    failed: OSError = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     if BY_DESCRIPTOR:
         try:
             return Folder(path, os.open(folder.at(name), _ONE_STEP, dir_fd=folder.number))
         except OSError as error:
-            if found := folder.status(name):
-                if _is_link(found) and (target := _follow_link(path)):
-                    return Folder(target, os.open(target, _FOLDER))
-                _check_folder(found, path, name)
-            error.filename = path
-            raise
-    if not (found := folder.status(name)):
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-    if _is_link(found) and (target := _follow_link(path)):
-        return Folder(target, None)
-    _check_folder(found, path, name)
-    return Folder(path, None)
+            failed = error
+            failed.filename = path
+    if found := folder.status(name):
+        if _is_link(found) and (target := _follow_link(path)):
+            return _opened(target)
+        if stat.S_ISREG(found.st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+        if not stat.S_ISDIR(found.st_mode) or _is_link(found):
+            _check(found, path, name)
+        if not BY_DESCRIPTOR:
+            return Folder(path, None)
+    raise failed
 
 
 def _follow_link(link: str) -> str:
@@ -343,13 +348,6 @@ def _follow_link(link: str) -> str:
         os.path.realpath(each) for each in named if os.path.isabs(each) and not home_of(each)
     )
     return real if os.path.isdir(real) and real in outside else ""
-
-
-def _check_folder(found: os.stat_result, path: str, name: str) -> None:
-    if stat.S_ISREG(found.st_mode):
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
-    if not stat.S_ISDIR(found.st_mode) or _is_link(found):
-        _check(found, path, name)
 
 
 def _check(found: os.stat_result, path: str, folder: str = "") -> None:

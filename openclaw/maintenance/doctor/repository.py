@@ -153,9 +153,10 @@ def _is_ignored(program: Git, path: str) -> bool:
     """
     words = ("check-ignore", "--quiet", "--no-index", path)
     try:
-        return program.call(words, b"", {"GIT_LITERAL_PATHSPECS": "0"}, 10).returncode != 1
+        (done,) = program.call((words, b"", {"GIT_LITERAL_PATHSPECS": "0"}), seconds=10)
     except GitError:
         return True
+    return done.returncode != 1
 
 
 def _untrack(home: Home, kept: RepairCopies) -> str:
