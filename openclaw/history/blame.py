@@ -47,7 +47,12 @@ class _Search:
         """Let an older version take over the lines that it has; the others are their writers'."""
         left: list[_Trail] = []
         for trail in self.trails:
-            kept = _map_shared_lines(trail.lines, older.lines)
+            kept = {
+                a + n: c + n
+                for kind, a, b, c, _ in blocks(trail.lines, older.lines)
+                if kind == "equal"
+                for n in range(b - a)
+            }
             for line, at in list(trail.places.items()):
                 if at in kept:
                     older.places[line] = kept[at]
@@ -75,12 +80,3 @@ def blame(versions: Iterable[tuple[Turn | None, bytes | None]], now: bytes) -> l
         Line(number + 1, line.decode("utf-8", "replace").rstrip("\r\n"), search.found.get(number))
         for number, line in enumerate(lines)
     ]
-
-
-def _map_shared_lines(new: list[bytes], old: list[bytes]) -> dict[int, int]:
-    """For each line of `new` that `old` has as well, its place there."""
-    kept: dict[int, int] = {}
-    for kind, a, b, c, _ in blocks(new, old):
-        if kind == "equal":
-            kept.update((a + n, c + n) for n in range(b - a))
-    return kept

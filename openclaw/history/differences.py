@@ -23,7 +23,9 @@ CONTEXT = 3
 SNIFFED = 8000
 """Bytes in which git looks for a NUL, which no text has (buffer_is_binary in xdiff-interface.c)."""
 SESSIONS_PREFIX = "sessions/"
-_ESCAPES = {"\\": "\\\\", '"': '\\"', "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+_ESCAPES = {code: f"\\{code:03o}" for code in (*range(32), 127)} | str.maketrans(
+    {"\\": "\\\\", '"': '\\"', "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+)
 
 
 @frozen
@@ -88,18 +90,14 @@ def differences(steps: Iterable[TurnStep], read: Read) -> list[Difference]:
     for step in steps:
         before = ends[step.path][0] if step.path in ends else step.before
         ends[step.path] = (before, step.after)
-    made = (_difference(path, *names, read) for path, names in ends.items())
-    return [each for each in made if each is not None]
-
-
-def _difference(path: str, old: str | None, new: str | None, read: Read) -> Difference | None:
-    if old == new and old != UNKNOWN:
-        return None
-    before, after = read(old), read(new)
-    known = (before is None) == (old is None) and (after is None) == (new is None)
-    if known and before == after:
-        return None
-    return Difference(path, before, after, old is None, new is None, known)
+    found = []
+    for path, (old, new) in ends.items():
+        if old != new or old == UNKNOWN:
+            held, holds = read(old), read(new)
+            known = (held is None) == (old is None) and (holds is None) == (new is None)
+            if held != holds or not known:
+                found.append(Difference(path, held, holds, old is None, new is None, known))
+    return found
 
 
 def lines_of(data: bytes) -> list[bytes]:
@@ -147,13 +145,8 @@ def _format_lines(sign: str, lines: Sequence[bytes]) -> Iterator[str]:
 
 def _quote_path(path: str) -> str:
     """A path as git writes it into a diff (core.quotePath off): in quotes when it must be."""
-    text = "".join(map(_escape_char, path))
+    text = path.translate(_ESCAPES)
     return f'"{text}"' if text != path else path
-
-
-def _escape_char(sign: str) -> str:
-    plain = sign >= " " and sign != "\x7f"
-    return _ESCAPES.get(sign, sign if plain else f"\\{ord(sign):03o}")
 
 
 # -------- the files of a turn

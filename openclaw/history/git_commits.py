@@ -36,7 +36,7 @@ from openclaw.history.record import Record, content
 from openclaw.history.turns import EXECUTABLE, FILE, PROGRAM, Turn, TurnStep
 from openclaw.storage.git import Git, GitError
 from openclaw.storage.home import MARKS, is_inside
-from openclaw.storage.merge import SIGN, Merged, conflicts, merge_bytes
+from openclaw.storage.merge import SIGN, conflicts, merge_bytes
 from openclaw.storage.readers import read_content, read_json_cache
 from openclaw.storage.safe_open import make_folder, remove, writing
 from openclaw.storage.text import report_unwritable, with_line_ends_of
@@ -95,7 +95,13 @@ class Commits:
         standing = self._standing([path for path in paths if path not in beyond])
         other = record.turn.of[0] if record.turn.kind == "sync" else ""
         beyond |= frozenset() if other else standing.ignored
-        beyond |= {step.path for step in record.turn.steps if self._has_lost_content(step)}
+        # A content was not kept, or a power cut damaged it.
+        beyond |= {
+            step.path
+            for step in record.turn.steps
+            for name in (step.before, step.after)
+            if name and content(self.place, name) is None
+        }
         if there := self._find_commit(record, standing.head):
             return there, beyond
         if other and self._holds_commit(standing.head, other):
@@ -112,7 +118,6 @@ class Commits:
             self._take_over_rest(other, standing)
         if not (standing.outside or standing.changed()) and record.turn.kind == "turn":
             return "", beyond
-        self._move_index(standing)
         return self._import(record.turn, standing), beyond
 
     def _find_commit(self, record: Record, head: str) -> str:
@@ -140,11 +145,6 @@ class Commits:
             if now.blobs.get(path, NO_BLOB) == old:
                 standing.blobs[path], standing.index[path] = old, now.index.get(path, NO_BLOB)
                 standing.final[path] = new
-
-    def _has_lost_content(self, step: TurnStep) -> bool:
-        """Return True when a content was not kept, or a power cut damaged it."""
-        names = (step.before, step.after)
-        return any(name and content(self.place, name) is None for name in names)
 
     # -------- one file
 
@@ -214,7 +214,10 @@ class Commits:
         if merged.conflicts:
             if not both or any(conflict.base for conflict in merged.conflicts):
                 return None
-            data = _join_sides(merged, first=first)
+            for conflict in reversed(merged.conflicts):
+                at = conflict.at + (0 if first else len(conflict.ours))
+                merged.lines[at:at] = conflict.theirs
+            data = "".join(merged.lines).encode("utf-8", "surrogateescape")
         oid = self.git.run("hash-object", "-w", "--no-filters", "--stdin", data=data)
         return Blob(theirs.mode, oid.decode().strip())
 
@@ -250,13 +253,12 @@ class Commits:
     def _convert_line_ends(self, data: bytes, head: Blob) -> bytes:
         """A text with the line ends that HEAD has of the file, where git is told to convert them:
         the folder then has others than the commits."""
-        if b"\r\n" not in data or not head.oid or not self._converts():
+        if b"\r\n" not in data or not head.oid:
+            return data
+        said = self.git.says("config", "core.autocrlf")
+        if said not in ("true", "input") and not (self.root / ".gitattributes").is_file():
             return data
         return with_line_ends_of(self.git.run("cat-file", "blob", head.oid), data) or b""
-
-    def _converts(self) -> bool:
-        said = self.git.says("config", "core.autocrlf")
-        return said in ("true", "input") or (self.root / ".gitattributes").is_file()
 
     def _content(self, path: str, name: str) -> bytes:
         data = content(self.place, name)
@@ -340,6 +342,7 @@ class Commits:
 
     def _import(self, turn: Turn, standing: RepositoryState) -> str:
         """Write the commits and move HEAD, in one step, if it is still where it was."""
+        self._move_index(standing)
         made = self._make_commits(turn, standing)
         if noted := self._read_staged():
             self._write_staged({p: oid for p, oid in noted.items() if p not in standing.final})
@@ -351,7 +354,9 @@ class Commits:
         outside, changed = standing.outside, standing.changed()
         if outside:
             mark += 1
-            edited = Turn(turn.id, "outside", turn.at, _edited(outside))
+            first, *more = outside
+            words = f"Edited outside: {first}{f' and {len(more)} more' if more else ''}"
+            edited = Turn(turn.id, "outside", turn.at, words)
             stream += commit_lines(edited, mark, parent, outside, self._user_ident())
             parent = f":{mark}"
         if turn.kind == "sync" and not outside and self._is_behind(parent, turn.of[0], changed):
@@ -401,7 +406,6 @@ class Commits:
         if edits:
             standing = self._standing(list(edits))
             standing.outside = standing.final = edits
-            self._move_index(standing)
             self._import(new_turn("", "outside"), standing)
         return list(edits)
 
@@ -465,16 +469,3 @@ def _check_no_markers(path: str, data: bytes) -> None:
             f"{path} line {found[0].line}: both sides of a merge stand here",
             "keep what is right and remove the markers, or try openclaw doctor --fix; then sync",
         )
-
-
-def _join_sides(merged: Merged, *, first: bool) -> bytes:
-    lines = list(merged.lines)
-    for conflict in reversed(merged.conflicts):
-        at = conflict.at + (0 if first else len(conflict.ours))
-        lines[at:at] = conflict.theirs
-    return "".join(lines).encode("utf-8", "surrogateescape")
-
-
-def _edited(outside: Mapping[str, Blob]) -> str:
-    first, *more = outside
-    return f"Edited outside: {first}{f' and {len(more)} more' if more else ''}"

@@ -109,11 +109,8 @@ def commit_lines(
         yield f"merge {turn.of[0]}\n".encode()
     for path, blob in sorted(files.items(), key=lambda item: bool(item[1].oid)):
         name = quoted(path)  # deletions first: a file may become a folder
-        yield (
-            b"M %s %s %s\n" % (blob.mode.encode(), blob.oid.encode(), name)
-            if blob.oid
-            else (b"D %s\n" % name)
-        )
+        write = b"M %s %s " % (blob.mode.encode(), blob.oid.encode())
+        yield (write if blob.oid else b"D ") + name + b"\n"
     yield b"\n"
 
 
@@ -179,19 +176,18 @@ def _head(part: bytes) -> Turn:
     subject = message.partition("\n")[0]
     if not said.get("Id"):
         return Turn("", "outside", at, subject, commit=oid)
-    known: dict[str, Any] = {"at": at}
-    for name, text in said.items():
+    known: dict[str, Any] = {"at": at, "kind": said.get("", "turn")}
+    for name in FIELDS.keys() & said.keys():
+        text = said[name]
         if name in ("Tools", "Of"):
-            known[FIELDS[name]] = tuple(part for part in text.split(", ") if part)
-        elif name in FIELDS:
+            known[FIELDS[name]] = tuple(filter(None, text.split(", ")))
+        elif name != "Turn":
             known[FIELDS[name]] = text
-    number = known.pop("number", "")
-    if number.isdecimal():
-        known["number"] = int(number)
-    kind = said.get("", "turn")
-    if kind == "interrupted":
-        return Turn(**known, state="interrupted", subject=subject, commit=oid)
-    return Turn(**known, kind=kind, subject=subject, commit=oid)
+        elif text.isdecimal():
+            known["number"] = int(text)
+    if known["kind"] == "interrupted":
+        known |= {"kind": "turn", "state": "interrupted"}
+    return Turn(**known, subject=subject, commit=oid)
 
 
 def _with_steps(root: Path, heads: Sequence[Turn]) -> Iterator[Turn]:
@@ -201,24 +197,16 @@ def _with_steps(root: Path, heads: Sequence[Turn]) -> Iterator[Turn]:
         *("--raw", "--no-renames", "--no-abbrev", "--format=%x02%H"),
         data=data,
     )
-    steps: dict[str, list[TurnStep]] = {}
-    for oid, found in _steps(said):  # of a merge the first is what came in
-        steps.setdefault(oid, found)
-    for turn in heads:
-        yield replace(turn, steps=tuple(steps.get(turn.commit, ())))
-
-
-def _steps(said: bytes) -> Iterator[tuple[str, list[TurnStep]]]:
+    raw: dict[str, bytes] = {}
     for part in said.split(b"\x02")[1:]:
         oid, _, rest = part.partition(b"\0")
-        yield (
-            oid.decode().strip(),
-            [
-                TurnStep(path, _name(old), _name(new))
-                for path, (old, new) in _raw_entries(rest)
-                if is_inside(path)  # a tree that was not made by git may name any place
-            ],
-        )
+        raw.setdefault(oid.decode().strip(), rest)  # of a merge the first is what came in
+    for turn in heads:
+        entries = _raw_entries(raw.get(turn.commit, b""))
+        # A tree that was not made by git may name any place.
+        inside = ((path, blobs) for path, blobs in entries if is_inside(path))
+        steps = (TurnStep(path, _name(old), _name(new)) for path, (old, new) in inside)
+        yield replace(turn, steps=tuple(steps))
 
 
 def _name(blob: Blob) -> str | None:

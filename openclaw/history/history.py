@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 import time
 from collections import defaultdict
@@ -11,6 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from dataclasses import replace
 from functools import cached_property
 from heapq import merge
+from itertools import chain
 from pathlib import Path
 
 from openclaw.config import load_settings
@@ -55,6 +55,7 @@ class History:
         self.home = home
         self.root = home.real_root
         self.place = place_of(home)
+        self._note = self.place.parent / COMMITTING
         self._auto_commit = auto_commit
 
     @cached_property
@@ -172,19 +173,16 @@ class History:
         """What a file held, newest first, with the turn that made it so; the user's own commits
         have the kind "outside" and no id. The last is what was there before the first turn."""
         last: str | None = None
-        for turn in self._of(path):
+        found = records(self.place)
+        fresh = [record.turn for record in found if not record.commit or path in record.left]
+        is_own = git.is_own(self.root)
+        committed = git_log.turns(self.root, path=path, ours=False) if is_own else ()
+        for turn in chain(reversed(fresh), committed):
             for step in reversed([step for step in turn.steps if step.path == path]):
                 yield turn, self.read(step.after)
                 last = step.before
         if last is not None:
             yield None, self.read(last)
-
-    def _of(self, path: str) -> Iterator[Turn]:
-        found = records(self.place)
-        fresh = [record for record in found if not record.commit or path in record.left]
-        yield from (record.turn for record in reversed(fresh))
-        if git.is_own(self.root):
-            yield from git_log.turns(self.root, path=path, ours=False)
 
     # -------- committing
 
@@ -192,7 +190,11 @@ class History:
         """Commit all finished records, where turns become commits. Returns why some have to wait
         for the user, "" when none has; they are committed at the next occasion."""
         if not self.in_git:
-            self._keep_here()
+            # A finished record stays where it is, for good: the user may begin to make commits
+            # later, and what he has done until then is not to be done again.
+            for record in records(self.place, READY):
+                record.committed(NEVER, [step.path for step in record.turn.steps])
+            self._prune()
             return ""
         if not self.has_waiting():
             return ""
@@ -214,11 +216,11 @@ class History:
         with self._locked():
             if reason := git.busy(self.root):
                 raise OpenclawError(reason, f"finish it: git -C {self.root} status")
-            remove_stale_locks(self.root, self.place.parent / COMMITTING)
+            remove_stale_locks(self.root, self._note)
             running = self.unfinished()
             written = {step.path for record in running for step in record.turn.steps}
             skip = frozenset(written.union(*(record.talk for record in running)))
-            with note_git_locks(self.root, self.place.parent / COMMITTING):
+            with note_git_locks(self.root, self._note):
                 return Commits(self.root, self.place).commit_edits(skip)
 
     def _locked(self) -> AbstractContextManager[None]:
@@ -246,15 +248,8 @@ class History:
         """Why finished turns cannot be committed now, "" when they can or need not be."""
         return git.busy(self.root) if self.has_waiting() else ""
 
-    def _keep_here(self) -> None:
-        """Without commits a finished record stays where it is, for good: the user may begin to make
-        commits later, and what he has done until then is not to be done again."""
-        for record in records(self.place, READY):
-            record.committed(NEVER, [step.path for step in record.turn.steps])
-        self._prune()
-
     def _commit_all(self) -> str:
-        remove_stale_locks(self.root, self.place.parent / COMMITTING)
+        remove_stale_locks(self.root, self._note)
         ready = sorted(records(self.place, READY), key=lambda record: record.finished)
         found = [*ready, *records(self.place, RUNNING)]
         for record in ready:
@@ -268,7 +263,7 @@ class History:
 
     def _commit(self, record: Record, others: frozenset[str]) -> None:
         commits = Commits(self.root, self.place, others)
-        with note_git_locks(self.root, self.place.parent / COMMITTING):
+        with note_git_locks(self.root, self._note):
             try:
                 commit, left = commits.commit(record)
             except git.GitDied:
@@ -283,7 +278,7 @@ class History:
 
     def _prune(self) -> None:
         """Remove the oldest records that nothing waits for, where there are too many."""
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             folders = sorted(path for path in self.place.iterdir() if path.is_dir())
             for folder in folders[: max(0, len(folders) - MAX_KEPT)]:
                 if not any((folder / mark).exists() for mark in (RUNNING, READY)):
@@ -316,7 +311,7 @@ class History:
         aside = self.place.parent / FOREIGN
         moved = 0
         for folder in foreign(self.place, RUNNING, READY):
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 make_folder(aside, 0o700)
                 check_no_links(folder).rename(
                     check_no_links(aside) / f"{folder.name}-{time.time_ns()}"
@@ -389,6 +384,12 @@ class Command:
             self.notices += [notice] if notice else []
 
 
+def _forget(path: Path) -> None:
+    """Remove the file of a lock that nobody will ask for again."""
+    with suppress(OSError):
+        remove(path)
+
+
 @contextmanager
 def command(home: Home, words: str) -> Iterator[Command]:
     """What is changed in here is one turn of the history, which `words` stand for. When it raises,
@@ -400,9 +401,3 @@ def command(home: Home, words: str) -> Iterator[Command]:
         state = "done"
     finally:
         made.close(state)
-
-
-def _forget(path: Path) -> None:
-    """Remove the file of a lock that nobody will ask for again."""
-    with suppress(OSError):
-        remove(path)
