@@ -26,7 +26,8 @@ _MARKER = re.compile(
     r"(?P<indent>[ \t]*)(?P<bullet>[-*+]|(?P<number>\d{1,9})[.)])(?P<gap>[ \t]+|$)"
 )
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
-_HEADING = re.compile(r" {0,3}(?P<level>#{1,6})(?:[ \t]+(?P<name>.*?))??(?:[ \t]+#+)?[ \t]*$")
+_HEADING = re.compile(r" {0,3}(?P<level>#{1,6})(?![^ \t])")
+_CLOSING = re.compile(r"(?:^|(?<=[ \t]))#+$")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _FENCE = re.compile(r"[ \t]*(`{3,}(?!.*`)|~{3,})")
 _ENDS_BLOCK = re.compile(r"\s*(?:[-*+#>|`~<=]|\d+[.)])")
@@ -142,7 +143,8 @@ def read_page(text: str) -> Page:
             continue
         marker = _MARKER.match(bare)
         if heading := _HEADING.match(bare):
-            headings.append((at, len(heading["level"]), (heading["name"] or "").strip()))
+            name = _CLOSING.sub("", bare[heading.end() :].rstrip(" \t"))
+            headings.append((at, len(heading["level"]), name.strip()))
             blocks.stack.clear()
         elif previous and (underline := _UNDERLINE.match(bare)):
             headings.append((at - 1, 1 if underline[1][0] == "=" else 2, previous.strip()))

@@ -13,8 +13,8 @@ from openclaw.frozen import frozen
 from openclaw.memory.markdown import Page, Section, read_page
 from openclaw.storage.text import join_surrogates
 
-_BOX = re.compile(r"\[(?P<mark>[ xX])\][ \t]+(?P<text>\S.*?)[ \t]*$")
-_ID = re.compile(r"(?:^|[ \t]+)\^(?P<id>[A-Za-z0-9-]+)$")
+_BOX = re.compile(r"\[(?P<mark>[ xX])\][ \t]+(?P<text>\S.*)")
+_ID = re.compile(r"(?:^|(?<![ \t])[ \t]+)\^(?P<id>[A-Za-z0-9-]+)$")
 _DUE = re.compile(r"(?<![\w:-])due:(\d{4}-\d{2}-\d{2})(?![\w-])")
 
 
@@ -64,7 +64,7 @@ def read_task_page(text: str) -> TaskPage:
     tasks = [
         (bullet, box)
         for bullet in page.bullets
-        if (box := _BOX.match(page.lines[bullet.at].rstrip("\r\n"), bullet.start))
+        if (box := _BOX.match(page.lines[bullet.at].rstrip(" \t\r\n"), bullet.start))
     ]
     taken = {found["id"].casefold() for _, box in tasks if (found := _ID.search(box["text"]))}
     items, used = [], set()

@@ -248,7 +248,7 @@ MAX_CHARS = 500
 _BLANKS = " \t"
 _ITEM_START = re.compile(r"^(?:[-*+]|\d{1,9}[.)])?\s*\[[ xX]?\]\s*|^[-*+]\s+")
 _ID_END = re.compile(r"(?:\s+\^[0-9a-f]{8})+$")
-_DUE = re.compile(r"[ \t]+due:\d{4}-\d{2}-\d{2}(?![\w-])")
+_DUE = re.compile(r"(?<![ \t])[ \t]+due:\d{4}-\d{2}-\d{2}(?![\w-])")
 
 
 def add_todos(text: str, list_name: str, texts: Sequence[str]) -> tuple[str, list[str]]:
@@ -485,4 +485,5 @@ _TODO_MARKS = re.compile(
 
 def plain_text(text: str) -> str:
     """Return a to-do's text without its date, tags and the note of its origin."""
-    return " ".join(_TODO_MARKS.sub("", text).split()).rstrip(" .")
+    one_blank = " ".join(text.split())  # of many the marks would be looked for behind each
+    return " ".join(_TODO_MARKS.sub("", one_blank).split()).rstrip(" .")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from datetime import date
 from pathlib import Path
 from random import Random
@@ -22,6 +23,7 @@ from openclaw.memory.todos import (
     match_todos,
     move_todo,
     parse_todos,
+    plain_text,
     remove_todo,
     replace_text,
     set_due_date,
@@ -350,6 +352,17 @@ def test_an_open_to_do_is_overdue_when_its_day_is_over() -> None:
     text = "- [ ] a due:2026-11-17\n- [x] b due:2026-11-17\n- [ ] c due:2026-11-18\n- [ ] d\n"
     today = date(2026, 11, 18)
     assert [is_overdue(todo, today) for todo in parse_todos(text)] == [True, False, False, False]
+
+
+def test_a_line_with_thousands_of_blanks_is_read_at_once() -> None:
+    blanks = " " * 20_000
+    line = f"- [ ] call{blanks}Anna ^0a1b2c3d\n"
+    began = time.process_time()
+    (todo,) = parse_todos(f"# My{blanks}list #\n\n{line}")
+    assert (todo.text, todo.list) == (f"call{blanks}Anna", f"My{blanks}list")
+    assert plain_text(f"{todo.text}  due:2026-12-01") == "call Anna"
+    assert set_due_date(line, todo.id, "2026-12-01") == line.replace(" ^", " due:2026-12-01 ^")
+    assert time.process_time() - began < 1
 
 
 def test_a_lock_that_stays_held_is_an_error_and_nothing_is_written(tmp_path: Path) -> None:
