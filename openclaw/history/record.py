@@ -278,9 +278,9 @@ def records(place: Path, *marks: str) -> list[Record]:
     return [found for _, found in _read_all(place, *marks) if isinstance(found, Record)]
 
 
-def unreadable(place: Path) -> list[Path]:
-    """Folders that hold lines which are no record of this version."""
-    return [folder for folder, found in _read_all(place) if isinstance(found, Exception)]
+def unreadable(place: Path) -> list[tuple[Path, Exception]]:
+    """Folders that hold lines which are no record of this version, each with the reason."""
+    return [(folder, why) for folder, why in _read_all(place) if isinstance(why, Exception)]
 
 
 def foreign(place: Path, *marks: str) -> list[Path]:

@@ -210,7 +210,8 @@ def test_a_record_of_a_newer_version_is_left_alone(it: GitTalk) -> None:
     folder.mkdir(parents=True)
     (folder / LINES).write_text('{"version":9,"id":"abcd"}\n')
     (folder / "running").touch()
-    assert again(it).recover() == [] and unreadable(place_of(it.talk.app.home)) == [folder]
+    found = [path for path, _ in unreadable(place_of(it.talk.app.home))]
+    assert again(it).recover() == [] and found == [folder]
     assert (folder / LINES).exists()
 
 

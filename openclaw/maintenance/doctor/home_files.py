@@ -229,15 +229,12 @@ _TEMP = re.compile(r"\.openclaw-[0-9a-f]{6,}\.tmp")
 
 def files(view: View) -> Iterator[Finding]:
     """Find unfinished files of writers that no longer run."""
-    old = [
-        view.path(seen)
-        for seen in view.seen
-        if _TEMP.fullmatch(seen.path.rpartition("/")[2]) and seen.status.st_mtime < view.now - OLD
-    ]
+    temporary = (each for each in view.seen if _TEMP.fullmatch(each.path.rpartition("/")[2]))
+    old = [each for each in temporary if each.status.st_mtime < view.now - OLD]
     if old:
-        names = some_of([view.home.relative(path) for path in old])
-        found = f"half-written files of killed processes: {names}"
-        yield Finding(found, fix="removes them", repair=partial(_take_away, old))
+        found = f"half-written files of killed processes: {some_of([each.path for each in old])}"
+        repair = partial(_take_away, [view.path(each) for each in old])
+        yield Finding(found, fix="removes them", repair=repair)
 
 
 def _take_away(paths: list[Path], kept: RepairCopies) -> str:
@@ -266,35 +263,24 @@ def turns(view: View) -> Iterator[Finding]:
         found = f"{len(ended)} turns were interrupted (the newest: {ended[-1].turn.subject!r})"
         fix = "marks what was half done and closes them, as the next prompt does by itself"
         yield Finding(found, fix=fix, repair=_recover)
-    for folder in record.unreadable(place):
-        finding = _unreadable(view.home, folder)
+    for folder, why in record.unreadable(place):
+        where = view.home.relative(folder)
+        if isinstance(why, OpenclawError):
+            yield Finding(f"{where}: {why}; it is left alone", advice=why.hint)
+            continue
+        what = "is no record of a turn"
+        if isinstance(why, record.ForeignRecord):
+            what = "was not written by you on this machine, or by an older openclaw"
+            what += ": it does not count"
         with suppress(OSError):  # it is gone by now
             written = max(path.stat().st_mtime for path in (folder, *folder.iterdir()))
-            if not finding.repair or abs(view.now - written) > YOUNG:
-                yield finding
-
-
-def _unreadable(home: Home, folder: Path) -> Finding:
-    where = home.relative(folder)
-    what = "is no record of a turn"
-    try:
-        record.read(folder)
-    except OpenclawError as error:
-        return Finding(f"{where}: {error}; it is left alone", advice=error.hint)
-    except record.ForeignRecord:
-        what = "was not written by you on this machine, or by an older openclaw: it does not count"
-    except (OSError, ValueError, LookupError, TypeError):
-        pass
-    fix = "takes it out of the history"
-    return Finding(f"{where} {what}", fix=fix, repair=partial(_take_out, folder))
+            if abs(view.now - written) > YOUNG:
+                fix, repair = "takes it out of the history", partial(_take_out, folder)
+                yield Finding(f"{where} {what}", fix=fix, repair=repair)
 
 
 def _take_out(folder: Path, kept: RepairCopies) -> str:
-    try:
-        record.read(folder)
-    except (OSError, ValueError, LookupError, TypeError):
-        pass
-    else:
+    if all(folder != unread for unread, _ in record.unreadable(folder.parent)):
         raise OpenclawError("it can be read by now")
     locks = sorted((kept.home.private / "locks").glob("*-*.lock"))
     if (folder / record.RUNNING).exists() and any(map(_is_held, locks)):
@@ -325,13 +311,13 @@ def encoding(view: View) -> Iterator[Finding]:
     for seen, data in view.texts:
         if (found := encoding_of(data)) == "UTF-8" or _is_anothers(seen.path, found, data):
             continue
-        if not found or as_utf8(data) is None:
+        if found and as_utf8(data) is not None:
+            fix, repair = "converts it to UTF-8", partial(_convert, view.path(seen), data)
+            how = found if found == CUT else f"{found}, not UTF-8"
+            yield Finding(f"{seen.path} is {how}", fix=fix, repair=repair)
+        else:
             advice = "restore it from a backup or from git, or remove it"
             yield Finding(f"{seen.path} holds bytes that are no text", advice=advice)
-            continue
-        fix, repair = "converts it to UTF-8", partial(_convert, view.path(seen), data)
-        how = found if found == CUT else f"{found}, not UTF-8"
-        yield Finding(f"{seen.path} is {how}", fix=fix, repair=repair)
 
 
 def _is_anothers(path: str, found: str, data: bytes) -> bool:
@@ -400,9 +386,13 @@ def _new_ids(home: Home, kept: RepairCopies) -> str:
 def front_matter(view: View) -> Iterator[Finding]:
     """Find skills that their front matter keeps from loading, and front matter of memories and of
     workspace files that is not valid YAML."""
-    for root in roots(view.home):
-        for path, _ in skill_files(root.folder):
-            yield from _skill(Path(path), view.home.relative(Path(path)))
+    for file in (Path(path) for root in roots(view.home) for path, _ in skill_files(root.folder)):
+        found = [p for p in check_skill(file) if p.level == "error" or p.code == "yaml-repaired"]
+        if found:
+            path, worst = view.home.relative(file), min(found, key=lambda problem: problem.level)
+            what = "is not loaded" if worst.level == "error" else "can only just be read"
+            advice = f"fix it: openclaw skills validate {path}"
+            yield Finding(f"{path} {what}: {worst.message}", advice=advice)
     for seen, data in view.texts:
         plain = seen.path.startswith(("memory/", "workspace/")) and seen.path.endswith(".md")
         if plain and (reason := _broken_head(data)):
@@ -410,22 +400,11 @@ def front_matter(view: View) -> Iterator[Finding]:
             yield Finding(f"{seen.path}: its front matter {reason}", advice=advice)
 
 
-def _skill(file: Path, path: str) -> Iterator[Finding]:
-    found = [p for p in check_skill(file) if p.level == "error" or p.code == "yaml-repaired"]
-    if found:
-        worst = min(found, key=lambda problem: problem.level)
-        what = "is not loaded" if worst.level == "error" else "can only just be read"
-        advice = f"fix it: openclaw skills validate {path}"
-        yield Finding(f"{path} {what}: {worst.message}", advice=advice)
-
-
 def _broken_head(data: bytes) -> str:
     """Return the fault in a Markdown file's front matter, "" for none."""
     found = _HEAD.match(decode(data[:20_000]).replace("\r\n", "\n"))
-    if not found:
-        return ""
-    if not found["end"]:
-        return "is never closed" if len(data) < 20_000 else ""
+    if not found or not found["end"]:
+        return "is never closed" if found and len(data) < 20_000 else ""
     import yaml
 
     line, trouble = yaml_trouble(found["head"])

@@ -235,15 +235,12 @@ def hooks(view: View) -> Iterator[Finding]:
         return
     if not settings.hooks:
         return
-
     found = open_hooks(view.home, settings)
     for fault in found.faults:
         yield _finding(fault.text, MEND, required=fault.required)
-    if not found.hooks:
-        return
-    needed = any(hook.required for hook in found.hooks)
     now = found.asked()
-    if why := why_untrusted(now, found.state(now)):
+    if found.hooks and (why := why_untrusted(now, found.state(now))):
+        needed = any(hook.required for hook in found.hooks)
         yield _finding(f"not run ({len(found.hooks)}): {why}", TRUST, required=needed)
     for hook in found.hooks:
         if name := now.missing(hook):
