@@ -15,6 +15,7 @@ _NUMBER = re.compile(r"-?\d[\d.,]*(?<![.,])")
 _POINT = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?")
 _COMMA = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?")
 YEARS = range(1900, 2100)
+MAX_SUMS = 12
 
 
 def table_sums(text: str, first: int, last: int, request: str = "") -> list[str]:
@@ -33,7 +34,8 @@ def table_sums(text: str, first: int, last: int, request: str = "") -> list[str]
         columns = [[row[at] for row in rows if at < len(row)] for at in range(len(heads))]
         columns = [cells if len(cells) == len(rows) > 1 else [] for cells in columns]
         groups = [(heads[at], cells) for at, cells in enumerate(columns) if _is_group(cells)]
-        said = {word: [word in content_words(" ".join(row)) for row in rows] for word in words}
+        row_words = [{*content_words(" ".join(row))} for row in rows]
+        said = {word: [word in each for each in row_words] for word in words}
         for name, cells in zip(heads, columns, strict=True):
             amounts, places, unit = _read_column(cells)
             if not amounts:
@@ -48,7 +50,7 @@ def table_sums(text: str, first: int, last: int, request: str = "") -> list[str]
                     found.append(
                         f"{name} with {word}: {_show_sum(compress(amounts, has), places, unit)}"
                     )
-    return found
+    return found[:MAX_SUMS]
 
 
 def show_sums(text: str, first: int, last: int, request: str) -> str:
@@ -60,7 +62,8 @@ def show_sums(text: str, first: int, last: int, request: str) -> str:
 
 def _tables(text: str) -> Iterator[tuple[int, int, list[str], list[list[str]]]]:
     """The tables of a text: the first and the last line, from 1, the headings and the rows."""
-    lines = [line.strip() for line in text.splitlines()]
+    # Not by `splitlines`: a cell may hold U+2028, and the lines are counted without it.
+    lines = [line.strip() for line in re.split(r"\r\n|\r|\n", text)]
     if records := _records(lines):
         yield 1, len(lines), records[0], records[1:]
         return

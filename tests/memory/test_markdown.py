@@ -446,3 +446,9 @@ def test_rows_with_a_word_of_the_request_are_added_up_by_themselves() -> None:
     text = "day,what,cost\n3,Flowers,18.90\n9,Chemist,23.40\n21,Books,41\n23,chemist,8.20\n"
     sums = table_sums(text, 1, 5, "how much did the flowers and the chemist cost?")
     assert sums == ["day: 56", "day with chemist: 32", "cost: 91.50", "cost with chemist: 31.60"]
+
+
+def test_a_tables_lines_are_counted_as_a_file_is_read() -> None:
+    text = "a\u2028b\x0cc\n\n| cost |\n|---|\n| 1 |\n| 3 |\n"
+    assert show_sums(text, 3, 6, "") == "\n[added up: cost: 4]"
+    assert show_sums(text, 1, 1, "") == show_sums(text, 7, 9, "") == ""
