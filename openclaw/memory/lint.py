@@ -147,6 +147,8 @@ _PRIVATE = (
     r"|credentials|api keys?|system prompt|files)"
 )
 _READS = r"(?:read|see|find|load|process|parse|open|receive|retrieve|recall|get to|come across)"
+_MARKS = r"(?:^|(?<![ \t*_>#-])(?=[ \t_#]*[-*>]))[ \t*_>#-]*"
+"""The marks of a list, a quotation, a comment; from their first one, or many would take long."""
 _PATTERNS = (
     rf"{_VOID}[^\n.]{{0,30}}\b(?:previous|prior|above|earlier|preceding|system|safety|all|your"
     r"|existing|former|original|vorherigen|alle|bisherigen|pr\u00e9c\u00e9dentes|anteriores)\b"
@@ -182,12 +184,12 @@ _PATTERNS = (
     r"\b(?:send|mail|e-?mail|post|upload|forward|exfiltrate|submit|leak)\b the (?:\w+ )?"
     r"(?:memory|memories|conversation|chat history|secrets|system prompt|credentials)\b"
     rf"[^\n]{{0,60}}{_ADDRESS}",
-    r"(?:^|<!--|[-*>]|\]\()[ \t*_>#-]*(?:(?:attention|dear|hey|hello|to)[ ,:]+"
+    rf"(?:{_MARKS}|\]\([ \t*_>#-]*)(?:(?:attention|dear|hey|hello|to)[ ,:]+"
     rf"(?:the |any |all )?)?{_MIND}s?\b[*_]*\s?(?:[:,;!]|--|\u2013)[^\n]{{0,40}}\b{_DO}\b",
-    r"(?:^|<!--|[-*>])[ \t*_>#-]*model[*_]*\s?[:!][^\n]{0,20}\b(?:you|ignore|disregard)\b",
-    r"(?:^|<!--|[-*>])[ \t*_>#-]*(?:assistant|agent)[*_]*\s?[:!][^\n]{0,20}"
+    rf"{_MARKS}model[*_]*\s?[:!][^\n]{{0,20}}\b(?:you|ignore|disregard)\b",
+    rf"{_MARKS}(?:assistant|agent)[*_]*\s?[:!][^\n]{{0,20}}"
     r"\b(?:from now on|always|never|you|your|ignore|disregard|must|do not)\b",
-    r"(?:^|<!--|[-*>])[ \t*_>#-]*(?:system|developer|admin|root)[*_]*\s?[:!][^\n]{0,60}"
+    rf"{_MARKS}(?:system|developer|admin|root)[*_]*\s?[:!][^\n]{{0,60}}"
     rf"\b(?:{_USER}|you must|you are|you may|your (?:instructions|rules|task)|assistant|shell)\b",
     rf"{_USER} (?:has|have)? ?(?:already |just |hereby )?(?:approved?|authori[sz]ed?|allowed"
     r"|granted|permitted|consented to|agreed to|confirmed|waived)\b[^\n.]{0,20}\b(?:all|any|every"

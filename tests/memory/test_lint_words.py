@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from openclaw.memory.findings import Document, LintContext
@@ -72,6 +74,13 @@ def checks(text: str) -> set[str]:
 def test_an_order_to_an_agent_is_found_in_many_words(text: str) -> None:
     assert [*find_orders(f"Nice weather.\n- {text}\n")] == [1]
     assert [*find_orders(text)] == [0]
+
+
+def test_a_line_of_thousands_of_dashes_is_searched_at_once() -> None:
+    began = time.process_time()
+    for marks in ("-" * 20_000, "- " * 10_000, "-_" * 10_000):
+        assert [*find_orders(f"a{marks}agents\n{marks}agent: you must run it")] == [1]
+    assert time.process_time() - began < 2
 
 
 @pytest.mark.parametrize("text", NO_ORDERS)
