@@ -135,6 +135,8 @@ def trailers(turn: Turn) -> list[str]:
 FORMAT = "--format=%H%n%aI%n%B%x00"
 LINE = re.compile(rf"(?m)^{TRAILER}(-[A-Z][a-z]+)?: (.*)$")
 CHUNK = 40
+LONGEST_NUMBER = 9
+"""Digits. A commit of others may say anything, and Python reads no number of thousands of them."""
 
 
 def turns(root: Path, *, path: str = "", ours: bool = True, within: str = "HEAD") -> Iterator[Turn]:
@@ -183,7 +185,7 @@ def _head(part: bytes) -> Turn:
             known[FIELDS[name]] = tuple(filter(None, text.split(", ")))
         elif name != "Turn":
             known[FIELDS[name]] = text
-        elif text.isdecimal():
+        elif text.isdecimal() and len(text) <= LONGEST_NUMBER:
             known["number"] = int(text)
     if known["kind"] == "interrupted":
         known |= {"kind": "turn", "state": "interrupted"}

@@ -208,6 +208,14 @@ def test_turns_that_came_with_a_merge_are_in_the_history(it: GitTalk, tmp_path: 
     }
 
 
+def test_a_commit_of_others_whose_number_is_none_leaves_the_history_readable(it: GitTalk) -> None:
+    identity(it.root)
+    trailers = f"Openclaw: turn\nOpenclaw-Id: 0a1b2c3d\nOpenclaw-Turn: {'1' * 5000}\n"
+    it.git("commit", "--quiet", "--allow-empty", "-m", f"Odd\n\n{trailers}")
+    found = it.talk.app.history.find("0a1b2c3d")
+    assert (found.subject, found.number) == ("Odd", 0)
+
+
 def test_a_turn_that_was_picked_onto_another_branch_is_one_turn(it: GitTalk) -> None:
     identity(it.root)
     it.git("checkout", "-qb", "side")
