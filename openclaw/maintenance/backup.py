@@ -141,7 +141,8 @@ def _write(home: Home, file: Any, own: set[Path], *, with_secrets: bool) -> Back
 
 
 def _walk(home: Home, folder: Path) -> Iterator[Path]:
-    """Yield what lies in a folder of the home and below it, in the order of reading."""
+    """Yield what lies in a folder of the home and below it, in the order of reading. Not by calls
+    within calls: folders may be nested deeper than these."""
 
     def order(path: Path) -> tuple[int, bool, bool, str]:
         # A folder after the files beside it, contents of a record after its lines: sessions name
@@ -150,19 +151,21 @@ def _walk(home: Home, folder: Path) -> Iterator[Path]:
         late = LATE.index(name) if name in LATE else -1
         return late, path.is_dir(), path.suffix != ".jsonl", path.name
 
-    try:
-        found = sorted(folder.iterdir(), key=order)
-    except (FileNotFoundError, NotADirectoryError):
-        return  # it went away meanwhile
-    except PermissionError as error:
-        raise _unreadable(folder, error) from error
-    for path in found:
+    waiting = [folder]
+    while waiting:
+        path = waiting.pop()
         name = home.relative(path)
         if name in LEFT_OUT or (UNFINISHED.fullmatch(name) and not path.is_dir()):
             continue
-        yield path
-        if path.is_dir() and (not path.is_symlink() or _is_place(home, path)):
-            yield from _walk(home, path)
+        if path != folder:
+            yield path
+        if path == folder or not path.is_symlink() or _is_place(home, path):
+            try:
+                waiting += sorted(path.iterdir(), key=order, reverse=True)
+            except (FileNotFoundError, NotADirectoryError):
+                pass  # a file, or it went away meanwhile
+            except PermissionError as error:
+                raise _unreadable(path, error) from error
 
 
 # -------- one file after the other

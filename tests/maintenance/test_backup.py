@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import stat
+import sys
 import tarfile
 import threading
 from collections.abc import Callable
@@ -201,6 +202,18 @@ def test_a_home_that_is_closed_to_others_is_so_again(
         (tmp_path / "new").chmod(made)
     restore(tmp_path / "b.tar.gz", tmp_path / "new")
     assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == mode & (made or 0o777)
+
+
+@POSIX  # a path of Windows is not that long
+def test_folders_that_are_nested_deeply_come_along(home: Home, tmp_path: Path) -> None:
+    deep = [home.memory]
+    for _ in range(sys.getrecursionlimit() + 100):
+        deep.append(deep[-1] / "a")
+        deep[-1].mkdir()
+    made = back_up(home, tmp_path / "deep.tar.gz")
+    assert home.relative(deep[-1]) in made.folders
+    for folder in reversed(deep[1:]):  # pytest could not remove them either
+        folder.rmdir()
 
 
 def test_a_file_is_not_written_over_without_force(home: Home, archive: Path) -> None:
