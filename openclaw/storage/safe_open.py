@@ -149,7 +149,7 @@ class Folder:
 def descend(root: str, parts: Sequence[str], *, make: bool = False, mode: int = 0o777) -> Folder:
     """The folder that these names lead to from `root`, step by step; with `make` it is made where
     it is missing. Raises NotOrdinary for what is no folder, NotADirectoryError for a file."""
-    folder = _opened(root)
+    folder = Folder(root, os.open(root, _FOLDER) if BY_DESCRIPTOR else None)
     for part in parts:
         with folder as above:
             folder = _step(above, part, make=make, mode=mode)
@@ -164,10 +164,6 @@ def open_folder(path: Path | str, *, make: bool = False, mode: int = 0o777) -> F
     if make and not os.path.isdir(path):
         with open_folder(os.path.dirname(path), make=True) as above:
             return _step(above, os.path.basename(path), make=True, mode=mode)
-    return _opened(path)
-
-
-def _opened(path: str) -> Folder:
     return Folder(path, os.open(path, _FOLDER) if BY_DESCRIPTOR else None)
 
 
@@ -325,7 +321,7 @@ def _enter(folder: Folder, name: str, path: str) -> Folder:
             failed.filename = path
     if found := folder.status(name):
         if _is_link(found) and (target := _follow_link(path)):
-            return _opened(target)
+            return Folder(target, os.open(target, _FOLDER) if BY_DESCRIPTOR else None)
         if stat.S_ISREG(found.st_mode):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
         if not stat.S_ISDIR(found.st_mode) or _is_link(found):
