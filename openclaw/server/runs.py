@@ -78,10 +78,6 @@ class Run:
     def ended(self) -> bool:
         return self._ended.is_set()
 
-    @property
-    def stopping(self) -> bool:
-        return self._stop.is_set()
-
     def add(self, event: dict[str, Any]) -> None:
         """Add an event, and wake everybody who waits for one."""
         if len(self.events) < MAX_EVENTS or event["event"] in ("done", "error"):
@@ -123,14 +119,15 @@ class Run:
 
     # -------- in the thread of the run
 
-    def drive(self) -> None:
-        """Answer the prompt, and add each event. Never raises."""
+    def drive(self, get_ready: Callable[[], None]) -> None:
+        """Get ready, answer the prompt, and add each event. Never raises."""
         seconds = self.agent.settings.serve.turn_timeout
         clock = threading.Timer(seconds, self._stop_late)
-        if seconds:
-            clock.start()
         try:
             with stopped_by(self._stop):
+                get_ready()
+                if seconds:
+                    clock.start()
                 self._ask()
         except OpenclawError as error:
             self._hear(events.Error(str(error), error.hint, error.exit_code))
@@ -288,20 +285,22 @@ class Runs:
 
     def _drive(self, run: Run) -> None:
         try:
-            # The runs that answer this conversation already come first.
-            running = self.running(run.session.id)
-            for earlier in running[: running.index(run)]:
-                run.state = "queued"
-                while not earlier.wait(POLL_SECONDS) and not run.stopping:
-                    pass
-            run.state = "preparing"
-            with suppress(OpenclawError):  # the turn raises it again, and tells it
-                self._warm.share_model(run.agent)
-            run.drive()
+            run.drive(lambda: self._get_ready(run))
         finally:
             with suppress(OpenclawError, OSError):
                 self._warm.close(run.agent)
             run.end()
+
+    def _get_ready(self, run: Run) -> None:
+        """Let the runs that answer this conversation already come first."""
+        running = self.running(run.session.id)
+        for earlier in running[: running.index(run)]:
+            run.state = "queued"
+            while not earlier.wait(POLL_SECONDS):
+                check_stop()
+        run.state = "preparing"
+        with suppress(OpenclawError):  # the turn raises it again, and tells it
+            self._warm.share_model(run.agent)
 
     def _forget_old(self) -> None:
         old = time.time() - KEPT_SECONDS

@@ -431,6 +431,17 @@ def test_a_queued_prompt_waits_for_the_end_of_the_first(
     assert [v["answer"] for _, v in read(http, second) if v["event"] == "done"] == ["Second."]
 
 
+def test_a_queued_prompt_is_stopped_at_once(http: httpx.Client, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say(Answer("First.", stall=30))
+    first = begin(http, "Say first.", session_id="talk")
+    second = begin(http, "And second?", session_id="talk", queue=True)
+    wait_for(lambda: http.get(f"/api/runs/{second}").json()["state"] == "queued")
+    http.post(f"/api/runs/{second}/stop", json={})
+    *_, (_, ended), _ = read(http, second)
+    assert (ended["event"], ended["exit_code"]) == ("error", 130)
+    assert http.get(f"/api/runs/{first}").json()["state"] != "done"
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="needs names of bytes")
 def test_a_file_whose_name_is_no_text_breaks_no_answer(
     http: httpx.Client, home: Path, fake_ollama: FakeOllama
