@@ -13,6 +13,7 @@ from openclaw.agent.agent import Agent
 from openclaw.config import Settings, load_settings
 from openclaw.errors import OpenclawError
 from openclaw.home.recall import Recall
+from openclaw.jobs.unattended import unattended_settings
 from openclaw.messages import Waiting
 from openclaw.models.base import Chunk, Model, ModelCard, Request
 from openclaw.models.registry import open_model
@@ -148,15 +149,16 @@ class WarmHome:
 
     def share_model(self, agent: Agent) -> None:
         """Let an agent use the open model of its name. Raises as opening a model does."""
-        settings = replace(agent.settings, max_steps=1)
+        # What a request or a job has of its own is nothing to the model.
+        settings = unattended_settings(replace(agent.settings, max_steps=1))
         with self._lock:
-            known, shared = self._models.get(agent.model_name, (None, None))
-            if shared is None or known != settings:
+            known, old = self._models.get(agent.model_name, (None, None))
+            if known != settings:
                 model = open_model(agent.model_name, settings, self.home, saving=True)
                 self._models[agent.model_name] = (settings, SharedModel(model))
-        if shared is not None and known != settings:
-            shared.end()
-        agent.model = self._models[agent.model_name][1]
+            agent.model = self._models[agent.model_name][1]
+        if old is not None and known != settings:
+            old.end()
 
     def close(self, agent: Agent) -> None:
         """Close an agent, and keep its search and its servers for the next one."""

@@ -18,6 +18,7 @@ from openclaw.history.journal import Journal, new_turn
 from openclaw.jobs.schedule import read_jobs
 from openclaw.jobs.unattended import run_lock
 from openclaw.server.served_jobs import ServedJobs
+from openclaw.server.wire import PromptRequest
 from openclaw.storage.home import Home
 from tests.fakes.command import openclaw
 from tests.fakes.ollama_server import Answer, FakeOllama
@@ -227,6 +228,17 @@ def test_the_server_runs_them_by_the_same_rules(home: Path, fake_ollama: FakeOll
     assert "Done, as asked." in (home / "workspace/jobs/one.md").read_text()
     assert (home / "workspace/a.md").read_text() == "one\n"
     assert jobs(home, "run") == []
+
+
+def test_a_job_of_the_server_leaves_the_model_open(home: Path, fake_ollama: FakeOllama) -> None:
+    write(home, f"| one | {in_past(timedelta(minutes=1))} | Say it. | |\n")
+    fake_ollama.say("Hello.", "Said.", "Hello again.")
+    with serving(home) as (server, _):
+        for prompt in ("Say hello.", "Say it again."):
+            server.service.runs.start(PromptRequest(prompt)).wait(10)
+            ServedJobs(server.service).look()
+    assert len(fake_ollama.chats) == 3
+    assert [asked.path for asked in fake_ollama.requests].count("/api/show") == 1
 
 
 def test_the_agent_does_not_add_a_job_without_a_yes(home: Path, fake_ollama: FakeOllama) -> None:
