@@ -21,7 +21,7 @@ from openclaw.server.runs import Runs
 from openclaw.server.served_jobs import ServedJobs
 from openclaw.server.service import Service
 from openclaw.storage.home import Home
-from openclaw.storage.text import remove_file, write_private
+from openclaw.storage.text import read_text, remove_file, write_private
 
 STOP_SECONDS = 5
 IDLE_TICK = 1.0
@@ -73,7 +73,8 @@ class HttpServer:
         finally:
             jobs.end()
             with suppress(OSError, OpenclawError):
-                remove_file(service.home.server_file)
+                if service.tokens.terminal in read_text(service.home.server_file):
+                    remove_file(service.home.server_file)
             service.close()
 
     def stop(self) -> None:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -405,6 +406,14 @@ def test_a_server_that_died_is_not_waited_for(home: Path, closed_port: int) -> N
 def test_an_idle_server_ends(home: Path) -> None:
     with serving(home, idle=0.2):
         wait_for(lambda: not Home(home).server_file.exists())
+
+
+def test_the_end_of_an_older_server_leaves_the_newer_one_to_be_found(home: Path) -> None:
+    with ExitStack() as later:
+        with serving(home):
+            Home(home).server_file.unlink()  # as one of an older version, which does not count
+            _, newer = later.enter_context(serving(home))
+        assert find_server(Home(home)) == newer
 
 
 def test_a_conversation_comes_back_to_its_model(
