@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
@@ -238,7 +238,10 @@ async def _answer(server: Service, endpoint: Endpoint, request: Request) -> Resp
 async def _read_body(endpoint: Endpoint, request: Request) -> dict[str, Any]:
     if endpoint.body is None:
         return {}
-    raw = await request.body()
+    try:
+        raw = await request.body()
+    except ClientDisconnect as error:  # it has gone, or sends more than it may
+        raise HttpError(413, "the body did not come whole") from error
     body = None
     with suppress(ValueError, RecursionError):
         body = json.loads(replace_surrogates(raw.decode("utf-8", "replace") or "{}"))

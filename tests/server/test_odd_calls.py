@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import socket
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -11,6 +13,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from openclaw.server.access import MAX_BODY
 from openclaw.server.api import Endpoint
 from openclaw.server.routes import ENDPOINTS
 from openclaw.server.server_client import RunningServer
@@ -92,3 +95,23 @@ def test_a_wrong_method_names_all_that_there_are(http: httpx.Client) -> None:
     allowed = {word.strip() for word in refused.headers["allow"].split(",")}
     assert (refused.status_code, allowed) == (405, {"GET", "HEAD", "POST"})
     assert http.head("/api/todos").status_code == 200
+
+
+def test_a_client_that_leaves_in_mid_call_leaves_no_trace(
+    server: RunningServer, http: httpx.Client, capfd: pytest.CaptureFixture[str]
+) -> None:
+    call = (
+        f"POST /api/chat HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nContent-Length: 100\r\n"
+        f"Authorization: Bearer {server.token}\r\nContent-Type: application/json\r\n\r\n{{"
+    )
+    with socket.create_connection(("127.0.0.1", server.port)) as leaving:
+        leaving.sendall(call.encode())
+        time.sleep(0.2)
+    time.sleep(0.2)
+    assert http.get("/api/health").status_code == 200
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_body_without_a_length_may_not_be_too_long(http: httpx.Client) -> None:
+    pieces = (b" " * 1_000_000 for _ in range(MAX_BODY // 1_000_000 + 1))
+    assert http.post("/api/render", content=pieces).status_code == 413
