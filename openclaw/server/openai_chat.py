@@ -25,7 +25,7 @@ from openclaw.messages import Material, Message, Usage
 from openclaw.models.base import Model, Reply, Request, Text
 from openclaw.server.runs import Run, follow
 from openclaw.server.service import Service
-from openclaw.server.wire import HttpError, PromptRequest, event_from_json
+from openclaw.server.wire import HttpError, PromptRequest, event_from_json, to_error
 from openclaw.storage.home import Home
 from openclaw.storage.readers import read_json_cache
 from openclaw.storage.text import write_text
@@ -206,11 +206,10 @@ class ChatAnswer:
         self._calls: dict[str, events.ToolStart] = {}
         self._segment = self.text = ""
         self.usage = Usage()
-        self.error: events.Error | None = None
 
     async def pieces(self) -> AsyncIterator[dict[str, str] | None]:
         """Yield what is to be added to the message, and None when nothing has come for a while.
-        The run ends with its only reader."""
+        The run ends with its only reader. Raises the OpenclawError that ends it."""
         try:
             async for item in follow(self._run, ping=PING_SECONDS):
                 if item is None:
@@ -224,10 +223,7 @@ class ChatAnswer:
         finally:
             if not self._run.ended:
                 self._run.stop()
-        try:
-            await run_in_threadpool(self._keep)
-        except OpenclawError as error:
-            self.error = events.Error(str(error), error.hint, error.exit_code)
+        await run_in_threadpool(self._keep)
 
     def _hear(self, event: events.Event) -> Iterator[tuple[str, str]]:
         match event:
@@ -265,9 +261,10 @@ class ChatAnswer:
     def _keep(self) -> None:
         """Remember what the client was told, to find the conversation again."""
         end = self._run.outcome
-        if not isinstance(end, events.Done):
-            self.error = end or events.Error("no answer", "", 1)
-            return
+        if isinstance(end, events.Error):
+            raise to_error(end.message, end.hint, end.exit_code)
+        if end is None:
+            raise OpenclawError("no answer")
         held = self._service.sessions.load(self._run.session.id)
         request = self._request
         told = (*request.earlier, ("user", request.prompt), ("assistant", self.text))
@@ -291,23 +288,19 @@ class PlainAnswer:
     def __init__(self, model: Model, request: ChatRequest) -> None:
         self._model, self._request = model, request
         self.usage, self.text, self.finish_reason = Usage(), "", "stop"
-        self.error: events.Error | None = None
 
     async def pieces(self) -> AsyncIterator[dict[str, str] | None]:
-        """Yield what is to be added to the message."""
+        """Yield what is to be added to the message. Raises OpenclawError as the model does."""
         said = self._request.messages
         messages = [Message(_ROLES.get(role, "user"), text) for role, text in said]
         asked = Request(tuple(messages), max_tokens=self._request.max_tokens, think=False)
-        try:
-            async for chunk in iterate_in_threadpool(self._model.stream(asked)):
-                if isinstance(chunk, Text):
-                    self.text += chunk.text
-                    yield {"content": chunk.text}
-                elif isinstance(chunk, Reply):
-                    self.usage = chunk.usage
-                    self.finish_reason = "length" if chunk.stop_reason == "length" else "stop"
-        except OpenclawError as error:
-            self.error = events.Error(str(error), error.hint, error.exit_code)
+        async for chunk in iterate_in_threadpool(self._model.stream(asked)):
+            if isinstance(chunk, Text):
+                self.text += chunk.text
+                yield {"content": chunk.text}
+            elif isinstance(chunk, Reply):
+                self.usage = chunk.usage
+                self.finish_reason = "length" if chunk.stop_reason == "length" else "stop"
 
 
 def usage_json(usage: Usage) -> dict[str, Any]:

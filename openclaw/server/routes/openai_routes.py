@@ -37,13 +37,13 @@ def _in_their_form(handle: Callable[..., Any]) -> Callable[..., Any]:
             return handle(call, **given)
         except (HttpError, OpenclawError) as error:
             status = status_of(error)
-            return JsonAnswer(_error_json(str(error), error.hint, status), status)
+            return JsonAnswer(_error_json(error, status), status)
 
     return handle_and_tell
 
 
-def _error_json(message: str, hint: str, status: int = 503) -> dict[str, Any]:
-    said = f"{message} ({hint})" if hint else message
+def _error_json(error: HttpError | OpenclawError, status: int = 503) -> dict[str, Any]:
+    said = f"{error} ({error.hint})" if error.hint else str(error)
     kind = _KINDS.get(status, "invalid_request_error" if status < 500 else "server_error")
     return {"error": {"message": said, "type": kind, "param": None, "code": None}}
 
@@ -97,10 +97,11 @@ for _path in ("/v1/responses", "/v1/completions", "/v1/embeddings"):
 
 async def _whole(answer: ChatAnswer | PlainAnswer, request: ChatRequest) -> JsonAnswer:
     thoughts = ""
-    async for piece in answer.pieces():
-        thoughts += (piece or {}).get("reasoning_content", "")
-    if error := answer.error:
-        return JsonAnswer(_error_json(error.message, error.hint), 503)
+    try:
+        async for piece in answer.pieces():
+            thoughts += (piece or {}).get("reasoning_content", "")
+    except OpenclawError as error:
+        return JsonAnswer(_error_json(error), 503)
     message = {"role": "assistant", "content": answer.text}
     if thoughts:
         message["reasoning_content"] = thoughts
@@ -117,14 +118,14 @@ async def _frames(answer: ChatAnswer | PlainAnswer, request: ChatRequest) -> Asy
         return _frame(head | {"choices": [choice]} | more)
 
     yield chunk({"role": "assistant", "content": ""})
-    async for piece in answer.pieces():
-        yield ": still here\n\n" if piece is None else chunk(piece)
-    if error := answer.error:
-        yield _frame(_error_json(error.message, error.hint))
-    else:
+    try:
+        async for piece in answer.pieces():
+            yield ": still here\n\n" if piece is None else chunk(piece)
         yield chunk({}, answer.finish_reason, **_more(answer))
         if request.with_usage:
             yield _frame(head | {"choices": [], "usage": usage_json(answer.usage)})
+    except OpenclawError as error:
+        yield _frame(_error_json(error))
     yield "data: [DONE]\n\n"
 
 
