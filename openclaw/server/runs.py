@@ -10,6 +10,7 @@ import traceback
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from typing import Any, Literal, cast
 
 from openclaw import events
@@ -23,7 +24,6 @@ from openclaw.server.warm import WarmHome
 from openclaw.server.wire import PromptRequest, event_to_json
 from openclaw.sessions.session import Session
 from openclaw.stopping import check_stop, stopped_by
-from openclaw.types import Change
 
 State = Literal["queued", "preparing", "reading", "writing", "tool", "asking", "done"]
 KEPT_SECONDS = 600.0
@@ -41,6 +41,7 @@ class Run:
     question  the open question to the user, with its id
     outcome   how the turn ended, None before
     key       by which a client knows it, "" for none
+    listeners  called, from any thread, when something has happened
     """
 
     def __init__(
@@ -55,10 +56,10 @@ class Run:
         self.progress: dict[str, Any] | None = None
         self.question: dict[str, Any] | None = None
         self.text = ""
-        self._answers: dict[str, Mapping[str, Any]] = {}
+        self._reply: Mapping[str, Any] = {}
         self._answered = threading.Condition()
         self._stop, self._ended = threading.Event(), threading.Event()
-        self._listeners: set[Callable[[], None]] = set()
+        self.listeners: set[Callable[[], object]] = set()
         self.add({"event": "run", "id": self.id, "session_id": session.id, "state": self.state})
 
     def describe(self) -> dict[str, Any]:
@@ -90,11 +91,6 @@ class Run:
         self.progress = event_to_json(progress)
         self._wake()
 
-    def listen(self, wake: Callable[[], None]) -> Callable[[], None]:
-        """Call `wake`, from any thread, when something has happened. Returns how to end that."""
-        self._listeners.add(wake)
-        return lambda: self._listeners.discard(wake)
-
     def wait(self, seconds: float) -> bool:
         """Wait for the end; returns True when it has come."""
         return self._ended.wait(seconds)
@@ -109,12 +105,11 @@ class Run:
         with self._answered:
             if self.question is None or self.question["id"] != question:
                 raise UsageError("this question is not open", "another client may have answered")
-            self._answers[question] = reply
-            self.question = None
+            self.question, self._reply = None, reply
             self._answered.notify_all()
 
     def _wake(self) -> None:
-        for wake in tuple(self._listeners):
+        for wake in tuple(self.listeners):
             wake()
 
     # -------- in the thread of the run
@@ -156,7 +151,8 @@ class Run:
         agent, request = self.agent, self.request
         agent.progress = self.show_progress
         agent.ask_user = self._ask_user if request.asks else None
-        agent.on_change = self._hear_change if request.changes else None
+        if request.changes:
+            agent.on_change = lambda change: self.add({"event": "change", **asdict(change)})
         for text in agent.notices:
             self._hear(events.Notice(text))
         happening = agent.ask(
@@ -186,38 +182,33 @@ class Run:
             paths = [change.path for change in event.receipt.files]
             self.add({"event": "changed", "paths": paths})
 
-    def _hear_change(self, change: Change) -> None:
-        self.add({"event": "change", **asdict(change)})
-
     def _ask_user(self, question: PermissionQuestion) -> str:
         before, self.state = self.state, "asking"
         whole = whole_call(question.action.tool, question.arguments)
         asked = {"id": secrets.token_hex(4), **asdict(question), "call": whole}
-        self.question = asked
+        self.question, self._reply = asked, {}
         self.add({"event": "question", **asked})
+        until = time.monotonic() + (self.request.wait or float("inf"))
         try:
-            reply = self._wait_for_answer(asked["id"])
+            with self._answered:
+                while self.question and time.monotonic() < until:
+                    check_stop()
+                    self._answered.wait(POLL_SECONDS)
+                self.question = None  # an answer after this is told that it comes too late
         finally:
             self.question, self.state = None, before
-        decision = str(reply.get("decision", ""))
-        self.add({"event": "answered", "id": asked["id"], "decision": decision or "no"})
-        return self._read_reply(question, reply)
+        decision = str(self._reply.get("decision") or "no")
+        self.add({"event": "answered", "id": asked["id"], "decision": decision})
+        return self._read_reply(question, self._reply, decision)
 
-    def _wait_for_answer(self, question: str) -> Mapping[str, Any]:
-        until = time.monotonic() + (self.request.wait or float("inf"))
-        with self._answered:
-            while question not in self._answers and time.monotonic() < until:
-                check_stop()
-                self._answered.wait(POLL_SECONDS)
-            return self._answers.pop(question, {})
-
-    def _read_reply(self, question: PermissionQuestion, reply: Mapping[str, Any]) -> str:
+    def _read_reply(
+        self, question: PermissionQuestion, reply: Mapping[str, Any], decision: str
+    ) -> str:
         """Return how a question was allowed, as `Ask` does. A grant that is kept for the run must
         be one of those that were offered."""
         if instead := reply.get("instead"):
             raise Declined(str(instead))
-        decision = str(reply.get("decision", ""))
-        if decision in ("", "no"):
+        if decision == "no":
             return ""
         if (kept := reply.get("grant")) is not None:
             grant = next((each for each in question.offers if asdict(each) == kept), None)
@@ -314,11 +305,8 @@ async def follow(
     """Yield number and value of the events after number `after`, 0 for what holds for the moment
     only, and None when nothing has come for `ping` seconds. A reader that is slow delays nobody."""
     loop, changed = asyncio.get_running_loop(), asyncio.Event()
-
-    def wake() -> None:
-        loop.call_soon_threadsafe(changed.set)
-
-    leave = run.listen(wake)
+    wake = partial(loop.call_soon_threadsafe, changed.set)
+    run.listeners.add(wake)
     shown = None
     try:
         while True:
@@ -337,7 +325,7 @@ async def follow(
             except TimeoutError:
                 yield None
     finally:
-        leave()
+        run.listeners.discard(wake)
 
 
 def _until_stopped(

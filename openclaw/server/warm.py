@@ -38,15 +38,13 @@ class Queue:
         self._waiting: deque[object] = deque()
 
     def is_taken(self) -> bool:
-        with self._changed:
-            return bool(self._waiting)
+        return bool(self._waiting)
 
     @contextmanager
     def turn(self) -> Iterator[None]:
         """Hold the lock. Raises KeyboardInterrupt when the turn shall stop meanwhile."""
         ticket = object()
-        with self._changed:
-            self._waiting.append(ticket)
+        self._waiting.append(ticket)
         try:
             with self._changed:
                 while self._waiting[0] is not ticket:
@@ -140,11 +138,11 @@ class WarmHome:
             saving=request.saving,
             recall=recall,
         )
-        if served is not None and served.settings == settings.mcp:
-            served.tell = agent.tell
-            agent.mcp_tools = served
-        elif served is not None:
-            served.close()
+        if served is not None:
+            if served.settings == settings.mcp:
+                served.tell, agent.mcp_tools = agent.tell, served
+            else:
+                served.close()
         return agent
 
     def share_model(self, agent: Agent) -> None:
