@@ -339,31 +339,27 @@ class SessionRepair(SessionFolder):
 
     def aside(self) -> list[str]:
         """Return the stems of the files that were moved aside."""
-        if not self.folder.is_dir():
-            return []
         stems = (path.stem for path in self.folder.glob("*.damaged-*.json"))
         return sorted(stem for stem in stems if ASIDE.fullmatch(stem))
 
     def files_of_aside(self, stem: str) -> list[Path]:
         """Return the archive, the notes and the file that were moved aside together."""
-        archive = self.folder / "archive" / stem
-        notes = self.folder / f"{stem}.notes.md"
-        return [path for path in (archive, notes, self.folder / f"{stem}.json") if path.exists()]
+        return [path for path in self._paths_of(stem) if path.exists()]
 
     def put_back(self, stem: str, session: Session) -> str:
         """Save a session that was moved aside under its old id, or a new one when the old is taken.
         Its archive and notes move with it. Returns the id."""
-        taken = [path for path in self._paths_of(session.id) if path.exists()]
-        if taken:
+        if any(path.exists() for path in self._paths_of(session.id)):
             session.title = f"{session.title or session.id} (saved)"
             session.id = self.new(None).id
-        archive, notes, path = self._paths_of(session.id)
-        for old, new in ((f"archive/{stem}", archive), (f"{stem}.notes.md", notes)):
-            if (self.folder / old).exists():
-                check_no_links(self.folder / old).rename(check_no_links(new))
+        *others, aside = self._paths_of(stem)
+        *homes, path = self._paths_of(session.id)
+        for old, new in zip(others, homes, strict=True):
+            if old.exists():
+                check_no_links(old).rename(check_no_links(new))
         relist(session, self._archive(session.id))
         write_if_same(path, None, to_json(session).encode("utf-8"))
-        remove(self.folder / f"{stem}.json")
+        remove(aside)
         return session.id
 
 

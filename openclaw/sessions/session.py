@@ -176,6 +176,30 @@ class Session:
         return _count(self.extra.get(SHORTENED))
 
 
+@frozen
+class SessionSummary:
+    """A session as a line of the list."""
+
+    id: str
+    title: str
+    created_at: str
+    updated_at: str
+    model: str
+    messages: int
+    """Their number, archived ones included."""
+
+
+def summarize(session: Session) -> SessionSummary:
+    return SessionSummary(
+        session.id,
+        session.title,
+        session.created_at,
+        session.updated_at,
+        session.model,
+        session.archived + len(session.messages),
+    )
+
+
 class NotASession(ValueError):
     """The JSON has another shape; the message says what is wrong."""
 

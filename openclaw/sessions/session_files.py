@@ -27,9 +27,9 @@ from openclaw.sessions.session import (
 )
 from openclaw.storage.home import name_trouble
 from openclaw.storage.merge import SIGN, conflicts
-from openclaw.storage.safe_open import check_no_links, read_bytes
+from openclaw.storage.safe_open import check_no_links, read_bytes, reading
 from openclaw.storage.text import BOM, md5, read_current, write_over
-from openclaw.types import BeforeWrite, local_time, record_no_write
+from openclaw.types import BeforeWrite, local_time, record_no_write, to_timestamp
 
 LATEST = "latest"
 SHORT_ID = 4
@@ -230,6 +230,21 @@ class SessionFolder:
 
 def notes_path(sessions: Path, session_id: str) -> Path:
     return sessions / f"{session_id}.notes.md"
+
+
+_UPDATED = re.compile(rb'"updated_at": "([^"\\]+)"')
+_HEAD_BYTES = 4096
+
+
+def last_updated(path: Path) -> tuple[float, str]:
+    """Return when a session was last updated, by the head of its file or else the file's time."""
+    try:
+        with reading(path) as file:
+            found = _UPDATED.search(file.read(_HEAD_BYTES))
+        at = to_timestamp(found[1].decode("ascii", "replace")) if found else 0.0
+        return at or path.stat().st_mtime, path.name
+    except OSError:
+        return 0.0, path.name
 
 
 def in_words(parts: Iterable[ArchivePart]) -> str:

@@ -13,13 +13,11 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from openclaw.frozen import frozen
 from openclaw.messages import Entry
 from openclaw.sessions.session import Session
-from openclaw.storage.safe_open import reading
 from openclaw.types import to_timestamp
 
 SessionMessages = tuple[Session, Iterable[tuple[int, Entry]]]
@@ -35,19 +33,6 @@ EQUAL_SHARE = 0.1
 SNIPPET_LENGTH = 160
 REPLY_LENGTH = 160
 MAX_INEXACT = 20
-
-
-@frozen
-class SessionSummary:
-    """A session as a line of the list."""
-
-    id: str
-    title: str
-    created_at: str
-    updated_at: str
-    model: str
-    messages: int
-    """Their number, archived ones included."""
 
 
 @frozen
@@ -150,7 +135,7 @@ def _match_entry(session: Session, number: int, entry: Entry, wanted: list[Term]
             continue
         for piece in split_passages(text):
             part = folded if len(piece) == len(text) else fold(piece)
-            values = tuple(term.worth(part) if term.may_be_in(part) else 0.0 for term in wanted)
+            values = tuple(term.worth(part) for term in wanted)
             if any(value and not term.small for value, term in zip(values, wanted, strict=True)):
                 passages.append((tool, piece, values))
     return _Match(session, number, entry, passages, tuple(within)) if passages else None
@@ -467,29 +452,3 @@ def _find_places(folded: str, words: Sequence[str]) -> Iterator[int]:
 def _count_words(line: str, words: Sequence[str]) -> int:
     folded = line.casefold()
     return sum(word in folded for word in words)
-
-
-UPDATED = re.compile(rb'"updated_at": "([^"\\]+)"')
-HEAD_BYTES = 4096
-
-
-def summarize(session: Session) -> SessionSummary:
-    return SessionSummary(
-        session.id,
-        session.title,
-        session.created_at,
-        session.updated_at,
-        session.model,
-        session.archived + len(session.messages),
-    )
-
-
-def last_updated(path: Path) -> tuple[float, str]:
-    """Return when a session was last updated, by the head of its file or else the file's time."""
-    try:
-        with reading(path) as file:
-            found = UPDATED.search(file.read(HEAD_BYTES))
-        at = to_timestamp(found[1].decode("ascii", "replace")) if found else 0.0
-        return at or path.stat().st_mtime, path.name
-    except OSError:
-        return 0.0, path.name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -19,20 +19,14 @@ from openclaw.sessions.session import (
     ArchivePart,
     Session,
     SessionState,
+    SessionSummary,
     is_generated_id,
     listing,
+    summarize,
     title_of,
 )
-from openclaw.sessions.session_files import LATEST, SHORT_ID, SessionFolder, in_words
-from openclaw.sessions.session_search import (
-    SessionHit,
-    SessionMessages,
-    SessionSummary,
-    keep_exact,
-    last_updated,
-    search,
-    summarize,
-)
+from openclaw.sessions.session_files import LATEST, SHORT_ID, SessionFolder, in_words, last_updated
+from openclaw.sessions.session_search import SessionHit, SessionMessages, keep_exact, search
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
 from openclaw.storage.text import md5, remove_file
@@ -44,7 +38,6 @@ UNATTENDED = "heartbeat-"
 Summaries = list[SessionSummary]
 Hits = list[SessionHit]
 Ids = list[str]
-Entries = list[Entry]
 
 
 def open_store(home: Home) -> SessionStore:
@@ -83,9 +76,8 @@ class SessionStore(SessionFolder):
             return self.load(LATEST if latest else str(name))
         if name is None:
             return self.new(None, model)
-        with suppress(UsageError):
-            if self.find(name) == name:
-                return self.load(name)
+        if self.exists(name):
+            return self.load(name)
         titled = self._titled(name)
         return self.load(titled[0]) if titled else self.new(name, model)
 
@@ -109,9 +101,10 @@ class SessionStore(SessionFolder):
     def find(self, ref: str) -> str:
         """Return the id that `load` would take. For an id or its beginning no file is read."""
         if ref == LATEST:
-            if not (latest_id := self._latest_id()):
+            with_user = [p for p in self._files() if not p.stem.startswith(UNATTENDED)]
+            if not with_user:
                 raise UsageError("there is no conversation yet", 'begin one: openclaw "PROMPT"')
-            return latest_id
+            return max(with_user, key=last_updated).stem
         ids = [path.stem for path in self._files()]
         if ref in ids:
             return ref
@@ -147,17 +140,6 @@ class SessionStore(SessionFolder):
     def exists(self, session_id: str) -> bool:
         """Tell whether there is a conversation with exactly this id."""
         return any(path.stem == session_id for path in self._files())
-
-    def latest(self) -> Session | None:
-        """Return the session that was last updated, None when there is none. Conversations without
-        a user do not count."""
-        latest_id = self._latest_id()
-        return self._read(self._path(latest_id)) if latest_id else None
-
-    def _latest_id(self) -> str:
-        files = (path for path in self._files() if not path.stem.startswith(UNATTENDED))
-        path = max(files, key=last_updated, default=None)
-        return path.stem if path else ""
 
     def has_others(self, session_id: str) -> bool:
         return any(path.stem != session_id for path in self._files())
@@ -255,21 +237,19 @@ class SessionStore(SessionFolder):
         title = " ".join(title.split())
         session_id = self.find(ref)
         taken = self._titled(title)
-        if not title or any(other != session_id for other in taken):
-            raise UsageError(
-                f"conversation {taken[0]} has the title '{title}'"
-                if title
-                else "a title needs words",
-                "choose another title",
-            )
+        if not title:
+            raise UsageError("a title needs words", "choose another title")
+        if any(other != session_id for other in taken):
+            what = f"conversation {taken[0]} has the title '{title}'"
+            raise UsageError(what, "choose another title")
         with self.writing(session_id, timeout=1.0):
             session = self._read(self._path(session_id))
             session.title = title
             self._write(session)
         return session
 
-    def delete(self, ref: str) -> str:
-        """Remove a session with its archive, notes and saved states; returns its id.
+    def delete(self, ref: str) -> None:
+        """Remove a session with its archive, notes and saved states.
 
         Its own file is removed last, so that an interrupted deletion can be repeated. `problems`
         names foreign files that were left.
@@ -282,7 +262,6 @@ class SessionStore(SessionFolder):
             for of in (self._notes, self._original, self._path):
                 remove_file(of(session_id), self.keep)
         self.problems += [left] if left else []
-        return session_id
 
     def fork(self, ref: str, upto: int | None = None, name: str | None = None) -> Session:
         """Save a new session `name` with the messages up to and including number `upto` (from 1).
@@ -291,7 +270,7 @@ class SessionStore(SessionFolder):
         conversation gets a copy of the notes. `problems` names missing parts of the archive, which
         are then not in the fork.
         """
-        source_id = self.load(ref).id if ref == LATEST else self.find(ref)
+        source_id = self.find(ref)
         with self.writing(source_id, timeout=1.0):
             source = self._read(self._path(source_id))
             count = source.archived + len(source.messages)
@@ -317,7 +296,15 @@ class SessionStore(SessionFolder):
         archived = source.archived
         if not whole and end <= archived:
             fork.forget(ARCHIVED, SHORTENED, *OF_THE_REQUEST)
-            fork.messages = self._archived_upto(source, end)
+            fork.messages = [
+                entry
+                for part in source.parts
+                if part.first <= end
+                for number, entry in enumerate(
+                    self._archive(source.id).read(part).messages, part.first
+                )
+                if number <= end
+            ]
             return fork
         lost = self._copy_archive(source.id, fork)
         self.problems += [f"{in_words(lost)} are missing and not in the fork"] if lost else []
@@ -326,17 +313,6 @@ class SessionStore(SessionFolder):
         if fork.state.shortened is not None:
             fork.update_state(SessionState(shortened=min(source.shortened, len(fork.messages))))
         return fork
-
-    def _archived_upto(self, session: Session, end: int) -> Entries:
-        """Return the archived messages up to number `end`. Damaged when one cannot be read."""
-        parts = [part for part in session.parts if part.first <= end]
-        documents = [(part.first, self._archive(session.id).read(part)) for part in parts]
-        return [
-            entry
-            for first, document in documents
-            for number, entry in enumerate(document.messages, first)
-            if number <= end
-        ]
 
     def _free_title(self, title: str) -> str:
         taken = {known.title for known in self.list()}

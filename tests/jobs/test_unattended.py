@@ -192,8 +192,7 @@ def test_the_latest_conversation_is_never_a_heartbeats(tmp_path: Path) -> None:
     it = talk(tmp_path / "home")
     it.say("Hi.", "Hello.")
     Talk(it.app, it.model, todays_session(it.app)).say(prompt_of("- Look."), "HEARTBEAT_OK")
-    latest = it.app.sessions.latest()
-    assert latest and latest.id == it.session.id
+    assert it.app.sessions.load("latest").id == it.session.id
 
 
 def test_a_heartbeat_notes_neither_facts_of_its_prompt_nor_promises(tmp_path: Path) -> None:

@@ -39,8 +39,7 @@ from openclaw.nlp.complaints import is_complaint
 from openclaw.security.display import harmless, main_argument, one_line, some_lines
 from openclaw.security.untrusted import strip_hidden
 from openclaw.sessions.export import export_markdown
-from openclaw.sessions.session import Session
-from openclaw.sessions.session_search import SessionSummary
+from openclaw.sessions.session import Session, SessionSummary
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.program import expand_tilde
 from openclaw.storage.text import read_text

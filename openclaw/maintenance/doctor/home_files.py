@@ -24,7 +24,7 @@ from openclaw.memory.markdown import change_file, read_markdown
 from openclaw.memory.task_lines import read_task_page, write_ids
 from openclaw.security.display import some_of
 from openclaw.sessions.session import from_json
-from openclaw.sessions.session_search import last_updated
+from openclaw.sessions.session_files import last_updated
 from openclaw.skills.frontmatter import yaml_reason
 from openclaw.skills.skill import check_skill, roots
 from openclaw.skills.skill_files import skill_files

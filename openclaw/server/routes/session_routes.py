@@ -30,7 +30,7 @@ from openclaw.server.api import (
 from openclaw.server.markup import to_html
 from openclaw.server.wire import HttpError
 from openclaw.sessions.export import export_markdown
-from openclaw.sessions.session import Session, entry_to_json, title_of
+from openclaw.sessions.session import Session, entry_to_json, summarize, title_of
 from openclaw.sessions.store import SessionStore
 
 ROUTES = Routes()
@@ -67,7 +67,7 @@ def create(call: ApiCall, title: str = "") -> Any:
         session = store.new(None, "")
         session.title = title
         store.save(session)
-    return _describe(session)
+    return asdict(summarize(session))
 
 
 @ROUTES.add("GET", ONE, "read", query=SHOWN, answer=CONVERSATION)
@@ -82,7 +82,7 @@ def show(call: ApiCall, session: str, last: int = sys.maxsize, html: bool = Fals
     for message in shown if html else ():
         message["html"] = to_html(message["content"])
     running = running or call.server.runs.running(found.id)
-    return _describe(found) | {
+    return asdict(summarize(found)) | {
         "compressed_context": found.compressed_context,
         "messages": shown,
         "left_out": len(said) - len(shown),
@@ -219,10 +219,3 @@ def _changing(
     store, ref = call.server.sessions, _find(call, named)
     with call.server.changing(f"sessions {verb} {ref} {words}".strip(), ref, store=store):
         yield store, ref
-
-
-def _describe(session: Session) -> dict[str, Any]:
-    names = ("id", "title", "created_at", "updated_at", "model")
-    return {name: getattr(session, name) for name in names} | {
-        "messages": session.archived + len(session.messages)
-    }
