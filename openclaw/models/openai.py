@@ -299,7 +299,8 @@ def _read_call(index: int, call: Mapping[str, str]) -> ToolCall:
     """Arguments that are no JSON object are the model's mistake. They get a name that no parameter
     has, so that the model is told what is valid."""
     try:
-        arguments = json.loads(replace_surrogates(call["arguments"]) or "{}", strict=False)
+        text = replace_surrogates(call["arguments"]) or "{}"
+        arguments = json.loads(text, strict=False, parse_constant=str)
     except (ValueError, RecursionError):
         arguments = call["arguments"]
     if not isinstance(arguments, dict):

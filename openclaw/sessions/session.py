@@ -228,7 +228,7 @@ def from_json(text: str, session_id: str) -> Session:
     Raises ValueError (also NotASession and TooNew) when it is no session.
     """
     try:
-        data = json.loads(text)
+        data = json.loads(text, parse_constant=str)  # NaN is no JSON for those who are sent it
     except RecursionError as error:
         raise NotASession("nested too deeply") from error
     if isinstance(data, list):

@@ -156,6 +156,17 @@ def test_two_conversations_share_the_model_one_after_the_other(
     assert answers == ["First.", "Second."]
 
 
+def test_an_argument_that_is_no_number_ends_no_conversation(
+    http: httpx.Client, fake_ollama: FakeOllama
+) -> None:
+    call = '{"name": "calculate", "arguments": {"expression": NaN}}'
+    fake_ollama.say(call, "I cannot.", "Still here.")
+    first = read(http, begin(http, "Sum it up.", session_id="talk"))
+    assert [v["input"] for _, v in first if v["event"] == "tool_start"] == [{"expression": "NaN"}]
+    second = read(http, begin(http, "And now?", session_id="talk"))
+    assert [v["answer"] for _, v in second if v["event"] == "done"] == ["Still here."]
+
+
 # -------- questions
 
 

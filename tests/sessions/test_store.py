@@ -300,6 +300,13 @@ def test_no_reference_leads_out_of_the_folder(store: SessionStore, ref: str) -> 
         store.writing(ref)
 
 
+def test_an_argument_that_is_no_number_is_read_as_text() -> None:
+    call = {"tool": "calculate", "input": {"expression": float("nan")}, "output": "", "ok": False}
+    said = {"role": "assistant", "content": "", "tool_calls": [call]}
+    session = from_json(json.dumps({"messages": [said]}), "x")
+    assert session.messages[0].tool_calls[0].input == {"expression": "NaN"}
+
+
 def test_an_empty_or_missing_folder_is_no_fault(store: SessionStore) -> None:
     assert (store.list(), store.search("x")) == ([], [])
     with pytest.raises(UsageError, match="no conversation yet"):

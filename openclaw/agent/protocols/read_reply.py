@@ -52,10 +52,10 @@ def _embedded(text: str) -> Iterator[list[tuple[Any, Span]]]:
 
 def _objects(text: str) -> Iterator[tuple[Any, Span]]:
     text = replace_surrogates(text)
-    decoder, at = json.JSONDecoder(strict=False), text.find("{")
+    at = text.find("{")
     while at >= 0:
         try:
-            value, end = decoder.raw_decode(text, at)
+            value, end = _DECODER.raw_decode(text, at)
         except (ValueError, RecursionError):
             at = text.find("{", at + 1)
             continue
@@ -69,9 +69,12 @@ def _without(text: str, spans: list[Span]) -> str:
     return EMPTY_WRAP.sub("", text).strip()
 
 
+_DECODER = json.JSONDecoder(strict=False, parse_constant=str)  # a NaN could not be sent back
+
+
 def _load(text: str) -> Any:
     try:
-        return json.loads(replace_surrogates(text), strict=False)
+        return _DECODER.decode(replace_surrogates(text))
     except (ValueError, RecursionError):
         return None
 
