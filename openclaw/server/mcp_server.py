@@ -131,7 +131,7 @@ def make_server(
     logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)  # its warnings are not for the terminal
     bus = InMemorySubscriptionBus()
     heard = ListenHandler(bus)
-    files, named_skills = _WatchedFiles(tools.home), tools.service.user_skills
+    files, named_skills = WatchedFiles(tools.home), tools.service.user_skills
     preparing: list[Any] = []
 
     async def list_tools(context: Any, _: Any) -> Any:
@@ -192,10 +192,15 @@ def make_server(
         return types.EmptyResult()
 
     async def listen(context: Any, params: Any) -> Any:
-        if "read" in caller_of(context).may:
-            for uri in params.notifications.resource_subscriptions or ():
-                files.watch(str(uri))
-        return await heard(context, params)
+        named = params.notifications.resource_subscriptions or ()
+        uris = [str(uri) for uri in named if "read" in caller_of(context).may]
+        for uri in uris:
+            files.watch(uri)
+        try:
+            return await heard(context, params)  # until the client ends it
+        finally:
+            for uri in uris:
+                files.forget(uri)
 
     async def list_prompts(context: Any, _: Any) -> Any:
         words = types.PromptArgument(name="words", description="what it is about", required=False)
@@ -247,7 +252,7 @@ def make_server(
     return server, watch
 
 
-class _WatchedFiles:
+class WatchedFiles:
     """The resources of a home, and who wants to hear of changes."""
 
     def __init__(self, home: Home) -> None:
@@ -279,20 +284,20 @@ class _WatchedFiles:
 
     def watch(self, uri: str, session: Any = None) -> None:
         """Look for changes of a resource from now on, and tell a session of them."""
-        if len(self._sessions) >= MAX_WATCHED:
-            return
-        self._stamps.setdefault(uri, self._stamp(uri))
-        sessions = self._sessions.setdefault(uri, [])
-        if session is not None:
-            sessions.append(session)
+        if uri not in self._sessions and len(self._sessions) < MAX_WATCHED:
+            self._stamps[uri], self._sessions[uri] = self._stamp(uri), []
+        if uri in self._sessions:
+            self._sessions[uri].append(session)
 
-    def forget(self, uri: str, session: Any) -> None:
-        """Tell a session no more."""
+    def forget(self, uri: str, session: Any = None) -> None:
+        """Tell a session no more, and look no more when nobody is left."""
         with suppress(KeyError, ValueError):
             self._sessions[uri].remove(session)
+            if not self._sessions[uri]:
+                del self._sessions[uri], self._stamps[uri]
 
     def subscribers(self, uri: str) -> list[Any]:
-        return list(self._sessions.get(uri, ()))
+        return [session for session in self._sessions.get(uri, ()) if session is not None]
 
     def changed(self) -> list[str]:
         """Return the resources that have changed since the last call."""

@@ -16,6 +16,7 @@ import pytest
 
 from openclaw.config.mcp_settings import Server
 from openclaw.server.access_tokens import add_token, tokens_file
+from openclaw.server.mcp_server import MAX_WATCHED, WatchedFiles
 from openclaw.server.server_client import RunningServer
 from openclaw.storage.home import Home
 from tests.fakes.command import openclaw
@@ -172,6 +173,19 @@ def test_a_client_hears_of_a_change(home: Path, server: RunningServer) -> None:
             return await asyncio.wait_for(heard.get(), 10)
 
     assert asyncio.run(talk()) == "openclaw://workspace/list.md"
+
+
+def test_a_resource_that_nobody_watches_any_more_makes_room(home: Path) -> None:
+    files, session = WatchedFiles(Home(home)), object()
+    for number in range(MAX_WATCHED):
+        files.watch(f"openclaw://workspace/{number}.md", session)
+        files.forget(f"openclaw://workspace/{number}.md", session)
+    uri = "openclaw://workspace/list.md"
+    files.watch(uri, session)
+    files.watch(uri)
+    files.forget(uri)
+    (home / "workspace/list.md").write_text("- buy milk\n")
+    assert (files.changed(), files.subscribers(uri)) == ([uri], [session])
 
 
 @pytest.mark.slow
