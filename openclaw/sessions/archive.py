@@ -15,7 +15,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from openclaw.errors import Damaged, OpenclawError
 from openclaw.frozen import frozen
@@ -53,17 +52,15 @@ class Archive:
     folder: Path
     keep: BeforeWrite = record_no_write
 
-    def put(self, session: Session, upto: int, at: str) -> dict[str, Any]:
+    def put(self, session: Session, upto: int, at: str) -> ArchivePart:
         """Write the first `upto` messages as a new part; it is on the disk when this returns.
-        Returns its entry for the session's file. OpenclawError when it cannot be written."""
-        messages = session.messages[:upto]
+        OpenclawError when it cannot be written."""
+        messages, first = session.messages[:upto], session.archived + 1
         number = self._number(session)
-        shortened = session.state.shortened
-        state = SessionState(part=number, first=session.archived + 1, shortened=shortened)
+        state = SessionState(part=number, first=first, shortened=session.state.shortened)
         document = replace(session, messages=messages, extra=state.as_json())
         write_text(self._path(number), to_json(document), self.keep)
-        turns = count_turns(messages)
-        return {"file": _part_name(number), "messages": len(messages), "turns": turns, "at": at}
+        return ArchivePart(_part_name(number), len(messages), count_turns(messages), at, first)
 
     def read(self, part: ArchivePart) -> Session:
         """Read a part as a session. Damaged when it is missing or no session; it stays in its

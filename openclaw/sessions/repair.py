@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -59,6 +60,8 @@ def rescue(data: bytes, session_id: str) -> Session | None:
     start = _MESSAGES.search(text)
     messages, end = _read_messages(text, start)
     messages = [item for item in messages if _is_message(item)]
+    if not messages:
+        return None
     head = text[: start.start()] if start else ""
     tail, is_whole = _read_tail(text, end)
     is_list = start is not None and not head and text.lstrip().startswith("[")
@@ -69,7 +72,7 @@ def rescue(data: bytes, session_id: str) -> Session | None:
             continue
         if not is_list and (not keys or not is_whole or f'"{FOREIGN}"' in head):
             _mark(found)
-        return found if messages else None
+        return found
     return None
 
 
@@ -107,7 +110,7 @@ def relist(session: Session, archive: Archive) -> None:
     """
     if session.state.archived is not None:
         return
-    listed: list[dict[str, Any]] = []
+    listed: list[ArchivePart] = []
     try:
         files = sorted(path for path in archive.folder.iterdir() if PART_FILE.fullmatch(path.name))
     except OSError:
@@ -118,16 +121,15 @@ def relist(session: Session, archive: Archive) -> None:
             part = from_json(read_bytes(path).decode("utf-8"), session.id)
         except (OSError, ValueError):
             break
-        count = len(part.messages)
+        count, turns = len(part.messages), count_turns(part.messages)
         is_left_over = session.messages[:count] == part.messages
         if part.state.first not in (None, first) or is_left_over:
             break
-        turns = count_turns(part.messages)
-        listed.append({"file": path.name, "messages": count, "turns": turns, "at": part.updated_at})
+        listed.append(ArchivePart(path.name, count, turns, part.updated_at, first))
         first += count
     if listed:
         session.forget(SHORTENED, NOTED)
-        session.update_state(SessionState(archived=listed))
+        session.update_state(SessionState(archived=listing(listed)))
 
 
 def join_sessions(ours: Session, theirs: Session) -> Session | None:
@@ -324,12 +326,13 @@ class SessionRepair(SessionFolder):
         if document is None:
             unlist(session, mine)
         elif len(document.messages) != count:
-            saved = {"messages": len(document.messages), "turns": count_turns(document.messages)}
-            listed = listing(session.parts)
-            for item in listed:
-                item |= saved if item["file"] == case.path.name else {}
+            saved = (len(document.messages), count_turns(document.messages))
+            listed = [
+                replace(part, messages=saved[0], turns=saved[1]) if part in mine else part
+                for part in session.parts
+            ]
             session.forget(NOTED)
-            session.update_state(SessionState(archived=listed))
+            session.update_state(SessionState(archived=listing(listed)))
         else:
             return count
         self._write(session)
@@ -369,11 +372,9 @@ def _find_trouble(path: Path, session_id: str, data: bytes) -> BrokenFile | None
     except TooNew as error:
         return BrokenFile(path, session_id, "newer", str(error))
     except ValueError as error:
-        found = conflicts(data.decode("utf-8", "replace"))
-        if found:
-            return BrokenFile(
-                path, session_id, "conflict", f"conflict markers in line {found[0].line}"
-            )
+        if found := conflicts(data.decode("utf-8", "replace")):
+            where = f"conflict markers in line {found[0].line}"
+            return BrokenFile(path, session_id, "conflict", where)
         return BrokenFile(path, session_id, "damaged", str(error) if data else "the file is empty")
     return None
 

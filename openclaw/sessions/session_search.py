@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from openclaw.frozen import frozen
@@ -441,12 +442,7 @@ def _cut_line(line: str, words: Sequence[str], length: int) -> str:
 
 def _find_places(folded: str, words: Sequence[str]) -> Iterator[int]:
     for word in words:
-        at = folded.find(word)
-        for _ in range(20):
-            if at < 0:
-                break
-            yield at
-            at = folded.find(word, at + 1)
+        yield from (found.start() for found in islice(re.finditer(re.escape(word), folded), 20))
 
 
 def _count_words(line: str, words: Sequence[str]) -> int:

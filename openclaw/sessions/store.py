@@ -202,9 +202,9 @@ class SessionStore(SessionFolder):
         at = self.now().isoformat(timespec="milliseconds")
         session.created_at = session.created_at or at
         session.updated_at = session.updated_at or at
-        listed = self._archive(session.id).put(session, upto, at)
+        added = self._archive(session.id).put(session, upto, at)
         fresh = session.compacted(upto, summary)
-        fresh.update_state(SessionState(archived=[*listing(session.parts), listed]))
+        fresh.update_state(SessionState(archived=listing([*session.parts, added])))
         self._become(session, fresh)
 
     def restore(self, session: Session) -> int:

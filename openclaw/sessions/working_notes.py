@@ -162,11 +162,10 @@ class WorkingNotes:
         if fresh:
             self._insert(section, FIRST + request)
             return
-        lines = section.items()
-        if any(line in (LATEST + request, FIRST + request) for line in lines[-1:]):
+        last = (section.items() or [""])[-1]
+        if last in (LATEST + request, FIRST + request):
             return
         ours = None if previous is None else LATEST + _one_line(previous)
-        last = lines[-1] if lines else ""
         if last.startswith(LATEST) and (ours is None or last == ours):
             self._drop(section, last)
         self._insert(section, LATEST + request)
@@ -221,16 +220,14 @@ class WorkingNotes:
             self._sections[0].lines = [ABOUT, ""]
         made = NotesSection(name, f"## {name}", ["", ""])
         before = HEADINGS[HEADINGS.index(name) + 1 :]
+        end = len(self._sections)
         at = next(
-            (n for n, s in enumerate(self._sections) if _known_heading(s.name) in before), None
+            (n for n, s in enumerate(self._sections) if _known_heading(s.name) in before), end
         )
-        if at is None:
-            last = self._sections[-1].lines
-            if last and last[-1].strip():
-                last.append("")  # the file does not end in a line feed
-            self._sections.append(made)
-        else:
-            self._sections.insert(at, made)
+        last = self._sections[-1].lines
+        if at == end and last and last[-1].strip():
+            last.append("")  # the file does not end in a line feed
+        self._sections.insert(at, made)
         return made
 
     def _insert(self, section: NotesSection, item: str) -> None:
