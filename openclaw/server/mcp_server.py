@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 from openclaw import __version__
 from openclaw.errors import OpenclawError
 from openclaw.server.service import Service
-from openclaw.server.shared_tools import Caller, SharedTools, ToolAnswer, find_file
+from openclaw.server.shared_tools import TOOLS, Caller, SharedTools, ToolAnswer, find_file
 from openclaw.server.wire import HttpError
 from openclaw.storage.home import Home
 from openclaw.tools.skill_tools import fill_instructions, find_user_skill
@@ -137,17 +137,18 @@ def make_server(
     async def list_tools(context: Any, _: Any) -> Any:
         if not preparing:
             preparing.append(asyncio.create_task(asyncio.to_thread(tools.prepare)))
-        return types.ListToolsResult(
-            tools=[
-                types.Tool(
-                    name=tool.name,
-                    description=tool.about,
-                    input_schema=dict(tool.schema),
-                    annotations=types.ToolAnnotations(read_only_hint=tool.needs == "read"),
-                )
-                for tool in tools.offered(caller_of(context))
-            ]
-        )
+        may = caller_of(context).may
+        offered = [
+            types.Tool(
+                name=tool.name,
+                description=tool.about,
+                input_schema=dict(tool.schema),
+                annotations=types.ToolAnnotations(read_only_hint=tool.needs == "read"),
+            )
+            for tool in TOOLS.values()
+            if tool.needs in may
+        ]
+        return types.ListToolsResult(tools=offered)
 
     async def call_tool(context: Any, params: Any) -> Any:
         given, failed = (caller_of(context), params.name, params.arguments or {}), False
@@ -205,12 +206,11 @@ def make_server(
     async def list_prompts(context: Any, _: Any) -> Any:
         words = types.PromptArgument(name="words", description="what it is about", required=False)
         skills = await asyncio.to_thread(named_skills) if caller_of(context).may else []
-        return types.ListPromptsResult(
-            prompts=[
-                types.Prompt(name=each.name, description=each.description, arguments=[words])
-                for each in skills
-            ]
-        )
+        found = [
+            types.Prompt(name=each.name, description=each.description, arguments=[words])
+            for each in skills
+        ]
+        return types.ListPromptsResult(prompts=found)
 
     async def get_prompt(context: Any, params: Any) -> Any:
         if not caller_of(context).may:

@@ -12,7 +12,7 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -148,9 +148,6 @@ class SharedTools:
         """Load what the first search needs, which takes longer than the search."""
         with suppress(OpenclawError, OSError):
             self.service.warm.search("openclaw", 1, "", "")
-
-    def offered(self, caller: Caller) -> Sequence[SharedTool]:
-        return [tool for tool in TOOLS.values() if tool.needs in caller.may]
 
     def call(self, caller: Caller, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
         """Run a tool and log it. Raises ToolProblem when it fails, with the reason in words."""
