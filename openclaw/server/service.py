@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from typing import Any
 
-from openclaw import __version__
 from openclaw.agent.agent import Agent
 from openclaw.config import load_settings
 from openclaw.history.history import Command
@@ -99,17 +96,6 @@ class Service:
         for run in self.runs.running(session):
             hint = "stop it, or wait for its end"
             raise HttpError(409, f"{run.session.id} is being answered", hint, run_id=run.id)
-
-    def describe(self) -> dict[str, Any]:
-        """Return what runs, for `openclaw serve --status`."""
-        return {
-            "version": __version__,
-            "pid": os.getpid(),
-            "port": self.port,
-            "home": str(self.home.root),
-            "since": self.began_at,
-            "runs": [run.describe() for run in self.runs.running()],
-        }
 
     def log_refusal(self, address: str, reason: str) -> None:
         """Note a refused call in the log of actions."""

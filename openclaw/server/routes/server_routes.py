@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from openclaw import __version__
@@ -52,7 +53,15 @@ def link(call: ApiCall) -> Any:
 )
 def status(call: ApiCall) -> Any:
     """What runs."""
-    return call.server.describe()
+    server = call.server
+    return {
+        "version": __version__,
+        "pid": os.getpid(),
+        "port": server.port,
+        "home": str(server.home.root),
+        "since": server.began_at,
+        "runs": [run.describe() for run in server.runs.running()],
+    }
 
 
 @ROUTES.add("POST", "/api/stop", "owner", answer=_OK)
