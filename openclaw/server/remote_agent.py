@@ -9,7 +9,6 @@ from urllib.parse import quote
 from openclaw.agent.agent import Agent
 from openclaw.events import Event, Notice
 from openclaw.messages import Material
-from openclaw.security.grants import Grant
 from openclaw.security.policy import Ask, PermissionQuestion
 from openclaw.server.server_client import KeptGrants, RunningServer
 from openclaw.server.wire import PromptRequest, event_from_json
@@ -34,7 +33,7 @@ class RemoteAgent(Agent):
     ) -> Iterator[Event]:
         """See `Agent.ask`. A new session gets the id that the server gives it."""
         assert self.server is not None  # noqa: S101  set by whoever opens it
-        kept = KeptGrants(lambda grant: None)
+        kept = KeptGrants(lambda grant: None)  # a lasting one is written by this agent
         unsaved = not session.stamp and is_generated_id(session.id)
         request = PromptRequest(
             text,
@@ -47,7 +46,7 @@ class RemoteAgent(Agent):
             use_memory=self.use_memory,
             max_steps=self.settings.max_steps,
         )
-        ask_user = self._ask_here(kept) if self.ask_user else None
+        ask_user = self._ask_here(self.ask_user, kept) if self.ask_user else None
         run = self.server.begin(request, asks=ask_user is not None)
         try:
             yield from self.server.follow(run["id"], ask_user, kept)
@@ -72,17 +71,16 @@ class RemoteAgent(Agent):
     def prepare_next(self, session: Session | None = None) -> None:
         """Do nothing: the server has the search too."""
 
-    def _ask_here(self, kept: KeptGrants) -> Ask:
+    def _ask_here(self, ask_user: Ask, kept: KeptGrants) -> Ask:
         """Return what asks the user, unless a grant of this conversation covers the call."""
-        ask_user = self.ask_user
 
         def reply(question: PermissionQuestion) -> str:
             if any(grant.covers(question.action) for grant in self.grants):
                 return "session"
             before = list(self.grants)
-            how = ask_user(question) if ask_user else ""
+            how = ask_user(question)
             for grant in [each for each in self.grants if each not in before]:
-                kept.grant(Grant(grant.kind, grant.value), lasting=False)
+                kept.grant(grant, lasting=False)
             return how
 
         return reply

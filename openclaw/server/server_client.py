@@ -69,7 +69,7 @@ class RunningServer:
         seen, ended = 0, False
         while not ended:
             try:
-                for number, data in self._read(f"/api/runs/{run}/events", seen):
+                for number, data in self._read(f"/api/runs/{run}/events?after={seen}"):
                     seen = number or seen
                     ended = data["event"] in ("end", "error")
                     if data["event"] == "end":
@@ -89,10 +89,10 @@ class RunningServer:
                     raise
                 self.call("POST", f"/api/runs/{run}/stop", {})
 
-    def _read(self, path: str, seen: int) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the events of a stream behind number `seen`."""
+    def _read(self, path: str) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the events of a stream, each with its number."""
         with closing(self._connect(SILENT_SECONDS)) as connection:
-            response = self._send(connection, "GET", path, None, Last_Event_ID=str(seen))
+            response = self._send(connection, "GET", path)
             if response.status != 200:
                 _read_answer(response)
             try:
@@ -118,16 +118,12 @@ class RunningServer:
         return HTTPConnection("127.0.0.1", self.port, timeout=seconds)
 
     def _send(
-        self, connection: HTTPConnection, method: str, path: str, body: object, **headers: str
+        self, connection: HTTPConnection, method: str, path: str, body: object = None
     ) -> HTTPResponse:
-        sent = {
-            "Authorization": f"Bearer {self.token}",
-            "Content-Type": "application/json",
-            **{name.replace("_", "-"): value for name, value in headers.items()},
-        }
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         data = None if body is None else json.dumps(body).encode()
         try:
-            connection.request(method, path, data if method != "GET" else None, sent)
+            connection.request(method, path, data, headers)
             return connection.getresponse()
         except (OSError, HTTPException) as error:
             raise ServerAway(f"the openclaw server does not answer ({error})", BROKEN) from error

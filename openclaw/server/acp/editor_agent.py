@@ -139,7 +139,10 @@ class EditorSession:
                 self.run.stop()
             self.run, self.busy = None, False
 
-    def prepare(self, agent: Agent) -> None:
+    def start(self, request: PromptRequest) -> Run:
+        return self.service.runs.start(request, session=self.session, prepare=self._prepare)
+
+    def _prepare(self, agent: Agent) -> None:
         """Let an agent know what is allowed here, and the folder outside the home."""
         agent.grants += self.grants
         if not self.cwd.is_relative_to(os.path.realpath(agent.home.root)):
@@ -281,7 +284,7 @@ class EditorAgent:
         with talk.answering():
             asked = await _in_thread(_read_prompt_request, talk, prompt)
             if isinstance(asked, PromptRequest):
-                return await self._follow(talk, await _in_thread(_start, talk, asked))
+                return await self._follow(talk, await _in_thread(talk.start, asked))
             said = await _in_thread(_run_stoppable, talk, *asked)
             if said is None:
                 return PromptResponse(stop_reason="cancelled")
@@ -318,8 +321,8 @@ class EditorAgent:
             return PromptResponse(stop_reason="cancelled")
         if not isinstance(error, Error):
             return PromptResponse(stop_reason=stop_reason(error))
-        messages = talk.session.messages
-        if error.exit_code == REFUSED or (messages and messages[-1].record.refused):
+        last = talk.session.messages[-1:]
+        if error.exit_code == REFUSED or any(entry.record.refused for entry in last):
             said = f"{error.message} ({error.hint})" if error.hint else error.message
             await self._client.session_update(talk.session.id, message_update(said))
             return PromptResponse(stop_reason="refusal")
@@ -384,10 +387,6 @@ class EditorAgent:
                 await self._client.session_update(
                     talk.session.id, thought_update(f"{self._news.pop(0)}\n")
                 )
-
-
-def _start(talk: EditorSession, request: PromptRequest) -> Run:
-    return talk.service.runs.start(request, session=talk.session, prepare=talk.prepare)
 
 
 def _read_prompt_request(
