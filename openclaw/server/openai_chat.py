@@ -6,26 +6,29 @@ what the client was told: a talk that we know goes on, an earlier state of one b
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import secrets
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
+from starlette.concurrency import run_in_threadpool
 
 from openclaw import events
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.inspection.turn_lines import call_line, missing_part, verdict_lines
 from openclaw.messages import Material, Message, Usage
-from openclaw.models.base import Model, Reply, Request, Text
+from openclaw.models.base import Chunk, Model, Reply, Request, Text
 from openclaw.server.runs import Run, follow
 from openclaw.server.service import Service
 from openclaw.server.wire import HttpError, PromptRequest, event_from_json, to_error
+from openclaw.stopping import stopped_by
 from openclaw.storage.home import Home
 from openclaw.storage.readers import read_json_cache
 from openclaw.storage.text import write_text
@@ -290,17 +293,34 @@ class PlainAnswer:
         self.usage, self.text, self.finish_reason = Usage(), "", "stop"
 
     async def pieces(self) -> AsyncIterator[dict[str, str] | None]:
-        """Yield what is to be added to the message. Raises OpenclawError as the model does."""
+        """Yield what is to be added to the message. Raises OpenclawError as the model does. The
+        reply is read in a thread: a client that does not read keeps the model from nobody."""
         said = self._request.messages
         messages = [Message(_ROLES.get(role, "user"), text) for role, text in said]
         asked = Request(tuple(messages), max_tokens=self._request.max_tokens, think=False)
-        async for chunk in iterate_in_threadpool(self._model.stream(asked)):
-            if isinstance(chunk, Text):
-                self.text += chunk.text
-                yield {"content": chunk.text}
-            elif isinstance(chunk, Reply):
-                self.usage = chunk.usage
-                self.finish_reason = "length" if chunk.stop_reason == "length" else "stop"
+        loop, stop = asyncio.get_running_loop(), threading.Event()
+        heard: asyncio.Queue[Chunk | None] = asyncio.Queue()
+
+        def read() -> None:
+            try:
+                with stopped_by(stop), suppress(KeyboardInterrupt):
+                    for chunk in self._model.stream(asked):
+                        loop.call_soon_threadsafe(heard.put_nowait, chunk)
+            finally:
+                loop.call_soon_threadsafe(heard.put_nowait, None)
+
+        reading = asyncio.create_task(asyncio.to_thread(read))
+        try:
+            while (chunk := await heard.get()) is not None:
+                if isinstance(chunk, Text):
+                    self.text += chunk.text
+                    yield {"content": chunk.text}
+                elif isinstance(chunk, Reply):
+                    self.usage = chunk.usage
+                    self.finish_reason = "length" if chunk.stop_reason == "length" else "stop"
+            await reading
+        finally:
+            stop.set()
 
 
 def usage_json(usage: Usage) -> dict[str, Any]:

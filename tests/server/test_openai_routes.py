@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -275,3 +278,19 @@ def test_a_client_that_leaves_ends_the_answer(
         pass
     why = http.get(f"/api/sessions/{sessions(http)[0]['id']}/why").json()
     assert why["stop"] == "interrupted"
+
+
+def test_a_client_that_does_not_read_keeps_the_model_from_nobody(
+    server: RunningServer, http: httpx.Client, client: openai.OpenAI, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.say(Answer(["x" * 4000] * 2000), "Hello.")
+    message = {"role": "user", "content": "Tell a long story."}
+    body = json.dumps({"model": "openclaw-plain", "stream": True, "messages": [message]})
+    with socket.socket() as slow:
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        slow.connect(("127.0.0.1", server.port))
+        connection = HTTPConnection("127.0.0.1", server.port)
+        connection.sock = slow
+        connection.request("POST", "/v1/chat/completions", body, dict(http.headers))
+        assert connection.getresponse().status == 200
+        assert said(ask(client, "Say hello.", timeout=20)) == "Hello."
