@@ -19,8 +19,8 @@ from openclaw.events import Event
 from openclaw.frozen import frozen
 from openclaw.retrieval.passages import Passage, passage_from_json
 from openclaw.security.grants import Grant
-from openclaw.security.policy import Ask, Declined
-from openclaw.server.wire import PromptRequest, event_from_json, question_from_json, to_error
+from openclaw.security.policy import Ask, Declined, PermissionQuestion
+from openclaw.server.wire import PromptRequest, event_from_json, to_error, value_from_json
 from openclaw.storage.home import Home
 from openclaw.storage.text import read_text
 
@@ -106,7 +106,7 @@ class RunningServer:
         """Ask the user here, and send the reply. Another client may have been quicker."""
         reply: dict[str, Any] = {"question": question["id"]}
         try:
-            reply["decision"] = ask_user(question_from_json(question)) or "no"
+            reply["decision"] = ask_user(value_from_json(PermissionQuestion, question)) or "no"
         except Declined as declined:
             reply["instead"] = str(declined)
         if (grant := kept.take()) is not None:

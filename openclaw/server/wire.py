@@ -13,7 +13,6 @@ from typing import Any, get_args, get_origin, get_type_hints
 from openclaw import errors, events
 from openclaw.frozen import frozen
 from openclaw.messages import Material
-from openclaw.security.policy import PermissionQuestion
 from openclaw.storage.text import join_surrogates
 from openclaw.types import Mode
 
@@ -126,11 +125,3 @@ _ERRORS: Mapping[int, type[errors.OpenclawError]] = {
 def to_error(message: str, hint: str, exit_code: int) -> errors.OpenclawError:
     """Return the error of the family that has this exit code."""
     return _ERRORS.get(exit_code, errors.OpenclawError)(message, hint)
-
-
-# -------- questions
-
-
-def question_from_json(data: Mapping[str, Any]) -> PermissionQuestion:
-    made: PermissionQuestion = value_from_json(PermissionQuestion, data)
-    return made

@@ -42,6 +42,7 @@ from openclaw.errors import OpenclawError, UsageError
 from openclaw.events import Done, Error
 from openclaw.messages import skill_prompt
 from openclaw.security.grants import Grant
+from openclaw.security.policy import PermissionQuestion
 from openclaw.security.trust import find_trusted_home
 from openclaw.server.acp.prompt_blocks import read_prompt
 from openclaw.server.acp.slash_commands import list_commands, read_command, run_command
@@ -61,7 +62,7 @@ from openclaw.server.acp.updates import (
 )
 from openclaw.server.runs import Run, follow
 from openclaw.server.service import Service
-from openclaw.server.wire import PromptRequest, question_from_json
+from openclaw.server.wire import PromptRequest, value_from_json
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import UNATTENDED
 from openclaw.stopping import stopped_by
@@ -330,7 +331,7 @@ class EditorAgent:
 
     async def _ask(self, talk: EditorSession, run: Run, call: str, data: Mapping[str, Any]) -> None:
         """Ask a question of a run, and hand the answer on. Whatever is no yes is a no."""
-        question = question_from_json(data)
+        question: PermissionQuestion = value_from_json(PermissionQuestion, data)
         elsewhere = question.action.effect == "read-elsewhere"
         folder = str(talk.cwd) if elsewhere else ""
         options = permission_options(data["id"], question.offers, folder)
