@@ -7,7 +7,6 @@ import sys
 import threading
 import traceback
 
-from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
 from openclaw.events import Done
 from openclaw.jobs.job_runs import run_due, tell
@@ -15,7 +14,7 @@ from openclaw.jobs.schedule import Job, read_jobs
 from openclaw.jobs.unattended import (
     UnattendedResult,
     result_of,
-    session_prefix,
+    todays_session,
     unattended_mode,
     unattended_settings,
 )
@@ -81,15 +80,12 @@ class ServedJobs:
             self.look()
 
     def _ask(self, job: str, prompt: str) -> UnattendedResult:
-        settings = load_settings(self._service.home)
-        request = PromptRequest(
-            prompt,
-            session=f"{session_prefix(job)}{local_time().date().isoformat()}",
-            typed=False,
-            mode=unattended_mode(settings),
-            asks=False,
-        )
-        run = self._service.runs.start(request, settings=unattended_settings(settings))
+        with self._service.agent() as agent:
+            settings, session = agent.settings, todays_session(agent, job)
+        mode = unattended_mode(settings)
+        request = PromptRequest(prompt, typed=False, mode=mode, asks=False)
+        alone = unattended_settings(settings)
+        run = self._service.runs.start(request, settings=alone, session=session)
         if not run.wait(settings.heartbeat.timeout):
             run.stop()
             run.wait(STOP_SECONDS)

@@ -225,6 +225,8 @@ def test_the_server_runs_them_by_the_same_rules(home: Path, fake_ollama: FakeOll
         served = ServedJobs(server.service)
         served.look()
         served.look()
+        [talk] = server.service.sessions.list()
+    assert talk.title == f"Job one {datetime.now():%Y-%m-%d}"
     assert "Done, as asked." in (home / "workspace/jobs/one.md").read_text()
     assert (home / "workspace/a.md").read_text() == "one\n"
     assert jobs(home, "run") == []
