@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from openclaw.server.access_tokens import add_token, tokens_file
+from openclaw.server.routes.file_routes import describe_file
 from openclaw.storage.home import Home
 
 
@@ -32,6 +33,12 @@ def test_a_file_is_read_and_saved_as_a_step_of_the_history(http: httpx.Client, h
     assert http.get("/api/log").json()[0]["id"] == saved.json()["turn"]
     http.post("/api/undo", json={})
     assert (home / "workspace/USER.md").read_text() == before
+
+
+def test_a_file_that_is_removed_while_the_tree_is_read_is_left_out(home: Path) -> None:
+    kept, gone = home / "workspace/USER.md", home / "workspace/gone.md"
+    told = [describe_file(Home(home), file) for file in (kept, gone)]
+    assert [each and each["path"] for each in told] == ["workspace/USER.md", None]
 
 
 def test_changes_of_others_since_are_merged_into_what_is_saved(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from openclaw.agent.agent import Agent
@@ -44,13 +46,17 @@ SAVED = an_object("path etag", required={"merged": TRUTH}, turn=TEXT)
 def tree(call: ApiCall) -> Any:
     """The files of workspace/, memory/ and skills/."""
     home = call.server.home
-    found = []
-    for folder in FOLDERS:
-        for file in visible_files(home, home.root / folder, contents=True):
-            stat = file.stat()
-            path = home.relative(file)
-            found.append({"path": path, "size": stat.st_size, "modified": stat.st_mtime})
-    return found
+    folders = (visible_files(home, home.root / folder, contents=True) for folder in FOLDERS)
+    return [told for file in chain(*folders) if (told := describe_file(home, file))]
+
+
+def describe_file(home: Home, file: Path) -> dict[str, Any] | None:
+    """Return what the tree tells of a file, None for one that was removed meanwhile."""
+    try:
+        stat = file.stat()
+    except FileNotFoundError:
+        return None
+    return {"path": home.relative(file), "size": stat.st_size, "modified": stat.st_mtime}
 
 
 def _asked_file(call: ApiCall, named: str) -> tuple[str, bytes]:
