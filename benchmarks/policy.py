@@ -38,12 +38,9 @@ TARGETS = (
 
 def grants(number: int) -> list[Grant]:
     """So many grants of all kinds, none of which fits, so that each is looked at."""
-    kinds = ("command make {}", "prefix npm {}", "host h{}.example", "tool server__{}")
-    made = []
-    for at, line in zip(range(number), cycle(kinds), strict=False):
-        kind, _, value = line.format(at).partition(" ")
-        made.append(make_grant(kind, value.replace(str(at), f"x{at}"), "2026-11-21"))
-    return made
+    kinds = {"command": "make x{}", "prefix": "npm x{}", "host": "hx{}.example", "tool": "s__x{}"}
+    every = zip(range(number), cycle(kinds.items()), strict=False)
+    return [make_grant(kind, value.format(at), "2026-11-21") for at, (kind, value) in every]
 
 
 def actions() -> list[Action]:

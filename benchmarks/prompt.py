@@ -12,7 +12,6 @@ of cl100k_base, with ChatML around each message.
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -25,13 +24,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.long_server import segments
+from benchmarks.unchanged import calling, certainly
 from openclaw.agent.agent import Agent
 from openclaw.config import load_settings
 from openclaw.inspection.context import context_report
 from openclaw.models.token_count import count
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import create_home
-from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama
+from tests.fakes.ollama_server import FakeModel, FakeOllama
 
 TOP = Path(__file__).resolve().parent.parent
 QUESTION = "Say hello."
@@ -156,7 +156,7 @@ def one_turn(said: Said, home: Home, server: FakeOllama) -> Turned:
     """Say it in a process of its own, or, on another day, in this one with the clock replaced."""
     start = len(server.chats)
     server.script.clear()
-    server.say(*([call_step(*said.call)] if said.call else []), end_step)
+    server.say(*([calling(*said.call)] if said.call else []), certainly)
     if said.days:
         in_this_process(said, home)
     else:
@@ -165,25 +165,6 @@ def one_turn(said: Said, home: Home, server: FakeOllama) -> Turned:
     if server.script:
         raise SystemExit(f"{said.words!r}: the model was not asked as often as planned")
     return Turned(said, tuple(server.chats[start:]))
-
-
-def call_step(tool: str, arguments: Mapping[str, Any]) -> Callable[[dict[str, Any]], Answer]:
-    """The reply that calls a tool, in the protocol that the request asks for."""
-
-    def reply(body: dict[str, Any]) -> Answer:
-        if body.get("tools"):
-            return Answer(calls=[(tool, arguments)])
-        reads = tool == "read_file" or arguments.get("action") == "list"
-        return Answer(
-            json.dumps({"kind": "look" if reads else "change", "tool": tool, **arguments})
-        )
-
-    return reply
-
-
-def end_step(body: dict[str, Any]) -> str:
-    """The reply that answers, in the form that the request asks for."""
-    return '{"kind": "answer", "answer": "Certainly."}' if body.get("format") else "Certainly."
 
 
 def in_new_process(words: Sequence[str], home: Home) -> None:

@@ -32,6 +32,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from benchmarks.notes import RandomEmbedder, make_home, questions
+from benchmarks.sides import seconds
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.search import Search, choose_store
 from openclaw.storage.home import Home
@@ -166,11 +167,11 @@ def _print_rows(
         proxy = Proxy(connect, delay / 1e3)
         home = f"d{delay}"
         first, _ = _clone(folder / "first", passages, store(proxy.port), home)
-        sent = _seconds(first.embed)
+        sent = seconds(first.embed)
         second, embedder = _clone(folder / "second", passages, store(proxy.port), home)
-        taken = _seconds(second.embed)
+        taken = seconds(second.embed)
         asked = [
-            _seconds(partial(second.search, question, 5))
+            seconds(partial(second.search, question, 5))
             for question in questions(QUESTIONS, passages)
         ]
         cells = [f"{sent:.1f} s", f"{taken:.1f} s", str(embedder.texts)]
@@ -198,12 +199,12 @@ def _at_once(folder: Path, passages: int, given: Mapping[str, Any], home: str, c
         thread.start()
     for thread in threads:
         thread.join()
-    seconds = time.perf_counter() - began
+    took = time.perf_counter() - began
     for search, _ in made:
         search.close()
         for notice in search.notices:
             print(f"  {json.dumps(notice)}")
-    return f"{seconds:.0f} s, {sum(embedder.texts for _, embedder in made):,}"
+    return f"{took:.0f} s, {sum(embedder.texts for _, embedder in made):,}"
 
 
 def _clone(
@@ -217,12 +218,6 @@ def _clone(
     search = Search(root, IndexOptions(), lambda: embedder, root.private, shared=shared)
     search.refresh()
     return search, embedder
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
 
 
 if __name__ == "__main__":
