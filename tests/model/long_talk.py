@@ -23,10 +23,10 @@ from openclaw.config import Settings
 from openclaw.errors import OpenclawError
 from openclaw.events import Compaction, Done, ToolStart
 from openclaw.models.base import Model
+from openclaw.models.registry import open_one
 from openclaw.sessions.session import Session
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import create_home
-from tests.model.run_tasks import open_model
 
 WINDOW = 4096
 MAX_TOKENS = 160
@@ -211,7 +211,7 @@ def main() -> int:
     words.add_argument("--verbose", action="store_true", help="print each summary")
     said = words.parse_args()
     with tempfile.TemporaryDirectory(prefix="openclaw-kv-") as states:
-        model = open_model(said.model, settings(), Path(states))
+        model = open_one(said.model, settings(), kv_folder=Path(states))
         try:
             report(run(model, verbose=said.verbose))
         finally:

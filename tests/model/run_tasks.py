@@ -146,11 +146,6 @@ def report(outcomes: Sequence[Outcome]) -> None:
     print(f"\n{share(outcomes):.0%} of the tasks succeeded", flush=True)
 
 
-def open_model(name: str, settings: Settings, states: Path) -> Model:
-    """The model of that name; `states` is the folder for saved prompt beginnings."""
-    return open_one(name, settings, kv_folder=states)
-
-
 def main() -> int:
     words = argparse.ArgumentParser(description="Run the tasks with a real model.")
     words.add_argument("--model", default="auto")
@@ -161,7 +156,8 @@ def main() -> int:
     words.add_argument("--protocol", default="auto", choices=["auto", "native", "json"])
     said = words.parse_args()
     settings = Settings(protocol=said.protocol)
-    model = open_model(said.model, settings, Path(tempfile.gettempdir()) / "openclaw-kv")
+    states = Path(tempfile.gettempdir()) / "openclaw-kv"
+    model = open_one(said.model, settings, kv_folder=states)
     wanted = set(said.only.split(",")) - {""}
     known = (*SEEN, *FRESH) if said.fresh else TASKS
     tasks = [task for task in known if not wanted or wanted & {task.name, task.kind}]

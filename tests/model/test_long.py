@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from openclaw.models import catalog
+from openclaw.models.registry import open_one
 from tests.model.long_talk import FACTS, STORY, WHO, report, run, settings
-from tests.model.run_tasks import open_model
 
 pytestmark = pytest.mark.model
 
@@ -21,7 +21,7 @@ def test_a_talk_of_30_turns_keeps_persona_rule_and_facts(tmp_path: Path) -> None
     if catalog.find_installed(MODEL) is None:
         pytest.fail(f"{MODEL} is not installed: openclaw models pull {MODEL}", pytrace=False)
     assert len((*STORY, *FACTS, WHO)) == 30
-    model = open_model(f"embedded/{MODEL}", settings(), tmp_path / "kv")
+    model = open_one(f"embedded/{MODEL}", settings(), kv_folder=tmp_path / "kv")
     try:
         outcome = run(model)
     finally:

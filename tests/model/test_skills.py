@@ -10,7 +10,8 @@ import pytest
 
 from openclaw.config import Settings
 from openclaw.models import catalog
-from tests.model.run_tasks import open_model, report, run_tasks
+from openclaw.models.registry import open_one
+from tests.model.run_tasks import report, run_tasks
 from tests.model.tasks import Result, Task
 
 pytestmark = pytest.mark.model
@@ -110,7 +111,7 @@ def test_an_odd_skill_is_picked_and_followed(count: int, least: int, tmp_path: P
     tasks = [boat_task(number, prompt, count) for number, prompt in enumerate(PROMPTS, 1)]
     assert len(tasks[0].files) == count - SHIPPED + 1
     print(f"\n{MODEL}, {count} skills")
-    model = open_model(f"embedded/{MODEL}", Settings(), tmp_path / "kv")
+    model = open_one(f"embedded/{MODEL}", Settings(), kv_folder=tmp_path / "kv")
     try:
         outcomes = run_tasks(tasks, model)
     finally:

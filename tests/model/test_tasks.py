@@ -8,7 +8,8 @@ import pytest
 
 from openclaw.config import Settings
 from openclaw.models import catalog
-from tests.model.run_tasks import open_model, report, run_tasks, share
+from openclaw.models.registry import open_one
+from tests.model.run_tasks import report, run_tasks, share
 from tests.model.tasks import TASKS
 
 pytestmark = pytest.mark.model
@@ -22,7 +23,7 @@ def test_a_small_model_does_most_everyday_tasks(name: str, least: float, tmp_pat
     if catalog.find_installed(name) is None:
         pytest.fail(f"{name} is not installed: openclaw models pull {name}", pytrace=False)
     print(f"\n{name}, {len(TASKS)} tasks")
-    model = open_model(f"embedded/{name}", Settings(), tmp_path / "kv")
+    model = open_one(f"embedded/{name}", Settings(), kv_folder=tmp_path / "kv")
     try:
         outcomes = run_tasks(TASKS, model)
     finally:
