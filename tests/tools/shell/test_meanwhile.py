@@ -6,11 +6,14 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from openclaw.tools.shell import overlay, sandbox
@@ -21,8 +24,12 @@ from tests.fakes.ollama_server import Answer, FakeOllama
 pytestmark = [needs_git, pytest.mark.skipif(os.name == "nt", reason="the commands are of POSIX")]
 SETTINGS = (
     "model: ollama/fake:1b\nprotocol: native\nrecall: tool\nembedding: none\npreload: false\n"
+    "shell:\n  timeout: 300\n"
 )
 WISH = "I don't drink alcohol. Remember that."
+LONG = 60
+SLEEP = f"299.{os.getpid()}"
+"""Seconds that no other process sleeps, so that the test finds the process and ends it."""
 
 
 @pytest.fixture(params=["layer", "sandbox", "bare"])
@@ -57,27 +64,42 @@ def talk(name: str, prompt: str, out: Path | None = None) -> subprocess.Popen[by
         return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
 
 
-def answers(begun: list[str], last: float) -> Callable[[dict[str, Any]], Answer]:
-    """Talk A runs a command and says its last words after so many seconds, talk B does nothing."""
+@dataclass
+class Course:
+    """Talk A runs a command, talk B does nothing. If `b_ends_first`, B answers when the command has
+    ended, and A says its last words when B has ended."""
 
-    def line(body: dict[str, Any]) -> Answer:
+    b_ends_first: bool
+    b_asked: threading.Event = field(default_factory=threading.Event)
+    ran: threading.Event = field(default_factory=threading.Event)
+    b_ended: threading.Event = field(default_factory=threading.Event)
+    is_begun: bool = False
+
+    def reply(self, body: dict[str, Any]) -> Answer:
         asked = [m["content"] for m in body["messages"] if m["role"] == "user"][-1]
         if WISH in asked:
+            self.b_asked.set()
+            assert not self.b_ends_first or self.ran.wait(LONG)
             return Answer("I shall remember it.")
-        if "run" not in begun:
-            begun.append("run")
-            return Answer(calls=[("run_shell", {"command": "sleep 4; echo x > workspace/out.txt"})])
-        begun.append("ran")
-        return Answer("It ran.", stall=last)
+        if not self.is_begun:
+            self.is_begun = True
+            command = f"sleep {SLEEP}; echo x > workspace/out.txt"
+            return Answer(calls=[("run_shell", {"command": command})])
+        self.ran.set()
+        assert not self.b_ends_first or self.b_ended.wait(LONG)
+        return Answer("It ran.")
 
-    return line
 
-
-def wait_for(begun: list[str], word: str) -> None:
-    until = time.monotonic() + 20
-    while word not in begun and time.monotonic() < until:
+def find_sleep() -> psutil.Process:
+    """The command of A, when it runs."""
+    until = time.monotonic() + LONG
+    while time.monotonic() < until:
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if process.cmdline() == ["sleep", SLEEP]:
+                    return process
         time.sleep(0.01)
-    assert word in begun
+    raise AssertionError("the command did not begin")
 
 
 def said(text: str) -> list[str]:
@@ -88,18 +110,18 @@ def said(text: str) -> list[str]:
 def test_undo_takes_back_what_the_command_did_and_nothing_of_others(
     home: Path, fake_ollama: FakeOllama, kind: str
 ) -> None:
-    begun: list[str] = []
-    fake_ollama.say(*[answers(begun, 0)] * 3)
+    course = Course(b_ends_first=False)
+    fake_ollama.say(*[course.reply] * 3)
     told = home.parent / "told"
     first = talk("A", "Run it.", told)
-    wait_for(begun, "run")
-    time.sleep(0.3)
-    assert talk("B", WISH).wait(30) == 0
+    sleep = find_sleep()
+    assert talk("B", WISH).wait(LONG) == 0
     assert openclaw("todo", "add", "call the bank").returncode == 0
     if kind == "layer":  # elsewhere nobody can tell
         (home / "workspace" / "diary.md").write_text("Dear diary\n", "utf-8")
-    assert "ran" not in begun
-    assert first.wait(30) == 0
+    assert not course.ran.is_set()
+    sleep.terminate()
+    assert first.wait(LONG) == 0
     out = told.read_bytes()
     assert b"out.txt" in out and b"diary" not in out and b"TODO" not in out and b"B.json" not in out
 
@@ -117,21 +139,16 @@ def test_undo_takes_back_what_the_command_did_and_nothing_of_others(
 def test_a_commit_holds_no_older_state_of_what_others_committed_meanwhile(
     home: Path, fake_ollama: FakeOllama, kind: str
 ) -> None:
-    begun: list[str] = []
-
-    def line(body: dict[str, Any]) -> Answer:
-        reply = answers(begun, 4)(body)
-        return Answer(reply.text, stall=3) if reply.text == "I shall remember it." else reply
-
-    fake_ollama.say(*[line] * 3)
+    course = Course(b_ends_first=True)
+    fake_ollama.say(*[course.reply] * 3)
     first = talk("A", "Run it.")
-    wait_for(begun, "run")
-    time.sleep(2)
+    sleep = find_sleep()
     second = talk("B", WISH)
-    wait_for(begun, "ran")  # the command ended while B was in its turn
-    assert second.poll() is None
-    assert second.wait(30) == 0 and first.poll() is None
-    assert first.wait(30) == 0
+    assert course.b_asked.wait(LONG)
+    sleep.terminate()  # the command ends while B is in its turn
+    assert second.wait(LONG) == 0 and first.poll() is None
+    course.b_ended.set()
+    assert first.wait(LONG) == 0
     assert said(git(home, "show", "HEAD:sessions/B.json")) == [WISH, "I shall remember it."]
     assert "Edited outside" not in git(home, "log", "--format=%s")
     assert git(home, "status", "--porcelain") == ""
