@@ -304,7 +304,7 @@ def test_an_empty_text_has_no_chunks() -> None:
 
 @pytest.mark.slow
 def test_a_hostile_text_takes_no_more_than_its_share_of_time() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     for piece in (
         "~~a ",
         "<!--\n",
@@ -322,7 +322,7 @@ def test_a_hostile_text_takes_no_more_than_its_share_of_time() -> None:
         split(piece * 20_000, "markdown")
         split("# " + piece * 20_000 + "x", "markdown")
         split("a | b\n" + piece * 20_000 + "x", "markdown")
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
 
 
 @pytest.mark.parametrize(

@@ -167,8 +167,8 @@ def test_a_source_is_a_few_words_on_one_line() -> None:
 def test_long_hostile_texts_take_no_time() -> None:
     parts = (" ", "<", "<|", "#", "system ", '"name": "', "<s ", "[inst", "\n", "`", "<tool_call ",
              "{{", "\\u006", '"tool"', "a:", "<<data ", "\u200b")  # fmt: skip
-    start = time.monotonic()
+    start = time.process_time()
     for part in parts:
         fence((part * 12_000)[:12_000], "x", MARKER)
         fence((part * 12_000)[:12_000], "x", MARKER, own=True)
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5

@@ -98,7 +98,7 @@ def test_nothing_hidden_is_left_and_a_second_look_changes_nothing(text: str) -> 
 
 
 def test_long_texts_take_no_time() -> None:
-    start = time.monotonic()
+    start = time.process_time()
     for part in ("\x1b[", "\x1b]", "\u200d", "\U0001f525\u200d", "\u0645\u200c", "\x9b0", "a"):
         strip_hidden(part * 50_000)
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5

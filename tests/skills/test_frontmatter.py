@@ -188,9 +188,9 @@ def test_a_yaml_bomb_is_refused_at_once() -> None:
     for level in range(1, 200):
         merged = ", ".join([f"*a{level - 1}"] * 9)
         bomb += f"a{level}: &a{level} {{<<: [{merged}]}}\n"
-    began = time.perf_counter()
+    began = time.process_time()
     assert refused(bomb) == "yaml-unsafe"
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10
 
 
 def test_a_merge_sign_in_quotes_is_a_key_like_others() -> None:
@@ -288,9 +288,9 @@ def test_a_repaired_frontmatter_is_as_safe_as_another() -> None:
 
 
 def test_thousands_of_broken_lines_are_repaired_in_a_moment() -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     repaired("a: b: c\n" * 2_000)
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10
 
 
 @pytest.mark.parametrize(
@@ -298,9 +298,9 @@ def test_thousands_of_broken_lines_are_repaired_in_a_moment() -> None:
     ["a: x" + " " * 16_000 + "y: z", "a: " + ": " * 8_000, "'" * 16_000, "a:\n" * 5_000 + "b: 'x"],
 )
 def test_no_text_takes_more_than_a_moment(front: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     repaired(front) if ":" in front else refused(front)
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10
 
 
 @given(st.text(max_size=60) | st.text(alphabet="ab:-'\"\\#&*!|>[]{},?@%`~\n\t ud83", max_size=60))

@@ -349,7 +349,7 @@ def test_no_line_takes_long_however_it_is_made(tmp_path: Path) -> None:
     ]
     text = "".join((part * MAX_LINE)[:MAX_LINE] + "\n" for part in parts)
     text += "\n".join((part * 500 + other * 500)[:MAX_LINE] for part in parts for other in parts)
-    start = time.monotonic()
+    start = time.process_time()
     look_at(tmp_path, text[: MAX_FILE - 10])
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10
     assert len({rule.kind for rule in RULES}) > 8

@@ -62,10 +62,10 @@ def broken(folder: Path) -> dict[str, str]:
 def test_hostile_contents_are_one_line_in_the_list(skills: Path, content: bytes, code: str) -> None:
     path = put(skills, "s")
     path.write_bytes(content)
-    began = time.perf_counter()
+    began = time.process_time()
     assert broken(skills) == {"s": code}
     assert [problem.code for problem in check_skill(path)] == [code]
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10
 
 
 def test_a_file_of_exactly_one_mebibyte_is_read(tmp_path: Path) -> None:

@@ -187,9 +187,9 @@ def test_a_zip_that_names_the_same_data_a_thousand_times_is_counted(tmp_path: Pa
 def test_a_zip_with_a_million_entries_is_refused_before_they_are_read(tmp_path: Path) -> None:
     source = tmp_path / "a"
     source.write_bytes(b"PK\x03\x04" + (b"PK\x01\x02" + bytes(42)) * 1_000_000)
-    start = time.monotonic()
+    start = time.process_time()
     assert "1,000 entries" in refusal(source, tmp_path / "out")
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_a_gzip_bomb_is_stopped_at_the_limit(tmp_path: Path) -> None:

@@ -353,9 +353,9 @@ def test_a_very_long_page_is_cut_and_says_so() -> None:
     ],
 )
 def test_a_hostile_page_does_not_take_long(source: str) -> None:
-    start = time.monotonic()
+    start = time.process_time()
     html(source)
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5
 
 
 PIECES = (
