@@ -108,7 +108,7 @@ def shown(fake: FakeOllama) -> list[str]:
         'while read x; do $openclaw "$x"; done < list',
         pytest.param('cat list | while read x; do $openclaw "$x"; done', marks=on_linux),
         pytest.param(
-            'cat list | while read x; do nice $openclaw "$x"; done',
+            'cat list | while read x; do env $openclaw "$x"; done',
             marks=(on_linux, pytest.mark.slow),
         ),
     ],
