@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,6 @@ from openclaw.events import Progress
 from openclaw.home.open_home import OpenHome
 from openclaw.models.token_count import Meter
 from openclaw.security.credentials import why_denied, why_name_denied
-from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.policy import Policy
 from openclaw.security.untrusted import strip_hidden
 from openclaw.storage.home import Home
@@ -23,7 +23,6 @@ from openclaw.tools.calculate import calculate
 from openclaw.tools.file_tools import FileTools
 from openclaw.tools.folders_elsewhere import with_folders
 from openclaw.tools.memory_tools import KnowledgeTools, RecallTools, SessionTools
-from openclaw.tools.paths import SPILL
 from openclaw.tools.results import DEFAULT_LIMITS, MAX_CHARS, ResultLimits, spill
 from openclaw.tools.shell.process import ShowOutput
 from openclaw.tools.shell.sandbox import why_unavailable
@@ -86,7 +85,7 @@ def result_limits(home: Home, meter: Meter, window: int) -> ResultLimits:
         chars=min(MAX_CHARS, tokens * 4),
         tokens=tokens,
         within=meter.fits,
-        keep=lambda text, source: spill_text(home, text, source),
+        keep=partial(spill, home),
         page=page_chars(window),
     )
 
@@ -160,18 +159,6 @@ def _show_tail(open_home: OpenHome, tell: Callable[[Progress], None]) -> ShowOut
             tell(Progress(tail=tuple(lines[-TAIL_LINES:])))
 
     return show
-
-
-def spill_text(home: Home, text: str, source: str) -> str:
-    """Save a text that is too long to be shown; return the path in the home, "" when it cannot be
-    saved. `source` names the author when it is not the user."""
-    try:
-        path = home.relative(spill(home.root / SPILL, text))
-    except OpenclawError:
-        return ""
-    if source:
-        ForeignFiles(home).note(path, source, "")
-    return path
 
 
 def _denied(path: str) -> str:

@@ -18,7 +18,7 @@ from openclaw.security.untrusted import defuse, strip_hidden
 from openclaw.storage.home import Home
 from openclaw.storage.program import HOOK_VARIABLE
 from openclaw.storage.readers import json_or_none
-from openclaw.tools.shell.output import KEPT, strip_terminal_codes
+from openclaw.tools.shell.output import strip_terminal_codes
 from openclaw.tools.shell.process import CMD, FinishedRun, run
 from openclaw.tools.shell.shell import environment
 
@@ -64,8 +64,6 @@ def run_hook(
                 cwd=copies.within(root / hook.cwd) if hook.cwd else copies.folder,
                 env=hook_environment(home, hook),
                 timeout=hook.timeout,
-                max_chars=2 * KEPT,
-                spill=root,  # unused: nothing is longer
                 watch=lambda _: _output_excess(errors),
                 given=given,
                 errors=errors,

@@ -12,9 +12,12 @@ from pathlib import Path
 
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
+from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.untrusted import fence, strip_hidden
+from openclaw.storage.home import Home
 from openclaw.storage.safe_open import check_no_links, remove
 from openclaw.storage.text import write_text
+from openclaw.tools.paths import SPILL
 from openclaw.tools.shell.output import LONGEST_LINE, excerpt, wrap_lines
 from openclaw.types import Shown, ToolProblem, TurnChanges
 
@@ -134,9 +137,21 @@ MAX_SPILLED = 20
 """Files; older ones are removed."""
 
 
-def spill(folder: Path, text: str) -> Path:
-    """Write a whole text to a file in the folder, readable by the user only. The same text gets the
-    same file, so that a request which names the file stays the same."""
+def spill(home: Home, text: str, source: str = "") -> str:
+    """Keep a text that is too long to be shown in a file. Returns its path in the home, "" when it
+    cannot be written. `source` names the author of a text that is not the user's."""
+    try:
+        path = home.relative(_write_spilled(home.root / SPILL, text))
+    except OpenclawError:
+        return ""
+    if source:
+        ForeignFiles(home).note(path, source, "")
+    return path
+
+
+def _write_spilled(folder: Path, text: str) -> Path:
+    """Write a text to a file that only the user can read. The same text gets the same file, so that
+    a request which names the file stays the same."""
     path = folder / f"{hashlib.sha256(text.encode(errors='replace')).hexdigest()[:16]}.txt"
     if not write_text(path, text):
         with contextlib.suppress(OSError):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.tools.results import ResultLimits, cut_to_limits
+from openclaw.storage.home import Home
+from openclaw.tools.results import ResultLimits, cut_to_limits, spill
 from openclaw.types import Shown
+from tests.fakes.files import write_files
 
 
 @given(st.lists(st.integers(0, 4_000), min_size=1, max_size=30), st.integers(300, 3_000))
@@ -29,3 +33,11 @@ def test_lines_in_the_middle_of_a_result_are_clipped_to_what_is_left() -> None:
         Shown("a.md", 10 + last, 39),
         Shown("b.md", 7, 7),
     )
+
+
+def test_only_the_newest_long_outputs_are_kept(tmp_path: Path) -> None:
+    names = [f".openclaw/spill/20200101-0000{number:02}-abcd.txt" for number in range(25)]
+    home = Home(write_files(tmp_path, dict.fromkeys(names, "old")))
+    new = spill(home, "x\n" * 999)
+    left = sorted(home.relative(path) for path in (home.private / "spill").iterdir())
+    assert left == sorted([*names[6:], new])

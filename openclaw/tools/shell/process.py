@@ -21,12 +21,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.stopping import check_stop
 from openclaw.storage.program import RUN_VARIABLE
-from openclaw.tools.results import spill as keep
-from openclaw.tools.shell.output import Output, excerpt, wrap_lines
+from openclaw.tools.shell.output import Output
 
 if TYPE_CHECKING:
     import psutil
@@ -52,12 +50,10 @@ class FinishedRun:
     """How a program ended."""
 
     code: int | None  # exit code; negative: the signal; None when we ended it
-    text: str  # beginning and end of the output, as plain text
+    text: str  # the output as plain text, at most about 10 MB
     seconds: float
-    spilled: Path | None = None  # the file with a longer output (at most 10 MB), lines wrapped
-    gap: int = 0  # the first line of that file that `text` leaves out
     stopped: str = ""  # why we ended it
-    lost: int = 0  # bytes that are not even in the file
+    lost: int = 0  # bytes of the output that were not kept
 
 
 def run(
@@ -66,8 +62,6 @@ def run(
     cwd: Path,
     env: Mapping[str, str],
     timeout: float,
-    max_chars: int,
-    spill: Path,
     watch: Tick = lambda _process: "",
     show: ShowOutput | None = None,
     contained: bool = False,
@@ -98,15 +92,7 @@ def run(
         done.wait(1)
     seconds = time.monotonic() - start
     code = None if stopped else process.returncode
-    whole = output.text()
-    if len(whole) > max_chars:
-        whole = wrap_lines(whole)
-    shown = excerpt(whole, max_chars)
-    spilled = None
-    if shown.gap:
-        with contextlib.suppress(OpenclawError):  # the result is reported all the same
-            spilled = keep(spill, whole)
-    return FinishedRun(code, shown.text, seconds, spilled, shown.gap, stopped, output.lost)
+    return FinishedRun(code, output.text(), seconds, stopped, output.lost)
 
 
 def to_command_line(argv: Sequence[str]) -> str | list[str]:

@@ -25,15 +25,13 @@ from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.security.credentials import MAX_HIDDEN, find_credentials, why_denied
 from openclaw.security.display import some_of
-from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.masking import Masker, no_secrets
 from openclaw.security.untrusted import strip_hidden
 from openclaw.storage.atomic import watch_writes
 from openclaw.storage.home import Home
 from openclaw.storage.readers import read_content
 from openclaw.storage.text import read_text
-from openclaw.tools.paths import SPILL
-from openclaw.tools.results import DEFAULT_LIMITS, ResultLimits, as_data
+from openclaw.tools.results import DEFAULT_LIMITS, CutText, ResultLimits, fence_cut, spill
 from openclaw.tools.shell import overlay, process, sandbox
 from openclaw.tools.shell.change_set import ChangeMover, has_changes, read_changes
 from openclaw.tools.shell.git_credentials import NAMES_GIT, find_committed_credentials
@@ -45,8 +43,10 @@ from openclaw.tools.shell.output import (
     as_text,
     changed_files,
     drop_setuid,
+    excerpt,
     scan_home,
     with_print,
+    wrap_lines,
 )
 from openclaw.tools.shell.process import (
     CMD,
@@ -261,13 +261,10 @@ class Runner:
             )
             finished = self._execute(order, options, True, layer)
             if _wants_more(order, finished, layer, sandbox.unchangeable_names(options)):
-                if finished.spilled:
-                    finished.spilled.unlink(missing_ok=True)
                 self.wants_more = order
                 return None
         self.turn_changes.exit, self.turn_changes.only_read = finished.code, True
-        finished = replace(finished, text=strip_hidden(finished.text))
-        return describe_run(finished, self.home, True, ())
+        return self._describe_run(order, finished, True)
 
     def _run(self, order: ProgramCall, confined: bool) -> str:
         root = self.home.real_root
@@ -298,10 +295,7 @@ class Runner:
                     changed = self._record_changes(before, theirs, others.written())
         offline = confined and not options.network
         self.turn_changes.only_read = offline and not changed
-        printed = strip_hidden(finished.text)
-        if printed.strip() and not offline:  # anybody may have written it
-            printed = self._fence_output(printed, f"command: {order.name}", finished)
-        return describe_run(replace(finished, text=printed), self.home, offline, changed, notes)
+        return self._describe_run(order, finished, offline, changed, notes)
 
     def _hidden(self, before: HomeFiles, layer: overlay.Layer | None) -> tuple[Path, ...]:
         """The paths that a command does not see. Sockets need no hiding in a layer."""
@@ -334,8 +328,6 @@ class Runner:
                 cwd=self.home.real_root,
                 env=env,
                 timeout=self.timeout,
-                max_chars=self.result_limits.page,
-                spill=self.home.real_root / SPILL,
                 watch=self._watch(layer, options, fixed=confined),
                 show=self.show,
                 contained=confined,
@@ -351,14 +343,44 @@ class Runner:
             return _watch_for_changes(layer, fixed_names, watch) if layer else watch
         return watch if layer or not fixed else _watch_fixed_files(self.home.real_root, watch)
 
-    def _fence_output(self, printed: str, source: str, finished: FinishedRun) -> str:
-        """Fence what a command printed as data; the file with all of it counts as data too."""
-        if finished.spilled:
-            ForeignFiles(self.home).note(self.home.relative(finished.spilled), source, "")
-        # It was cut to a page already; a second cut would name a file with the page only.
-        chars = 2 * self.result_limits.page
-        limits = replace(self.result_limits, chars=chars, within=lambda text, tokens: True)
-        return as_data(printed, source, self.turn_changes, limits)
+    def _describe_run(
+        self,
+        order: ProgramCall,
+        finished: FinishedRun,
+        offline: bool,
+        names: Sequence[str] = (),
+        notes: Sequence[str] = (),
+    ) -> str:
+        """The report for the model: how a command ended, what it printed and changed, and hints. A
+        file has all of a long output."""
+        source = "" if offline else f"command: {order.name}"  # anybody may have written it
+        most = self.result_limits.page
+        whole = wrap_lines(finished.text) if len(finished.text) > most else finished.text
+        shown = excerpt(whole, most)
+        path = spill(self.home, whole, source) if shown.gap else ""
+        printed = strip_hidden(shown.text).rstrip("\n")
+        if finished.code is None:
+            head = f"Stopped after {finished.seconds:.0f} s: {finished.stopped}."
+        elif finished.code < 0:
+            head = f"Ended by signal {-finished.code}."
+        else:
+            head = f"Exit code {finished.code}."
+        if not printed.strip():
+            lines = [f"{head} It printed nothing."]
+        elif source:
+            lines = [head, fence_cut(CutText(printed), source, self.turn_changes)]
+        else:
+            lines = [head, printed]
+        if path:
+            what = "All but what was not kept" if finished.lost else "All of it"
+            lines.append(f"[{what}: read_file {path}, for the rest from_line {shown.gap}]")
+        if names:
+            lines.append(f"[Changed: {some_of(names, SHOWN_CHANGES)}]")
+        if notes:
+            lines.append(f"[{some_of(notes, SHOWN_CHANGES, '; ')}]")
+        if finished.code != 0 and offline:
+            lines += _hints(printed)
+        return "\n".join(lines)
 
     def _record_changes(
         self, before: HomeFiles, theirs: Collection[str], written: Mapping[str, str]
@@ -461,13 +483,10 @@ def _wants_more(
         return True
     if layer and finished.code == 0:
         return False
-    with suppress(OSError):
-        text = finished.text if not finished.spilled else read_text(finished.spilled)
-        said = text.casefold()
-        if finished.code == 0:
-            return _WANTS_MORE[0] in said
-        return bool(_FETCHES.search(order.argv[-1])) or any(words in said for words in _WANTS_MORE)
-    return True
+    said = finished.text.casefold()
+    if finished.code == 0:
+        return _WANTS_MORE[0] in said
+    return bool(_FETCHES.search(order.argv[-1])) or any(words in said for words in _WANTS_MORE)
 
 
 def _inode(path: Path) -> int:
@@ -475,36 +494,6 @@ def _inode(path: Path) -> int:
         return path.lstat().st_ino
     except OSError:
         return 0
-
-
-def describe_run(
-    finished: FinishedRun,
-    home: Home,
-    offline: bool,
-    names: Sequence[str],
-    notes: Sequence[str] = (),
-) -> str:
-    """The report for the model: how a command ended, what it printed and changed, and hints."""
-    if finished.code is None:
-        head = f"Stopped after {finished.seconds:.0f} s: {finished.stopped}."
-    elif finished.code < 0:
-        head = f"Ended by signal {-finished.code}."
-    else:
-        head = f"Exit code {finished.code}."
-    lines = [head if finished.text.strip() else f"{head} It printed nothing."]
-    if finished.text.strip():
-        lines.append(finished.text.rstrip("\n"))
-    if finished.spilled:
-        path = home.relative(finished.spilled)
-        what = "All but what was not kept" if finished.lost else "All of it"
-        lines.append(f"[{what}: read_file {path}, for the rest from_line {finished.gap}]")
-    if names:
-        lines.append(f"[Changed: {some_of(names, SHOWN_CHANGES)}]")
-    if notes:
-        lines.append(f"[{some_of(notes, SHOWN_CHANGES, '; ')}]")
-    if finished.code != 0 and offline:
-        lines += _hints(finished.text)
-    return "\n".join(lines)
 
 
 def _hints(text: str) -> list[str]:

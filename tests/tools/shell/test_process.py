@@ -45,12 +45,11 @@ def python(
     code: str,
     *,
     timeout: float = 20,
-    max_chars: int = 2_000,
     env: Mapping[str, str] = ENV,
 ) -> FinishedRun:
     argv = [sys.executable, "-I", "-c", code]
     kind = {"SYSTEMROOT": os.environ["SYSTEMROOT"]} if os.name == "nt" else {}
-    return run_in(folder, argv, env={**kind, **env}, timeout=timeout, max_chars=max_chars)
+    return run_in(folder, argv, env={**kind, **env}, timeout=timeout)
 
 
 def sh(folder: Path, line: str, timeout: float = 20, **more: Any) -> FinishedRun:
@@ -58,8 +57,7 @@ def sh(folder: Path, line: str, timeout: float = 20, **more: Any) -> FinishedRun
 
 
 def run_in(folder: Path, words: Sequence[str], **more: Any) -> FinishedRun:
-    usual = {"env": ENV, "timeout": 8, "max_chars": 2_000, "spill": folder / "spill"}
-    return run(words, cwd=folder, **{**usual, **more})
+    return run(words, cwd=folder, **{"env": ENV, "timeout": 8, **more})
 
 
 def lives(pid: int) -> bool:
@@ -83,7 +81,7 @@ def test_output_and_errors_come_as_one_with_the_exit_code(tmp_path: Path) -> Non
     code = "import sys, os; os.write(1, b'out\\n'); os.write(2, b'err\\n'); sys.exit(3)"
     finished = python(tmp_path, code)
     assert (finished.code, finished.text) == (3, "out\nerr\n")
-    assert not finished.stopped and finished.spilled is None
+    assert not finished.stopped
 
 
 def test_standard_input_is_empty(tmp_path: Path) -> None:
@@ -149,15 +147,7 @@ def test_ctrl_c_ends_the_program_and_is_passed_on(tmp_path: Path) -> None:
         raise Stop
 
     with pytest.raises(Stop):
-        run(
-            ["/bin/sh", "-c", "sleep 60"],
-            cwd=tmp_path,
-            env=ENV,
-            timeout=20,
-            max_chars=100,
-            spill=tmp_path,
-            watch=interrupt,
-        )
+        sh(tmp_path, "sleep 60", watch=interrupt)
     assert gone(seen[0])
 
 
@@ -168,7 +158,7 @@ def test_a_program_that_closes_its_output_is_waited_for(tmp_path: Path) -> None:
 
 def test_a_program_that_is_not_there_raises(tmp_path: Path) -> None:
     with pytest.raises(OSError):
-        run(["/no/such"], cwd=tmp_path, env=ENV, timeout=5, max_chars=9, spill=tmp_path)
+        run_in(tmp_path, ["/no/such"])
 
 
 def test_no_thread_stays_behind(tmp_path: Path) -> None:
@@ -177,40 +167,13 @@ def test_no_thread_stays_behind(tmp_path: Path) -> None:
     assert threading.active_count() == before
 
 
-def test_a_long_output_is_shown_from_both_ends_and_kept_whole(tmp_path: Path) -> None:
-    finished = python(tmp_path, "for n in range(5000): print('line', n + 1)", max_chars=900)
-    assert finished.text.startswith("line 1\nline 2\n")
-    assert finished.text.endswith("line 4999\nline 5000\n")
-    assert len(finished.text) < 1_000
-    assert finished.spilled is not None
-    kept = finished.spilled.read_text(encoding="utf-8").splitlines()
-    assert len(kept) == 5000
-    assert kept[finished.gap - 1] not in finished.text.splitlines()
-    assert kept[finished.gap - 2] in finished.text.splitlines()
-    if os.name != "nt":
-        assert finished.spilled.stat().st_mode & 0o777 == 0o600
-
-
-def test_only_the_newest_long_outputs_are_kept(tmp_path: Path) -> None:
-    (tmp_path / "spill").mkdir()
-    for number in range(25):
-        (tmp_path / "spill" / f"20200101-0000{number:02}-abcd.txt").write_text("old")
-    python(tmp_path, "print('x\\n' * 999)", max_chars=100)
-    names = sorted(path.name for path in (tmp_path / "spill").iterdir())
-    assert len(names) == 20
-    old = [name for name in names if name.startswith("20200101-")]
-    assert old[0] == "20200101-000006-abcd.txt" and len(old) == 19
-
-
 @pytest.mark.slow
-def test_what_prints_without_end_is_bounded_in_memory_and_on_disk(tmp_path: Path) -> None:
+def test_what_prints_without_end_is_bounded_in_memory(tmp_path: Path) -> None:
     code = f"import os\nfor _ in range(3): os.write(1, b'a' * {KEPT // 2})\nprint('the end')"
     finished = python(tmp_path, code, timeout=60)
     assert finished.lost > KEPT * 0.4
-    assert finished.text.endswith("the end\n")
-    assert finished.spilled is not None
-    assert finished.spilled.stat().st_size < KEPT * 1.1
-    assert "bytes were not kept" in finished.spilled.read_text(encoding="utf-8")
+    assert finished.text.endswith("the end\n") and len(finished.text) < KEPT * 1.1
+    assert "bytes were not kept" in finished.text
 
 
 # -------- what a terminal would have made of it
@@ -279,14 +242,6 @@ def test_a_secret_is_not_cut_when_a_long_line_is_wrapped() -> None:
     for before in (1_400, 1_490, 1_499, 2_950):
         lines = wrap_lines(("so " * 1_000)[:before] + f" {key}" + " so" * 500).split("\n")
         assert any(key in line for line in lines) and max(map(len, lines)) <= LONGEST_LINE
-
-
-def test_one_long_line_can_be_read_on_in_the_file(tmp_path: Path) -> None:
-    done = python(tmp_path, "print('x' * 60_000)", max_chars=6_000)
-    assert done.spilled
-    lines = done.spilled.read_text().splitlines()
-    assert "".join(lines) == "x" * 60_000 and max(map(len, lines)) == LONGEST_LINE
-    assert 1 < done.gap < len(lines) and done.text.count("x") < 6_000
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from openclaw.storage.home import Home
 from openclaw.tools.file_tools import FileTools
 from openclaw.tools.shell import sandbox
 from openclaw.tools.shell.git_credentials import find_committed_credentials
-from openclaw.tools.shell.output import changed_files, scan_home
+from openclaw.tools.shell.output import LONGEST_LINE, changed_files, scan_home
 from openclaw.tools.shell.process import CommandLimits
 from openclaw.tools.shell.shell import ProgramCall, Runner, ShellTools, environment
 from openclaw.tools.toolbox import Toolbox
@@ -123,6 +124,30 @@ def test_what_was_changed_is_told_and_what_is_left_out_can_be_read(
     assert "[Changed: workspace/notes.md, workspace/a]" in text
     assert "[All of it: read_file .openclaw/spill/" in text
     assert len(text) < 6_500
+
+
+def spilled(home: Home, text: str) -> tuple[list[str], int]:
+    """The lines of the file that a result names, and the first that the result leaves out."""
+    found = re.search(r"\[All of it: read_file (\S+), for the rest from_line (\d+)\]", text)
+    assert found
+    path = home.root / found[1]
+    assert path.stat().st_mode & 0o777 == 0o600
+    return path.read_text(encoding="utf-8").splitlines(), int(found[2])
+
+
+def test_a_long_output_is_shown_from_both_ends_and_kept_whole(home: Home, confined: bool) -> None:
+    text = shell_tools(home, confined).run_shell("seq -f 'line %g' 5000")
+    assert "\nline 1\nline 2\n" in text and "\nline 4999\nline 5000\n" in text
+    kept, gap = spilled(home, text)
+    assert kept == [f"line {n}" for n in range(1, 5001)]
+    assert kept[gap - 1] not in text.splitlines() and kept[gap - 2] in text.splitlines()
+
+
+def test_one_long_line_can_be_read_on_in_the_file(home: Home, confined: bool) -> None:
+    text = shell_tools(home, confined).run_python("print('x' * 60_000)")
+    lines, gap = spilled(home, text)
+    assert "".join(lines) == "x" * 60_000 and max(map(len, lines)) == LONGEST_LINE
+    assert 1 < gap < len(lines) and text.count("x") < 6_000
 
 
 def test_python_prints_its_result_and_its_faults(home: Home, confined: bool) -> None:
