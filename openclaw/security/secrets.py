@@ -164,10 +164,6 @@ class TokenForm:
         return self.back.endswith("}")
 
 
-def _has_entropy(least: float) -> Check:
-    return lambda text: bits(text) >= least
-
-
 def _is_key_like(text: str) -> bool:
     """Tell keys from words, for prefixes such as `sk-` that words begin with too."""
     body = text.partition("-")[2]
@@ -180,12 +176,6 @@ def _is_bot_token(text: str) -> bool:
     return bits(body) >= 3 and not is_wordy(body)
 
 
-def _form(
-    kind: str, begins: str, rest: str, judge: Check | None = None, back: str = ""
-) -> TokenForm:
-    return TokenForm(kind, tuple(begins.split()), rest, judge or _has_entropy(2.5), back)
-
-
 @cache
 def _compile_form(form: TokenForm, begin: str) -> re.Pattern[str]:
     """Compile the pattern when its beginning was found first: few ever are. Neither a name before
@@ -193,12 +183,6 @@ def _compile_form(form: TokenForm, begin: str) -> re.Pattern[str]:
     return re.compile(
         rf"(?<![A-Za-z0-9_]){form.back}{re.escape(begin)}(?>{form.rest})(?![A-Za-z0-9])"
     )
-
-
-_W = r"[A-Za-z0-9_-]"
-_AN = r"[A-Za-z0-9]"
-_HEX = r"[0-9a-fA-F]"
-_ALONE = r"(?<![\w-])"
 
 
 def bits(text: str) -> float:
@@ -223,75 +207,80 @@ def is_mixed(text: str) -> bool:
     return changes / len(letters) >= MIXED and not _CAMEL.fullmatch(letters)
 
 
-TOKEN_FORMS = (
-    _form("aws-key", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}"),
-    _form("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", _AN + r"{20,255}", _has_entropy(3)),
-    _form("github-token", "github_pat_", r"\w{22,255}", _has_entropy(3)),
-    _form(
-        "gitlab-token",
-        "glpat- gldt- glrt- glcbt- glptt- gloas- glsoat- glft-",
-        r"[\w.-]{15,200}[\w-]",
-        _is_key_like,
-    ),
-    _form("anthropic-key", "sk-ant-", _W + r"{20,250}", _is_key_like),
-    _form("openrouter-key", "sk-or-", _W + r"{20,250}", _is_key_like),
-    _form("openai-key", "sk-proj- sk-svcacct- sk-admin-", _W + r"{20,250}", _is_key_like),
-    _form(
-        "openai-key", "sk-", r"(?!ant-|or-|proj-|svcacct-|admin-)" + _W + r"{20,250}", _is_key_like
-    ),
-    _form("google-key", "AIza", _W + r"{30,45}", _has_entropy(3)),
-    _form("google-secret", "GOCSPX-", _W + r"{28}"),
-    _form("google-token", "ya29.", r"[\w.-]{30,2048}[\w-]"),
-    _form(
-        "slack-token",
-        "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs-",
-        r"[A-Za-z0-9-]{10,250}",
-        _is_key_like,
-    ),
-    _form("slack-token", "xoxe.xox", r"[bp]-\d-[A-Za-z0-9]{20,250}"),
-    _form("slack-token", "xapp-", r"\d-[A-Za-z0-9]{5,40}-\d{5,20}-[A-Za-z0-9]{20,100}"),
-    _form("slack-webhook", "hooks.slack.com/", r"(?:services|workflows|triggers)/[\w/+]{20,100}"),
-    _form("discord-webhook", "/api/webhooks/", r"\d{15,22}/[\w-]{50,100}"),
-    _form("stripe-key", "sk_live_ sk_test_ rk_live_ rk_test_", _AN + r"{10,250}"),
-    _form("stripe-key", "whsec_", r"[A-Za-z0-9+/=]{24,100}"),
-    _form("npm-token", "npm_", _AN + r"{30,60}", _has_entropy(3)),
-    _form("pypi-token", "pypi-", r"Ag[A-Za-z0-9_-]{30,1000}"),
-    _form("huggingface-token", "hf_ api_org_", _AN + r"{20,60}", is_mixed),
-    _form("telegram-token", ":A", _W + r"{30,40}", _is_bot_token, back=r"(?<![\w:.-])\d{6,16}"),
-    _form("twilio-key", "SK", r"[0-9a-f]{32}", back=_ALONE),
-    _form("sendgrid-key", "SG.", r"[\w-]{16,32}\.[\w-]{16,64}"),
-    _form("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", _HEX + r"{64}"),
-    _form("jwt", "eyJ", r"[\w-]{8,4000}\.[\w-]{8,8000}(?:\.[\w-]{4,4000}){1,3}"),
-    _form("groq-key", "gsk_", _AN + r"{40,60}"),
-    _form("xai-key", "xai-", _AN + r"{60,100}"),
-    _form("perplexity-key", "pplx-", _AN + r"{40,60}"),
-    _form("replicate-token", "r8_", _AN + r"{30,50}"),
-    _form("notion-token", "ntn_", _AN + r"{40,60}"),
-    _form("linear-key", "lin_api_", _AN + r"{32,50}"),
-    _form("shopify-token", "shpat_ shpca_ shppa_ shpss_", _HEX + r"{32}"),
-    _form("vault-token", "hvs. hvb.", _W + r"{24,300}"),
-    _form("databricks-token", "dapi", r"[0-9a-f]{32}(?:-\d)?"),
-    _form("postman-key", "PMAK-", _HEX + r"{24}-" + _HEX + r"{34}"),
-    _form("sentry-token", "sntrys_", r"[A-Za-z0-9+/=_]{40,500}"),
-    _form("sentry-token", "sntryu_", r"[0-9a-f]{64}"),
-    _form("rubygems-key", "rubygems_", r"[0-9a-f]{48}"),
-    _form("pulumi-token", "pul-", r"[0-9a-f]{40}", back=_ALONE),
-    _form("grafana-token", "glsa_", r"\w{32}_" + _HEX + r"{8}"),
-    _form("grafana-token", "glc_", r"[A-Za-z0-9+/=]{32,400}"),
-    _form("tailscale-key", "tskey-", r"[a-z]{3,10}-\w{6,40}-\w{16,64}"),
-    _form("atlassian-token", "ATATT3", r"[\w=-]{50,250}"),
-    _form("figma-token", "figd_", _W + r"{30,60}"),
-    _form("doppler-token", "dp.pt.", _AN + r"{40,50}"),
-    _form("planetscale-token", "pscale_", r"(?:tkn|oauth|pw)_[\w.=-]{31,64}[\w=-]"),
-    _form("mailgun-key", "key-", r"[0-9a-f]{32}", back=_ALONE),
-    _form("square-token", "sq0", r"(?:atp|csp)-[\w-]{22,60}"),
-    _form("1password-token", "ops_eyJ", r"[A-Za-z0-9+/]{50,2000}={0,3}"),
-    _form("age-key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{58}"),
-    _form("docker-token", "dckr_pat_", _W + r"{20,60}"),
-    _form("flyio-token", "fm2_", r"[A-Za-z0-9+/]{100,1000}={0,3}"),
-    _form("firecrawl-key", "fc-", r"[0-9a-f]{32}", back=_ALONE),
-    _form("tavily-key", "tvly-", _W + r"{20,60}", _is_key_like),
-)
+_CHECKS: dict[str, Check] = {
+    "some": lambda text: bits(text) >= 2.5,
+    "varied": lambda text: bits(text) >= 3,
+    "key": _is_key_like,
+    "bot": _is_bot_token,
+    "mixed": is_mixed,
+}
+# A line is: kind | beginnings | rest | check | back, as in `TokenForm`; most have no last part.
+_FORMS = r"""
+aws-key | AKIA ASIA ABIA ACCA | [A-Z0-9]{16} | some
+github-token | ghp_ gho_ ghu_ ghs_ ghr_ | [A-Za-z0-9]{20,255} | varied
+github-token | github_pat_ | \w{22,255} | varied
+gitlab-token | glpat- gldt- glrt- glcbt- glptt- gloas- glsoat- glft- | [\w.-]{15,200}[\w-] | key
+anthropic-key | sk-ant- | [A-Za-z0-9_-]{20,250} | key
+openrouter-key | sk-or- | [A-Za-z0-9_-]{20,250} | key
+openai-key | sk-proj- sk-svcacct- sk-admin- | [A-Za-z0-9_-]{20,250} | key
+openai-key | sk- | (?!ant-|or-|proj-|svcacct-|admin-)[A-Za-z0-9_-]{20,250} | key
+google-key | AIza | [A-Za-z0-9_-]{30,45} | varied
+google-secret | GOCSPX- | [A-Za-z0-9_-]{28} | some
+google-token | ya29. | [\w.-]{30,2048}[\w-] | some
+slack-token | xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- | [A-Za-z0-9-]{10,250} | key
+slack-token | xoxe.xox | [bp]-\d-[A-Za-z0-9]{20,250} | some
+slack-token | xapp- | \d-[A-Za-z0-9]{5,40}-\d{5,20}-[A-Za-z0-9]{20,100} | some
+slack-webhook | hooks.slack.com/ | (?:services|workflows|triggers)/[\w/+]{20,100} | some
+discord-webhook | /api/webhooks/ | \d{15,22}/[\w-]{50,100} | some
+stripe-key | sk_live_ sk_test_ rk_live_ rk_test_ | [A-Za-z0-9]{10,250} | some
+stripe-key | whsec_ | [A-Za-z0-9+/=]{24,100} | some
+npm-token | npm_ | [A-Za-z0-9]{30,60} | varied
+pypi-token | pypi- | Ag[A-Za-z0-9_-]{30,1000} | some
+huggingface-token | hf_ api_org_ | [A-Za-z0-9]{20,60} | mixed
+telegram-token | :A | [A-Za-z0-9_-]{30,40} | bot | (?<![\w:.-])\d{6,16}
+twilio-key | SK | [0-9a-f]{32} | some | (?<![\w-])
+sendgrid-key | SG. | [\w-]{16,32}\.[\w-]{16,64} | some
+digitalocean-token | dop_v1_ doo_v1_ dor_v1_ | [0-9a-fA-F]{64} | some
+jwt | eyJ | [\w-]{8,4000}\.[\w-]{8,8000}(?:\.[\w-]{4,4000}){1,3} | some
+groq-key | gsk_ | [A-Za-z0-9]{40,60} | some
+xai-key | xai- | [A-Za-z0-9]{60,100} | some
+perplexity-key | pplx- | [A-Za-z0-9]{40,60} | some
+replicate-token | r8_ | [A-Za-z0-9]{30,50} | some
+notion-token | ntn_ | [A-Za-z0-9]{40,60} | some
+linear-key | lin_api_ | [A-Za-z0-9]{32,50} | some
+shopify-token | shpat_ shpca_ shppa_ shpss_ | [0-9a-fA-F]{32} | some
+vault-token | hvs. hvb. | [A-Za-z0-9_-]{24,300} | some
+databricks-token | dapi | [0-9a-f]{32}(?:-\d)? | some
+postman-key | PMAK- | [0-9a-fA-F]{24}-[0-9a-fA-F]{34} | some
+sentry-token | sntrys_ | [A-Za-z0-9+/=_]{40,500} | some
+sentry-token | sntryu_ | [0-9a-f]{64} | some
+rubygems-key | rubygems_ | [0-9a-f]{48} | some
+pulumi-token | pul- | [0-9a-f]{40} | some | (?<![\w-])
+grafana-token | glsa_ | \w{32}_[0-9a-fA-F]{8} | some
+grafana-token | glc_ | [A-Za-z0-9+/=]{32,400} | some
+tailscale-key | tskey- | [a-z]{3,10}-\w{6,40}-\w{16,64} | some
+atlassian-token | ATATT3 | [\w=-]{50,250} | some
+figma-token | figd_ | [A-Za-z0-9_-]{30,60} | some
+doppler-token | dp.pt. | [A-Za-z0-9]{40,50} | some
+planetscale-token | pscale_ | (?:tkn|oauth|pw)_[\w.=-]{31,64}[\w=-] | some
+mailgun-key | key- | [0-9a-f]{32} | some | (?<![\w-])
+square-token | sq0 | (?:atp|csp)-[\w-]{22,60} | some
+1password-token | ops_eyJ | [A-Za-z0-9+/]{50,2000}={0,3} | some
+age-key | AGE-SECRET-KEY-1 | [A-Z0-9]{58} | some
+docker-token | dckr_pat_ | [A-Za-z0-9_-]{20,60} | some
+flyio-token | fm2_ | [A-Za-z0-9+/]{100,1000}={0,3} | some
+firecrawl-key | fc- | [0-9a-f]{32} | some | (?<![\w-])
+tavily-key | tvly- | [A-Za-z0-9_-]{20,60} | key
+"""
+
+
+def _read_forms() -> Iterator[TokenForm]:
+    for line in _FORMS.strip().splitlines():
+        kind, begins, rest, check, *back = line.split(" | ")
+        yield TokenForm(kind, tuple(begins.split()), rest, _CHECKS[check], "".join(back))
+
+
+TOKEN_FORMS = tuple(_read_forms())
 _BARE_NUMBER = re.compile(r"\d{6,16}$")
 
 
