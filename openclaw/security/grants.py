@@ -27,37 +27,29 @@ _HOST = re.compile(r"[0-9a-f]*:[0-9a-f.]*:[0-9a-f:.]*|[^\s/\\@:\[\]?#*]+")
 _TOOL = re.compile(r"[\w.-]+")
 _SUBCOMMAND = re.compile(r"[a-z][a-z0-9_-]*")
 
-# Options by which a harmless program writes anywhere or starts another one. Programs accept the
-# long ones abbreviated too (git: --outp=FILE).
-_LONG_OPTIONS = (
-    *("output", "exec", "upload-pack", "receive-pack", "open-files-in-pager", "ext-diff", "eval"),
-    *("textconv", "config", "config-env", "exec-path", "to-command", "checkpoint-action", "pager"),
-    *("use-compress-program", "rsh", "rsh-command", "editor", "pre", "hostname-bin"),
-    # ... and by which a program takes its script from another place than the home.
-    *("file", "makefile", "directory", "manifest-path", "prefix", "script-shell", "rootdir"),
-    *("git-dir", "work-tree", "workspace", "node-options", "userconfig", "globalconfig"),
-    *("confcutdir", "override-ini", "basetemp"),
-)
+# Options by which a harmless program writes anywhere, starts another one, or takes its script from
+# another place than the home. Programs accept the long ones abbreviated too (git: --outp=FILE).
+_LONG_OPTIONS = """
+    output exec upload-pack receive-pack open-files-in-pager ext-diff eval textconv config
+    config-env exec-path to-command checkpoint-action pager use-compress-program rsh rsh-command
+    editor pre hostname-bin
+    file makefile directory manifest-path prefix script-shell rootdir git-dir work-tree workspace
+    node-options userconfig globalconfig confcutdir override-ini basetemp
+""".split()
 _SHORT_OPTION = re.compile(r"-(?:[coOIefC]|delete|toolexec|vettool|modfile)")
 # Short options of programs that run scripts; they may be joined to one word (-kf FILE). Some are
 # harmless for other programs (git log -p).
 _LETTERS = {"make": "fCEI", "gmake": "fCEI", "pytest": "pco", "py.test": "pco"}
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*[:+]?=")  # make test SHELL=./mine
 # Programs that only start another one: their first two words do not tell which.
-_STARTERS = frozenset(
-    (
-        *("sudo", "doas", "su", "env", "xargs", "nohup", "nice", "time", "timeout", "setsid"),
-        *("watch", "command", "exec", "eval", "builtin", "source", "ssh", "chroot", "unshare"),
-        *("sh", "bash", "zsh", "dash", "ksh", "fish", "pwsh", "powershell", "cmd", "busybox"),
-        *("python", "pypy", "perl", "ruby", "node", "php", "lua", "awk", "gawk", "sed", "bwrap"),
-    )
-)
+_STARTERS = """
+    sudo doas su env xargs nohup nice time timeout setsid watch command exec eval builtin source ssh
+    chroot unshare sh bash zsh dash ksh fish pwsh powershell cmd busybox python pypy perl ruby node
+    php lua awk gawk sed bwrap
+""".split()
 # Programs whose first two words say too little to be offered; a user may still grant them.
-_BROAD_PROGRAMS = frozenset(
-    (
-        *("rm", "rmdir", "dd", "shred", "chmod", "chown", "mv", "cp", "ln", "kill", "pkill"),
-        *("echo", "printf", "cat", "ls", "find", "grep", "rg"),
-    )
+_BROAD_PROGRAMS = (
+    "rm rmdir dd shred chmod chown mv cp ln kill pkill echo printf cat ls find grep rg".split()
 )
 BY_TARGET: dict[str, tuple[GrantKind, ...]] = {
     "run_shell": ("command", "prefix"),

@@ -47,9 +47,10 @@ EFFECTS: dict[Effect, str] = {
 }
 
 IDENTITY_NAMES = frozenset(
-    ("soul.md", "agents.md", "identity.md", "tools.md", "heartbeat.md", "openclaw.yaml")
-) | {"openclaw-trust.json"}  # the user's yes to programs, outside of the home
-"""Names of the files that decide who the agent is and what it may do, in lower case."""
+    "soul.md agents.md identity.md tools.md heartbeat.md openclaw.yaml openclaw-trust.json".split()
+)
+"""Names of the files that decide who the agent is and what it may do, in lower case. The last one,
+outside of the home, has the user's yes to programs."""
 JOBS_NAME = "jobs.md"
 """The same, when it lies in memory/."""
 _LASTING_NAMES = frozenset(("user.md", "memory.md"))

@@ -35,10 +35,7 @@ AGENT_FOLDERS = frozenset({"workspace", "memory", "sessions", "skills"})
 """The four folders of a home where the agent works. Only the files that a command names count."""
 _IGNORED_FILES = frozenset({"openclaw.yaml", ".gitignore"})
 _SKIPPED_FOLDERS = frozenset({".git", ".openclaw", ".cache"})
-SCRIPTS = (
-    *(".py", ".sh", ".js", ".mjs", ".cjs", ".ts", ".mts", ".rb", ".pl", ".php", ".lua", ".jar"),
-    *(".ps1", ".bat", ".cmd"),
-)
+SCRIPTS = tuple(".py .sh .js .mjs .cjs .ts .mts .rb .pl .php .lua .jar .ps1 .bat .cmd".split())
 READING_PROGRAMS = frozenset(
     "[ cat cp cut date diff du echo false grep head logger ls mkdir printf stat tail tar test touch"
     " tr true uniq wc zip".split()

@@ -128,7 +128,7 @@ _FOR_INTERPRETERS = re.compile(
     re.IGNORECASE,
 )
 """Variables that may decide from where an interpreter loads code."""
-_SETTINGS = (".yml", ".yaml", ".toml", ".ini", ".cfg", ".conf", ".env")
+_SETTINGS = ".yml .yaml .toml .ini .cfg .conf .env".split()
 """Files that often name programs (`docker compose -f`); JSON in the four folders is mostly data."""
 
 

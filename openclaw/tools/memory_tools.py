@@ -41,12 +41,10 @@ MemoryPlace = Literal["lasting", "today"]
 Action = Literal["list", "add", "done", "undone", "change", "remove", "remove_list"]
 
 # Names that models write for the default list.
-_NO_LIST = frozenset(
-    (
-        *("", "todo", "todos", "to-do", "to-dos", "to do", "todo list", "to-do list", "to do list"),
-        *("todo.md", "memory/todo.md", "default", "inbox", "list", "my list", "task", "tasks"),
-    )
-)
+_NO_LIST = (
+    ",todo,todos,to-do,to-dos,to do,todo list,to-do list,to do list,todo.md,memory/todo.md,default"
+    ",inbox,list,my list,task,tasks"
+).split(",")
 
 
 @frozen

@@ -24,8 +24,8 @@ Act = Callable[[Mapping[str, Any]], Action]
 Preview = Callable[[Mapping[str, Any]], Change | None]
 
 _WORST_FIRST: tuple[Effect, ...] = (
-    *("send", "run", "write-elsewhere", "get", "write", "read-elsewhere", "read"),
-)
+    "send", "run", "write-elsewhere", "get", "write", "read-elsewhere", "read",
+)  # fmt: skip
 
 
 @frozen

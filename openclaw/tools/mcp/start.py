@@ -42,9 +42,8 @@ from openclaw.tools.shell.shell import program_path
 
 INHERITED = ("PATH", "HOME", "LANG")
 ON_WINDOWS = (
-    *("SYSTEMROOT", "SYSTEMDRIVE", "PATHEXT", "COMSPEC", "TEMP", "USERPROFILE", "APPDATA"),
-    *("LOCALAPPDATA", "PROGRAMDATA"),
-)
+    "SYSTEMROOT SYSTEMDRIVE PATHEXT COMSPEC TEMP USERPROFILE APPDATA LOCALAPPDATA PROGRAMDATA"
+).split()
 KIND = "mcp"
 TRUST = "openclaw mcp trust"
 

@@ -46,11 +46,10 @@ PROGRAMS = ("/usr", "/nix/store", "/run/current-system/sw")
 # What programs need to start and to tell the time, and with the network to find names and check
 # TLS; no users, hosts or keys. Each mount costs about a third of a millisecond.
 ETC = ("alternatives", "ld.so.cache", "localtime", "os-release")
-ETC_NETWORK = (
-    "ca-certificates", "crypto-policies", "gai.conf", "host.conf", "hosts", "nsswitch.conf",
-    "pki/ca-trust/extracted", "pki/tls/certs", "resolv.conf", "services", "ssl/certs",
-    "ssl/openssl.cnf", "static/ssl",
-)  # fmt: skip
+ETC_NETWORK = """
+    ca-certificates crypto-policies gai.conf host.conf hosts nsswitch.conf pki/ca-trust/extracted
+    pki/tls/certs resolv.conf services ssl/certs ssl/openssl.cnf static/ssl
+""".split()
 UNSHARE = ("--unshare-user", "--unshare-all", "--disable-userns")
 
 

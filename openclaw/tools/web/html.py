@@ -223,11 +223,10 @@ def _plain_text(element: HtmlElement) -> str:
     return "\n".join(line for line in lines if line)
 
 
-_TAGS = (
-    *("script", "style", "template", "noscript", "svg", "iframe", "object", "embed", "canvas"),
-    *("audio", "video", "img", "picture", "map", "input", "select", "textarea", "button"),
-    *("datalist", "option", "noframes", "noembed", "head", "title", "meta", "link", "rp"),
-)
+_TAGS = """
+    script style template noscript svg iframe object embed canvas audio video img picture map input
+    select textarea button datalist option noframes noembed head title meta link rp
+""".split()
 # A comment without an end goes to the end of the sheet, as in a browser.
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _ZERO = r"\s*:\s*[+-]?0*(?:\.0*)?(?:px|em|rem|ex|ch|pt|%|vw|vh)?\s*(?:;|!|\Z)"
