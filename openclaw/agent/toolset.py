@@ -27,6 +27,7 @@ from openclaw.tools.results import DEFAULT_LIMITS, MAX_CHARS, ResultLimits, spil
 from openclaw.tools.shell.process import ShowOutput
 from openclaw.tools.shell.sandbox import why_unavailable
 from openclaw.tools.shell.shell import Runner, ShellTools
+from openclaw.tools.shortlist import split_tools
 from openclaw.tools.skill_tools import ProposeTools, SkillTools, TurnSkills
 from openclaw.tools.tool import Tool, tool
 from openclaw.tools.toolbox import Toolbox
@@ -61,7 +62,7 @@ def make_toolbox(
     tools = _home_tools(open_home, turn_skills, provenance, limits)
     listed, shortlist = tools, None
     if served := open_home.mcp_tools:
-        listed, shortlist = served.share(tools, turn_skills.request)
+        listed, shortlist = split_tools(tools, served.tools(), turn_skills.request)
         if shortlist:
             shortlist.show = provenance.fence_tools
         else:

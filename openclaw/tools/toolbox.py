@@ -40,7 +40,7 @@ from openclaw.tools.results import (
     fence_cut,
     to_tool_problem,
 )
-from openclaw.tools.shortlist import Shortlist
+from openclaw.tools.shortlist import Shortlist, plain_name
 from openclaw.tools.tool import (
     Tool,
     action_of,
@@ -358,9 +358,8 @@ class Toolbox:
         return CallResult(told, True, shown=cut.still_shown(lines))
 
     def _find(self, name: str) -> Tool | None:
-        plain = name.strip().casefold().replace("-", "_").rpartition(".")[2]
-        known = self._tools.get(name) or self._tools.get(plain)
-        return known or (self._shortlist.named(plain) if self._shortlist else None)
+        known = self._tools.get(name) or self._tools.get(plain_name(name))
+        return known or (self._shortlist.named(name) if self._shortlist else None)
 
     def _nearby(self) -> Sequence[Tool]:
         near = self._shortlist.near() if self._shortlist else ()

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from openclaw.config import Settings
 from openclaw.config.mcp_settings import Server, read_servers
 from openclaw.errors import AwayError, CallFailedError
-from openclaw.nlp.relevance import SHORTLIST, Blurb, match_tools
 from openclaw.security.display import some_of
 from openclaw.storage.home import Home
 from openclaw.tools.mcp.schema import (
@@ -27,7 +26,6 @@ from openclaw.tools.mcp.schema import (
     read_list,
 )
 from openclaw.tools.mcp.start import ServerStarter, fault_line
-from openclaw.tools.shortlist import MAX_LISTED, Shortlist
 from openclaw.tools.tool import CallForm, Tool
 from openclaw.types import Action, Effect, ForeignProblem, ToolProblem
 
@@ -99,10 +97,6 @@ class McpServers:
     def tools(self) -> list[Tool]:
         """The known tools of all servers. Starts nothing."""
         return [self._tool(server, listed) for server, listed in self._allowed()]
-
-    def share(self, built_in: Sequence[Tool], request: str) -> tuple[list[Tool], Shortlist | None]:
-        """See `split_tools`."""
-        return split_tools(built_in, self.tools(), request)
 
     def take_notices(self) -> list[str]:
         notices, self._notices = self._notices, []
@@ -303,27 +297,6 @@ def make_connector(home: Home, servers: Sequence[Server]) -> McpConnector:
     from openclaw.tools.mcp.client import McpConnector
 
     return McpConnector(ServerStarter(home, servers))
-
-
-def split_tools(
-    built_in: Sequence[Tool], served: Sequence[Tool], request: str
-) -> tuple[list[Tool], Shortlist | None]:
-    """The tools that the head lists, and a shortlist of the others. With few tools the head lists
-    all; with many, the shortlist has all that come from servers."""
-    if not served:
-        return list(built_in), None
-    if sum(tool.listed for tool in built_in) + len(served) <= MAX_LISTED:
-        return [*built_in, *served], None
-    near = nearest(request, served)[:SHORTLIST]
-    shortlist = Shortlist({tool.name: tool for tool in served}, near, nearest)
-    return [*built_in, *shortlist.gateway()], shortlist
-
-
-def nearest(words: str, tools: Sequence[Tool]) -> list[Tool]:
-    """The tools that some words may be about, best first."""
-    by_name = {tool.name: tool for tool in tools}
-    blurbs = [Blurb(t.name, t.description, tuple(t.parameters["properties"])) for t in tools]
-    return [by_name[blurb.name] for blurb in match_tools(words, blurbs)]
 
 
 def describe_server(

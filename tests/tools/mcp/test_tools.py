@@ -13,7 +13,7 @@ import pytest
 from openclaw.messages import ToolCall
 from openclaw.nlp.relevance import Blurb, match_tools
 from openclaw.security.policy import Policy
-from openclaw.tools.mcp.tools import split_tools
+from openclaw.tools.shortlist import split_tools
 from openclaw.tools.tool import CallForm, Tool
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import ToolProblem, TurnChanges
