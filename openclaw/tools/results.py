@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +14,8 @@ from openclaw.frozen import frozen
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.untrusted import fence, strip_hidden
 from openclaw.storage.home import Home
-from openclaw.storage.safe_open import check_no_links, remove
-from openclaw.storage.text import write_text
+from openclaw.storage.safe_open import remove
+from openclaw.storage.text import write_private
 from openclaw.tools.paths import SPILL
 from openclaw.tools.shell.output import LONGEST_LINE, excerpt, wrap_lines
 from openclaw.types import Shown, ToolProblem, TurnChanges
@@ -140,28 +139,19 @@ MAX_SPILLED = 20
 def spill(home: Home, text: str, source: str = "") -> str:
     """Keep a text that is too long to be shown in a file. Returns its path in the home, "" when it
     cannot be written. `source` names the author of a text that is not the user's."""
+    # The same text gets the same file, so that a request which names it stays the same.
+    name = f"{SPILL}/{hashlib.sha256(text.encode(errors='replace')).hexdigest()[:16]}.txt"
+    path = home.root / name
     try:
-        path = home.relative(_write_spilled(home.root / SPILL, text))
+        write_private(path, text)
     except OpenclawError:
         return ""
-    if source:
-        ForeignFiles(home).note(path, source, "")
-    return path
-
-
-def _write_spilled(folder: Path, text: str) -> Path:
-    """Write a text to a file that only the user can read. The same text gets the same file, so that
-    a request which names the file stays the same."""
-    path = folder / f"{hashlib.sha256(text.encode(errors='replace')).hexdigest()[:16]}.txt"
-    if not write_text(path, text):
-        with contextlib.suppress(OSError):
-            os.utime(check_no_links(path))
-    if os.name != "nt":
-        check_no_links(path).chmod(0o600)
-    for old in sorted(folder.glob("*.txt"), key=_age)[:-MAX_SPILLED]:
+    for old in sorted(path.parent.glob("*.txt"), key=_age)[:-MAX_SPILLED]:
         with contextlib.suppress(OSError):
             remove(old)
-    return path
+    if source:
+        ForeignFiles(home).note(name, source, "")
+    return name
 
 
 def _age(path: Path) -> tuple[int, str]:
