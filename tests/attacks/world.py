@@ -263,12 +263,12 @@ def without_sandbox(top: Path) -> Iterator[None]:
     program.chmod(0o755)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
-        sandbox.forget()
+        sandbox.probe.cache_clear()
         assert sandbox.why_unavailable() is not None
         try:
             yield
         finally:
-            sandbox.forget()
+            sandbox.probe.cache_clear()
 
 
 @cache

@@ -18,8 +18,8 @@ from openclaw.storage.program import cache_folder
 from openclaw.tools.shell.sandbox import (
     FIXED_FILES,
     FOLDERS,
-    PROBE_SECONDS,
     SandboxOptions,
+    run_trial,
     why_unavailable,
     wrap,
 )
@@ -85,11 +85,7 @@ def _overlay_works(place: Path, root: Path) -> bool:
     try:
         with _make_layer(place, root) as made:
             options = SandboxOptions(Home(root), layered=True, tried=True)
-            argv = made.over(wrap(["/bin/sh", "-c", f": > {PROBE}"], options))
-            subprocess.run(
-                argv, stdin=subprocess.DEVNULL, capture_output=True, check=False, env={},
-                timeout=PROBE_SECONDS,
-            )  # fmt: skip
+            run_trial(made.over(wrap(["/bin/sh", "-c", f": > {PROBE}"], options)))
             return (made.upper / PROBE).is_file()
     except (OSError, subprocess.TimeoutExpired):
         return False

@@ -26,7 +26,7 @@ from openclaw.storage.home import Home
 from openclaw.storage.safe_open import appending, check_no_links, make_folder, open_folder, remove
 from openclaw.tools.paths import SPILL, program_folders
 
-PROBE_SECONDS = 10.0
+TRIAL_SECONDS = 10.0
 TMP_BYTES = 512 << 20
 FIXED_FOLDERS = (".git", "skills", "sessions", "hooks")
 FOLDERS = ("workspace", "memory", *FIXED_FOLDERS)
@@ -41,8 +41,7 @@ FIXED_FILES = (
     "memory/JOBS.md",
 )
 PLACEHOLDERS = (*FOLDERS, *FIXED_FILES)
-SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
-PROGRAMS = ("/usr", "/nix/store", "/run/current-system/sw")
+SYSTEM = "/usr /nix/store /run/current-system/sw /bin /sbin /lib /lib32 /lib64 /libx32".split()
 # What programs need to start and to tell the time, and with the network to find names and check
 # TLS; no users, hosts or keys. Each mount costs about a third of a millisecond.
 ETC = ("alternatives", "ld.so.cache", "localtime", "os-release")
@@ -72,12 +71,7 @@ class SandboxOptions:
 
 def why_unavailable() -> str | None:
     """Why there is no sandbox on this machine, None when there is one; tested once a process."""
-    return _probe()[0]
-
-
-def forget() -> None:
-    """Test again at the next call: bubblewrap may have been installed or removed."""
-    _probe.cache_clear()
+    return probe()[0]
 
 
 def wrap(argv: Sequence[str], options: SandboxOptions) -> list[str]:
@@ -91,7 +85,7 @@ def wrap(argv: Sequence[str], options: SandboxOptions) -> list[str]:
     user = ("--uid", str(os.getuid()), "--gid", str(os.getgid())) if options.layered else ()
     shown = [word for out, place in options.shown for word in ("--ro-bind", str(out), place)]
     return [
-        *_probe()[1], *network, *user, *_system_mounts(options.network), *_interpreter_mounts(root),
+        *probe()[1], *network, *user, *_system_mounts(options.network), *_interpreter_mounts(root),
         *_home_mounts(options, root), *shown, "--remount-ro", "/",
         "--chdir", str(root), "--", *argv,
     ]  # fmt: skip
@@ -143,10 +137,9 @@ def tidy_up(home: Home) -> None:
 
 def _system_mounts(network: bool) -> list[str]:
     words = ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "openclaw"]
-    for folder in PROGRAMS:
-        words += _same_place(Path(folder))
-    for name in (*SYSTEM, *(f"/etc/{name}" for name in (*ETC, *(ETC_NETWORK if network else ())))):
-        words += _same_place(Path(name))
+    etc = [*ETC, *ETC_NETWORK] if network else ETC
+    for place in (*SYSTEM, *(f"/etc/{name}" for name in etc)):
+        words += _same_place(Path(place))
     words += ["--proc", "/proc", "--dev", "/dev"]
     for folder in ("/tmp", "/dev/shm"):  # noqa: S108  the sandbox's own
         words += ["--size", str(TMP_BYTES), "--tmpfs", folder]
@@ -230,7 +223,7 @@ def unchangeable_names(options: SandboxOptions) -> frozenset[str]:
 
 
 @cache
-def _probe() -> tuple[str | None, tuple[str, ...]]:
+def probe() -> tuple[str | None, tuple[str, ...]]:
     """Why there is no sandbox (None when there is one), and the first words of its command line."""
     if sys.platform != "linux":
         return "there is no sandbox on this system", ()
@@ -248,18 +241,19 @@ def _probe() -> tuple[str | None, tuple[str, ...]]:
 def _try_command(words: Sequence[str]) -> str:
     """Run a trial command with these first words. Returns the error, "" when it ran."""
     try:
-        done = subprocess.run(
-            [*words, *_system_mounts(network=False), "--", "/bin/sh", "-c", ":"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=PROBE_SECONDS,
-            check=False,
-            env={},
-        )
+        done = run_trial([*words, *_system_mounts(network=False), "--", "/bin/sh", "-c", ":"])
     except (OSError, subprocess.TimeoutExpired) as error:
         return type(error).__name__
     lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
     return (lines or [f"exit code {done.returncode}"])[0] if done.returncode else ""
+
+
+def run_trial(argv: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+    """Run a short command with empty variables. Raises OSError and TimeoutExpired."""
+    return subprocess.run(
+        argv, stdin=subprocess.DEVNULL, capture_output=True, check=False, env={},
+        timeout=TRIAL_SECONDS,
+    )  # fmt: skip
 
 
 LOCK = ".openclaw/locks/sandbox.lock"

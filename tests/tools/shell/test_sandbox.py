@@ -488,11 +488,11 @@ def test_it_has_no_rights_of_the_administrator(runner: Runner) -> None:
 def test_the_reason_is_named_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     sandbox.why_unavailable()
     monkeypatch.setenv("PATH", "/nowhere")
-    sandbox.forget()
+    sandbox.probe.cache_clear()
     try:
         assert sandbox.why_unavailable() == "bubblewrap is not installed"
     finally:
-        sandbox.forget()
+        sandbox.probe.cache_clear()
         monkeypatch.undo()
 
 
@@ -503,11 +503,11 @@ def test_one_that_does_not_work_counts_as_missing(
     fake.write_text("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n")
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    sandbox.forget()
+    sandbox.probe.cache_clear()
     try:
         assert sandbox.why_unavailable() == (
             "bubblewrap does not work here (bwrap: setting up uid map: Permission denied)"
         )
     finally:
-        sandbox.forget()
+        sandbox.probe.cache_clear()
         monkeypatch.undo()
