@@ -47,7 +47,7 @@ def visible_files(
     the whole home.
     """
     root = str(home.real_root)
-    closed = _credentials(home) if contents else Credentials()
+    closed = find_credentials(home.real_root) if contents else Credentials()
     count, waiting = 0, [str(folder or root)]
     while waiting:
         top = waiting.pop()
@@ -63,10 +63,6 @@ def visible_files(
             waiting += [
                 entry.path for entry in reversed(entries) if _is_entered(entry, tests=tests)
             ]
-
-
-def _credentials(home: Home) -> Credentials:
-    return find_credentials(home.real_root)
 
 
 def _is_readable(entry: os.DirEntry[str], root: str, closed: Credentials) -> bool:
@@ -180,7 +176,7 @@ def check_open(home: Home, text: str, target: Path) -> Path:
     """Return the file or folder. Raises DeniedFile when it, or the name that led to it, is on the
     list. The folders above the home do not count: the user chose them."""
     reason = why_name_denied(home.relative(target)) or why_name_denied(text)
-    reason = reason or _credentials(home).by_link(str(target))
+    reason = reason or find_credentials(home.real_root).by_link(str(target))
     if reason:
         raise DeniedFile(text, reason, target)
     return target
@@ -204,8 +200,7 @@ def check_kept(home: Home, target: Path) -> None:
     if plain_parts(home.relative(target))[:1] == ("sessions",):
         raise ToolProblem("sessions/ holds the conversations; nothing is written there.")
     root = home.real_root
-    inner = [folder for folder in program_folders() if root in folder.parents]
-    if any(target.is_relative_to(folder) for folder in inner):
+    if any(root in each.parents and target.is_relative_to(each) for each in program_folders()):
         raise ToolProblem(f"{home.relative(target)} is a part of this program; it is not changed.")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -90,14 +89,10 @@ def _run_git(home: Home, place: Path, words: str, confined: bool, until: float) 
 def _repository_state(place: Path) -> object:
     """A value that changes with every commit, stash and change of the index."""
     folder = folder_of(place) or place
-    files = (folder / "index", folder / "packed-refs", *folder.glob("*HEAD"))
+    below = (path for name in ("refs", "logs") for path in (folder / name).rglob("*"))
     found = []
-    for file in (*files, *_files_below(folder / "refs"), *_files_below(folder / "logs")):
+    for path in (folder / "index", folder / "packed-refs", *folder.glob("*HEAD"), *below):
         with suppress(OSError):
-            status = file.lstat()
-            found.append((str(file), status.st_ino, status.st_size, status.st_mtime_ns))
+            status = path.lstat()
+            found.append((str(path), status.st_ino, status.st_size, status.st_mtime_ns))
     return found
-
-
-def _files_below(folder: Path) -> Iterator[Path]:
-    return (path for path in folder.rglob("*") if not path.is_dir())
