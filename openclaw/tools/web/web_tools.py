@@ -21,7 +21,7 @@ from openclaw.security.network import (
 )
 from openclaw.tools.tool import CallForm, Tool, tool
 from openclaw.tools.web.page import INSTEAD, read_page_in_child
-from openclaw.types import Action, ForeignProblem, ToolProblem, TurnChanges
+from openclaw.types import Action, ForeignProblem, Page, ToolProblem, TurnChanges
 
 if TYPE_CHECKING:
     from openclaw.tools.web.http_get import HttpReply
@@ -208,10 +208,9 @@ class WebPages:
         except ForeignProblem as problem:
             self.seen.read(str(problem))
             raise
-        kind, where = reply.headers.get("content-type", ""), str(reply.url)
         if not 200 <= reply.status < 300:
             raise ForeignProblem(_failure_line(reply))
-        page = read_page_in_child(reply.body, kind, where)
+        page = _read_reply(reply)
         if not page.text.strip():
             raise ToolProblem(
                 f"{reply.url.host} sent a page without text that can be read here: it may need a "
@@ -243,6 +242,10 @@ def _format_part(fetched: Fetched, asked: Url, number: int) -> str:
     return "\n".join(lines)
 
 
+def _read_reply(reply: HttpReply) -> Page:
+    return read_page_in_child(reply.body, reply.headers.get("content-type", ""), str(reply.url))
+
+
 def _failure_line(reply: HttpReply) -> str:
     """The status and the server's explanation in one line."""
     try:
@@ -250,7 +253,7 @@ def _failure_line(reply: HttpReply) -> str:
     except ValueError:
         phrase = ""
     try:
-        page = read_page_in_child(reply.body, reply.headers.get("content-type", ""), str(reply.url))
+        page = _read_reply(reply)
         said = " ".join(f"{page.title} {page.text}".split())[:LONGEST_ERROR]
     except ToolProblem:
         said = ""
