@@ -11,8 +11,8 @@ import concurrent.futures
 import logging
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AsyncExitStack
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -96,13 +96,13 @@ class Connection:
     """A connection to a server. `tools` is its list, as the protocol's plain JSON; `left_out`
     counts the tools beyond the limit. `alive` is false once the server cannot be used."""
 
-    def __init__(self, server: Server, door: McpConnector) -> None:
+    def __init__(self, server: Server, connector: McpConnector) -> None:
         self.server = server
         self.tools: list[dict[str, Any]] = []
         self.left_out = 0
         self.alive = False
         self.listing_changed = False
-        self._door = door
+        self._connector = connector
         self._client: Any = None  # the SDK's
         self._pipe: Pipe | None = None  # of a process; None for a server of the web
         self._stop: asyncio.Event | None = None
@@ -111,9 +111,9 @@ class Connection:
         self._over = threading.Event()
 
     def open(self) -> None:
-        self._task = self._door.run(self._run_session())
+        self._task = self._connector.run(self._run_session())
         try:
-            self._wait_for(self._ready, self._door.start_seconds)
+            self._wait_for(self._ready, self._connector.start_seconds)
         except BaseException:  # Ctrl-C too: it would run on beside the next one
             self.close()
             raise
@@ -123,19 +123,19 @@ class Connection:
         """Call a tool. Returns an `mcp_types.CallToolResult`. Raises CallFailedError, or AwayError,
         after which the connection is closed."""
         return self._wait_for(
-            self._door.run(self._call(tool, dict(arguments))), self.server.timeout
+            self._connector.run(self._call(tool, dict(arguments))), self.server.timeout
         )
 
     def list(self) -> None:
         """Read the list of tools again. Raises AwayError, after which the connection is closed."""
         self.listing_changed = False
-        self._wait_for(self._door.run(self._list()), self._door.start_seconds)
+        self._wait_for(self._connector.run(self._list()), self._connector.start_seconds)
 
     def leave(self) -> None:
         """Ask the server to end, without waiting."""
         self.alive = False
         if self._stop is not None:
-            self._door.soon(self._stop.set)
+            self._connector.soon(self._stop.set)
 
     def close(self) -> None:
         """End the server. May be called twice."""
@@ -173,7 +173,8 @@ class Connection:
         """The life of a server, in one task: the SDK must be left in the task that entered it."""
         self._stop = asyncio.Event()
         try:
-            async with self._reach():
+            async with AsyncExitStack() as stack:
+                await self._reach(stack)
                 await self._list()
                 self._ready.set_result(None)
                 await self._stop.wait()
@@ -185,24 +186,21 @@ class Connection:
         finally:
             self._over.set()
 
-    @asynccontextmanager
-    async def _reach(self) -> AsyncIterator[None]:
-        """Start or reach the server, which then speaks MCP."""
+    async def _reach(self, stack: AsyncExitStack) -> None:
+        """Start or reach the server, which then speaks MCP, until the end of the stack."""
         from mcp import Client, Implementation
 
         from openclaw.tools.mcp import transport
 
-        async with AsyncExitStack() as stack:
-            reach = self._open_web if self.server.url else self._start
-            streams = await reach(stack, transport)
-            info = Implementation(name="openclaw", version=__version__)
-            self._client = await stack.enter_async_context(
-                Client(streams, client_info=info, message_handler=self._handle_message, cache=None)
-            )
-            yield
+        reach = self._open_web if self.server.url else self._start
+        streams = await reach(stack, transport)
+        info = Implementation(name="openclaw", version=__version__)
+        self._client = await stack.enter_async_context(
+            Client(streams, client_info=info, message_handler=self._handle_message, cache=None)
+        )
 
     async def _start(self, stack: AsyncExitStack, transport: Any) -> Any:
-        starter = self._door.starter
+        starter = self._connector.starter
         start = stack.enter_context(starter.prepare(self.server))
         log = starter.home.private / "logs" / f"mcp-{tool_name_part(self.server.name)}.log"
         self._pipe, streams = await stack.enter_async_context(

@@ -46,7 +46,7 @@ class McpServers:
         self,
         servers: Sequence[Server],
         cache: ServerCache,
-        make_door: Callable[[], McpConnector],
+        new_connector: Callable[[], McpConnector],
         tell: Callable[[str], None] = lambda what: None,
         settings: Mapping[str, Any] | None = None,
         notices: Sequence[str] = (),
@@ -55,8 +55,8 @@ class McpServers:
         self.tell = tell
         self._servers = [server for server in servers if not server.disabled]
         self._cache = cache
-        self._make_door = make_door
-        self._door: McpConnector | None = None
+        self._new_connector = new_connector
+        self._connector: McpConnector | None = None
         self._connections: dict[str, Connection] = {}
         self._away: dict[str, AwayError] = {}
         self._notices = [*notices]
@@ -85,7 +85,7 @@ class McpServers:
     def list_missing(self) -> None:
         """Ask these servers for their tools, all at once."""
         if missing := self._missing():
-            self._open_door()
+            self._get_connector()
             with ThreadPoolExecutor(len(missing)) as pool:
                 try:
                     list(pool.map(self._try, missing))
@@ -108,9 +108,9 @@ class McpServers:
             self._connect(server)
 
     def close(self) -> None:
-        if self._door is not None:
-            self._door.close()
-            self._door = None
+        if self._connector is not None:
+            self._connector.close()
+            self._connector = None
         self._connections.clear()
 
     # -------- tools
@@ -202,16 +202,16 @@ class McpServers:
             doing = "connecting to" if server.url else "starting"
             self.tell(f"{doing} MCP server {server.name}")
             try:
-                connection = self._connections[server.name] = self._open_door().open(server)
+                connection = self._connections[server.name] = self._get_connector().open(server)
                 self._take_list(connection)
             finally:
                 self.tell("")
         return connection
 
-    def _open_door(self) -> McpConnector:
-        if self._door is None:
-            self._door = self._make_door()
-        return self._door
+    def _get_connector(self) -> McpConnector:
+        if self._connector is None:
+            self._connector = self._new_connector()
+        return self._connector
 
     def _take_list(self, connection: Connection) -> None:
         server = connection.server
