@@ -73,9 +73,7 @@ class Grant:
     def covers(self, action: Action) -> bool:
         match self.kind:
             case "command":
-                return (
-                    action.effect == "run" and bool(action.target) and action.target == self.value
-                )
+                return action.effect == "run" and self.value == action.target != ""
             case "prefix":
                 return action.effect == "run" and _continues(self.value, action.target)
             case "host":
@@ -123,9 +121,7 @@ def read_grants(lines: tuple[str, ...]) -> tuple[list[Grant], list[str]]:
 
 def offered_grants(action: Action) -> tuple[Grant, ...]:
     """Return the grants that would allow this action, the narrowest first."""
-    if action.effect == "run":
-        if not action.target:
-            return (Grant("tool", action.tool),) if _is_granted_by_tool(action) else ()
+    if action.effect == "run" and action.target:
         whole = (Grant("command", action.target),)
         start = _command_prefix(action.target)
         return (*whole, Grant("prefix", start)) if start and start != action.target else whole

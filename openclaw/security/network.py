@@ -115,12 +115,11 @@ def resolve_allowed(host: str, port: int, resolve: Resolve, *, local: bool) -> l
     for text in texts:
         ip = read_ip(text)
         reason = "not an address" if ip is None else why_refused(ip)
-        if not reason or (local and ip is not None and not _is_metadata(ip)):
-            continue
-        where = host if literal is not None else f"{host} ({text})"
         never = ip is not None and _is_metadata(ip)
-        hint = "" if never else " Only the user can allow it (web.allow_hosts)."
-        raise ToolProblem(f"Refused: {where} is {reason}.{hint}")
+        if reason and (never or ip is None or not local):
+            where = host if literal is not None else f"{host} ({text})"
+            hint = "" if never else " Only the user can allow it (web.allow_hosts)."
+            raise ToolProblem(f"Refused: {where} is {reason}.{hint}")
     if not texts:
         raise ToolProblem(f"There is no host {host}.")
     return texts

@@ -55,7 +55,8 @@ JOBS_NAME = "jobs.md"
 """The same, when it lies in memory/."""
 _LASTING_NAMES = frozenset(("user.md", "memory.md"))
 _LASTING_FOLDERS = frozenset(("skills", "memory"))
-_AGENT_FOLDERS = frozenset(("workspace", "memory", "sessions", "skills"))
+AGENT_FOLDERS = frozenset(("workspace", "memory", "sessions", "skills"))
+"""The four folders of a home where the agent works."""
 _INBOX = "memory/inbox/"
 # Short names (8.3) that Windows gives to these files.
 _SHORT_NAME = re.compile(r"(?:opencl|heartb|identi|(?:op|he|id)[0-9a-f]{4})~[0-9]+\.\w{0,3}")
@@ -249,15 +250,15 @@ class Policy:
 
     def _is_hooked(self, parts: tuple[str, ...]) -> bool:
         """Return True when a file of the home lies where hooks or MCP servers look for programs."""
-        if self.hooked and parts[0] not in _AGENT_FOLDERS:
+        if self.hooked and parts[0] not in AGENT_FOLDERS:
             return True
         named = map(plain_parts, self.programs)
         return any(parts[: len(each)] == each[: len(parts)] for each in named if each)
 
     def _why_ask(self, action: Action, rule: PolicyRule | None) -> str:
-        why = f'mode "{self.mode}": {_describe_effect(action)} needs your OK'
+        does = _describe_effect(action)
+        why = f'mode "{self.mode}": {does} needs your OK'
         if rule is not None:
-            does = _describe_effect(action)
             why = rule.reason.format(name=action.target, effect=does, held=action.held)
         if action.effect == "run" and (missing := self.unconfined()):
             why += f"; it runs without a sandbox: {missing}"

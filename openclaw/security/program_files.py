@@ -23,6 +23,7 @@ from pathlib import Path
 
 from openclaw.frozen import frozen
 from openclaw.security.credentials import user_folder
+from openclaw.security.policy import AGENT_FOLDERS
 from openclaw.storage.home import Home
 from openclaw.storage.scratch import link_folder, scratch
 
@@ -31,8 +32,6 @@ TOO_MUCH = (
     f"there are more than {MAX_FILES} files or {MAX_BYTES // 1_000_000} MB outside of workspace/,"
     " memory/, sessions/ and skills/, and in what the commands name there"
 )
-AGENT_FOLDERS = frozenset({"workspace", "memory", "sessions", "skills"})
-"""The four folders of a home where the agent works. Only the files that a command names count."""
 _IGNORED_FILES = frozenset({"openclaw.yaml", ".gitignore"})
 _SKIPPED_FOLDERS = frozenset({".git", ".openclaw", ".cache"})
 SCRIPTS = tuple(".py .sh .js .mjs .cjs .ts .mts .rb .pl .php .lua .jar .ps1 .bat .cmd".split())

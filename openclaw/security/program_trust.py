@@ -16,8 +16,8 @@ from openclaw.config.hook_settings import Hook, read_hooks
 from openclaw.config.mcp_settings import Server, fill_variables, read_servers
 from openclaw.frozen import frozen
 from openclaw.security.display import fold_blanks, one_line, some_lines
+from openclaw.security.policy import AGENT_FOLDERS
 from openclaw.security.program_files import (
-    AGENT_FOLDERS,
     PYTHON,
     SCRIPTS,
     Programs,
