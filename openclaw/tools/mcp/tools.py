@@ -74,17 +74,20 @@ class McpServers:
                 except AwayError as error:
                     self._lose(connection.server, error)
         if missing := self.unlisted():
-            yield f"asking for their tools: {', '.join(missing)}"
+            yield f"asking for their tools: {', '.join(server.name for server in missing)}"
             self.list_missing()
         yield from self.take_notices()
 
-    def unlisted(self) -> list[str]:
+    def unlisted(self) -> list[Server]:
         """The servers whose tools are unknown and that are worth a try."""
-        return [server.name for server in self._missing()]
+        cache = self._cache
+        return [
+            each for each in self._servers if cache.tools(each) is None and not cache.rests(each)
+        ]
 
     def list_missing(self) -> None:
         """Ask these servers for their tools, all at once."""
-        if missing := self._missing():
+        if missing := self.unlisted():
             self._get_connector()
             with ThreadPoolExecutor(len(missing)) as pool:
                 try:
@@ -179,13 +182,6 @@ class McpServers:
         )
 
     # -------- servers
-
-    def _missing(self) -> list[Server]:
-        return [
-            server
-            for server in self._servers
-            if self._cache.tools(server) is None and not self._cache.rests(server)
-        ]
 
     def _try(self, server: Server) -> None:
         try:
