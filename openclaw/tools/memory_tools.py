@@ -82,11 +82,12 @@ class KnowledgeTools:
         self, action: Action, list: str = "", items: list[str] | None = None, item: str = ""
     ) -> str:
         """Show or change to-dos: add items, mark one done."""
+        texts = items or ([item] if item else [])
         match action:
             case "list":
                 return self._show_list(list)
             case "add":
-                return self._add(list, items or ([item] if item else []))
+                return self._add(list, texts)
             case "remove_list":
                 return self._remove_list(list or item)
             case "change" if item and items:
@@ -98,7 +99,6 @@ class KnowledgeTools:
                 new = self.todos.set_text(old.id, text)
                 told = f"Changed: {old.text} is now {new.text}."
                 return f"{told}\n{_list_lines(new.list, self.todos.items())}"
-        texts = items or ([item] if item else [])
         if not texts or action == "change":
             needed = "item, and items with its new words" if action == "change" else "item"
             raise ToolProblem(f"{action} needs {needed}. To-dos:\n{self._show_list('')}")

@@ -47,7 +47,8 @@ def replace_passage(
                 raise _misplaced_problem(text, start, reason)
             if not strict:
                 replace = replace.strip("\n").strip(" \t")
-            new = replace.replace("\n", _newline_of(text))
+            newline = re.search(NEWLINE, text)
+            new = replace.replace("\n", newline[0] if newline else "\n")
             if text[start:end] == new:
                 raise ToolProblem("That is how it already stands; nothing would change.")
             only_mark = _LIST_MARK.fullmatch(new) and text[start:end].lstrip().startswith(
@@ -128,15 +129,6 @@ def _tolerant_pattern(find: str) -> re.Pattern[str]:
     return re.compile(between.join(r"[ \t]+".join(map(re.escape, words)) for words in lines))
 
 
-def _whole_lines_pattern(text: str) -> re.Pattern[str]:
-    return re.compile(rf"(?m)^[ \t]*{_tolerant_pattern(text).pattern}[ \t]*\r?$")
-
-
-def _newline_of(text: str) -> str:
-    found = re.search(NEWLINE, text)
-    return found[0] if found else "\n"
-
-
 def _line_of(text: str, at: int) -> int:
     return len(re.findall(NEWLINE, text[:at])) + 1
 
@@ -193,8 +185,8 @@ def _ambiguous_problem(text: str, starts: list[int]) -> ToolProblem:
 
 
 def _missing_problem(text: str, find: str, replace: str) -> ToolProblem:
-    already = _whole_lines_pattern(replace).search(text) if replace.strip() else None
-    if already:
+    whole_lines = rf"(?m)^[ \t]*{_tolerant_pattern(replace).pattern}[ \t]*\r?$"
+    if replace.strip() and (already := re.search(whole_lines, text)):
         at = _line_of(text, already.start())
         return ToolProblem(
             f"find is not in the file, but the text of replace already stands in line {at}."

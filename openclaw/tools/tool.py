@@ -303,24 +303,16 @@ def _unwrap_arguments(given: Any, parameters: Mapping[str, Any]) -> Mapping[str,
 def _rename_arguments(
     given: Mapping[str, Any], properties: Mapping[str, Any], usage: str
 ) -> dict[str, Any]:
-    named = {key: value for key, value in given.items() if key in properties and value is not None}
-    for key, value in given.items():
-        if key in properties or value is None:
-            continue
-        meant = _find_parameter(key, properties, named)
-        if meant is None:
+    given = {key: value for key, value in given.items() if value is not None}
+    named = {key: value for key, value in given.items() if key in properties}
+    for key in (key for key in given if key not in properties):
+        plain = key.strip().casefold().replace("-", "_")
+        meant = [name for name in (plain, *_ARGUMENT_SYNONYMS.get(plain, ())) if name in properties]
+        free = [name for name in meant if name not in named]
+        if not free:
             raise ToolProblem(f"There is no argument {key}. {usage}")
-        named[meant] = value
+        named[free[0]] = given[key]
     return named
-
-
-def _find_parameter(
-    key: str, properties: Mapping[str, Any], taken: Mapping[str, Any]
-) -> str | None:
-    plain = key.strip().casefold().replace("-", "_")
-    candidates = (plain, *_ARGUMENT_SYNONYMS.get(plain, ()))
-    free = [name for name in candidates if name in properties and name not in taken]
-    return free[0] if free else None
 
 
 def _convert(key: str, value: Any, schema: Mapping[str, Any], usage: str) -> Any:
