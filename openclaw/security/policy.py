@@ -205,7 +205,7 @@ class Policy:
         rule = self._find_rule(action, tainted)
         return offered_grants(action) if self._is_grantable(action, rule) else ()
 
-    def refuses(self, effect: Effect, tool: str = "") -> bool:
+    def refuses(self, effect: Effect, tool: str) -> bool:
         """Return True when every call of the tool with this effect is refused: it is denied, or
         nobody can be asked and no grant could cover it."""
         if effect == "read" and tool == "run_shell" and self.refuses("run", tool):
@@ -213,7 +213,7 @@ class Policy:
         decision = TABLE[self.mode][effect]
         if decision != "ask" or self.ask is not None:
             return decision == "deny"
-        if effect == "run" and tool not in ("", *BY_TARGET) and self.unconfined() is not None:
+        if effect == "run" and tool not in BY_TARGET and self.unconfined() is not None:
             return True
         return not any(_may_cover(grant, effect, tool) for grant in self.grants)
 
@@ -318,6 +318,6 @@ def _names_around_colons(parts: tuple[str, ...]) -> set[str]:
 
 def _may_cover(grant: Grant, effect: Effect, tool: str) -> bool:
     if grant.kind == "tool":
-        return not tool or grant.value == tool
-    by_target = not tool or grant.kind in BY_TARGET.get(tool, ())
-    return by_target and effect in (("get", "send") if grant.kind == "host" else ("run",))
+        return grant.value == tool
+    effects = ("get", "send") if grant.kind == "host" else ("run",)
+    return effect in effects and grant.kind in BY_TARGET.get(tool, ())

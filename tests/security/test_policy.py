@@ -425,7 +425,6 @@ def test_what_is_offered_is_what_allows_it_the_next_time(
         ("edit", "run", "run_shell", "tool run_python", True),
         ("edit", "run", "run_python", "prefix git log ++ command make", True),
         ("edit", "run", "run_python", "tool run_python", False),
-        ("edit", "run", "", "prefix git log", False),
         ("read-only", "run", "run_shell", "prefix git log", True),
         ("full", "send", "fetch_url", "", False),
     ],
