@@ -239,13 +239,15 @@ def _flatten_argument(
     items = _simplify(follow, schema.get("items")) if kind == "array" else {}
     if kind == "array" and items.get("type") != "array":  # a list of lists, perhaps without end
         inner, slot = _flatten_argument((), items, follow)
-        if slot.form == "plain" and inner["type"] in SCALARS:
+        if slot.form == "plain" or (slot.form == "choice" and _are_texts(slot.values)):
             return {"type": "array", "items": inner}, Slot(path, "list", items=inner["type"])
-        if slot.form == "choice" and all(isinstance(each, str) for each in slot.values):
-            return {"type": "array", "items": inner}, Slot(path, "list", items="string")
-    if kind == "string" or (values and all(isinstance(each, str) for each in values)):
+    if values and _are_texts(values):
         return {"type": "string"}, Slot(path)
     return {"type": "string"}, Slot(path, "json" if kind in ("object", "array") else "any")
+
+
+def _are_texts(values: Sequence[Any]) -> bool:
+    return all(isinstance(each, str) for each in values)
 
 
 def _choices(schema: Schema) -> list[Any]:
