@@ -227,9 +227,8 @@ class Toolbox:
         finally:
             seconds = time.monotonic() - began - running.waited
             if self._watch is not None:
-                size = len(outcome.text.encode(errors="replace"))
-                code = self._changes.exit
-                self._watch.done(running.record(call.name, outcome.ok, code, seconds, size))
+                record = running.record(call.name, outcome, self._changes.exit, seconds)
+                self._watch.done(record)
         effect = running.action.effect if running.action and running.allowed else None
         if self._changes.only_read and effect == "run":
             effect = "read"
@@ -556,10 +555,10 @@ class RequestedCall:
             self.waited += time.monotonic() - asked
 
     def record(
-        self, name: str, ok: bool, code: int | None, seconds: float, size: int
+        self, name: str, outcome: CallResult, code: int | None, seconds: float
     ) -> CallRecord:
-        """The record of the call. `size` is the size of the result in bytes."""
-        tool, effect, target = name, "", ""
-        if self.action is not None:
-            tool, effect, target = self.action.tool, self.action.effect, self.action.target
-        return CallRecord(tool, effect, target, self.decision, self.by, ok, code, seconds, size)
+        """The record of the call of the tool that the model named so."""
+        done = self.action
+        call = (done.tool, done.effect, done.target) if done else (name, "", "")
+        size = len(outcome.text.encode(errors="replace"))
+        return CallRecord(*call, self.decision, self.by, outcome.ok, code, seconds, size)
